@@ -11,12 +11,14 @@
 #![forbid(unsafe_code)]
 
 pub mod cluster;
+pub mod crd;
 pub mod digest;
 pub mod error;
 pub mod model;
 pub mod names;
 pub mod object;
 pub mod selector;
+pub mod wire;
 pub mod yaml;
 
 pub use cluster::{ClusterKind, ClusterRef};
