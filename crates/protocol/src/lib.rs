@@ -17,6 +17,7 @@ pub mod interest;
 pub mod members;
 pub mod memory;
 pub mod owner;
+pub mod report;
 pub mod row;
 pub mod rows;
 pub mod subject;
@@ -24,6 +25,7 @@ mod token;
 pub mod view;
 
 pub use owner::{Command, Core, Event, Owner, OwnerConfig, Step, Stop};
+pub use report::{Happened, Problem};
 pub use row::{Body, Head, Publish, Row};
 pub use subject::{Subject, Table};
 pub use view::View;
