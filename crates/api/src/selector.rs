@@ -111,6 +111,39 @@ impl Selector {
         self.requirements.iter().all(|requirement| requirement.holds(get(&requirement.key)))
     }
 
+    /// The structured form of today's manifests.
+    pub fn to_label_selector(&self) -> Value {
+        let expression = |requirement: &Requirement| {
+            let (operator, values) = match &requirement.test {
+                Test::In(values) => ("In", Some(values)),
+                Test::NotIn(values) => ("NotIn", Some(values)),
+                Test::Exists => ("Exists", None),
+                Test::Absent => ("DoesNotExist", None),
+            };
+            let mut map = Map::new();
+            map.insert("key".into(), requirement.key.clone().into());
+            map.insert("operator".into(), operator.into());
+            map.extend(values.map(|values| ("values".into(), values.clone().into())));
+            Value::Object(map)
+        };
+        let (mut labels, mut expressions, mut selector) = (Map::new(), Vec::new(), Map::new());
+        for requirement in &self.requirements {
+            match &requirement.test {
+                Test::In(values) if values.len() == 1 && !labels.contains_key(&requirement.key) => {
+                    labels.insert(requirement.key.clone(), values[0].clone().into());
+                }
+                _ => expressions.push(expression(requirement)),
+            }
+        }
+        if !labels.is_empty() {
+            selector.insert("matchLabels".into(), labels.into());
+        }
+        if !expressions.is_empty() {
+            selector.insert("matchExpressions".into(), expressions.into());
+        }
+        Value::Object(selector)
+    }
+
     /// Reads the string form: `env=fv`, `a!=b`, `a in (x, y)`, `a notin (x)`, `a`, `!a`, joined by commas.
     ///
     /// # Errors
@@ -273,6 +306,13 @@ mod tests {
         assert!(!selector.matches(Some(&json!({"env": "fv", "x": ""}))));
         assert!(!selector.matches(None));
         assert_eq!(selector.to_string(), "env=fv,!x");
+    }
+
+    #[test]
+    fn both_forms_say_the_same() {
+        let selector = Selector::parse("a=b,c in (d,e),!f,g,h!=i").unwrap();
+        let structured = Selector::from_value(&selector.to_label_selector()).unwrap();
+        assert_eq!(structured.to_string(), selector.to_string());
     }
 
     #[test]

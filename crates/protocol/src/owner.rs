@@ -356,7 +356,8 @@ impl<C: Core> Owner<C> {
         let Some(&fence) = self.fences.get(self.output_of(&row.subject)) else { return };
         let (key, head) = (row.subject.to_string(), row.head());
         match row.body {
-            Body::Tombstone => drop(self.own.remove(&key)),
+            Body::Tombstone if self.own.remove(&key).is_none() && !row.forced => return,
+            Body::Tombstone => {}
             Body::Value(_) if self.own.get(&key) == Some(&head.digest) => return,
             Body::Value(_) => drop(self.own.insert(key, head.digest)),
         }

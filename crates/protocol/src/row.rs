@@ -59,6 +59,8 @@ pub struct Publish {
     pub meta: String,
     /// Whether it waits until the server has everything that was published before.
     pub barrier: bool,
+    /// Whether a tombstone is published although this owner knows of no such row.
+    pub forced: bool,
 }
 
 // === impl Body ===
@@ -75,7 +77,7 @@ impl Body {
 impl Publish {
     /// A row without meta and view.
     pub fn new(subject: Subject, body: Body, time: i64) -> Self {
-        Self { subject, body, time, view: View::default(), meta: String::new(), barrier: false }
+        Self { subject, body, time, view: View::default(), meta: String::new(), barrier: false, forced: false }
     }
 
     /// With these meta data.
@@ -96,6 +98,13 @@ impl Publish {
     #[must_use]
     pub fn after_all(mut self) -> Self {
         self.barrier = true;
+        self
+    }
+
+    /// Also where this owner has no such row: somebody else may still act upon an expired one.
+    #[must_use]
+    pub fn forced(mut self) -> Self {
+        self.forced = true;
         self
     }
 
