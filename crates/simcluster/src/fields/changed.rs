@@ -20,8 +20,19 @@ fn collect(set: &mut FieldSet, old: Option<&Value>, new: &Value, schema: &Schema
     }
     match (parts(old, schema), parts(new, schema)) {
         (Some(before), Some(after)) => collect_parts(set, &before, after),
+        // A container that is emptied loses its parts; itself it stays as it was.
+        (Some(_), None) if is_empty(new) => {}
         (_, None) => set.member = true,
+        (None, Some(after)) if is_empty(old) => collect_parts(set, &[], after),
         (None, Some(_)) => fill(set, new, schema, true),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
     }
 }
 
