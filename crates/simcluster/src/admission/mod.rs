@@ -1,0 +1,84 @@
+//! What the server adds to objects and refuses in them before they are stored.
+
+mod defaults;
+mod names;
+
+use serde_json::Value;
+
+use crate::cluster::{Validation, Write};
+use crate::kinds::ResourceDef;
+use crate::object::{Json, meta_str};
+use crate::status::{ApiError, Cause};
+
+pub use defaults::allocate;
+
+/// Prunes, defaults and validates an object; returns warnings about dropped fields.
+pub fn complete(body: &mut Json, live: Option<&Json>, write: &Write<'_>) -> Result<Vec<String>, ApiError> {
+    let version = write.endpoint.version();
+    let warnings = prune_config(body, write)?;
+    let name = meta_str(body, "name").to_owned();
+    match &version.structural {
+        Some(structural) => structural.default(body),
+        None => defaults::fill(body, &write.endpoint.def.kind),
+    }
+    let mut causes = names::check(body, &write.endpoint.def);
+    if let Some(structural) = &version.structural {
+        causes.extend(structural.validate(body));
+    }
+    causes.extend(check_immutable(body, live, &write.endpoint.def));
+    if causes.is_empty() { Ok(warnings) } else { Err(ApiError::invalid(&write.endpoint.def, &name, &causes)) }
+}
+
+/// Drops what the schema of a custom resource does not know, or refuses it when asked to.
+pub fn prune_config(body: &mut Json, write: &Write<'_>) -> Result<Vec<String>, ApiError> {
+    let Some(structural) = &write.endpoint.version().structural else { return Ok(Vec::new()) };
+    let unknown: Vec<String> =
+        structural.prune(body).into_iter().map(|path| format!("unknown field \"{path}\"")).collect();
+    match write.options.validation {
+        Validation::Strict if !unknown.is_empty() => {
+            let message = format!("strict decoding error: {}", unknown.join(", "));
+            Err(ApiError::bad_request(message))
+        }
+        Validation::Ignore => Ok(Vec::new()),
+        Validation::Strict | Validation::Warn => Ok(unknown),
+    }
+}
+
+fn check_immutable(body: &Json, live: Option<&Json>, def: &ResourceDef) -> Vec<Cause> {
+    let Some(live) = live else { return Vec::new() };
+    let get = |body: &Json, path: &[&str]| -> Option<Value> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(body.get(*first)?, |value, part| value.get(*part)).cloned()
+    };
+    let mut causes = Vec::new();
+    let mut fixed = |path: &[&str], why: &str| {
+        let (before, after) = (get(live, path), get(body, path));
+        if before.is_some() && before != after {
+            causes.push(Cause::invalid(path.join("."), &after.unwrap_or_default().to_string(), why));
+        }
+    };
+    match &*def.key {
+        "deployments.apps" | "daemonsets.apps" | "replicasets.apps" | "jobs.batch" => {
+            fixed(&["spec", "selector"], "field is immutable")
+        }
+        "rolebindings.rbac.authorization.k8s.io" | "clusterrolebindings.rbac.authorization.k8s.io" => {
+            fixed(&["roleRef"], "cannot change roleRef");
+        }
+        "secrets" => fixed(&["type"], "field is immutable"),
+        "storageclasses.storage.k8s.io" => fixed(&["provisioner"], "updates to provisioner are forbidden."),
+        _ => {}
+    }
+    if matches!(&*def.key, "configmaps" | "secrets") && live.get("immutable") == Some(&Value::Bool(true)) {
+        for field in ["data", "binaryData", "immutable"] {
+            if live.get(field) != body.get(field) {
+                let why = "field is immutable when `immutable` is set";
+                causes.push(Cause {
+                    reason: "FieldValueForbidden",
+                    message: format!("Forbidden: {why}"),
+                    field: field.into(),
+                });
+            }
+        }
+    }
+    causes
+}

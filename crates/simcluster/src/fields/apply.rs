@@ -1,0 +1,166 @@
+//! Server-side apply, and the bookkeeping of ownership for all other writes.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::changed::{changed, retain_existing};
+use super::manager::sort;
+use super::prune::prune;
+use super::{FieldSet, Manager, Operation, field_set, merge};
+use crate::object::Json;
+use crate::schema::Schema;
+use crate::status::Cause;
+
+/// Who writes, and through what.
+#[derive(Debug, Clone, Copy)]
+pub struct Applier<'a> {
+    /// Name of the writer.
+    pub manager: &'a str,
+    /// Version in which it writes.
+    pub api_version: &'a str,
+    /// Subresource through which it writes; empty for the object itself.
+    pub subresource: &'a str,
+    /// Whether the kind has `/status`, so that the object itself cannot write it.
+    pub has_status: bool,
+    /// Now, as the API writes it.
+    pub time: &'a str,
+    /// Shape of the object.
+    pub schema: &'a Schema,
+}
+
+/// The result of an apply.
+#[derive(Debug)]
+pub struct Applied {
+    /// The merged object.
+    pub body: Json,
+    /// Who owns what afterwards.
+    pub managers: Vec<Manager>,
+}
+
+// === impl Applier ===
+
+impl Applier<'_> {
+    /// Fields that this path cannot write are not owned through it.
+    fn limit(&self, set: &mut FieldSet) {
+        if self.subresource == "status" {
+            set.retain_field(|name| name == "status");
+        } else if self.has_status {
+            set.retain_field(|name| name != "status");
+        }
+    }
+
+    fn is(&self, entry: &Manager, operation: Operation) -> bool {
+        entry.is(self.manager, operation, self.api_version, self.subresource)
+    }
+
+    fn entry(&self, operation: Operation, fields: FieldSet) -> Manager {
+        Manager::new(self.manager, operation, self.api_version, self.subresource, self.time, fields)
+    }
+}
+
+/// Applies `config` to `live`: merges it, removes what this applier applied before and no longer
+/// does, and takes ownership. Fields of others with other values are conflicts unless `force`.
+pub fn apply(
+    live: Option<(&Json, &[Manager])>,
+    config: &Json,
+    who: &Applier<'_>,
+    force: bool,
+) -> Result<Applied, Vec<Cause>> {
+    let nothing = Json::new();
+    let (before, managers) = live.unwrap_or((&nothing, &[]));
+    let config = Value::Object(config.clone());
+    let mut wanted = field_set(&config, who.schema);
+    who.limit(&mut wanted);
+    let live_value = Value::Object(before.clone());
+    let mut merged = live_value.clone();
+    merge(&mut merged, &config, who.schema);
+
+    let former = managers.iter().find(|entry| who.is(entry, Operation::Apply));
+    let mut others: Vec<Manager> =
+        managers.iter().filter(|entry| !who.is(entry, Operation::Apply)).cloned().collect();
+    if let Some(former) = former.filter(|former| *former.fields != wanted) {
+        let mut owned = wanted.clone();
+        others.iter().for_each(|other| owned.union_with(&other.fields));
+        prune(&mut merged, &former.fields, &owned, who.schema);
+    }
+    let changed = changed(live.map(|_| &live_value), &merged, who.schema);
+    settle_conflicts(&mut others, &changed, force)?;
+    let unchanged =
+        former.filter(|former| *former.fields == wanted && *former.api_version == *who.api_version);
+    let own = match unchanged {
+        Some(former) => former.clone(),
+        None => who.entry(Operation::Apply, wanted),
+    };
+    if !own.fields.is_empty() {
+        others.push(own);
+    }
+    finish(&mut others, &merged, who.schema);
+    let Value::Object(body) = merged else { return Ok(Applied { body: Json::new(), managers: others }) };
+    Ok(Applied { body, managers: others })
+}
+
+fn settle_conflicts(others: &mut [Manager], changed: &FieldSet, force: bool) -> Result<(), Vec<Cause>> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let mut causes = Vec::new();
+    for other in others {
+        let both = other.fields.intersection(changed);
+        if both.is_empty() {
+            continue;
+        }
+        let message = format!("conflict with {}", other.describe());
+        causes.extend(both.paths().into_iter().map(|field| Cause {
+            reason: "FieldManagerConflict",
+            message: message.clone(),
+            field,
+        }));
+        Arc::make_mut(&mut other.fields).subtract(&both);
+    }
+    if force || causes.is_empty() { Ok(()) } else { Err(causes) }
+}
+
+/// Records a write that is not an apply: what it changed is its own, what it removed is nobody's.
+pub fn track_update(
+    before: Option<&Json>,
+    after: &Json,
+    mut managers: Vec<Manager>,
+    who: &Applier<'_>,
+) -> Vec<Manager> {
+    let before = before.map(|body| Value::Object(body.clone()));
+    let after = Value::Object(after.clone());
+    let mut changed = changed(before.as_ref(), &after, who.schema);
+    who.limit(&mut changed);
+    if !changed.is_empty() {
+        let mut own = FieldSet::default();
+        for entry in &mut managers {
+            if who.is(entry, Operation::Update) {
+                own = FieldSet::clone(&entry.fields);
+            } else {
+                Arc::make_mut(&mut entry.fields).subtract(&changed);
+            }
+        }
+        own.union_with(&changed);
+        match managers.iter_mut().find(|entry| who.is(entry, Operation::Update)) {
+            Some(entry) if *entry.fields == own => {}
+            Some(entry) => *entry = who.entry(Operation::Update, own),
+            None => managers.push(who.entry(Operation::Update, own)),
+        }
+    }
+    finish(&mut managers, &after, who.schema);
+    managers
+}
+
+/// Nobody owns what does not exist, and who owns nothing is not listed.
+fn finish(managers: &mut Vec<Manager>, value: &Value, schema: &Schema) {
+    for entry in managers.iter_mut() {
+        let mut kept = FieldSet::clone(&entry.fields);
+        retain_existing(&mut kept, value, schema);
+        if kept != *entry.fields {
+            entry.fields = Arc::new(kept);
+        }
+    }
+    managers.retain(|entry| !entry.fields.is_empty());
+    sort(managers);
+}
