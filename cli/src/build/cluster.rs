@@ -62,10 +62,13 @@ impl Clusters {
                 let own = self.inventories.iter().filter(|((at, _), _)| at == cluster);
                 Reply::Inventories(own.map(|(_, inventory)| inventory.clone()).collect())
             }
-            Request::Read(key) => Reply::Read(objects.get(&key).map(|object| Live { uid: "1".into(), ..Live::of(object) })),
+            Request::Read(key) => {
+                Reply::Read(objects.get(&key).map(|object| Live { uid: "1".into(), ..Live::of(object) }))
+            }
             Request::Apply { object, .. } => {
                 self.version += 1;
-                let live = Live { uid: "1".into(), resource_version: self.version.to_string(), ..Live::of(&object) };
+                let live =
+                    Live { uid: "1".into(), resource_version: self.version.to_string(), ..Live::of(&object) };
                 if let Some(key) = ObjectKey::of(&object) {
                     objects.insert(key, (*object).clone());
                 }

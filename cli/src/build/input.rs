@@ -63,7 +63,10 @@ fn entries(dir: &Path) -> Result<Vec<PathBuf>, InputError> {
         return Ok(Vec::new());
     }
     let read = std::fs::read_dir(dir).map_err(|error| failed(dir, error))?;
-    let mut paths = read.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(|error| failed(dir, error))?;
+    let mut paths = read
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| failed(dir, error))?;
     paths.sort();
     Ok(paths)
 }
@@ -98,7 +101,10 @@ fn objects(file: &Path) -> Result<Vec<Value>, InputError> {
             }
         }
         if object::name(object).is_empty() {
-            return Err(failed(file, format!("{place} ({}): metadata.name is missing or no text", text("kind"))));
+            return Err(failed(
+                file,
+                format!("{place} ({}): metadata.name is missing or no text", text("kind")),
+            ));
         }
     }
     Ok(objects)

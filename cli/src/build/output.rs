@@ -25,7 +25,8 @@ impl Output {
         problems: Vec<Problem>,
     ) -> Self {
         management.sort_by_key(place);
-        let mut clusters: BTreeMap<String, Vec<Value>> = registered.iter().map(|cluster| (cluster.path(), Vec::new())).collect();
+        let mut clusters: BTreeMap<String, Vec<Value>> =
+            registered.iter().map(|cluster| (cluster.path(), Vec::new())).collect();
         for (cluster, objects) in objects {
             let mut objects: Vec<Value> = objects.into_values().collect();
             objects.sort_by_key(place);
@@ -33,7 +34,8 @@ impl Output {
         }
         let mut open = BTreeMap::new();
         for problem in problems {
-            let cluster = problem.cluster.parse::<ClusterRef>().map_or(problem.cluster, |cluster| cluster.path());
+            let cluster =
+                problem.cluster.parse::<ClusterRef>().map_or(problem.cluster, |cluster| cluster.path());
             let key = (problem.stage, cluster, problem.object);
             match problem.error {
                 Some(error) => drop(open.insert(key, error)),
@@ -45,7 +47,8 @@ impl Output {
     }
 
     fn value(&self) -> Value {
-        let clusters: Map<String, Value> = self.clusters.iter().map(|(name, objects)| (name.clone(), objects.clone().into())).collect();
+        let clusters: Map<String, Value> =
+            self.clusters.iter().map(|(name, objects)| (name.clone(), objects.clone().into())).collect();
         json!({"management": self.management, "clusters": clusters, "problems": self.problems})
     }
 
@@ -57,14 +60,24 @@ impl Output {
     /// As YAML documents, each with a comment that says where it would be; problems come last, as comments.
     pub fn to_yaml(&self) -> String {
         let mut text = String::new();
-        let mut add = |place: &str, object: &Value| text.push_str(&format!("---\n# {place}\n{}\n", sluice_template::to_yaml(object)));
+        let mut add = |place: &str, object: &Value| {
+            text.push_str(&format!("---\n# {place}\n{}\n", sluice_template::to_yaml(object)))
+        };
         self.management.iter().for_each(|object| add("management", object));
         for (cluster, objects) in &self.clusters {
             objects.iter().for_each(|object| add(&format!("cluster {cluster}"), object));
         }
         for problem in &self.problems {
-            let part = |name: &str| problem.get(name).and_then(Value::as_str).unwrap_or_default().replace('\n', "\n#   ");
-            text.push_str(&format!("# problem: {} {} {}: {}\n", part("stage"), part("cluster"), part("object"), part("error")));
+            let part = |name: &str| {
+                problem.get(name).and_then(Value::as_str).unwrap_or_default().replace('\n', "\n#   ")
+            };
+            text.push_str(&format!(
+                "# problem: {} {} {}: {}\n",
+                part("stage"),
+                part("cluster"),
+                part("object"),
+                part("error")
+            ));
         }
         text
     }

@@ -40,12 +40,17 @@ pub fn build(input: &Input) -> Output {
 /// The time that templates see: `SOURCE_DATE_EPOCH` makes a build repeatable to the byte.
 fn now() -> i64 {
     let fixed = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse::<i64>().ok());
-    let seconds = fixed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64));
+    let seconds = fixed.unwrap_or_else(|| {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
+    });
     seconds.saturating_mul(1_000_000)
 }
 
 /// A renderer that knows the management cluster, and the interest rows it wants.
-fn begin_rendering(input: &Input, problems: &mut Vec<Problem>) -> (renderer::Renderer, BTreeMap<ClusterRef, Interest>) {
+fn begin_rendering(
+    input: &Input,
+    problems: &mut Vec<Problem>,
+) -> (renderer::Renderer, BTreeMap<ClusterRef, Interest>) {
     let config = renderer::Config {
         shard: 0,
         shards: 1,
@@ -56,7 +61,8 @@ fn begin_rendering(input: &Input, problems: &mut Vec<Problem>) -> (renderer::Ren
     let mut renderer = renderer::Renderer::new(config);
     let mut step = Step::at(now());
     for object in &input.management {
-        renderer.side(renderer::Side::Management(renderer::Change::Upsert(Arc::new(object.clone()))), &mut step);
+        renderer
+            .side(renderer::Side::Management(renderer::Change::Upsert(Arc::new(object.clone()))), &mut step);
     }
     renderer.start(&mut step);
     let mut interests = BTreeMap::new();
@@ -75,7 +81,12 @@ fn begin_rendering(input: &Input, problems: &mut Vec<Problem>) -> (renderer::Ren
 }
 
 /// What a matcher reports of one cluster.
-fn reports(cluster: &ClusterRef, interest: &Interest, objects: &[Value], problems: &mut Vec<Problem>) -> Rows {
+fn reports(
+    cluster: &ClusterRef,
+    interest: &Interest,
+    objects: &[Value],
+    problems: &mut Vec<Problem>,
+) -> Rows {
     let config = matcher::Config {
         shard: 0,
         shards: 1,
@@ -93,21 +104,34 @@ fn reports(cluster: &ClusterRef, interest: &Interest, objects: &[Value], problem
     matcher.row(&complete(cluster, interest.revision), &mut step);
     matcher.caught_up(&mut step);
     let (publishes, effects, _) = step.into_parts();
-    problems.extend(effects.into_iter().filter_map(|effect| if let matcher::Effect::Problem(problem) = effect { Some(problem) } else { None }));
+    problems.extend(effects.into_iter().filter_map(|effect| {
+        if let matcher::Effect::Problem(problem) = effect { Some(problem) } else { None }
+    }));
     stored(publishes)
 }
 
 fn change(cluster: &ClusterRef, object: &Value) -> Option<Row> {
-    let subject = Subject::Change { shard: 0, cluster: cluster.clone(), viewer: String::new(), object: ObjectKey::of(object)? };
+    let subject = Subject::Change {
+        shard: 0,
+        cluster: cluster.clone(),
+        viewer: String::new(),
+        object: ObjectKey::of(object)?,
+    };
     let mut object = object.clone();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }
-    Some(Row { subject, head: Head { time: 0, ..Head::default() }, body: object.to_string().into_bytes().into(), sequence: 0 })
+    Some(Row {
+        subject,
+        head: Head { time: 0, ..Head::default() },
+        body: object.to_string().into_bytes().into(),
+        sequence: 0,
+    })
 }
 
 fn complete(cluster: &ClusterRef, revision: u64) -> Row {
-    let subject = Subject::Complete { table: Table::Changes, shard: 0, cluster: cluster.clone(), origin: None };
+    let subject =
+        Subject::Complete { table: Table::Changes, shard: 0, cluster: cluster.clone(), origin: None };
     let meta = serde_json::to_string(&Complete { incarnation: INCARNATION, revision }).unwrap_or_default();
     Row { subject, head: Head { meta, ..Head::default() }, body: Arc::from([]), sequence: 0 }
 }
@@ -118,7 +142,9 @@ fn stored(publishes: Vec<Publish>) -> Rows {
     for publish in publishes {
         let (key, head) = (publish.subject.to_string(), publish.head());
         match publish.body {
-            Body::Value(body) => drop(rows.insert(key, Row { subject: publish.subject, head, body, sequence: 0 })),
+            Body::Value(body) => {
+                drop(rows.insert(key, Row { subject: publish.subject, head, body, sequence: 0 }))
+            }
             Body::Tombstone => drop(rows.remove(&key)),
         }
     }
@@ -128,7 +154,8 @@ fn stored(publishes: Vec<Publish>) -> Rows {
 /// Desired rows, and the objects that are made in the management cluster.
 fn render(renderer: &mut renderer::Renderer, rows: Rows, problems: &mut Vec<Problem>) -> (Rows, Vec<Value>) {
     let mut step = Step::at(now());
-    let (complete, reports): (Vec<_>, Vec<_>) = rows.into_values().partition(|row| matches!(row.subject, Subject::Complete { .. }));
+    let (complete, reports): (Vec<_>, Vec<_>) =
+        rows.into_values().partition(|row| matches!(row.subject, Subject::Complete { .. }));
     for row in reports.iter().chain(&complete) {
         renderer.row(row, &mut step);
     }
@@ -140,7 +167,9 @@ fn render(renderer: &mut renderer::Renderer, rows: Rows, problems: &mut Vec<Prob
     let mut management: BTreeMap<ObjectKey, Option<Value>> = BTreeMap::new();
     for effect in effects {
         match effect {
-            renderer::Effect::Project(projection) => drop(management.insert(projection.key, projection.object)),
+            renderer::Effect::Project(projection) => {
+                drop(management.insert(projection.key, projection.object))
+            }
             renderer::Effect::Problem(problem) => problems.push(problem),
             _ => {}
         }
@@ -151,7 +180,12 @@ fn render(renderer: &mut renderer::Renderer, rows: Rows, problems: &mut Vec<Prob
 /// The order in which profiles come to their cluster: lower tiers first, then by name, so that the outcome of
 /// conflicts is the same every time.
 fn in_order(rows: Rows) -> Vec<Row> {
-    let tier = |row: &Row| serde_json::from_slice::<Value>(&row.body).ok().and_then(|body| body.get("tier")?.as_i64()).unwrap_or(100);
+    let tier = |row: &Row| {
+        serde_json::from_slice::<Value>(&row.body)
+            .ok()
+            .and_then(|body| body.get("tier")?.as_i64())
+            .unwrap_or(100)
+    };
     let mut rows: Vec<Row> = rows.into_values().collect();
     rows.sort_by_key(|row| (tier(row), row.subject.to_string()));
     rows
