@@ -1,0 +1,14 @@
+//! Runs many schedules: `schedules COUNT [FIRST_SEED]`. Ends at the first violation and prints its seed.
+
+fn main() -> std::process::ExitCode {
+    let mut numbers = std::env::args().skip(1).filter_map(|text| text.parse::<u64>().ok());
+    let (count, first) = (numbers.next().unwrap_or(1000), numbers.next().unwrap_or(0));
+    for seed in first..first + count {
+        if let Err(violation) = sluice_simulation::run(seed) {
+            println!("seed {}, step {}: {}", violation.seed, violation.step, violation.what);
+            return std::process::ExitCode::FAILURE;
+        }
+    }
+    println!("{count} schedules, no violation");
+    std::process::ExitCode::SUCCESS
+}
