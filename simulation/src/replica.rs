@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rand::Rng as _;
-use sluice_protocol::{Command, Core, Event, Head, Owner, Publish, Row, Subject, Table};
+use sluice_protocol::{Body, Command, Core, Event, Head, Owner, Publish, Row, Subject, Table};
 
 use crate::role::{Role, owner_config};
 use crate::world::{TOMBSTONE_TTL, World};
@@ -42,6 +42,8 @@ struct Running<C: Core> {
     outbox: VecDeque<Out>,
     answers: VecDeque<Event<C::Side>>,
     cursor: Option<u64>,
+    /// When it last looked at its input: a shell whose reader is silent for long begins again.
+    looked_at: i64,
     caught_up: bool,
     wake: Option<i64>,
     born: Vec<u64>,
@@ -59,6 +61,7 @@ impl<R: Role> Process<R> {
     }
 
     fn begin(&mut self, world: &mut World) {
+        world.tell(|| format!("{} {} begins", self.role.name(), self.index));
         self.role.reset();
         let (owner, first) = Owner::begin(self.role.core(world), owner_config(&self.role, world));
         let born = self.lives(world);
@@ -67,6 +70,7 @@ impl<R: Role> Process<R> {
             outbox: VecDeque::new(),
             answers: VecDeque::new(),
             cursor: None,
+            looked_at: world.now,
             caught_up: false,
             wake: None,
             born,
@@ -133,6 +137,19 @@ impl<R: Role> Process<R> {
                     (&self.fence_row(output), fence),
                     world.now + TOMBSTONE_TTL,
                 );
+                let (kind, outcome) = (
+                    if row.body == Body::Tombstone { "-" } else { "+" },
+                    if stored { "" } else { " REFUSED" },
+                );
+                world.tell(|| {
+                    format!(
+                        "{} {} publishes {kind}{}{outcome} {}",
+                        self.role.name(),
+                        self.index,
+                        row.subject,
+                        row.meta
+                    )
+                });
                 answers.push(if stored { Event::Stored(id) } else { Event::Refused });
             }
         }
@@ -143,8 +160,9 @@ impl<R: Role> Process<R> {
 
     /// The next row of the input arrives, or the news that there is none.
     fn read(&mut self, world: &mut World) {
-        let (Some(running), Some((table, shard))) = (&mut self.running, self.role.input()) else { return };
-        let Some(cursor) = running.cursor else { return };
+        let Some(running) = &mut self.running else { return };
+        running.looked_at = world.now;
+        let (Some(cursor), Some((table, shard))) = (running.cursor, self.role.input()) else { return };
         let stream = world.store.stream(table, shard);
         let event = match stream.next(cursor) {
             Some((sequence, stored)) => {
@@ -182,6 +200,10 @@ impl<R: Role> Replica for Process<R> {
         }
         let lives = self.lives(world);
         let Some(running) = &mut self.running else { return self.begin(world) };
+        // Missed heartbeats, or a lapsed membership after a pause.
+        if world.now - running.looked_at > TOMBSTONE_TTL / 2 {
+            return self.crash();
+        }
         // Incarnations are looked at now and then.
         if running.born != lives && world.random.random_bool(0.3) {
             return self.crash();

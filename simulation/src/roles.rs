@@ -26,9 +26,14 @@ struct Interests(usize);
 
 impl Interests {
     fn next(&mut self, world: &World) -> Option<(ClusterRef, sluice_protocol::interest::Interest)> {
-        let row = world.store.interests.get(self.0)?.clone();
-        self.0 += 1;
-        Some(row)
+        // A bucket keeps the newest row of each key: older ones cannot be read any more.
+        loop {
+            let (cluster, row) = world.store.interests.get(self.0)?.clone();
+            self.0 += 1;
+            if world.store.interests[self.0..].iter().all(|(newer, _)| *newer != cluster) {
+                return Some((cluster, row));
+            }
+        }
     }
 }
 
@@ -178,8 +183,10 @@ impl Role for MatcherRole {
     }
 
     fn side(&mut self, world: &mut World) -> Option<matcher::Side> {
-        if world.random.random_bool(0.5) {
-            return self.replays.pop_front();
+        if world.random.random_bool(0.5)
+            && let Some(replayed) = self.replays.pop_front()
+        {
+            return Some(replayed);
         }
         self.interests.next(world).map(|(cluster, row)| matcher::Side::Interest(cluster, row))
     }
@@ -342,6 +349,9 @@ impl DeployerRole {
                 "the lease has lapsed",
             ));
         }
+        if !matches!(request, Request::Read(_)) {
+            world.tell(|| format!("{} {} calls {} {request:.100?}", self.name(), self.index, cluster.name));
+        }
         let Some(server) = world.clusters.get_mut(&cluster.name) else {
             return deployer::Reply::Failed(deployer::Failure::new(
                 deployer::Class::Transient,
@@ -397,8 +407,10 @@ impl Role for DeployerRole {
         if let Some(cluster) = self.reachable.pop_front() {
             return Some(deployer::Side::Reachable(cluster));
         }
-        if world.random.random_bool(0.5) {
-            return self.replies.pop_front();
+        if world.random.random_bool(0.5)
+            && let Some(reply) = self.replies.pop_front()
+        {
+            return Some(reply);
         }
         let (cluster, id, request) = self.calls.pop_front()?;
         let reply = self.serve(world, &cluster, &request);

@@ -17,11 +17,11 @@ use crate::store::Store;
 use crate::world::{STEP, World};
 
 /// Steps of a schedule; faults end after a part of them.
-const STEPS: i64 = 6000;
-const FAULTS_UNTIL: i64 = 2500;
+const STEPS: i64 = 4000;
+const FAULTS_UNTIL: i64 = 2000;
 const SERVICES: [&str; 3] = ["x", "y", "z"];
 /// Replicas that do something in one step.
-const AT_ONCE: usize = 10;
+const AT_ONCE: usize = 40;
 
 /// Something happened that must never happen, or the end is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,12 +34,12 @@ pub struct Violation {
     pub what: String,
 }
 
-/// Runs the schedule of a seed.
+/// Runs the schedule of a seed; `trace` tells every step on standard error.
 ///
 /// # Errors
 /// The first violation.
-pub fn run(seed: u64) -> Result<(), Violation> {
-    let mut schedule = Schedule::new(seed);
+pub fn run(seed: u64, trace: bool) -> Result<(), Violation> {
+    let mut schedule = Schedule::new(seed, trace);
     while schedule.world.now < STEPS * STEP {
         schedule.step();
         if let Some(what) = schedule.world.violation.take() {
@@ -56,7 +56,7 @@ struct Schedule {
 }
 
 impl Schedule {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, trace: bool) -> Self {
         let mut replicas: Vec<Box<dyn Replica>> = Vec::new();
         for index in 0..2 {
             for cluster in CLUSTERS {
@@ -76,6 +76,7 @@ impl Schedule {
             clusters: CLUSTERS.iter().map(|name| ((*name).to_owned(), ApiServer::default())).collect(),
             history: History::default(),
             owners: replicas.iter().map(|replica| (replica.role(), 0)).collect(),
+            trace,
             violation: None,
         };
         let mut schedule = Self { world, replicas, version: 0 };
@@ -120,18 +121,21 @@ impl Schedule {
         }
         let victim = self.world.random.random_range(0..self.replicas.len());
         if self.chance(0.01) {
+            self.world.tell(|| format!("crash {}", self.replicas[victim].role()));
             self.replicas[victim].crash();
         }
         if self.chance(0.01) {
-            let steps = [3, 30, 150][self.world.random.random_range(0..3)];
+            let steps = [3, 30, 300][self.world.random.random_range(0..3)];
             self.replicas[victim].pause(self.world.now + steps * STEP);
         }
         let streams = self.world.store.keys();
         if self.chance(0.004) {
             let (table, shard) = streams[self.world.random.random_range(0..streams.len())];
+            self.world.tell(|| format!("wipe {table:?} {shard}"));
             self.world.store.wipe(table, shard);
         }
         if self.chance(0.001) {
+            self.world.tell(|| "wipe all".to_owned());
             streams.iter().for_each(|(table, shard)| self.world.store.wipe(*table, *shard));
         }
     }
@@ -147,6 +151,8 @@ impl Schedule {
         } else {
             server.delete_service(service);
         }
+        self.world
+            .tell(|| format!("service {cluster}/{service} exists {exists} event {event} v {}", self.version));
         let version = (exists && event).then_some(self.version);
         self.world.history.service(cluster, service, version, self.world.now);
     }

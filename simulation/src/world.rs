@@ -14,7 +14,7 @@ use crate::store::Store;
 pub(crate) const STEP: i64 = 10_000;
 
 /// How long tombstones live in the simulation: short, so that they expire unread.
-pub(crate) const TOMBSTONE_TTL: i64 = 60 * STEP;
+pub(crate) const TOMBSTONE_TTL: i64 = 150 * STEP;
 
 /// See the module's text. Time is in microseconds.
 pub(crate) struct World {
@@ -26,8 +26,19 @@ pub(crate) struct World {
     pub(crate) history: History,
     /// Who should own each role; replicas learn of it later.
     pub(crate) owners: BTreeMap<String, usize>,
+    /// Whether every step is told on standard error.
+    pub(crate) trace: bool,
     /// The first thing that must not have happened.
     pub(crate) violation: Option<String>,
+}
+
+impl World {
+    /// Tells what happens, when asked to.
+    pub(crate) fn tell(&self, what: impl FnOnce() -> String) {
+        if self.trace {
+            eprintln!("{:>6} {}", self.now / STEP, what());
+        }
+    }
 }
 
 /// The identity of a simulated cluster.

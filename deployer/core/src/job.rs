@@ -112,10 +112,12 @@ impl Job {
         self.errors.values().cloned().collect()
     }
 
-    /// A newer row came.
-    pub(crate) fn retarget(&mut self, target: Target, origin: u16, time: i64) {
+    /// A newer row came; whether the work must begin (again).
+    pub(crate) fn retarget(&mut self, target: Target, origin: u16, time: i64) -> bool {
+        // The same tombstone once more is no reason to begin its removal anew.
+        let same = matches!((&self.target, &target), (Target::Gone, Target::Gone)) && self.phase != Phase::Idle;
         (self.target, self.origin, self.time, self.attempts) = (target, origin, time, 0);
-        self.again = true;
+        !same
     }
 
     /// Begins, or begins again once the calls in flight are answered.
