@@ -6,6 +6,7 @@ use serde_json::Value;
 use sluice_api::{ObjectKey, object};
 
 use crate::management::{ALL, EACH};
+use crate::world::STEP;
 
 /// Since when things are as they are, in steps of the schedule.
 #[derive(Default)]
@@ -16,7 +17,12 @@ pub(crate) struct History {
     born: BTreeMap<u64, i64>,
     /// When the management cluster last gave a reason to withdraw add-ons of a trigger.
     reason: BTreeMap<&'static str, i64>,
+    /// Now.
+    pub(crate) now: i64,
 }
+
+/// Renderers learn late of what changes in the management cluster, and may act upon it for so long.
+const LATE: i64 = 600 * STEP;
 
 impl History {
     /// A service changed.
@@ -42,10 +48,9 @@ impl History {
         since.zip(self.born.get(&v)).is_some_and(|(since, born)| since <= born)
     }
 
-    /// Whether a withdrawal has no reason in the management cluster since this version.
-    fn no_reason_since(&self, trigger: &str, v: u64) -> bool {
-        let born = self.born.get(&v).copied().unwrap_or(0);
-        self.reason.get(trigger).is_none_or(|at| *at < born)
+    /// Whether the management cluster gives no reason for a withdrawal.
+    fn no_reason(&self, trigger: &str) -> bool {
+        self.reason.get(trigger).is_none_or(|at| self.now - at > LATE)
     }
 
     /// Checks that `new` may take the place of `old` in `cluster`; `None` deletes.
@@ -63,7 +68,7 @@ impl History {
                 Some(after) if after < before => {
                     Err(format!("{cluster}: {key}: version {after} over {before}"))
                 }
-                None if self.always_since(cluster, service, before) && self.no_reason_since(EACH, before) => {
+                None if self.always_since(cluster, service, before) && self.no_reason(EACH) => {
                     Err(format!("{cluster}: {key} withdrawn, its service was an event all the time"))
                 }
                 _ => Ok(()),
@@ -73,10 +78,7 @@ impl History {
         for (service, v) in object::at(old, &["data"]).and_then(Value::as_object).into_iter().flatten() {
             let before = v.as_str().and_then(|v| v.parse::<u64>().ok()).unwrap_or(0);
             let kept = new.is_some_and(|new| object::at(new, &["data", service]).is_some());
-            if service != "edit"
-                && !kept
-                && self.always_since(source, service, before)
-                && self.no_reason_since(ALL, before)
+            if service != "edit" && !kept && self.always_since(source, service, before) && self.no_reason(ALL)
             {
                 return Err(format!("{cluster}: {key} lost {service}, which was an event all the time"));
             }

@@ -98,6 +98,13 @@ impl Management {
             .any(|object| object::text(object, &["kind"]) == "EventTrigger" && object::name(object) == name)
     }
 
+    /// The triggers that are deleted, or whose destination does not select every cluster.
+    pub(crate) fn missing_triggers(&self) -> Vec<&'static str> {
+        let away = |object: &Value| object::label(object, "tier").is_some_and(|tier| tier != "x");
+        let moved = self.objects.iter().any(away);
+        [EACH, ALL].into_iter().filter(|name| !self.has_trigger(name) || (*name == ALL && moved)).collect()
+    }
+
     /// Changes something; the names of triggers whose add-ons may go for a reason from now on.
     pub(crate) fn change(&mut self, random: &mut SmallRng) -> Vec<&'static str> {
         let name = if random.random_bool(0.5) { EACH } else { ALL };

@@ -19,7 +19,7 @@ use crate::world::{STEP, World};
 /// Steps of a schedule; faults end after a part of them.
 const STEPS: i64 = 4000;
 const FAULTS_UNTIL: i64 = 2000;
-const SERVICES: [&str; 3] = ["x", "y", "z"];
+const SERVICES: [&str; 3] = ["s1", "s2", "s3"];
 /// Replicas that do something in one step.
 const AT_ONCE: usize = 40;
 
@@ -90,6 +90,11 @@ impl Schedule {
         self.world.now += STEP;
         let now = self.world.now;
         self.world.store.expire(now);
+        // Of a trigger that is not there, everything may go at any time.
+        for trigger in self.world.management.missing_triggers() {
+            self.world.history.reason(trigger, now);
+        }
+        self.world.history.now = now;
         if now < FAULTS_UNTIL * STEP {
             self.fault();
         }
@@ -107,7 +112,7 @@ impl Schedule {
         if self.chance(0.03) {
             self.change_service();
         }
-        if self.chance(0.004) {
+        if self.chance(0.0015) {
             let now = self.world.now;
             for trigger in self.world.management.change(&mut self.world.random) {
                 self.world.history.reason(trigger, now);
