@@ -125,7 +125,7 @@ impl Deployer {
         step.publish(Publish::new(self.status_subject(cluster, profile), Body::Tombstone, 0));
         self.note(cluster, profile.to_owned(), None, step);
         let Some(job) = job else { return };
-        let Some(inventory) = job.inventory else { return };
+        let Some(inventory) = job.withdrawn else { return };
         step.effect(Effect::Happened(Happened::new(
             STAGE,
             "withdrawn",
