@@ -164,6 +164,10 @@ impl<R: Role> Process<R> {
         running.looked_at = world.now;
         let (Some(cursor), Some((table, shard))) = (running.cursor, self.role.input()) else { return };
         let stream = world.store.stream(table, shard);
+        // A reader belongs to one life of its stream; it ends with it, and never says that it has caught up.
+        if running.born.last() != Some(&stream.incarnation()) {
+            return self.handle(world, Event::Refused);
+        }
         let event = match stream.next(cursor) {
             Some((sequence, stored)) => {
                 running.cursor = Some(sequence);
