@@ -62,7 +62,7 @@ impl<R: Role> Process<R> {
 
     fn begin(&mut self, world: &mut World) {
         world.tell(|| format!("{} {} begins", self.role.name(), self.index));
-        self.role.reset();
+        self.role.reset(world);
         let (owner, first) = Owner::begin(self.role.core(world), owner_config(&self.role, world));
         let born = self.lives(world);
         self.running = Some(Running {
@@ -183,7 +183,9 @@ impl<R: Role> Process<R> {
         };
         world.tell(|| {
             let what = match &event {
-                Event::Row(row, _) => format!("{}{}", if row.head.tombstone { "-" } else { "+" }, row.subject),
+                Event::Row(row, _) => {
+                    format!("{}{}", if row.head.tombstone { "-" } else { "+" }, row.subject)
+                }
                 _ => "everything".to_owned(),
             };
             format!("{} {} has read {what}", self.role.name(), self.index)

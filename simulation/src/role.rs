@@ -27,7 +27,7 @@ pub(crate) trait Role {
     fn input(&self) -> Option<(Table, u16)>;
 
     /// Forgets everything that came with the former owner.
-    fn reset(&mut self);
+    fn reset(&mut self, world: &World);
 
     /// The next thing it learns besides rows, if there is one.
     fn side(&mut self, world: &mut World) -> Option<<Self::Core as Core>::Side>;

@@ -104,7 +104,7 @@ impl Role for AgentRole {
         None
     }
 
-    fn reset(&mut self) {
+    fn reset(&mut self, _: &World) {
         *self = Self::new(&self.cluster);
     }
 
@@ -178,7 +178,7 @@ impl Role for MatcherRole {
         Some((Table::Changes, self.shard))
     }
 
-    fn reset(&mut self) {
+    fn reset(&mut self, _: &World) {
         *self = Self::new(self.shard);
     }
 
@@ -268,16 +268,13 @@ impl Role for RendererRole {
         Some((Table::Reports, self.shard))
     }
 
-    fn reset(&mut self) {
-        // Positions are set by the first look: the core was made from what is there now.
-        *self = Self { interests: Interests(usize::MAX), management: usize::MAX, ..Self::new(self.shard) };
+    fn reset(&mut self, world: &World) {
+        // The core is made from what is there now.
+        let interests = Interests(world.store.interests.len());
+        *self = Self { interests, management: world.management.log.len(), ..Self::new(self.shard) };
     }
 
     fn side(&mut self, world: &mut World) -> Option<renderer::Side> {
-        if self.management == usize::MAX {
-            // Nothing has happened since the core was made in this very step's owner.
-            (self.management, self.interests.0) = (world.management.log.len(), world.store.interests.len());
-        }
         match world.random.random_range(0..3) {
             0 => {
                 let change = world.management.log.get(self.management)?.clone();
@@ -399,7 +396,7 @@ impl Role for DeployerRole {
         Some((Table::Desired, self.shard))
     }
 
-    fn reset(&mut self) {
+    fn reset(&mut self, _: &World) {
         *self = Self::new(self.shard, self.index);
     }
 
