@@ -2,6 +2,11 @@
 
 pub(crate) mod json;
 pub(crate) mod json_read;
+pub(crate) mod toml_keys;
+pub(crate) mod toml_read;
+pub(crate) mod toml_strings;
+pub(crate) mod toml_values;
+pub(crate) mod toml_write;
 pub(crate) mod yaml;
 
 use std::collections::BTreeMap;
@@ -177,7 +182,10 @@ fn from_yaml_array<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
 }
 
 fn to_toml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
-    match Err::<Vec<u8>, Fail>("".into()) {
+    if args[0].is_nil() {
+        return Err("reflect: call of reflect.Value.Type on zero Value".into());
+    }
+    match toml_write::encode(cx, &args[0]) {
         Ok(text) => cx.string(text),
         Err(Fail::Message(message)) => cx.string(message),
         Err(other) => Err(other),
@@ -185,7 +193,7 @@ fn to_toml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
 }
 
 fn from_toml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
-    let read = Err::<Value<'a>, Fail>("".into());
+    let read = toml_read::decode(cx, args[0].bytes());
     match read {
         Ok(value) => Ok(value),
         Err(Fail::Message(message)) => error_map(cx, message),

@@ -55,6 +55,9 @@ pub(crate) struct Exec<'a> {
 /// Nested evaluations: bounds the stack whatever the text looks like.
 const MAX_DEPTH: usize = 500;
 
+/// A template is only called with so much of it left.
+const CALL_RESERVE: usize = 50;
+
 // === impl Ref ===
 
 impl<'a> Ref<'a> {
@@ -140,6 +143,11 @@ impl<'a> Exec<'a> {
             Fail::Limit(message) => self.fail_as(Kind::Limit, message),
             Fail::Nested(error) => Stop::Error(error),
         }
+    }
+
+    /// Whether no further template can be called: the budget is used up, or the stack is.
+    pub(crate) fn calls_are_exhausted(&self) -> bool {
+        self.calls >= self.cx.limits.call_depth || self.depth + CALL_RESERVE > MAX_DEPTH
     }
 
     pub(crate) fn step(&mut self) -> Result<(), Stop> {

@@ -4,7 +4,6 @@ use std::cell::OnceCell;
 
 use super::{Exec, Fail, Ref, Stop};
 use crate::{
-    Error,
     funcs::Answer,
     program::Program,
     text::{lossy, quote::quoted},
@@ -68,9 +67,9 @@ impl<'a> Exec<'a> {
         template: &'a crate::syntax::Template,
         dot: &Value<'a>,
     ) -> Answer<'a> {
-        let limit = self.cx.limits.call_depth;
-        if self.calls >= limit {
-            return Err(Fail::Limit(format!("limit: templates nested deeper than {limit}")));
+        if self.calls_are_exhausted() {
+            let limit = self.cx.limits.call_depth;
+            return Err(Fail::Limit(format!("exceeded maximum template depth ({limit})")));
         }
         let outer_program = std::mem::replace(&mut self.program, program);
         let outer_out = std::mem::take(&mut self.out);
@@ -83,11 +82,7 @@ impl<'a> Exec<'a> {
                 self.program = outer_program;
                 self.cx.string(out)
             }
-            Err(Stop::Error(error)) => Err(Fail::Nested(strip(error))),
+            Err(Stop::Error(error)) => Err(Fail::Nested(error)),
         }
     }
-}
-
-fn strip(error: Box<Error>) -> Box<Error> {
-    error
 }

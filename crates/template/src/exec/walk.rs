@@ -92,11 +92,9 @@ impl<'a> Exec<'a> {
         let Some(template) = self.program.template(name) else {
             return Err(self.fail(format!("template {} not defined", quoted(name))));
         };
-        let limit = self.cx.limits.call_depth;
-        if self.calls >= limit {
-            return Err(
-                self.fail_as(ErrorKind::Limit, format!("limit: templates nested deeper than {limit}"))
-            );
+        if self.calls_are_exhausted() {
+            let limit = self.cx.limits.call_depth;
+            return Err(self.fail_as(ErrorKind::Limit, format!("exceeded maximum template depth ({limit})")));
         }
         let dot = match pipe {
             Some(pipe) => self.eval_pipeline(dot, pipe)?,
@@ -122,7 +120,14 @@ impl<'a> Exec<'a> {
             other => other?,
         };
         match or_else {
-            Some(list) if !ran => self.walk_list(dot, list),
+            Some(list) if !ran => match self.walk_list(dot, list) {
+                // As in Go, `break` in the `else` list ends this loop and not an outer one.
+                Err(Stop::Break) => {
+                    self.depth = depth;
+                    Ok(())
+                }
+                other => other,
+            },
             _ => Ok(()),
         }
     }

@@ -251,8 +251,8 @@ mod tests {
 
     #[test]
     fn other_forms() {
-        assert_eq!(format_float(3.14159, 'b', None), "7074231776675438p-51");
-        assert_eq!(format_float(3.14159, 'x', None), "0x1.921f9f01b866ep+01");
+        assert_eq!(format_float(2.5, 'b', None), "5629499534213120p-51");
+        assert_eq!(format_float(2.5, 'x', None), "0x1.4p+01");
         assert_eq!(format_float(2.5, 'g', Some(1)), "2");
         assert_eq!(format_float(1e21, 'f', None), "1000000000000000000000");
         assert_eq!(format_json(1e-7), "1e-7");

@@ -24,7 +24,7 @@ pub(crate) const TABLE: &[Row] = &[
     ),
     ("pick(map map, ...keys string) map", pick, "A map of these keys only."),
     ("omit(map map, ...keys string) map", omit, "A map without these keys."),
-    ("dig(path any, ...more any) any", dig, "The value under the keys, or the default: keys, default, map."),
+    ("dig(...arguments any) any", dig, "The value under the keys, or the default: keys, default, map."),
     ("deepCopy(value any) any", deep_copy, "A copy that shares nothing with the original."),
     ("mustDeepCopy(value any) any", deep_copy, "A copy that shares nothing with the original."),
 ];

@@ -70,10 +70,10 @@ fn merge_map<'a>(
             continue;
         }
         let target = cx.maps.get(into, key.bytes());
-        if let (Some(Value::Map(t)), Value::Map(s)) = (&target, &source) {
-            if !cx.maps.same(t, s) {
-                merge_map(cx, t, s, overwrite, depth + 1)?;
-            }
+        if let (Some(Value::Map(t)), Value::Map(s)) = (&target, &source)
+            && !cx.maps.same(t, s)
+        {
+            merge_map(cx, t, s, overwrite, depth + 1)?;
         }
         let keeps = target.as_ref().is_some_and(|t| !is_empty(cx, t));
         let replace = match (&target, &source) {

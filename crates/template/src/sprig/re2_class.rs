@@ -40,15 +40,15 @@ impl Translator<'_> {
 
     /// One element of a class; answers what follows it.
     fn class_item<'r>(&self, rest: &'r str, whole: &str, out: &mut String) -> Step<&'r str> {
-        if let Some(inside) = rest.strip_prefix("[:") {
-            if let Some(end) = inside.find(":]") {
-                let name = inside[..end].trim_start_matches('^');
-                if !POSIX.contains(&name) {
-                    return refuse("invalid character class range", &rest[..end + 4]);
-                }
-                out.push_str(&rest[..end + 4]);
-                return Ok(&inside[end + 2..]);
+        if let Some(inside) = rest.strip_prefix("[:")
+            && let Some(end) = inside.find(":]")
+        {
+            let name = inside[..end].trim_start_matches('^');
+            if !POSIX.contains(&name) {
+                return refuse("invalid character class range", &rest[..end + 4]);
             }
+            out.push_str(&rest[..end + 4]);
+            return Ok(&inside[end + 2..]);
         }
         if rest.starts_with('\\') {
             if let Some(set) = perl_class(rest) {

@@ -155,7 +155,7 @@ pub(super) fn escaped_rune(rest: &str) -> Step<(u32, usize)> {
     match c {
         '1'..='7' if !matches!(rest.as_bytes().get(2), Some(b'0'..=b'7')) => bad(2),
         '0'..='7' => Ok(octal(&rest[1..], 3)),
-        'x' => hexadecimal(rest).map_or_else(|len| bad(len), Ok),
+        'x' => hexadecimal(rest).map_or_else(&bad, Ok),
         'a' => Ok((7, 2)),
         'f' => Ok((12, 2)),
         'n' => Ok((10, 2)),

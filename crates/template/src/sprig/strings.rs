@@ -84,7 +84,7 @@ fn trunc<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     let len = args[1].bytes().len();
     let count = usize::try_from(args[0].as_int().unsigned_abs()).unwrap_or(usize::MAX);
     if args[0].as_int() < 0 {
-        return part(cx, &args[1], if count < len { len - count } else { 0 }, len);
+        return part(cx, &args[1], len.saturating_sub(count), len);
     }
     part(cx, &args[1], 0, count.min(len))
 }

@@ -184,10 +184,10 @@ fn split_list<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
 }
 
 fn to_strings<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
-    if let Value::List(list) = &args[0] {
-        if list.ty() == ListTy::Strings {
-            return Ok(args[0].clone());
-        }
+    if let Value::List(list) = &args[0]
+        && list.ty() == ListTy::Strings
+    {
+        return Ok(args[0].clone());
     }
     let all = strings(cx, &args[0])?;
     string_list(cx, all)

@@ -225,10 +225,10 @@ impl Url {
     /// The host without its port and brackets.
     pub(super) fn hostname(&self) -> &[u8] {
         let mut host = self.host.as_slice();
-        if let Some(colon) = host.iter().rposition(|b| *b == b':') {
-            if check_port(&host[colon..]).is_ok() {
-                host = &host[..colon];
-            }
+        if let Some(colon) = host.iter().rposition(|b| *b == b':')
+            && check_port(&host[colon..]).is_ok()
+        {
+            host = &host[..colon];
         }
         host.strip_prefix(b"[").and_then(|h| h.strip_suffix(b"]")).unwrap_or(host)
     }

@@ -130,8 +130,8 @@ fn exact_u64(f: f64) -> Option<u64> {
 
 /// `strconv.ParseUint(text, 0, 64)`.
 pub(crate) fn parse_uint(text: &str) -> Option<u64> {
-    let (digits, radix, prefixed) = split_radix(text);
-    if digits.is_empty() || (text.contains('_') && !underscores_ok(text, prefixed)) {
+    let (digits, radix) = split_radix(text);
+    if digits.is_empty() || (text.contains('_') && !underscores_ok(text)) {
         return None;
     }
     let clean: String = digits.chars().filter(|c| *c != '_').collect();
@@ -152,29 +152,32 @@ pub(crate) fn parse_int(text: &str) -> Option<i64> {
     if negative { 0i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
 }
 
-fn split_radix(text: &str) -> (&str, u32, bool) {
+fn split_radix(text: &str) -> (&str, u32) {
     let bytes = text.as_bytes();
     if bytes.len() < 2 || bytes[0] != b'0' {
-        return (text, 10, false);
+        return (text, 10);
     }
     match bytes[1] {
-        b'x' | b'X' => (&text[2..], 16, true),
-        b'b' | b'B' => (&text[2..], 2, true),
-        b'o' | b'O' => (&text[2..], 8, true),
-        _ => (&text[1..], 8, true),
+        b'x' | b'X' => (&text[2..], 16),
+        b'b' | b'B' => (&text[2..], 2),
+        b'o' | b'O' => (&text[2..], 8),
+        _ => (&text[1..], 8),
     }
 }
 
 /// Underscores may only stand between digits, or between a base prefix and a digit.
-fn underscores_ok(text: &str, prefixed: bool) -> bool {
-    let bytes = text.as_bytes();
-    let skip = if prefixed && bytes.get(1).is_some_and(|b| b.is_ascii_alphabetic()) { 2 } else { 0 };
-    let mut before = if skip > 0 { b'0' } else { b'^' };
-    for &b in &bytes[skip..] {
-        match (before, b) {
-            (b'_' | b'^' | b'.', b'_') => return false,
-            (b'_', b) if !b.is_ascii_alphanumeric() => return false,
-            _ => before = b,
+fn underscores_ok(text: &str) -> bool {
+    let body = text.strip_prefix(['+', '-']).unwrap_or(text).as_bytes();
+    let prefixed = matches!(body, [b'0', b'b' | b'B' | b'o' | b'O' | b'x' | b'X', ..]);
+    let hex = matches!(body, [b'0', b'x' | b'X', ..]);
+    let mut before = if prefixed { b'0' } else { b'^' };
+    for &b in &body[if prefixed { 2 } else { 0 }..] {
+        let digit = b.is_ascii_digit() || (hex && b.is_ascii_hexdigit());
+        match (b, before) {
+            _ if digit => before = b'0',
+            (b'_', b'0') => before = b'_',
+            (b'_', _) | (_, b'_') => return false,
+            _ => before = b'!',
         }
     }
     before != b'_'
@@ -188,7 +191,10 @@ pub(crate) fn parse_float(text: &str) -> Option<f64> {
         b'-' => (true, &text[1..]),
         _ => (false, text),
     };
-    let lower = body.to_ascii_lowercase();
+    if body.contains('_') && !underscores_ok(body) {
+        return None;
+    }
+    let lower = body.replace('_', "").to_ascii_lowercase();
     let magnitude = match lower.as_str() {
         "inf" | "infinity" => f64::INFINITY,
         "nan" => f64::NAN,
@@ -244,6 +250,7 @@ mod tests {
         assert_eq!(parse_float("0x1p4"), Some(16.0));
         assert_eq!(parse_float("0x.8p1"), Some(1.0));
         assert_eq!(parse_float("1e400"), None);
-        assert_eq!(parse_float("1_0"), None);
+        assert_eq!(parse_float("1_0"), Some(10.0));
+        assert_eq!(parse_float("1_.5"), None);
     }
 }

@@ -105,10 +105,7 @@ impl Parser<'_> {
 
     fn else_list(&mut self, context: &str, next: NodeId) -> Parse<NodeId> {
         let pos = self.arena.get(next).pos as usize;
-        let chained = match (context, self.peek().typ) {
-            ("if", Typ::If) | ("with", Typ::With) => true,
-            _ => false,
-        };
+        let chained = matches!((context, self.peek().typ), ("if", Typ::If) | ("with", Typ::With));
         if !chained {
             let (list, end) = self.item_list()?;
             if !matches!(self.arena.kind(end), Kind::End) {

@@ -14,8 +14,6 @@ pub(crate) enum MapTy {
     Any,
     /// `map[string]string`
     Strings,
-    /// `map[string]map[string]interface {}`
-    Maps,
 }
 
 /// A Go map.

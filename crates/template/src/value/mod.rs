@@ -20,7 +20,6 @@ pub(crate) use string::Str;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IntTy {
     Int,
-    Int32,
     Int64,
     Duration,
     Month,

@@ -10,7 +10,6 @@ impl IntTy {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Int => "int",
-            Self::Int32 => "int32",
             Self::Int64 => "int64",
             Self::Duration => "time.Duration",
             Self::Month => "time.Month",
@@ -21,7 +20,6 @@ impl IntTy {
     fn kind(self) -> &'static str {
         match self {
             Self::Int | Self::Month | Self::Weekday => "int",
-            Self::Int32 => "int32",
             Self::Int64 | Self::Duration => "int64",
         }
     }
@@ -49,19 +47,6 @@ impl ListTy {
             Self::Structs(name) => format!("[]{name}").into(),
         }
     }
-
-    /// The name of the element type.
-    pub(crate) fn element(self) -> &'static str {
-        match self {
-            Self::Any => "interface {}",
-            Self::Strings => "string",
-            Self::Ints => "int",
-            Self::Bytes => "uint8",
-            Self::Lists => "[]interface {}",
-            Self::Maps => "map[string]interface {}",
-            Self::Structs(name) => name,
-        }
-    }
 }
 
 impl MapTy {
@@ -69,7 +54,6 @@ impl MapTy {
         match self {
             Self::Any => "map[string]interface {}",
             Self::Strings => "map[string]string",
-            Self::Maps => "map[string]map[string]interface {}",
         }
     }
 
@@ -78,7 +62,6 @@ impl MapTy {
         match self {
             Self::Any => Value::Nil,
             Self::Strings => Value::text(""),
-            Self::Maps => Value::Map(Map::Nil(MapTy::Any)),
         }
     }
 }

@@ -89,7 +89,7 @@ impl Case {
         for (identifier, object) in &self.resources {
             env = env.with_resource(identifier, object);
         }
-        let limits = Limits { steps: 20_000_000, memory_bytes: 256 << 20, ..Limits::default() };
+        let limits = Limits { call_depth: 100_000, ..Limits::default() };
         program.render(&self.dot(), &env, &limits).map_err(|e| e.to_string())
     }
 

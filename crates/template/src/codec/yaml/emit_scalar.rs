@@ -144,7 +144,8 @@ impl Emitter {
     }
 
     fn plain(&mut self, text: &[u8]) {
-        if !self.whitespace && !(text.is_empty() && self.dialect == Dialect::V3) {
+        let nothing = text.is_empty() && self.dialect == Dialect::V3;
+        if !self.whitespace && !nothing {
             self.put(b' ');
         }
         for (_, c) in chars(text) {
@@ -212,7 +213,7 @@ impl Emitter {
             0xA0 => "\\_".to_owned(),
             0x2028 => "\\L".to_owned(),
             0x2029 => "\\P".to_owned(),
-            0..=0xFF => format!("\\x{rune:02X}"),
+            1..=6 | 0x0E..=0xFF => format!("\\x{rune:02X}"),
             0x100..=0xFFFF => format!("\\u{rune:04X}"),
             _ => format!("\\U{rune:08X}"),
         };

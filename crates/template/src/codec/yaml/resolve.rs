@@ -80,10 +80,10 @@ fn numeric(text: &[u8], dialect: Dialect) -> Option<Scalar> {
     if let Some(u) = parse_uint(&plain) {
         return Some(Scalar::Uint(u));
     }
-    if FLOAT.as_ref().is_some_and(|r| r.is_match(plain.as_bytes())) {
-        if let Some(f) = parse_float(&plain) {
-            return Some(Scalar::Float(f));
-        }
+    if FLOAT.as_ref().is_some_and(|r| r.is_match(plain.as_bytes()))
+        && let Some(f) = parse_float(&plain)
+    {
+        return Some(Scalar::Float(f));
     }
     let radixes = [("0b", "-0b", 2), ("0o", "-0o", 8)];
     let known = if dialect == Dialect::Sigs { &radixes[..1] } else { &radixes[..] };

@@ -236,6 +236,6 @@ mod tests {
         assert_eq!(next_chunk(b"January"), (&b""[..], Some(Std::LongMonth), &b""[..]));
         assert_eq!(next_chunk(b"Janus"), (&b"Janus"[..], None, &b""[..]));
         assert_eq!(next_chunk(b"_2006"), (&b"_"[..], Some(Std::LongYear), &b""[..]));
-        assert_eq!(next_chunk(b".0001"), (&b".000"[..], Some(Std::NumMonth), &b""[..]));
+        assert_eq!(next_chunk(b".0001"), (&b".00"[..], Some(Std::ZeroMonth), &b""[..]));
     }
 }

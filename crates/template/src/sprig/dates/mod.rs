@@ -90,7 +90,7 @@ pub(crate) fn time_of(value: &Value<'_>) -> Time {
 fn any_time(cx: &Cx<'_>, value: &Value<'_>) -> Time {
     match value {
         Value::Object(object) if matches!(**object, Object::Time(_)) => time_of(value),
-        Value::Int(IntTy::Int | IntTy::Int64 | IntTy::Int32, unix) => utc(*unix),
+        Value::Int(IntTy::Int | IntTy::Int64, unix) => utc(*unix),
         _ => now_of(cx),
     }
 }
@@ -160,10 +160,7 @@ fn must_to_date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
 }
 
 fn ago<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
-    let time = match &args[0] {
-        Value::Int(IntTy::Int32, _) => now_of(cx),
-        other => any_time(cx, other),
-    };
+    let time = any_time(cx, &args[0]);
     let span = duration::round(between(&time, &now_of(cx)), 1_000_000_000);
     cx.string(duration::format(span))
 }

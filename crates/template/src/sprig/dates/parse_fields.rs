@@ -180,7 +180,7 @@ impl Fields {
             return Err(Wrong::Bad);
         }
         let digits: Vec<u8> = text[1..].iter().copied().filter(|b| !(form.colon && *b == b':')).collect();
-        if !digits.iter().all(u8::is_ascii_digit) || digits.len() % 2 != 0 {
+        if !digits.iter().all(u8::is_ascii_digit) || !digits.len().is_multiple_of(2) {
             return Err(Wrong::Bad);
         }
         let pair = |at: usize| digits.get(at..at + 2).map_or(0, decimal);

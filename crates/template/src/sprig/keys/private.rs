@@ -166,10 +166,10 @@ fn ec_from_der(bytes: &[u8]) -> Option<Key> {
     let mut inside = der::Reader(der::Reader(bytes).expect(0x30)?);
     inside.integer()?;
     let secret = inside.expect(0x04)?;
-    if let Some((0xa0, curve, _)) = inside.next() {
-        if der::Reader(curve).expect(0x06)? != P256_OID {
-            return None;
-        }
+    if let Some((0xa0, curve, _)) = inside.next()
+        && der::Reader(curve).expect(0x06)? != P256_OID
+    {
+        return None;
     }
     p256::ecdsa::SigningKey::from_slice(secret).ok().map(Key::Ecdsa)
 }
