@@ -16,7 +16,7 @@ pub struct Feed<K, V> {
 struct State<K, V> {
     values: BTreeMap<K, V>,
     /// Unbounded: a subscriber only updates its memory, it never waits for anything while it takes a value.
-    subscribers: Vec<mpsc::UnboundedSender<V>>,
+    subscribers: Vec<(Option<K>, mpsc::UnboundedSender<V>)>,
 }
 
 impl<K, V> Clone for Feed<K, V> {
@@ -41,8 +41,8 @@ impl<K: Ord + Clone, V: Clone> Feed<K, V> {
     /// `key` has this value now.
     pub fn put(&self, key: K, value: V) {
         self.with(|state| {
-            state.values.insert(key, value.clone());
-            state.tell(&value);
+            state.values.insert(key.clone(), value.clone());
+            state.tell(&key, &value);
         });
     }
 
@@ -50,7 +50,7 @@ impl<K: Ord + Clone, V: Clone> Feed<K, V> {
     pub fn remove(&self, key: &K, last: V) {
         self.with(|state| {
             if state.values.remove(key).is_some() {
-                state.tell(&last);
+                state.tell(key, &last);
             }
         });
     }
@@ -72,10 +72,23 @@ impl<K: Ord + Clone, V: Clone> Feed<K, V> {
 
     /// The values as they are, then every change, until the receiver is dropped.
     pub fn subscribe(&self) -> mpsc::UnboundedReceiver<V> {
+        self.subscribe_to(None)
+    }
+
+    /// The same for one key only.
+    pub fn subscribe_key(&self, key: K) -> mpsc::UnboundedReceiver<V> {
+        self.subscribe_to(Some(key))
+    }
+
+    fn subscribe_to(&self, key: Option<K>) -> mpsc::UnboundedReceiver<V> {
         let (sender, receiver) = mpsc::unbounded_channel();
         self.with(|state| {
-            if state.values.values().all(|value| sender.send(value.clone()).is_ok()) {
-                state.subscribers.push(sender);
+            let present: Vec<&V> = match &key {
+                Some(key) => state.values.get(key).into_iter().collect(),
+                None => state.values.values().collect(),
+            };
+            if present.into_iter().all(|value| sender.send(value.clone()).is_ok()) {
+                state.subscribers.push((key, sender));
             }
         });
         receiver
@@ -105,9 +118,12 @@ impl<K: Ord + Clone, V: Clone> Feed<K, V> {
     }
 }
 
-impl<K, V: Clone> State<K, V> {
-    fn tell(&mut self, value: &V) {
-        self.subscribers.retain(|subscriber| subscriber.send(value.clone()).is_ok());
+impl<K: PartialEq, V: Clone> State<K, V> {
+    fn tell(&mut self, key: &K, value: &V) {
+        let wants = |wanted: &Option<K>| wanted.as_ref().is_none_or(|wanted| wanted == key);
+        self.subscribers.retain(|(wanted, subscriber)| {
+            if wants(wanted) { subscriber.send(value.clone()).is_ok() } else { !subscriber.is_closed() }
+        });
     }
 }
 

@@ -185,6 +185,7 @@ fn journal_config(options: &BusOptions) -> Config {
         max_bytes: 256 << 20,
         num_replicas: options.replicas,
         no_ack: true,
+        max_messages_per_subject: -1,
         ..Config::default()
     }
 }

@@ -77,7 +77,15 @@ impl Body {
 impl Publish {
     /// A row without meta and view.
     pub fn new(subject: Subject, body: Body, time: i64) -> Self {
-        Self { subject, body, time, view: View::default(), meta: String::new(), barrier: false, forced: false }
+        Self {
+            subject,
+            body,
+            time,
+            view: View::default(),
+            meta: String::new(),
+            barrier: false,
+            forced: false,
+        }
     }
 
     /// With these meta data.

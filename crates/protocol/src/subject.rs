@@ -105,6 +105,51 @@ pub fn hash_shard(parts: &[&str], shards: u16) -> u16 {
     (hash % u64::from(shards.max(1))) as u16
 }
 
+/// Filters that select the rows of one owner in every shard of its output; `{}` stands for the shard.
+pub mod own_rows {
+    use super::{ClusterRef, Table, push_shard};
+    use crate::token;
+
+    /// The rows of an agent.
+    pub fn agent(cluster: &ClusterRef) -> Vec<String> {
+        vec![format!("{}.{{}}.{}.>", Table::Changes.name(), token_of(cluster))]
+    }
+
+    /// The rows of the matcher of one shard.
+    pub fn matcher(shard: u16) -> Vec<String> {
+        let (table, shard) = (Table::Reports.name(), shard_token(shard));
+        vec![format!("{table}.{{}}.*.*.{shard}.>"), format!("{table}.{{}}.*.~complete.{shard}")]
+    }
+
+    /// The rows of the renderer of one shard.
+    pub fn renderer(shard: u16) -> Vec<String> {
+        vec![format!("{}.{{}}.*.{}.*", Table::Desired.name(), shard_token(shard))]
+    }
+
+    /// The rows of the deployer of one shard.
+    pub fn deployer(shard: u16) -> Vec<String> {
+        vec![format!("{}.{}.>", Table::Status.name(), shard_token(shard))]
+    }
+
+    /// The changes of one cluster in one shard.
+    pub fn changes_of(cluster: &ClusterRef, shard: u16) -> Vec<String> {
+        vec![format!("{}.{}.{}.>", Table::Changes.name(), shard_token(shard), token_of(cluster))]
+    }
+
+    /// The token of a shard, which is also the name of its owner in fence rows.
+    pub fn shard_token(shard: u16) -> String {
+        let mut out = String::new();
+        push_shard(&mut out, shard);
+        out
+    }
+
+    fn token_of(cluster: &ClusterRef) -> String {
+        let mut out = String::new();
+        token::push(&mut out, &cluster.to_string());
+        out
+    }
+}
+
 // === impl Table ===
 
 impl Table {

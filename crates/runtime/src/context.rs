@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use sluice_bus::{Bus, Journal, Membership, Problems};
+use sluice_bus::{Bus, Journal, Membership, Problems, Tally};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::CommonArgs;
@@ -105,4 +106,15 @@ impl Context {
     pub async fn join(&self, group: &str) -> anyhow::Result<Membership> {
         Ok(Membership::join(&self.bus, group, &self.name, self.stop.clone()).await?)
     }
+}
+
+/// Keeps the number of owned shards in the metrics.
+pub fn count_shards(context: &Context, tally: &Tally) {
+    let (context, tally) = (context.clone(), tally.clone());
+    tokio::spawn(async move {
+        while !context.stop.is_cancelled() {
+            context.metrics.shards_owned(context.stage, tally.get());
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    });
 }

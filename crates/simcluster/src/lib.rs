@@ -28,6 +28,7 @@ mod kubeconfig;
 mod object;
 mod openapi;
 mod patch;
+mod protobuf;
 mod schema;
 mod selectors;
 mod status;

@@ -96,8 +96,9 @@ fn prepare_one(desired: &Desired, policy: &Policy, rendered: &Value) -> Option<P
         key.namespace = "default".to_owned();
         object["metadata"]["namespace"] = "default".into();
     }
+    // Sveltos completes the namespace first, and hashes before it adds anything else.
     let mut json = String::new();
-    write_json(&mut json, rendered);
+    write_json(&mut json, &object);
     let hash = sveltos_hash(json.as_bytes());
     let labels = object::metadata_map(&mut object, "labels")?;
     labels.insert("projectsveltos.io/reason".into(), "Resources".into());

@@ -49,18 +49,24 @@ impl ClusterBindings {
 
     /// What the interest row of the cluster should list.
     pub(crate) fn interest(&self, world: &World) -> Vec<(String, Value)> {
-        let manifest = |name: &String| world.sources.get(name).map(|manifest| (name.clone(), manifest.clone()));
+        let manifest =
+            |name: &String| world.sources.get(name).map(|manifest| (name.clone(), manifest.clone()));
         self.sources().filter_map(manifest).collect()
     }
 }
 
 /// The EventSource that `trigger` listens to on `cluster`; `None` when it does not select the cluster.
-fn source_name(trigger: &Trigger, cluster: &Cluster, templates: &Templates) -> Option<Result<String, String>> {
+fn source_name(
+    trigger: &Trigger,
+    cluster: &Cluster,
+    templates: &Templates,
+) -> Option<Result<String, String>> {
     if !trigger.source_selector.matches(cluster.labels()) {
         return None;
     }
     let dot = cluster_only(&cluster.object);
-    let name = templates.render(&template_name(&cluster.id, trigger), &trigger.event_source, Stage::Event, &dot);
+    let name =
+        templates.render(&template_name(&cluster.id, trigger), &trigger.event_source, Stage::Event, &dot);
     Some(name.map_err(|error| format!("spec.eventSourceName: {error}")))
 }
 

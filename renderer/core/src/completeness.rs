@@ -49,7 +49,9 @@ impl Completeness {
 
     /// Whether every matcher has reported all matches of `source` as it is now.
     pub(crate) fn is_complete(&self, cluster: &ClusterRef, source: &str) -> bool {
-        let Some(source) = self.interests.get(cluster).and_then(|row| row.source(source)) else { return false };
+        let Some(source) = self.interests.get(cluster).and_then(|row| row.source(source)) else {
+            return false;
+        };
         let Some(rows) = self.rows.get(cluster) else { return false };
         (0..self.shards).all(|shard| rows.get(&shard).is_some_and(|&revision| revision >= source.changed))
     }
@@ -67,8 +69,12 @@ mod tests {
     #[test]
     fn a_set_is_complete_when_all_matchers_say_so_for_its_present_form() {
         let cluster = ClusterRef::sveltos("a", "b");
-        let row = |revision, changed| Interest { revision, sources: vec![Source { name: "s".into(), changed, manifest: json!({}) }] };
-        let meta = |incarnation, revision| serde_json::to_string(&Complete { incarnation, revision }).unwrap();
+        let row = |revision, changed| Interest {
+            revision,
+            sources: vec![Source { name: "s".into(), changed, manifest: json!({}) }],
+        };
+        let meta =
+            |incarnation, revision| serde_json::to_string(&Complete { incarnation, revision }).unwrap();
         let mut known = Completeness::new(2, 7);
         assert!(known.completed(&cluster, 0, &meta(7, 5)) && !known.completed(&cluster, 1, &meta(8, 5)));
         known.set_interest(&cluster, row(5, 5));

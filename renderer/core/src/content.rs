@@ -25,7 +25,11 @@ pub(crate) fn texts(object: &Value) -> Result<BTreeMap<String, String>, String> 
     let mut texts = BTreeMap::new();
     for (key, value) in object.get("data").and_then(Value::as_object).into_iter().flatten() {
         let text = value.as_str().ok_or_else(|| format!("data.{key} is not a string; quote it"))?;
-        let text = if secret { decode(text).ok_or_else(|| format!("data.{key} is not base64 of UTF-8 text"))? } else { text.to_owned() };
+        let text = if secret {
+            decode(text).ok_or_else(|| format!("data.{key} is not base64 of UTF-8 text"))?
+        } else {
+            text.to_owned()
+        };
         texts.insert(key.clone(), text);
     }
     if secret {
@@ -55,7 +59,11 @@ impl Manifests {
     ///
     /// # Errors
     /// The key and what is wrong in it.
-    pub(crate) fn objects(&mut self, texts: &BTreeMap<String, String>, shared: bool) -> Result<Vec<Value>, String> {
+    pub(crate) fn objects(
+        &mut self,
+        texts: &BTreeMap<String, String>,
+        shared: bool,
+    ) -> Result<Vec<Value>, String> {
         let mut objects = Vec::new();
         for (key, text) in texts {
             let named = |error: String| format!("data.{key}: {error}");
@@ -85,7 +93,9 @@ impl Manifests {
 fn parse(text: &str) -> Result<Vec<Value>, String> {
     let objects = sluice_api::yaml::documents(text)?;
     for (index, object) in objects.iter().enumerate() {
-        let missing = ["apiVersion", "kind"].into_iter().find(|field| object.get(field).and_then(Value::as_str).is_none_or(str::is_empty));
+        let missing = ["apiVersion", "kind"]
+            .into_iter()
+            .find(|field| object.get(field).and_then(Value::as_str).is_none_or(str::is_empty));
         let missing = missing.or_else(|| object::name(object).is_empty().then_some("metadata.name"));
         if let Some(field) = missing {
             return Err(format!("document {}: {field} is missing or no text", index + 1));
@@ -107,22 +117,35 @@ mod tests {
         let secret = |kind: &str| json!({"kind": "Secret", "type": kind, "data": {"a": "aGk="}});
         assert_eq!(texts(&secret(SECRET_TYPE)).unwrap()["a"], "hi");
         assert!(texts(&secret("Opaque")).unwrap_err().contains("unsupported secret type"));
-        assert!(texts(&json!({"kind": "Secret", "type": SECRET_TYPE, "data": {"a": "%"}})).unwrap_err().contains("data.a"));
+        assert!(
+            texts(&json!({"kind": "Secret", "type": SECRET_TYPE, "data": {"a": "%"}}))
+                .unwrap_err()
+                .contains("data.a")
+        );
     }
 
     #[test]
     fn objects_come_in_the_order_of_keys_and_documents() {
         let doc = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
-        let texts = BTreeMap::from([("b".to_owned(), doc("z")), ("a".to_owned(), format!("{}---\n{}", doc("x"), doc("y")))]);
+        let texts = BTreeMap::from([
+            ("b".to_owned(), doc("z")),
+            ("a".to_owned(), format!("{}---\n{}", doc("x"), doc("y"))),
+        ]);
         for shared in [false, true] {
             let objects = Manifests::default().objects(&texts, shared).unwrap();
-            assert_eq!(objects.iter().map(|o| object::text(o, &["metadata", "name"])).collect::<Vec<_>>(), ["x", "y", "z"]);
+            assert_eq!(
+                objects.iter().map(|o| object::text(o, &["metadata", "name"])).collect::<Vec<_>>(),
+                ["x", "y", "z"]
+            );
         }
     }
 
     #[test]
     fn incomplete_manifests_are_named() {
         let texts = BTreeMap::from([("k.yaml".to_owned(), "apiVersion: v1\nkind: ConfigMap\n".to_owned())]);
-        assert_eq!(Manifests::default().objects(&texts, false).unwrap_err(), "data.k.yaml: document 1: metadata.name is missing or no text");
+        assert_eq!(
+            Manifests::default().objects(&texts, false).unwrap_err(),
+            "data.k.yaml: document 1: metadata.name is missing or no text"
+        );
     }
 }

@@ -35,7 +35,11 @@ impl EventRender<'_> {
         let matches = self.matches();
         let versions: Vec<String> = matches.iter().map(|(key, _)| key.gvk.api_version()).collect();
         let dot = self.dot(&matches, &versions);
-        let mut rendered = Rendered { name: self.profile_name(&dot)?, destinations: self.destinations(), ..Rendered::default() };
+        let mut rendered = Rendered {
+            name: self.profile_name(&dot)?,
+            destinations: self.destinations(),
+            ..Rendered::default()
+        };
         let mut refs = Vec::new();
         for item in &self.trigger.common.policy_refs {
             if let Some((source, projection)) = self.policy(item, &dot, reads)? {
@@ -61,13 +65,21 @@ impl EventRender<'_> {
     /// What templates see.
     fn dot<'d>(&'d self, matches: &[(&'d ObjectKey, &'d Match)], versions: &'d [String]) -> Data<'d> {
         let cluster = ("Cluster", Data::Json(&*self.cluster.object));
-        let mut references: Vec<_> = matches.iter().zip(versions).map(|((key, _), version)| reference(key, version)).collect();
-        let mut objects: Vec<_> = matches.iter().filter_map(|(_, found)| found.object.as_deref()).map(Data::Json).collect();
+        let mut references: Vec<_> =
+            matches.iter().zip(versions).map(|((key, _), version)| reference(key, version)).collect();
+        let mut objects: Vec<_> =
+            matches.iter().filter_map(|(_, found)| found.object.as_deref()).map(Data::Json).collect();
         let nothing = || Data::Map(Vec::new());
         if self.cause.item.is_some() {
             // Without the object Sveltos has a nil map: every field of it is an error, also here.
-            let (matching, resource) = (references.pop().unwrap_or_else(nothing), objects.pop().unwrap_or_else(nothing));
-            return Data::Map(vec![("MatchingResource", matching), ("Resource", resource), ("CloudEvent", nothing()), cluster]);
+            let (matching, resource) =
+                (references.pop().unwrap_or_else(nothing), objects.pop().unwrap_or_else(nothing));
+            return Data::Map(vec![
+                ("MatchingResource", matching),
+                ("Resource", resource),
+                ("CloudEvent", nothing()),
+                cluster,
+            ]);
         }
         Data::Map(vec![
             ("MatchingResources", Data::List(references)),
@@ -89,13 +101,22 @@ impl EventRender<'_> {
         if names::is_object_name(&name) {
             return Ok(name);
         }
-        Err(format!("spec.profileNameFormat: {name:?} is not a name; use lower-case letters, digits, '-' and '.'"))
+        Err(format!(
+            "spec.profileNameFormat: {name:?} is not a name; use lower-case letters, digits, '-' and '.'"
+        ))
     }
 
     /// What makes generated names differ.
     fn identity<'i>(&'i self, what: &'i str) -> Vec<&'i str> {
         let cause = self.cause;
-        let mut parts = vec![what, &cause.trigger, cause.cluster.kind.lower(), &cause.cluster.namespace, &cause.cluster.name, &cause.source];
+        let mut parts = vec![
+            what,
+            &cause.trigger,
+            cause.cluster.kind.lower(),
+            &cause.cluster.namespace,
+            &cause.cluster.name,
+            &cause.source,
+        ];
         if let Some(item) = &cause.item {
             parts.extend([&*item.gvk.group, &*item.gvk.kind, &*item.namespace, &*item.name]);
         }
@@ -106,14 +127,22 @@ impl EventRender<'_> {
         match &self.trigger.destination_selector {
             None => vec![self.cluster.id.clone()],
             Some(selector) => {
-                let selected = self.world.clusters.values().filter(|cluster| selector.matches(cluster.labels()));
+                let selected =
+                    self.world.clusters.values().filter(|cluster| selector.matches(cluster.labels()));
                 selected.map(|cluster| cluster.id.clone()).collect()
             }
         }
     }
 
-    fn policy(&self, item: &PolicyRef, dot: &Data<'_>, reads: &mut Reads) -> Result<Option<(PolicySource, Option<Projection>)>, String> {
-        let field = |field: &str, text: &str| self.template(text, dot).map_err(|error| format!("{}.{field}: {error}", item.path));
+    fn policy(
+        &self,
+        item: &PolicyRef,
+        dot: &Data<'_>,
+        reads: &mut Reads,
+    ) -> Result<Option<(PolicySource, Option<Projection>)>, String> {
+        let field = |field: &str, text: &str| {
+            self.template(text, dot).map_err(|error| format!("{}.{field}: {error}", item.path))
+        };
         let namespace = namespace_or(field("namespace", &item.namespace)?, &self.cluster.id);
         let key: ContentKey = (item.kind.clone(), namespace, field("name", &item.name)?);
         let Some(object) = referenced(self.world, item, &key, reads)? else { return Ok(None) };
@@ -124,7 +153,9 @@ impl EventRender<'_> {
         }
         source.texts = self.instantiate(&source.texts, dot).map_err(|error| named(item, &key, &error))?;
         source.shared = false;
-        source.name = names::generated(&[&self.identity("content")[..], &[&*key.0, &*key.1, &*key.2, &*item.path]].concat());
+        source.name = names::generated(
+            &[&self.identity("content")[..], &[&*key.0, &*key.1, &*key.2, &*item.path]].concat(),
+        );
         source.namespace = NAMESPACE.to_owned();
         let data = content::data(&item.kind, &source.texts);
         let annotations = object::at(object, &["metadata", "annotations"]).cloned();
@@ -136,7 +167,11 @@ impl EventRender<'_> {
     }
 
     /// Every value is a template of its own, rendered in the order of the keys.
-    fn instantiate(&self, texts: &BTreeMap<String, String>, dot: &Data<'_>) -> Result<BTreeMap<String, String>, String> {
+    fn instantiate(
+        &self,
+        texts: &BTreeMap<String, String>,
+        dot: &Data<'_>,
+    ) -> Result<BTreeMap<String, String>, String> {
         let one = |(key, text): (&String, &String)| {
             let text = self.template(text, dot).map_err(|error| format!("data.{key}: {error}"))?;
             Ok((key.clone(), text))
@@ -147,8 +182,18 @@ impl EventRender<'_> {
     /// The spec of the generated ClusterProfile: what the trigger says, with the references resolved.
     fn spec(&self, refs: Vec<Value>) -> Map<String, Value> {
         const NOT_COPIED: [&str; 12] = [
-            "sourceClusterSelector", "clusterSelector", "destinationClusterSelector", "destinationCluster", "clusterSetRefs", "eventSourceName",
-            "oneForEvent", "profileNameFormat", "configMapGenerator", "secretGenerator", "cloudEventAction", "policyRefs",
+            "sourceClusterSelector",
+            "clusterSelector",
+            "destinationClusterSelector",
+            "destinationCluster",
+            "clusterSetRefs",
+            "eventSourceName",
+            "oneForEvent",
+            "profileNameFormat",
+            "configMapGenerator",
+            "secretGenerator",
+            "cloudEventAction",
+            "policyRefs",
         ];
         let mut spec = self.trigger.common.raw.clone();
         spec.retain(|key, _| !NOT_COPIED.contains(&key.as_str()));
@@ -164,7 +209,9 @@ impl EventRender<'_> {
 
     fn labels(&self) -> Map<String, Value> {
         let mut labels = project::cause_labels(self.cause, &self.trigger.name);
-        labels.extend(self.trigger.tenant_labels.iter().map(|(key, value)| (key.clone(), value.clone().into())));
+        labels.extend(
+            self.trigger.tenant_labels.iter().map(|(key, value)| (key.clone(), value.clone().into())),
+        );
         labels
     }
 }

@@ -19,14 +19,14 @@ mod completeness;
 mod content;
 mod event;
 mod made;
-mod project;
 mod profile;
+mod project;
 mod render;
 mod renderer;
 mod sets;
 mod templates;
 mod world;
 
-pub use project::Projection;
+pub use project::{Projection, generated_for};
 pub use renderer::{Config, Effect, Renderer, Side};
 pub use world::{Change, KINDS};

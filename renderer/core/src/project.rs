@@ -64,13 +64,27 @@ pub(crate) fn cause_labels(cause: &EventCause, trigger: &str) -> Map<String, Val
 }
 
 /// The generated ClusterProfile.
-pub(crate) fn cluster_profile(name: &str, spec: &Map<String, Value>, labels: Map<String, Value>) -> Projection {
-    let key = ObjectKey { gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterProfile"), namespace: String::new(), name: name.to_owned() };
+pub(crate) fn cluster_profile(
+    name: &str,
+    spec: &Map<String, Value>,
+    labels: Map<String, Value>,
+) -> Projection {
+    let key = ObjectKey {
+        gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterProfile"),
+        namespace: String::new(),
+        name: name.to_owned(),
+    };
     Projection::of(key, json!({"spec": spec}), labels)
 }
 
 /// A generated ConfigMap or Secret. The source's annotations go along, but not kubectl's copy of the source.
-pub(crate) fn content(kind: &str, name: &str, data: Map<String, Value>, annotations: Option<Value>, labels: Map<String, Value>) -> Projection {
+pub(crate) fn content(
+    kind: &str,
+    name: &str,
+    data: Map<String, Value>,
+    annotations: Option<Value>,
+    labels: Map<String, Value>,
+) -> Projection {
     let key = ObjectKey { gvk: Gvk::new("", "v1", kind), namespace: NAMESPACE.into(), name: name.to_owned() };
     let mut object = json!({"data": data});
     if let Some(Value::Object(mut annotations)) = annotations {
@@ -104,14 +118,19 @@ pub(crate) fn cluster_reference(cluster: &Cluster) -> Value {
 /// The key of the EventReport of one source and cluster.
 pub(crate) fn report_key(cluster: &ClusterRef, source: &str) -> ObjectKey {
     let name = format!("{}--{source}--{}", cluster.kind.lower(), cluster.name);
-    ObjectKey { gvk: Gvk::new(LIB_GROUP, "v1beta1", "EventReport"), namespace: cluster.namespace.clone(), name }
+    ObjectKey {
+        gvk: Gvk::new(LIB_GROUP, "v1beta1", "EventReport"),
+        namespace: cluster.namespace.clone(),
+        name,
+    }
 }
 
 /// The EventReport: every match, with as many whole objects as fit.
 pub(crate) fn event_report(cluster: &ClusterRef, source: &str, set: &Set) -> Projection {
     let (mut matching, mut resources, mut left_out) = (Vec::new(), String::new(), 0_usize);
     for (key, found) in in_order(set) {
-        let mut reference = json!({"apiVersion": key.gvk.api_version(), "kind": key.gvk.kind, "name": key.name});
+        let mut reference =
+            json!({"apiVersion": key.gvk.api_version(), "kind": key.gvk.kind, "name": key.name});
         if !key.namespace.is_empty() {
             reference["namespace"] = key.namespace.clone().into();
         }
@@ -138,7 +157,9 @@ pub(crate) fn event_report(cluster: &ClusterRef, source: &str, set: &Set) -> Pro
     }
     let mut object = json!({"spec": spec, "status": {"phase": "Processed"}});
     if left_out > 0 {
-        object["status"]["failureMessage"] = format!("{left_out} more matches do not fit into one object; they are processed all the same").into();
+        object["status"]["failureMessage"] =
+            format!("{left_out} more matches do not fit into one object; they are processed all the same")
+                .into();
     }
     let mut labels = Map::new();
     for (key, value) in [
@@ -157,7 +178,11 @@ pub(crate) fn event_report(cluster: &ClusterRef, source: &str, set: &Set) -> Pro
 pub fn generated_for(object: &Value) -> Option<ClusterRef> {
     let label = |key: &str| sluice_api::object::label(object, &format!("{LABEL_PREFIX}{key}"));
     let kind = if label("clustertype")? == "Capi" { ClusterKind::Capi } else { ClusterKind::Sveltos };
-    Some(ClusterRef { kind, namespace: label("clusterNamespace")?.to_owned(), name: label("clustername")?.to_owned() })
+    Some(ClusterRef {
+        kind,
+        namespace: label("clusterNamespace")?.to_owned(),
+        name: label("clustername")?.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -171,9 +196,13 @@ mod tests {
 
     fn set(count: usize, size: usize) -> Set {
         let entry = |index: usize| {
-            let key = ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "n".into(), name: format!("s{index:04}") };
+            let key = ObjectKey {
+                gvk: Gvk::new("", "v1", "Service"),
+                namespace: "n".into(),
+                name: format!("s{index:04}"),
+            };
             let object = Arc::new(json!({"metadata": {"name": key.name}, "text": "x".repeat(size)}));
-            (key, Match { selectors: vec![0], object: Some(object), time: 0 })
+            (key, Match { selectors: vec![0], object: Some(object) })
         };
         (0..count).map(entry).collect()
     }
@@ -190,14 +219,20 @@ mod tests {
 
     #[test]
     fn a_report_that_would_not_fit_says_what_is_left_out() {
-        let report = event_report(&ClusterRef::sveltos("default", "c"), "s", &set(100, 20_000)).object.unwrap();
+        let report =
+            event_report(&ClusterRef::sveltos("default", "c"), "s", &set(100, 20_000)).object.unwrap();
         assert!(report.to_string().len() < 1_400_000);
         assert!(report["status"]["failureMessage"].as_str().unwrap().contains("more matches"));
     }
 
     #[test]
     fn generated_objects_tell_their_cluster() {
-        let cause = EventCause { trigger: "t".into(), cluster: ClusterRef::sveltos("a", "b"), source: "s".into(), item: None };
+        let cause = EventCause {
+            trigger: "t".into(),
+            cluster: ClusterRef::sveltos("a", "b"),
+            source: "s".into(),
+            item: None,
+        };
         let profile = cluster_profile("p", &Map::new(), cause_labels(&cause, "t")).object.unwrap();
         assert_eq!(generated_for(&profile), Some(cause.cluster));
         assert_eq!(generated_for(&json!({"metadata": {}})), None);

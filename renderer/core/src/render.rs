@@ -49,12 +49,20 @@ pub(crate) type Reads = BTreeSet<ContentKey>;
 ///
 /// # Errors
 /// When it is missing and must not be.
-pub(crate) fn referenced<'w>(world: &'w World, item: &PolicyRef, key: &ContentKey, reads: &mut Reads) -> Result<Option<&'w Value>, String> {
+pub(crate) fn referenced<'w>(
+    world: &'w World,
+    item: &PolicyRef,
+    key: &ContentKey,
+    reads: &mut Reads,
+) -> Result<Option<&'w Value>, String> {
     reads.insert(key.clone());
     match world.content.get(key) {
         Some(object) => Ok(Some(object)),
         None if item.optional => Ok(None),
-        None => Err(format!("{}: {} {}/{} does not exist in the management cluster; create it, or set optional: true", item.path, key.0, key.1, key.2)),
+        None => Err(format!(
+            "{}: {} {}/{} does not exist in the management cluster; create it, or set optional: true",
+            item.path, key.0, key.1, key.2
+        )),
     }
 }
 
@@ -62,7 +70,11 @@ pub(crate) fn referenced<'w>(world: &'w World, item: &PolicyRef, key: &ContentKe
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn verbatim(item: &PolicyRef, key: &ContentKey, referenced: &Value) -> Result<PolicySource, String> {
+pub(crate) fn verbatim(
+    item: &PolicyRef,
+    key: &ContentKey,
+    referenced: &Value,
+) -> Result<PolicySource, String> {
     let texts = content::texts(referenced).map_err(|error| named(item, key, &error))?;
     Ok(PolicySource {
         kind: key.0.clone(),
@@ -89,7 +101,13 @@ pub(crate) fn namespace_or(text: String, cluster: &ClusterRef) -> String {
 ///
 /// # Errors
 /// The reference and what is wrong in it.
-pub(crate) fn policies(sources: &[PolicySource], destination: &Cluster, name: &str, templates: &Templates, manifests: &mut Manifests) -> Result<Vec<Policy>, String> {
+pub(crate) fn policies(
+    sources: &[PolicySource],
+    destination: &Cluster,
+    name: &str,
+    templates: &Templates,
+    manifests: &mut Manifests,
+) -> Result<Vec<Policy>, String> {
     let mut policies = Vec::with_capacity(sources.len());
     for source in sources {
         let place = |error: String| format!("{} {}/{}: {error}", source.kind, source.namespace, source.name);
@@ -115,7 +133,13 @@ pub(crate) fn policies(sources: &[PolicySource], destination: &Cluster, name: &s
 }
 
 /// The body of a `desired` row.
-pub(crate) fn desired(rendered: &Rendered, owner: (&str, &str), common: &SpecCommon, cause: &Cause, policies: Vec<Policy>) -> Desired {
+pub(crate) fn desired(
+    rendered: &Rendered,
+    owner: (&str, &str),
+    common: &SpecCommon,
+    cause: &Cause,
+    policies: Vec<Policy>,
+) -> Desired {
     Desired {
         owner_kind: owner.0.to_owned(),
         owner_namespace: owner.1.to_owned(),

@@ -204,8 +204,10 @@ impl Renderer {
     /// Works out anew who listens to what on a cluster, and what its interest row should say.
     fn rebind(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let before = self.bindings.get(cluster).cloned();
-        let registered = self.world.clusters.get(cluster);
-        let after = registered.map(|registered| ClusterBindings::of(registered, &self.world, &self.templates, before.as_ref()));
+        let registered = self.world.clusters.get(cluster).cloned();
+        let after = registered
+            .as_ref()
+            .map(|registered| ClusterBindings::of(registered, &self.world, &self.templates, before.as_ref()));
         let after = after.unwrap_or_default();
         self.check_bindings(cluster, &after, step);
         let known = self.completeness.interest(cluster);
@@ -214,13 +216,21 @@ impl Renderer {
         if let Some(row) = next.filter(|_| !unseen) {
             step.effect(Effect::WriteInterest(cluster.clone(), row));
         }
-        let ended: Vec<_> = before.iter().flat_map(|b| &b.by_trigger).filter(|(id, source)| after.by_trigger.get(*id) != Some(source)).collect();
-        let ended: Vec<(String, String)> = ended.into_iter().filter_map(|(id, source)| Some((id.clone(), source.clone().ok()?))).collect();
+        let ended: Vec<_> = before
+            .iter()
+            .flat_map(|b| &b.by_trigger)
+            .filter(|(id, source)| after.by_trigger.get(*id) != Some(source))
+            .collect();
+        let ended: Vec<(String, String)> =
+            ended.into_iter().filter_map(|(id, source)| Some((id.clone(), source.clone().ok()?))).collect();
         self.bindings.insert(cluster.clone(), after);
         for (trigger, source) in ended {
             self.refresh_binding(&trigger, cluster, &source, step);
             if self.bindings.get(cluster).is_none_or(|bindings| bindings.listeners(&source).is_empty()) {
-                step.effect(Effect::Project(Projection { key: project::report_key(cluster, &source), object: None }));
+                step.effect(Effect::Project(Projection {
+                    key: project::report_key(cluster, &source),
+                    object: None,
+                }));
             }
         }
     }
@@ -238,14 +248,23 @@ impl Renderer {
     }
 
     fn check_bindings(&mut self, cluster: &ClusterRef, bindings: &ClusterBindings, step: &mut Step<Effect>) {
-        let gone: Vec<_> = self.bindings.get(cluster).into_iter().flat_map(|b| b.by_trigger.keys()).filter(|id| !bindings.by_trigger.contains_key(*id)).cloned().collect();
+        let gone: Vec<_> = self
+            .bindings
+            .get(cluster)
+            .into_iter()
+            .flat_map(|b| b.by_trigger.keys())
+            .filter(|id| !bindings.by_trigger.contains_key(*id))
+            .cloned()
+            .collect();
         for id in gone {
             self.note(cluster.to_string(), id.replace('/', " "), None, step);
         }
         for (id, source) in &bindings.by_trigger {
             let error = match source {
                 Ok(source) if self.world.sources.contains_key(source) => None,
-                Ok(source) => Some(format!("spec.eventSourceName: EventSource {source} does not exist; create it or correct the name")),
+                Ok(source) => Some(format!(
+                    "spec.eventSourceName: EventSource {source} does not exist; create it or correct the name"
+                )),
                 Err(error) => Some(error.clone()),
             };
             self.note(cluster.to_string(), id.replace('/', " "), error, step);
@@ -256,7 +275,8 @@ impl Renderer {
 
     fn refresh_trigger(&mut self, id: &str, step: &mut Step<Effect>) {
         for cluster in self.my_clusters() {
-            let source = self.bindings.get(&cluster).and_then(|bindings| bindings.by_trigger.get(id)).cloned();
+            let source =
+                self.bindings.get(&cluster).and_then(|bindings| bindings.by_trigger.get(id)).cloned();
             if let Some(Ok(source)) = source {
                 self.refresh_binding(id, &cluster, &source, step);
             }
@@ -269,7 +289,8 @@ impl Renderer {
     }
 
     fn refresh_cluster(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
-        let bound = self.bindings.get(cluster).map(|bindings| bindings.by_trigger.clone()).unwrap_or_default();
+        let bound =
+            self.bindings.get(cluster).map(|bindings| bindings.by_trigger.clone()).unwrap_or_default();
         for (trigger, source) in bound {
             if let Ok(source) = source {
                 self.refresh_binding(&trigger, cluster, &source, step);
@@ -278,7 +299,13 @@ impl Renderer {
     }
 
     /// Refreshes everything that one trigger makes of one EventSource of one cluster.
-    fn refresh_binding(&mut self, trigger: &str, cluster: &ClusterRef, source: &str, step: &mut Step<Effect>) {
+    fn refresh_binding(
+        &mut self,
+        trigger: &str,
+        cluster: &ClusterRef,
+        source: &str,
+        step: &mut Step<Effect>,
+    ) {
         let all = event_cause(trigger, cluster, source, None);
         let same = |cause: &Cause| matches!(cause, Cause::Event(e) if e.trigger == trigger && e.cluster == *cluster && e.source == source);
         let mut causes = self.made.causes_from(&all, same);
@@ -368,27 +395,52 @@ impl Renderer {
             },
             Cause::Event(event) => {
                 let trigger = self.world.triggers.get(&event.trigger).map(Arc::as_ref);
-                let (Some(Ok(trigger)), Some(cluster)) = (trigger, self.world.clusters.get(&event.cluster)) else {
+                let (Some(Ok(trigger)), Some(cluster)) = (trigger, self.world.clusters.get(&event.cluster))
+                else {
                     return Err(format!("{} or {} does not exist", event.trigger, event.cluster));
                 };
                 let empty = BTreeMap::new();
                 let set = self.sets.get(&event.cluster, &event.source).unwrap_or(&empty);
-                EventRender { world: &self.world, templates: &self.templates, trigger, cluster, cause: event, set }.render(reads)
+                EventRender {
+                    world: &self.world,
+                    templates: &self.templates,
+                    trigger,
+                    cluster,
+                    cause: event,
+                    set,
+                }
+                .render(reads)
             }
         }
     }
 
     /// Publishes one row for each destination and withdraws the others.
-    fn publish(&mut self, cause: &Cause, rendered: &Rendered, time: i64, step: &mut Step<Effect>) -> Result<(), String> {
+    fn publish(
+        &mut self,
+        cause: &Cause,
+        rendered: &Rendered,
+        time: i64,
+        step: &mut Step<Effect>,
+    ) -> Result<(), String> {
         let rows = self.rows(cause, rendered)?;
         let (meta, view) = (cause.to_meta(), self.world.view().clone());
-        let places: BTreeSet<Place> = rows.iter().map(|(cluster, _)| (cluster.clone(), rendered.name.clone())).collect();
+        let places: BTreeSet<Place> =
+            rows.iter().map(|(cluster, _)| (cluster.clone(), rendered.name.clone())).collect();
         let stale = self.made.set(cause, places, step.now);
         self.withdraw_places(stale, time, step);
         for (cluster, body) in rows {
             let subject = self.desired(&cluster, &rendered.name);
-            step.effect(Effect::Happened(Happened::new(STAGE, "rendered", &cluster, &rendered.name, step.now, time)));
-            step.publish(Publish::new(subject, Body::Value(body), time).meta(meta.clone()).view(view.clone()));
+            step.effect(Effect::Happened(Happened::new(
+                STAGE,
+                "rendered",
+                &cluster,
+                &rendered.name,
+                step.now,
+                time,
+            )));
+            step.publish(
+                Publish::new(subject, Body::Value(body), time).meta(meta.clone()).view(view.clone()),
+            );
         }
         self.project(cause, &rendered.projections, step);
         Ok(())
@@ -398,7 +450,9 @@ impl Renderer {
     fn rows(&mut self, cause: &Cause, rendered: &Rendered) -> Result<Vec<(ClusterRef, Arc<[u8]>)>, String> {
         let (owner, common) = match cause {
             Cause::Profile(id) => match self.world.profiles.get(id).map(Arc::as_ref) {
-                Some(Ok(profile)) => ((profile.kind.clone(), profile.namespace.clone()), profile.common.clone()),
+                Some(Ok(profile)) => {
+                    ((profile.kind.clone(), profile.namespace.clone()), profile.common.clone())
+                }
                 _ => return Err(format!("{id} does not exist")),
             },
             Cause::Event(event) => match self.world.triggers.get(&event.trigger).map(Arc::as_ref) {
@@ -410,13 +464,23 @@ impl Renderer {
         let (mut rows, mut shared) = (Vec::new(), None::<Arc<[u8]>>);
         for id in &rendered.destinations {
             if let Some(other) = self.made.other_user(&(id.clone(), rendered.name.clone()), cause) {
-                return Err(format!("the profile name {} is already used on {id} by {}; make spec.profileNameFormat differ", rendered.name, place_of(other).1));
+                return Err(format!(
+                    "the profile name {} is already used on {id} by {}; make spec.profileNameFormat differ",
+                    rendered.name,
+                    place_of(other).1
+                ));
             }
             let Some(cluster) = self.world.clusters.get(id).cloned() else { continue };
             let body = match &shared {
                 Some(body) if same => body.clone(),
                 _ => {
-                    let policies = render::policies(&rendered.sources, &cluster, &rendered.name, &self.templates, &mut self.manifests)?;
+                    let policies = render::policies(
+                        &rendered.sources,
+                        &cluster,
+                        &rendered.name,
+                        &self.templates,
+                        &mut self.manifests,
+                    )?;
                     let desired = render::desired(rendered, (&owner.0, &owner.1), &common, cause, policies);
                     serde_json::to_vec(&desired).map_err(|error| error.to_string())?.into()
                 }
@@ -440,7 +504,9 @@ impl Renderer {
         let places = self.made.set(cause, BTreeSet::new(), step.now);
         self.withdraw_places(places, time, step);
         self.project(cause, &[], step);
-        self.readers.values_mut().for_each(|causes| drop(causes.remove(cause)));
+        self.readers.values_mut().for_each(|causes| {
+            causes.remove(cause);
+        });
         self.rendered_at.remove(cause);
         let (cluster, object) = place_of(cause);
         self.note(cluster, object, None, step);
@@ -449,13 +515,19 @@ impl Renderer {
     fn withdraw_places(&self, places: Vec<Place>, time: i64, step: &mut Step<Effect>) {
         for (cluster, profile) in places {
             let subject = self.desired(&cluster, &profile);
-            step.publish(Publish::new(subject, Body::Tombstone, time).view(self.world.view().clone()).forced());
+            step.publish(
+                Publish::new(subject, Body::Tombstone, time).view(self.world.view().clone()).forced(),
+            );
         }
     }
 
     fn project(&mut self, cause: &Cause, projections: &[Projection], step: &mut Step<Effect>) {
         let keys: Vec<ObjectKey> = projections.iter().map(|projection| projection.key.clone()).collect();
-        let before = if keys.is_empty() { self.projected.remove(cause) } else { self.projected.insert(cause.clone(), keys.clone()) };
+        let before = if keys.is_empty() {
+            self.projected.remove(cause)
+        } else {
+            self.projected.insert(cause.clone(), keys.clone())
+        };
         for key in before.into_iter().flatten().filter(|key| !keys.contains(key)) {
             step.effect(Effect::Project(Projection { key, object: None }));
         }
@@ -476,9 +548,14 @@ impl Renderer {
                 return;
             }
         } else {
-            let meta: ReportMeta = serde_json::from_str(&row.head.meta).unwrap_or(ReportMeta { selectors: vec![0] });
-            let object = if row.body.is_empty() { None } else { serde_json::from_slice::<Value>(&row.body).ok().map(Arc::new) };
-            self.sets.insert(cluster, source, key.clone(), Match { selectors: meta.selectors, object, time });
+            let meta: ReportMeta =
+                serde_json::from_str(&row.head.meta).unwrap_or(ReportMeta { selectors: vec![0] });
+            let object = if row.body.is_empty() {
+                None
+            } else {
+                serde_json::from_slice::<Value>(&row.body).ok().map(Arc::new)
+            };
+            self.sets.insert(cluster, source, key.clone(), Match { selectors: meta.selectors, object });
         }
         if self.caught_up {
             self.report_due(cluster, source, step);
@@ -486,8 +563,17 @@ impl Renderer {
         }
     }
 
-    fn set_changed(&mut self, cluster: &ClusterRef, source: &str, key: &ObjectKey, gone: bool, time: i64, step: &mut Step<Effect>) {
-        let listeners = self.bindings.get(cluster).map(|bindings| bindings.listeners(source)).unwrap_or_default();
+    fn set_changed(
+        &mut self,
+        cluster: &ClusterRef,
+        source: &str,
+        key: &ObjectKey,
+        gone: bool,
+        time: i64,
+        step: &mut Step<Effect>,
+    ) {
+        let listeners =
+            self.bindings.get(cluster).map(|bindings| bindings.listeners(source)).unwrap_or_default();
         for trigger in listeners {
             if !self.is_one_for_event(&trigger) {
                 self.soon(event_cause(&trigger, cluster, source, None), time, step);
@@ -546,7 +632,11 @@ impl Renderer {
     /// Something became known of a cluster: looks at everything that waited for it.
     fn settle(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let Some(bindings) = self.bindings.get(cluster).cloned() else { return };
-        let complete: Vec<_> = bindings.sources().filter(|source| self.completeness.is_complete(cluster, source)).cloned().collect();
+        let complete: Vec<_> = bindings
+            .sources()
+            .filter(|source| self.completeness.is_complete(cluster, source))
+            .cloned()
+            .collect();
         for source in &complete {
             for trigger in bindings.listeners(source) {
                 self.refresh_binding(&trigger, cluster, source, step);
@@ -580,7 +670,9 @@ impl Renderer {
                 step.effect(Effect::Problem(Problem::open(STAGE, &key.0, &key.1, error)));
                 self.failing.insert(key);
             }
-            None if self.failing.remove(&key) => step.effect(Effect::Problem(Problem::healed(STAGE, &key.0, &key.1))),
+            None if self.failing.remove(&key) => {
+                step.effect(Effect::Problem(Problem::healed(STAGE, &key.0, &key.1)))
+            }
             None => {}
         }
     }
@@ -591,7 +683,12 @@ fn now_millis(now: i64) -> u64 {
 }
 
 fn event_cause(trigger: &str, cluster: &ClusterRef, source: &str, item: Option<ObjectKey>) -> Cause {
-    Cause::Event(EventCause { trigger: trigger.to_owned(), cluster: cluster.clone(), source: source.to_owned(), item })
+    Cause::Event(EventCause {
+        trigger: trigger.to_owned(),
+        cluster: cluster.clone(),
+        source: source.to_owned(),
+        item,
+    })
 }
 
 /// Where a problem of this cause is shown.
@@ -693,7 +790,12 @@ impl Core for Renderer {
 
     fn tick(&mut self, step: &mut Step<Effect>) {
         let now = step.now;
-        let due: Vec<_> = self.dirty.iter().filter(|(_, dirty)| dirty.due <= now).map(|(cause, dirty)| (cause.clone(), dirty.time)).collect();
+        let due: Vec<_> = self
+            .dirty
+            .iter()
+            .filter(|(_, dirty)| dirty.due <= now)
+            .map(|(cause, dirty)| (cause.clone(), dirty.time))
+            .collect();
         for (cause, time) in due {
             self.dirty.remove(&cause);
             self.rendered_at.insert(cause.clone(), now);

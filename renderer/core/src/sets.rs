@@ -13,8 +13,6 @@ pub(crate) struct Match {
     pub(crate) selectors: Vec<u16>,
     /// The whole object, when the EventSource collects it.
     pub(crate) object: Option<Arc<Value>>,
-    /// When it changed, microseconds since 1970.
-    pub(crate) time: i64,
 }
 
 /// The matches of one EventSource on one cluster.
@@ -44,8 +42,11 @@ impl Sets {
 
 /// The order of Sveltos: by selector, then as an API server lists; what two selectors select comes twice.
 pub(crate) fn in_order(set: &Set) -> Vec<(&ObjectKey, &Match)> {
-    let selectors = set.values().flat_map(|found| found.selectors.iter().copied()).max().map_or(0, |last| last + 1);
-    (0..selectors).flat_map(|index| set.iter().filter(move |(_, found)| found.selectors.contains(&index))).collect()
+    let selectors =
+        set.values().flat_map(|found| found.selectors.iter().copied()).max().map_or(0, |last| last + 1);
+    (0..selectors)
+        .flat_map(|index| set.iter().filter(move |(_, found)| found.selectors.contains(&index)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -57,8 +58,9 @@ mod tests {
     #[test]
     fn order_is_selector_then_name_without_removing_doubles() {
         let entry = |name: &str, selectors: &[u16]| {
-            let key = ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "n".into(), name: name.into() };
-            (key, Match { selectors: selectors.to_vec(), object: None, time: 0 })
+            let key =
+                ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "n".into(), name: name.into() };
+            (key, Match { selectors: selectors.to_vec(), object: None })
         };
         let set: Set = [entry("both", &[0, 1]), entry("z", &[0]), entry("a", &[1])].into();
         let names: Vec<_> = in_order(&set).into_iter().map(|(key, _)| key.name.as_str()).collect();

@@ -28,7 +28,13 @@ impl Templates {
     ///
     /// # Errors
     /// The engine's message, with template name, line and column.
-    pub(crate) fn render(&self, name: &str, text: &str, stage: Stage, dot: &Data<'_>) -> Result<String, String> {
+    pub(crate) fn render(
+        &self,
+        name: &str,
+        text: &str,
+        stage: Stage,
+        dot: &Data<'_>,
+    ) -> Result<String, String> {
         if !text.contains("{{") {
             return Ok(text.to_owned());
         }

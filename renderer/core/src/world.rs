@@ -71,7 +71,8 @@ impl World {
         let name = object::name(object).to_owned();
         match kind {
             "EventSource" => {
-                let manifest = json!({"kind": "EventSource", "metadata": {"name": name}, "spec": object.get("spec")});
+                let manifest =
+                    json!({"kind": "EventSource", "metadata": {"name": name}, "spec": object.get("spec")});
                 let changed = put(&mut self.sources, &name, (!gone).then_some(manifest));
                 if changed { Touched::Source(name) } else { Touched::Nothing }
             }
@@ -83,8 +84,16 @@ impl World {
             "ClusterProfile" | "Profile" => {
                 let read = Profile::read(object);
                 let namespace = object::namespace(object);
-                let id = if namespace.is_empty() { format!("{kind} {name}") } else { format!("{kind} {namespace}/{name}") };
-                if put(&mut self.profiles, &id, (!gone).then(|| Arc::new(read))) { Touched::Profile(id) } else { Touched::Nothing }
+                let id = if namespace.is_empty() {
+                    format!("{kind} {name}")
+                } else {
+                    format!("{kind} {namespace}/{name}")
+                };
+                if put(&mut self.profiles, &id, (!gone).then(|| Arc::new(read))) {
+                    Touched::Profile(id)
+                } else {
+                    Touched::Nothing
+                }
             }
             "ConfigMap" | "Secret" => {
                 let key = (kind.to_owned(), object::namespace(object).to_owned(), name);
@@ -131,7 +140,9 @@ impl World {
 /// Heartbeats change the status of a registration; they are no reason to render anything.
 fn same_registration(a: &Value, b: &Value) -> bool {
     let meta = |value: &Value, field: &str| object::at(value, &["metadata", field]).cloned();
-    a.get("spec") == b.get("spec") && meta(a, "labels") == meta(b, "labels") && meta(a, "annotations") == meta(b, "annotations")
+    a.get("spec") == b.get("spec")
+        && meta(a, "labels") == meta(b, "labels")
+        && meta(a, "annotations") == meta(b, "annotations")
 }
 
 /// Inserts or removes; whether anything changed.

@@ -1,6 +1,7 @@
 //! What the server adds to objects and refuses in them before they are stored.
 
 mod defaults;
+mod empty;
 mod names;
 
 use serde_json::Value;
@@ -29,8 +30,10 @@ pub fn complete(body: &mut Json, live: Option<&Json>, write: &Write<'_>) -> Resu
     if causes.is_empty() { Ok(warnings) } else { Err(ApiError::invalid(&write.endpoint.def, &name, &causes)) }
 }
 
-/// Drops what the schema of a custom resource does not know, or refuses it when asked to.
+/// Drops empty lists and maps that the typed decoder drops, and what the schema of a custom
+/// resource does not know, which is refused when asked to.
 pub fn prune_config(body: &mut Json, write: &Write<'_>) -> Result<Vec<String>, ApiError> {
+    empty::drop_empty(body, &write.endpoint.def, write.endpoint.schema());
     let Some(structural) = &write.endpoint.version().structural else { return Ok(Vec::new()) };
     let unknown: Vec<String> =
         structural.prune(body).into_iter().map(|path| format!("unknown field \"{path}\"")).collect();

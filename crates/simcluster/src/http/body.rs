@@ -5,6 +5,7 @@ use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Incoming};
 use serde_json::Value;
 
+use crate::protobuf;
 use crate::status::ApiError;
 
 /// The largest body that is read, as in the real server.
@@ -39,6 +40,11 @@ pub fn parse(bytes: &Bytes, content_type: &str) -> Result<Value, ApiError> {
         "application/yaml" | "application/apply-patch+yaml" => {
             parse_json(bytes).or_else(|_| parse_yaml(bytes))
         }
+        "application/vnd.kubernetes.protobuf" => protobuf::decode(bytes).ok_or_else(|| {
+            ApiError::unsupported_media_type(
+                "application/vnd.kubernetes.protobuf of a kind that is only read as JSON",
+            )
+        }),
         other => Err(ApiError::unsupported_media_type(other)),
     }
 }

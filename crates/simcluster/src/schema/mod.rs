@@ -59,6 +59,14 @@ impl Schema {
         }
     }
 
+    /// The shape of an item of a list of this shape.
+    pub fn item(&self) -> &Schema {
+        match self {
+            Self::ListMap(list) => &list.item,
+            _ => &Self::Any,
+        }
+    }
+
     /// Whether the members of an object of this shape are entries of a map.
     pub fn is_map(&self) -> bool {
         matches!(self, Self::Map(_) | Self::Untyped)
