@@ -6,4 +6,5 @@ pub mod control_plane;
 pub mod fleet;
 pub mod scenario;
 pub mod site;
+pub mod survival;
 pub mod up;

@@ -14,7 +14,7 @@
 mod args;
 mod bus_path;
 mod fleet;
-mod manifests;
+pub mod manifests;
 mod measure;
 mod report;
 mod run;

@@ -1,12 +1,18 @@
 //! One replica of one stage.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
 
 use super::process::{Launch, Process, free_port};
 use super::web::Connection;
 
 /// The stages, in the direction of the data.
 pub const STAGES: [&str; 4] = ["agent", "matcher", "renderer", "deployer"];
+
+/// How long a replica may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A running replica. It ends when this is dropped.
 #[derive(Debug)]
@@ -85,8 +91,9 @@ impl Replica {
     }
 
     async fn ask(&self, path: &str) -> anyhow::Result<(u16, String)> {
-        let mut connection = Connection::open(&self.admin).await?;
-        let answer = connection.get(path, "").await?;
+        let asked = async { Connection::open(&self.admin).await?.get(path, "").await };
+        // A paused process takes connections and never answers.
+        let answer = tokio::time::timeout(PATIENCE, asked).await.context("no answer")??;
         Ok((answer.code, String::from_utf8_lossy(&answer.body).into_owned()))
     }
 }
