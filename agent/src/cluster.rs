@@ -98,7 +98,11 @@ async fn own_cluster(shared: &Shared, cluster: &ClusterRef, client: kube::Client
     let mut interests = shared.interests.subscribe_key(cluster.clone());
     let interest = sender.clone();
     let forward = tokio::spawn(async move {
-        while let Some((_, row)) = interests.recv().await {
+        while let Some((_, mut row)) = interests.recv().await {
+            // Only the newest counts: an older one could end a watch that the newest wants.
+            while let Ok((_, newer)) = interests.try_recv() {
+                row = newer;
+            }
             if interest.send(Side::Interest(row)).is_err() {
                 return;
             }

@@ -1,6 +1,6 @@
 //! The agent of one cluster.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_api::{ClusterRef, ObjectKey};
@@ -60,7 +60,7 @@ pub struct Agent {
     revision: Option<u64>,
     watches: BTreeMap<WatchSpec, Running>,
     /// The watches that show each object.
-    shown: HashMap<ObjectKey, BTreeSet<u64>>,
+    shown: BTreeMap<ObjectKey, BTreeSet<u64>>,
     /// Rows on the bus that no watch has shown, or whose watch has ended.
     doubtful: BTreeSet<ObjectKey>,
     completed: Option<u64>,
@@ -81,7 +81,7 @@ impl Agent {
             waiting: None,
             revision: None,
             watches: BTreeMap::new(),
-            shown: HashMap::new(),
+            shown: BTreeMap::new(),
             doubtful: BTreeSet::new(),
             completed: None,
             next_watch: 0,

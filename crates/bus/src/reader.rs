@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::pull::{self, Stream as Messages};
-use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
+use async_nats::jetstream::consumer::{AckPolicy, Consumer, DeliverPolicy};
 use futures::StreamExt as _;
 use sluice_protocol::{Head, Row, Subject};
 
@@ -18,6 +18,8 @@ use crate::layout::Bus;
 const HEARTBEAT: Duration = Duration::from_secs(2);
 /// Messages asked for at once.
 const BATCH: usize = 512;
+/// Silence before the end of the first pass that makes the reader ask whether there is more.
+const ASK_AFTER: Duration = Duration::from_millis(300);
 /// The server forgets a consumer that nobody asks for this long.
 const FORGET: Duration = Duration::from_secs(30);
 
@@ -47,6 +49,7 @@ pub enum ReadEvent {
 
 /// An open reader. See the module's text.
 pub struct Reader {
+    consumer: Consumer<pull::Config>,
     messages: Option<Messages>,
     expected: u64,
     last: u64,
@@ -75,7 +78,7 @@ pub async fn read(bus: &Bus, load: &Load) -> Result<Reader, BusError> {
     let messages =
         consumer.stream().max_messages_per_batch(BATCH).heartbeat(HEARTBEAT).expires(Duration::from_secs(30));
     let messages = messages.messages().await.map_err(BusError::request(named()))?;
-    Ok(Reader { messages: Some(messages), expected, last: 0, caught_up: false })
+    Ok(Reader { consumer, messages: Some(messages), expected, last: 0, caught_up: false })
 }
 
 impl Reader {
@@ -85,7 +88,16 @@ impl Reader {
             self.caught_up = true;
             return Some(ReadEvent::CaughtUp);
         }
-        let message = match self.messages.as_mut()?.next().await {
+        let next = self.messages.as_mut()?.next();
+        let next = if self.caught_up {
+            next.await
+        } else {
+            match tokio::time::timeout(ASK_AFTER, next).await {
+                Ok(next) => next,
+                Err(_) => return self.ask().await,
+            }
+        };
+        let message = match next {
             Some(Ok(message)) => message,
             Some(Err(error)) => {
                 tracing::debug!(%error, "reader ended");
@@ -121,6 +133,21 @@ impl Reader {
             (Err(error), _) => malformed(&message.subject, &error.to_string()),
             (_, Err(error)) => malformed(&message.subject, &error.to_string()),
         })
+    }
+
+    /// The last rows may have been replaced or have expired before they came: then no message says that it was
+    /// the last one, and the server is asked.
+    async fn ask(&mut self) -> Option<ReadEvent> {
+        match self.consumer.info().await {
+            Ok(info) if info.num_pending == 0 && info.delivered.consumer_sequence <= self.last => self.expected = 0,
+            Ok(_) => {}
+            Err(error) => {
+                tracing::debug!(%error, "reader ended");
+                self.messages = None;
+                return None;
+            }
+        }
+        Box::pin(self.next()).await
     }
 
     /// Every event until everything that was there has been delivered; `None` when the reader ended before.

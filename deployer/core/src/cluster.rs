@@ -95,11 +95,8 @@ impl Cluster {
         next_id: &mut u64,
     ) -> Outcome {
         let mut outcome = Outcome::default();
-        self.jobs
-            .entry(profile.to_owned())
-            .or_insert_with(|| Job::new(profile, origin))
-            .retarget(target, origin, time);
-        if self.access == Access::Open {
+        let job = self.jobs.entry(profile.to_owned()).or_insert_with(|| Job::new(profile, origin));
+        if job.retarget(target, origin, time) && self.access == Access::Open {
             self.begin(profile, now, &mut outcome);
         }
         self.send(now, next_id, &mut outcome);

@@ -1,6 +1,6 @@
 //! The deployer of one shard of `desired`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_api::ClusterRef;
@@ -50,8 +50,8 @@ pub enum Effect {
 /// See the module's text.
 pub struct Deployer {
     config: Config,
-    clusters: HashMap<ClusterRef, Cluster>,
-    found: HashMap<ClusterRef, BTreeSet<String>>,
+    clusters: BTreeMap<ClusterRef, Cluster>,
+    found: BTreeMap<ClusterRef, BTreeSet<String>>,
     failing: BTreeSet<(ClusterRef, String)>,
     next_id: u64,
     started: bool,
@@ -63,8 +63,8 @@ impl Deployer {
     pub fn new(config: Config) -> Self {
         Self {
             config,
-            clusters: HashMap::new(),
-            found: HashMap::new(),
+            clusters: BTreeMap::new(),
+            found: BTreeMap::new(),
             failing: BTreeSet::new(),
             next_id: 0,
             started: false,
@@ -125,7 +125,7 @@ impl Deployer {
         step.publish(Publish::new(self.status_subject(cluster, profile), Body::Tombstone, 0));
         self.note(cluster, profile.to_owned(), None, step);
         let Some(job) = job else { return };
-        let Some(inventory) = job.inventory else { return };
+        let Some(inventory) = job.withdrawn else { return };
         step.effect(Effect::Happened(Happened::new(
             STAGE,
             "withdrawn",

@@ -36,6 +36,8 @@ pub(crate) struct Job {
     pub(crate) origin: u16,
     pub(crate) target: Target,
     pub(crate) inventory: Option<Inventory>,
+    /// The inventory that was deleted last.
+    pub(crate) withdrawn: Option<Inventory>,
     /// When the cause of the newest row happened, microseconds since 1970.
     pub(crate) time: i64,
     phase: Phase,
@@ -94,6 +96,7 @@ impl Job {
             origin,
             target: Target::Unknown,
             inventory: None,
+            withdrawn: None,
             time: 0,
             phase: Phase::Idle,
             again: false,
@@ -112,10 +115,12 @@ impl Job {
         self.errors.values().cloned().collect()
     }
 
-    /// A newer row came.
-    pub(crate) fn retarget(&mut self, target: Target, origin: u16, time: i64) {
+    /// A newer row came; whether the work must begin (again).
+    pub(crate) fn retarget(&mut self, target: Target, origin: u16, time: i64) -> bool {
+        // The same tombstone once more is no reason to begin its removal anew.
+        let same = matches!((&self.target, &target), (Target::Gone, Target::Gone)) && self.phase != Phase::Idle;
         (self.target, self.origin, self.time, self.attempts) = (target, origin, time, 0);
-        self.again = true;
+        !same
     }
 
     /// Begins, or begins again once the calls in flight are answered.
@@ -329,19 +334,17 @@ impl Job {
             (Some(key), Reply::Read(live)) => self.read(&key, live, site),
             (Some(key), Reply::Applied(live)) => drop(site.live.insert(key, live)),
             (Some(key), _) => drop(site.live.remove(&key)),
-            (None, Reply::Failed(failure)) => self.inventory_failed(request, &failure),
+            (None, Reply::Failed(failure)) => self.inventory_failed(&failure),
+            (None, _) if matches!(request, Request::DeleteInventory(_)) => self.withdrawn = self.inventory.take(),
             (None, _) => {}
         }
         self.advance(site)
     }
 
-    fn inventory_failed(&mut self, request: &Request, failure: &Failure) {
-        self.errors
-            .insert("inventory".into(), format!("the inventory cannot be written: {}", failure.message));
-        // Whether it was written is unknown: it counts as not written, so that it is written again.
-        if let (Phase::Reserving, Request::WriteInventory(_), Some(inventory)) =
-            (self.phase, request, self.inventory.as_mut())
-        {
+    fn inventory_failed(&mut self, failure: &Failure) {
+        self.errors.insert("inventory".into(), format!("the inventory cannot be written: {}", failure.message));
+        // Whether it was written or deleted is unknown: it differs from every wish, so that it is written again.
+        if let Some(inventory) = self.inventory.as_mut() {
             inventory.origin = u16::MAX;
         }
     }

@@ -1,6 +1,6 @@
 //! The matcher of one shard of `changes`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
@@ -56,7 +56,7 @@ pub enum Effect {
 /// See the module's text.
 pub struct Matcher {
     config: Config,
-    clusters: HashMap<ClusterRef, Live>,
+    clusters: BTreeMap<ClusterRef, Live>,
     programs: Programs,
     reported: Reported,
     failing: BTreeSet<(String, String)>,
@@ -70,7 +70,7 @@ impl Matcher {
     pub fn new(config: Config) -> Self {
         Self {
             config,
-            clusters: HashMap::new(),
+            clusters: BTreeMap::new(),
             programs: Programs::default(),
             reported: Reported::default(),
             failing: BTreeSet::new(),

@@ -43,6 +43,11 @@ impl Made {
         });
     }
 
+    /// Whether a row of `cause` is at this place.
+    pub(crate) fn leads_to(&self, cause: &Cause, place: &Place) -> bool {
+        self.rows.get(cause).is_some_and(|places| places.contains(place))
+    }
+
     /// Who uses this name on this cluster, when it is not `cause`.
     pub(crate) fn other_user(&self, place: &Place, cause: &Cause) -> Option<&Cause> {
         self.users.get(place).filter(|user| *user != cause)

@@ -656,9 +656,11 @@ impl Renderer {
         }
         let Ok(meta) = serde_json::from_str::<StatusMeta>(&row.head.meta) else { return };
         if meta.origin == self.config.shard {
+            let known = self.made.leads_to(&meta.cause, &place);
             self.made.hold(place, meta.cause.clone());
-            if self.caught_up && self.wanted(&meta.cause) == Wanted::No {
-                self.withdraw(&meta.cause, 0, step);
+            // Held, but not what the cause leads to: the cause is gone, or its destinations have changed.
+            if !known {
+                self.refresh(&meta.cause, step.now, step);
             }
         }
     }

@@ -11,9 +11,9 @@ use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::{Body, Core, Head, Problem, Publish, Row, Step, Subject, Table};
 use sluice_renderer_core as renderer;
 
-use super::cluster::deploy;
-use super::input::Input;
-use super::output::Output;
+use crate::cluster::deploy;
+use crate::input::Input;
+use crate::output::Output;
 
 /// The only incarnation of streams that do not exist.
 const INCARNATION: u64 = 1;
@@ -21,16 +21,21 @@ const INCARNATION: u64 = 1;
 /// Rows by subject: the newest of each, as a stream would keep them.
 type Rows = BTreeMap<String, Row>;
 
-/// Computes what would exist where.
+/// Computes what would exist where, now.
 pub fn build(input: &Input) -> Output {
+    build_at(input, now())
+}
+
+/// Computes what would exist where; `now` is the time that templates see, microseconds since 1970.
+pub fn build_at(input: &Input, now: i64) -> Output {
     let mut problems = Vec::new();
-    let (mut renderer, interests) = begin_rendering(input, &mut problems);
+    let (mut renderer, interests) = begin_rendering(input, now, &mut problems);
     let mut rows = Rows::new();
     for (cluster, interest) in &interests {
         let held = input.clusters.get(&(cluster.namespace.clone(), cluster.name.clone()));
-        rows.extend(reports(cluster, interest, held.map_or(&[], Vec::as_slice), &mut problems));
+        rows.extend(reports(cluster, interest, held.map_or(&[], Vec::as_slice), now, &mut problems));
     }
-    let (desired, management) = render(&mut renderer, rows, &mut problems);
+    let (desired, management) = render(&mut renderer, rows, now, &mut problems);
     let clusters: Vec<_> = interests.into_keys().collect();
     let (objects, deployment) = deploy(&in_order(desired), &clusters);
     problems.extend(deployment);
@@ -49,6 +54,7 @@ fn now() -> i64 {
 /// A renderer that knows the management cluster, and the interest rows it wants.
 fn begin_rendering(
     input: &Input,
+    now: i64,
     problems: &mut Vec<Problem>,
 ) -> (renderer::Renderer, BTreeMap<ClusterRef, Interest>) {
     let config = renderer::Config {
@@ -59,7 +65,7 @@ fn begin_rendering(
         limits: sluice_template::Limits::default(),
     };
     let mut renderer = renderer::Renderer::new(config);
-    let mut step = Step::at(now());
+    let mut step = Step::at(now);
     for object in &input.management {
         renderer
             .side(renderer::Side::Management(renderer::Change::Upsert(Arc::new(object.clone()))), &mut step);
@@ -73,7 +79,7 @@ fn begin_rendering(
             _ => {}
         }
     }
-    let mut step = Step::at(now());
+    let mut step = Step::at(now);
     for (cluster, row) in &interests {
         renderer.side(renderer::Side::Interest(cluster.clone(), row.clone()), &mut step);
     }
@@ -85,6 +91,7 @@ fn reports(
     cluster: &ClusterRef,
     interest: &Interest,
     objects: &[Value],
+    now: i64,
     problems: &mut Vec<Problem>,
 ) -> Rows {
     let config = matcher::Config {
@@ -95,7 +102,7 @@ fn reports(
         limits: sluice_script::Limits::default(),
     };
     let mut matcher = matcher::Matcher::new(config);
-    let mut step = Step::at(now());
+    let mut step = Step::at(now);
     matcher.side(matcher::Side::Interest(cluster.clone(), interest.clone()), &mut step);
     matcher.start(&mut step);
     for row in objects.iter().filter_map(|object| change(cluster, object)) {
@@ -152,8 +159,13 @@ fn stored(publishes: Vec<Publish>) -> Rows {
 }
 
 /// Desired rows, and the objects that are made in the management cluster.
-fn render(renderer: &mut renderer::Renderer, rows: Rows, problems: &mut Vec<Problem>) -> (Rows, Vec<Value>) {
-    let mut step = Step::at(now());
+fn render(
+    renderer: &mut renderer::Renderer,
+    rows: Rows,
+    now: i64,
+    problems: &mut Vec<Problem>,
+) -> (Rows, Vec<Value>) {
+    let mut step = Step::at(now);
     let (complete, reports): (Vec<_>, Vec<_>) =
         rows.into_values().partition(|row| matches!(row.subject, Subject::Complete { .. }));
     for row in reports.iter().chain(&complete) {

@@ -1,16 +1,9 @@
 //! `sluice build`: a pure function of manifests and objects, by the same cores that run in production.
 
-mod cluster;
-mod input;
-mod output;
-mod pipeline;
-
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub use input::{Input, InputError};
-pub use output::Output;
-pub use pipeline::build;
+use sluice_dryrun::{Input, build};
 
 /// Arguments of `sluice build`.
 #[derive(Debug, clap::Args)]
