@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 use sluice_api::ObjectKey;
-use sluice_cli::build::{Input, build};
+use sluice_dryrun::{Input, build};
 
-pub use sluice_cli::build::Output as Build;
+pub use sluice_dryrun::Output as Build;
 
 /// The place of objects of the management cluster; others are called `namespace/name`.
 pub const MANAGEMENT: &str = "management";
