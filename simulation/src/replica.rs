@@ -181,6 +181,13 @@ impl<R: Role> Process<R> {
                 Event::CaughtUp
             }
         };
+        world.tell(|| {
+            let what = match &event {
+                Event::Row(row, _) => format!("{}{}", if row.head.tombstone { "-" } else { "+" }, row.subject),
+                _ => "everything".to_owned(),
+            };
+            format!("{} {} has read {what}", self.role.name(), self.index)
+        });
         self.handle(world, event);
     }
 }

@@ -807,7 +807,7 @@ impl Core for Renderer {
         self.write_reports(step);
         if now >= self.sweep_at {
             self.sweep_at = now + self.config.tombstone_ttl / 4;
-            if self.made.forget_withdrawn(now - self.config.tombstone_ttl / 2) {
+            if self.made.forget_withdrawn(now - self.config.tombstone_ttl / 2) && self.caught_up {
                 self.caught_up(step);
             }
         }
