@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bare;
 mod clock;
 mod codec;
 mod error;
@@ -26,8 +27,10 @@ mod problems;
 mod reader;
 mod runner;
 mod supervisor;
+mod wipe;
 mod writer;
 
+pub use bare::{BareRun, bare_loop};
 pub use clock::{mono_micros, now_micros};
 pub use error::BusError;
 pub use feed::Feed;
@@ -39,3 +42,4 @@ pub use problems::{Problems, problem_feed};
 pub use reader::{Load, ReadEvent, Reader, read};
 pub use runner::{Effects, Outputs, ShardSpec, drive, replay};
 pub use supervisor::{Supervisor, Tally};
+pub use wipe::wipe;
