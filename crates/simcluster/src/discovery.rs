@@ -14,6 +14,9 @@ use crate::kinds::{ResourceDef, VIRTUAL, VersionDef, api_version, builtins};
 
 const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
+const CUSTOM_VERBS: [&str; 8] =
+    ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+
 /// One resource as discovery shows it.
 struct Entry<'a> {
     group: &'a str,
@@ -26,6 +29,7 @@ struct Entry<'a> {
     namespaced: bool,
     status: bool,
     storage: bool,
+    custom: bool,
 }
 
 /// The answer to `/version`.
@@ -132,6 +136,7 @@ fn entries(defs: &[Arc<ResourceDef>]) -> Vec<Entry<'_>> {
         namespaced: false,
         status: false,
         storage: false,
+        custom: false,
     });
     stored.chain(reviews).collect()
 }
@@ -197,11 +202,16 @@ impl<'a> Entry<'a> {
             namespaced: def.namespaced,
             status: version.status,
             storage: true,
+            custom: def.custom,
         }
     }
 
     fn verbs(&self) -> Vec<&'static str> {
-        if self.storage { VERBS.to_vec() } else { vec!["create"] }
+        match (self.storage, self.custom) {
+            (false, _) => vec!["create"],
+            (true, false) => VERBS.to_vec(),
+            (true, true) => CUSTOM_VERBS.to_vec(),
+        }
     }
 
     fn legacy(&self) -> Vec<Value> {

@@ -61,9 +61,19 @@ impl ApiError {
         Self::new(403, "Forbidden", message).about(def, name)
     }
 
-    /// 404 for a path that no resource serves.
+    /// 404 for a path of a known group that no resource serves.
     pub fn unknown_path() -> Self {
         Self::new(404, "NotFound", "the server could not find the requested resource").with_details(json!({}))
+    }
+
+    /// 404 for a path of which nothing is known, answered with a text.
+    pub fn page_not_found() -> Self {
+        Self::new(404, "", "404 page not found")
+    }
+
+    /// Whether the answer is a text instead of a `Status`.
+    pub fn is_text(&self) -> bool {
+        self.code == 404 && self.reason.is_empty()
     }
 
     /// 404 for an object.
@@ -89,6 +99,13 @@ impl ApiError {
         Self::new(409, "Conflict", message).about(def, name)
     }
 
+    /// 409 of a precondition, which names the kind instead of the resource.
+    pub fn conflict_of_kind(def: &ResourceDef, name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", def.qualified_kind());
+        let details = json!({"name": name, "group": &*def.group, "kind": &*def.kind});
+        Self::new(409, "Conflict", message).with_details(without_empty(details))
+    }
+
     /// 409: the object changed since the client read it.
     pub fn stale(def: &ResourceDef, name: &str) -> Self {
         let why =
@@ -109,7 +126,10 @@ impl ApiError {
             .iter()
             .map(|(message, fields)| match fields.as_slice() {
                 [field] => format!("{message}: {field}"),
-                many => format!("{message}:\n- {}", many.join("\n- ")),
+                many => {
+                    let message = message.replacen("conflict with", "conflicts with", 1);
+                    format!("{message}:\n- {}", many.join("\n- "))
+                }
             })
             .collect();
         let (count, plural) = (causes.len(), if causes.len() == 1 { "" } else { "s" });
@@ -137,14 +157,23 @@ impl ApiError {
         let list: Vec<String> =
             causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
         let text = if list.len() == 1 { list[0].clone() } else { format!("[{}]", list.join(", ")) };
-        let qualified =
-            if def.group.is_empty() { def.kind.to_string() } else { format!("{}.{}", def.kind, def.group) };
+        let qualified = def.qualified_kind();
         let details = json!({
             "name": name, "group": &*def.group, "kind": &*def.kind,
             "causes": causes.iter().map(Cause::to_json).collect::<Vec<_>>(),
         });
         Self::new(422, "Invalid", format!("{qualified} \"{name}\" is invalid: {text}"))
             .with_details(without_empty(details))
+    }
+
+    /// 422 of a PUT of a custom resource without a resourceVersion, which names the resource.
+    pub fn version_required(def: &ResourceDef, name: &str) -> Self {
+        let cause = Cause::invalid("metadata.resourceVersion", "0", "must be specified for an update");
+        let message =
+            format!("{} \"{name}\" is invalid: {}: {}", def.qualified(), cause.field, cause.message);
+        let causes = [cause.to_json()];
+        let details = json!({"name": name, "group": &*def.group, "kind": &*def.plural, "causes": causes});
+        Self::new(422, "Invalid", message).with_details(details)
     }
 
     /// 504 for a resourceVersion from the future.
@@ -180,8 +209,13 @@ impl ApiError {
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": self.message, "reason": self.reason, "code": self.code,
         });
-        if let (Some(details), Some(map)) = (&self.details, status.as_object_mut()) {
-            map.insert("details".into(), details.clone());
+        if let Some(map) = status.as_object_mut() {
+            if let Some(details) = &self.details {
+                map.insert("details".into(), details.clone());
+            }
+            if self.reason.is_empty() {
+                map.remove("reason");
+            }
         }
         status
     }

@@ -144,7 +144,10 @@ fn fill(text: &str, namespace: &str, answers: &[Answer]) -> anyhow::Result<Strin
     while let Some((before, after)) = rest.split_once('{') {
         let (name, behind) = after.split_once('}').with_context(|| format!("an open {{ in {text:?}"))?;
         out.push_str(before);
-        out.push_str(&lookup(name, namespace, answers).with_context(|| format!("{{{name}}} names nothing; the answers were {answers:?}"))?);
+        out.push_str(
+            &lookup(name, namespace, answers)
+                .with_context(|| format!("{{{name}}} names nothing; the answers were {answers:?}"))?,
+        );
         rest = behind;
     }
     out.push_str(rest);

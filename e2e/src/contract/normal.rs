@@ -56,7 +56,15 @@ impl Normalizer {
                     self.walk(name, value);
                 }
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.walk(name, item)),
+            Value::Array(items) => {
+                if name == "managedFields" {
+                    // Their order depends on whether a second began between two requests.
+                    items.sort_by_key(|entry| {
+                        format!("{}{}{}", entry["operation"], entry["manager"], entry["apiVersion"])
+                    });
+                }
+                items.iter_mut().for_each(|item| self.walk(name, item));
+            }
             Value::String(text) => *text = self.text(name, text),
             _ => {}
         }

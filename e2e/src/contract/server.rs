@@ -28,7 +28,9 @@ impl Server {
     /// A client for the current context of a kubeconfig.
     pub async fn connect(kubeconfig: &str) -> anyhow::Result<Self> {
         let kubeconfig = Kubeconfig::from_yaml(kubeconfig)?;
-        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+        let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+        // An answer is the answer, also when it is 504.
+        config.default_retry = false;
         Ok(Self { client: Client::try_from(config)? })
     }
 

@@ -15,6 +15,8 @@ pub fn fill(body: &mut Json, kind: &str) {
         "Secret" => secret(body),
         "Namespace" => namespace(body),
         "NetworkPolicy" => network_policy(body),
+        "Endpoints" => for_each(body, "subsets", tcp_ports),
+        "EndpointSlice" => tcp_ports(body),
         "Pod" => with_spec(body, pod_spec),
         "Deployment" => with_spec(body, deployment),
         "StatefulSet" => with_spec(body, stateful_set),
@@ -43,9 +45,25 @@ pub fn allocate(body: &mut Json, def: &ResourceDef, cluster_ip: impl FnOnce() ->
     match &*def.key {
         "services" => with_spec(body, |spec| allocate_address(spec, cluster_ip)),
         "pods" => set(body, "status", json!({"phase": "Pending", "qosClass": "BestEffort"})),
-        _ if &*def.group == "apps" && def.generation => set(body, "status", json!({})),
+        "daemonsets.apps" => set(
+            body,
+            "status",
+            zeros(&["currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady"]),
+        ),
+        "poddisruptionbudgets.policy" => {
+            set(
+                body,
+                "status",
+                zeros(&["currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods"]),
+            );
+        }
+        _ if matches!(&*def.group, "apps" | "batch") && def.generation => set(body, "status", json!({})),
         _ => {}
     }
+}
+
+fn zeros(fields: &[&str]) -> Value {
+    Value::Object(fields.iter().map(|field| ((*field).to_owned(), json!(0))).collect())
 }
 
 fn allocate_address(spec: &mut Json, cluster_ip: impl FnOnce() -> String) {
@@ -56,9 +74,11 @@ fn allocate_address(spec: &mut Json, cluster_ip: impl FnOnce() -> String) {
         spec.insert("clusterIP".into(), cluster_ip().into());
     }
     let address = spec.get("clusterIP").cloned().unwrap_or_default();
+    // A headless Service without a selector may have endpoints of both families.
+    let both = address == "None" && !spec.contains_key("selector");
     set(spec, "clusterIPs", json!([address]));
-    set(spec, "ipFamilies", json!(["IPv4"]));
-    set(spec, "ipFamilyPolicy", json!("SingleStack"));
+    set(spec, "ipFamilies", if both { json!(["IPv4", "IPv6"]) } else { json!(["IPv4"]) });
+    set(spec, "ipFamilyPolicy", json!(if both { "RequireDualStack" } else { "SingleStack" }));
 }
 
 fn service(body: &mut Json) {
@@ -111,6 +131,10 @@ fn network_policy(body: &mut Json) {
     });
 }
 
+fn tcp_ports(owner: &mut Json) {
+    for_each(owner, "ports", |port| set(port, "protocol", json!("TCP")));
+}
+
 fn deployment(spec: &mut Json) {
     set(spec, "replicas", json!(1));
     set(spec, "revisionHistoryLimit", json!(10));
@@ -156,12 +180,14 @@ fn cron_job(spec: &mut Json) {
     set(spec, "successfulJobsHistoryLimit", json!(3));
     set(spec, "failedJobsHistoryLimit", json!(1));
     if let Some(Value::Object(job)) = spec.get_mut("jobTemplate") {
+        set(job, "metadata", json!({}));
         with_spec(job, template);
     }
 }
 
 fn template(spec: &mut Json) {
     if let Some(Value::Object(template)) = spec.get_mut("template") {
+        set(template, "metadata", json!({}));
         with_spec(template, pod_spec);
     }
 }

@@ -26,10 +26,20 @@ impl State {
         if write.options.field_manager.is_empty() {
             return Err(missing_manager());
         }
+        let config = incoming.body;
+        if let Err(why) = fields::check(&config, write.endpoint.schema()) {
+            let (object, api_version) =
+                (format!("{}/{}", write.namespace, write.name), write.endpoint.api_version());
+            let message = format!(
+                "failed to create typed patch object ({object}; {api_version}, Kind={}): {why}",
+                def.kind
+            );
+            return Err(ApiError::new(500, "", message));
+        }
         match self.find(&def, write.namespace, write.name).cloned() {
-            Some(live) => self.apply_to(&live, incoming.body, write),
+            Some(live) => self.apply_to(&live, config, write),
             None if !write.subresource.is_empty() => Err(ApiError::not_found(&def, write.name)),
-            None => self.apply_new(incoming.body, write),
+            None => self.apply_new(config, write),
         }
     }
 
@@ -37,7 +47,10 @@ impl State {
         let def = write.endpoint.def.clone();
         let uid = meta_str(&config, "uid");
         if !uid.is_empty() {
-            return Err(immutable_uid(&def, write.name, uid));
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(ApiError::conflict(&def, write.name, &why));
         }
         self.check_namespace(&def, write.namespace, write.name)?;
         strip(&mut config);

@@ -19,7 +19,8 @@ impl State {
     pub fn create(&mut self, value: Value, write: &Write<'_>) -> Result<Written, ApiError> {
         let mut incoming = Incoming::read(value, write)?;
         if !matches!(incoming.resource_version(), "" | "0") {
-            return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
+            // The real server calls this an internal error.
+            return Err(ApiError::new(500, "", "resourceVersion should not be set on objects to be created"));
         }
         self.generate_name(&mut incoming.body);
         let def = write.endpoint.def.clone();

@@ -52,18 +52,19 @@ impl DeleteOptions {
     }
 
     fn check(&self, live: &Object, def: &ResourceDef) -> Result<(), ApiError> {
-        let refuse = |field: &str, wanted: &str, found: &str| {
+        let refuse = |field: &str, wanted: &str, found: &str, end: &str| {
             let why = format!(
-                "Precondition failed: {field} in precondition: {wanted}, {field} in object meta: {found}"
+                "the {field} in the precondition ({wanted}) does not match the {field} in record ({found}). \
+                 The object might have been {end}"
             );
-            Err(ApiError::conflict(def, live.name(), &why))
+            Err(ApiError::conflict_of_kind(def, live.name(), &why))
         };
         if let Some(uid) = self.uid.as_deref().filter(|uid| *uid != live.uid()) {
-            return refuse("UID", uid, live.uid());
+            return refuse("UID", uid, live.uid(), "deleted and then recreated");
         }
         let version = live.meta_str("resourceVersion");
         match self.resource_version.as_deref().filter(|wanted| *wanted != version) {
-            Some(wanted) => refuse("ResourceVersion", wanted, version),
+            Some(wanted) => refuse("ResourceVersion", wanted, version, "modified"),
             None => Ok(()),
         }
     }

@@ -65,6 +65,11 @@ fn check_type(body: &mut Json, write: &Write<'_>) -> Result<(), ApiError> {
         |body: &mut Json, field: &str| body.remove(field).and_then(|value| value.as_str().map(str::to_owned));
     let (api_version, kind) = (found(body, "apiVersion"), found(body, "kind"));
     // The real server fills in both for built-in kinds only, whose decoder knows the type.
+    if def.custom && (api_version.is_none() || kind.is_none()) {
+        return Err(ApiError::bad_request(
+            "the object provided is unrecognized (must be of type apiVersion and kind)",
+        ));
+    }
     let api_version = api_version.filter(|text| !text.is_empty()).unwrap_or_else(|| wanted.to_owned());
     let kind = kind.filter(|text| !text.is_empty()).unwrap_or_else(|| def.kind.to_string());
     if api_version != wanted || kind != *def.kind {

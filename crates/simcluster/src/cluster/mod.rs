@@ -23,7 +23,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch as signal;
 
 use crate::faults::FaultState;
-use crate::kinds::Endpoint;
+use crate::kinds::{Endpoint, is_builtin_group};
 use crate::status::ApiError;
 
 pub use collection::ChangeKind;
@@ -80,7 +80,10 @@ impl Cluster {
 
     /// The endpoint of a path.
     pub fn endpoint(&self, group: &str, version: &str, plural: &str) -> Result<Endpoint, ApiError> {
-        self.state().registry().by_path(group, version, plural).ok_or_else(ApiError::unknown_path)
+        let known = self.state().registry().by_path(group, version, plural);
+        known.ok_or_else(|| {
+            if is_builtin_group(group) { ApiError::unknown_path() } else { ApiError::page_not_found() }
+        })
     }
 
     /// Ends all watches; clients reconnect.

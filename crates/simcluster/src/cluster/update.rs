@@ -34,12 +34,7 @@ impl State {
             .ok_or_else(|| ApiError::not_found(def, write.name))?;
         check_identity(&incoming.body, &live, def)?;
         if def.custom && incoming.resource_version().is_empty() {
-            let cause = crate::status::Cause::invalid(
-                "metadata.resourceVersion",
-                "0",
-                "must be specified for an update",
-            );
-            return Err(ApiError::invalid(def, write.name, &[cause]));
+            return Err(ApiError::version_required(def, write.name));
         }
         self.replace(&live, incoming.body, Ownership::Tracked(incoming.managed), write)
     }
@@ -157,7 +152,7 @@ fn keep_allocated(body: &mut Json, live: &Object, def: &ResourceDef) {
     if spec.get("type").and_then(Value::as_str) == Some("ExternalName") {
         return;
     }
-    for field in ["clusterIP", "clusterIPs"] {
+    for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
         if !spec.contains_key(field)
             && let Some(value) = live.body().get("spec").and_then(|spec| spec.get(field))
         {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::changed::{changed, retain_existing};
+use super::changed::{changed, drop_removed};
 use super::manager::sort;
 use super::prune::prune;
 use super::{FieldSet, Manager, Operation, field_set, merge};
@@ -92,10 +92,11 @@ pub fn apply(
         Some(former) => former.clone(),
         None => who.entry(Operation::Apply, wanted),
     };
+    finish(&mut others, &live_value, &merged, who.schema);
     if !own.fields.is_empty() {
         others.push(own);
+        sort(&mut others);
     }
-    finish(&mut others, &merged, who.schema);
     let Value::Object(body) = merged else { return Ok(Applied { body: Json::new(), managers: others }) };
     Ok(Applied { body, managers: others })
 }
@@ -148,17 +149,19 @@ pub fn track_update(
             None => managers.push(who.entry(Operation::Update, own)),
         }
     }
-    finish(&mut managers, &after, who.schema);
+    finish(&mut managers, before.as_ref().unwrap_or(&Value::Null), &after, who.schema);
     managers
 }
 
-/// Nobody owns what does not exist, and who owns nothing is not listed.
-fn finish(managers: &mut Vec<Manager>, value: &Value, schema: &Schema) {
-    for entry in managers.iter_mut() {
-        let mut kept = FieldSet::clone(&entry.fields);
-        retain_existing(&mut kept, value, schema);
-        if kept != *entry.fields {
-            entry.fields = Arc::new(kept);
+/// Nobody owns what is removed, and who owns nothing is not listed.
+fn finish(managers: &mut Vec<Manager>, before: &Value, after: &Value, schema: &Schema) {
+    if before != after {
+        for entry in managers.iter_mut() {
+            let mut kept = FieldSet::clone(&entry.fields);
+            drop_removed(&mut kept, before, after, schema);
+            if kept != *entry.fields {
+                entry.fields = Arc::new(kept);
+            }
         }
     }
     managers.retain(|entry| !entry.fields.is_empty());

@@ -2,62 +2,58 @@
 
 use serde_json::Value;
 
-use super::walk::{Part, fill, parts};
+use super::walk::{Part, added, is_empty, parts};
 use super::{FieldSet, PathElement};
 use crate::schema::Schema;
 
 /// The fields that `new` adds to `old` or gives another value.
 pub fn changed(old: Option<&Value>, new: &Value, schema: &Schema) -> FieldSet {
     let mut set = FieldSet::default();
-    collect(&mut set, old, new, schema);
+    if old == Some(new) {
+        return set;
+    }
+    let before = old.map(|old| parts(old, schema));
+    match (before, parts(new, schema)) {
+        (Some(Some(before)), Some(after)) => collect(&mut set, &before, after),
+        (None, Some(after)) => collect(&mut set, &[], after),
+        (Some(None), Some(after)) if old.is_some_and(is_empty) => collect(&mut set, &[], after),
+        (Some(None), Some(after)) => {
+            set.member = true;
+            collect(&mut set, &[], after);
+        }
+        // A container that is emptied loses its parts; itself it stays as it was.
+        (Some(Some(_)), None) if is_empty(new) => {}
+        (_, None) => set.member = true,
+    }
     set
 }
 
-fn collect(set: &mut FieldSet, old: Option<&Value>, new: &Value, schema: &Schema) {
-    let Some(old) = old else { return fill(set, new, schema, true) };
-    if old == new {
-        return;
-    }
-    match (parts(old, schema), parts(new, schema)) {
-        (Some(before), Some(after)) => collect_parts(set, &before, after),
-        // A container that is emptied loses its parts; itself it stays as it was.
-        (Some(_), None) if is_empty(new) => {}
-        (_, None) => set.member = true,
-        (None, Some(after)) if is_empty(old) => collect_parts(set, &[], after),
-        (None, Some(_)) => fill(set, new, schema, true),
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Object(map) => map.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        _ => false,
-    }
-}
-
-fn collect_parts(set: &mut FieldSet, before: &[Part<'_>], after: Vec<Part<'_>>) {
+fn collect(set: &mut FieldSet, before: &[Part<'_>], after: Vec<Part<'_>>) {
     for part in after {
-        let former = before.iter().find(|former| former.element == part.element).map(|former| former.value);
-        let mut child = FieldSet::default();
-        collect(&mut child, former, part.value, part.schema);
-        child.member |= part.entry && former.is_none();
-        if !child.is_empty() {
-            set.children.insert(part.element, child);
+        let below = match find(before, &part.element) {
+            Some(former) => changed(Some(former.value), part.value, part.schema),
+            None => added(&part),
+        };
+        if !below.is_empty() {
+            set.children.insert(part.element, below);
         }
     }
 }
 
-/// Drops from `set` what no longer exists in `value`.
-pub fn retain_existing(set: &mut FieldSet, value: &Value, schema: &Schema) {
-    if set.children.is_empty() {
+/// Drops from `set` what was in `before` and no longer is in `after`.
+pub fn drop_removed(set: &mut FieldSet, before: &Value, after: &Value, schema: &Schema) {
+    if set.children.is_empty() || before == after {
         return;
     }
-    let existing = parts(value, schema).unwrap_or_default();
-    set.children.retain(|element, child| {
-        let Some(part) = find(&existing, element) else { return false };
-        retain_existing(child, part.value, part.schema);
-        !child.is_empty()
+    let old = parts(before, schema).unwrap_or_default();
+    let new = parts(after, schema).unwrap_or_default();
+    set.children.retain(|element, below| match (find(&old, element), find(&new, element)) {
+        (Some(_), None) => false,
+        (Some(old), Some(new)) => {
+            drop_removed(below, old.value, new.value, new.schema);
+            !below.is_empty()
+        }
+        (None, _) => true,
     });
 }
 

@@ -77,7 +77,7 @@ impl Manager {
         }
         match self.operation {
             Operation::Apply => text,
-            Operation::Update => format!("{text} using {} at {}", self.api_version, self.time),
+            Operation::Update => format!("{text} using {}", self.api_version),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::PathElement;
 use super::walk::element_of;
 use crate::object::Json;
 use crate::schema::Schema;
@@ -32,33 +33,60 @@ fn merge_object(live: &mut Json, config: &Json, schema: &Schema) {
     }
 }
 
-/// The order is that of `wanted`; items only in `live` keep their place before the next common one.
 fn merge_items(live: &[Value], wanted: &[Value], schema: &Schema) -> Option<Vec<Value>> {
     let name = |item: &Value| element_of(item, schema).map(|(element, _)| element);
     let live_names = live.iter().map(name).collect::<Option<Vec<_>>>()?;
     let wanted_names = wanted.iter().map(name).collect::<Option<Vec<_>>>()?;
     let item_schema = wanted.first().and_then(|item| element_of(item, schema)).map(|(_, item)| item)?;
-    let mut merged = Vec::with_capacity(live.len().max(wanted.len()));
-    let mut next = 0;
-    for (item, name) in wanted.iter().zip(&wanted_names) {
-        while next < live.len() && !wanted_names.contains(&live_names[next]) {
-            merged.push(live[next].clone());
-            next += 1;
+    let merged = order(&live_names, &wanted_names).into_iter().map(|place| match place {
+        Place::Live(index) => live[index].clone(),
+        Place::Wanted(index) => {
+            let mut item = match live_names.iter().position(|name| *name == wanted_names[index]) {
+                Some(position) => live[position].clone(),
+                None => return wanted[index].clone(),
+            };
+            merge(&mut item, &wanted[index], item_schema);
+            item
         }
-        let position = live_names.iter().position(|candidate| candidate == name);
-        merged.push(match position {
-            Some(position) => {
-                let mut both = live[position].clone();
-                merge(&mut both, item, item_schema);
-                both
+    });
+    Some(merged.collect())
+}
+
+/// Where an item of the result comes from.
+enum Place {
+    Live(usize),
+    Wanted(usize),
+}
+
+/// Wanted items come in their order. Items only in `live` keep their place among the common ones,
+/// and come before a wanted one where both would fit.
+fn order(live: &[PathElement], wanted: &[PathElement]) -> Vec<Place> {
+    let mut shared = wanted.iter().filter(|name| live.contains(name)).peekable();
+    let mut places = Vec::with_capacity(live.len() + wanted.len());
+    let (mut l, mut w) = (0, 0);
+    while l < live.len() || w < wanted.len() {
+        if let (Some(ours), Some(theirs)) = (live.get(l), wanted.get(w)) {
+            let moved = wanted.contains(ours) && shared.peek().is_some_and(|next| *next != ours);
+            if ours != theirs && moved {
+                l += 1;
+                continue;
             }
-            None => item.clone(),
-        });
-        if position == Some(next) {
-            next += 1;
+        }
+        match live.get(l) {
+            Some(ours) if !wanted.contains(ours) => {
+                places.push(Place::Live(l));
+                l += 1;
+                continue;
+            }
+            // It comes, or came, with the wanted ones.
+            Some(ours) if wanted[..w].contains(ours) || wanted.get(w) == Some(ours) => l += 1,
+            _ => {}
+        }
+        if let Some(theirs) = wanted.get(w) {
+            places.push(Place::Wanted(w));
+            shared.next_if(|next| *next == theirs);
+            w += 1;
         }
     }
-    let rest = live.iter().zip(&live_names).skip(next).filter(|(_, name)| !wanted_names.contains(name));
-    merged.extend(rest.map(|(item, _)| item.clone()));
-    Some(merged)
+    places
 }

@@ -3,6 +3,7 @@
 
 mod apply;
 mod changed;
+mod check;
 mod manager;
 mod merge;
 mod path;
@@ -11,6 +12,7 @@ mod set;
 mod walk;
 
 pub use apply::{Applier, apply, track_update};
+pub use check::check;
 pub use manager::{Manager, Operation};
 pub use merge::merge;
 pub use path::PathElement;

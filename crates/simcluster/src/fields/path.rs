@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::schema::ListMap;
 
 /// `f:name`, `k:{"name":"a"}` or `v:"a"`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct PathElement(Box<str>);
 

@@ -13,7 +13,8 @@ use crate::schema::Schema;
 pub fn prune(value: &mut Value, former: &FieldSet, owned: &FieldSet, schema: &Schema) {
     for (element, before) in &former.children {
         let now = owned.children.get(element);
-        let whole = element.as_field().is_some() || before.member;
+        // What an object always has is emptied instead of removed.
+        let whole = element.as_field().map_or(before.member, |name| !schema.always_writes(name));
         let kept = match element.as_field() {
             Some(_) => now.is_some(),
             None => now.is_some_and(|now| now.member),

@@ -17,6 +17,8 @@ pub struct Part<'a> {
     /// Whether it is an entry of a map or list rather than a field of a type: entries are owned
     /// themselves, fields only through what is in them.
     pub entry: bool,
+    /// Whether the object has it always, at least empty.
+    pub always: bool,
 }
 
 /// The parts of a value; `None` when it is owned as a whole.
@@ -28,17 +30,12 @@ pub fn parts<'a>(value: &'a Value, schema: &'a Schema) -> Option<Vec<Part<'a>>> 
         Value::Object(map) if !map.is_empty() => {
             let entry = schema.is_map();
             let named = map.iter().map(|(name, value)| (name, value, schema.field(name)));
-            let wanted = named.filter(|(_, _, schema)| !matches!(schema, Schema::Ignored));
-            Some(
-                wanted
-                    .map(|(name, value, schema)| Part {
-                        element: PathElement::field(name),
-                        value,
-                        schema,
-                        entry,
-                    })
-                    .collect(),
-            )
+            let wanted = named.filter(|(_, _, field)| !matches!(field, Schema::Ignored));
+            let part = |(name, value, field): (&'a String, &'a Value, &'a Schema)| {
+                let (element, always) = (PathElement::field(name), schema.always_writes(name));
+                Part { element, value, schema: field, entry, always }
+            };
+            Some(wanted.map(part).collect())
         }
         Value::Array(items) if !items.is_empty() => item_parts(items, schema),
         _ => None,
@@ -51,7 +48,7 @@ fn item_parts<'a>(items: &'a [Value], schema: &'a Schema) -> Option<Vec<Part<'a>
         .iter()
         .map(|value| {
             let (element, schema) = element_of(value, schema)?;
-            Some(Part { element, value, schema, entry: true })
+            Some(Part { element, value, schema, entry: true, always: false })
         })
         .collect()
 }
@@ -68,21 +65,46 @@ pub fn element_of<'a>(item: &Value, list: &'a Schema) -> Option<(PathElement, &'
 /// The fields that an applied configuration owns.
 pub fn field_set(value: &Value, schema: &Schema) -> FieldSet {
     let mut set = FieldSet::default();
-    fill(&mut set, value, schema, false);
+    let Some(parts) = parts(value, schema) else {
+        set.member = true;
+        return set;
+    };
+    for part in parts {
+        let mut below = field_set(part.value, part.schema);
+        below.member |= part.entry;
+        if !below.is_empty() {
+            set.children.insert(part.element, below);
+        }
+    }
     set
 }
 
-/// Adds all of `value` to `set`. With `containers` the maps themselves count as written too, as
-/// they do for a writer that created them by an update.
-pub fn fill(set: &mut FieldSet, value: &Value, schema: &Schema, containers: bool) {
-    let Some(parts) = parts(value, schema) else {
-        set.member = true;
-        return;
-    };
-    set.member |= containers && schema.is_map();
-    for part in parts {
-        let child = set.child_mut(part.element);
-        fill(child, part.value, part.schema, containers);
-        child.member |= part.entry;
+/// The fields that a part of an object brings when it was not there before: the lists and maps
+/// themselves too.
+pub fn added(part: &Part<'_>) -> FieldSet {
+    let mut set = FieldSet { member: true, ..FieldSet::default() };
+    if part.always && is_empty(part.value) {
+        set.member = false;
+    } else if let Some(parts) = parts(part.value, part.schema) {
+        set.member = part.entry || !part.always;
+        let outer = part.always;
+        for mut part in parts {
+            // Of what is new, nothing was there before, not even empty.
+            part.always &= outer;
+            let below = added(&part);
+            if !below.is_empty() {
+                set.children.insert(part.element, below);
+            }
+        }
+    }
+    set
+}
+
+/// Whether the value is a list or map with nothing in it.
+pub fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
     }
 }

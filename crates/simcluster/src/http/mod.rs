@@ -158,7 +158,7 @@ async fn dispatch(path: &str, call: Call) -> Result<Response, ApiError> {
         )),
         Route::Group(group) => discovery::group(&call.cluster, &group)
             .map(|value| respond::json(200, &value))
-            .ok_or_else(ApiError::unknown_path),
+            .ok_or_else(ApiError::page_not_found),
         Route::Resources(group, version) => {
             let found = discovery::resources(&call.cluster, &group, &version);
             found.map(|value| respond::json(200, &value)).ok_or_else(ApiError::unknown_path)

@@ -126,6 +126,9 @@ fn show_list(endpoint: &Endpoint, page: &Page, call: &Call) -> Response {
             map.insert("remainingItemCount".into(), remaining.into());
         }
     }
+    if endpoint.def.custom && call.format == Format::Json && page.continue_token.is_empty() {
+        metadata["continue"] = "".into();
+    }
     match call.format {
         Format::Table => {
             let include = respond::include(call.params.get("includeObject"));

@@ -68,7 +68,7 @@ impl Params {
         let initial = self.is_true("sendInitialEvents");
         if unset && !initial && !self.get("resourceVersionMatch").is_empty() {
             let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
-            return Err(ApiError::bad_request(why));
+            return Err(ApiError::new(422, "Invalid", why));
         }
         Ok(ListOptions {
             namespace: namespace.to_owned(),
@@ -94,7 +94,10 @@ impl Params {
         let dry_run = match self.get("dryRun") {
             "" => false,
             "All" => true,
-            other => return Err(ApiError::bad_request(format!("dryRun: Unsupported value: {other:?}"))),
+            other => {
+                let message = format!("dryRun: Unsupported value: {other:?}: supported values: \"All\"");
+                return Err(ApiError::new(422, "Invalid", message));
+            }
         };
         let manager = self.get("fieldManager");
         let from_agent = agent.split('/').next().filter(|name| !name.is_empty()).unwrap_or("unknown");

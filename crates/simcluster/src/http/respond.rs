@@ -105,6 +105,9 @@ pub fn text(text: &'static str) -> Response {
 
 /// A failure.
 pub fn error(error: &ApiError) -> Response {
+    if error.is_text() {
+        return bytes(error.code, "text/plain; charset=utf-8", format!("{}\n", error.message));
+    }
     json(error.code, &error.to_json())
 }
 

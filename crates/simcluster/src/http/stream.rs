@@ -76,8 +76,7 @@ impl Writer {
     }
 
     fn bookmark(&self, resource_version: u64, initial: bool, endpoint: &Endpoint) -> Bytes {
-        let mut metadata =
-            json!({"resourceVersion": resource_version.to_string(), "creationTimestamp": null});
+        let mut metadata = json!({"resourceVersion": resource_version.to_string()});
         if initial && let Value::Object(map) = &mut metadata {
             map.insert("annotations".into(), json!({"k8s.io/initial-events-end": "true"}));
         }

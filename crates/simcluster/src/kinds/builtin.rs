@@ -153,6 +153,11 @@ impl Builtins {
     }
 }
 
+/// Whether a group is built in.
+pub fn is_builtin_group(group: &str) -> bool {
+    ROWS.iter().any(|row| row.0 == group)
+}
+
 /// The built-in resources.
 pub fn builtins() -> &'static Builtins {
     static BUILTINS: LazyLock<Builtins> = LazyLock::new(|| {

@@ -9,7 +9,7 @@ use crate::object::TypePrefix;
 use crate::schema::{Schema, Structural};
 use crate::table::Column;
 
-pub use builtin::{VIRTUAL, builtins};
+pub use builtin::{VIRTUAL, builtins, is_builtin_group};
 pub use registry::Registry;
 
 /// One resource, for example `services` or `widgets.example.com`, in all its versions.
@@ -74,6 +74,11 @@ impl ResourceDef {
     /// `services`, or `widgets.example.com`: how messages name a resource.
     pub fn qualified(&self) -> &str {
         &self.key
+    }
+
+    /// `Service`, or `Widget.example.com`.
+    pub fn qualified_kind(&self) -> String {
+        if self.group.is_empty() { self.kind.to_string() } else { format!("{}.{}", self.kind, self.group) }
     }
 
     /// The name of the shared collection.

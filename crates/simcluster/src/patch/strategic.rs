@@ -31,6 +31,7 @@ fn merge_object(
     if let Some(Value::Array(keep)) = changes.get("$retainKeys") {
         map.retain(|name, _| keep.iter().any(|kept| kept.as_str() == Some(name)));
     }
+    let server = map.clone();
     for (name, change) in changes {
         if let Some(list) = name.strip_prefix(DELETE) {
             delete_values(&mut map, list, change);
@@ -39,17 +40,31 @@ fn merge_object(
         } else if change.is_null() {
             map.remove(name);
         } else {
-            let present = map.remove(name);
-            let merged = merge_value(present, change, schema.field(name))?;
+            let before = map.get(name).cloned();
+            let merged = merge_value(before, change, schema.field(name))?;
             map.insert(name.clone(), merged);
         }
     }
-    for (name, order) in changes.iter().filter_map(|(name, order)| Some((name.strip_prefix(ORDER)?, order))) {
-        if let (Some(Value::Array(items)), Value::Array(order)) = (map.get_mut(name), order) {
-            reorder(items, order, schema.field(name));
+    arrange_lists(&mut map, &server, changes, schema);
+    Ok(Value::Object(map))
+}
+
+/// A patched list follows `$setElementOrder`, or else the patch itself.
+fn arrange_lists(
+    map: &mut Map<String, Value>,
+    server: &Map<String, Value>,
+    changes: &Map<String, Value>,
+    schema: &Schema,
+) {
+    for (name, value) in map.iter_mut() {
+        let order = changes.get(&format!("{ORDER}{name}")).or_else(|| changes.get(name));
+        let shape = schema.field(name);
+        let merges = matches!(shape, Schema::ListMap(_) | Schema::Set);
+        if let (Value::Array(items), Some(Value::Array(order)), true) = (value, order, merges) {
+            let before = server.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            *items = arrange(std::mem::take(items), order, before, shape);
         }
     }
-    Ok(Value::Object(map))
 }
 
 fn merge_value(present: Option<Value>, change: &Value, schema: &Schema) -> Result<Value, String> {
@@ -116,27 +131,32 @@ fn delete_values(map: &mut Map<String, Value>, list: &str, values: &Value) {
     }
 }
 
-/// Items named by `order` come in that order; others keep their place relative to those before.
-fn reorder(items: &mut Vec<Value>, order: &[Value], schema: &Schema) {
+/// Puts the items named by `order` into that order. The others keep their order and come before a
+/// named one only where they did so in `server`, the list before the patch.
+fn arrange(items: Vec<Value>, order: &[Value], server: &[Value], schema: &Schema) -> Vec<Value> {
     let key = match schema {
         Schema::ListMap(list) => Some(&*list.patch_key),
         _ => None,
     };
-    let identity = |item: &Value| match key {
-        Some(key) => item.get(key).cloned().unwrap_or_default(),
-        None => item.clone(),
+    let same = |a: &Value, b: &Value| match key {
+        Some(key) => a.get(key) == b.get(key),
+        None => a == b,
     };
-    let wanted: Vec<Value> = order.iter().map(identity).collect();
-    let mut ranked: Vec<(usize, Value)> = Vec::with_capacity(items.len());
-    let mut last = 0;
-    for item in items.drain(..) {
-        if let Some(rank) = wanted.iter().position(|id| *id == identity(&item)) {
-            last = rank;
+    let index = |list: &[Value], item: &Value| list.iter().position(|other| same(other, item));
+    let (mut named, others): (Vec<Value>, Vec<Value>) =
+        items.into_iter().partition(|item| index(order, item).is_some());
+    named.sort_by_key(|item| index(order, item));
+    let mut others = others.into_iter().peekable();
+    let mut arranged = Vec::with_capacity(named.len() + others.len());
+    for item in named {
+        let place = index(server, &item);
+        while let Some(other) = others.next_if(|other| place.is_some() && index(server, other) < place) {
+            arranged.push(other);
         }
-        ranked.push((last, item));
+        arranged.push(item);
     }
-    ranked.sort_by_key(|(rank, _)| *rank);
-    items.extend(ranked.into_iter().map(|(_, item)| item));
+    arranged.extend(others);
+    arranged
 }
 
 fn without_directives(changes: &Map<String, Value>) -> Map<String, Value> {
@@ -163,7 +183,7 @@ mod tests {
         let target = json!({"spec": {"template": {"spec": {"containers": [{"name": "a", "image": "x"}, {"name": "b"}]}}}});
         let patch = json!({"spec": {"template": {"spec": {"containers": [{"name": "a", "image": "y"}, {"name": "c"}]}}}});
         let containers = &patched("Deployment", target, patch)["spec"]["template"]["spec"]["containers"];
-        assert_eq!(*containers, json!([{"name": "a", "image": "y"}, {"name": "b"}, {"name": "c"}]));
+        assert_eq!(*containers, json!([{"name": "a", "image": "y"}, {"name": "c"}, {"name": "b"}]));
     }
 
     #[test]
@@ -183,7 +203,7 @@ mod tests {
         let patch = json!({"data": {"a": null, "c": "3"}, "metadata": {"finalizers": ["z"], "$deleteFromPrimitiveList/finalizers": ["x"]}});
         let result = patched("ConfigMap", target, patch);
         assert_eq!(result["data"], json!({"b": "2", "c": "3"}));
-        assert_eq!(result["metadata"]["finalizers"], json!(["y", "z"]));
+        assert_eq!(result["metadata"]["finalizers"], json!(["z", "y"]));
     }
 
     #[test]

@@ -10,14 +10,14 @@ use super::{ListMap, Schema, object_meta};
 pub fn from_crd(schema: Option<&Value>) -> Arc<Schema> {
     let root = schema.map_or(Schema::Untyped, convert);
     let mut fields = match root {
-        Schema::Struct(fields) => fields,
+        Schema::Custom(fields) => fields,
         _ => std::collections::HashMap::from([
             ("spec".into(), Arc::new(Schema::Untyped)),
             ("status".into(), Arc::new(Schema::Untyped)),
         ]),
     };
     fields.insert("metadata".into(), object_meta());
-    Arc::new(Schema::Struct(fields))
+    Arc::new(Schema::Custom(fields))
 }
 
 fn convert(schema: &Value) -> Schema {
@@ -36,7 +36,7 @@ fn convert_object(schema: &Value) -> Schema {
     }
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         let fields = properties.iter().map(|(name, field)| (name.as_str().into(), Arc::new(convert(field))));
-        return Schema::Struct(fields.collect());
+        return Schema::Custom(fields.collect());
     }
     match schema.get("additionalProperties") {
         Some(values @ Value::Object(_)) => Schema::Map(Arc::new(convert(values))),

@@ -25,8 +25,10 @@ pub enum Schema {
     Atomic,
     /// Set by the server; nobody owns it.
     Ignored,
-    /// An object with named fields; fields that are not listed are `Any`.
+    /// An object of a built-in type with named fields; those that are not listed are `Any`.
     Struct(HashMap<Box<str>, Arc<Schema>>),
+    /// An object of a custom resource with named fields.
+    Custom(HashMap<Box<str>, Arc<Schema>>),
     /// An object whose members are entries.
     Map(Arc<Schema>),
     /// A list whose items are told apart by some of their fields.
@@ -46,16 +48,42 @@ pub struct ListMap {
     pub item: Arc<Schema>,
 }
 
+/// Fields of the built-in types that are not pointers.
+const ALWAYS_WRITTEN: &[&str] = &[
+    "metadata",
+    "spec",
+    "status",
+    "template",
+    "jobTemplate",
+    "strategy",
+    "updateStrategy",
+    "loadBalancer",
+    "resources",
+    "containers",
+    "podSelector",
+    "roleRef",
+];
+
 // === impl Schema ===
 
 impl Schema {
     /// The shape of a member of an object of this shape.
     pub fn field(&self, name: &str) -> &Schema {
         match self {
-            Self::Struct(fields) => fields.get(name).map_or(&Self::Any, |field| field),
+            Self::Struct(fields) | Self::Custom(fields) => fields.get(name).map_or(&Self::Any, |field| field),
             Self::Map(values) => values,
             Self::Untyped => &Self::Untyped,
             _ => &Self::Any,
+        }
+    }
+
+    /// Whether a field of a built-in type is written even when it is empty, because its type is not
+    /// a pointer. Such a field is never added, so nobody owns it as a whole.
+    pub fn always_writes(&self, field: &str) -> bool {
+        match self {
+            Self::Struct(_) | Self::Any => ALWAYS_WRITTEN.contains(&field),
+            Self::Custom(_) => field == "metadata",
+            _ => false,
         }
     }
 
