@@ -45,7 +45,7 @@ doc: ## the API documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 unit: ## unit, property and integration tests against a real nats-server
-	$(WITH_NATS); cargo test --workspace --locked
+	$(WITH_NATS); cargo build --workspace --bins --locked; cargo test --workspace --locked
 
 layers: ## pure crates stay pure
 	scripts/check_layers.sh

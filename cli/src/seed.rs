@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
-use kube::config::Kubeconfig;
+use kube::config::{Kubeconfig, NamedContext};
 use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
 use sluice_api::{Gvk, ObjectKey, object, yaml};
@@ -63,15 +63,21 @@ pub(crate) type Managed = (String, String);
 
 /// The contexts of a kubeconfig, each as a kubeconfig of its own.
 fn managed(path: &Path) -> anyhow::Result<Vec<Managed>> {
-    let file =
-        Kubeconfig::read_from(path).with_context(|| format!("--clusters-kubeconfig {}", path.display()))?;
-    let names = file.contexts.iter().map(|context| context.name.clone()).filter(|name| name != MANAGEMENT);
-    let alone = |name: String| {
-        let config = Kubeconfig { current_context: Some(name.clone()), ..file.clone() };
+    let file = Kubeconfig::read_from(path).with_context(|| format!("--clusters-kubeconfig {}", path.display()))?;
+    let managed = file.contexts.iter().filter(|context| context.name != MANAGEMENT);
+    let alone = |context: &NamedContext| {
+        let (cluster, user) = context.context.as_ref().map(|c| (c.cluster.clone(), c.user.clone())).unwrap_or_default();
+        let config = Kubeconfig {
+            current_context: Some(context.name.clone()),
+            contexts: vec![context.clone()],
+            clusters: file.clusters.iter().filter(|named| named.name == cluster).cloned().collect(),
+            auth_infos: file.auth_infos.iter().filter(|named| Some(&named.name) == user.as_ref()).cloned().collect(),
+            ..Kubeconfig::default()
+        };
         // JSON is YAML.
-        Ok((name, serde_json::to_string(&config)?))
+        Ok((context.name.clone(), serde_json::to_string(&config)?))
     };
-    names.map(alone).collect()
+    managed.map(alone).collect()
 }
 
 /// Makes everything; what is there already stays as it is or is brought up to date.

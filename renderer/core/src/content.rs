@@ -129,13 +129,13 @@ mod tests {
         let doc = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
         let texts = BTreeMap::from([
             ("b".to_owned(), doc("z")),
-            ("a".to_owned(), format!("{}---\n{}", doc("x"), doc("y"))),
+            ("a".to_owned(), format!("{}---\n{}", doc("x"), doc("w"))),
         ]);
         for shared in [false, true] {
             let objects = Manifests::default().objects(&texts, shared).unwrap();
             assert_eq!(
                 objects.iter().map(|o| object::text(o, &["metadata", "name"])).collect::<Vec<_>>(),
-                ["x", "y", "z"]
+                ["x", "w", "z"]
             );
         }
     }
