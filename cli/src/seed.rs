@@ -63,15 +63,22 @@ pub(crate) type Managed = (String, String);
 
 /// The contexts of a kubeconfig, each as a kubeconfig of its own.
 fn managed(path: &Path) -> anyhow::Result<Vec<Managed>> {
-    let file = Kubeconfig::read_from(path).with_context(|| format!("--clusters-kubeconfig {}", path.display()))?;
+    let file =
+        Kubeconfig::read_from(path).with_context(|| format!("--clusters-kubeconfig {}", path.display()))?;
     let managed = file.contexts.iter().filter(|context| context.name != MANAGEMENT);
     let alone = |context: &NamedContext| {
-        let (cluster, user) = context.context.as_ref().map(|c| (c.cluster.clone(), c.user.clone())).unwrap_or_default();
+        let (cluster, user) =
+            context.context.as_ref().map(|c| (c.cluster.clone(), c.user.clone())).unwrap_or_default();
         let config = Kubeconfig {
             current_context: Some(context.name.clone()),
             contexts: vec![context.clone()],
             clusters: file.clusters.iter().filter(|named| named.name == cluster).cloned().collect(),
-            auth_infos: file.auth_infos.iter().filter(|named| Some(&named.name) == user.as_ref()).cloned().collect(),
+            auth_infos: file
+                .auth_infos
+                .iter()
+                .filter(|named| Some(&named.name) == user.as_ref())
+                .cloned()
+                .collect(),
             ..Kubeconfig::default()
         };
         // JSON is YAML.

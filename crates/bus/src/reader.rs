@@ -139,7 +139,9 @@ impl Reader {
     /// the last one, and the server is asked.
     async fn ask(&mut self) -> Option<ReadEvent> {
         match self.consumer.info().await {
-            Ok(info) if info.num_pending == 0 && info.delivered.consumer_sequence <= self.last => self.expected = 0,
+            Ok(info) if info.num_pending == 0 && info.delivered.consumer_sequence <= self.last => {
+                self.expected = 0
+            }
             Ok(_) => {}
             Err(error) => {
                 tracing::debug!(%error, "reader ended");

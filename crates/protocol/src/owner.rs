@@ -99,6 +99,7 @@ pub enum Event<S> {
 
 /// What to do, told to the shell.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "commands live for a moment, publishes are the most frequent")]
 pub enum Command<E> {
     /// Replace the fence row of an output stream; answer with [`Event::Claimed`] or [`Event::Refused`].
     Claim(usize),

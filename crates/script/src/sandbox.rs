@@ -107,8 +107,8 @@ impl Budget {
     fn spend(&self) -> mlua::Result<VmState> {
         let left = self.steps.get().saturating_sub(1);
         self.steps.set(left);
-        let late =
-            left % STEPS_PER_READING == 0 && self.until.get().is_some_and(|until| Instant::now() >= until);
+        let late = left.is_multiple_of(STEPS_PER_READING)
+            && self.until.get().is_some_and(|until| Instant::now() >= until);
         if left == 0 || late {
             // Stays spent, so that a script cannot catch the error and go on.
             self.steps.set(1);

@@ -118,7 +118,8 @@ impl Job {
     /// A newer row came; whether the work must begin (again).
     pub(crate) fn retarget(&mut self, target: Target, origin: u16, time: i64) -> bool {
         // The same tombstone once more is no reason to begin its removal anew.
-        let same = matches!((&self.target, &target), (Target::Gone, Target::Gone)) && self.phase != Phase::Idle;
+        let same =
+            matches!((&self.target, &target), (Target::Gone, Target::Gone)) && self.phase != Phase::Idle;
         (self.target, self.origin, self.time, self.attempts) = (target, origin, time, 0);
         !same
     }
@@ -335,14 +336,17 @@ impl Job {
             (Some(key), Reply::Applied(live)) => drop(site.live.insert(key, live)),
             (Some(key), _) => drop(site.live.remove(&key)),
             (None, Reply::Failed(failure)) => self.inventory_failed(&failure),
-            (None, _) if matches!(request, Request::DeleteInventory(_)) => self.withdrawn = self.inventory.take(),
+            (None, _) if matches!(request, Request::DeleteInventory(_)) => {
+                self.withdrawn = self.inventory.take()
+            }
             (None, _) => {}
         }
         self.advance(site)
     }
 
     fn inventory_failed(&mut self, failure: &Failure) {
-        self.errors.insert("inventory".into(), format!("the inventory cannot be written: {}", failure.message));
+        self.errors
+            .insert("inventory".into(), format!("the inventory cannot be written: {}", failure.message));
         // Whether it was written or deleted is unknown: it differs from every wish, so that it is written again.
         if let Some(inventory) = self.inventory.as_mut() {
             inventory.origin = u16::MAX;

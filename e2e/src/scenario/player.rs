@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sluice_api::{Gvk, ObjectKey, object};
 
 use super::expected::difference;
-use super::{Build, Expected, MANAGEMENT, Scenario, State, Step, comes_first, differences};
+use super::{Build, Expected, MANAGEMENT, Scenario, Step, comes_first, differences};
 use crate::fleet::Fleet;
 
 /// How long a change may take to have its effect on a busy machine.

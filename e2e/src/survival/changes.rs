@@ -111,7 +111,7 @@ pub fn service(name: &str, label: &str, port: u64) -> Value {
 
 /// Two of three have a profile of their own, the others share one.
 fn restless(number: u64) -> (String, &'static str) {
-    if number % 3 == 0 { (format!("all-{number}"), ALL) } else { (format!("each-{number}"), EACH) }
+    if number.is_multiple_of(3) { (format!("all-{number}"), ALL) } else { (format!("each-{number}"), EACH) }
 }
 
 /// One change: mostly edits, now and then a lost label or a deletion.

@@ -33,6 +33,7 @@ pub struct Config {
 
 /// What a matcher learns besides `changes`.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "replayed rows are the most frequent")]
 pub enum Side {
     /// The interest row of a cluster.
     Interest(ClusterRef, Interest),

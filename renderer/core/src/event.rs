@@ -64,7 +64,7 @@ impl EventRender<'_> {
 
     /// What templates see.
     fn dot<'d>(&'d self, matches: &[(&'d ObjectKey, &'d Match)], versions: &'d [String]) -> Data<'d> {
-        let cluster = ("Cluster", Data::Json(&*self.cluster.object));
+        let cluster = ("Cluster", Data::Json(&self.cluster.object));
         let mut references: Vec<_> =
             matches.iter().zip(versions).map(|((key, _), version)| reference(key, version)).collect();
         let mut objects: Vec<_> =

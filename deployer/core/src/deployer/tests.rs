@@ -10,6 +10,9 @@ use super::*;
 use crate::inventory::Inventory;
 use crate::request::{Class, Failure, Live};
 
+/// Which requests fail, and how.
+type Fails = Box<dyn FnMut(&Request) -> Option<Failure>>;
+
 /// An API server, its client and a deployer, driven until nothing is left to do.
 struct World {
     deployer: Deployer,
@@ -18,7 +21,7 @@ struct World {
     statuses: BTreeMap<String, Option<Status>>,
     calls: Vec<String>,
     problems: Vec<Problem>,
-    fail: Box<dyn FnMut(&Request) -> Option<Failure>>,
+    fail: Fails,
     version: u64,
     now: i64,
     wake: Option<i64>,

@@ -15,6 +15,9 @@ use crate::made::Place;
 use crate::project::Projection;
 use crate::render::{self, Reads, Rendered};
 
+/// A destination and the body of its row.
+type Rendition = (ClusterRef, Arc<[u8]>);
+
 impl Renderer {
     pub(super) fn render(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
         let mut reads = Reads::new();
@@ -88,11 +91,7 @@ impl Renderer {
     }
 
     /// The body for each destination. Paused clusters keep what they have.
-    pub(super) fn rows(
-        &mut self,
-        cause: &Cause,
-        rendered: &Rendered,
-    ) -> Result<Vec<(ClusterRef, Arc<[u8]>)>, String> {
+    pub(super) fn rows(&mut self, cause: &Cause, rendered: &Rendered) -> Result<Vec<Rendition>, String> {
         let (owner, common) = match cause {
             Cause::Profile(id) => match self.world.profiles.get(id).map(Arc::as_ref) {
                 Some(Ok(profile)) => {
