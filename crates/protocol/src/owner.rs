@@ -39,7 +39,8 @@ pub trait Core {
     /// A row of the input table, in the order of the stream.
     fn row(&mut self, row: &Row, step: &mut Step<Self::Effect>);
 
-    /// All rows that were in the table when reading began have come: absence can be seen from now on.
+    /// Every row that is in the table has come; said whenever that becomes true again. Only now a row's absence
+    /// can be seen: a row that was replaced meanwhile comes after those that were written later than its first form.
     fn caught_up(&mut self, step: &mut Step<Self::Effect>);
 
     /// The time that was asked for by [`Step::wake_at`] has come.
@@ -303,10 +304,8 @@ impl<C: Core> Owner<C> {
             return;
         }
         self.lagging_since = None;
-        if !self.caught_up {
-            self.caught_up = true;
-            self.run(now, commands, |core, step| core.caught_up(step));
-        }
+        self.caught_up = true;
+        self.run(now, commands, |core, step| core.caught_up(step));
     }
 
     fn tick(&mut self, now: i64, commands: &mut Vec<Command<C::Effect>>) {

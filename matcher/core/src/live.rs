@@ -25,8 +25,11 @@ pub(crate) struct Live {
     /// Revision of the interest row; `None` while there is no row: unknown, not empty.
     pub(crate) revision: Option<u64>,
     pub(crate) sources: Vec<LiveSource>,
-    /// The newest completeness row of the agent in this incarnation of the input.
+    /// The newest completeness row of the agent in this incarnation of the input, once everything that was in the
+    /// table with it has been read.
     pub(crate) complete: Option<Complete>,
+    /// The same, before.
+    pub(crate) announced: Option<Complete>,
     /// The revision for which the renderer has been told that all reports are there.
     pub(crate) told: Option<u64>,
     pub(crate) replay: Option<Replay>,

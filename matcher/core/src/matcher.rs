@@ -64,6 +64,8 @@ pub struct Matcher {
     started: bool,
     caught_up: bool,
     replays: u64,
+    /// Clusters whose agent has announced completeness since the end of the table was seen last.
+    announced: BTreeSet<ClusterRef>,
 }
 
 impl Matcher {
@@ -78,6 +80,7 @@ impl Matcher {
             started: false,
             caught_up: false,
             replays: 0,
+            announced: BTreeSet::new(),
         }
     }
 
@@ -275,12 +278,13 @@ impl Matcher {
         Publish::new(subject, Body::value([]), 0).meta(meta).after_all()
     }
 
-    fn completed(&mut self, cluster: &ClusterRef, head: &Head, step: &mut Step<Effect>) {
+    /// Rows that were replaced since the agent wrote this may still follow: it counts from the end of the table on.
+    fn completed(&mut self, cluster: &ClusterRef, head: &Head) {
         let complete = serde_json::from_str::<Complete>(&head.meta).ok();
         let live = self.clusters.entry(cluster.clone()).or_default();
         if let Some(complete) = complete.filter(|complete| complete.incarnation == self.config.input) {
-            live.complete = Some(complete);
-            self.settle(cluster, step);
+            live.announced = Some(complete);
+            self.announced.insert(cluster.clone());
         }
     }
 }
@@ -384,14 +388,21 @@ impl Core for Matcher {
                 }
                 self.judge(row, step);
             }
-            Subject::Complete { cluster, .. } => self.completed(&cluster.clone(), &row.head, step),
+            Subject::Complete { cluster, .. } => self.completed(&cluster.clone(), &row.head),
             _ => {}
         }
     }
 
     fn caught_up(&mut self, step: &mut Step<Effect>) {
-        self.caught_up = true;
-        let clusters: Vec<_> = self.clusters.keys().cloned().collect();
+        let mut clusters = std::mem::take(&mut self.announced);
+        for cluster in &clusters {
+            if let Some(live) = self.clusters.get_mut(cluster) {
+                live.complete = live.announced.take();
+            }
+        }
+        if !std::mem::replace(&mut self.caught_up, true) {
+            clusters.extend(self.clusters.keys().cloned());
+        }
         clusters.iter().for_each(|cluster| self.settle(cluster, step));
     }
 

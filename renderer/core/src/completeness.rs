@@ -1,6 +1,6 @@
 //! How much of each cluster's sets is known: absence is a reason to remove only in a complete set.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use sluice_api::ClusterRef;
 use sluice_protocol::interest::{Complete, Interest};
@@ -11,12 +11,14 @@ pub(crate) struct Completeness {
     incarnation: u64,
     interests: HashMap<ClusterRef, Interest>,
     rows: HashMap<ClusterRef, HashMap<u16, u64>>,
+    /// Read, but rows that were replaced since they were written may still follow.
+    announced: Vec<(ClusterRef, u16, u64)>,
 }
 
 impl Completeness {
     /// Nothing is known. `incarnation` is that of the `reports` stream.
     pub(crate) fn new(shards: u16, incarnation: u64) -> Self {
-        Self { shards, incarnation, interests: HashMap::new(), rows: HashMap::new() }
+        Self { shards, incarnation, interests: HashMap::new(), rows: HashMap::new(), announced: Vec::new() }
     }
 
     /// Takes an interest row as it is in the bucket.
@@ -37,14 +39,24 @@ impl Completeness {
         self.interests.keys()
     }
 
-    /// A matcher says that its shard of a cluster is complete; whether that is news of this incarnation.
-    pub(crate) fn completed(&mut self, cluster: &ClusterRef, origin: u16, meta: &str) -> bool {
-        let Ok(complete) = serde_json::from_str::<Complete>(meta) else { return false };
-        if complete.incarnation != self.incarnation {
-            return false;
+    /// A matcher says that its shard of a cluster is complete. It counts from the end of the table on.
+    pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: u16, meta: &str) {
+        let complete = serde_json::from_str::<Complete>(meta).ok();
+        if let Some(complete) = complete.filter(|complete| complete.incarnation == self.incarnation) {
+            self.announced.push((cluster.clone(), origin, complete.revision));
         }
-        let before = self.rows.entry(cluster.clone()).or_default().insert(origin, complete.revision);
-        before != Some(complete.revision)
+    }
+
+    /// Everything in the table has been read; the clusters of which more is known now.
+    pub(crate) fn caught_up(&mut self) -> BTreeSet<ClusterRef> {
+        let mut news = BTreeSet::new();
+        for (cluster, origin, revision) in self.announced.drain(..) {
+            let before = self.rows.entry(cluster.clone()).or_default().insert(origin, revision);
+            if before != Some(revision) {
+                news.insert(cluster);
+            }
+        }
+        news
     }
 
     /// Whether every matcher has reported all matches of `source` as it is now.
@@ -76,10 +88,15 @@ mod tests {
         let meta =
             |incarnation, revision| serde_json::to_string(&Complete { incarnation, revision }).unwrap();
         let mut known = Completeness::new(2, 7);
-        assert!(known.completed(&cluster, 0, &meta(7, 5)) && !known.completed(&cluster, 1, &meta(8, 5)));
+        known.announce(&cluster, 0, &meta(7, 5));
+        known.announce(&cluster, 1, &meta(8, 5));
         known.set_interest(&cluster, row(5, 5));
-        assert!(!known.is_complete(&cluster, "s"));
-        assert!(known.completed(&cluster, 1, &meta(7, 5)) && known.is_complete(&cluster, "s"));
+        assert_eq!(known.caught_up().len(), 1);
+        assert!(!known.is_complete(&cluster, "s"), "one of them is of another life");
+        known.announce(&cluster, 1, &meta(7, 5));
+        assert!(!known.is_complete(&cluster, "s"), "the end of the table was not seen");
+        known.caught_up();
+        assert!(known.is_complete(&cluster, "s"));
         known.set_interest(&cluster, row(6, 5));
         assert!(known.is_complete(&cluster, "s"), "another source changed");
         known.set_interest(&cluster, row(7, 7));

@@ -226,28 +226,19 @@ impl Core for Renderer {
         match &row.subject {
             Subject::Report { .. } => self.reported(row, step),
             Subject::Complete { cluster, origin: Some(origin), .. } => {
-                self.completed(&cluster.clone(), *origin, &row.head.meta, step);
+                self.completeness.announce(cluster, *origin, &row.head.meta);
             }
             _ => {}
         }
     }
 
     fn caught_up(&mut self, step: &mut Step<Effect>) {
-        self.caught_up = true;
-        for (cluster, source, key) in std::mem::take(&mut self.gone_early) {
-            let back = self.sets.get(&cluster, &source).is_some_and(|set| set.contains_key(&key));
-            if !back {
-                self.set_changed(&cluster, &source, &key, true, 0, step);
-            }
+        let news = self.completeness.caught_up();
+        if !std::mem::replace(&mut self.caught_up, true) {
+            return self.first_look(step);
         }
-        for cluster in self.my_clusters() {
-            self.refresh_cluster(&cluster, step);
+        for cluster in news {
             self.settle(&cluster, step);
-        }
-        for cause in self.made.causes() {
-            if self.wanted(&cause) == Wanted::No {
-                self.withdraw(&cause, 0, step);
-            }
         }
     }
 
@@ -269,7 +260,7 @@ impl Core for Renderer {
         if now >= self.sweep_at {
             self.sweep_at = now + self.config.tombstone_ttl / 4;
             if self.made.forget_withdrawn(now - self.config.tombstone_ttl / 2) && self.caught_up {
-                self.caught_up(step);
+                self.look_at_everything(step);
             }
         }
         step.wake_at(self.sweep_at);

@@ -80,8 +80,16 @@ fn started(labels: &[(&str, u64)]) -> Matcher {
     matcher
 }
 
+/// A row that is the last of the table.
 fn rows(matcher: &mut Matcher, row: Row) -> Vec<String> {
-    step(matcher, |m, s| m.row(&row, s)).0
+    let last = matches!(row.subject, Subject::Complete { .. }) && matcher.caught_up;
+    step(matcher, |m, s| {
+        m.row(&row, s);
+        if last {
+            m.caught_up(s);
+        }
+    })
+    .0
 }
 
 #[test]
@@ -117,6 +125,19 @@ fn a_found_report_without_a_cause_goes_when_the_cluster_is_complete() {
     assert!(step(&mut matcher, |m, s| m.caught_up(s)).0.is_empty(), "absence is no proof");
     assert_eq!(rows(&mut matcher, complete(1)), ["-a/y", "complete"]);
     assert!(rows(&mut matcher, complete(1)).is_empty(), "told once");
+}
+
+#[test]
+fn completeness_counts_when_everything_in_the_table_has_been_read() {
+    let mut matcher = matcher();
+    let subject = matcher.report(&cluster(), &key("x"), "a", Body::Tombstone, 0).subject;
+    matcher.found(&subject, &Head::default());
+    step(&mut matcher, |m, s| m.side(interest(1, &[("a", 1)]), s));
+    step(&mut matcher, |m, s| m.start(s));
+    step(&mut matcher, |m, s| m.caught_up(s));
+    assert!(step(&mut matcher, |m, s| m.row(&complete(1), s)).0.is_empty(), "a replaced row may follow");
+    assert_eq!(rows(&mut matcher, change("x", Some("a"), 100)), ["+a/x"]);
+    assert_eq!(step(&mut matcher, |m, s| m.caught_up(s)).0, ["complete"]);
 }
 
 #[test]

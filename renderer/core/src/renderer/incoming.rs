@@ -9,7 +9,7 @@ use sluice_protocol::rows::{Cause, ReportMeta, StatusMeta};
 use sluice_protocol::{Row, Step, Subject};
 
 use super::place::event_cause;
-use super::{Dirty, Effect, PATIENCE, QUIET, REPORT_PERIOD, Renderer};
+use super::{Dirty, Effect, PATIENCE, QUIET, REPORT_PERIOD, Renderer, Wanted};
 use crate::project::{self};
 use crate::sets::Match;
 
@@ -99,18 +99,6 @@ impl Renderer {
         }
     }
 
-    pub(super) fn completed(
-        &mut self,
-        cluster: &ClusterRef,
-        origin: u16,
-        meta: &str,
-        step: &mut Step<Effect>,
-    ) {
-        if self.completeness.completed(cluster, origin, meta) && self.caught_up {
-            self.settle(cluster, step);
-        }
-    }
-
     /// Something became known of a cluster: looks at everything that waited for it.
     pub(super) fn settle(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let Some(bindings) = self.bindings.get(cluster).cloned() else { return };
@@ -143,6 +131,30 @@ impl Renderer {
             // Held, but not what the cause leads to: the cause is gone, or its destinations have changed.
             if !known {
                 self.refresh(&meta.cause, step.now, step);
+            }
+        }
+    }
+
+    /// The whole table has been read for the first time.
+    pub(super) fn first_look(&mut self, step: &mut Step<Effect>) {
+        for (cluster, source, key) in std::mem::take(&mut self.gone_early) {
+            let back = self.sets.get(&cluster, &source).is_some_and(|set| set.contains_key(&key));
+            if !back {
+                self.set_changed(&cluster, &source, &key, true, 0, step);
+            }
+        }
+        self.look_at_everything(step);
+    }
+
+    /// Renders whatever is wanted, and withdraws whatever is not.
+    pub(super) fn look_at_everything(&mut self, step: &mut Step<Effect>) {
+        for cluster in self.my_clusters() {
+            self.refresh_cluster(&cluster, step);
+            self.settle(&cluster, step);
+        }
+        for cause in self.made.causes() {
+            if self.wanted(&cause) == Wanted::No {
+                self.withdraw(&cause, 0, step);
             }
         }
     }

@@ -128,8 +128,14 @@ impl World {
         self.run(|renderer, step| renderer.side(Side::Management(Change::Delete(Arc::new(object))), step));
     }
 
+    /// A row; a completeness row is the last of the table when the table has been read before.
     fn row(&mut self, row: Row) {
-        self.run(|renderer, step| renderer.row(&row, step));
+        self.run(|renderer, step| {
+            renderer.row(&row, step);
+            if matches!(row.subject, Subject::Complete { .. }) && renderer.caught_up {
+                renderer.caught_up(step);
+            }
+        });
     }
 
     fn caught_up(&mut self) {
