@@ -13,6 +13,9 @@ const MAX_DEPTH: usize = 100;
 
 /// The value as TOML.
 pub(super) fn encode<'a>(cx: &mut Cx<'a>, value: &Value<'a>) -> Result<Vec<u8>, Fail> {
+    if matches!(value, Value::Complex(..)) {
+        return Err("unsupported type for key '': complex128".into());
+    }
     let mut encoder = Encoder { cx, out: Vec::new() };
     encoder.entry(&[], value)?;
     Ok(encoder.out)
