@@ -84,6 +84,7 @@ impl<'a> Encoder<'_, 'a> {
             return Err(Fail::Limit(format!("limit: a value nested deeper than {MAX_DEPTH}")));
         }
         match self.shape(value, 0)? {
+            Shape::Nil if key.is_empty() && matches!(value, Value::List(_)) => self.write(b"[]"),
             Shape::Nil => Ok(()),
             Shape::Plain => self.key_value(key, value, false, 0),
             Shape::Table => {

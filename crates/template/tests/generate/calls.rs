@@ -7,9 +7,9 @@ use super::Writer;
 /// A function and the kinds of its arguments: `s`tring, `i`nteger, `n`umber, `l`ist, `m`ap,
 /// `a`ny, `b`oolean, `f`ormat, `r`egular expression, `d`ate layout, `v`ersion,
 /// `c`onstraint, `I`nteger that is never anything else.
-type Signature = (&'static str, &'static str);
+pub type Signature = (&'static str, &'static str);
 
-const CORE: &[Signature] = &[
+pub const CORE: &[Signature] = &[
     ("and", "aa"),
     ("or", "aa"),
     ("not", "a"),
@@ -46,7 +46,7 @@ const CORE: &[Signature] = &[
     ("call", "a"),
 ];
 
-const SPRIG: &[Signature] = &[
+pub const SPRIG: &[Signature] = &[
     ("upper", "s"),
     ("lower", "s"),
     ("title", "s"),

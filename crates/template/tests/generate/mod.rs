@@ -14,6 +14,11 @@ pub fn cases(seed: u64, count: u64) -> Vec<Case> {
     (0..count).map(|i| case(&mut random, i)).collect()
 }
 
+/// The names of all functions that are called.
+pub fn functions() -> impl Iterator<Item = &'static str> {
+    calls::CORE.iter().chain(calls::SPRIG).map(|(name, _)| *name)
+}
+
 fn case(random: &mut StdRng, number: u64) -> Case {
     let data = values::object(random, 3);
     let sprig = random.random_bool(0.6);
