@@ -52,7 +52,7 @@ func main() {
 				measure(c, *bench)
 				return
 			}
-			encoder.Encode(run(c))
+			encoder.Encode(patient(c))
 			out.Flush()
 		}
 		if err != nil {
@@ -73,13 +73,40 @@ func run(c testCase) (a answer) {
 		text := err.Error()
 		return answer{Err: &text}
 	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, decode(c.Data)); err != nil {
+	b := &bounded{left: 1 << 20}
+	if err := t.Execute(b, decode(c.Data)); err != nil {
 		text := err.Error()
 		return answer{Err: &text}
 	}
 	text := b.String()
 	return answer{Out: &text}
+}
+
+// bounded is a buffer that refuses to grow without end.
+type bounded struct {
+	bytes.Buffer
+	left int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.left -= len(p)
+	if b.left < 0 {
+		return 0, fmt.Errorf("panic: too much output")
+	}
+	return b.Buffer.Write(p)
+}
+
+// patient runs a case for two seconds at most; one that takes longer is left behind.
+func patient(c testCase) answer {
+	done := make(chan answer, 1)
+	go func() { done <- run(c) }()
+	select {
+	case a := <-done:
+		return a
+	case <-time.After(2 * time.Second):
+		text := "panic: too slow"
+		return answer{Err: &text}
+	}
 }
 
 func parse(c testCase) (*template.Template, error) {

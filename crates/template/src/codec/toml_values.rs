@@ -5,7 +5,7 @@ use crate::{
     exec::Fail,
     sprig::dates,
     syntax::number::{parse_float, parse_int},
-    text::{lossy, quote::quoted},
+    text::{classes::is_letter, lossy, quote::quoted, runes},
 };
 
 /// The layouts of dates and times.
@@ -43,7 +43,7 @@ impl Reader<'_, '_, '_> {
             Some(b'0'..=b'9' | b'+' | b'-') => self.number(),
             Some(b'i' | b'n') if self.accept(b"inf") => Ok(Item::Float(f64::INFINITY)),
             Some(b'i' | b'n') if self.accept(b"nan") => Ok(Item::Float(f64::NAN)),
-            Some(b) if b.is_ascii_alphabetic() => self.word(),
+            Some(_) if self.letters() > 0 => self.word(),
             None => self.fail("unexpected EOF; expected value"),
             Some(_) => {
                 let shown = self.shown();
@@ -61,10 +61,15 @@ impl Reader<'_, '_, '_> {
         if raw { self.raw_string() } else { self.basic_string() }
     }
 
+    /// How many bytes of letters follow.
+    fn letters(&self) -> usize {
+        let letter = |(_, rune, _): &(usize, u32, usize)| char::from_u32(*rune).is_some_and(is_letter);
+        runes(&self.text[self.at..]).take_while(letter).map(|(_, _, width)| width).sum()
+    }
+
     fn word(&mut self) -> Read<Item> {
-        let rest = &self.text[self.at..];
-        let length = rest.iter().take_while(|b| b.is_ascii_alphabetic()).count();
-        let word = lossy(&rest[..length]);
+        let length = self.letters();
+        let word = lossy(&self.text[self.at..self.at + length]);
         match word.as_str() {
             "true" | "false" => {
                 self.at += length;

@@ -13,6 +13,9 @@ const MAX_DEPTH: usize = 100;
 
 /// The value as TOML.
 pub(super) fn encode<'a>(cx: &mut Cx<'a>, value: &Value<'a>) -> Result<Vec<u8>, Fail> {
+    if matches!(value, Value::Complex(..)) {
+        return Err("unsupported type for key '': complex128".into());
+    }
     let mut encoder = Encoder { cx, out: Vec::new() };
     encoder.entry(&[], value)?;
     Ok(encoder.out)
@@ -81,6 +84,7 @@ impl<'a> Encoder<'_, 'a> {
             return Err(Fail::Limit(format!("limit: a value nested deeper than {MAX_DEPTH}")));
         }
         match self.shape(value, 0)? {
+            Shape::Nil if key.is_empty() && matches!(value, Value::List(_)) => self.write(b"[]"),
             Shape::Nil => Ok(()),
             Shape::Plain => self.key_value(key, value, false, 0),
             Shape::Table => {

@@ -91,7 +91,7 @@ fn equal<'a>(cx: &mut Cx<'a>, a: &Value<'a>, b: &Value<'a>) -> Result<bool, Fail
 fn equal_others<'a>(cx: &mut Cx<'a>, a: &Value<'a>, b: &Value<'a>) -> Result<bool, Fail> {
     let nil = |v: &Value<'_>| v.is_nil() || v.is_typed_nil();
     if a.kind_name() != b.kind_name() && !a.is_nil() && !b.is_nil() {
-        let (first, second) = (percent_s(cx, a)?, percent_s(cx, b)?);
+        let (first, second) = (percent_s(cx, a)?, lossy(&gofmt::sprint_one(cx, b)?));
         let (at, bt) = (a.type_name(), b.type_name());
         return Err(format!("non-comparable types {first}: {at}, {bt}: {second}").into());
     }

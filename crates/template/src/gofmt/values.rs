@@ -25,6 +25,10 @@ impl<'a> Printer<'_, 'a> {
                 Value::List(_) | Value::Map(_) => self.pad(b"0xc000012345"),
                 _ => self.bad_verb('p'),
             },
+            // `%w` wraps errors, and there are none: composite operands are refused whole.
+            'w' if matches!(arg, Value::List(_) | Value::Map(_) | Value::Record(_) | Value::Object(_)) => {
+                self.bad_verb('w')
+            }
             _ => self.print_value(arg, verb),
         }
     }

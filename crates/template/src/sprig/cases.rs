@@ -102,7 +102,8 @@ fn camelcase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     let mut out = String::with_capacity(text.len());
     let lead = text.iter().position(|c| !is_connector(*c));
     let Some(lead) = lead else {
-        out.extend(&text);
+        // Nothing but connectors: the last one is written twice.
+        out.extend(text.iter().chain(text.last()));
         return cx.string(out);
     };
     out.extend(&text[..lead]);
@@ -134,11 +135,13 @@ fn camelcase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
 }
 
 fn snakecase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+    cx.step(args[0].bytes().len() as u64 / 8)?;
     let out = camel_to_lower(args[0].bytes(), '_');
     cx.string(out)
 }
 
 fn kebabcase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+    cx.step(args[0].bytes().len() as u64 / 8)?;
     let out = camel_to_lower(args[0].bytes(), '-');
     cx.string(out)
 }

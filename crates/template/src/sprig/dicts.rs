@@ -137,6 +137,9 @@ fn dig<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
 }
 
 fn deep_copy<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+    if args[0].is_nil() {
+        return Err("reflect: call of reflect.Value.Type on zero Value".into());
+    }
     copy_at(cx, &args[0], 0)
 }
 

@@ -115,12 +115,19 @@ fn reverse<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
 
 fn chunk<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     let all = items(cx, &args[1], "Cannot chunk type")?;
-    let size = args[0].as_int();
+    let (size, len) = (args[0].as_int(), i64::try_from(all.len()).unwrap_or(i64::MAX));
+    let too_long = || Fail::from("runtime error: makeslice: len out of range");
     if size <= 0 {
-        if all.is_empty() && size < 0 {
-            return cx.list(ListTy::Lists, Vec::new());
-        }
-        return Err("runtime error: makeslice: len out of range".into());
+        // Go computes the number of chunks in floats, and takes what comes out.
+        let count = (((len - 1) as f64) / (size as f64)).floor() + 1.0;
+        return match (count, len) {
+            (1.0, 1) if size != -1 => {
+                let only = cx.any_list(all)?;
+                cx.list(ListTy::Lists, vec![only])
+            }
+            (0.0, _) => cx.list(ListTy::Lists, Vec::new()),
+            _ => Err(too_long()),
+        };
     }
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let mut chunks = Vec::new();

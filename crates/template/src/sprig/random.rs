@@ -79,6 +79,7 @@ fn shuffle<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     let mut all: Vec<char> =
         runes(args[0].bytes()).map(|(_, r, _)| char::from_u32(r).unwrap_or('\u{FFFD}')).collect();
     cx.spend(all.len() * 4)?;
+    cx.step(all.len() as u64 / 8)?;
     let random = cx.random.get(cx.env);
     for i in (1..all.len()).rev() {
         all.swap(i, random.random_range(0..=i));

@@ -58,7 +58,6 @@ impl Translator<'_> {
             'z' => r"\z",
             'b' => r"(?-u:\b)",
             'B' => r"(?-u:\B)",
-            'C' => r"(?s-u:.)",
             'Q' => {
                 self.quoted();
                 return Ok(());

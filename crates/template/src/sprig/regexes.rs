@@ -157,11 +157,19 @@ fn bound(count: &Value<'_>) -> usize {
     usize::try_from(count.as_int()).unwrap_or(usize::MAX)
 }
 
+/// Whether a match is real: Go steps over whole characters, so there are no empty matches
+/// inside of one.
+fn is_whole(text: &[u8], start: usize, end: usize) -> bool {
+    start != end || text.get(start).is_none_or(|b| b & 0xC0 != 0x80)
+}
+
 fn find_all_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile) -> Answer<'a> {
     let pattern = compile(cx, args[0].bytes())?;
     pay(cx, &pattern, args[1].bytes())?;
     let mut items = Vec::new();
-    for found in pattern.regex.find_iter(args[1].bytes()).take(bound(&args[2])) {
+    let text = args[1].bytes();
+    let whole = pattern.regex.find_iter(text).filter(|m| is_whole(text, m.start(), m.end()));
+    for found in whole.take(bound(&args[2])) {
         items.push(super::strings::part(cx, &args[1], found.start(), found.end())?);
         cx.spend(32)?;
     }
@@ -187,6 +195,9 @@ fn replace_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile, liter
     let mut copied = 0;
     for found in pattern.regex.captures_iter(text) {
         let Some(whole) = found.get(0) else { continue };
+        if !is_whole(text, whole.start(), whole.end()) {
+            continue;
+        }
         out.extend_from_slice(&text[copied..whole.start()]);
         copied = whole.end();
         if literal {
@@ -271,7 +282,7 @@ fn split_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile) -> Answ
         return cx.list(ListTy::Strings, vec![Value::text("")]);
     }
     let (mut items, mut start, mut end) = (Vec::new(), 0, 0);
-    for found in pattern.regex.find_iter(text).take(most) {
+    for found in pattern.regex.find_iter(text).filter(|m| is_whole(text, m.start(), m.end())).take(most) {
         if items.len() + 1 == most {
             break;
         }

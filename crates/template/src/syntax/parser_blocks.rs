@@ -92,9 +92,12 @@ impl Parser<'_> {
     fn control(&mut self, context: &str) -> Parse<Control> {
         let vars = self.scope.vars.len();
         let pipe = self.pipeline(context, Typ::RightDelim)?;
+        let own_vars = self.scope.vars.len();
         self.scope.range_depth += usize::from(context == "range");
         let (list, next) = self.item_list()?;
         self.scope.range_depth -= usize::from(context == "range");
+        // The parser knows the list's variables in the `else` list too, but they are not set.
+        self.scope.vars[own_vars..].iter_mut().for_each(|v| v.slot = None);
         let mut or_else = None;
         if matches!(self.arena.kind(next), Kind::Else) {
             or_else = Some(self.else_list(context, next)?);

@@ -135,30 +135,46 @@ impl Emitter {
         }
         let outer = self.increase_indent(true, false, place);
         match style {
-            Style::Plain => self.plain(text),
-            Style::Single => self.single(text),
-            Style::Double => self.double(text),
+            Style::Plain => self.plain(text, !simple_key),
+            Style::Single => self.single(text, !simple_key),
+            Style::Double => self.double(text, !simple_key),
             Style::Literal => self.literal(text),
         }
         self.indent = outer;
     }
 
-    fn plain(&mut self, text: &[u8]) {
+    /// Breaks the line instead of writing a single space, where that is possible.
+    fn folds(&mut self, text: &[u8], at: usize, breaks: bool, after_space: bool) -> bool {
+        let next_is_space = text.get(at + 1) == Some(&b' ');
+        let fold = breaks && !after_space && self.is_full() && !next_is_space;
+        if fold {
+            self.write_indent();
+        }
+        fold
+    }
+
+    fn plain(&mut self, text: &[u8], breaks: bool) {
         let nothing = text.is_empty() && self.dialect == Dialect::V3;
         if !self.whitespace && !nothing {
             self.put(b' ');
         }
-        for (_, c) in chars(text) {
-            self.write(c);
+        let mut after_space = false;
+        for (at, c) in chars(text) {
+            let space = c == b" ";
+            if !(space && self.folds(text, at, breaks, after_space)) {
+                self.write(c);
+            }
+            self.indention &= space;
+            after_space = space;
         }
         self.whitespace = false;
         self.indention = false;
     }
 
-    fn single(&mut self, text: &[u8]) {
+    fn single(&mut self, text: &[u8], may_break: bool) {
         self.indicator(b"'", true, false, false);
-        let mut breaks = false;
-        for (_, c) in chars(text) {
+        let (mut breaks, mut after_space) = (false, false);
+        for (at, c) in chars(text) {
             if is_break(c) {
                 if !breaks && c == b"\n" {
                     self.put_break();
@@ -167,28 +183,45 @@ impl Emitter {
                 breaks = true;
                 continue;
             }
-            if breaks && c != b" " {
+            if c == b" " {
+                let inside = at > 0 && at + 1 < text.len();
+                if !(inside && self.folds(text, at, may_break, after_space)) {
+                    self.write(c);
+                }
+                after_space = true;
+                continue;
+            }
+            if breaks {
                 self.write_indent();
             }
             if c == b"'" {
                 self.put(b'\'');
             }
             self.write(c);
-            if c != b" " {
-                self.indention = false;
-                breaks = false;
-            }
+            self.indention = false;
+            (breaks, after_space) = (false, false);
         }
         self.indicator(b"'", false, false, false);
         self.whitespace = false;
         self.indention = false;
     }
 
-    fn double(&mut self, text: &[u8]) {
+    fn double(&mut self, text: &[u8], breaks: bool) {
         self.indicator(b"\"", true, false, false);
-        for (_, c) in chars(text) {
+        let mut after_space = false;
+        for (at, c) in chars(text) {
             let escape = !is_printable(c) || is_break(c) || matches!(c, b"\"" | b"\\");
-            if escape { self.escaped(c) } else { self.write(c) }
+            if escape {
+                self.escaped(c);
+            } else if c == b" " && breaks && !after_space && self.is_full() && at > 0 && at + 1 < text.len() {
+                self.write_indent();
+                if text[at + 1] == b' ' {
+                    self.put(b'\\');
+                }
+            } else {
+                self.write(c);
+            }
+            after_space = c == b" ";
         }
         self.indicator(b"\"", false, false, false);
         self.whitespace = false;

@@ -25,6 +25,9 @@ pub(super) struct Emitter {
     pub(super) indent: Option<usize>,
 }
 
+/// Lines are broken at the first space beyond this column.
+const BEST_WIDTH: usize = 80;
+
 pub(super) type Emit = Result<(), Fail>;
 
 // === impl Emitter ===
@@ -36,6 +39,11 @@ impl Emitter {
 
     pub(super) fn best_indent(&self) -> usize {
         if self.dialect == Dialect::Sigs { 2 } else { 4 }
+    }
+
+    /// Whether a line may break at a space here; `yaml.v3` never breaks lines.
+    pub(super) fn is_full(&self) -> bool {
+        self.dialect == Dialect::Sigs && self.column > BEST_WIDTH
     }
 
     pub(super) fn put(&mut self, byte: u8) {

@@ -6,6 +6,7 @@
 pub(crate) mod decode;
 pub(crate) mod emit_scalar;
 pub(crate) mod emitter;
+pub(crate) mod json_text;
 pub(crate) mod order;
 pub(crate) mod parser;
 pub(crate) mod resolve;

@@ -3,6 +3,7 @@
 use super::{
     emit_scalar::{Style, analyze},
     emitter::{Emit, Emitter, Place},
+    json_text,
     order::{Dialect, sort},
     resolve::{Scalar, is_base_60, old_bool, resolve},
 };
@@ -59,7 +60,7 @@ impl<'a> Writer<'_, 'a> {
             Value::Uint(_, u) => self.plain(&u.to_string(), place),
             Value::Float(f) => self.float(*f, place)?,
             Value::Complex(..) => return Err("json: unsupported type: complex128".into()),
-            Value::Str(s) => self.string(s.bytes(), place),
+            Value::Str(s) => return self.string(s.bytes(), place),
             Value::List(list) => return self.list(list, place, depth),
             Value::Map(map) => return self.map(map, place, depth),
             Value::Record(record) => {
@@ -101,17 +102,21 @@ impl<'a> Writer<'_, 'a> {
         Ok(())
     }
 
-    fn string(&mut self, bytes: &[u8], place: Place) {
-        if std::str::from_utf8(bytes).is_err() {
-            if self.dialect == Dialect::Sigs {
-                // JSON has replaced what is no UTF-8.
-                let valid = crate::text::lossy(bytes);
-                return self.string(valid.as_bytes(), place);
-            }
+    fn string(&mut self, bytes: &[u8], place: Place) -> Emit {
+        if self.dialect == Dialect::Sigs {
+            let text = json_text::through_json(bytes, place == Place::Key)?;
+            self.valid_string(&text, place);
+        } else if std::str::from_utf8(bytes).is_ok() {
+            self.valid_string(bytes, place);
+        } else {
             let text = base64(bytes);
             let style = if text.contains(&b'\n') { Style::Literal } else { Style::Plain };
-            return self.emitter.scalar(&text, style, place, b"!!binary");
+            self.emitter.scalar(&text, style, place, b"!!binary");
         }
+        Ok(())
+    }
+
+    fn valid_string(&mut self, bytes: &[u8], place: Place) {
         let can_be_plain = resolve(bytes, self.dialect) == Scalar::Str
             && !is_base_60(bytes)
             && (self.dialect == Dialect::Sigs || old_bool(bytes).is_none());
@@ -133,8 +138,7 @@ impl<'a> Writer<'_, 'a> {
             }
             if list.ty() == ListTy::Bytes {
                 let bytes: Vec<u8> = list.to_vec().iter().map(|v| v.as_int() as u8).collect();
-                self.string(&base64(&bytes), place);
-                return Ok(());
+                return self.string(&base64(&bytes), place);
             }
         }
         if list.len() == 0 {
@@ -172,11 +176,11 @@ impl<'a> Writer<'_, 'a> {
             self.emitter.write_indent();
             let simple = key.bytes().len() <= 128 && !analyze(key.bytes(), self.dialect).multiline;
             if simple {
-                self.string(key.bytes(), Place::Key);
+                self.string(key.bytes(), Place::Key)?;
                 self.emitter.indicator(b":", false, false, false);
             } else {
                 self.emitter.indicator(b"?", true, false, true);
-                self.string(key.bytes(), Place::Value);
+                self.string(key.bytes(), Place::Value)?;
                 self.emitter.write_indent();
                 self.emitter.indicator(b":", true, false, true);
             }
@@ -193,10 +197,10 @@ impl<'a> Writer<'_, 'a> {
                 if self.dialect == Dialect::V3 {
                     self.emitter.scalar(&text, Style::Plain, place, b"");
                 } else {
-                    self.string(&text, place);
+                    return self.string(&text, place);
                 }
             }
-            Object::Version(version) => self.string(semver::to_string(version).as_bytes(), place),
+            Object::Version(version) => return self.string(semver::to_string(version).as_bytes(), place),
             Object::Certificate(c) => {
                 let names = if self.dialect == Dialect::Sigs { ["Cert", "Key"] } else { ["cert", "key"] };
                 let texts = [&c.cert, &c.key].map(|t| Value::string(t.as_bytes()));
