@@ -75,7 +75,7 @@ impl State {
         // Allocated values come after the bookkeeping: nobody owns them.
         admission::allocate(&mut body, &write.endpoint.def, || self.cluster_ip());
         if write.options.dry_run {
-            return Arc::new(Object::new(body, managers.into(), self.resource_version()));
+            return Arc::new(Object::new(body, managers.into(), 0));
         }
         let object = self.put(&write.endpoint.def, body, managers);
         self.after_write(&write.endpoint.def, &object);
