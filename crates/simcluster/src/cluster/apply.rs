@@ -82,6 +82,9 @@ impl State {
         let before = Some((live.body(), live.managers().as_ref()));
         let applied = fields::apply(before, &config, &write.applier(&time), write.options.force)
             .map_err(|causes| ApiError::apply_conflict(&causes))?;
+        if applied.unchanged {
+            return Ok(Written { object: live.clone(), created: false, warnings });
+        }
         let mut written = self.replace(live, applied.body, Ownership::Given(applied.managers), write)?;
         written.warnings = warnings;
         Ok(written)

@@ -168,14 +168,12 @@ fn count_generation(body: &mut Json, live: &Object, write: &Write<'_>) -> bool {
     }
     let def = &write.endpoint.def;
     let has_status = write.endpoint.version().status;
-    let outside = |body: &Json| -> Vec<(String, Value)> {
-        let counted = |name: &str| name != "metadata" && !(has_status && name == "status");
-        body.iter()
-            .filter(|(name, _)| counted(name))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
-    };
-    if def.generation && !write.is_status() && outside(body) != outside(live.body()) {
+    let counted = |name: &String| name != "metadata" && !(has_status && name == "status");
+    let differs = body
+        .keys()
+        .chain(live.body().keys())
+        .any(|name| counted(name) && body.get(name) != live.body().get(name));
+    if def.generation && !write.is_status() && differs {
         let generation =
             live.metadata().and_then(|metadata| metadata.get("generation")).and_then(Value::as_i64);
         metadata_mut(body).insert("generation".into(), (generation.unwrap_or(0) + 1).into());
