@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::incoming::{Incoming, Managed};
+use super::incoming::{Incoming, Managed, Source};
 use super::state::{State, Write, Written, now};
 use crate::admission;
 use crate::fields::{Manager, track_update};
@@ -26,7 +26,7 @@ pub enum Ownership {
 impl State {
     /// Replaces an object.
     pub fn update(&mut self, value: Value, write: &Write<'_>) -> Result<Written, ApiError> {
-        let incoming = Incoming::read(value, write)?;
+        let incoming = Incoming::read(value, write, Source::Body)?;
         let def = &write.endpoint.def;
         let live = self
             .find(def, write.namespace, write.name)
@@ -36,7 +36,9 @@ impl State {
         if def.custom && incoming.resource_version().is_empty() {
             return Err(ApiError::version_required(def, write.name));
         }
-        self.replace(&live, incoming.body, Ownership::Tracked(incoming.managed), write)
+        let mut written = self.replace(&live, incoming.body, Ownership::Tracked(incoming.managed), write)?;
+        written.warnings.extend(incoming.warnings);
+        Ok(written)
     }
 
     /// Turns `live` into `body`, as far as this path may write it.
