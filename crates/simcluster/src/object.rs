@@ -40,10 +40,14 @@ impl TypePrefix {
 // === impl Object ===
 
 impl Object {
-    /// Wraps a body whose `metadata.resourceVersion` is set to `resource_version`.
+    /// Wraps a body whose `metadata.resourceVersion` is set to `resource_version`, or removed when
+    /// that is 0: the object was never stored.
     pub fn new(mut body: Json, managers: Arc<[Manager]>, resource_version: u64) -> Self {
         if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.insert("resourceVersion".into(), resource_version.to_string().into());
+            match resource_version {
+                0 => metadata.remove("resourceVersion"),
+                version => metadata.insert("resourceVersion".into(), version.to_string().into()),
+            };
         }
         Self { body, managers, resource_version, rest: OnceLock::new() }
     }

@@ -243,8 +243,8 @@ fn set(map: &mut Json, field: &str, value: Value) {
     map.entry(field).or_insert(value);
 }
 
-fn for_each(map: &mut Json, list: &str, mut change: impl FnMut(&mut Json)) {
+fn for_each(map: &mut Json, list: &str, change: impl FnMut(&mut Json)) {
     if let Some(Value::Array(items)) = map.get_mut(list) {
-        items.iter_mut().filter_map(Value::as_object_mut).for_each(|item| change(item));
+        items.iter_mut().filter_map(Value::as_object_mut).for_each(change);
     }
 }

@@ -3,6 +3,8 @@
 mod defaults;
 mod empty;
 mod names;
+mod required;
+pub mod typed;
 
 use serde_json::Value;
 
@@ -27,6 +29,7 @@ pub fn complete(body: &mut Json, live: Option<&Json>, write: &Write<'_>) -> Resu
     if let Some(structural) = &version.structural {
         causes.extend(structural.validate(body));
     }
+    causes.extend(required::check(body, &write.endpoint.def.kind));
     causes.extend(check_immutable(body, live, &write.endpoint.def));
     causes.extend(check_load_balancer(body, &write.endpoint.def));
     if causes.is_empty() { Ok(warnings) } else { Err(ApiError::invalid(&write.endpoint.def, &name, &causes)) }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::incoming::{Incoming, Managed};
+use super::incoming::{Incoming, Managed, Source};
 use super::state::{State, Write, Written, now};
 use super::update::{Ownership, check_identity};
 use crate::admission;
@@ -19,7 +19,7 @@ impl State {
     /// Applies a configuration: creates the object or merges it into the stored one.
     pub fn apply(&mut self, value: Value, write: &Write<'_>) -> Result<Written, ApiError> {
         let def = write.endpoint.def.clone();
-        let incoming = Incoming::read(value, write)?;
+        let incoming = Incoming::read(value, write, Source::Apply)?;
         if matches!(incoming.managed, Managed::Set(_)) {
             return Err(ApiError::bad_request("metadata.managedFields must be nil"));
         }
@@ -82,6 +82,9 @@ impl State {
         let before = Some((live.body(), live.managers().as_ref()));
         let applied = fields::apply(before, &config, &write.applier(&time), write.options.force)
             .map_err(|causes| ApiError::apply_conflict(&causes))?;
+        if applied.unchanged {
+            return Ok(Written { object: live.clone(), created: false, warnings });
+        }
         let mut written = self.replace(live, applied.body, Ownership::Given(applied.managers), write)?;
         written.warnings = warnings;
         Ok(written)

@@ -122,6 +122,7 @@ impl Collection {
     pub fn compact(&mut self, resource_version: u64) {
         self.log.clear();
         self.compacted = resource_version;
+        self.signal.send_modify(|_| {});
     }
 
     /// At most `limit` changes after `resource_version`; `None` when some of them are forgotten.

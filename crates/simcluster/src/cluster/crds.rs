@@ -81,7 +81,7 @@ fn define(crd: &Object) -> Option<ResourceDef> {
         .filter(|version| version.get("served").and_then(Value::as_bool) == Some(true))
         .filter_map(|version| define_version(version, &group, &kind))
         .collect();
-    versions.sort_by(|a, b| version_priority(&b.name).cmp(&version_priority(&a.name)));
+    versions.sort_by_key(|version| std::cmp::Reverse(version_priority(&version.name)));
     Some(ResourceDef {
         key: ResourceDef::key_of(&group, &plural).into(),
         list_kind: text(names, "listKind").unwrap_or_else(|| format!("{kind}List").into()),

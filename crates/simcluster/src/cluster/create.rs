@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::incoming::{Incoming, Managed};
+use super::incoming::{Incoming, Managed, Source};
 use super::state::{State, Write, Written, now};
 use crate::admission;
 use crate::fields::{Manager, track_update};
@@ -17,7 +17,7 @@ use crate::status::{ApiError, Cause};
 impl State {
     /// Creates an object.
     pub fn create(&mut self, value: Value, write: &Write<'_>) -> Result<Written, ApiError> {
-        let mut incoming = Incoming::read(value, write)?;
+        let mut incoming = Incoming::read(value, write, Source::Body)?;
         if !matches!(incoming.resource_version(), "" | "0") {
             // The real server calls this an internal error.
             return Err(ApiError::new(500, "", "resourceVersion should not be set on objects to be created"));
@@ -29,7 +29,8 @@ impl State {
         if self.find(&def, write.namespace, &name).is_some() {
             return Err(ApiError::already_exists(&def, &name));
         }
-        let warnings = self.prepare_new(&mut incoming.body, write)?;
+        let mut warnings = std::mem::take(&mut incoming.warnings);
+        warnings.extend(self.prepare_new(&mut incoming.body, write)?);
         let former = match incoming.managed {
             Managed::Set(managers) => managers,
             Managed::Keep | Managed::Reset => Vec::new(),
@@ -75,7 +76,7 @@ impl State {
         // Allocated values come after the bookkeeping: nobody owns them.
         admission::allocate(&mut body, &write.endpoint.def, || self.cluster_ip());
         if write.options.dry_run {
-            return Arc::new(Object::new(body, managers.into(), self.resource_version()));
+            return Arc::new(Object::new(body, managers.into(), 0));
         }
         let object = self.put(&write.endpoint.def, body, managers);
         self.after_write(&write.endpoint.def, &object);

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::state::Write;
+use super::state::{Validation, Write};
+use crate::admission::typed;
 use crate::fields::Manager;
 use crate::object::{Json, meta_str, metadata_mut};
 use crate::status::ApiError;
@@ -14,6 +15,19 @@ pub struct Incoming {
     pub body: Json,
     /// What it says about field ownership.
     pub managed: Managed,
+    /// Fields that were dropped.
+    pub warnings: Vec<String>,
+}
+
+/// How an object was sent, which decides how the server complains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// As a whole.
+    Body,
+    /// As the result of a patch.
+    Patch,
+    /// As an applied configuration.
+    Apply,
 }
 
 /// What a client says about field ownership.
@@ -31,13 +45,15 @@ pub enum Managed {
 
 impl Incoming {
     /// Checks type, name and namespace of an object against the path.
-    pub fn read(value: Value, write: &Write<'_>) -> Result<Self, ApiError> {
+    pub fn read(value: Value, write: &Write<'_>, source: Source) -> Result<Self, ApiError> {
         let Value::Object(mut body) = value else {
             return Err(ApiError::bad_request("the body of the request is not a JSON object"));
         };
         check_type(&mut body, write)?;
         drop_nulls(&mut body);
         let managed = take_managed(&mut body);
+        let warnings =
+            if write.endpoint.def.custom { Vec::new() } else { check_types(&mut body, write, source)? };
         check_namespace(&mut body, write)?;
         let name = meta_str(&body, "name");
         if !write.name.is_empty() && name != write.name {
@@ -50,7 +66,7 @@ impl Incoming {
             }
             metadata_mut(&mut body).insert("name".into(), write.name.into());
         }
-        Ok(Self { body, managed })
+        Ok(Self { body, managed, warnings })
     }
 
     /// The resourceVersion that the write was made for; empty when it does not care.
@@ -79,6 +95,48 @@ fn check_type(body: &mut Json, write: &Write<'_>) -> Result<(), ApiError> {
         )));
     }
     Ok(())
+}
+
+/// Reads a built-in object as its type: wrong types are refused, unknown fields are dropped.
+fn check_types(body: &mut Json, write: &Write<'_>, source: Source) -> Result<Vec<String>, ApiError> {
+    let (def, version) = (&write.endpoint.def, &write.endpoint.version().name);
+    typed::normalize_quantities(body);
+    let refuse = |why: String| match source {
+        Source::Body => {
+            let kind = &def.kind;
+            ApiError::bad_request(format!(
+                "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
+            ))
+        }
+        Source::Patch => {
+            ApiError::new(422, "Invalid", format!(" \"\" is invalid: patch: Invalid value: {why}"))
+        }
+        // The real server calls these internal errors.
+        Source::Apply => {
+            let object = format!(
+                "{}/{}; {}, Kind={}",
+                write.namespace,
+                write.name,
+                write.endpoint.api_version(),
+                def.kind
+            );
+            ApiError::new(500, "", format!("failed to create typed patch object ({object}): {why}"))
+        }
+    };
+    let mut unknown = typed::unknown_fields(&def.kind, body).map_err(refuse)?;
+    unknown.sort_unstable();
+    if let Some(first) = unknown.first().filter(|_| source == Source::Apply) {
+        return Err(refuse(format!(".{first}: field not declared in schema")));
+    }
+    unknown.iter().for_each(|path| typed::remove(body, path));
+    let warnings: Vec<String> = unknown.into_iter().map(|path| format!("unknown field \"{path}\"")).collect();
+    match write.options.validation {
+        Validation::Strict if !warnings.is_empty() => {
+            Err(refuse(format!("strict decoding error: {}", warnings.join(", "))))
+        }
+        Validation::Ignore => Ok(Vec::new()),
+        Validation::Strict | Validation::Warn => Ok(warnings),
+    }
 }
 
 fn check_namespace(body: &mut Json, write: &Write<'_>) -> Result<(), ApiError> {

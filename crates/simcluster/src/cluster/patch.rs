@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::incoming::Incoming;
+use super::incoming::{Incoming, Source};
 use super::state::{State, Write, Written};
 use super::update::{Ownership, check_identity};
 use crate::patch;
@@ -52,8 +52,10 @@ impl State {
                 .map_err(|why| ApiError::bad_request(format!("invalid strategic merge patch: {why}"))),
             PatchKind::Merge | PatchKind::Apply => Ok(patch::merge::apply(current, &patch)),
         }?;
-        let incoming = Incoming::read(patched, write)?;
+        let incoming = Incoming::read(patched, write, Source::Patch)?;
         check_identity(&incoming.body, &live, def)?;
-        self.replace(&live, incoming.body, Ownership::Tracked(incoming.managed), write)
+        let mut written = self.replace(&live, incoming.body, Ownership::Tracked(incoming.managed), write)?;
+        written.warnings.extend(incoming.warnings);
+        Ok(written)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::incoming::{Incoming, Managed};
+use super::incoming::{Incoming, Managed, Source};
 use super::state::{State, Write, Written, now};
 use crate::admission;
 use crate::fields::{Manager, track_update};
@@ -26,7 +26,7 @@ pub enum Ownership {
 impl State {
     /// Replaces an object.
     pub fn update(&mut self, value: Value, write: &Write<'_>) -> Result<Written, ApiError> {
-        let incoming = Incoming::read(value, write)?;
+        let incoming = Incoming::read(value, write, Source::Body)?;
         let def = &write.endpoint.def;
         let live = self
             .find(def, write.namespace, write.name)
@@ -36,7 +36,9 @@ impl State {
         if def.custom && incoming.resource_version().is_empty() {
             return Err(ApiError::version_required(def, write.name));
         }
-        self.replace(&live, incoming.body, Ownership::Tracked(incoming.managed), write)
+        let mut written = self.replace(&live, incoming.body, Ownership::Tracked(incoming.managed), write)?;
+        written.warnings.extend(incoming.warnings);
+        Ok(written)
     }
 
     /// Turns `live` into `body`, as far as this path may write it.
@@ -168,14 +170,12 @@ fn count_generation(body: &mut Json, live: &Object, write: &Write<'_>) -> bool {
     }
     let def = &write.endpoint.def;
     let has_status = write.endpoint.version().status;
-    let outside = |body: &Json| -> Vec<(String, Value)> {
-        let counted = |name: &str| name != "metadata" && !(has_status && name == "status");
-        body.iter()
-            .filter(|(name, _)| counted(name))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
-    };
-    if def.generation && !write.is_status() && outside(body) != outside(live.body()) {
+    let counted = |name: &String| name != "metadata" && !(has_status && name == "status");
+    let differs = body
+        .keys()
+        .chain(live.body().keys())
+        .any(|name| counted(name) && body.get(name) != live.body().get(name));
+    if def.generation && !write.is_status() && differs {
         let generation =
             live.metadata().and_then(|metadata| metadata.get("generation")).and_then(Value::as_i64);
         metadata_mut(body).insert("generation".into(), (generation.unwrap_or(0) + 1).into());

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::changed::{changed, drop_removed};
 use super::manager::sort;
 use super::prune::prune;
@@ -36,6 +34,8 @@ pub struct Applied {
     pub body: Json,
     /// Who owns what afterwards.
     pub managers: Vec<Manager>,
+    /// Whether object and owners are what they were.
+    pub unchanged: bool,
 }
 
 // === impl Applier ===
@@ -69,36 +69,37 @@ pub fn apply(
 ) -> Result<Applied, Vec<Cause>> {
     let nothing = Json::new();
     let (before, managers) = live.unwrap_or((&nothing, &[]));
-    let config = Value::Object(config.clone());
-    let mut wanted = field_set(&config, who.schema);
+    let mut wanted = field_set(config, who.schema);
     who.limit(&mut wanted);
-    let live_value = Value::Object(before.clone());
-    let mut merged = live_value.clone();
-    merge(&mut merged, &config, who.schema);
+    let mut body = before.clone();
+    merge(&mut body, config, who.schema);
 
     let former = managers.iter().find(|entry| who.is(entry, Operation::Apply));
     let mut others: Vec<Manager> =
         managers.iter().filter(|entry| !who.is(entry, Operation::Apply)).cloned().collect();
+    if body == *before
+        && former.is_some_and(|former| *former.fields == wanted && *former.api_version == *who.api_version)
+    {
+        return Ok(Applied { body, managers: managers.to_vec(), unchanged: true });
+    }
     if let Some(former) = former.filter(|former| *former.fields != wanted) {
         let mut owned = wanted.clone();
         others.iter().for_each(|other| owned.union_with(&other.fields));
-        prune(&mut merged, &former.fields, &owned, who.schema);
+        prune(&mut body, &former.fields, &owned, who.schema);
     }
-    let changed = changed(live.map(|_| &live_value), &merged, who.schema);
+    let changed = changed(live.map(|(body, _)| body), &body, who.schema);
     settle_conflicts(&mut others, &changed, force)?;
-    let unchanged =
-        former.filter(|former| *former.fields == wanted && *former.api_version == *who.api_version);
-    let own = match unchanged {
+    let same = former.filter(|former| *former.fields == wanted && *former.api_version == *who.api_version);
+    let own = match same {
         Some(former) => former.clone(),
         None => who.entry(Operation::Apply, wanted),
     };
-    finish(&mut others, &live_value, &merged, who.schema);
+    finish(&mut others, before, &body, who.schema);
     if !own.fields.is_empty() {
         others.push(own);
         sort(&mut others);
     }
-    let Value::Object(body) = merged else { return Ok(Applied { body: Json::new(), managers: others }) };
-    Ok(Applied { body, managers: others })
+    Ok(Applied { body, managers: others, unchanged: false })
 }
 
 fn settle_conflicts(others: &mut [Manager], changed: &FieldSet, force: bool) -> Result<(), Vec<Cause>> {
@@ -129,9 +130,7 @@ pub fn track_update(
     mut managers: Vec<Manager>,
     who: &Applier<'_>,
 ) -> Vec<Manager> {
-    let before = before.map(|body| Value::Object(body.clone()));
-    let after = Value::Object(after.clone());
-    let mut changed = changed(before.as_ref(), &after, who.schema);
+    let mut changed = changed(before, after, who.schema);
     who.limit(&mut changed);
     if !changed.is_empty() {
         let mut own = FieldSet::default();
@@ -149,12 +148,12 @@ pub fn track_update(
             None => managers.push(who.entry(Operation::Update, own)),
         }
     }
-    finish(&mut managers, before.as_ref().unwrap_or(&Value::Null), &after, who.schema);
+    finish(&mut managers, before.unwrap_or(after), after, who.schema);
     managers
 }
 
 /// Nobody owns what is removed, and who owns nothing is not listed.
-fn finish(managers: &mut Vec<Manager>, before: &Value, after: &Value, schema: &Schema) {
+fn finish(managers: &mut Vec<Manager>, before: &Json, after: &Json, schema: &Schema) {
     if before != after {
         for entry in managers.iter_mut() {
             let mut kept = FieldSet::clone(&entry.fields);

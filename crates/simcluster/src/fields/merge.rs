@@ -8,10 +8,21 @@ use crate::object::Json;
 use crate::schema::Schema;
 
 /// Merges `config` into `live`: objects by member, associative lists by item, the rest replaced.
-pub fn merge(live: &mut Value, config: &Value, schema: &Schema) {
+pub fn merge(live: &mut Json, config: &Json, schema: &Schema) {
+    for (name, value) in config {
+        match live.get_mut(name) {
+            Some(present) => merge_value(present, value, schema.field(name)),
+            None => {
+                live.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+fn merge_value(live: &mut Value, config: &Value, schema: &Schema) {
     match (&mut *live, config) {
         _ if matches!(schema, Schema::Atomic) => live.clone_from(config),
-        (Value::Object(live), Value::Object(config)) => merge_object(live, config, schema),
+        (Value::Object(live), Value::Object(config)) => merge(live, config, schema),
         (Value::Array(items), Value::Array(wanted)) if !wanted.is_empty() => {
             match merge_items(items, wanted, schema) {
                 Some(merged) => *items = merged,
@@ -19,17 +30,6 @@ pub fn merge(live: &mut Value, config: &Value, schema: &Schema) {
             }
         }
         _ => live.clone_from(config),
-    }
-}
-
-fn merge_object(live: &mut Json, config: &Json, schema: &Schema) {
-    for (name, value) in config {
-        match live.get_mut(name) {
-            Some(present) => merge(present, value, schema.field(name)),
-            None => {
-                live.insert(name.clone(), value.clone());
-            }
-        }
     }
 }
 
@@ -45,7 +45,7 @@ fn merge_items(live: &[Value], wanted: &[Value], schema: &Schema) -> Option<Vec<
                 Some(position) => live[position].clone(),
                 None => return wanted[index].clone(),
             };
-            merge(&mut item, &wanted[index], item_schema);
+            merge_value(&mut item, &wanted[index], item_schema);
             item
         }
     });

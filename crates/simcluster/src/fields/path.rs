@@ -17,7 +17,7 @@ pub struct PathElement(Box<str>);
 impl PathElement {
     /// A field of an object.
     pub fn field(name: &str) -> Self {
-        Self(format!("f:{name}").into())
+        Self(["f:", name].concat().into())
     }
 
     /// An element of a set.

@@ -2,55 +2,47 @@
 
 use serde_json::Value;
 
+use super::FieldSet;
 use super::walk::element_of;
-use super::{FieldSet, PathElement};
+use crate::object::Json;
 use crate::schema::Schema;
 
-/// Removes from `value` what is in `former` and not in `owned`, the fields owned by anyone now.
+/// Removes from `map` what is in `former` and not in `owned`, the fields owned by anyone now.
 ///
 /// A field stays as long as anything below it is owned; an item of a list stays as long as the item
 /// itself is, because a writer of one of its fields alone did not create it.
-pub fn prune(value: &mut Value, former: &FieldSet, owned: &FieldSet, schema: &Schema) {
+pub fn prune(map: &mut Json, former: &FieldSet, owned: &FieldSet, schema: &Schema) {
     for (element, before) in &former.children {
+        let Some(name) = element.as_field() else { continue };
         let now = owned.children.get(element);
         // What an object always has is emptied instead of removed.
-        let whole = element.as_field().map_or(before.member, |name| !schema.always_writes(name));
-        let kept = match element.as_field() {
-            Some(_) => now.is_some(),
-            None => now.is_some_and(|now| now.member),
-        };
-        if !kept && whole {
-            remove(value, element, schema);
-        } else if let Some((part, schema)) = find(value, element, schema) {
-            let nothing = FieldSet::default();
-            prune(part, before, now.unwrap_or(&nothing), schema);
-        }
-    }
-}
-
-fn find<'a, 'b>(
-    value: &'a mut Value,
-    element: &PathElement,
-    schema: &'b Schema,
-) -> Option<(&'a mut Value, &'b Schema)> {
-    if let Some(name) = element.as_field() {
-        return Some((value.get_mut(name)?, schema.field(name)));
-    }
-    let items = value.as_array_mut()?;
-    items.iter_mut().find_map(|item| {
-        let (found, schema) = element_of(item, schema)?;
-        (found == *element).then_some((item, schema))
-    })
-}
-
-fn remove(value: &mut Value, element: &PathElement, schema: &Schema) {
-    match (value, element.as_field()) {
-        (Value::Object(map), Some(name)) => {
+        if now.is_none() && !schema.always_writes(name) {
             map.remove(name);
+        } else if let Some(value) = map.get_mut(name) {
+            prune_value(value, before, now, schema.field(name));
         }
-        (Value::Array(items), None) => {
-            items.retain(|item| element_of(item, schema).is_none_or(|(found, _)| found != *element));
-        }
+    }
+}
+
+fn prune_value(value: &mut Value, former: &FieldSet, owned: Option<&FieldSet>, schema: &Schema) {
+    let nothing = FieldSet::default();
+    let owned = owned.unwrap_or(&nothing);
+    match value {
+        Value::Object(map) => prune(map, former, owned, schema),
+        Value::Array(items) => prune_items(items, former, owned, schema),
         _ => {}
     }
+}
+
+fn prune_items(items: &mut Vec<Value>, former: &FieldSet, owned: &FieldSet, schema: &Schema) {
+    items.retain_mut(|item| {
+        let Some((element, below)) = element_of(item, schema) else { return true };
+        let Some(before) = former.children.get(&element) else { return true };
+        let now = owned.children.get(&element);
+        if before.member && !now.is_some_and(|now| now.member) {
+            return false;
+        }
+        prune_value(item, before, now, below);
+        true
+    });
 }

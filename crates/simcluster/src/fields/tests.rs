@@ -91,7 +91,7 @@ fn an_item_goes_with_its_creator_even_if_another_wrote_a_field_of_it() {
     let first = applied(None, "m", "Service", ports(json!([{"port": 80}, {"port": 81}])), false).unwrap();
     let edited = body(ports(json!([{"port": 80}, {"port": 81, "targetPort": 8}])));
     let managers = track_update(Some(&first.body), &edited, first.managers, &who("edit", &schema));
-    let live = Applied { body: edited, managers };
+    let live = Applied { body: edited, managers, unchanged: false };
     let second = applied(Some(&live), "m", "Service", ports(json!([{"port": 80}])), false).unwrap();
     assert_eq!(second.body["spec"]["ports"], json!([{"port": 80}]));
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{FieldSet, PathElement};
+use crate::object::Json;
 use crate::schema::Schema;
 
 /// One part of a value.
@@ -27,19 +28,22 @@ pub fn parts<'a>(value: &'a Value, schema: &'a Schema) -> Option<Vec<Part<'a>>> 
         return None;
     }
     match value {
-        Value::Object(map) if !map.is_empty() => {
-            let entry = schema.is_map();
-            let named = map.iter().map(|(name, value)| (name, value, schema.field(name)));
-            let wanted = named.filter(|(_, _, field)| !matches!(field, Schema::Ignored));
-            let part = |(name, value, field): (&'a String, &'a Value, &'a Schema)| {
-                let (element, always) = (PathElement::field(name), schema.always_writes(name));
-                Part { element, value, schema: field, entry, always }
-            };
-            Some(wanted.map(part).collect())
-        }
+        Value::Object(map) if !map.is_empty() => Some(members(map, schema)),
         Value::Array(items) if !items.is_empty() => item_parts(items, schema),
         _ => None,
     }
+}
+
+/// The members of an object, without those that nobody owns.
+pub fn members<'a>(map: &'a Json, schema: &'a Schema) -> Vec<Part<'a>> {
+    let entry = schema.is_map();
+    let named = map.iter().map(|(name, value)| (name, value, schema.field(name)));
+    let wanted = named.filter(|(_, _, field)| !matches!(field, Schema::Ignored));
+    let part = |(name, value, field): (&'a String, &'a Value, &'a Schema)| {
+        let (element, always) = (PathElement::field(name), schema.always_writes(name));
+        Part { element, value, schema: field, entry, always }
+    };
+    wanted.map(part).collect()
 }
 
 /// Items of an associative list; a list whose items cannot be told apart is owned as a whole.
@@ -63,14 +67,17 @@ pub fn element_of<'a>(item: &Value, list: &'a Schema) -> Option<(PathElement, &'
 }
 
 /// The fields that an applied configuration owns.
-pub fn field_set(value: &Value, schema: &Schema) -> FieldSet {
+pub fn field_set(config: &Json, schema: &Schema) -> FieldSet {
+    collect(members(config, schema))
+}
+
+fn collect(parts: Vec<Part<'_>>) -> FieldSet {
     let mut set = FieldSet::default();
-    let Some(parts) = parts(value, schema) else {
-        set.member = true;
-        return set;
-    };
     for part in parts {
-        let mut below = field_set(part.value, part.schema);
+        let mut below = match self::parts(part.value, part.schema) {
+            Some(parts) => collect(parts),
+            None => FieldSet { member: true, ..FieldSet::default() },
+        };
         below.member |= part.entry;
         if !below.is_empty() {
             set.children.insert(part.element, below);

@@ -61,7 +61,7 @@ fn decode_message(bytes: &[u8], message: Message, depth: usize) -> Option<Json> 
 
 fn add(object: &mut Json, name: &str, kind: Kind, field: Field<'_>, depth: usize) -> Option<()> {
     let value = match (kind, field) {
-        (Kind::Text, Field::Bytes(text)) if text.is_empty() => return Some(()),
+        (Kind::Text, Field::Bytes([])) => return Some(()),
         (Kind::Text, Field::Bytes(text)) => utf8(text)?.into(),
         (Kind::Number, Field::Number(0)) => return Some(()),
         (Kind::Number | Kind::OptionalNumber, Field::Number(number)) => json!(number.cast_signed()),

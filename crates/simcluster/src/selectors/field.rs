@@ -74,7 +74,8 @@ impl Comparison {
         let equal = match found {
             Some(Value::String(text)) => *text == self.value,
             Some(Value::Null) | None => self.value.is_empty() || self.value == "false",
-            Some(other) => other.to_string() == self.value,
+            Some(Value::Bool(flag)) => self.value == if *flag { "true" } else { "false" },
+            Some(other) => self.value.parse::<Value>().is_ok_and(|value| value == *other),
         };
         equal == self.equal
     }
