@@ -5,11 +5,12 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use sluice_protocol::{Command, Core, Event, Head, Owner, OwnerConfig, Publish, Row, Stop, Subject, Table};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::clock::now_micros;
 use crate::error::BusError;
+use crate::incarnations::Incarnations;
 use crate::layout::Bus;
 use crate::membership::Membership;
 use crate::reader::{Load, ReadEvent, read};
@@ -97,15 +98,7 @@ where
     C::Effect: Send,
     E: Effects<C>,
 {
-    let watched = watched_streams(bus, spec);
-    let mut incarnations = bus.incarnations.clone();
-    let mut lives = || -> Vec<u64> {
-        let now = incarnations.borrow_and_update();
-        watched.iter().map(|stream| now.get(stream)).collect()
-    };
-    let born = lives();
-    let mut incarnations = bus.incarnations.clone();
-    incarnations.mark_unchanged();
+    let mut lives = Lives::of(bus, spec);
     let (mut runner, mut inbox, first) = Runner::begin(bus, membership, spec, core, effects);
     runner.execute(first).await;
     while runner.stop.is_none() {
@@ -138,16 +131,42 @@ where
                 runner.wake = None;
                 Event::Tick
             }
-            Ok(()) = incarnations.changed() => {
-                if lives() == born {
-                    continue;
-                }
-                Event::Refused
-            }
+            () = lives.ended() => Event::Refused,
         };
         runner.handle(event).await;
     }
     runner.stop
+}
+
+/// The present life of every stream of a shard.
+struct Lives {
+    streams: Vec<String>,
+    born: Vec<u64>,
+    now: watch::Receiver<Incarnations>,
+}
+
+impl Lives {
+    fn of(bus: &Bus, spec: &ShardSpec) -> Self {
+        let mut lives =
+            Self { streams: watched_streams(bus, spec), born: Vec::new(), now: bus.incarnations.clone() };
+        lives.born = lives.look();
+        lives
+    }
+
+    fn look(&mut self) -> Vec<u64> {
+        let now = self.now.borrow_and_update();
+        self.streams.iter().map(|stream| now.get(stream)).collect()
+    }
+
+    /// Waits until one of the streams is another than at the beginning.
+    async fn ended(&mut self) {
+        while self.now.changed().await.is_ok() {
+            if self.look() != self.born {
+                return;
+            }
+        }
+        std::future::pending().await
+    }
 }
 
 impl<'a, C, E> Runner<'a, C, E>

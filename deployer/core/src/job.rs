@@ -8,9 +8,10 @@ use sluice_api::ObjectKey;
 use sluice_protocol::rows::{Desired, State};
 
 use crate::budget::{backoff, micros};
+use crate::conflict::{conflict, owned_by};
 use crate::inventory::Inventory;
 use crate::prepare::{Prepared, owner_name, prepare};
-use crate::request::{Class, Failure, Live, Owner, Reply, Request};
+use crate::request::{Class, Failure, Live, Reply, Request};
 
 /// Pause before a failed profile is tried again.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
@@ -390,15 +391,4 @@ impl Job {
         }
         self.errors.insert(key.to_string(), format!("{key}: {}", failure.message));
     }
-}
-
-fn owned_by(key: &ObjectKey, owner: &Owner) -> String {
-    conflict(key, &format!("{} {}", owner.kind, owner.name), &owner.reference)
-}
-
-fn conflict(key: &ObjectKey, profile: &str, reference: &str) -> String {
-    format!(
-        "A conflict was detected while deploying resource {key}. The profile currently deploying this resource is {profile}, because of {reference}. \
-         Give this profile a lower tier, or remove the resource from one of them."
-    )
 }

@@ -12,6 +12,7 @@
 
 mod budget;
 mod cluster;
+mod conflict;
 mod deployer;
 mod inventory;
 mod job;

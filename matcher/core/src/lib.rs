@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod failing;
 mod live;
 mod matcher;
 mod program;

@@ -10,11 +10,12 @@ use sluice_protocol::subject::{Table, cluster_shard};
 use sluice_protocol::{Body, Core, Happened, Head, Problem, Publish, Row, Step, Subject, View};
 use sluice_script::Limits;
 
+use crate::failing::{note_problem, watches};
 use crate::live::{Live, Programs, Replay};
 use crate::program::{Outcome, Program};
 use crate::reported::Reported;
 
-const STAGE: &str = "matcher";
+pub(crate) const STAGE: &str = "matcher";
 
 /// What a matcher must know of its place.
 #[derive(Clone, Debug)]
@@ -286,28 +287,6 @@ impl Matcher {
             live.announced = Some(complete);
             self.announced.insert(cluster.clone());
         }
-    }
-}
-
-fn watches(program: &Result<Program, String>, key: &ObjectKey) -> bool {
-    program.as_ref().map_or(true, |program| program.watches(&key.gvk))
-}
-
-fn note_problem(
-    failing: &mut BTreeSet<(String, String)>,
-    cluster: &str,
-    object: String,
-    error: Option<String>,
-    step: &mut Step<Effect>,
-) {
-    let key = (cluster.to_owned(), object);
-    match error {
-        Some(error) => {
-            step.effect(Effect::Problem(Problem::open(STAGE, &key.0, &key.1, error)));
-            failing.insert(key);
-        }
-        None if failing.remove(&key) => step.effect(Effect::Problem(Problem::healed(STAGE, &key.0, &key.1))),
-        None => {}
     }
 }
 
