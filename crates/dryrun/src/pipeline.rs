@@ -29,13 +29,14 @@ pub fn build(input: &Input) -> Output {
 /// Computes what would exist where; `now` is the time that templates see, microseconds since 1970.
 pub fn build_at(input: &Input, now: i64) -> Output {
     let mut problems = Vec::new();
-    let (mut renderer, interests) = begin_rendering(input, now, &mut problems);
+    let (mut renderer, interests, profiles) = begin_rendering(input, now, &mut problems);
     let mut rows = Rows::new();
     for (cluster, interest) in &interests {
         let held = input.clusters.get(&(cluster.namespace.clone(), cluster.name.clone()));
         rows.extend(reports(cluster, interest, held.map_or(&[], Vec::as_slice), now, &mut problems));
     }
-    let (desired, management) = render(&mut renderer, rows, now, &mut problems);
+    let (mut desired, management) = render(&mut renderer, rows, now, &mut problems);
+    desired.extend(profiles);
     let clusters: Vec<_> = interests.into_keys().collect();
     let (objects, deployment) = deploy(&in_order(desired), &clusters);
     problems.extend(deployment);
@@ -51,12 +52,13 @@ fn now() -> i64 {
     seconds.saturating_mul(1_000_000)
 }
 
-/// A renderer that knows the management cluster, and the interest rows it wants.
+/// A renderer that knows the management cluster, the interest rows it wants, and the rows of profiles that users
+/// wrote: those wait for no event.
 fn begin_rendering(
     input: &Input,
     now: i64,
     problems: &mut Vec<Problem>,
-) -> (renderer::Renderer, BTreeMap<ClusterRef, Interest>) {
+) -> (renderer::Renderer, BTreeMap<ClusterRef, Interest>, Rows) {
     let config = renderer::Config {
         shard: 0,
         shards: 1,
@@ -71,8 +73,9 @@ fn begin_rendering(
             .side(renderer::Side::Management(renderer::Change::Upsert(Arc::new(object.clone()))), &mut step);
     }
     renderer.start(&mut step);
+    let (publishes, effects, _) = step.into_parts();
     let mut interests = BTreeMap::new();
-    for effect in step.into_parts().1 {
+    for effect in effects {
         match effect {
             renderer::Effect::WriteInterest(cluster, row) => drop(interests.insert(cluster, row)),
             renderer::Effect::Problem(problem) => problems.push(problem),
@@ -83,7 +86,7 @@ fn begin_rendering(
     for (cluster, row) in &interests {
         renderer.side(renderer::Side::Interest(cluster.clone(), row.clone()), &mut step);
     }
-    (renderer, interests)
+    (renderer, interests, stored(publishes))
 }
 
 /// What a matcher reports of one cluster.
