@@ -25,6 +25,8 @@ mod layout;
 mod membership;
 mod problems;
 mod reader;
+#[cfg(test)]
+mod real_server;
 mod runner;
 mod supervisor;
 mod wipe;
