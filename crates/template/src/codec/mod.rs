@@ -5,6 +5,7 @@ pub(crate) mod json_read;
 pub(crate) mod toml_keys;
 pub(crate) mod toml_read;
 pub(crate) mod toml_strings;
+pub(crate) mod toml_tree;
 pub(crate) mod toml_values;
 pub(crate) mod toml_write;
 pub(crate) mod yaml;

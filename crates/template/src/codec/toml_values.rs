@@ -1,6 +1,9 @@
 //! TOML values: numbers, dates, arrays, inline tables.
 
-use super::toml_read::{Item, MAX_DEPTH, Read, Reader, Table};
+use super::{
+    toml_read::{MAX_DEPTH, Read, Reader},
+    toml_tree::{Item, Table},
+};
 use crate::{
     exec::Fail,
     sprig::dates,

@@ -52,6 +52,12 @@ impl<'a> Exec<'a> {
         match program.arena().kind(first) {
             Kind::Field(fields) => {
                 self.node = first;
+                if args.len() == 1
+                    && last.is_none()
+                    && let Some(value) = self.short_path(&dot.value, fields)
+                {
+                    return Ok(Ref { value, iface: true });
+                }
                 self.eval_chain(dot, dot.clone(), first, fields, &args[1..], last)
             }
             Kind::Chain { node, fields } => {

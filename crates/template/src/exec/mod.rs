@@ -6,6 +6,7 @@ pub(crate) mod context;
 pub(crate) mod eval;
 pub(crate) mod field;
 pub(crate) mod nested;
+pub(crate) mod path;
 pub(crate) mod walk;
 
 pub(crate) use context::{Cx, Fail};

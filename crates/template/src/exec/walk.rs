@@ -8,7 +8,7 @@ use crate::{
     gofmt,
     syntax::{Decl, Kind, NodeId},
     text::quote::quoted,
-    value::{List, Map, Str, Value, truth::is_true},
+    value::{IntTy, List, Map, Str, Value, truth::is_true},
 };
 
 type Done = Result<(), Stop>;
@@ -58,19 +58,45 @@ impl<'a> Exec<'a> {
     }
 
     fn walk_action(&mut self, dot: &Ref<'a>, node: NodeId, pipe: NodeId) -> Done {
+        if let Some(value) = self.short_pipeline(dot, pipe) {
+            return self.print(&value);
+        }
         let value = self.eval_pipeline(dot, pipe)?;
         if matches!(self.program.arena().kind(pipe), Kind::Pipe { decl, .. } if !decl.is_empty()) {
             return Ok(());
         }
         self.node = node;
+        self.print(&value)
+    }
+
+    fn print(&mut self, value: &Value<'a>) -> Done {
         match value {
             Value::Str(s) => self.write(s.bytes()),
             Value::Invalid | Value::Nil => self.write(b"<no value>"),
+            Value::Int(IntTy::Int | IntTy::Int64, i) => self.write_integer(*i),
             other => {
-                let text = gofmt::sprint_one(&mut self.cx, &other).map_err(|f| self.failed(f))?;
+                let text = gofmt::sprint_one(&mut self.cx, other).map_err(|f| self.failed(f))?;
                 self.write(&text)
             }
         }
+    }
+
+    /// Writes a decimal integer without a string in between.
+    fn write_integer(&mut self, value: i64) -> Done {
+        let (mut digits, mut at, mut rest) = ([0; 20], 20, value.unsigned_abs());
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        if value < 0 {
+            at -= 1;
+            digits[at] = b'-';
+        }
+        self.write(&digits[at..])
     }
 
     fn walk_branch(

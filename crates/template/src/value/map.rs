@@ -111,6 +111,12 @@ impl<'a> Overlay<'a> {
         found.map_or_else(|| map.clone(), |own| Map::Own(own.clone()))
     }
 
+    /// Whether no map of the input has been written to.
+    #[inline]
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.written.is_empty()
+    }
+
     pub(crate) fn get(&self, map: &Map<'a>, key: &[u8]) -> Option<Value<'a>> {
         if self.written.is_empty() { map.get_direct(key) } else { self.current(map).get_direct(key) }
     }

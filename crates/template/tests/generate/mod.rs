@@ -1,7 +1,7 @@
 //! Random templates: mostly well-typed expressions, some nonsense, some broken syntax.
 
 mod calls;
-mod values;
+pub mod values;
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use serde_json::Value as Json;

@@ -13,6 +13,7 @@ pub(crate) mod resolve;
 pub(crate) mod scan_block;
 pub(crate) mod scan_plain;
 pub(crate) mod scan_quoted;
+pub(crate) mod scan_structure;
 pub(crate) mod scan_tags;
 pub(crate) mod scanner;
 pub(crate) mod tokens;

@@ -7,11 +7,11 @@ use crate::text::decode_rune;
 
 /// A place where a key may have started.
 #[derive(Debug, Clone, Copy, Default)]
-struct SimpleKey {
-    possible: bool,
-    required: bool,
-    number: usize,
-    mark: Mark,
+pub(super) struct SimpleKey {
+    pub(super) possible: bool,
+    pub(super) required: bool,
+    pub(super) number: usize,
+    pub(super) mark: Mark,
 }
 
 /// The state of a scan.
@@ -20,19 +20,19 @@ pub(super) struct Scanner<'t> {
     pub(super) mark: Mark,
     tokens: VecDeque<Token>,
     parsed: usize,
-    ended: bool,
+    pub(super) ended: bool,
     pub(super) flow_level: usize,
     /// -1 outside of any block.
     pub(super) indent: isize,
     indents: Vec<isize>,
     pub(super) key_allowed: bool,
-    keys: Vec<SimpleKey>,
+    pub(super) keys: Vec<SimpleKey>,
 }
 
 pub(super) type Scan<T> = Result<T, String>;
 
 /// Deeper flows and blocks are refused.
-const MAX_DEPTH: usize = 10_000;
+pub(super) const MAX_DEPTH: usize = 10_000;
 
 // === impl Scanner ===
 
@@ -154,7 +154,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Whether a key may still have started there; keys end on their line.
-    fn key_is_valid(&mut self, at: usize) -> Scan<bool> {
+    pub(super) fn key_is_valid(&mut self, at: usize) -> Scan<bool> {
         let key = self.keys[at];
         if !key.possible {
             return Ok(false);
@@ -173,7 +173,7 @@ impl<'t> Scanner<'t> {
         self.tokens.push_back(Token { kind, start });
     }
 
-    fn insert(&mut self, number: usize, kind: Kind, start: Mark) {
+    pub(super) fn insert(&mut self, number: usize, kind: Kind, start: Mark) {
         self.tokens.insert(number - self.parsed, Token { kind, start });
     }
 
@@ -190,19 +190,25 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn remove_key(&mut self) -> Scan<()> {
+    pub(super) fn remove_key(&mut self) -> Scan<()> {
         let Some(key) = self.keys.last_mut() else { return Ok(()) };
         let (required, mark) = (key.possible && key.required, key.mark);
         key.possible = false;
         if required { self.fail("could not find expected ':'", mark) } else { Ok(()) }
     }
 
-    fn column(&self) -> isize {
+    pub(super) fn column(&self) -> isize {
         isize::try_from(self.mark.column).unwrap_or(isize::MAX)
     }
 
     /// Opens a block at the column, before the token of that number or at the end.
-    fn roll_indent(&mut self, column: isize, number: Option<usize>, kind: Kind, mark: Mark) -> Scan<()> {
+    pub(super) fn roll_indent(
+        &mut self,
+        column: isize,
+        number: Option<usize>,
+        kind: Kind,
+        mark: Mark,
+    ) -> Scan<()> {
         if self.flow_level > 0 || self.indent >= column {
             return Ok(());
         }
@@ -218,7 +224,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn unroll_indent(&mut self, column: isize) {
+    pub(super) fn unroll_indent(&mut self, column: isize) {
         if self.flow_level > 0 {
             return;
         }
@@ -312,108 +318,5 @@ impl<'t> Scanner<'t> {
         !indicator
             || (c == b'-' && !self.is_blank(1))
             || (self.flow_level == 0 && matches!(c, b'?' | b':') && !self.is_blankz(1))
-    }
-
-    fn stream_end(&mut self) -> Scan<()> {
-        if self.mark.column != 0 {
-            self.mark.column = 0;
-            self.mark.line += 1;
-        }
-        self.unroll_indent(-1);
-        self.remove_key()?;
-        self.key_allowed = false;
-        self.ended = true;
-        self.push(Kind::StreamEnd, self.mark);
-        Ok(())
-    }
-
-    fn document_indicator(&mut self) -> Scan<()> {
-        self.unroll_indent(-1);
-        self.remove_key()?;
-        self.key_allowed = false;
-        let start = self.mark;
-        let kind = if self.at(0) == b'-' { Kind::DocumentStart } else { Kind::DocumentEnd };
-        (0..3).for_each(|_| self.skip());
-        self.push(kind, start);
-        Ok(())
-    }
-
-    fn single(&mut self, kind: Kind) -> Scan<()> {
-        let start = self.mark;
-        self.skip();
-        self.push(kind, start);
-        Ok(())
-    }
-
-    fn flow_start(&mut self, kind: Kind) -> Scan<()> {
-        self.save_key()?;
-        self.keys.push(SimpleKey { mark: self.mark, ..SimpleKey::default() });
-        self.flow_level += 1;
-        if self.flow_level > MAX_DEPTH {
-            return self.fail(&format!("exceeded max depth of {MAX_DEPTH}"), self.mark);
-        }
-        self.key_allowed = true;
-        self.single(kind)
-    }
-
-    fn flow_end(&mut self, kind: Kind) -> Scan<()> {
-        self.remove_key()?;
-        if self.flow_level > 0 {
-            self.flow_level -= 1;
-            self.keys.pop();
-        }
-        self.key_allowed = false;
-        self.single(kind)
-    }
-
-    fn flow_entry(&mut self) -> Scan<()> {
-        self.remove_key()?;
-        self.key_allowed = true;
-        self.single(Kind::FlowEntry)
-    }
-
-    fn block_entry(&mut self) -> Scan<()> {
-        if self.flow_level == 0 {
-            if !self.key_allowed {
-                return self.fail("block sequence entries are not allowed in this context", Mark::default());
-            }
-            self.roll_indent(self.column(), None, Kind::BlockSequenceStart, self.mark)?;
-        }
-        self.remove_key()?;
-        self.key_allowed = true;
-        self.single(Kind::BlockEntry)
-    }
-
-    fn key(&mut self) -> Scan<()> {
-        if self.flow_level == 0 {
-            if !self.key_allowed {
-                return self.fail("mapping keys are not allowed in this context", Mark::default());
-            }
-            self.roll_indent(self.column(), None, Kind::BlockMappingStart, self.mark)?;
-        }
-        self.remove_key()?;
-        self.key_allowed = self.flow_level == 0;
-        self.single(Kind::Key)
-    }
-
-    fn value(&mut self) -> Scan<()> {
-        let last = self.keys.len() - 1;
-        if self.key_is_valid(last)? {
-            let key = self.keys[last];
-            self.insert(key.number, Kind::Key, key.mark);
-            let column = isize::try_from(key.mark.column).unwrap_or(isize::MAX);
-            self.roll_indent(column, Some(key.number), Kind::BlockMappingStart, key.mark)?;
-            self.keys[last].possible = false;
-            self.key_allowed = false;
-        } else {
-            if self.flow_level == 0 {
-                if !self.key_allowed {
-                    return self.fail("mapping values are not allowed in this context", Mark::default());
-                }
-                self.roll_indent(self.column(), None, Kind::BlockMappingStart, self.mark)?;
-            }
-            self.key_allowed = self.flow_level == 0;
-        }
-        self.single(Kind::Value)
     }
 }
