@@ -7,6 +7,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::{BufMut, Bytes, BytesMut};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::fields::Manager;
@@ -190,11 +191,11 @@ fn render_metadata(metadata: &Json, managers: &[Manager], out: &mut bytes::buf::
         render_member(key, value, out);
         out.get_mut().extend_from_slice(b",");
     }
-    render_member("managedFields", &Manager::list_to_json(managers), out);
+    render_member("managedFields", managers, out);
     out.get_mut().extend_from_slice(b"}");
 }
 
-fn render_member(key: &str, value: &Value, out: &mut bytes::buf::Writer<BytesMut>) {
+fn render_member(key: &str, value: &(impl Serialize + ?Sized), out: &mut bytes::buf::Writer<BytesMut>) {
     // Writing JSON values with string keys into memory cannot fail.
     let written = serde_json::to_writer(&mut *out, key)
         .map(|()| out.get_mut().extend_from_slice(b":"))

@@ -55,6 +55,7 @@ impl Normalizer {
                 for (name, value) in members {
                     self.walk(name, value);
                 }
+                self.rename_keys(map);
             }
             Value::Array(items) => {
                 if name == "managedFields" {
@@ -68,6 +69,25 @@ impl Normalizer {
             Value::String(text) => *text = self.text(name, text),
             _ => {}
         }
+    }
+
+    /// Field paths name the items of some lists by uid.
+    fn rename_keys(&self, map: &mut Map<String, Value>) {
+        let named: Vec<(String, String)> = map
+            .keys()
+            .filter(|key| key.starts_with("k:"))
+            .map(|key| (key.clone(), self.replace_known(key)))
+            .filter(|(key, name)| key != name)
+            .collect();
+        for (key, name) in named {
+            let value = map.remove(&key).unwrap_or_default();
+            map.insert(name, value);
+        }
+    }
+
+    fn replace_known(&self, text: &str) -> String {
+        let known = self.names.iter().filter(|(value, _)| value.len() > 20);
+        known.fold(text.to_owned(), |text, (value, name)| text.replace(value, name))
     }
 
     fn text(&mut self, name: &str, text: &str) -> String {
@@ -98,10 +118,7 @@ impl Normalizer {
 
     /// Values that were seen are named in messages too, other long numbers are hidden.
     fn message(&self, text: &str) -> String {
-        let mut text = text.replace(&self.namespace, "<ns>");
-        for (value, name) in self.names.iter().filter(|(value, _)| value.len() > 20) {
-            text = text.replace(value, name);
-        }
+        let text = self.replace_known(&text.replace(&self.namespace, "<ns>"));
         let words = text.split_inclusive([' ', ',', '\n']).map(|word| {
             let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
             if is_time(bare) {

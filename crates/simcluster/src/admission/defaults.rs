@@ -16,7 +16,10 @@ pub fn fill(body: &mut Json, kind: &str) {
         "Namespace" => namespace(body),
         "NetworkPolicy" => network_policy(body),
         "Endpoints" => for_each(body, "subsets", tcp_ports),
-        "EndpointSlice" => tcp_ports(body),
+        "EndpointSlice" => {
+            tcp_ports(body);
+            for_each(body, "endpoints", |endpoint| set(endpoint, "conditions", json!({})));
+        }
         "Pod" => with_spec(body, pod_spec),
         "Deployment" => with_spec(body, deployment),
         "StatefulSet" => with_spec(body, stateful_set),
@@ -29,6 +32,11 @@ pub fn fill(body: &mut Json, kind: &str) {
         "CronJob" => with_spec(body, cron_job),
         "Ingress" => set(body, "status", json!({"loadBalancer": {}})),
         "CustomResourceDefinition" => crd(body),
+        "PersistentVolume" => with_spec(body, |spec| {
+            set(spec, "persistentVolumeReclaimPolicy", json!("Retain"));
+            set(spec, "volumeMode", json!("Filesystem"));
+        }),
+        "PriorityClass" => set(body, "preemptionPolicy", json!("PreemptLowerPriority")),
         "PersistentVolumeClaim" => with_spec(body, |spec| set(spec, "volumeMode", json!("Filesystem"))),
         "StorageClass" => {
             set(body, "reclaimPolicy", json!("Delete"));
@@ -45,6 +53,7 @@ pub fn allocate(body: &mut Json, def: &ResourceDef, cluster_ip: impl FnOnce() ->
     match &*def.key {
         "services" => with_spec(body, |spec| allocate_address(spec, cluster_ip)),
         "pods" => set(body, "status", json!({"phase": "Pending", "qosClass": "BestEffort"})),
+        "persistentvolumes" | "persistentvolumeclaims" => set(body, "status", json!({"phase": "Pending"})),
         "daemonsets.apps" => set(
             body,
             "status",

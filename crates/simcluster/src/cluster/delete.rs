@@ -113,14 +113,15 @@ impl State {
         let Some(live) = self.find(def, live.namespace(), live.name()).cloned() else {
             return Deleted::Gone(live.clone());
         };
-        if !self.is_held(def, &live) {
+        // A namespace is seen to terminate, even when there is nothing in it.
+        if &*def.key != "namespaces" && !self.is_held(def, &live) {
             return Deleted::Gone(self.finish_removal(def, &live));
         }
         let marked = if live.is_terminating() { live } else { self.mark(def, &live) };
         self.clear_contents(def, &marked);
         match self.find(def, marked.namespace(), marked.name()).cloned() {
-            Some(still) if !self.is_held(def, &still) => Deleted::Gone(self.finish_removal(def, &still)),
-            Some(still) => Deleted::Held(still),
+            Some(still) if self.is_held(def, &still) => Deleted::Held(still),
+            Some(still) => Deleted::Gone(self.finish_removal(def, &still)),
             None => Deleted::Gone(marked),
         }
     }

@@ -220,8 +220,10 @@ fn delete(target: &Target, endpoint: &Endpoint, call: &Call) -> Result<Response,
     let (options, write_options) = (delete_options(call)?, call.params.write(&call.agent)?);
     let deleted = call.cluster.state().delete(&target.write(endpoint, &write_options), &options)?;
     Ok(match deleted {
-        Deleted::Gone(object) => respond::json(200, &success(&endpoint.def, object.name(), object.uid())),
-        Deleted::Held(object) => show(200, endpoint, &object, call),
+        Deleted::Gone(object) if &*endpoint.def.key != "namespaces" => {
+            respond::json(200, &success(&endpoint.def, object.name(), object.uid()))
+        }
+        Deleted::Gone(object) | Deleted::Held(object) => show(200, endpoint, &object, call),
     })
 }
 

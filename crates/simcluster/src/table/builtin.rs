@@ -21,8 +21,8 @@ pub fn columns(kind: &str) -> &'static [Definition] {
             AGE,
             ("Selector", "string", 1),
         ],
-        "ConfigMap" => &[("Data", "integer", 0), AGE],
-        "Secret" => &[("Type", "string", 0), ("Data", "integer", 0), AGE],
+        "ConfigMap" => &[("Data", "string", 0), AGE],
+        "Secret" => &[("Type", "string", 0), ("Data", "string", 0), AGE],
         "Namespace" => &[("Status", "string", 0), AGE],
         "NetworkPolicy" => &[("Pod-Selector", "string", 0), AGE],
         "Ingress" => &[
@@ -35,8 +35,8 @@ pub fn columns(kind: &str) -> &'static [Definition] {
         "Endpoints" => &[("Endpoints", "string", 0), AGE],
         "Deployment" => &[
             ("Ready", "string", 0),
-            ("Up-to-date", "integer", 0),
-            ("Available", "integer", 0),
+            ("Up-to-date", "string", 0),
+            ("Available", "string", 0),
             AGE,
             ("Containers", "string", 1),
             ("Images", "string", 1),
@@ -62,9 +62,15 @@ pub fn columns(kind: &str) -> &'static [Definition] {
             ("Node", "string", 1),
         ],
         "Node" => &[("Status", "string", 0), ("Roles", "string", 0), AGE, ("Version", "string", 0)],
-        "ServiceAccount" => &[("Secrets", "integer", 0), AGE],
-        "CustomResourceDefinition" | "Role" | "ClusterRole" => &[("Created At", "string", 0)],
-        "RoleBinding" | "ClusterRoleBinding" => &[("Role", "string", 0), AGE],
+        "CustomResourceDefinition" => &[("Created At", "date", 0)],
+        "Role" | "ClusterRole" => &[("Created At", "string", 0)],
+        "RoleBinding" | "ClusterRoleBinding" => &[
+            ("Role", "string", 0),
+            AGE,
+            ("Users", "string", 1),
+            ("Groups", "string", 1),
+            ("ServiceAccounts", "string", 1),
+        ],
         "Job" => &[("Status", "string", 0), ("Completions", "string", 0), ("Duration", "string", 0), AGE],
         "CronJob" => &[
             ("Schedule", "string", 0),
@@ -145,10 +151,7 @@ pub fn cells(kind: &str, object: &Object) -> Vec<Value> {
                 version.into(),
             ];
         }
-        "ServiceAccount" => vec![at(&["secrets"]).and_then(Value::as_array).map_or(0, Vec::len).into()],
-        "RoleBinding" | "ClusterRoleBinding" => {
-            vec![format!("{}/{}", text(&["roleRef", "kind"]), text(&["roleRef", "name"])).into()]
-        }
+        "RoleBinding" | "ClusterRoleBinding" => return role_binding(object),
         "Job" => {
             let done = format!("{}/{}", number(&["status", "succeeded"]), number(&["spec", "completions"]));
             vec!["Running".into(), done.into(), "".into()]
@@ -255,6 +258,30 @@ fn pod(object: &Object) -> Vec<Value> {
         age(object.meta_str("creationTimestamp")).into(),
         text(&["status", "podIP"]).into(),
         text(&["spec", "nodeName"]).into(),
+    ]
+}
+
+fn role_binding(object: &Object) -> Vec<Value> {
+    let role = |field: &str| get(object, &["roleRef", field]).and_then(Value::as_str).unwrap_or_default();
+    let subjects = |kind: &str| {
+        let text = |subject: &Value, field: &str| {
+            subject.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let names =
+            list(get(object, &["subjects"])).filter(|subject| text(subject, "kind") == kind).map(|subject| {
+                match text(subject, "namespace").as_str() {
+                    "" => text(subject, "name"),
+                    namespace => format!("{namespace}/{}", text(subject, "name")),
+                }
+            });
+        names.collect::<Vec<_>>().join(", ")
+    };
+    vec![
+        format!("{}/{}", role("kind"), role("name")).into(),
+        age(object.meta_str("creationTimestamp")).into(),
+        subjects("User").into(),
+        subjects("Group").into(),
+        subjects("ServiceAccount").into(),
     ]
 }
 
