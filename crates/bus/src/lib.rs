@@ -22,6 +22,7 @@ mod incarnations;
 mod interest;
 mod journal;
 mod layout;
+mod lives;
 mod membership;
 mod problems;
 mod reader;

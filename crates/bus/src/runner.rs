@@ -5,13 +5,13 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use sluice_protocol::{Command, Core, Event, Head, Owner, OwnerConfig, Publish, Row, Stop, Subject, Table};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::clock::now_micros;
 use crate::error::BusError;
-use crate::incarnations::Incarnations;
 use crate::layout::Bus;
+use crate::lives::{Lives, output_streams};
 use crate::membership::Membership;
 use crate::reader::{Load, ReadEvent, read};
 use crate::writer;
@@ -136,37 +136,6 @@ where
         runner.handle(event).await;
     }
     runner.stop
-}
-
-/// The present life of every stream of a shard.
-struct Lives {
-    streams: Vec<String>,
-    born: Vec<u64>,
-    now: watch::Receiver<Incarnations>,
-}
-
-impl Lives {
-    fn of(bus: &Bus, spec: &ShardSpec) -> Self {
-        let mut lives =
-            Self { streams: watched_streams(bus, spec), born: Vec::new(), now: bus.incarnations.clone() };
-        lives.born = lives.look();
-        lives
-    }
-
-    fn look(&mut self) -> Vec<u64> {
-        let now = self.now.borrow_and_update();
-        self.streams.iter().map(|stream| now.get(stream)).collect()
-    }
-
-    /// Waits until one of the streams is another than at the beginning.
-    async fn ended(&mut self) {
-        while self.now.changed().await.is_ok() {
-            if self.look() != self.born {
-                return;
-            }
-        }
-        std::future::pending().await
-    }
 }
 
 impl<'a, C, E> Runner<'a, C, E>
@@ -381,17 +350,6 @@ fn fence_row(spec: &ShardSpec, output: usize) -> Subject {
 
 fn output_stream(spec: &ShardSpec, output: usize) -> String {
     spec.outputs.table.stream(u16::try_from(output).unwrap_or(0))
-}
-
-fn output_streams(bus: &Bus, spec: &ShardSpec) -> Vec<String> {
-    let count = if spec.outputs.table == Table::Status { 1 } else { bus.shards };
-    (0..count).map(|shard| spec.outputs.table.stream(shard)).collect()
-}
-
-fn watched_streams(bus: &Bus, spec: &ShardSpec) -> Vec<String> {
-    let mut streams = output_streams(bus, spec);
-    streams.extend(spec.input.as_ref().map(|input| input.stream.clone()));
-    streams
 }
 
 async fn sleep_until(wake: Option<i64>) {
