@@ -18,7 +18,7 @@ export SLUICE_BUILD ?= $(if $(CACHE),$(CACHE)/build,$(ROOT)/build)
 WITH_NATS = nats="$$(scripts/install-nats.sh)"; export PATH="$$(dirname "$$nats"):$$PATH"
 ARGS ?=
 
-.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check e2e load ci images
+.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check e2e survive load ci images
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -61,6 +61,10 @@ crds-check:
 
 e2e: need ## the scenarios against a real kube-apiserver
 	$(WITH_NATS); scripts/e2e.sh $(ARGS)
+
+survive: need ## real processes killed, paused and cut off; slow, not part of ci
+	$(WITH_NATS); cargo build --locked --workspace --bins; \
+	cargo test --locked -p sluice-e2e --test survival -- --ignored --test-threads=1 $(ARGS)
 
 load: need ## the load generator and its table
 	$(WITH_NATS); cargo build --release --locked --workspace --bins; \

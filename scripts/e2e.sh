@@ -34,5 +34,5 @@ assets() {
 
 KUBEBUILDER_ASSETS="$(assets)"
 export KUBEBUILDER_ASSETS
-cargo build --release --locked --workspace --bins
-exec cargo test --release --locked -p sluice-e2e -- --ignored --test-threads=1 "$@"
+cargo build --locked --workspace --bins
+exec cargo test --locked -p sluice-e2e --test contract_control_plane --test scenarios -- --ignored --test-threads=1 "$@"
