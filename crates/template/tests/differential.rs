@@ -1,5 +1,6 @@
 //! Random templates over random data, this engine against Go. Skipped with a message where
-//! there is no Go toolchain. `SLUICE_FUZZ_CASES` and `SLUICE_FUZZ_SEED` choose another run.
+//! there is no Go toolchain. `SLUICE_FUZZ_CASES` and `SLUICE_FUZZ_SEED` choose another run;
+//! `SLUICE_FUZZ_RECORD` names a file to write short cases to, in the form of `tests/cases`.
 #![allow(clippy::unwrap_used)]
 
 mod common;
