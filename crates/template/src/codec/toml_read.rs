@@ -17,6 +17,8 @@ pub(super) struct Reader<'c, 't, 'a> {
     pub(super) at: usize,
     context: Vec<Vec<u8>>,
     key: Vec<u8>,
+    /// The first character that is not allowed, and Go's complaint about it.
+    refused: Option<(usize, String)>,
 }
 
 pub(super) type Read<T> = Result<T, Fail>;
@@ -26,9 +28,12 @@ pub(super) const MAX_DEPTH: usize = 100;
 /// Reads a whole text into a map.
 pub(super) fn decode<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Answer<'a> {
     let text = text.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(text);
-    let mut reader = Reader { cx, text, at: 0, context: Vec::new(), key: Vec::new() };
+    let mut reader = Reader { cx, text, at: 0, context: Vec::new(), key: Vec::new(), refused: None };
     reader.check_characters()?;
     let root = reader.document()?;
+    if reader.refused.is_some() {
+        return reader.fail("");
+    }
     table_value(cx, root)
 }
 
@@ -46,8 +51,8 @@ impl Reader<'_, '_, '_> {
                 }
                 _ => continue,
             };
-            self.at = at;
-            return self.fail(&message);
+            self.refused = Some((at, message));
+            break;
         }
         Ok(())
     }
@@ -66,7 +71,18 @@ impl Reader<'_, '_, '_> {
 
     /// An error at the current place, with the last key as Go shows it.
     pub(super) fn fail<T>(&self, message: &str) -> Read<T> {
-        let line = 1 + self.text[..self.at.min(self.text.len())].iter().filter(|b| **b == b'\n').count();
+        self.fail_lines_up(message, 0)
+    }
+
+    /// An error that is reported so many lines further up.
+    pub(super) fn fail_lines_up<T>(&self, message: &str, up: usize) -> Read<T> {
+        // Go meets the characters one by one, so what is wrong before them comes first.
+        let (at, message) = match &self.refused {
+            Some((refused, complaint)) if self.at >= *refused => (*refused, complaint.as_str()),
+            _ => (self.at, message),
+        };
+        let line = 1 + self.text[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count();
+        let line = line - up.min(line);
         let mut last = joined(&self.context);
         if !self.key.is_empty() {
             if !last.is_empty() {
@@ -132,7 +148,7 @@ impl Reader<'_, '_, '_> {
                 Some(_) => {
                     self.context.clone_from(&header);
                     match descend(&mut root, &header) {
-                        Some(table) => self.pair(table, 0)?,
+                        Some(table) => self.pair(table, 0).map(drop)?,
                         None => return Ok(root),
                     }
                     self.context.clone_from(&header);
@@ -288,11 +304,16 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// `key = value` into a table.
-    pub(super) fn pair(&mut self, table: &mut Table, depth: usize) -> Read<()> {
+    /// The key that errors name.
+    pub(super) fn set_key(&mut self, key: Vec<u8>) {
+        self.key = key;
+    }
+
+    /// `key = value` into a table; answers the key.
+    pub(super) fn pair(&mut self, table: &mut Table, depth: usize) -> Read<Vec<u8>> {
         self.key.clear();
         let path = self.keys()?;
-        let Some((last, parents)) = path.split_last() else { return Ok(()) };
+        let Some((last, parents)) = path.split_last() else { return Ok(Vec::new()) };
         let outer = self.context.len();
         self.key.clone_from(last);
         let mut at = table;
@@ -317,8 +338,7 @@ impl Reader<'_, '_, '_> {
         }
         at.entries.insert(last.clone(), value);
         self.context.truncate(outer);
-        self.key.clear();
-        Ok(())
+        Ok(std::mem::take(&mut self.key))
     }
 
     /// Enters an inline table's context and answers what to restore.

@@ -12,7 +12,7 @@ impl Reader<'_, '_, '_> {
         loop {
             match self.peek() {
                 None => return self.fail("unexpected EOF; expected '\"'"),
-                Some(b'\n') => return self.fail("strings cannot contain newlines"),
+                Some(b'\n' | b'\r') => return self.newline_in_string(),
                 Some(b'"') => {
                     self.at += 1;
                     return Ok(out);
@@ -32,7 +32,7 @@ impl Reader<'_, '_, '_> {
         loop {
             match self.peek() {
                 None => return self.fail("unexpected EOF; expected \"'\""),
-                Some(b'\n') => return self.fail("strings cannot contain newlines"),
+                Some(b'\n' | b'\r') => return self.newline_in_string(),
                 Some(b'\'') => {
                     self.at += 1;
                     return Ok(self.text[start..self.at - 1].to_vec());
@@ -40,6 +40,11 @@ impl Reader<'_, '_, '_> {
                 Some(_) => self.at += 1,
             }
         }
+    }
+
+    /// Go blames the line before the character after the break; with `\r\n` that is one off.
+    fn newline_in_string<T>(&mut self) -> Read<T> {
+        self.fail_lines_up("strings cannot contain newlines", usize::from(self.peek() == Some(b'\r')))
     }
 
     fn first_newline(&mut self) {

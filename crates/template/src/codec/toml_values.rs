@@ -122,11 +122,11 @@ impl Reader<'_, '_, '_> {
         let outer = self.enter();
         loop {
             self.space_and_comments();
-            match self.peek() {
+            let last = match self.peek() {
                 Some(b'}') => break,
                 Some(b',') => return self.fail("unexpected comma"),
                 _ => self.pair(&mut table, depth + 1)?,
-            }
+            };
             self.space_and_comments();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -134,6 +134,7 @@ impl Reader<'_, '_, '_> {
                 _ => {
                     let shown = self.shown_plain();
                     let expected = "expected a comma or an inline table terminator '}'";
+                    self.set_key(last);
                     return self.fail(&format!("{expected}, but got {shown} instead"));
                 }
             }

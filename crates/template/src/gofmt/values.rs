@@ -4,7 +4,7 @@ use super::printer::{MAX_DEPTH, Print, Printer};
 use crate::{
     exec::Fail,
     sprig::{dates, semver},
-    value::{IntTy, List, ListTy, Map, MapTy, Object, Record, Value},
+    value::{IntTy, List, ListTy, Map, MapTy, Object, Record, UintTy, Value},
 };
 
 // === impl Printer ===
@@ -93,12 +93,30 @@ impl<'a> Printer<'_, 'a> {
     fn print_object(&mut self, object: &Object, verb: char) -> Print {
         let text = match object {
             Object::Time(time) => dates::layout::time_string(time),
+            Object::Version(version) if !self.uses_methods(verb) => return self.print_version(version, verb),
             Object::Version(version) => semver::to_string(version),
             Object::Certificate(c) => {
                 return self.print_fields("sprig.certificate", &[("Cert", &c.cert), ("Key", &c.key)], verb);
             }
         };
         self.print_string(text.as_bytes(), if self.uses_methods(verb) { verb } else { 'v' })
+    }
+
+    /// A version where its `String` method does not apply: a pointer to its fields.
+    fn print_version(&mut self, v: &semver::Version, verb: char) -> Print {
+        self.write(if self.flags.sharp_v { b"&semver.Version{" } else { b"&{" })?;
+        let numbers = [("major", v.major), ("minor", v.minor), ("patch", v.patch)];
+        for (i, (name, number)) in numbers.into_iter().enumerate() {
+            self.field_name(i, name)?;
+            self.arg = Some(Value::Uint(UintTy::Uint64, number));
+            self.print_unsigned(number, verb)?;
+        }
+        for (name, text) in [("pre", &v.pre), ("metadata", &v.metadata), ("original", &v.original)] {
+            self.field_name(1, name)?;
+            self.arg = Some(Value::string(text.as_bytes()));
+            self.print_string(text.as_bytes(), verb)?;
+        }
+        self.write(b"}")
     }
 
     fn print_fields(&mut self, name: &str, fields: &[(&str, &str)], verb: char) -> Print {

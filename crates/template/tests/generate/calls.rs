@@ -6,7 +6,7 @@ use super::Writer;
 
 /// A function and the kinds of its arguments: `s`tring, `i`nteger, `n`umber, `l`ist, `m`ap,
 /// `a`ny, `b`oolean, `f`ormat, `r`egular expression, `d`ate layout, `v`ersion,
-/// `c`onstraint, `I`nteger that is never anything else.
+/// `c`onstraint; `I`, `S` and `M` are never anything else.
 pub type Signature = (&'static str, &'static str);
 
 pub const CORE: &[Signature] = &[
@@ -130,14 +130,14 @@ pub const SPRIG: &[Signature] = &[
     ("slice", "lii"),
     ("dict", "sasa"),
     ("get", "ms"),
-    ("set", "msa"),
+    ("set", "msS"),
     ("unset", "ms"),
     ("hasKey", "ms"),
     ("pluck", "smm"),
     ("pick", "mss"),
     ("omit", "ms"),
-    ("merge", "mm"),
-    ("mergeOverwrite", "mm"),
+    ("merge", "MM"),
+    ("mergeOverwrite", "MM"),
     ("deepCopy", "m"),
     ("dig", "ssam"),
     ("default", "aa"),
@@ -190,7 +190,7 @@ pub const SPRIG: &[Signature] = &[
     ("mustUniq", "l"),
     ("mustHas", "al"),
     ("mustSlice", "li"),
-    ("mustMerge", "mm"),
+    ("mustMerge", "MM"),
 ];
 
 const FORMATS: &[&str] = &[
@@ -333,8 +333,8 @@ pub fn call(w: &mut Writer<'_>) -> String {
 pub fn pipe_stage(w: &mut Writer<'_>) -> String {
     let (name, kinds) = loop {
         let (name, kinds) = choose(w);
-        // What comes out of a pipe may be no date, and then it is the time of the run.
-        if !kinds.ends_with('I') {
+        // What comes out of a pipe may be anything.
+        if !kinds.ends_with(['I', 'S', 'M']) {
             break (name, kinds);
         }
     };
@@ -352,11 +352,32 @@ fn text(w: &mut Writer<'_>, all: &[&str]) -> String {
     format!("\"{}\"", all.choose(w.random).copied().unwrap_or_default())
 }
 
+/// A format of random flags, width, precision and verb.
+fn random_format(w: &mut Writer<'_>) -> String {
+    let mut format = String::from("%");
+    for flag in ["#", "0", "+", "-", " "] {
+        if w.random.random_bool(0.2) {
+            format.push_str(flag);
+        }
+    }
+    if w.random.random_bool(0.4) {
+        format.push_str(&w.random.random_range(0..12).to_string());
+    }
+    if w.random.random_bool(0.3) {
+        format.push_str(&format!(".{}", w.random.random_range(0..5)));
+    }
+    let verbs =
+        ["v", "d", "s", "q", "x", "X", "o", "O", "b", "c", "U", "e", "E", "f", "F", "g", "G", "t", "T"];
+    format.push_str(verbs.choose(w.random).copied().unwrap_or("v"));
+    format!("\"[{format}]\"")
+}
+
 fn argument(w: &mut Writer<'_>, kind: char) -> String {
     if kind == 'I' {
         return w.random.random_range(0..2_000_000_000).to_string();
     }
-    if w.random.random_bool(0.04) {
+    // A map that comes to contain itself would end the oracle.
+    if !matches!(kind, 'S' | 'M') && w.random.random_bool(0.04) {
         return w.operand();
     }
     let nested = |w: &mut Writer<'_>, calls: &[&str]| {
@@ -368,7 +389,7 @@ fn argument(w: &mut Writer<'_>, kind: char) -> String {
             let inner = w.operand();
             format!("(toString {inner})")
         }
-        's' => super::values::literal_string(w.random),
+        's' | 'S' => super::values::literal_string(w.random),
         'i' => w.random.random_range(-2..12).to_string(),
         'n' => match w.random.random_range(0..5) {
             0 => "1.5".to_owned(),
@@ -376,6 +397,7 @@ fn argument(w: &mut Writer<'_>, kind: char) -> String {
             _ => w.random.random_range(-5..50).to_string(),
         },
         'b' => if w.random.random_bool(0.5) { "true" } else { "false" }.to_owned(),
+        'f' if w.random.random_bool(0.5) => random_format(w),
         'f' => text(w, FORMATS),
         'r' => text(w, PATTERNS),
         'd' => text(w, LAYOUTS),
@@ -394,7 +416,7 @@ fn argument(w: &mut Writer<'_>, kind: char) -> String {
                 "tuple 3 1 2",
             ],
         ),
-        'm' if w.sprig => nested(
+        'm' | 'M' if w.sprig => nested(
             w,
             &[
                 "dict \"a\" 1",
@@ -404,7 +426,7 @@ fn argument(w: &mut Writer<'_>, kind: char) -> String {
                 "dict \"x\" \"y: z\" \"n\" \"no\"",
             ],
         ),
-        'm' => nested(w, &["fromJson `{\"a\":1,\"b\":{\"c\":[1,2]}}`", "fromYaml `x: [1, a]`"]),
+        'm' | 'M' => nested(w, &["fromJson `{\"a\":1,\"b\":{\"c\":[1,2]}}`", "fromYaml `x: [1, a]`"]),
         _ => w.operand(),
     }
 }

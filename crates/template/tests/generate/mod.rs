@@ -19,6 +19,37 @@ pub fn functions() -> impl Iterator<Item = &'static str> {
     calls::CORE.iter().chain(calls::SPRIG).map(|(name, _)| *name)
 }
 
+/// Templates that read damaged documents.
+pub fn documents(seed: u64, count: u64, texts: &[String]) -> Vec<Case> {
+    const TEMPLATES: [&str; 7] = [
+        "{{ fromYaml .d | toJson }}",
+        "{{ fromYaml .d | toJson }}",
+        "{{ fromYamlArray .d | toJson }}",
+        "{{ fromJson .d | toJson }}",
+        "{{ fromToml .d | toJson }}",
+        "{{ toYaml . }}",
+        "{{ toToml . }}{{ toJson . }}{{ printf \"%q\" .d }}",
+    ];
+    let mut random = StdRng::seed_from_u64(seed);
+    let document = |number: u64| {
+        let mut text = texts[random.random_range(0..texts.len())].clone();
+        for _ in 0..random.random_range(0..4) {
+            text = values::damage(&mut random, &text);
+        }
+        if random.random_bool(0.2) {
+            text.push_str(&texts[random.random_range(0..texts.len())]);
+        }
+        Case {
+            name: format!("document_{number}"),
+            group: "sprig".to_owned(),
+            template: TEMPLATES[random.random_range(0..TEMPLATES.len())].to_owned(),
+            data: serde_json::json!({ "d": text }),
+            ..Case::default()
+        }
+    };
+    (0..count).map(document).collect()
+}
+
 fn case(random: &mut StdRng, number: u64) -> Case {
     let data = values::object(random, 3);
     let sprig = random.random_bool(0.6);

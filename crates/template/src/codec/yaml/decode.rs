@@ -78,7 +78,6 @@ struct Decoder<'c, 'n, 'a> {
     count: u64,
     alias_count: u64,
     key_error: Option<Fail>,
-    number_error: Option<Fail>,
 }
 
 type Decode<T> = Result<T, Fail>;
@@ -92,12 +91,24 @@ fn decode<'a>(cx: &mut Cx<'a>, nodes: &Nodes, root: NodeId) -> Decode<Value<'a>>
         count: 0,
         alias_count: 0,
         key_error: None,
-        number_error: None,
     };
     let value = decoder.node(root, 0)?;
-    match decoder.key_error.or(decoder.number_error) {
-        Some(error) => Err(error),
+    if let Some(error) = decoder.key_error {
+        return Err(error);
+    }
+    match first_unsupported(cx, &value) {
+        Some(number) => Err(unsupported(number)),
         None => Ok(value),
+    }
+}
+
+/// The first number that JSON does not have.
+fn first_unsupported<'a>(cx: &Cx<'a>, value: &Value<'a>) -> Option<f64> {
+    match value {
+        Value::Float(f) if !f.is_finite() => Some(*f),
+        Value::List(list) => list.to_vec().iter().find_map(|item| first_unsupported(cx, item)),
+        Value::Map(map) => cx.maps.entries(map).iter().find_map(|(_, item)| first_unsupported(cx, item)),
+        _ => None,
     }
 }
 
@@ -172,7 +183,7 @@ impl<'a> Decoder<'_, '_, 'a> {
                 self.merge(*value, out, depth)?;
                 continue;
             }
-            let key = self.key(*key)?;
+            let key = self.key(*key, depth + 1)?;
             let value = self.node(*value, depth + 1)?;
             if let Some(key) = key {
                 let key = self.cx.str(key)?;
@@ -225,13 +236,14 @@ impl<'a> Decoder<'_, '_, 'a> {
     }
 
     /// A key as JSON has it; nothing if JSON has none, which is reported at the end.
-    fn key(&mut self, id: NodeId) -> Decode<Option<Vec<u8>>> {
+    fn key(&mut self, id: NodeId, depth: usize) -> Decode<Option<Vec<u8>>> {
         let id = match &self.nodes.0[id] {
             Content::Alias { target, .. } => *target,
             _ => id,
         };
         let nodes = self.nodes;
         let Content::Scalar { value, tag, implicit } = &nodes.0[id] else {
+            self.node(id, depth)?;
             return Err(format!("yaml: invalid map key: {}", self.go_syntax(id, 0)).into());
         };
         let text = match self.resolved(value, tag, *implicit)? {
@@ -302,12 +314,7 @@ impl<'a> Decoder<'_, '_, 'a> {
             Scalar::Bool(b) => Ok(Value::Bool(b)),
             Scalar::Int(i) => Ok(Value::Float(i as f64)),
             Scalar::Uint(u) => Ok(Value::Float(u as f64)),
-            Scalar::Float(f) => {
-                if !f.is_finite() {
-                    self.number_error.get_or_insert(unsupported(f));
-                }
-                Ok(Value::Float(f))
-            }
+            Scalar::Float(f) => Ok(Value::Float(f)),
             Scalar::Time(_) | Scalar::Str => self.cx.string(lossy(&text)),
         }
     }

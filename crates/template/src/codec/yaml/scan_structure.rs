@@ -41,7 +41,8 @@ impl Scanner<'_> {
 
     pub(super) fn flow_start(&mut self, kind: Kind) -> Scan<()> {
         self.save_key()?;
-        self.keys.push(SimpleKey { mark: self.mark, ..SimpleKey::default() });
+        let number = self.next_number();
+        self.keys.push(SimpleKey { number, mark: self.mark, ..SimpleKey::default() });
         self.flow_level += 1;
         if self.flow_level > MAX_DEPTH {
             return self.fail(&format!("exceeded max depth of {MAX_DEPTH}"), self.mark);
@@ -54,7 +55,12 @@ impl Scanner<'_> {
         self.remove_key()?;
         if self.flow_level > 0 {
             self.flow_level -= 1;
-            self.keys.pop();
+            // The level's own entry may have the number of the opening token, which is then
+            // forgotten as a key: an empty flow collection is none.
+            if let Some(closed) = self.keys.pop() {
+                let same = self.keys.iter_mut().filter(|k| k.number == closed.number);
+                same.for_each(|k| k.tracked = false);
+            }
         }
         self.key_allowed = false;
         self.single(kind)
@@ -98,6 +104,7 @@ impl Scanner<'_> {
             let column = isize::try_from(key.mark.column).unwrap_or(isize::MAX);
             self.roll_indent(column, Some(key.number), Kind::BlockMappingStart, key.mark)?;
             self.keys[last].possible = false;
+            self.keys[last].tracked = false;
             self.key_allowed = false;
         } else {
             if self.flow_level == 0 {

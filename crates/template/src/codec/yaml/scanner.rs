@@ -11,6 +11,8 @@ pub(super) struct SimpleKey {
     pub(super) possible: bool,
     pub(super) required: bool,
     pub(super) number: usize,
+    /// The scan looks ahead for the end of the key.
+    pub(super) tracked: bool,
     pub(super) mark: Mark,
 }
 
@@ -140,7 +142,7 @@ impl<'t> Scanner<'t> {
     fn fetch_more(&mut self) -> Scan<()> {
         loop {
             if !self.tokens.is_empty() {
-                let head = self.keys.iter().position(|k| k.possible && k.number == self.parsed);
+                let head = self.keys.iter().position(|k| k.tracked && k.number == self.parsed);
                 match head {
                     Some(at) if self.key_is_valid(at)? => {}
                     _ => return Ok(()),
@@ -174,7 +176,16 @@ impl<'t> Scanner<'t> {
     }
 
     pub(super) fn insert(&mut self, number: usize, kind: Kind, start: Mark) {
-        self.tokens.insert(number - self.parsed, Token { kind, start });
+        match number.checked_sub(self.parsed) {
+            Some(at) => self.tokens.insert(at, Token { kind, start }),
+            // The key's token has been taken already, as the original allows.
+            None => self.push(kind, start),
+        }
+    }
+
+    /// The number the next token will have.
+    pub(super) fn next_number(&self) -> usize {
+        self.parsed + self.tokens.len()
     }
 
     pub(super) fn save_key(&mut self) -> Scan<()> {
@@ -182,10 +193,10 @@ impl<'t> Scanner<'t> {
             return Ok(());
         }
         let required = self.flow_level == 0 && self.indent == self.column();
-        let number = self.parsed + self.tokens.len();
+        let number = self.next_number();
         self.remove_key()?;
         if let Some(last) = self.keys.last_mut() {
-            *last = SimpleKey { possible: true, required, number, mark: self.mark };
+            *last = SimpleKey { possible: true, required, number, tracked: true, mark: self.mark };
         }
         Ok(())
     }
@@ -193,6 +204,7 @@ impl<'t> Scanner<'t> {
     pub(super) fn remove_key(&mut self) -> Scan<()> {
         let Some(key) = self.keys.last_mut() else { return Ok(()) };
         let (required, mark) = (key.possible && key.required, key.mark);
+        key.tracked &= !key.possible;
         key.possible = false;
         if required { self.fail("could not find expected ':'", mark) } else { Ok(()) }
     }
