@@ -16,6 +16,8 @@ use crate::raw::Raw;
 
 /// Objects written at the same time: the management cluster has other work to do.
 const AT_ONCE: usize = 8;
+/// Pause after each write: at most 200 a second, so that a storm of events is not slowed down by its picture.
+const PAUSE: Duration = Duration::from_millis(40);
 /// Pause before an object that could not be written is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 /// What was written is remembered up to this many objects; who is forgotten is written once more.
@@ -75,9 +77,7 @@ impl Writer {
                 let (client, manager) = (self.client.clone(), self.manager);
                 writes.push(async move {
                     let result = write(&client, manager, &key, object.as_ref()).await;
-                    if result.is_err() {
-                        tokio::time::sleep(AGAIN).await;
-                    }
+                    tokio::time::sleep(if result.is_err() { AGAIN } else { PAUSE }).await;
                     (key, object, result)
                 });
             }

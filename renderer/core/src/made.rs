@@ -13,6 +13,7 @@ pub(crate) type Place = (ClusterRef, String);
 pub(crate) struct Made {
     rows: BTreeMap<Cause, BTreeSet<Place>>,
     held: BTreeMap<Cause, BTreeSet<Place>>,
+    holders: HashMap<Place, Cause>,
     users: HashMap<Place, Cause>,
     withdrawn: BTreeMap<Place, i64>,
 }
@@ -31,16 +32,20 @@ impl Made {
 
     /// A cluster holds something of this profile.
     pub(crate) fn hold(&mut self, place: Place, cause: Cause) {
+        self.holders.insert(place.clone(), cause.clone());
         self.held.entry(cause).or_default().insert(place);
     }
 
     /// A cluster holds nothing of this profile any more.
     pub(crate) fn release(&mut self, place: &Place) {
         self.withdrawn.remove(place);
-        self.held.retain(|_, places| {
+        let Some(cause) = self.holders.remove(place) else { return };
+        if let Some(places) = self.held.get_mut(&cause) {
             places.remove(place);
-            !places.is_empty()
-        });
+            if places.is_empty() {
+                self.held.remove(&cause);
+            }
+        }
     }
 
     /// Whether a row of `cause` is at this place.
