@@ -1,1 +1,15 @@
-//! Placeholder, filled in by the commits that follow.
+//! The agent: watches of one or many clusters become rows of `changes`.
+//!
+//! ```text
+//! registrations, kubeconfigs ─► one shard for each cluster ─► watches ─► sluice_agent_core ─► changes
+//! interest bucket ──────────────────────────▲
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod cluster;
+mod watches;
+
+pub use args::Args;
+pub use cluster::run;

@@ -1,1 +1,62 @@
-//! Placeholder, filled in by the commits that follow.
+//! The command line.
+//!
+//! ```text
+//! sluice build DIR    what would exist where: the four cores in sequence, no server
+//! sluice up           bus, simulated clusters and all four stages in one process
+//! sluice seed         CRDs, registrations and examples into a management cluster
+//! sluice problems     what cannot be done, and why
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod build;
+mod problems;
+mod seed;
+mod up;
+
+use std::process::ExitCode;
+
+/// Event-driven add-on distribution for fleets of Kubernetes clusters.
+#[derive(Debug, clap::Parser)]
+#[command(name = "sluice", version)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Print what would exist where, from manifests and objects in a directory.
+    Build(build::Args),
+    /// Run everything on this machine.
+    Up(up::Args),
+    /// Prepare a management cluster: CRDs, registered clusters, examples.
+    Seed(seed::Args),
+    /// Print what cannot be done, one JSON object a line.
+    Problems(problems::Args),
+}
+
+impl Args {
+    /// Runs the command; the exit code follows its documentation.
+    pub fn run(self) -> ExitCode {
+        match self.command {
+            Command::Build(args) => args.run(),
+            Command::Up(args) => blocking(args.run()),
+            Command::Seed(args) => blocking(args.run()),
+            Command::Problems(args) => blocking(args.run()),
+        }
+    }
+}
+
+fn blocking(work: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
+    let result = sluice_runtime::install_defaults()
+        .and_then(|()| Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?))
+        .and_then(|runtime| runtime.block_on(work));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("sluice: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,1 +1,12 @@
-//! Placeholder, filled in by the commits that follow.
+//! The deployer: rows of `desired` become objects of managed clusters.
+
+#![forbid(unsafe_code)]
+
+mod api;
+mod args;
+mod failure;
+mod shard;
+mod sites;
+
+pub use args::Args;
+pub use shard::run;

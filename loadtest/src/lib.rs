@@ -1,1 +1,25 @@
-//! Placeholder, filled in by the commits that follow.
+//! The whole pipeline as real processes, and an open-loop load generator in front of it.
+//!
+//! ```text
+//!  schedule ──► fleet::Sender ──► simulated clusters ──► agent ─► matcher ─► renderer ─► deployer
+//!     │                                  │                        (processes of their own)
+//!     └── intended times ──► measure ◄── fleet::Arrivals (one watch per cluster)
+//! ```
+//!
+//! Latency counts from the moment an event *should* have been sent: a stall shows as latency, not as fewer
+//! events. [`stack`] is used by the end-to-end tests as well.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod bus_path;
+mod fleet;
+pub mod manifests;
+mod measure;
+mod report;
+mod run;
+pub mod stack;
+pub mod system;
+
+pub use args::{Args, Plan};
+pub use run::run;

@@ -1,1 +1,18 @@
-//! Placeholder, filled in by the commits that follow.
+//! The renderer: rows of `reports` and the objects of the management cluster become rows of `desired`.
+//!
+//! ```text
+//! management cluster ─► management::Feed ─┐
+//! interest, status ───────────────────────┼─► sluice_renderer_core ─► desired
+//! reports ────────────────────────────────┘        └──► projections, interest, problems
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod leftovers;
+mod management;
+mod shard;
+mod status;
+
+pub use args::Args;
+pub use shard::run;

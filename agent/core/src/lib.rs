@@ -1,1 +1,17 @@
-//! Placeholder, filled in by the commits that follow.
+//! What changed in one cluster since the bus last knew: the agent's decision, without IO or clock.
+//!
+//! ```text
+//! interest row ─► which watches run ─┐
+//! lists, events of the watches ──────┼─► changes rows and tombstones
+//! rows found on the bus ─────────────┘        └── all lists done ─► tombstones of what vanished ─► complete
+//! ```
+//!
+//! A row goes only when a delete was seen, or when every list of the present interest is done and holds it no more.
+
+#![forbid(unsafe_code)]
+
+mod agent;
+mod watches;
+
+pub use agent::{Agent, Config, Effect, Seen, Side};
+pub use watches::WatchSpec;

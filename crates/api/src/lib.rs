@@ -1,1 +1,28 @@
-//! Placeholder, filled in by the commits that follow.
+//! The words of the product: Kubernetes objects, clusters, selectors, and the Sveltos kinds.
+//!
+//! ```text
+//!   what a user wrote ──► wire (every field, as typed)      crd (what API servers are told)
+//!         │
+//!         └─────────────► model (one normalised form of every era) ──► the stages' cores
+//! ```
+//!
+//! Nothing here does IO or reads a clock.
+
+#![forbid(unsafe_code)]
+
+pub mod cluster;
+pub mod crd;
+pub mod digest;
+pub mod error;
+pub mod model;
+pub mod names;
+pub mod object;
+pub mod selector;
+pub mod wire;
+pub mod yaml;
+
+pub use cluster::{ClusterKind, ClusterRef};
+pub use digest::Digest;
+pub use error::FieldError;
+pub use object::{Gvk, ObjectKey};
+pub use selector::Selector;

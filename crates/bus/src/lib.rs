@@ -1,1 +1,48 @@
-//! Placeholder, filled in by the commits that follow.
+//! The bus: NATS JetStream streams as compacted tables. The only crate that talks to NATS.
+//!
+//! ```text
+//! Bus::connect ─► bootstrap (streams, buckets, versions, incarnations)
+//!   Supervisor ─► for each shard this replica owns: runner::drive
+//!                   │ commands of protocol::Owner            ▲ events
+//!                   ▼                                        │
+//!              claim, load, publish under the fence     rows, acks, refusals
+//!   Feed ◄─ interest, status (whole small tables that every shard wants to know)
+//! ```
+//!
+//! Streams can be lost at any time; they are made again, and everybody begins again.
+
+#![forbid(unsafe_code)]
+
+mod bare;
+mod clock;
+mod codec;
+mod error;
+mod feed;
+mod incarnations;
+mod interest;
+mod journal;
+mod layout;
+mod lives;
+mod membership;
+mod problems;
+mod reader;
+#[cfg(test)]
+mod real_server;
+mod runner;
+mod supervisor;
+mod wipe;
+mod writer;
+
+pub use bare::{BareRun, bare_loop};
+pub use clock::{mono_micros, now_micros};
+pub use error::BusError;
+pub use feed::Feed;
+pub use interest::{InterestWriter, interest_feed};
+pub use journal::{Journal, journal};
+pub use layout::{Bus, BusOptions};
+pub use membership::Membership;
+pub use problems::{Problems, problem_feed};
+pub use reader::{Load, ReadEvent, Reader, read};
+pub use runner::{Effects, Outputs, ShardSpec, drive, replay};
+pub use supervisor::{Supervisor, Tally};
+pub use wipe::wipe;

@@ -1,1 +1,31 @@
-//! Placeholder, filled in by the commits that follow.
+//! The bus protocol, without a bus: typed subjects, rows, and who may write them.
+//!
+//! ```text
+//!            claim outputs        load own rows      read the input table from its first row
+//! new owner ───────────────► fenced ────────► knows what it wrote ────────► caught up ──► tail
+//!     ▲                                                                                    │
+//!     └──────────────── refused, lagging, incarnation changed: drop everything ◄───────────┘
+//! ```
+//!
+//! A stage gives its decision as a [`Core`]; [`Owner`] runs it over one shard and says what to do, as
+//! commands. A shell executes them on a real server, the simulation on an in-memory store: the same code.
+//! Nothing here does IO or reads a clock.
+
+#![forbid(unsafe_code)]
+
+pub mod interest;
+pub mod members;
+pub mod memory;
+pub mod owner;
+pub mod report;
+pub mod row;
+pub mod rows;
+pub mod subject;
+mod token;
+pub mod view;
+
+pub use owner::{Command, Core, Event, Owner, OwnerConfig, Step, Stop};
+pub use report::{Happened, Problem};
+pub use row::{Body, Head, Publish, Row};
+pub use subject::{Subject, Table};
+pub use view::View;

@@ -1,1 +1,29 @@
-//! Placeholder, filled in by the commits that follow.
+//! What every binary repeats: arguments, telemetry, the admin endpoint, stopping, and Kubernetes clients.
+//!
+//! ```text
+//! Args ─► Context { bus, metrics, problems, journal, stop } ─► a stage's `run(context, config)`
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod admin;
+mod args;
+mod clusters;
+mod context;
+mod defaults;
+mod metrics;
+mod projector;
+mod raw;
+mod reporter;
+mod watch;
+
+pub use admin::serve;
+pub use args::CommonArgs;
+pub use clusters::{Access, ClusterFeed, access_feed, client_of_kubeconfig, management_client};
+pub use context::{Context, Readiness, count_shards};
+pub use defaults::{install_defaults, stop_on_signals};
+pub use metrics::Metrics;
+pub use projector::Projector;
+pub use raw::Raw;
+pub use reporter::Reporter;
+pub use watch::{WatchEvent, resource_of, watch};

@@ -1,1 +1,48 @@
-//! Placeholder, filled in by the commits that follow.
+//! Go `text/template` with sprig and the Sveltos functions, in pure Rust.
+//!
+//! A [`Program`] is compiled once and rendered many times, straight on the decoded
+//! object: [`Data`] borrows `serde_json` values and nothing is converted before a render.
+//! The engine does no IO and reads no clock: the time and the source of randomness are in
+//! [`Env`], every budget is in [`Limits`]. Output and error texts are those of Go.
+//!
+//! ```
+//! use sluice_template::{Data, Env, Limits, Options, Program};
+//!
+//! let object = serde_json::json!({"metadata": {"name": "web"}});
+//! let program = Program::compile("example", "name: {{ .Resource.metadata.name | upper }}", &Options::default())?;
+//! let dot = Data::Map(vec![("Resource", Data::Json(&object))]);
+//! assert_eq!(program.render(&dot, &Env::default(), &Limits::default())?, "name: WEB");
+//! # Ok::<(), sluice_template::Error>(())
+//! ```
+//!
+//! The rooms: `syntax` (lexer, parser, arena), `exec` (the executor), `value` (what a
+//! template computes with), `gofmt` (Go's `fmt`), `codec` (JSON, YAML, TOML), `funcs` (the
+//! registration table and the built-ins), `sprig` and `sveltos` (one file per family).
+#![forbid(unsafe_code)]
+
+mod cache;
+mod codec;
+mod data;
+mod env;
+mod error;
+mod exec;
+mod funcs;
+mod gofmt;
+mod limits;
+mod options;
+mod program;
+mod sprig;
+mod sveltos;
+mod syntax;
+mod text;
+mod value;
+
+pub use cache::Cache;
+pub use codec::{to_json, to_yaml};
+pub use data::Data;
+pub use env::Env;
+pub use error::{Error, Kind};
+pub use funcs::reference::reference_page;
+pub use limits::{Deadline, Limits};
+pub use options::{MissingKey, Options, Stage};
+pub use program::Program;

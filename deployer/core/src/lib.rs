@@ -1,1 +1,27 @@
-//! Placeholder, filled in by the commits that follow.
+//! How one cluster becomes what its desired rows say: the deployer's decision, without IO or clock.
+//!
+//! ```text
+//! desired row ─► prepared objects ─► inventory (union) ─► read, apply ─► prune ─► inventory (exact) ─► status
+//! tombstone   ─► inventory        ─► read, delete                     ─► inventory deleted         ─► status gone
+//! ```
+//!
+//! Every cluster is worked on by itself, every profile too. Nothing is withdrawn because it is absent: only a
+//! tombstone or a newer content of the same profile removes something, and only what the profile owns.
+
+#![forbid(unsafe_code)]
+
+mod budget;
+mod cluster;
+mod conflict;
+mod deployer;
+mod inventory;
+mod job;
+mod prepare;
+mod request;
+mod summary;
+
+pub use deployer::{Config, Deployer, Effect, Side};
+pub use inventory::{Inventory, LABEL as INVENTORY_LABEL};
+pub use prepare::{Prepared, prepare};
+pub use request::{Class, Failure, Live, Owner, Reply, Request};
+pub use summary::{Summary, cluster_summary};

@@ -1,1 +1,20 @@
-//! Placeholder, filled in by the commits that follow.
+//! Which changed objects are events: the matcher's decision, without IO or clock.
+//!
+//! ```text
+//! changes row ─► sources that are live on its cluster ─► labels, Lua ─► reports row | tombstone | problem
+//! interest row ─► replay of the cluster's rows, when a source is new or has changed
+//! completeness row ─► withdraw reports without a cause, then say so to the renderer
+//! ```
+//!
+//! Each object is judged by itself: the cost of an event does not depend on how many others there are.
+
+#![forbid(unsafe_code)]
+
+mod failing;
+mod live;
+mod matcher;
+mod program;
+mod reported;
+
+pub use matcher::{Config, Effect, Matcher, Side};
+pub use program::{Outcome, Program};

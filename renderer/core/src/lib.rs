@@ -1,1 +1,32 @@
-//! Placeholder, filled in by the commits that follow.
+//! What goes where, with what content: the renderer's decision, without IO or clock.
+//!
+//! ```text
+//! reports rows ──► sets ──┐
+//!                         ├──► cause ──► rendered profile ──► desired rows, one for each destination
+//! management objects ─► world                        └──► projections (ClusterProfile, ConfigMap, EventReport)
+//!                         └──► interest rows: which EventSources are live on which cluster
+//! status rows ──► held: what clusters hold and nobody wants is withdrawn
+//! ```
+//!
+//! A *cause* is one object (or all together) that matches one EventSource, seen by one trigger; or a profile
+//! that a user wrote. Each cause owns the rows it leads to. A cause goes when the management cluster says so,
+//! when its report is withdrawn, or when the cluster's set is complete and does not hold it; never otherwise.
+
+#![forbid(unsafe_code)]
+
+mod bindings;
+mod completeness;
+mod content;
+mod event;
+mod made;
+mod profile;
+mod project;
+mod render;
+mod renderer;
+mod sets;
+mod templates;
+mod world;
+
+pub use project::{Projection, generated_for};
+pub use renderer::{Config, Effect, Renderer, Side};
+pub use world::{Change, KINDS};

@@ -1,0 +1,28 @@
+# Targets:
+#   runtime   (default) compiles in a container
+#   prebuilt  copies binaries that are there already: build-context folder dist/
+#
+# `prebuilt` stands before the compiling stage, because builders that run every stage up to the target then need no
+# compiler image.
+
+FROM debian:bookworm-slim AS base
+RUN mkdir -p /shared && chown 65532:65532 /shared
+USER 65532:65532
+ENV SLUICE_NATS_URL=nats://nats:4222 \
+    KUBECONFIG=/shared/kubeconfig
+EXPOSE 9090
+
+FROM base AS prebuilt
+COPY dist/ /usr/local/bin/
+
+FROM rust:1.95-bookworm AS builder
+WORKDIR /src
+COPY . .
+RUN cargo build --release --locked --workspace --bins \
+    && mkdir /dist \
+    && for program in sluice sluice-agent sluice-matcher sluice-renderer sluice-deployer sluice-simcluster; do \
+         cp "target/release/$program" /dist/ || exit 1; \
+       done
+
+FROM base AS runtime
+COPY --from=builder /dist/ /usr/local/bin/

@@ -1,0 +1,73 @@
+# Everything a person or a machine does here. `make up` first, `make test` second.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+ROOT := $(CURDIR)
+# A machine keeps its caches outside the checkout; a person finds them in it.
+ifeq ($(CI),true)
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sluice
+else
+CACHE :=
+endif
+export CARGO_TARGET_DIR ?= $(if $(CACHE),$(CACHE)/target,$(ROOT)/target)
+export SLUICE_BUILD ?= $(if $(CACHE),$(CACHE)/build,$(ROOT)/build)
+
+# Puts a nats-server that is new enough on PATH.
+WITH_NATS = nats="$$(scripts/install-nats.sh)"; export PATH="$$(dirname "$$nats"):$$PATH"
+ARGS ?=
+
+.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check e2e load ci images
+
+help: ## this list
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+need:
+	@scripts/need.sh
+
+up: need ## everything on this machine: a bus, simulated clusters, all stages, the examples (ARGS="--clusters 5")
+	@$(WITH_NATS); cargo build --release --locked --bin sluice; \
+	exec "$$CARGO_TARGET_DIR/release/sluice" up $(ARGS)
+
+test: need fmt-check lint doc layers style crds-check unit ## all checks and tests but the end-to-end ones
+
+fmt: ## format the code
+	cargo fmt --all
+
+fmt-check:
+	cargo fmt --all --check
+
+lint: ## clippy, warnings are errors
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+doc: ## the API documentation, warnings are errors
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+unit: ## unit, property and integration tests against a real nats-server
+	$(WITH_NATS); cargo build --workspace --bins --locked; cargo test --workspace --locked
+
+layers: ## pure crates stay pure
+	scripts/check_layers.sh
+
+style: ## sizes of files and functions
+	python3 scripts/check_style.py .
+
+crds: ## write deploy/crds anew
+	cargo run --quiet --locked -p sluice-api --example write_crds -- deploy/crds
+
+crds-check:
+	scripts/check_crds.sh
+
+e2e: need ## the scenarios against a real kube-apiserver
+	$(WITH_NATS); scripts/e2e.sh $(ARGS)
+
+load: need ## the load generator and its table
+	$(WITH_NATS); cargo build --release --locked --workspace --bins; \
+	exec "$$CARGO_TARGET_DIR/release/sluice-loadtest" $(ARGS)
+
+ci: ## what the machine does: test and e2e
+	.ci/run
+
+images: ## the container image, compiled in a container
+	docker compose build

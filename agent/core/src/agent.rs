@@ -1,0 +1,237 @@
+//! The agent of one cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use sluice_api::{ClusterRef, ObjectKey};
+use sluice_protocol::interest::{Complete, Interest};
+use sluice_protocol::subject::{Table, change_shard};
+use sluice_protocol::{Body, Core, Head, Publish, Row, Step, Subject, View};
+
+use crate::watches::{WatchSpec, wanted};
+
+/// What an agent must know of its place.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Its cluster.
+    pub cluster: ClusterRef,
+    /// Number of shards of every table.
+    pub shards: u16,
+    /// Incarnations of the `changes` streams, by shard.
+    pub outputs: Vec<u64>,
+}
+
+/// An object as a watch shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Which object.
+    pub key: ObjectKey,
+    /// The object as JSON, without `managedFields`.
+    pub body: Arc<[u8]>,
+}
+
+/// What an agent learns.
+#[derive(Debug)]
+pub enum Side {
+    /// The interest row of its cluster.
+    Interest(Interest),
+    /// A watch has completed its list; also that of a kind that does not exist.
+    Listed(u64, Vec<Seen>),
+    /// An object appeared or changed.
+    Applied(u64, Seen),
+    /// An object is gone.
+    Deleted(u64, ObjectKey),
+}
+
+/// What an agent wants done.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Begin a watch; its number is in every [`Side`] that comes of it.
+    Watch(u64, WatchSpec),
+    /// End a watch.
+    Unwatch(u64),
+}
+
+/// See the module's text.
+pub struct Agent {
+    config: Config,
+    started: bool,
+    waiting: Option<Interest>,
+    revision: Option<u64>,
+    watches: BTreeMap<WatchSpec, Running>,
+    /// The watches that show each object.
+    shown: BTreeMap<ObjectKey, BTreeSet<u64>>,
+    /// Rows on the bus that no watch has shown, or whose watch has ended.
+    doubtful: BTreeSet<ObjectKey>,
+    completed: Option<u64>,
+    next_watch: u64,
+}
+
+struct Running {
+    id: u64,
+    listed: bool,
+}
+
+impl Agent {
+    /// An agent that knows nothing yet.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            started: false,
+            waiting: None,
+            revision: None,
+            watches: BTreeMap::new(),
+            shown: BTreeMap::new(),
+            doubtful: BTreeSet::new(),
+            completed: None,
+            next_watch: 0,
+        }
+    }
+
+    fn interest(&mut self, row: &Interest, step: &mut Step<Effect>) {
+        if self.revision.is_some_and(|known| known >= row.revision) {
+            return;
+        }
+        self.revision = Some(row.revision);
+        let wanted = wanted(row);
+        let ended: Vec<_> = self.watches.keys().filter(|spec| !wanted.contains(spec)).cloned().collect();
+        for spec in ended {
+            if let Some(watch) = self.watches.remove(&spec) {
+                step.effect(Effect::Unwatch(watch.id));
+                self.doubt_all(watch.id);
+            }
+        }
+        for spec in wanted {
+            if !self.watches.contains_key(&spec) {
+                self.next_watch += 1;
+                step.effect(Effect::Watch(self.next_watch, spec.clone()));
+                self.watches.insert(spec, Running { id: self.next_watch, listed: false });
+            }
+        }
+        self.complete(step);
+    }
+
+    /// What an ended watch showed may be shown by a new one: it is not withdrawn before that has listed.
+    fn doubt_all(&mut self, id: u64) {
+        let mut doubtful = Vec::new();
+        self.shown.retain(|key, watches| {
+            if watches.remove(&id) && watches.is_empty() {
+                doubtful.push(key.clone());
+            }
+            !watches.is_empty()
+        });
+        self.doubtful.extend(doubtful);
+    }
+
+    fn is_running(&self, id: u64) -> bool {
+        self.watches.values().any(|watch| watch.id == id)
+    }
+
+    fn listed(&mut self, id: u64, objects: Vec<Seen>, step: &mut Step<Effect>) {
+        let keys: BTreeSet<_> = objects.iter().map(|seen| seen.key.clone()).collect();
+        let vanished =
+            self.shown.iter().filter(|(key, watches)| watches.contains(&id) && !keys.contains(*key));
+        let vanished: Vec<_> = vanished.map(|(key, _)| key.clone()).collect();
+        for key in vanished {
+            self.hide(id, &key, step);
+        }
+        for seen in objects {
+            self.show(id, seen, step);
+        }
+        self.watches.values_mut().filter(|watch| watch.id == id).for_each(|watch| watch.listed = true);
+        self.complete(step);
+    }
+
+    fn show(&mut self, id: u64, seen: Seen, step: &mut Step<Effect>) {
+        self.doubtful.remove(&seen.key);
+        self.shown.entry(seen.key.clone()).or_default().insert(id);
+        step.publish(Publish::new(self.subject(seen.key), Body::Value(seen.body), step.now));
+    }
+
+    fn hide(&mut self, id: u64, key: &ObjectKey, step: &mut Step<Effect>) {
+        let Some(watches) = self.shown.get_mut(key) else { return };
+        if watches.remove(&id) && watches.is_empty() {
+            self.shown.remove(key);
+            step.publish(Publish::new(self.subject(key.clone()), Body::Tombstone, step.now));
+        }
+    }
+
+    fn subject(&self, object: ObjectKey) -> Subject {
+        let cluster = self.config.cluster.clone();
+        let shard = change_shard(&cluster, &object, self.config.shards);
+        Subject::Change { shard, cluster, viewer: String::new(), object }
+    }
+
+    /// Once every watch has listed: what nobody shows is gone, and the bus holds everything.
+    fn complete(&mut self, step: &mut Step<Effect>) {
+        let Some(revision) = self.revision.filter(|_| self.started) else { return };
+        if !self.watches.values().all(|watch| watch.listed) {
+            return;
+        }
+        for key in std::mem::take(&mut self.doubtful) {
+            step.publish(Publish::new(self.subject(key), Body::Tombstone, step.now));
+        }
+        if self.completed.replace(revision) == Some(revision) {
+            return;
+        }
+        for shard in 0..self.config.shards {
+            let incarnation = self.config.outputs.get(usize::from(shard)).copied().unwrap_or(0);
+            let meta = serde_json::to_string(&Complete { incarnation, revision }).unwrap_or_default();
+            let subject = Subject::Complete {
+                table: Table::Changes,
+                shard,
+                cluster: self.config.cluster.clone(),
+                origin: None,
+            };
+            step.publish(Publish::new(subject, Body::value([]), step.now).meta(meta).after_all());
+        }
+    }
+}
+
+// === impl Core for Agent ===
+
+impl Core for Agent {
+    type Side = Side;
+    type Effect = Effect;
+
+    fn found(&mut self, subject: &Subject, head: &Head) {
+        if let Subject::Change { object, viewer, .. } = subject
+            && !head.tombstone
+            && viewer.is_empty()
+        {
+            self.doubtful.insert(object.clone());
+        }
+    }
+
+    fn view(&self) -> View {
+        View::default()
+    }
+
+    fn side(&mut self, side: Side, step: &mut Step<Effect>) {
+        match side {
+            Side::Interest(row) if self.started => self.interest(&row, step),
+            // Watches begin with the start: what they showed before could not be published.
+            Side::Interest(row) => self.waiting = Some(row),
+            Side::Listed(id, objects) if self.is_running(id) => self.listed(id, objects, step),
+            Side::Applied(id, seen) if self.is_running(id) => self.show(id, seen, step),
+            Side::Deleted(id, key) if self.is_running(id) => self.hide(id, &key, step),
+            Side::Listed(..) | Side::Applied(..) | Side::Deleted(..) => {}
+        }
+    }
+
+    fn start(&mut self, step: &mut Step<Effect>) {
+        self.started = true;
+        if let Some(row) = self.waiting.take() {
+            self.interest(&row, step);
+        }
+    }
+
+    fn row(&mut self, _: &Row, _: &mut Step<Effect>) {}
+
+    fn caught_up(&mut self, _: &mut Step<Effect>) {}
+
+    fn tick(&mut self, _: &mut Step<Effect>) {}
+}
+
+#[cfg(test)]
+mod tests;

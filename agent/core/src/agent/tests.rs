@@ -1,0 +1,134 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+use sluice_api::Gvk;
+use sluice_protocol::interest::Source;
+
+use super::*;
+
+fn agent() -> Agent {
+    Agent::new(Config { cluster: ClusterRef::sveltos("default", "c"), shards: 2, outputs: vec![1, 2] })
+}
+
+fn interest(revision: u64, kinds: &[&str]) -> Side {
+    let source = |kind: &&str| {
+        let manifest = json!({"kind": "EventSource", "metadata": {"name": kind}, "spec": {"resourceSelectors": [{"version": "v1", "kind": kind}]}});
+        Source { name: (*kind).into(), changed: revision, manifest }
+    };
+    Side::Interest(Interest { revision, sources: kinds.iter().map(source).collect() })
+}
+
+fn key(kind: &str, name: &str) -> ObjectKey {
+    ObjectKey { gvk: Gvk::new("", "v1", kind), namespace: "n".into(), name: name.into() }
+}
+
+fn seen(kind: &str, name: &str) -> Seen {
+    Seen { key: key(kind, name), body: b"{}".as_slice().into() }
+}
+
+/// Runs `f`; returns `+name`, `-name`, `complete` for rows, and `watch kind` or `unwatch id` for effects.
+fn step(agent: &mut Agent, f: impl FnOnce(&mut Agent, &mut Step<Effect>)) -> Vec<String> {
+    let mut step = Step::at(10);
+    f(agent, &mut step);
+    let (rows, effects, _) = step.into_parts();
+    let row = |row: &Publish| match (&row.subject, &row.body) {
+        (Subject::Change { object, .. }, Body::Value(_)) => format!("+{}", object.name),
+        (Subject::Change { object, .. }, Body::Tombstone) => format!("-{}", object.name),
+        _ => {
+            assert!(row.barrier);
+            "complete".to_owned()
+        }
+    };
+    let effect = |effect: &Effect| match effect {
+        Effect::Watch(id, spec) => format!("watch {id} {}", spec.gvk.kind),
+        Effect::Unwatch(id) => format!("unwatch {id}"),
+    };
+    rows.iter().map(row).chain(effects.iter().map(effect)).collect()
+}
+
+fn side(agent: &mut Agent, side: Side) -> Vec<String> {
+    step(agent, |agent, step| agent.side(side, step))
+}
+
+fn started(found: &[&str], kinds: &[&str]) -> Agent {
+    let mut agent = agent();
+    for name in found {
+        let subject = agent.subject(key("Service", name));
+        agent.found(&subject, &Head::default());
+    }
+    assert!(side(&mut agent, interest(1, kinds)).is_empty());
+    step(&mut agent, |agent, step| agent.start(step));
+    agent
+}
+
+#[test]
+fn watches_begin_with_the_start() {
+    let mut agent = agent();
+    side(&mut agent, interest(1, &["Service", "Pod"]));
+    assert_eq!(step(&mut agent, |agent, step| agent.start(step)), ["watch 1 Pod", "watch 2 Service"]);
+}
+
+#[test]
+fn what_vanished_while_nobody_watched_goes_after_all_lists_are_done() {
+    let mut agent = started(&["kept", "lost"], &["Pod", "Service"]);
+    assert_eq!(side(&mut agent, Side::Listed(2, vec![seen("Service", "kept")])), ["+kept"]);
+    assert_eq!(side(&mut agent, Side::Listed(1, vec![])), ["-lost", "complete", "complete"]);
+}
+
+#[test]
+fn events_become_rows() {
+    let mut agent = started(&[], &["Service"]);
+    side(&mut agent, Side::Listed(1, vec![]));
+    assert_eq!(side(&mut agent, Side::Applied(1, seen("Service", "a"))), ["+a"]);
+    assert_eq!(side(&mut agent, Side::Deleted(1, key("Service", "a"))), ["-a"]);
+    assert!(side(&mut agent, Side::Deleted(1, key("Service", "a"))).is_empty());
+}
+
+#[test]
+fn a_relist_withdraws_what_it_no_longer_shows() {
+    let mut agent = started(&[], &["Service"]);
+    side(&mut agent, Side::Listed(1, vec![seen("Service", "a"), seen("Service", "b")]));
+    assert_eq!(side(&mut agent, Side::Listed(1, vec![seen("Service", "b")])), ["-a", "+b"]);
+}
+
+#[test]
+fn a_changed_interest_withdraws_nothing_before_its_lists_are_done() {
+    let mut agent = started(&[], &["Service"]);
+    side(&mut agent, Side::Listed(1, vec![seen("Service", "a"), seen("Service", "b")]));
+    let narrowed = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [{"version": "v1", "kind": "Service", "namespace": "n"}]}});
+    let row =
+        Interest { revision: 2, sources: vec![Source { name: "s".into(), changed: 2, manifest: narrowed }] };
+    assert_eq!(side(&mut agent, Side::Interest(row)), ["unwatch 1", "watch 2 Service"]);
+    assert!(side(&mut agent, Side::Deleted(1, key("Service", "a"))).is_empty(), "the watch has ended");
+    assert_eq!(
+        side(&mut agent, Side::Listed(2, vec![seen("Service", "a")])),
+        ["+a", "-b", "complete", "complete"]
+    );
+}
+
+#[test]
+fn an_object_shown_by_two_watches_goes_with_the_second() {
+    let mut agent = started(&[], &[]);
+    let labelled = |label: &str| json!({"version": "v1", "kind": "Service", "labelFilters": [{"key": label, "operation": "Has"}]});
+    let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [labelled("a"), labelled("b")]}});
+    side(
+        &mut agent,
+        Side::Interest(Interest {
+            revision: 2,
+            sources: vec![Source { name: "s".into(), changed: 2, manifest }],
+        }),
+    );
+    side(&mut agent, Side::Listed(1, vec![seen("Service", "x")]));
+    side(&mut agent, Side::Listed(2, vec![seen("Service", "x")]));
+    assert!(side(&mut agent, Side::Deleted(1, key("Service", "x"))).is_empty());
+    assert_eq!(side(&mut agent, Side::Deleted(2, key("Service", "x"))), ["-x"]);
+}
+
+#[test]
+fn every_revision_is_completed_once() {
+    let mut agent = started(&[], &["Service"]);
+    assert_eq!(side(&mut agent, Side::Listed(1, vec![])).len(), 2);
+    assert!(side(&mut agent, Side::Listed(1, vec![])).is_empty());
+    assert_eq!(side(&mut agent, interest(2, &["Service"])), ["complete", "complete"]);
+    assert!(side(&mut agent, interest(2, &["Service"])).is_empty());
+}

@@ -1,0 +1,128 @@
+//! One shard for each cluster.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluice_agent_core::{Agent, Config, Side};
+use sluice_api::ClusterRef;
+use sluice_bus::{Membership, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed};
+use sluice_protocol::subject::own_rows;
+use sluice_protocol::{Problem, Table};
+use sluice_runtime::{Access, ClusterFeed, Context, Reporter, client_of_kubeconfig};
+use tokio::sync::mpsc;
+
+use crate::watches::Watches;
+
+/// Pause before a cluster without a usable kubeconfig is looked at again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+type Interests = sluice_bus::Feed<ClusterRef, (ClusterRef, sluice_protocol::interest::Interest)>;
+
+/// What every cluster's task needs.
+#[derive(Clone)]
+struct Shared {
+    context: Context,
+    membership: Membership,
+    feed: ClusterFeed,
+    interests: Interests,
+}
+
+/// Runs the agent until the context stops; `only` restricts it to one cluster.
+///
+/// # Errors
+/// When the members of the stage cannot be joined.
+pub async fn run(context: Context, feed: ClusterFeed, only: Option<ClusterRef>) -> anyhow::Result<()> {
+    let group = only
+        .as_ref()
+        .map_or("agent".to_owned(), |cluster| format!("agent-{}-{}", cluster.namespace, cluster.name));
+    let membership = context.join(&group).await?;
+    let interests = interest_feed(&context.bus, context.stop.clone());
+    let shared =
+        Shared { context: context.clone(), membership: membership.clone(), feed: feed.clone(), interests };
+    context.ready.wait_for("the registered clusters");
+    let (ready, synced) = (context.ready.clone(), feed.clone());
+    tokio::spawn(async move {
+        synced.synced().await;
+        ready.done("the registered clusters");
+    });
+    let tally = Tally::default();
+    sluice_runtime::count_shards(&context, &tally);
+    let keys = || {
+        let clusters =
+            feed.keys().into_iter().filter(|cluster| only.as_ref().is_none_or(|only| only == cluster));
+        clusters.map(|cluster| cluster.to_string()).collect()
+    };
+    let work = move |key: String| watch_cluster(shared.clone(), key);
+    Supervisor::new(membership, tally).run(keys, work, context.stop.clone()).await;
+    Ok(())
+}
+
+async fn watch_cluster(shared: Shared, key: String) {
+    let Ok(cluster) = key.parse::<ClusterRef>() else { return };
+    let reporter = Reporter::new(&shared.context, key);
+    let mut access = shared.feed.subscribe_key(cluster.clone());
+    let Some(Access { kubeconfig: Some(kubeconfig), .. }) = access.recv().await else { return };
+    let client = match &kubeconfig {
+        Ok(text) => client_of_kubeconfig(text).await,
+        Err(error) => Err(error.clone()),
+    };
+    let client = match client {
+        Ok(client) => client,
+        Err(error) => {
+            reporter.problem(Problem::open("agent", &cluster, "kubeconfig", error));
+            return tokio::time::sleep(AGAIN).await;
+        }
+    };
+    reporter.problem(Problem::healed("agent", &cluster, "kubeconfig"));
+    shared.interests.synced().await;
+    tokio::select! {
+        () = own_cluster(&shared, &cluster, client, reporter) => {}
+        // Another kubeconfig, or none: the supervisor begins again with what is there then.
+        _ = changed(&mut access, &kubeconfig) => {}
+    }
+}
+
+async fn changed(access: &mut mpsc::UnboundedReceiver<Access>, known: &Result<Arc<str>, String>) {
+    while let Some(now) = access.recv().await {
+        if now.kubeconfig.as_ref() != Some(known) {
+            return;
+        }
+    }
+}
+
+async fn own_cluster(shared: &Shared, cluster: &ClusterRef, client: kube::Client, reporter: Reporter) {
+    let bus = &shared.context.bus;
+    // Unbounded: the watches are as fast as their server, and the core only compares and publishes.
+    let (sender, sides) = mpsc::unbounded_channel();
+    let mut interests = shared.interests.subscribe_key(cluster.clone());
+    let interest = sender.clone();
+    let forward = tokio::spawn(async move {
+        while let Some((_, mut row)) = interests.recv().await {
+            // Only the newest counts: an older one could end a watch that the newest wants.
+            while let Ok((_, newer)) = interests.try_recv() {
+                row = newer;
+            }
+            if interest.send(Side::Interest(row)).is_err() {
+                return;
+            }
+        }
+    });
+    let core = Agent::new(Config {
+        cluster: cluster.clone(),
+        shards: bus.shards(),
+        outputs: bus.incarnations_of(Table::Changes),
+    });
+    let spec = ShardSpec {
+        outputs: Outputs {
+            table: Table::Changes,
+            owner: cluster.to_string(),
+            own_rows: own_rows::agent(cluster),
+        },
+        input: None,
+    };
+    let mut watches = Watches { cluster: cluster.clone(), client, sender, reporter, running: HashMap::new() };
+    let stopped = drive(bus, &shared.membership, &spec, core, sides, &mut watches).await;
+    forward.abort();
+    tracing::debug!(%cluster, ?stopped, "the agent of a cluster begins again");
+}

@@ -1,0 +1,9 @@
+//! `sluice-agent`: this stage alone.
+
+use clap::Parser as _;
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    sluice_runtime::install_defaults()?;
+    sluice_agent::Args::parse().run().await
+}

@@ -1,0 +1,168 @@
+//! `sluice seed`: makes a management cluster ready: CRDs, registered clusters with their kubeconfigs, examples.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
+use kube::config::{Kubeconfig, NamedContext};
+use serde_json::{Value, json};
+use sluice_api::model::NAMESPACE;
+use sluice_api::{Gvk, ObjectKey, object, yaml};
+use sluice_runtime::{Raw, management_client, resource_of};
+
+/// The context of the management cluster; all others are managed clusters.
+pub(crate) const MANAGEMENT: &str = "management";
+
+/// Field manager of everything that is seeded.
+const MANAGER: &str = "sluice-seed";
+
+/// The examples, so that the binary needs no files.
+const EXAMPLES: [(&str, &str); 3] = [
+    ("network-policy/cluster.yaml", include_str!("../../examples/network-policy/cluster.yaml")),
+    ("network-policy/event-source.yaml", include_str!("../../examples/network-policy/event-source.yaml")),
+    (
+        "network-policy/event-based-add-on.yaml",
+        include_str!("../../examples/network-policy/event-based-add-on.yaml"),
+    ),
+];
+
+/// Arguments of `sluice seed`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Kubeconfig of the management cluster.
+    #[arg(long, env = "KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+
+    /// Kubeconfig with a context for each managed cluster; by default the other contexts of --kubeconfig.
+    #[arg(long)]
+    clusters_kubeconfig: Option<PathBuf>,
+
+    /// Load no examples.
+    #[arg(long)]
+    no_examples: bool,
+}
+
+impl Args {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        let client = management_client(self.kubeconfig.as_deref()).await?;
+        let path = self.clusters_kubeconfig.or(self.kubeconfig);
+        let clusters = path.map(|path| managed(&path)).transpose()?.unwrap_or_default();
+        seed(&client, &clusters, !self.no_examples).await?;
+        println!("seeded {} clusters", clusters.len());
+        Ok(())
+    }
+}
+
+/// A managed cluster: its name, and a kubeconfig for it alone.
+pub(crate) type Managed = (String, String);
+
+/// The contexts of a kubeconfig, each as a kubeconfig of its own.
+fn managed(path: &Path) -> anyhow::Result<Vec<Managed>> {
+    let file =
+        Kubeconfig::read_from(path).with_context(|| format!("--clusters-kubeconfig {}", path.display()))?;
+    let managed = file.contexts.iter().filter(|context| context.name != MANAGEMENT);
+    let alone = |context: &NamedContext| {
+        let (cluster, user) =
+            context.context.as_ref().map(|c| (c.cluster.clone(), c.user.clone())).unwrap_or_default();
+        let config = Kubeconfig {
+            current_context: Some(context.name.clone()),
+            contexts: vec![context.clone()],
+            clusters: file.clusters.iter().filter(|named| named.name == cluster).cloned().collect(),
+            auth_infos: file
+                .auth_infos
+                .iter()
+                .filter(|named| Some(&named.name) == user.as_ref())
+                .cloned()
+                .collect(),
+            ..Kubeconfig::default()
+        };
+        // JSON is YAML.
+        Ok((context.name.clone(), serde_json::to_string(&config)?))
+    };
+    managed.map(alone).collect()
+}
+
+/// Makes everything; what is there already stays as it is or is brought up to date.
+pub(crate) async fn seed(client: &Client, clusters: &[Managed], examples: bool) -> anyhow::Result<()> {
+    for crd in sluice_api::crd::all() {
+        apply(client, &crd).await?;
+    }
+    served(client).await?;
+    apply(client, &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})).await?;
+    for (name, kubeconfig) in clusters {
+        for object in registration(name, kubeconfig, examples) {
+            apply(client, &object).await?;
+        }
+    }
+    let known: BTreeSet<&String> = clusters.iter().map(|(name, _)| name).collect();
+    for (file, text) in EXAMPLES.iter().filter(|_| examples) {
+        for object in yaml::documents(text).map_err(|error| anyhow::anyhow!("examples/{file}: {error}"))? {
+            let cluster = object::text(&object, &["kind"]) == "SveltosCluster";
+            if !cluster || !known.contains(&object::name(&object).to_owned()) {
+                apply(client, &object).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn registration(name: &str, kubeconfig: &str, examples: bool) -> [Value; 2] {
+    let labels = if examples { json!({"env": "fv"}) } else { json!({}) };
+    let secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": format!("{name}-sveltos-kubeconfig"), "namespace": "default"},
+        "data": {"kubeconfig": STANDARD.encode(kubeconfig)},
+    });
+    let cluster = json!({
+        "apiVersion": "lib.projectsveltos.io/v1beta1",
+        "kind": "SveltosCluster",
+        "metadata": {"name": name, "namespace": "default", "labels": labels},
+        "spec": {},
+    });
+    [secret, cluster]
+}
+
+/// Waits until the new kinds are served.
+async fn served(client: &Client) -> anyhow::Result<()> {
+    let kinds = sluice_api::crd::all();
+    let text = |crd: &Value, path: &[&str]| object::text(crd, path).to_owned();
+    for crd in &kinds {
+        let gvk = Gvk::new(text(crd, &["spec", "group"]), "v1beta1", text(crd, &["spec", "names", "kind"]));
+        let mut tries = 0;
+        while resource_of(client, &gvk).await?.is_none() {
+            tries += 1;
+            anyhow::ensure!(
+                tries < 300,
+                "{gvk} is not served 30 s after its CustomResourceDefinition was applied"
+            );
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+    Ok(())
+}
+
+async fn apply(client: &Client, object: &Value) -> anyhow::Result<()> {
+    let key = ObjectKey::of(object).context("a seeded object has no kind or name")?;
+    let Some((resource, namespaced)) = resource_of(client, &key.gvk).await? else {
+        anyhow::bail!("the management cluster has no kind {}", key.gvk)
+    };
+    let api: Api<Raw> = if namespaced {
+        let namespace = if key.namespace.is_empty() { "default" } else { &key.namespace };
+        Api::namespaced_with(client.clone(), namespace, &resource)
+    } else {
+        Api::all_with(client.clone(), &resource)
+    };
+    let mut body = object.clone();
+    if !namespaced && let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("namespace");
+    }
+    let params = PatchParams::apply(MANAGER).force();
+    api.patch(&key.name, &params, &Patch::Apply(&body)).await.with_context(|| format!("apply {key}"))?;
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! `sluice up`: everything on this machine.
+
+mod nats;
+mod stages;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use sluice_protocol::Happened;
+use sluice_runtime::{management_client, stop_on_signals};
+use sluice_simcluster::{FleetConfig, SimFleet};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::seed::{MANAGEMENT, Managed, seed};
+
+/// Arguments of `sluice up`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where data and the kubeconfig are kept.
+    #[arg(long, default_value = ".sluice")]
+    dir: PathBuf,
+
+    /// Simulated managed clusters.
+    #[arg(long, default_value_t = 3)]
+    clusters: usize,
+
+    /// Load no examples; the clusters then carry no label.
+    #[arg(long)]
+    no_examples: bool,
+
+    /// Replicas of each stage.
+    #[arg(long, default_value_t = 1)]
+    replicas: usize,
+
+    /// A real management cluster in place of the simulated one.
+    #[arg(long)]
+    kubeconfig: Option<PathBuf>,
+
+    /// Shards of each table, for a new bus.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
+    shards: u16,
+
+    /// How long tombstones live, in seconds.
+    #[arg(long, default_value_t = 6 * 3600)]
+    tombstone_ttl: u64,
+
+    /// Stages to run, separated by commas, or `none`.
+    #[arg(long, default_value = "agent,matcher,renderer,deployer")]
+    stages: String,
+}
+
+impl Args {
+    /// Runs until a signal.
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        let stop = stop_on_signals();
+        std::fs::create_dir_all(&self.dir).with_context(|| format!("--dir {}", self.dir.display()))?;
+        let dir = self.dir.canonicalize()?;
+        let nats = nats::Server::start(&dir).await?;
+        let fleet = SimFleet::start(FleetConfig {
+            listen: "127.0.0.1:0".parse()?,
+            clusters: self.ids(),
+            advertise: None,
+        })
+        .await?;
+        let kubeconfig = dir.join("kubeconfig");
+        self.write_kubeconfig(&fleet, &kubeconfig)?;
+        let management = self.management(&fleet).await?;
+        seed(&management, &self.managed(&fleet), !self.no_examples).await?;
+        let pipeline = stages::Pipeline::start(&self, nats.url(), &management, &stop).await?;
+        let lines = pipeline.journal().await?;
+        pipeline.ready(&stop).await;
+        if !stop.is_cancelled() {
+            println!(
+                "ready kubeconfig={} nats={} admin=http://{}",
+                kubeconfig.display(),
+                nats.url(),
+                pipeline.admin()
+            );
+        }
+        print_lines(lines, &stop).await;
+        pipeline.stopped().await;
+        fleet.shutdown().await;
+        nats.stop().await;
+        Ok(())
+    }
+
+    fn ids(&self) -> Vec<String> {
+        let management = self.kubeconfig.is_none().then(|| MANAGEMENT.to_owned());
+        management.into_iter().chain((1..=self.clusters).map(|index| format!("cluster-{index}"))).collect()
+    }
+
+    fn managed(&self, fleet: &SimFleet) -> Vec<Managed> {
+        let alone = |id: String| {
+            let kubeconfig = fleet.kubeconfig(&[&id]);
+            (id, kubeconfig)
+        };
+        self.ids().into_iter().filter(|id| id != MANAGEMENT).map(alone).collect()
+    }
+
+    async fn management(&self, fleet: &SimFleet) -> anyhow::Result<Client> {
+        if self.kubeconfig.is_some() {
+            return management_client(self.kubeconfig.as_deref()).await;
+        }
+        let file = Kubeconfig::from_yaml(&fleet.kubeconfig(&[MANAGEMENT]))?;
+        Ok(Client::try_from(Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?)?)
+    }
+
+    /// The kubeconfig of all clusters; a real management cluster's contexts stay in its own file.
+    fn write_kubeconfig(&self, fleet: &SimFleet, path: &Path) -> anyhow::Result<()> {
+        let ids = self.ids();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let text = match &self.kubeconfig {
+            None => fleet.kubeconfig(&ids),
+            Some(real) => with_management(real, &fleet.kubeconfig(&ids))?,
+        };
+        std::fs::write(path, text).with_context(|| path.display().to_string())
+    }
+}
+
+/// The simulated clusters, and the current context of `real` under the name `management`.
+fn with_management(real: &Path, simulated: &str) -> anyhow::Result<String> {
+    let mut all = Kubeconfig::from_yaml(simulated)?;
+    let real = Kubeconfig::read_from(real)?;
+    let current = real.current_context.clone().unwrap_or_default();
+    let context = real.contexts.iter().find(|context| context.name == current).cloned();
+    let mut context =
+        context.with_context(|| format!("--kubeconfig: current-context {current:?} does not exist in it"))?;
+    context.name = MANAGEMENT.to_owned();
+    all.contexts.insert(0, context);
+    all.clusters.extend(real.clusters);
+    all.auth_infos.extend(real.auth_infos);
+    all.current_context = Some(MANAGEMENT.to_owned());
+    // JSON is YAML.
+    Ok(serde_json::to_string_pretty(&all)?)
+}
+
+async fn print_lines(mut lines: mpsc::Receiver<Happened>, stop: &CancellationToken) {
+    loop {
+        tokio::select! {
+            line = lines.recv() => match line {
+                Some(line) => println!("{}", describe(&line)),
+                None => tokio::time::sleep(Duration::from_millis(100)).await,
+            },
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+fn describe(line: &Happened) -> String {
+    let cluster = line.cluster.split_once(':').map_or(line.cluster.as_str(), |(_, path)| path);
+    let time =
+        if line.micros > 0 { format!("  {:.1} ms", line.micros as f64 / 1000.0) } else { String::new() };
+    format!("{:<10} {:<20} {}{time}", line.what, cluster, line.object)
+}

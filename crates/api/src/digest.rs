@@ -1,0 +1,100 @@
+//! Content digests: equal bytes are never published, stored or applied twice.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sha2::{Digest as _, Sha256};
+
+/// The first 128 bits of SHA-256, written as 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Digest([u8; 16]);
+
+impl Digest {
+    /// Digest of the concatenation of `parts`, each preceded by its length so that borders matter.
+    pub fn of(parts: &[&[u8]]) -> Self {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        let full = hasher.finalize();
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&full[..16]);
+        Self(bytes)
+    }
+}
+
+/// `sha256:` and the hexadecimal SHA-256 of `bytes`: the form of `projectsveltos.io/hash`.
+pub fn sveltos_hash(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(71);
+    text.push_str("sha256:");
+    push_hex(&mut text, &Sha256::digest(bytes));
+    text
+}
+
+fn push_hex(text: &mut String, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for byte in bytes {
+        text.push(DIGITS[usize::from(byte >> 4)] as char);
+        text.push(DIGITS[usize::from(byte & 15)] as char);
+    }
+}
+
+// === impl Digest ===
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::with_capacity(32);
+        push_hex(&mut text, &self.0);
+        f.write_str(&text)
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The text is not 32 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a digest is 32 hexadecimal digits")]
+pub struct NotADigest;
+
+impl FromStr for Digest {
+    type Err = NotADigest;
+
+    fn from_str(text: &str) -> Result<Self, NotADigest> {
+        let raw = text.as_bytes();
+        if raw.len() != 32 {
+            return Err(NotADigest);
+        }
+        let mut bytes = [0; 16];
+        for (byte, pair) in bytes.iter_mut().zip(raw.chunks_exact(2)) {
+            let digit = |c: u8| (c as char).to_digit(16).ok_or(NotADigest);
+            *byte = (digit(pair[0])? * 16 + digit(pair[1])?) as u8;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_form_is_read_back() {
+        let digest = Digest::of(&[b"a", b"bc"]);
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        assert_ne!(digest, Digest::of(&[b"ab", b"c"]));
+        assert_eq!("zz".parse::<Digest>(), Err(NotADigest));
+    }
+
+    #[test]
+    fn sveltos_hash_is_plain_sha256() {
+        assert_eq!(
+            sveltos_hash(b""),
+            "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! What an event is.
+
+use serde_json::Value;
+
+use super::read::Field;
+use crate::error::FieldError;
+use crate::object::{self, Gvk, ObjectKey};
+use crate::selector::{Requirement, Selector};
+
+/// An `EventSource`: which objects of a managed cluster are events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventSource {
+    /// Its name.
+    pub name: String,
+    /// An object that one of these selects is an event.
+    pub selectors: Vec<ResourceSelector>,
+    /// Whether the whole object is handed on, and not only its identity.
+    pub collect: bool,
+}
+
+/// One of the ways to be selected: all conditions must hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceSelector {
+    /// Kind of the objects.
+    pub gvk: Gvk,
+    /// Namespace of the objects; empty selects all.
+    pub namespace: String,
+    /// Name of the object; empty selects all.
+    pub name: String,
+    /// Labels; empty selects all.
+    pub labels: Selector,
+    /// Lua source with a function `evaluate`.
+    pub evaluate: Option<String>,
+}
+
+// === impl EventSource ===
+
+impl EventSource {
+    /// Reads the manifest, of any era.
+    ///
+    /// # Errors
+    /// The first field that cannot be used. Such a source selects nothing.
+    pub fn read(object: &Value) -> Result<Self, FieldError> {
+        let spec = Field::spec(object);
+        spec.get("aggregatedSelection")
+            .refuse("aggregatedSelection is not supported by this version; select with evaluate")?;
+        spec.get("messagingMatchCriteria")
+            .refuse("CloudEvents are not supported by this version; remove the criteria")?;
+        let mut selectors = Vec::new();
+        for item in spec.get("resourceSelectors").items()? {
+            selectors.push(ResourceSelector::read(&item, "evaluate")?);
+        }
+        if ["kind", "version", "group"].iter().any(|key| spec.get(key).value().is_some()) {
+            selectors.push(ResourceSelector::read(&spec, "script")?);
+        }
+        if selectors.is_empty() {
+            return Err(spec
+                .get("resourceSelectors")
+                .error("is missing; name at least one group, version and kind"));
+        }
+        Ok(Self {
+            name: object::name(object).to_owned(),
+            selectors,
+            collect: spec.get("collectResources").flag()?,
+        })
+    }
+}
+
+// === impl ResourceSelector ===
+
+impl ResourceSelector {
+    fn read(item: &Field<'_>, script: &str) -> Result<Self, FieldError> {
+        item.get("evaluateCEL")
+            .refuse("CEL rules are not supported by this version; write the condition in Lua (evaluate)")?;
+        let gvk = Gvk {
+            group: item.get("group").text()?,
+            version: item.get("version").required_text()?,
+            kind: item.get("kind").required_text()?,
+        };
+        let mut labels = item.get("selector").selector()?.unwrap_or_default();
+        // Old documents spell it `labelsFilters`. Dropping the misspelt field would select everything.
+        for list in ["labelFilters", "labelsFilters"] {
+            for filter in item.get(list).items()? {
+                let (key, operation) =
+                    (filter.get("key").required_text()?, filter.get("operation").required_text()?);
+                let value = filter.get("value").text()?;
+                labels.and(
+                    Requirement::filter(&key, &operation, &value).map_err(|reason| filter.error(reason))?,
+                );
+            }
+        }
+        let evaluate = Some(item.get(script).text()?).filter(|text| !text.trim().is_empty());
+        Ok(Self {
+            gvk,
+            namespace: item.get("namespace").text()?,
+            name: item.get("name").text()?,
+            labels,
+            evaluate,
+        })
+    }
+
+    /// Whether identity and labels select the object; the script is not asked.
+    pub fn selects(&self, key: &ObjectKey, object: &Value) -> bool {
+        self.gvk == key.gvk
+            && (self.namespace.is_empty() || self.namespace == key.namespace)
+            && (self.name.is_empty() || self.name == key.name)
+            && self.labels.matches(object::at(object, &["metadata", "labels"]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn source(spec: Value) -> Result<EventSource, FieldError> {
+        EventSource::read(&json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": spec}))
+    }
+
+    #[test]
+    fn every_era_reads_alike() {
+        let filter = json!([{"key": "sveltos", "operation": "Equal", "value": "fv"}]);
+        let new = source(json!({"collectResources": true, "resourceSelectors":
+            [{"group": "", "version": "v1", "kind": "Service", "labelFilters": filter}]}))
+        .unwrap();
+        let old = source(json!({"collectResources": true, "group": "", "version": "v1", "kind": "Service", "labelsFilters": filter})).unwrap();
+        assert_eq!(new, old);
+        assert_eq!(new.selectors[0].labels.to_string(), "sveltos=fv");
+    }
+
+    #[test]
+    fn flat_and_listed_scripts_have_their_own_field() {
+        let flat = source(json!({"version": "v1", "kind": "Service", "script": "x"})).unwrap();
+        let listed =
+            source(json!({"resourceSelectors": [{"version": "v1", "kind": "Service", "evaluate": "x"}]}))
+                .unwrap();
+        assert_eq!(flat, listed);
+    }
+
+    #[test]
+    fn wrong_fields_are_named() {
+        for (spec, part) in [
+            (
+                json!({"resourceSelectors": [{"version": "v1"}]}),
+                "spec.resourceSelectors[0].kind: is required",
+            ),
+            (json!({}), "spec.resourceSelectors: is missing"),
+            (
+                json!({"version": "v1", "kind": "Service", "labelFilters": [{"key": "a", "operation": "Equals"}]}),
+                "spec.labelFilters[0]: unknown operation",
+            ),
+            (json!({"version": 1, "kind": "Service"}), "spec.version: 1 is not a string"),
+            (
+                json!({"resourceSelectors": [{"version": "v1", "kind": "Pod", "evaluateCEL": [{"rule": "true"}]}]}),
+                "CEL",
+            ),
+        ] {
+            let error = source(spec).unwrap_err().to_string();
+            assert!(error.starts_with("EventSource s: ") && error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn selects_by_kind_place_and_labels() {
+        let source = source(json!({"version": "v1", "kind": "Service", "namespace": "eng", "selector": {"matchLabels": {"a": "b"}}})).unwrap();
+        let object = |namespace: &str, label: &str| {
+            json!({"apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": "x", "namespace": namespace, "labels": {"a": label}}})
+        };
+        let selects = |object: &Value| source.selectors[0].selects(&ObjectKey::of(object).unwrap(), object);
+        assert!(selects(&object("eng", "b")));
+        assert!(!selects(&object("eng", "c")) && !selects(&object("hr", "b")));
+    }
+}

@@ -1,0 +1,28 @@
+//! One normalised model of what users write, whatever era the manifest is from.
+//!
+//! A manifest of 2023 (`EventBasedAddOn`, selectors as strings, one flat kind in an `EventSource`) and one
+//! of today end up in the same types. Reading fails with a [`crate::FieldError`] that names the field.
+
+mod cluster;
+mod event_source;
+mod profile;
+mod read;
+mod trigger;
+
+pub use cluster::{Cluster, KubeconfigRef};
+pub use event_source::{EventSource, ResourceSelector};
+pub use profile::{PolicyRef, Profile, SpecCommon};
+pub use trigger::{Era, Trigger};
+
+/// Annotation: the content of this ConfigMap or Secret is instantiated with the event's data.
+pub const INSTANTIATE: &str = "projectsveltos.io/instantiate";
+/// Annotation: the content is a template, rendered when it is deployed (before 2024: when the event comes).
+pub const TEMPLATE: &str = "projectsveltos.io/template";
+/// Type of Secrets whose content may be deployed.
+pub const SECRET_TYPE: &str = "addons.projectsveltos.io/cluster-profile";
+/// Namespace of everything that is generated.
+pub const NAMESPACE: &str = "projectsveltos";
+/// Group of event kinds and clusters.
+pub const LIB_GROUP: &str = "lib.projectsveltos.io";
+/// Group of profiles and their reports.
+pub const CONFIG_GROUP: &str = "config.projectsveltos.io";

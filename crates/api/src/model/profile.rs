@@ -1,0 +1,244 @@
+//! Which add-ons go to which clusters: user-written profiles, and what triggers share with them.
+
+use serde_json::{Map, Value};
+
+use super::read::Field;
+use crate::cluster::{ClusterKind, ClusterRef};
+use crate::error::FieldError;
+use crate::object;
+use crate::selector::Selector;
+
+/// A reference to a ConfigMap or Secret whose content is deployed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyRef {
+    /// `ConfigMap` or `Secret`.
+    pub kind: String,
+    /// Its namespace; empty means the cluster's. May be a template.
+    pub namespace: String,
+    /// Its name. May be a template.
+    pub name: String,
+    /// Lower wins where two references claim one object.
+    pub tier: i32,
+    /// Whether a missing object is no error.
+    pub optional: bool,
+    /// Path of the field, for messages.
+    pub path: String,
+}
+
+/// What triggers and profiles say alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpecCommon {
+    /// What is deployed, in order.
+    pub policy_refs: Vec<PolicyRef>,
+    /// Lower wins where two profiles claim one object.
+    pub tier: i32,
+    /// Whether add-ons stay when their cause goes.
+    pub leave: bool,
+    /// Whether nothing may be changed in the cluster (`syncMode: DryRun`).
+    pub dry_run: bool,
+    /// Whether add-ons are deployed once and never updated (`syncMode: OneTime`).
+    pub one_time: bool,
+    /// Every field of the spec as written, for projections.
+    pub raw: Map<String, Value>,
+    /// Fields that this version cannot act upon; named in a problem, while the rest is deployed.
+    pub unsupported: Vec<FieldError>,
+}
+
+/// A `ClusterProfile` or `Profile` that a user wrote.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// `ClusterProfile` or `Profile`.
+    pub kind: String,
+    /// Empty for a ClusterProfile.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Clusters by label; empty selects nothing.
+    pub selector: Selector,
+    /// Clusters by name.
+    pub clusters: Vec<ClusterRef>,
+    /// What and how.
+    pub common: SpecCommon,
+}
+
+// === impl SpecCommon ===
+
+/// Parts of a profile that deploy something else than referenced manifests.
+const NOT_YET: [(&str, &str); 9] = [
+    ("helmCharts", "Helm charts are not deployed by this version"),
+    ("kustomizationRefs", "Kustomize directories are not deployed by this version"),
+    (
+        "templateResourceRefs",
+        "resources of the management cluster are not fetched for templates by this version",
+    ),
+    ("configMapGenerator", "generators are not run by this version"),
+    ("secretGenerator", "generators are not run by this version"),
+    ("patches", "patches are not applied by this version"),
+    ("setRefs", "cluster sets are not resolved by this version"),
+    ("clusterSetRefs", "cluster sets are not resolved by this version"),
+    ("dependsOn", "dependencies between profiles are not awaited by this version"),
+];
+
+impl SpecCommon {
+    pub(super) fn read(spec: &Field<'_>) -> Result<Self, FieldError> {
+        let mut policy_refs = Vec::new();
+        for item in spec.get("policyRefs").items()? {
+            policy_refs.push(PolicyRef::read(&item)?);
+        }
+        let sync_mode = spec.get("syncMode");
+        let mode = sync_mode.text()?;
+        if !["", "OneTime", "Continuous", "ContinuousWithDriftDetection", "DryRun"].contains(&mode.as_str()) {
+            return Err(sync_mode.error(format!(
+                "unknown mode {mode:?}; use OneTime, Continuous, ContinuousWithDriftDetection or DryRun"
+            )));
+        }
+        let stop = spec.get("stopMatchingBehavior");
+        let leave = match stop.text()?.as_str() {
+            "" | "WithdrawPolicies" => false,
+            "LeavePolicies" => true,
+            other => {
+                return Err(
+                    stop.error(format!("unknown behaviour {other:?}; use WithdrawPolicies or LeavePolicies"))
+                );
+            }
+        };
+        let refused = NOT_YET.iter().filter_map(|(field, what)| spec.get(field).refuse(what).err());
+        Ok(Self {
+            policy_refs,
+            tier: spec.get("tier").positive(100)?,
+            leave,
+            dry_run: mode == "DryRun",
+            one_time: mode == "OneTime",
+            raw: spec.value().and_then(Value::as_object).cloned().unwrap_or_default(),
+            unsupported: refused.collect(),
+        })
+    }
+}
+
+// === impl PolicyRef ===
+
+impl PolicyRef {
+    fn read(item: &Field<'_>) -> Result<Self, FieldError> {
+        item.get("remoteURL")
+            .refuse("remote URLs are not fetched by this version; put the content into a ConfigMap")?;
+        let kind = item.get("kind");
+        let text = kind.required_text()?;
+        if text != "ConfigMap" && text != "Secret" {
+            return Err(kind
+                .error(format!("kind {text:?} is not supported by this version; use ConfigMap or Secret")));
+        }
+        let deployment = item.get("deploymentType").text()?;
+        if deployment == "Local" {
+            return Err(item
+                .get("deploymentType")
+                .error("Local deployments are not supported by this version; use Remote"));
+        }
+        let name = item.get("name");
+        Ok(Self {
+            kind: text,
+            namespace: item.get("namespace").text()?,
+            name: name.required_text()?,
+            tier: item.get("tier").positive(100)?,
+            optional: item.get("optional").flag()?,
+            path: item.error("").field,
+        })
+    }
+}
+
+// === impl Profile ===
+
+impl Profile {
+    /// Reads the manifest.
+    ///
+    /// # Errors
+    /// The first field that cannot be used.
+    pub fn read(object: &Value) -> Result<Self, FieldError> {
+        let spec = Field::spec(object);
+        let namespace = object::namespace(object).to_owned();
+        let mut clusters = Vec::new();
+        for item in spec.get("clusterRefs").items()? {
+            clusters.push(cluster_ref(&item, &namespace)?);
+        }
+        Ok(Self {
+            kind: object::text(object, &["kind"]).to_owned(),
+            name: object::name(object).to_owned(),
+            selector: spec.get("clusterSelector").selector()?.unwrap_or_default(),
+            clusters,
+            common: SpecCommon::read(&spec)?,
+            namespace,
+        })
+    }
+
+    /// `ClusterProfile name` or `Profile namespace/name`.
+    pub fn id(&self) -> String {
+        if self.namespace.is_empty() {
+            format!("{} {}", self.kind, self.name)
+        } else {
+            format!("{} {}/{}", self.kind, self.namespace, self.name)
+        }
+    }
+}
+
+fn cluster_ref(item: &Field<'_>, own_namespace: &str) -> Result<ClusterRef, FieldError> {
+    let kind = match item.get("kind").text()?.as_str() {
+        "SveltosCluster" => ClusterKind::Sveltos,
+        "Cluster" => ClusterKind::Capi,
+        other => {
+            return Err(item
+                .get("kind")
+                .error(format!("unknown kind {other:?}; use SveltosCluster or Cluster")));
+        }
+    };
+    let namespace = match item.get("namespace").text()? {
+        _ if !own_namespace.is_empty() => own_namespace.to_owned(),
+        text if text.is_empty() => {
+            return Err(item.get("namespace").error("is required and must not be empty"));
+        }
+        text => text,
+    };
+    Ok(ClusterRef { kind, namespace, name: item.get("name").required_text()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn profile(spec: Value) -> Result<Profile, FieldError> {
+        Profile::read(&json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": spec}))
+    }
+
+    #[test]
+    fn profiles_are_read_with_their_order_and_options() {
+        let profile = profile(json!({"clusterSelector": {"matchLabels": {"env": "fv"}}, "tier": 50, "stopMatchingBehavior": "LeavePolicies",
+            "clusterRefs": [{"kind": "SveltosCluster", "namespace": "default", "name": "c"}],
+            "policyRefs": [{"kind": "ConfigMap", "namespace": "a", "name": "b", "tier": 30, "optional": true}, {"kind": "Secret", "name": "c"}]})).unwrap();
+        assert_eq!(profile.clusters, [ClusterRef::sveltos("default", "c")]);
+        let refs: Vec<_> = profile
+            .common
+            .policy_refs
+            .iter()
+            .map(|r| (r.name.as_str(), r.tier, r.optional, r.path.as_str()))
+            .collect();
+        assert_eq!(refs, [("b", 30, true, "spec.policyRefs[0]"), ("c", 100, false, "spec.policyRefs[1]")]);
+        assert!(profile.common.leave && profile.common.tier == 50 && profile.id() == "ClusterProfile p");
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_said() {
+        let profile = profile(json!({"helmCharts": [{"chartName": "x"}], "policyRefs": []})).unwrap();
+        assert_eq!(profile.common.unsupported[0].field, "spec.helmCharts");
+        for (spec, part) in [
+            (json!({"syncMode": "Sometimes"}), "spec.syncMode: unknown mode"),
+            (json!({"policyRefs": [{"kind": "Pod", "name": "x"}]}), "spec.policyRefs[0].kind"),
+            (json!({"policyRefs": [{"kind": "ConfigMap"}]}), "spec.policyRefs[0].name: is required"),
+            (json!({"tier": 0}), "spec.tier"),
+            (json!({"clusterRefs": [{"kind": "Pod", "name": "x"}]}), "spec.clusterRefs[0].kind"),
+            (json!({"clusterSelector": 5}), "spec.clusterSelector"),
+        ] {
+            let error = super::tests::profile(spec).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Which add-ons follow from an event.
+
+use serde_json::Value;
+
+use super::profile::SpecCommon;
+use super::read::Field;
+use crate::error::FieldError;
+use crate::object;
+use crate::selector::Selector;
+
+/// When the manifest was written: the rules for referenced templates changed twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Era {
+    /// `EventBasedAddOn` (2023): every referenced object is instantiated.
+    EveryReference,
+    /// `EventTrigger` with string selectors (to 2024): objects annotated `projectsveltos.io/template`.
+    Template,
+    /// Today: objects annotated `projectsveltos.io/instantiate`.
+    Instantiate,
+}
+
+/// An `EventTrigger` or `EventBasedAddOn`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trigger {
+    /// `EventTrigger` or `EventBasedAddOn`.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Which rules its references follow.
+    pub era: Era,
+    /// Clusters whose events count; empty selects none.
+    pub source_selector: Selector,
+    /// Clusters that get the add-ons; `None` is the cluster of the event.
+    pub destination_selector: Option<Selector>,
+    /// Name of the EventSource; may be a template over the cluster.
+    pub event_source: String,
+    /// One profile for each matching object, or one for all of them.
+    pub one_for_event: bool,
+    /// Template of the profile's name; `None` derives it from the cause.
+    pub profile_name_format: Option<String>,
+    /// What and how.
+    pub common: SpecCommon,
+    /// Labels that profiles inherit (tenant ServiceAccount).
+    pub tenant_labels: Vec<(String, String)>,
+}
+
+const TENANT_LABELS: [&str; 2] =
+    ["projectsveltos.io/serviceaccount-name", "projectsveltos.io/serviceaccount-namespace"];
+
+// === impl Trigger ===
+
+impl Trigger {
+    /// Reads the manifest, of any era.
+    ///
+    /// # Errors
+    /// The first field that cannot be used. Such a trigger does nothing, and what it made before stays.
+    pub fn read(object: &Value) -> Result<Self, FieldError> {
+        let spec = Field::spec(object);
+        let kind = object::text(object, &["kind"]).to_owned();
+        spec.get("destinationCluster").refuse(
+            "a single destination cluster is not supported by this version; use destinationClusterSelector",
+        )?;
+        let source = if spec.get("sourceClusterSelector").value().is_some() {
+            "sourceClusterSelector"
+        } else {
+            "clusterSelector"
+        };
+        let era = era(&kind, &spec);
+        let source_selector = spec.get(source).selector()?;
+        let Some(source_selector) = source_selector.filter(|selector| !selector.is_empty()) else {
+            return Err(spec
+                .get("sourceClusterSelector")
+                .error("is required and must not be empty; it selects the clusters whose events count"));
+        };
+        let format = spec.get("profileNameFormat").text()?;
+        let tenant =
+            |key: &&str| object::label(object, key).map(|value| ((*key).to_owned(), value.to_owned()));
+        Ok(Self {
+            kind,
+            name: object::name(object).to_owned(),
+            era,
+            source_selector,
+            destination_selector: spec
+                .get("destinationClusterSelector")
+                .selector()?
+                .filter(|selector| !selector.is_empty()),
+            event_source: spec.get("eventSourceName").required_text()?,
+            one_for_event: spec.get("oneForEvent").flag()?,
+            profile_name_format: Some(format).filter(|format| !format.is_empty()),
+            common: SpecCommon::read(&spec)?,
+            tenant_labels: TENANT_LABELS.iter().filter_map(tenant).collect(),
+        })
+    }
+
+    /// `EventTrigger/name`: what rows and problems call it.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.kind, self.name)
+    }
+}
+
+fn era(kind: &str, spec: &Field<'_>) -> Era {
+    let text = |key| spec.get(key).value().is_some_and(Value::is_string);
+    if kind == "EventBasedAddOn" {
+        Era::EveryReference
+    } else if text("sourceClusterSelector") || text("destinationClusterSelector") || text("clusterSelector") {
+        Era::Template
+    } else {
+        Era::Instantiate
+    }
+}
+
+// === impl Era ===
+
+impl Era {
+    /// Whether a referenced object is rendered with the event's data.
+    pub fn instantiates(self, referenced: &Value) -> bool {
+        let has = |key| object::annotation(referenced, key).is_some();
+        match self {
+            Self::EveryReference => true,
+            Self::Template => has(super::TEMPLATE) || has(super::INSTANTIATE),
+            Self::Instantiate => has(super::INSTANTIATE),
+        }
+    }
+
+    /// Whether a referenced object (or what was instantiated from it) is rendered once more for its destination.
+    pub fn renders_on_deploy(self, referenced: &Value) -> bool {
+        self == Self::Instantiate && object::annotation(referenced, super::TEMPLATE).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn trigger(kind: &str, spec: Value) -> Result<Trigger, FieldError> {
+        Trigger::read(&json!({"kind": kind, "metadata": {"name": "t"}, "spec": spec}))
+    }
+
+    #[test]
+    fn the_era_follows_from_kind_and_selectors() {
+        let of = |kind: &str, selector: Value| {
+            trigger(kind, json!({"sourceClusterSelector": selector, "eventSourceName": "s"})).unwrap().era
+        };
+        assert_eq!(of("EventBasedAddOn", json!("env=fv")), Era::EveryReference);
+        assert_eq!(of("EventTrigger", json!("env=fv")), Era::Template);
+        assert_eq!(of("EventTrigger", json!({"matchLabels": {"env": "fv"}})), Era::Instantiate);
+    }
+
+    #[test]
+    fn eras_differ_in_what_they_instantiate() {
+        let with = |key: &str| json!({"metadata": {"annotations": {key: ""}}});
+        let (none, template, instantiate) =
+            (json!({}), with(super::super::TEMPLATE), with(super::super::INSTANTIATE));
+        let row = |era: Era| [&none, &template, &instantiate].map(|object| era.instantiates(object));
+        assert_eq!(row(Era::EveryReference), [true, true, true]);
+        assert_eq!(row(Era::Template), [false, true, true]);
+        assert_eq!(row(Era::Instantiate), [false, false, true]);
+        assert!(Era::Instantiate.renders_on_deploy(&template) && !Era::Template.renders_on_deploy(&template));
+    }
+
+    #[test]
+    fn the_oldest_spelling_is_read() {
+        let trigger = trigger(
+            "EventBasedAddOn",
+            json!({"clusterSelector": "env=fv", "eventSourceName": "s", "oneForEvent": true}),
+        )
+        .unwrap();
+        assert!(
+            trigger.one_for_event
+                && trigger.source_selector.to_string() == "env=fv"
+                && trigger.id() == "EventBasedAddOn/t"
+        );
+    }
+
+    #[test]
+    fn wrong_fields_are_named() {
+        for (spec, part) in [
+            (json!({"eventSourceName": "s"}), "spec.sourceClusterSelector: is required"),
+            (json!({"sourceClusterSelector": "env=fv"}), "spec.eventSourceName: is required"),
+            (json!({"sourceClusterSelector": "a b", "eventSourceName": "s"}), "spec.sourceClusterSelector: "),
+            (json!({"sourceClusterSelector": {}, "eventSourceName": "s"}), "must not be empty"),
+        ] {
+            let error = super::tests::trigger("EventTrigger", spec).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

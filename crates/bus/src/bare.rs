@@ -1,0 +1,126 @@
+//! The limit of the machine: rows are consumed and published, and nothing is done in between.
+//!
+//! Measurements put this beside the pipeline's own rate. It uses the tables themselves, so it needs a bus that
+//! nothing else works on.
+
+use std::time::{Duration, Instant};
+
+use async_nats::jetstream::consumer::pull;
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
+use async_nats::jetstream::context::PublishAckFuture;
+use bytes::Bytes;
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use sluice_protocol::Table;
+use tokio::task::JoinSet;
+
+use crate::error::BusError;
+use crate::layout::Bus;
+
+/// Publishes in flight over all shards: half of what a connection allows, so that nobody waits for a permit.
+const IN_FLIGHT: usize = 2048;
+/// Messages asked for at once, as readers do.
+const BATCH: usize = 512;
+
+/// What the loop did.
+#[derive(Clone, Copy, Debug)]
+pub struct BareRun {
+    /// Rows that were read and published.
+    pub rows: u64,
+    /// From the first read to the last acknowledgement.
+    pub elapsed: Duration,
+}
+
+/// Fills `changes` with rows of `size` bytes, then moves them to `reports`, all shards at once.
+///
+/// # Errors
+/// When the server does not answer or refuses a row.
+pub async fn bare_loop(bus: &Bus, rows: u64, size: usize) -> Result<BareRun, BusError> {
+    fill(bus, rows, size).await?;
+    let started = Instant::now();
+    let mut shards = JoinSet::new();
+    for shard in 0..bus.shards {
+        shards.spawn(pass(bus.clone(), shard));
+    }
+    let mut moved = 0;
+    while let Some(done) = shards.join_next().await {
+        moved += done.map_err(BusError::request("run the bare loop"))??;
+    }
+    Ok(BareRun { rows: moved, elapsed: started.elapsed() })
+}
+
+/// Publishes without waiting, until too many acknowledgements are missing.
+struct Pipe {
+    acks: FuturesUnordered<<PublishAckFuture as IntoFuture>::IntoFuture>,
+    room: usize,
+}
+
+impl Pipe {
+    fn new(room: usize) -> Self {
+        Self { acks: FuturesUnordered::new(), room: room.max(1) }
+    }
+
+    async fn send(&mut self, bus: &Bus, subject: String, body: Bytes) -> Result<(), BusError> {
+        while self.acks.len() >= self.room {
+            self.one().await?;
+        }
+        let sent = bus.js.publish(subject, body).await.map_err(BusError::request("publish a row"))?;
+        self.acks.push(sent.into_future());
+        Ok(())
+    }
+
+    async fn one(&mut self) -> Result<(), BusError> {
+        match self.acks.next().await {
+            Some(ack) => ack.map(drop).map_err(BusError::request("publish a row")),
+            None => Ok(()),
+        }
+    }
+
+    async fn finish(mut self) -> Result<(), BusError> {
+        while !self.acks.is_empty() {
+            self.one().await?;
+        }
+        Ok(())
+    }
+}
+
+async fn fill(bus: &Bus, rows: u64, size: usize) -> Result<(), BusError> {
+    let body = Bytes::from(vec![b'x'; size]);
+    let mut pipe = Pipe::new(IN_FLIGHT);
+    for row in 0..rows {
+        let shard = row % u64::from(bus.shards.max(1));
+        let subject = format!("{}.{shard:02}.bare.{row}", Table::Changes.name());
+        pipe.send(bus, subject, body.clone()).await?;
+    }
+    pipe.finish().await
+}
+
+/// Moves one shard; returns how many rows it had.
+async fn pass(bus: Bus, shard: u16) -> Result<u64, BusError> {
+    let config = pull::Config {
+        deliver_policy: DeliverPolicy::All,
+        ack_policy: AckPolicy::None,
+        memory_storage: true,
+        num_replicas: 1,
+        ..pull::Config::default()
+    };
+    let name = Table::Changes.stream(shard);
+    let stream = bus.js.get_stream_no_info(&name).await.map_err(BusError::request("find the stream"))?;
+    let consumer = stream.create_consumer(config).await.map_err(BusError::request("make a consumer"))?;
+    let rows = consumer.cached_info().num_pending;
+    let reader = consumer.stream().max_messages_per_batch(BATCH);
+    let mut messages = reader.messages().await.map_err(BusError::request("read the stream"))?;
+    let mut pipe = Pipe::new(IN_FLIGHT / usize::from(bus.shards.max(1)));
+    for row in 0..rows {
+        let Some(message) = messages.next().await else {
+            return Err(BusError::Unsuitable(format!(
+                "stream {name} ended before its {rows} rows were read"
+            )));
+        };
+        let message = message.map_err(BusError::request("read the stream"))?;
+        let subject = format!("{}.{shard:02}.bare.{row}", Table::Reports.name());
+        pipe.send(&bus, subject, message.payload.clone()).await?;
+    }
+    pipe.finish().await?;
+    Ok(rows)
+}

@@ -1,0 +1,149 @@
+//! Rows as messages: a head in headers, a body with a format byte in front.
+
+use std::sync::Arc;
+
+use async_nats::HeaderMap;
+use bytes::Bytes;
+use sluice_protocol::{Head, View};
+
+/// Bodies above this are compressed.
+const COMPRESS_ABOVE: usize = 4096;
+/// No body may become larger than this when it is decompressed.
+const MAX_BODY: usize = 64 << 20;
+const LEVEL: i32 = 1;
+
+const PLAIN: u8 = 0;
+const ZSTD: u8 = 1;
+
+const DIGEST: &str = "Sluice-Digest";
+const TIME: &str = "Sluice-Time";
+const VIEW: &str = "Sluice-View";
+const META: &str = "Sluice-Meta";
+const TOMBSTONE: &str = "Sluice-Tombstone";
+
+/// A message is not a row.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CodecError {
+    #[error("unknown format {0}; it was written by a newer version")]
+    Format(u8),
+    #[error("the body cannot be decompressed: {0}")]
+    Compression(#[from] std::io::Error),
+}
+
+/// The message of a body.
+pub(crate) fn encode(body: &[u8]) -> Bytes {
+    if body.is_empty() {
+        return Bytes::new();
+    }
+    let mut out = Vec::with_capacity(body.len() + 1);
+    match zstd::bulk::compress(body, LEVEL) {
+        Ok(small) if body.len() > COMPRESS_ABOVE => {
+            out.push(ZSTD);
+            out.extend_from_slice(&small);
+        }
+        _ => {
+            out.push(PLAIN);
+            out.extend_from_slice(body);
+        }
+    }
+    out.into()
+}
+
+/// The body of a message.
+pub(crate) fn decode(message: &[u8]) -> Result<Arc<[u8]>, CodecError> {
+    match message.split_first() {
+        None => Ok(Arc::from([])),
+        Some((&PLAIN, body)) => Ok(body.into()),
+        Some((&ZSTD, body)) => {
+            let size = zstd::bulk::Decompressor::upper_bound(body).unwrap_or(MAX_BODY).min(MAX_BODY);
+            Ok(zstd::bulk::decompress(body, size)?.into())
+        }
+        Some((&format, _)) => Err(CodecError::Format(format)),
+    }
+}
+
+/// The headers of a head.
+pub(crate) fn headers(head: &Head) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(TIME, head.time.to_string());
+    if head.tombstone {
+        headers.insert(TOMBSTONE, "1");
+    } else {
+        headers.insert(DIGEST, head.digest.to_string());
+    }
+    let view = head.view.to_string();
+    if !view.is_empty() {
+        headers.insert(VIEW, one_line(&view));
+    }
+    if !head.meta.is_empty() {
+        headers.insert(META, one_line(&head.meta));
+    }
+    headers
+}
+
+/// Header values are one line; JSON without line breaks always is.
+fn one_line(text: &str) -> String {
+    text.replace(['\r', '\n'], " ")
+}
+
+/// The head of a message. What is missing is as if it were empty.
+pub(crate) fn head(headers: Option<&HeaderMap>) -> Head {
+    let get = |name: &str| headers.and_then(|headers| headers.get(name)).map_or("", |value| value.as_str());
+    // Markers that the server itself writes when a message expires are tombstones as well.
+    let tombstone = !get(TOMBSTONE).is_empty()
+        || !get("Nats-Marker-Reason").is_empty()
+        || !get("KV-Operation").is_empty();
+    Head {
+        digest: get(DIGEST).parse().unwrap_or_default(),
+        time: get(TIME).parse().unwrap_or(0),
+        view: View::parse(get(VIEW)),
+        meta: get(META).to_owned(),
+        tombstone,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+    use sluice_api::Digest;
+
+    use super::*;
+
+    #[test]
+    fn heads_are_read_back() {
+        let value = Head {
+            digest: Digest::of(&[b"x"]),
+            time: 5,
+            view: View::parse("a=1 b c=2"),
+            meta: r#"{"a":"é"}"#.into(),
+            tombstone: false,
+        };
+        let gone = Head { time: 7, tombstone: true, ..Head::default() };
+        for expected in [value, gone] {
+            assert_eq!(head(Some(&headers(&expected))), expected);
+        }
+        assert_eq!(head(None), Head::default());
+    }
+
+    #[test]
+    fn large_bodies_are_smaller_on_the_wire() {
+        let body = "kind: Service\n".repeat(1000);
+        let message = encode(body.as_bytes());
+        assert!(message.len() < body.len() / 10);
+        assert_eq!(&*decode(&message).unwrap(), body.as_bytes());
+    }
+
+    proptest! {
+        #[test]
+        fn bodies_are_read_back(body in proptest::collection::vec(any::<u8>(), 0..6000)) {
+            prop_assert_eq!(&*decode(&encode(&body)).unwrap(), &body[..]);
+        }
+
+        #[test]
+        fn no_message_panics(message in proptest::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(decode(&message).is_ok() || !message.is_empty());
+        }
+    }
+}

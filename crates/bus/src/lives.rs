@@ -1,0 +1,52 @@
+//! Whether the streams of a shard are still those it began with.
+
+use sluice_protocol::Table;
+use tokio::sync::watch;
+
+use crate::incarnations::Incarnations;
+use crate::layout::Bus;
+use crate::runner::ShardSpec;
+
+/// The present life of every stream of a shard.
+pub(crate) struct Lives {
+    streams: Vec<String>,
+    born: Vec<u64>,
+    now: watch::Receiver<Incarnations>,
+}
+
+impl Lives {
+    /// As they are now.
+    pub(crate) fn of(bus: &Bus, spec: &ShardSpec) -> Self {
+        let mut lives =
+            Self { streams: watched_streams(bus, spec), born: Vec::new(), now: bus.incarnations.clone() };
+        lives.born = lives.look();
+        lives
+    }
+
+    fn look(&mut self) -> Vec<u64> {
+        let now = self.now.borrow_and_update();
+        self.streams.iter().map(|stream| now.get(stream)).collect()
+    }
+
+    /// Waits until one of the streams is another than at the beginning.
+    pub(crate) async fn ended(&mut self) {
+        while self.now.changed().await.is_ok() {
+            if self.look() != self.born {
+                return;
+            }
+        }
+        std::future::pending().await
+    }
+}
+
+/// The streams a shard writes to.
+pub(crate) fn output_streams(bus: &Bus, spec: &ShardSpec) -> Vec<String> {
+    let count = if spec.outputs.table == Table::Status { 1 } else { bus.shards };
+    (0..count).map(|shard| spec.outputs.table.stream(shard)).collect()
+}
+
+fn watched_streams(bus: &Bus, spec: &ShardSpec) -> Vec<String> {
+    let mut streams = output_streams(bus, spec);
+    streams.extend(spec.input.as_ref().map(|input| input.stream.clone()));
+    streams
+}

@@ -1,0 +1,169 @@
+//! Reading a stream from its first row, in order, without acknowledgements.
+//!
+//! The reader does not repair anything: when a message is missing or the server is silent it ends, and who
+//! uses it begins again. Reading again is the one way of recovery.
+
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::pull::{self, Stream as Messages};
+use async_nats::jetstream::consumer::{AckPolicy, Consumer, DeliverPolicy};
+use futures::StreamExt as _;
+use sluice_protocol::{Head, Row, Subject};
+
+use crate::codec;
+use crate::error::BusError;
+use crate::layout::Bus;
+
+/// Without a sign of life for twice this long the server counts as gone.
+const HEARTBEAT: Duration = Duration::from_secs(2);
+/// Messages asked for at once.
+const BATCH: usize = 512;
+/// Silence before the end of the first pass that makes the reader ask whether there is more.
+const ASK_AFTER: Duration = Duration::from_millis(300);
+/// The server forgets a consumer that nobody asks for this long.
+const FORGET: Duration = Duration::from_secs(30);
+
+/// What to read.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// The stream.
+    pub stream: String,
+    /// Only subjects that match one of these; empty for all.
+    pub filters: Vec<String>,
+    /// Whether bodies are left out.
+    pub heads_only: bool,
+}
+
+/// What a reader delivers.
+#[derive(Debug)]
+pub enum ReadEvent {
+    /// A row of a table, and how many are known to follow it.
+    Row(Row, u64),
+    /// A row of a bucket: its subject, head, body and sequence.
+    Entry(String, Head, Vec<u8>, u64),
+    /// A message that is no row; why.
+    Malformed(String, String),
+    /// Everything that was there has been delivered.
+    CaughtUp,
+}
+
+/// An open reader. See the module's text.
+pub struct Reader {
+    consumer: Consumer<pull::Config>,
+    messages: Option<Messages>,
+    expected: u64,
+    last: u64,
+    caught_up: bool,
+}
+
+/// Opens a reader.
+///
+/// # Errors
+/// When the server does not answer or the stream does not exist.
+pub async fn read(bus: &Bus, load: &Load) -> Result<Reader, BusError> {
+    let named = || format!("read stream {}", load.stream);
+    let config = pull::Config {
+        deliver_policy: DeliverPolicy::All,
+        ack_policy: AckPolicy::None,
+        filter_subjects: load.filters.clone(),
+        headers_only: load.heads_only,
+        memory_storage: true,
+        num_replicas: 1,
+        inactive_threshold: FORGET,
+        ..pull::Config::default()
+    };
+    let stream = bus.js.get_stream_no_info(&load.stream).await.map_err(BusError::request(named()))?;
+    let consumer = stream.create_consumer(config).await.map_err(BusError::request(named()))?;
+    let expected = consumer.cached_info().num_pending;
+    let messages =
+        consumer.stream().max_messages_per_batch(BATCH).heartbeat(HEARTBEAT).expires(Duration::from_secs(30));
+    let messages = messages.messages().await.map_err(BusError::request(named()))?;
+    Ok(Reader { consumer, messages: Some(messages), expected, last: 0, caught_up: false })
+}
+
+impl Reader {
+    /// The next event; `None` when the reader has ended and must be opened again. Cancel-safe.
+    pub async fn next(&mut self) -> Option<ReadEvent> {
+        if self.expected == 0 && !self.caught_up {
+            self.caught_up = true;
+            return Some(ReadEvent::CaughtUp);
+        }
+        let next = self.messages.as_mut()?.next();
+        let next = if self.caught_up {
+            next.await
+        } else {
+            match tokio::time::timeout(ASK_AFTER, next).await {
+                Ok(next) => next,
+                Err(_) => return self.ask().await,
+            }
+        };
+        let message = match next {
+            Some(Ok(message)) => message,
+            Some(Err(error)) => {
+                tracing::debug!(%error, "reader ended");
+                self.messages = None;
+                return None;
+            }
+            None => return None,
+        };
+        let Ok(info) = message.info() else {
+            return Some(malformed(&message.subject, "not a stored message"));
+        };
+        self.last += 1;
+        if info.consumer_sequence != self.last {
+            tracing::debug!(expected = self.last, found = info.consumer_sequence, "reader missed a message");
+            self.messages = None;
+            return None;
+        }
+        let (sequence, pending) = (info.stream_sequence, info.pending);
+        if pending == 0 {
+            self.expected = 0;
+        }
+        let head = codec::head(message.headers.as_ref());
+        if message.subject.starts_with('$') {
+            return Some(ReadEvent::Entry(
+                message.subject.to_string(),
+                head,
+                message.payload.to_vec(),
+                sequence,
+            ));
+        }
+        Some(match (message.subject.parse::<Subject>(), codec::decode(&message.payload)) {
+            (Ok(subject), Ok(body)) => ReadEvent::Row(Row { subject, head, body, sequence }, pending),
+            (Err(error), _) => malformed(&message.subject, &error.to_string()),
+            (_, Err(error)) => malformed(&message.subject, &error.to_string()),
+        })
+    }
+
+    /// The last rows may have been replaced or have expired before they came: then no message says that it was
+    /// the last one, and the server is asked.
+    async fn ask(&mut self) -> Option<ReadEvent> {
+        match self.consumer.info().await {
+            Ok(info) if info.num_pending == 0 && info.delivered.consumer_sequence <= self.last => {
+                self.expected = 0
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tracing::debug!(%error, "reader ended");
+                self.messages = None;
+                return None;
+            }
+        }
+        Box::pin(self.next()).await
+    }
+
+    /// Every event until everything that was there has been delivered; `None` when the reader ended before.
+    pub async fn all(mut self) -> Option<Vec<ReadEvent>> {
+        let mut events = Vec::new();
+        loop {
+            match self.next().await? {
+                ReadEvent::CaughtUp => return Some(events),
+                event => events.push(event),
+            }
+        }
+    }
+}
+
+fn malformed(subject: &str, reason: &str) -> ReadEvent {
+    ReadEvent::Malformed(subject.to_owned(), reason.to_owned())
+}

@@ -1,0 +1,239 @@
+//! Tests against a real nats-server: the semantics that the protocol relies on, which the in-memory stream of
+//! the simulation has too, so that it cannot drift.
+#![allow(clippy::unwrap_used)]
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use sluice_api::ClusterRef;
+use sluice_protocol::memory::{Expect, MemoryStream};
+use sluice_protocol::{Body, Publish, Subject, Table};
+use tokio_util::sync::CancellationToken;
+
+use crate::layout::{Bus, BusOptions};
+use crate::membership::Membership;
+use crate::reader::{Load, ReadEvent, read};
+use crate::writer;
+
+struct Server {
+    child: Child,
+    _dir: tempfile::TempDir,
+    url: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let ended = self.child.kill().and_then(|()| self.child.wait());
+        assert!(ended.is_ok(), "nats-server did not end");
+    }
+}
+
+fn server() -> Server {
+    let dir = tempfile::tempdir().unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let program = std::env::var("SLUICE_NATS_SERVER").unwrap_or_else(|_| "nats-server".into());
+    let child = Command::new(program)
+        .args(["-a", "127.0.0.1", "-p", &port.to_string(), "-js", "-sd"])
+        .arg(dir.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("nats-server 2.12 or newer must be on PATH; `make test` puts it there");
+    Server { child, _dir: dir, url: format!("nats://127.0.0.1:{port}") }
+}
+
+async fn bus(server: &Server) -> Bus {
+    let options = BusOptions {
+        url: server.url.clone(),
+        name: "test".into(),
+        shards: 2,
+        replicas: 1,
+        tombstone_ttl: Duration::from_secs(1),
+    };
+    Bus::connect(&options).await.unwrap()
+}
+
+fn row(profile: &str, body: Option<&str>) -> Publish {
+    let subject = Subject::Desired {
+        shard: 0,
+        cluster: ClusterRef::sveltos("a", "b"),
+        origin: 0,
+        profile: profile.into(),
+    };
+    Publish::new(subject, body.map_or(Body::Tombstone, |body| Body::value(body.as_bytes())), 1)
+}
+
+fn fence(owner: &str) -> Subject {
+    Subject::Owner { table: Table::Desired, shard: 0, owner: owner.into() }
+}
+
+async fn put(bus: &Bus, row: &Publish, fence: &Subject, sequence: u64) -> Option<u64> {
+    let sent = writer::publish(bus, row, &row.head(), (sequence, &fence.to_string())).await.unwrap();
+    sent.await.ok().map(|ack| ack.sequence)
+}
+
+/// What the stream holds: profile, body and sequence, in order.
+async fn rows(bus: &Bus) -> Vec<(String, String, u64)> {
+    let load = Load {
+        stream: Table::Desired.stream(0),
+        filters: vec!["desired.00.*.*.*".into()],
+        heads_only: false,
+    };
+    let events = read(bus, &load).await.unwrap().all().await.unwrap();
+    let row = |event: ReadEvent| match event {
+        ReadEvent::Row(row, _) => {
+            let Subject::Desired { profile, .. } = row.subject else { panic!("{:?}", row.subject) };
+            let body = String::from_utf8(row.body.to_vec()).unwrap();
+            (profile, if row.head.tombstone { "gone".into() } else { body }, row.sequence)
+        }
+        other => panic!("{other:?}"),
+    };
+    events.into_iter().map(row).collect()
+}
+
+#[tokio::test]
+async fn the_real_stream_and_the_one_in_memory_do_the_same() {
+    let server = server();
+    let bus = bus(&server).await;
+    let mut memory = MemoryStream::new(1);
+    let (fence, other) = (fence("00"), fence("01"));
+    let name = fence.to_string();
+    let first = writer::claim(&bus, &Table::Desired.stream(0), &fence).await.unwrap();
+    assert_eq!(Ok(first), memory.put(&name, None, Some(Expect { subject: &name, sequence: 0 }), None));
+
+    let mut script = Vec::new();
+    for (profile, body, sequence) in [
+        ("x", Some("1"), first),
+        ("y", Some("1"), first),
+        ("x", Some("2"), first),
+        ("y", None, first),
+        ("z", Some("1"), first + 7),
+        ("z", Some("1"), first),
+    ] {
+        let publish = row(profile, body);
+        let real = put(&bus, &publish, &fence, sequence).await;
+        let kept = body.map(str::to_owned);
+        let same = memory.put(
+            &publish.subject.to_string(),
+            Some((profile, kept)),
+            Some(Expect { subject: &name, sequence }),
+            None,
+        );
+        script.push((real, same.ok()));
+    }
+    assert!(script.iter().all(|(real, same)| real == same), "{script:?}");
+    assert_eq!(
+        script.iter().filter(|(real, _)| real.is_none()).count(),
+        1,
+        "only the wrong fence is refused"
+    );
+
+    let seconds = writer::claim(&bus, &Table::Desired.stream(0), &fence).await.unwrap();
+    assert_eq!(Ok(seconds), memory.put(&name, None, None, None));
+    assert_eq!(put(&bus, &row("x", Some("3")), &fence, first).await, None, "deposed");
+    assert!(writer::claim(&bus, &Table::Desired.stream(0), &other).await.unwrap() > seconds);
+    assert!(
+        put(&bus, &row("x", Some("3")), &fence, seconds).await.is_some(),
+        "another owner's fence is another row"
+    );
+
+    let expected: Vec<_> = memory
+        .rows()
+        .filter_map(|(sequence, stored)| stored.value.clone().map(|v| (v.0, v.1, sequence)))
+        .collect();
+    let found = rows(&bus).await;
+    assert_eq!(found.len(), expected.len());
+    for ((profile, body, _), (name, value, _)) in found
+        .iter()
+        .zip(expected.iter().filter(|row| row.0 != "x").chain(expected.iter().filter(|row| row.0 == "x")))
+    {
+        assert_eq!(profile, name);
+        assert_eq!(body, if profile == "x" { "3" } else { value.as_deref().unwrap_or("gone") });
+    }
+}
+
+#[tokio::test]
+async fn tombstones_expire_and_a_wiped_stream_refuses_every_fence() {
+    let server = server();
+    let bus = bus(&server).await;
+    let stream = Table::Desired.stream(0);
+    let sequence = writer::claim(&bus, &stream, &fence("00")).await.unwrap();
+    put(&bus, &row("x", None), &fence("00"), sequence).await.unwrap();
+    assert_eq!(rows(&bus).await.len(), 1);
+    let mut left = 1;
+    for _ in 0..100 {
+        left = rows(&bus).await.len();
+        if left == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(left, 0, "the tombstone's time to live is one second");
+
+    let before = bus.incarnation(&stream);
+    bus.js.delete_stream(&stream).await.unwrap();
+    let mut incarnations = bus.incarnations.clone();
+    while bus.incarnation(&stream) == before {
+        incarnations.changed().await.unwrap();
+    }
+    assert_eq!(put(&bus, &row("x", Some("1")), &fence("00"), sequence).await, None);
+    assert!(writer::claim(&bus, &stream, &fence("00")).await.is_ok());
+}
+
+#[tokio::test]
+async fn every_key_has_one_owner_and_a_leaving_member_gives_its_keys_up() {
+    let server = server();
+    let bus = bus(&server).await;
+    let (stop_a, stop_b) = (CancellationToken::new(), CancellationToken::new());
+    let a = Membership::join(&bus, "matcher", "a", stop_a.clone()).await.unwrap();
+    let b = Membership::join(&bus, "matcher", "b", stop_b.clone()).await.unwrap();
+    let keys: Vec<String> = (0..32).map(|key| key.to_string()).collect();
+    let owned = |member: &Membership| keys.iter().filter(|key| member.owns(key)).count();
+    let shared = || a.live() == 2 && b.live() == 2 && a.holds_lease() && b.holds_lease();
+    for _ in 0..100 {
+        if shared() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(keys.iter().all(|key| a.owns(key) != b.owns(key)));
+    assert!(owned(&a) > 4 && owned(&b) > 4);
+    stop_b.cancel();
+    for _ in 0..100 {
+        if owned(&a) == keys.len() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(owned(&a), keys.len());
+    assert!(Membership::join(&bus, "matcher", "no.dots", stop_a).await.is_err());
+}
+
+#[tokio::test]
+async fn another_layout_is_refused_with_the_name_of_the_stream() {
+    let server = server();
+    let client = async_nats::connect(&server.url).await;
+    let client = match client {
+        Ok(client) => client,
+        Err(_) => {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            async_nats::connect(&server.url).await.unwrap()
+        }
+    };
+    let js = async_nats::jetstream::new(client);
+    let foreign = async_nats::jetstream::stream::Config {
+        name: "CHANGES-00".into(),
+        subjects: vec!["changes.00.>".into()],
+        ..Default::default()
+    };
+    js.create_stream(foreign).await.unwrap();
+    let options = BusOptions {
+        url: server.url.clone(),
+        name: "test".into(),
+        shards: 2,
+        replicas: 1,
+        tombstone_ttl: Duration::from_secs(1),
+    };
+    let error = Bus::connect(&options).await.unwrap_err().to_string();
+    assert!(error.contains("stream CHANGES-00 has another"), "{error}");
+}

@@ -1,0 +1,362 @@
+//! Running a [`sluice_protocol::Owner`] against the server: the shell around the state machine.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use sluice_protocol::{Command, Core, Event, Head, Owner, OwnerConfig, Publish, Row, Stop, Subject, Table};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::clock::now_micros;
+use crate::error::BusError;
+use crate::layout::Bus;
+use crate::lives::{Lives, output_streams};
+use crate::membership::Membership;
+use crate::reader::{Load, ReadEvent, read};
+use crate::writer;
+
+/// How long a new owner waits for a view as new as its predecessor's.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Rows read ahead of the core: one batch of the server and a little more.
+const READ_AHEAD: usize = 1024;
+/// Side inputs taken at once before rows get their turn.
+const SIDES_AT_ONCE: usize = 256;
+
+/// The streams a shard writes to.
+#[derive(Clone, Debug)]
+pub struct Outputs {
+    /// The table.
+    pub table: Table,
+    /// Name of the owner in the fence rows.
+    pub owner: String,
+    /// Filters that select this owner's rows; `{}` stands for the shard of the stream.
+    pub own_rows: Vec<String>,
+}
+
+/// One shard of one stage.
+#[derive(Clone, Debug)]
+pub struct ShardSpec {
+    /// What it writes.
+    pub outputs: Outputs,
+    /// What it reads.
+    pub input: Option<Load>,
+}
+
+/// Carries out what a core wants besides rows.
+pub trait Effects<C: Core>: Send {
+    /// Takes one effect; must not block.
+    fn effect(&mut self, effect: C::Effect);
+
+    /// A row of the input could not be read.
+    fn malformed(&mut self, subject: &str, reason: &str);
+
+    /// A row of the input was read, and this many are known to follow it.
+    fn read(&mut self, pending: u64);
+
+    /// A row was published.
+    fn published(&mut self);
+}
+
+/// What tasks of a shard send to its loop.
+enum Inner<S> {
+    Event(Event<S>),
+    Row(Row, u64),
+    Malformed(String, String),
+}
+
+type Ack<S> = std::pin::Pin<Box<dyn Future<Output = Event<S>> + Send>>;
+
+struct Runner<'a, C: Core, E> {
+    bus: &'a Bus,
+    membership: &'a Membership,
+    spec: &'a ShardSpec,
+    owner: Owner<C>,
+    effects: &'a mut E,
+    sender: mpsc::Sender<Inner<C::Side>>,
+    /// Dropped with the runner, and every task of the shard with it.
+    tasks: JoinSet<()>,
+    acks: FuturesUnordered<Ack<C::Side>>,
+    fences: Vec<String>,
+    wake: Option<i64>,
+    stop: Option<Stop>,
+}
+
+/// Owns the shard until it is cancelled (`None`), refused or out of date. The caller begins again as long as
+/// the shard is its own.
+pub async fn drive<C, E>(
+    bus: &Bus,
+    membership: &Membership,
+    spec: &ShardSpec,
+    core: C,
+    mut sides: mpsc::UnboundedReceiver<C::Side>,
+    effects: &mut E,
+) -> Option<Stop>
+where
+    C: Core + Send,
+    C::Side: Send + 'static,
+    C::Effect: Send,
+    E: Effects<C>,
+{
+    let mut lives = Lives::of(bus, spec);
+    let (mut runner, mut inbox, first) = Runner::begin(bus, membership, spec, core, effects);
+    runner.execute(first).await;
+    while runner.stop.is_none() {
+        let event = tokio::select! {
+            Some(event) = runner.acks.next(), if !runner.acks.is_empty() => event,
+            side = sides.recv() => match side {
+                Some(side) => {
+                    runner.sides(side, &mut sides).await;
+                    continue;
+                }
+                None => return None,
+            },
+            Some(inner) = inbox.recv() => match inner {
+                Inner::Event(event) => event,
+                Inner::Row(row, pending) => {
+                    runner.effects.read(pending);
+                    let last = pending == 0;
+                    runner.handle(Event::Row(row, !last)).await;
+                    if !last {
+                        continue;
+                    }
+                    Event::CaughtUp
+                }
+                Inner::Malformed(subject, reason) => {
+                    runner.effects.malformed(&subject, &reason);
+                    continue;
+                }
+            },
+            () = sleep_until(runner.wake) => {
+                runner.wake = None;
+                Event::Tick
+            }
+            () = lives.ended() => Event::Refused,
+        };
+        runner.handle(event).await;
+    }
+    runner.stop
+}
+
+impl<'a, C, E> Runner<'a, C, E>
+where
+    C: Core + Send,
+    C::Side: Send + 'static,
+    E: Effects<C>,
+{
+    #[expect(
+        clippy::type_complexity,
+        reason = "what a loop needs to begin, named at the only place that takes it"
+    )]
+    fn begin(
+        bus: &'a Bus,
+        membership: &'a Membership,
+        spec: &'a ShardSpec,
+        core: C,
+        effects: &'a mut E,
+    ) -> (Self, mpsc::Receiver<Inner<C::Side>>, Vec<Command<C::Effect>>) {
+        let max_lag = micros(bus.tombstone_ttl) / 2;
+        let outputs = output_streams(bus, spec).len();
+        let config =
+            OwnerConfig { outputs, reads: spec.input.is_some(), patience: micros(PATIENCE), max_lag };
+        let (owner, first) = Owner::begin(core, config);
+        let (sender, inbox) = mpsc::channel(READ_AHEAD);
+        let fence = |shard: usize| fence_row(spec, shard).to_string();
+        let runner = Self {
+            bus,
+            membership,
+            spec,
+            owner,
+            effects,
+            sender,
+            tasks: JoinSet::new(),
+            acks: FuturesUnordered::new(),
+            fences: (0..outputs).map(fence).collect(),
+            wake: None,
+            stop: None,
+        };
+        (runner, inbox, first)
+    }
+
+    async fn handle(&mut self, event: Event<C::Side>) {
+        let commands = self.owner.handle(now_micros(), event);
+        self.execute(commands).await;
+    }
+
+    /// Several side inputs at once: they come in bursts, and each may be cheap.
+    async fn sides(&mut self, first: C::Side, more: &mut mpsc::UnboundedReceiver<C::Side>) {
+        let mut next = Some(first);
+        for _ in 0..SIDES_AT_ONCE {
+            let Some(side) = next.take() else { return };
+            self.handle(Event::Side(side)).await;
+            next = more.try_recv().ok();
+        }
+        if let Some(side) = next {
+            self.handle(Event::Side(side)).await;
+        }
+    }
+
+    async fn execute(&mut self, commands: Vec<Command<C::Effect>>) {
+        for command in commands {
+            match command {
+                Command::Claim(output) => self.claim(output),
+                Command::Load(output) => self.load(output),
+                Command::Read => self.read(),
+                Command::Publish { id, fence, head, row } => self.publish(id, fence, &head, &row).await,
+                Command::Effect(effect) => self.effects.effect(effect),
+                Command::WakeAt(at) => self.wake = Some(self.wake.map_or(at, |wake| wake.min(at))),
+                Command::Stop(stop) => self.stop = Some(stop),
+            }
+        }
+    }
+
+    fn claim(&mut self, output: usize) {
+        let (bus, sender) = (self.bus.clone(), self.sender.clone());
+        let (stream, fence) = (output_stream(self.spec, output), fence_row(self.spec, output));
+        self.tasks.spawn(async move {
+            let event = match writer::claim(&bus, &stream, &fence).await {
+                Ok(sequence) => Event::Claimed { output, sequence },
+                Err(error) => refused(&error),
+            };
+            send(&sender, event).await;
+        });
+    }
+
+    fn load(&mut self, output: usize) {
+        let (bus, sender) = (self.bus.clone(), self.sender.clone());
+        let shard = format!("{output:02}");
+        let filters = self.spec.outputs.own_rows.iter().map(|filter| filter.replace("{}", &shard)).collect();
+        let load = Load { stream: output_stream(self.spec, output), filters, heads_only: true };
+        self.tasks.spawn(async move {
+            let found = match read(&bus, &load).await {
+                Ok(reader) => reader.all().await,
+                Err(error) => return send(&sender, refused(&error)).await,
+            };
+            let Some(found) = found else { return send(&sender, Event::Refused).await };
+            for event in found {
+                if let ReadEvent::Row(row, _) = event {
+                    send(&sender, Event::Found(row.subject, row.head)).await;
+                }
+            }
+            send(&sender, Event::Loaded).await;
+        });
+    }
+
+    fn read(&mut self) {
+        let Some(input) = self.spec.input.clone() else { return };
+        let (bus, sender) = (self.bus.clone(), self.sender.clone());
+        self.tasks.spawn(async move {
+            let mut reader = match read(&bus, &input).await {
+                Ok(reader) => reader,
+                Err(error) => return send(&sender, refused(&error)).await,
+            };
+            while let Some(event) = reader.next().await {
+                let inner = match event {
+                    ReadEvent::Row(row, pending) => Inner::Row(row, pending),
+                    ReadEvent::CaughtUp => Inner::Event(Event::CaughtUp),
+                    ReadEvent::Malformed(subject, reason) => Inner::Malformed(subject, reason),
+                    ReadEvent::Entry(..) => continue,
+                };
+                if sender.send(inner).await.is_err() {
+                    return;
+                }
+            }
+            send(&sender, Event::Refused).await;
+        });
+    }
+
+    async fn publish(&mut self, id: u64, fence: u64, head: &Head, row: &Publish) {
+        let Some(fence_subject) =
+            self.fences.get(if self.fences.len() == 1 { 0 } else { usize::from(row.subject.shard()) })
+        else {
+            return;
+        };
+        // A replica whose lease lapsed must not write, whatever the fence says: its successor is at work.
+        if !self.membership.holds_lease() {
+            self.acks.push(Box::pin(std::future::ready(Event::Refused)));
+            return;
+        }
+        self.effects.published();
+        let ack: Ack<C::Side> = match writer::publish(self.bus, row, head, (fence, fence_subject)).await {
+            Ok(ack) => Box::pin(async move {
+                match ack.await {
+                    Ok(_) => Event::Stored(id),
+                    Err(error) => {
+                        tracing::info!(%error, "publish refused");
+                        Event::Refused
+                    }
+                }
+            }),
+            Err(error) => Box::pin(std::future::ready(refused(&error))),
+        };
+        self.acks.push(ack);
+    }
+}
+
+/// Reads present rows once more, as side inputs of a shard; `row` wraps each, `done` ends them.
+pub async fn replay<S>(
+    bus: &Bus,
+    load: &Load,
+    sender: &mpsc::UnboundedSender<S>,
+    row: impl Fn(Row) -> S,
+    done: S,
+) {
+    while !sender.is_closed() {
+        let events = match read(bus, load).await {
+            Ok(reader) => reader.all().await,
+            Err(error) => {
+                tracing::warn!(%error, stream = load.stream, "replay failed; trying again");
+                None
+            }
+        };
+        if let Some(events) = events {
+            let rows = events.into_iter().filter_map(|event| {
+                if let ReadEvent::Row(found, _) = event { Some(row(found)) } else { None }
+            });
+            // A closed channel means that the shard has ended: there is nobody to tell.
+            if rows
+                .into_iter()
+                .try_for_each(|side| sender.send(side))
+                .and_then(|()| sender.send(done))
+                .is_err()
+            {
+                tracing::debug!("the shard ended during a replay");
+            }
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+async fn send<S>(sender: &mpsc::Sender<Inner<S>>, event: Event<S>) {
+    if sender.send(Inner::Event(event)).await.is_err() {
+        tracing::trace!("the shard has ended");
+    }
+}
+
+fn refused<S>(error: &BusError) -> Event<S> {
+    tracing::info!(%error, "the shard begins again");
+    Event::Refused
+}
+
+fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}
+
+fn fence_row(spec: &ShardSpec, output: usize) -> Subject {
+    let shard = u16::try_from(output).unwrap_or(0);
+    Subject::Owner { table: spec.outputs.table, shard, owner: spec.outputs.owner.clone() }
+}
+
+fn output_stream(spec: &ShardSpec, output: usize) -> String {
+    spec.outputs.table.stream(u16::try_from(output).unwrap_or(0))
+}
+
+async fn sleep_until(wake: Option<i64>) {
+    match wake {
+        Some(at) => {
+            tokio::time::sleep(Duration::from_micros(u64::try_from(at - now_micros()).unwrap_or(0))).await
+        }
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,61 @@
+//! Claiming fence rows, and publishing under them.
+
+use async_nats::jetstream::context::{PublishAckFuture, PublishErrorKind};
+use sluice_protocol::{Body, Head, Publish, Subject};
+
+use crate::codec;
+use crate::error::BusError;
+use crate::layout::Bus;
+
+const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
+const EXPECTED_SUBJECT: &str = "Nats-Expected-Last-Subject-Sequence-Subject";
+const TTL: &str = "Nats-TTL";
+
+/// Tries to claim a fence row this often while others do the same.
+const ATTEMPTS: usize = 4;
+
+/// Replaces a fence row; its new sequence is the proof of ownership.
+pub(crate) async fn claim(bus: &Bus, stream: &str, subject: &Subject) -> Result<u64, BusError> {
+    let subject = subject.to_string();
+    let mut seen = 0;
+    for _ in 0..ATTEMPTS {
+        let mut headers = async_nats::HeaderMap::new();
+        headers.insert(EXPECTED, seen.to_string());
+        let named = || format!("claim {subject}");
+        let ack = bus.js.publish_with_headers(subject.clone(), headers, bytes::Bytes::new()).await;
+        match ack.map_err(BusError::request(named()))?.await {
+            Ok(ack) => return Ok(ack.sequence),
+            Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => {
+                let table = bus.js.get_stream_no_info(stream).await.map_err(BusError::request(named()))?;
+                seen =
+                    table.direct_get_last_for_subject(&subject).await.map_or(0, |message| message.sequence);
+            }
+            Err(error) => return Err(BusError::Request { what: named(), source: error.into() }),
+        }
+    }
+    Err(BusError::Request {
+        what: format!("claim {subject}"),
+        source: "others claim it at the same time".into(),
+    })
+}
+
+/// Sends a row that the server accepts only while `fence` is the last sequence of the fence row.
+pub(crate) async fn publish(
+    bus: &Bus,
+    row: &Publish,
+    head: &Head,
+    fence: (u64, &str),
+) -> Result<PublishAckFuture, BusError> {
+    let mut headers = codec::headers(head);
+    headers.insert(EXPECTED, fence.0.to_string());
+    headers.insert(EXPECTED_SUBJECT, fence.1);
+    let body = match &row.body {
+        Body::Value(bytes) => codec::encode(bytes),
+        Body::Tombstone => {
+            headers.insert(TTL, format!("{}s", bus.tombstone_ttl.as_secs().max(1)));
+            bytes::Bytes::new()
+        }
+    };
+    let subject = row.subject.to_string();
+    bus.js.publish_with_headers(subject.clone(), headers, body).await.map_err(BusError::request(subject))
+}

@@ -1,0 +1,91 @@
+//! A cluster in memory for the deployer to work on: what it would send, and in what order.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::Value;
+use sluice_api::{ClusterRef, ObjectKey};
+use sluice_deployer_core::{Config, Deployer, Effect, Inventory, Live, Reply, Request, Side};
+use sluice_protocol::{Core as _, Problem, Row, Step};
+
+/// Applied objects of every cluster, by key, and the deployer's problems.
+pub(crate) type Deployed = (BTreeMap<ClusterRef, BTreeMap<ObjectKey, Value>>, Vec<Problem>);
+
+#[derive(Default)]
+struct Clusters {
+    objects: BTreeMap<ClusterRef, BTreeMap<ObjectKey, Value>>,
+    inventories: BTreeMap<(ClusterRef, String), Inventory>,
+    problems: Vec<Problem>,
+    version: u64,
+}
+
+/// Lets a deployer apply `rows` to empty clusters.
+pub(crate) fn deploy(rows: &[Row], clusters: &[ClusterRef]) -> Deployed {
+    let mut world = Clusters::default();
+    let mut deployer = Deployer::new(Config { shard: 0, request_timeout: i64::MAX / 4 });
+    let mut step = Step::at(0);
+    deployer.start(&mut step);
+    for cluster in clusters {
+        deployer.side(Side::Reachable(cluster.clone()), &mut step);
+    }
+    world.settle(&mut deployer, step);
+    for row in rows {
+        let mut step = Step::at(0);
+        deployer.row(row, &mut step);
+        world.settle(&mut deployer, step);
+    }
+    (world.objects, world.problems)
+}
+
+impl Clusters {
+    fn settle(&mut self, deployer: &mut Deployer, step: Step<Effect>) {
+        let mut steps = VecDeque::from([step]);
+        while let Some(step) = steps.pop_front() {
+            for effect in step.into_parts().1 {
+                match effect {
+                    Effect::Call(cluster, id, request) => {
+                        let reply = self.serve(&cluster, request);
+                        let mut next = Step::at(0);
+                        deployer.side(Side::Reply(cluster, id, reply), &mut next);
+                        steps.push_back(next);
+                    }
+                    Effect::Problem(problem) => self.problems.push(problem),
+                    Effect::Summary(_) | Effect::Happened(_) => {}
+                }
+            }
+        }
+    }
+
+    fn serve(&mut self, cluster: &ClusterRef, request: Request) -> Reply {
+        let objects = self.objects.entry(cluster.clone()).or_default();
+        match request {
+            Request::Inventories => {
+                let own = self.inventories.iter().filter(|((at, _), _)| at == cluster);
+                Reply::Inventories(own.map(|(_, inventory)| inventory.clone()).collect())
+            }
+            Request::Read(key) => {
+                Reply::Read(objects.get(&key).map(|object| Live { uid: "1".into(), ..Live::of(object) }))
+            }
+            Request::Apply { object, .. } => {
+                self.version += 1;
+                let live =
+                    Live { uid: "1".into(), resource_version: self.version.to_string(), ..Live::of(&object) };
+                if let Some(key) = ObjectKey::of(&object) {
+                    objects.insert(key, (*object).clone());
+                }
+                Reply::Applied(live)
+            }
+            Request::Delete { key, .. } => {
+                objects.remove(&key);
+                Reply::Done
+            }
+            Request::WriteInventory(inventory) => {
+                self.inventories.insert((cluster.clone(), inventory.profile.clone()), inventory);
+                Reply::Done
+            }
+            Request::DeleteInventory(profile) => {
+                self.inventories.remove(&(cluster.clone(), profile));
+                Reply::Done
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Reading a directory of manifests.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sluice_api::{object, yaml};
+
+/// What a directory holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Input {
+    /// Objects of the management cluster.
+    pub management: Vec<Value>,
+    /// Objects of managed clusters, by `(namespace, name)` of their registration.
+    pub clusters: BTreeMap<(String, String), Vec<Value>>,
+}
+
+/// A file that cannot be read as manifests.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {reason}", path.display())]
+pub struct InputError {
+    path: PathBuf,
+    reason: String,
+}
+
+impl Input {
+    /// Reads every YAML and JSON file below `dir`.
+    ///
+    /// # Errors
+    /// The first file that cannot be read, with its document and field.
+    pub fn read(dir: &Path) -> Result<Self, InputError> {
+        if !dir.is_dir() {
+            return Err(failed(dir, "is not a directory"));
+        }
+        let mut input = Self::default();
+        let clusters = dir.join("clusters");
+        for file in files(dir, Some(&clusters))? {
+            input.management.extend(objects(&file)?);
+        }
+        for namespace in folders(&clusters)? {
+            for cluster in folders(&namespace)? {
+                let mut held = Vec::new();
+                for file in files(&cluster, None)? {
+                    held.extend(objects(&file)?);
+                }
+                input.clusters.insert((last(&namespace), last(&cluster)), held);
+            }
+        }
+        Ok(input)
+    }
+}
+
+fn failed(path: &Path, reason: impl ToString) -> InputError {
+    InputError { path: path.to_owned(), reason: reason.to_string() }
+}
+
+fn last(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn entries(dir: &Path) -> Result<Vec<PathBuf>, InputError> {
+    if !dir.exists() {
+        return Ok(Vec::new());
+    }
+    let read = std::fs::read_dir(dir).map_err(|error| failed(dir, error))?;
+    let mut paths = read
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| failed(dir, error))?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn folders(dir: &Path) -> Result<Vec<PathBuf>, InputError> {
+    Ok(entries(dir)?.into_iter().filter(|path| path.is_dir()).collect())
+}
+
+fn files(dir: &Path, without: Option<&Path>) -> Result<Vec<PathBuf>, InputError> {
+    let mut found = Vec::new();
+    for path in entries(dir)? {
+        if path.is_dir() {
+            if Some(path.as_path()) != without {
+                found.extend(files(&path, None)?);
+            }
+        } else if matches!(path.extension().and_then(|end| end.to_str()), Some("yaml" | "yml" | "json")) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+fn objects(file: &Path) -> Result<Vec<Value>, InputError> {
+    let text = std::fs::read_to_string(file).map_err(|error| failed(file, error))?;
+    let objects = yaml::documents(&text).map_err(|error| failed(file, error))?;
+    for (index, object) in objects.iter().enumerate() {
+        let place = format!("document {}", index + 1);
+        let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+        for field in ["apiVersion", "kind"] {
+            if text(field).is_empty() {
+                return Err(failed(file, format!("{place}: {field} is missing or no text")));
+            }
+        }
+        if object::name(object).is_empty() {
+            return Err(failed(
+                file,
+                format!("{place} ({}): metadata.name is missing or no text", text("kind")),
+            ));
+        }
+    }
+    Ok(objects)
+}

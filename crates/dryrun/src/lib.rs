@@ -1,0 +1,14 @@
+//! What would exist where: a pure function of manifests and objects, by the cores that run in production.
+//!
+//! It is `sluice build`, and the oracle of every test that breaks something.
+
+#![forbid(unsafe_code)]
+
+mod cluster;
+mod input;
+mod output;
+mod pipeline;
+
+pub use input::{Input, InputError};
+pub use output::Output;
+pub use pipeline::{build, build_at};

@@ -1,0 +1,207 @@
+//! The four cores in sequence, with one shard and no bus.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+use sluice_api::{ClusterRef, ObjectKey};
+use sluice_matcher_core as matcher;
+use sluice_protocol::interest::{Complete, Interest};
+use sluice_protocol::{Body, Core, Head, Problem, Publish, Row, Step, Subject, Table};
+use sluice_renderer_core as renderer;
+
+use crate::cluster::deploy;
+use crate::input::Input;
+use crate::output::Output;
+
+/// The only incarnation of streams that do not exist.
+const INCARNATION: u64 = 1;
+
+/// Rows by subject: the newest of each, as a stream would keep them.
+type Rows = BTreeMap<String, Row>;
+
+/// Computes what would exist where, now.
+pub fn build(input: &Input) -> Output {
+    build_at(input, now())
+}
+
+/// Computes what would exist where; `now` is the time that templates see, microseconds since 1970.
+pub fn build_at(input: &Input, now: i64) -> Output {
+    let mut problems = Vec::new();
+    let (mut renderer, interests, profiles) = begin_rendering(input, now, &mut problems);
+    let mut rows = Rows::new();
+    for (cluster, interest) in &interests {
+        let held = input.clusters.get(&(cluster.namespace.clone(), cluster.name.clone()));
+        rows.extend(reports(cluster, interest, held.map_or(&[], Vec::as_slice), now, &mut problems));
+    }
+    let (mut desired, management) = render(&mut renderer, rows, now, &mut problems);
+    desired.extend(profiles);
+    let clusters: Vec<_> = interests.into_keys().collect();
+    let (objects, deployment) = deploy(&in_order(desired), &clusters);
+    problems.extend(deployment);
+    Output::new(management, clusters, objects, problems)
+}
+
+/// The time that templates see: `SOURCE_DATE_EPOCH` makes a build repeatable to the byte.
+fn now() -> i64 {
+    let fixed = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse::<i64>().ok());
+    let seconds = fixed.unwrap_or_else(|| {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
+    });
+    seconds.saturating_mul(1_000_000)
+}
+
+/// A renderer that knows the management cluster, the interest rows it wants, and the rows of profiles that users
+/// wrote: those wait for no event.
+fn begin_rendering(
+    input: &Input,
+    now: i64,
+    problems: &mut Vec<Problem>,
+) -> (renderer::Renderer, BTreeMap<ClusterRef, Interest>, Rows) {
+    let config = renderer::Config {
+        shard: 0,
+        shards: 1,
+        input: INCARNATION,
+        tombstone_ttl: i64::MAX / 4,
+        limits: sluice_template::Limits::default(),
+    };
+    let mut renderer = renderer::Renderer::new(config);
+    let mut step = Step::at(now);
+    for object in &input.management {
+        renderer
+            .side(renderer::Side::Management(renderer::Change::Upsert(Arc::new(object.clone()))), &mut step);
+    }
+    renderer.start(&mut step);
+    let (publishes, effects, _) = step.into_parts();
+    let mut interests = BTreeMap::new();
+    for effect in effects {
+        match effect {
+            renderer::Effect::WriteInterest(cluster, row) => drop(interests.insert(cluster, row)),
+            renderer::Effect::Problem(problem) => problems.push(problem),
+            _ => {}
+        }
+    }
+    let mut step = Step::at(now);
+    for (cluster, row) in &interests {
+        renderer.side(renderer::Side::Interest(cluster.clone(), row.clone()), &mut step);
+    }
+    (renderer, interests, stored(publishes))
+}
+
+/// What a matcher reports of one cluster.
+fn reports(
+    cluster: &ClusterRef,
+    interest: &Interest,
+    objects: &[Value],
+    now: i64,
+    problems: &mut Vec<Problem>,
+) -> Rows {
+    let config = matcher::Config {
+        shard: 0,
+        shards: 1,
+        input: INCARNATION,
+        outputs: vec![INCARNATION],
+        limits: sluice_script::Limits::default(),
+    };
+    let mut matcher = matcher::Matcher::new(config);
+    let mut step = Step::at(now);
+    matcher.side(matcher::Side::Interest(cluster.clone(), interest.clone()), &mut step);
+    matcher.start(&mut step);
+    for row in objects.iter().filter_map(|object| change(cluster, object)) {
+        matcher.row(&row, &mut step);
+    }
+    matcher.row(&complete(cluster, interest.revision), &mut step);
+    matcher.caught_up(&mut step);
+    let (publishes, effects, _) = step.into_parts();
+    problems.extend(effects.into_iter().filter_map(|effect| {
+        if let matcher::Effect::Problem(problem) = effect { Some(problem) } else { None }
+    }));
+    stored(publishes)
+}
+
+fn change(cluster: &ClusterRef, object: &Value) -> Option<Row> {
+    let subject = Subject::Change {
+        shard: 0,
+        cluster: cluster.clone(),
+        viewer: String::new(),
+        object: ObjectKey::of(object)?,
+    };
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    Some(Row {
+        subject,
+        head: Head { time: 0, ..Head::default() },
+        body: object.to_string().into_bytes().into(),
+        sequence: 0,
+    })
+}
+
+fn complete(cluster: &ClusterRef, revision: u64) -> Row {
+    let subject =
+        Subject::Complete { table: Table::Changes, shard: 0, cluster: cluster.clone(), origin: None };
+    let meta = serde_json::to_string(&Complete { incarnation: INCARNATION, revision }).unwrap_or_default();
+    Row { subject, head: Head { meta, ..Head::default() }, body: Arc::from([]), sequence: 0 }
+}
+
+/// What a stream would hold after these publishes.
+fn stored(publishes: Vec<Publish>) -> Rows {
+    let mut rows = Rows::new();
+    for publish in publishes {
+        let (key, head) = (publish.subject.to_string(), publish.head());
+        match publish.body {
+            Body::Value(body) => {
+                drop(rows.insert(key, Row { subject: publish.subject, head, body, sequence: 0 }))
+            }
+            Body::Tombstone => drop(rows.remove(&key)),
+        }
+    }
+    rows
+}
+
+/// Desired rows, and the objects that are made in the management cluster.
+fn render(
+    renderer: &mut renderer::Renderer,
+    rows: Rows,
+    now: i64,
+    problems: &mut Vec<Problem>,
+) -> (Rows, Vec<Value>) {
+    let mut step = Step::at(now);
+    let (complete, reports): (Vec<_>, Vec<_>) =
+        rows.into_values().partition(|row| matches!(row.subject, Subject::Complete { .. }));
+    for row in reports.iter().chain(&complete) {
+        renderer.row(row, &mut step);
+    }
+    renderer.caught_up(&mut step);
+    // Late enough for everything that waits for more to come.
+    step.now += 10_000_000;
+    renderer.tick(&mut step);
+    let (publishes, effects, _) = step.into_parts();
+    let mut management: BTreeMap<ObjectKey, Option<Value>> = BTreeMap::new();
+    for effect in effects {
+        match effect {
+            renderer::Effect::Project(projection) => {
+                drop(management.insert(projection.key, projection.object))
+            }
+            renderer::Effect::Problem(problem) => problems.push(problem),
+            _ => {}
+        }
+    }
+    (stored(publishes), management.into_values().flatten().collect())
+}
+
+/// The order in which profiles come to their cluster: lower tiers first, then by name, so that the outcome of
+/// conflicts is the same every time.
+fn in_order(rows: Rows) -> Vec<Row> {
+    let tier = |row: &Row| {
+        serde_json::from_slice::<Value>(&row.body)
+            .ok()
+            .and_then(|body| body.get("tier")?.as_i64())
+            .unwrap_or(100)
+    };
+    let mut rows: Vec<Row> = rows.into_values().collect();
+    rows.sort_by_key(|row| (tier(row), row.subject.to_string()));
+    rows
+}

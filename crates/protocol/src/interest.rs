@@ -1,0 +1,78 @@
+//! The `interest` rows: which EventSources are live on a cluster. Written by the renderer, read by agents
+//! and matchers.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The EventSources of one cluster. No row means "unknown"; an empty list means "none".
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interest {
+    /// Grows with every change, also across a wiped bucket.
+    pub revision: u64,
+    /// The EventSources, by name.
+    pub sources: Vec<Source>,
+}
+
+/// One live EventSource.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// Its name.
+    pub name: String,
+    /// The revision in which its spec changed last.
+    pub changed: u64,
+    /// Its manifest: `kind`, `metadata.name` and `spec`, as written.
+    pub manifest: Value,
+}
+
+/// Meta of a completeness row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Complete {
+    /// Incarnation of the stream that the row is in.
+    pub incarnation: u64,
+    /// The interest revision that is complete.
+    pub revision: u64,
+}
+
+impl Interest {
+    /// The row that should follow this one for `wanted` (name and manifest, sorted by name); `None` when it
+    /// would say the same. `now` is in milliseconds since 1970.
+    pub fn next(previous: Option<&Self>, wanted: Vec<(String, Value)>, now: u64) -> Option<Self> {
+        let revision = previous.map_or(0, |row| row.revision + 1).max(now);
+        let before =
+            |name: &str| previous.and_then(|row| row.sources.iter().find(|source| source.name == name));
+        let source = |(name, manifest): (String, Value)| {
+            let same = before(&name).filter(|source| source.manifest == manifest);
+            Source { changed: same.map_or(revision, |source| source.changed), name, manifest }
+        };
+        let next = Self { revision, sources: wanted.into_iter().map(source).collect() };
+        let unchanged = previous.is_some_and(|row| row.sources == next.sources);
+        (!unchanged).then_some(next)
+    }
+
+    /// The source called `name`.
+    pub fn source(&self, name: &str) -> Option<&Source> {
+        self.sources.iter().find(|source| source.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_changes_gets_the_new_revision() {
+        let first = Interest::next(None, vec![("a".into(), json!(1)), ("b".into(), json!(1))], 100).unwrap();
+        assert_eq!(
+            Interest::next(Some(&first), vec![("a".into(), json!(1)), ("b".into(), json!(1))], 200),
+            None
+        );
+        let second =
+            Interest::next(Some(&first), vec![("a".into(), json!(1)), ("b".into(), json!(2))], 50).unwrap();
+        assert_eq!(second.revision, 101);
+        assert_eq!((second.source("a").unwrap().changed, second.source("b").unwrap().changed), (100, 101));
+        let third = Interest::next(Some(&second), vec![], 50).unwrap();
+        assert_eq!((third.revision, third.sources.len()), (102, 0));
+    }
+}

@@ -1,0 +1,150 @@
+//! A stream in memory with the semantics that the protocol relies on: one row for each subject, sequences,
+//! the fence check, tombstones that expire, and being wiped. The simulation runs on it, and its suite runs
+//! against a real server too.
+
+use std::collections::{BTreeMap, HashMap};
+
+/// A stream that keeps the newest row of each subject.
+#[derive(Clone, Debug)]
+pub struct MemoryStream<T> {
+    incarnation: u64,
+    last: u64,
+    by_sequence: BTreeMap<u64, Stored<T>>,
+    by_subject: HashMap<String, u64>,
+}
+
+/// A row of a [`MemoryStream`].
+#[derive(Clone, Debug)]
+pub struct Stored<T> {
+    /// Its subject.
+    pub subject: String,
+    /// Its content.
+    pub value: T,
+    expires: Option<i64>,
+}
+
+/// The last sequence of the named subject is not the expected one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("wrong last sequence: {0}")]
+pub struct WrongLastSequence(pub u64);
+
+/// Publish only while `subject`'s newest row has this sequence (0: while it has none).
+#[derive(Clone, Copy, Debug)]
+pub struct Expect<'a> {
+    /// The subject that is looked at.
+    pub subject: &'a str,
+    /// Its required sequence.
+    pub sequence: u64,
+}
+
+impl<T> MemoryStream<T> {
+    /// An empty stream.
+    pub fn new(incarnation: u64) -> Self {
+        Self { incarnation, last: 0, by_sequence: BTreeMap::new(), by_subject: HashMap::new() }
+    }
+
+    /// Which life of the stream this is.
+    pub fn incarnation(&self) -> u64 {
+        self.incarnation
+    }
+
+    /// Deletes the stream and makes it anew.
+    pub fn wipe(&mut self) {
+        *self = Self::new(self.incarnation + 1);
+    }
+
+    /// Sequence of the newest row of `subject`, 0 without one.
+    pub fn last_sequence(&self, subject: &str) -> u64 {
+        self.by_subject.get(subject).copied().unwrap_or(0)
+    }
+
+    /// Stores a row in place of the subject's former one; returns its sequence.
+    ///
+    /// # Errors
+    /// When `expect` does not hold. Nothing is stored then.
+    pub fn put(
+        &mut self,
+        subject: &str,
+        value: T,
+        expect: Option<Expect<'_>>,
+        expires: Option<i64>,
+    ) -> Result<u64, WrongLastSequence> {
+        if let Some(expect) = expect {
+            let last = self.last_sequence(expect.subject);
+            if last != expect.sequence {
+                return Err(WrongLastSequence(last));
+            }
+        }
+        self.last += 1;
+        if let Some(old) = self.by_subject.insert(subject.to_owned(), self.last) {
+            self.by_sequence.remove(&old);
+        }
+        self.by_sequence.insert(self.last, Stored { subject: subject.to_owned(), value, expires });
+        Ok(self.last)
+    }
+
+    /// The first row after `sequence`.
+    pub fn next(&self, sequence: u64) -> Option<(u64, &Stored<T>)> {
+        self.by_sequence.range(sequence + 1..).next().map(|(sequence, row)| (*sequence, row))
+    }
+
+    /// All rows, in order.
+    pub fn rows(&self) -> impl Iterator<Item = (u64, &Stored<T>)> {
+        self.by_sequence.iter().map(|(sequence, row)| (*sequence, row))
+    }
+
+    /// The newest row of `subject`.
+    pub fn get(&self, subject: &str) -> Option<&Stored<T>> {
+        self.by_subject.get(subject).and_then(|sequence| self.by_sequence.get(sequence))
+    }
+
+    /// Removes rows whose time has come.
+    pub fn expire(&mut self, now: i64) {
+        let by_subject = &mut self.by_subject;
+        self.by_sequence.retain(|_, row| {
+            let keep = row.expires.is_none_or(|expires| expires > now);
+            if !keep {
+                by_subject.remove(&row.subject);
+            }
+            keep
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_row_of_a_subject_replaces_the_former() {
+        let mut stream = MemoryStream::new(1);
+        assert_eq!(stream.put("a", 1, None, None), Ok(1));
+        assert_eq!(stream.put("b", 2, None, None), Ok(2));
+        assert_eq!(stream.put("a", 3, None, None), Ok(3));
+        let rows: Vec<_> = stream.rows().map(|(sequence, row)| (sequence, row.value)).collect();
+        assert_eq!(rows, [(2, 2), (3, 3)]);
+        assert_eq!(stream.next(2).map(|(sequence, _)| sequence), Some(3));
+    }
+
+    #[test]
+    fn the_fence_holds_until_it_is_replaced_expired_or_wiped() {
+        let mut stream = MemoryStream::new(1);
+        let fence = stream.put("~owner", 0, Some(Expect { subject: "~owner", sequence: 0 }), None).unwrap();
+        let under = |sequence| Some(Expect { subject: "~owner", sequence });
+        assert!(stream.put("a", 1, under(fence), None).is_ok());
+        let newer = stream.put("~owner", 0, under(fence), None).unwrap();
+        assert_eq!(stream.put("a", 2, under(fence), None), Err(WrongLastSequence(newer)));
+        stream.wipe();
+        assert_eq!(stream.put("a", 2, under(newer), None), Err(WrongLastSequence(0)));
+    }
+
+    #[test]
+    fn tombstones_expire_and_the_subject_is_new_again() {
+        let mut stream = MemoryStream::new(1);
+        stream.put("a", 1, None, Some(10)).unwrap();
+        stream.expire(9);
+        assert!(stream.get("a").is_some());
+        stream.expire(10);
+        assert_eq!((stream.last_sequence("a"), stream.rows().count()), (0, 0));
+    }
+}

@@ -1,0 +1,377 @@
+//! One replica's work on one shard, as a state machine.
+//!
+//! The phases, and what leaves them:
+//! - *Claiming*: the fence row of every output stream is being replaced. Leaves when all are.
+//! - *Loading*: the heads of this shard's own rows are being read. Leaves when all are.
+//! - *Waiting*: some row was made from newer knowledge than this replica has. Leaves when the view covers
+//!   it, or after [`OwnerConfig::patience`].
+//! - *Reading*: the input table is being read from its first row; the core runs. Never leaves by itself.
+//!
+//! Any refused or unanswered publish stops the owner: its state may be wrong, and the next one reads again.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use sluice_api::Digest;
+
+use crate::row::{Body, Head, Publish, Row};
+use crate::subject::Subject;
+use crate::view::View;
+
+/// What a stage decides. Synchronous; time is an argument; what must happen is pushed into the [`Step`].
+pub trait Core {
+    /// What the stage learns from elsewhere than its input table.
+    type Side;
+    /// What the stage wants done besides publishing rows.
+    type Effect;
+
+    /// A row of this shard's own output exists (take-over). Comes before everything else.
+    fn found(&mut self, subject: &Subject, head: &Head);
+
+    /// How new this core's knowledge is.
+    fn view(&self) -> View;
+
+    /// News from elsewhere. Before [`Core::start`] it may change state and ask for effects, not publish.
+    fn side(&mut self, side: Self::Side, step: &mut Step<Self::Effect>);
+
+    /// From now on rows come and may be published.
+    fn start(&mut self, step: &mut Step<Self::Effect>);
+
+    /// A row of the input table, in the order of the stream.
+    fn row(&mut self, row: &Row, step: &mut Step<Self::Effect>);
+
+    /// Every row that is in the table has come; said whenever that becomes true again. Only now a row's absence
+    /// can be seen: a row that was replaced meanwhile comes after those that were written later than its first form.
+    fn caught_up(&mut self, step: &mut Step<Self::Effect>);
+
+    /// The time that was asked for by [`Step::wake_at`] has come.
+    fn tick(&mut self, step: &mut Step<Self::Effect>);
+}
+
+/// What follows from one input.
+#[derive(Debug)]
+pub struct Step<E> {
+    /// Now, microseconds since 1970.
+    pub now: i64,
+    publishes: Vec<Publish>,
+    effects: Vec<E>,
+    wake: Option<i64>,
+}
+
+/// What an owner has to know.
+#[derive(Clone, Debug)]
+pub struct OwnerConfig {
+    /// How many streams this shard writes to.
+    pub outputs: usize,
+    /// Whether there is an input table to read.
+    pub reads: bool,
+    /// How long to wait for a view that covers what the predecessor saw, microseconds.
+    pub patience: i64,
+    /// How long the owner may lag behind its input before it may have missed a tombstone, microseconds.
+    pub max_lag: i64,
+}
+
+/// What happened, told by the shell.
+#[derive(Debug)]
+pub enum Event<S> {
+    /// The fence row of `output` is now this owner's, at `sequence`.
+    Claimed {
+        /// Index of the output stream.
+        output: usize,
+        /// Sequence of the fence row.
+        sequence: u64,
+    },
+    /// A row of this shard's own output.
+    Found(Subject, Head),
+    /// All own rows of one output stream have been found.
+    Loaded,
+    /// A row of the input table; `pending` when more are known to follow at once.
+    Row(Row, bool),
+    /// Every row of the input table has been delivered.
+    CaughtUp,
+    /// News for the core.
+    Side(S),
+    /// The server has stored a publish.
+    Stored(u64),
+    /// The server refused a claim or publish, or did not answer.
+    Refused,
+    /// Time passed.
+    Tick,
+}
+
+/// What to do, told to the shell.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "commands live for a moment, publishes are the most frequent")]
+pub enum Command<E> {
+    /// Replace the fence row of an output stream; answer with [`Event::Claimed`] or [`Event::Refused`].
+    Claim(usize),
+    /// Read the heads of this shard's own rows in an output stream; answer with [`Event::Found`] for each and
+    /// one [`Event::Loaded`].
+    Load(usize),
+    /// Read the input table from its first row.
+    Read,
+    /// Publish under the fence; answer with [`Event::Stored`] or [`Event::Refused`].
+    Publish {
+        /// Number of the publish.
+        id: u64,
+        /// Required last sequence of the fence row.
+        fence: u64,
+        /// Head of the row.
+        head: Head,
+        /// The row.
+        row: Publish,
+    },
+    /// Something of the stage's own.
+    Effect(E),
+    /// Send [`Event::Tick`] at this time, microseconds since 1970.
+    WakeAt(i64),
+    /// Drop the owner and begin again.
+    Stop(Stop),
+}
+
+/// Why an owner ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Another replica has the shard, or an answer is missing.
+    Refused,
+    /// It could not keep up and may have missed a tombstone.
+    Lagging,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Claiming(usize),
+    Loading(usize),
+    Waiting { until: i64 },
+    Reading,
+    Stopped,
+}
+
+/// The state machine. See the module's text.
+pub struct Owner<C: Core> {
+    core: C,
+    config: OwnerConfig,
+    phase: Phase,
+    fences: Vec<u64>,
+    needed: View,
+    own: HashMap<String, Digest>,
+    in_flight: BTreeSet<u64>,
+    barriers: VecDeque<(u64, Publish)>,
+    next_id: u64,
+    caught_up: bool,
+    lagging_since: Option<i64>,
+}
+
+// === impl Step ===
+
+impl<E> Step<E> {
+    /// An empty step at `now`.
+    pub fn at(now: i64) -> Self {
+        Self { now, publishes: Vec::new(), effects: Vec::new(), wake: None }
+    }
+
+    /// This row should exist.
+    pub fn publish(&mut self, row: Publish) {
+        self.publishes.push(row);
+    }
+
+    /// This should be done.
+    pub fn effect(&mut self, effect: E) {
+        self.effects.push(effect);
+    }
+
+    /// The core wants a tick at `time`; the earliest asked for wins.
+    pub fn wake_at(&mut self, time: i64) {
+        self.wake = Some(self.wake.map_or(time, |wake| wake.min(time)));
+    }
+
+    /// Takes it apart: rows, effects, wake-up time.
+    pub fn into_parts(self) -> (Vec<Publish>, Vec<E>, Option<i64>) {
+        (self.publishes, self.effects, self.wake)
+    }
+}
+
+// === impl Owner ===
+
+impl<C: Core> Owner<C> {
+    /// Begins to own a shard; the commands are the first things to do.
+    pub fn begin(core: C, config: OwnerConfig) -> (Self, Vec<Command<C::Effect>>) {
+        let commands = (0..config.outputs).map(Command::Claim).collect();
+        let owner = Self {
+            phase: Phase::Claiming(config.outputs),
+            fences: vec![0; config.outputs],
+            needed: View::default(),
+            own: HashMap::new(),
+            in_flight: BTreeSet::new(),
+            barriers: VecDeque::new(),
+            next_id: 0,
+            caught_up: false,
+            lagging_since: None,
+            core,
+            config,
+        };
+        (owner, commands)
+    }
+
+    /// The stage's decision, for inspection.
+    pub fn core(&self) -> &C {
+        &self.core
+    }
+
+    /// Whether every row of the input has been seen.
+    pub fn is_caught_up(&self) -> bool {
+        self.caught_up
+    }
+
+    /// Takes one event at `now` (microseconds since 1970); returns what to do because of it, in order.
+    pub fn handle(&mut self, now: i64, event: Event<C::Side>) -> Vec<Command<C::Effect>> {
+        let mut commands = Vec::new();
+        if self.phase == Phase::Stopped {
+            return commands;
+        }
+        match event {
+            Event::Refused => self.stop(Stop::Refused, &mut commands),
+            Event::Claimed { output, sequence } => self.claimed(output, sequence, &mut commands),
+            Event::Found(subject, head) => self.found(&subject, head),
+            Event::Loaded => self.loaded(now, &mut commands),
+            Event::Stored(id) => {
+                self.in_flight.remove(&id);
+                self.release_barriers(&mut commands);
+            }
+            Event::Side(side) => self.run(now, &mut commands, |core, step| core.side(side, step)),
+            Event::Row(row, pending) if self.phase == Phase::Reading => {
+                self.lagging_since = pending.then(|| self.lagging_since.unwrap_or(now));
+                self.run(now, &mut commands, |core, step| core.row(&row, step));
+            }
+            Event::Row(..) => {}
+            Event::CaughtUp => self.catch_up(now, &mut commands),
+            Event::Tick => self.tick(now, &mut commands),
+        }
+        self.begin_reading_when_ready(now, &mut commands);
+        commands
+    }
+
+    fn stop(&mut self, reason: Stop, commands: &mut Vec<Command<C::Effect>>) {
+        self.phase = Phase::Stopped;
+        commands.push(Command::Stop(reason));
+    }
+
+    fn claimed(&mut self, output: usize, sequence: u64, commands: &mut Vec<Command<C::Effect>>) {
+        let (Phase::Claiming(left), Some(fence)) = (self.phase, self.fences.get_mut(output)) else { return };
+        *fence = sequence;
+        self.phase = Phase::Claiming(left - 1);
+        if left == 1 {
+            // Only now: a row that the predecessor still gets in after this load would be unknown to us.
+            self.phase = Phase::Loading(self.config.outputs);
+            commands.extend((0..self.config.outputs).map(Command::Load));
+        }
+    }
+
+    fn found(&mut self, subject: &Subject, head: Head) {
+        self.needed.merge(&head.view);
+        self.core.found(subject, &head);
+        if !head.tombstone {
+            self.own.insert(subject.to_string(), head.digest);
+        }
+    }
+
+    fn loaded(&mut self, now: i64, commands: &mut Vec<Command<C::Effect>>) {
+        let Phase::Loading(left) = self.phase else { return };
+        self.phase = Phase::Loading(left - 1);
+        if left == 1 {
+            let until = now + self.config.patience;
+            self.phase = Phase::Waiting { until };
+            commands.push(Command::WakeAt(until));
+        }
+    }
+
+    fn begin_reading_when_ready(&mut self, now: i64, commands: &mut Vec<Command<C::Effect>>) {
+        let Phase::Waiting { until } = self.phase else { return };
+        if now < until && !self.core.view().covers(&self.needed) {
+            return;
+        }
+        self.phase = Phase::Reading;
+        self.run(now, commands, |core, step| core.start(step));
+        if self.config.reads {
+            self.lagging_since = Some(now);
+            commands.push(Command::Read);
+        } else {
+            self.catch_up(now, commands);
+        }
+    }
+
+    fn catch_up(&mut self, now: i64, commands: &mut Vec<Command<C::Effect>>) {
+        if self.phase != Phase::Reading {
+            return;
+        }
+        self.lagging_since = None;
+        self.caught_up = true;
+        self.run(now, commands, |core, step| core.caught_up(step));
+    }
+
+    fn tick(&mut self, now: i64, commands: &mut Vec<Command<C::Effect>>) {
+        if self.lagging_since.is_some_and(|since| now - since > self.config.max_lag) {
+            return self.stop(Stop::Lagging, commands);
+        }
+        if self.phase == Phase::Reading {
+            self.run(now, commands, |core, step| core.tick(step));
+        }
+    }
+
+    fn run(
+        &mut self,
+        now: i64,
+        commands: &mut Vec<Command<C::Effect>>,
+        f: impl FnOnce(&mut C, &mut Step<C::Effect>),
+    ) {
+        let mut step = Step::at(now);
+        f(&mut self.core, &mut step);
+        debug_assert!(step.publishes.is_empty() || self.phase == Phase::Reading, "published before start");
+        let (publishes, effects, wake) = step.into_parts();
+        for row in publishes {
+            if row.barrier {
+                self.barriers.push_back((self.next_id, row));
+            } else {
+                self.publish(row, commands);
+            }
+        }
+        commands.extend(effects.into_iter().map(Command::Effect));
+        commands.extend(wake.map(Command::WakeAt));
+        self.release_barriers(commands);
+    }
+
+    /// Sends what waited for earlier publishes to be stored: a row that claims completeness must not be
+    /// readable before what it speaks of.
+    fn release_barriers(&mut self, commands: &mut Vec<Command<C::Effect>>) {
+        while let Some(&(after, _)) = self.barriers.front() {
+            if self.in_flight.first().is_some_and(|&oldest| oldest < after) {
+                return;
+            }
+            if let Some((_, row)) = self.barriers.pop_front() {
+                self.publish(row, commands);
+            }
+        }
+    }
+
+    fn publish(&mut self, row: Publish, commands: &mut Vec<Command<C::Effect>>) {
+        let Some(&fence) = self.fences.get(self.output_of(&row.subject)) else { return };
+        let (key, head) = (row.subject.to_string(), row.head());
+        match row.body {
+            Body::Tombstone if self.own.remove(&key).is_none() && !row.forced => return,
+            Body::Tombstone => {}
+            Body::Value(_) if self.own.get(&key) == Some(&head.digest) => return,
+            Body::Value(_) => drop(self.own.insert(key, head.digest)),
+        }
+        let id = self.next_id;
+        self.next_id += 1;
+        self.in_flight.insert(id);
+        commands.push(Command::Publish { id, fence, head, row });
+    }
+
+    /// Index of the output stream of `subject`: outputs are one stream for each shard, or a single one.
+    fn output_of(&self, subject: &Subject) -> usize {
+        if self.config.outputs == 1 { 0 } else { usize::from(subject.shard()) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

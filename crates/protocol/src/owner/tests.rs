@@ -1,0 +1,174 @@
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use sluice_api::ClusterRef;
+
+use super::*;
+use crate::subject::Table;
+
+/// Copies every status row it reads into desired rows, as far as the view goes.
+#[derive(Default)]
+struct Copier {
+    found: Vec<String>,
+    started: bool,
+    caught_up: bool,
+    view: View,
+}
+
+impl Core for Copier {
+    type Side = View;
+    type Effect = &'static str;
+
+    fn found(&mut self, subject: &Subject, _: &Head) {
+        self.found.push(subject.to_string());
+    }
+
+    fn view(&self) -> View {
+        self.view.clone()
+    }
+
+    fn side(&mut self, side: View, _: &mut Step<&'static str>) {
+        self.view = side;
+    }
+
+    fn start(&mut self, step: &mut Step<&'static str>) {
+        self.started = true;
+        step.effect("started");
+    }
+
+    fn row(&mut self, row: &Row, step: &mut Step<&'static str>) {
+        step.publish(Publish::new(row.subject.clone(), Body::value(row.body.clone()), 1));
+    }
+
+    fn caught_up(&mut self, step: &mut Step<&'static str>) {
+        self.caught_up = true;
+        step.publish(Publish::new(complete(), Body::value(&b"c"[..]), 1).after_all());
+    }
+
+    fn tick(&mut self, _: &mut Step<&'static str>) {}
+}
+
+fn subject(name: &str) -> Subject {
+    Subject::Status { shard: 0, cluster: ClusterRef::sveltos("a", "b"), profile: name.into() }
+}
+
+fn complete() -> Subject {
+    Subject::Complete {
+        table: Table::Changes,
+        shard: 0,
+        cluster: ClusterRef::sveltos("a", "b"),
+        origin: None,
+    }
+}
+
+fn row(name: &str, body: &str) -> Row {
+    Row { subject: subject(name), head: Head::default(), body: body.as_bytes().into(), sequence: 1 }
+}
+
+fn config() -> OwnerConfig {
+    OwnerConfig { outputs: 1, reads: true, patience: 30, max_lag: 100 }
+}
+
+/// An owner that has claimed and loaded; `needed` is what the predecessor saw.
+fn loaded(needed: &str) -> (Owner<Copier>, Vec<Command<&'static str>>) {
+    let (mut owner, first) = Owner::begin(Copier::default(), config());
+    assert!(matches!(first[..], [Command::Claim(0)]));
+    let commands = owner.handle(0, Event::Claimed { output: 0, sequence: 42 });
+    assert!(matches!(commands[..], [Command::Load(0)]));
+    let body = Publish::new(subject("old"), Body::value(&b"same"[..]), 1).view(View::parse(needed));
+    owner.handle(0, Event::Found(body.subject.clone(), body.head()));
+    let commands = owner.handle(0, Event::Loaded);
+    (owner, commands)
+}
+
+fn published(commands: &[Command<&'static str>]) -> Vec<String> {
+    let name = |command: &Command<_>| match command {
+        Command::Publish { row, fence, .. } => {
+            assert_eq!(*fence, 42);
+            Some(row.subject.to_string())
+        }
+        _ => None,
+    };
+    commands.iter().filter_map(name).collect()
+}
+
+#[test]
+fn reading_begins_after_claim_and_load() {
+    let (owner, commands) = loaded("");
+    assert!(matches!(commands[..], [Command::WakeAt(30), Command::Effect("started"), Command::Read]));
+    assert_eq!(owner.core().found, [subject("old").to_string()]);
+}
+
+#[test]
+fn equal_content_is_not_published_again() {
+    let (mut owner, _) = loaded("");
+    assert!(published(&owner.handle(1, Event::Row(row("old", "same"), false))).is_empty());
+    assert_eq!(published(&owner.handle(1, Event::Row(row("old", "new"), false))).len(), 1);
+    assert!(published(&owner.handle(1, Event::Row(row("old", "new"), false))).is_empty());
+}
+
+#[test]
+fn an_older_view_waits_but_not_for_ever() {
+    let (mut owner, _) = loaded("x=5");
+    assert!(!owner.core().started);
+    owner.handle(1, Event::Side(View::parse("x=4")));
+    assert!(!owner.core().started);
+    owner.handle(2, Event::Side(View::parse("x=5")));
+    assert!(owner.core().started);
+
+    let (mut owner, _) = loaded("x=5");
+    owner.handle(29, Event::Tick);
+    assert!(!owner.core().started);
+    owner.handle(30, Event::Tick);
+    assert!(owner.core().started);
+}
+
+#[test]
+fn completeness_waits_until_everything_before_it_is_stored() {
+    let (mut owner, _) = loaded("");
+    owner.handle(1, Event::Row(row("a", "1"), true));
+    owner.handle(1, Event::Row(row("b", "1"), true));
+    assert!(published(&owner.handle(1, Event::CaughtUp)).is_empty());
+    owner.handle(1, Event::Row(row("c", "1"), false));
+    assert!(published(&owner.handle(1, Event::Stored(1))).is_empty());
+    assert_eq!(published(&owner.handle(1, Event::Stored(0))), [complete().to_string()]);
+}
+
+#[test]
+fn a_refusal_ends_it_at_once() {
+    let (mut owner, _) = loaded("");
+    assert!(matches!(owner.handle(1, Event::Refused)[..], [Command::Stop(Stop::Refused)]));
+    assert!(owner.handle(1, Event::Row(row("a", "1"), false)).is_empty());
+}
+
+#[test]
+fn who_lags_for_too_long_begins_again() {
+    let (mut owner, _) = loaded("");
+    owner.handle(10, Event::CaughtUp);
+    owner.handle(20, Event::Row(row("a", "1"), true));
+    assert!(owner.handle(100, Event::Tick).is_empty());
+    assert!(matches!(owner.handle(121, Event::Tick)[..], [Command::Stop(Stop::Lagging)]));
+}
+
+#[test]
+fn a_short_lag_is_forgotten_when_it_ends() {
+    let (mut owner, _) = loaded("");
+    owner.handle(10, Event::CaughtUp);
+    owner.handle(20, Event::Row(row("a", "1"), true));
+    owner.handle(30, Event::Row(row("b", "1"), false));
+    assert!(owner.handle(121, Event::Tick).is_empty());
+}
+
+#[test]
+fn tombstones_make_room_for_the_same_content_again() {
+    let (mut owner, _) = loaded("");
+    let mut step: Step<&str> = Step::at(1);
+    step.publish(Publish::new(subject("old"), Body::Tombstone, 1));
+    let (rows, _, _) = step.into_parts();
+    let mut commands = Vec::new();
+    rows.into_iter().for_each(|row| owner.publish(row, &mut commands));
+    assert_eq!(published(&commands).len(), 1);
+    let again = Row { body: Arc::from(&b"same"[..]), ..row("old", "") };
+    assert_eq!(published(&owner.handle(2, Event::Row(again, false))).len(), 1);
+}

@@ -1,0 +1,91 @@
+//! What people are told: problems that stay until they heal, and things that happened once.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that cannot be done, or (without an error) can be done again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// `agent`, `matcher`, `renderer` or `deployer`.
+    pub stage: &'static str,
+    /// The cluster, or empty when it concerns all.
+    pub cluster: String,
+    /// The object, as `Kind namespace/name`, with what depends on it.
+    pub object: String,
+    /// What is wrong and what to do; `None` when it has healed.
+    pub error: Option<String>,
+}
+
+/// A row of the `problems` bucket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProblemRow {
+    /// `agent`, `matcher`, `renderer` or `deployer`.
+    pub stage: String,
+    /// The cluster, or empty when it concerns all.
+    pub cluster: String,
+    /// The object.
+    pub object: String,
+    /// What is wrong and what to do.
+    pub error: String,
+    /// Since when, microseconds since 1970.
+    pub since: i64,
+    /// How often it was met.
+    pub attempts: u64,
+}
+
+/// A line of the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Happened {
+    /// `matched`, `unmatched`, `rendered`, `applied`, `withdrawn` or `problem`.
+    pub what: String,
+    /// The stage that did it.
+    pub stage: String,
+    /// Where.
+    pub cluster: String,
+    /// To what.
+    pub object: String,
+    /// Microseconds from the change that caused it; 0 when unknown.
+    pub micros: i64,
+}
+
+impl Problem {
+    /// A problem that is there.
+    pub fn open(
+        stage: &'static str,
+        cluster: impl ToString,
+        object: impl ToString,
+        error: impl ToString,
+    ) -> Self {
+        Self {
+            stage,
+            cluster: cluster.to_string(),
+            object: object.to_string(),
+            error: Some(error.to_string()),
+        }
+    }
+
+    /// The same problem, healed.
+    pub fn healed(stage: &'static str, cluster: impl ToString, object: impl ToString) -> Self {
+        Self { stage, cluster: cluster.to_string(), object: object.to_string(), error: None }
+    }
+}
+
+impl Happened {
+    /// Something that happened at `now` because of a change at `time` (both microseconds since 1970).
+    pub fn new(
+        stage: &str,
+        what: &str,
+        cluster: impl ToString,
+        object: impl ToString,
+        now: i64,
+        time: i64,
+    ) -> Self {
+        let micros = if time > 0 { (now - time).max(0) } else { 0 };
+        Self {
+            what: what.into(),
+            stage: stage.into(),
+            cluster: cluster.to_string(),
+            object: object.to_string(),
+            micros,
+        }
+    }
+}

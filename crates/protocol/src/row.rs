@@ -1,0 +1,128 @@
+//! A row and its head. Heads alone are enough to take a shard over.
+
+use std::sync::Arc;
+
+use sluice_api::Digest;
+
+use crate::subject::Subject;
+use crate::view::View;
+
+/// What is known of a row without its body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Digest of the content; equal content is not published again.
+    pub digest: Digest,
+    /// When the cause happened, microseconds since 1970; 0 when unknown.
+    pub time: i64,
+    /// What the row was made from.
+    pub view: View,
+    /// What the table needs to know of a row besides its key, as JSON.
+    pub meta: String,
+    /// Whether the row says "this is gone".
+    pub tombstone: bool,
+}
+
+/// The content of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// A value.
+    Value(Arc<[u8]>),
+    /// The value is gone. The row itself disappears after the tombstone's time to live.
+    Tombstone,
+}
+
+/// A row as it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its key.
+    pub subject: Subject,
+    /// Its head.
+    pub head: Head,
+    /// Its content, empty for tombstones.
+    pub body: Arc<[u8]>,
+    /// Its position in the stream.
+    pub sequence: u64,
+}
+
+/// A row that a core wants to exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Publish {
+    /// Its key.
+    pub subject: Subject,
+    /// Its content.
+    pub body: Body,
+    /// When the cause happened, microseconds since 1970.
+    pub time: i64,
+    /// What it is made from.
+    pub view: View,
+    /// What the table needs to know besides the key, as JSON.
+    pub meta: String,
+    /// Whether it waits until the server has everything that was published before.
+    pub barrier: bool,
+    /// Whether a tombstone is published although this owner knows of no such row.
+    pub forced: bool,
+}
+
+// === impl Body ===
+
+impl Body {
+    /// A value of these bytes.
+    pub fn value(bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self::Value(bytes.into())
+    }
+}
+
+// === impl Publish ===
+
+impl Publish {
+    /// A row without meta and view.
+    pub fn new(subject: Subject, body: Body, time: i64) -> Self {
+        Self {
+            subject,
+            body,
+            time,
+            view: View::default(),
+            meta: String::new(),
+            barrier: false,
+            forced: false,
+        }
+    }
+
+    /// With these meta data.
+    #[must_use]
+    pub fn meta(mut self, meta: String) -> Self {
+        self.meta = meta;
+        self
+    }
+
+    /// Made from this view.
+    #[must_use]
+    pub fn view(mut self, view: View) -> Self {
+        self.view = view;
+        self
+    }
+
+    /// After everything before it has been stored.
+    #[must_use]
+    pub fn after_all(mut self) -> Self {
+        self.barrier = true;
+        self
+    }
+
+    /// Also where this owner has no such row: somebody else may still act upon an expired one.
+    #[must_use]
+    pub fn forced(mut self) -> Self {
+        self.forced = true;
+        self
+    }
+
+    /// The head this row will have. The digest covers content and meta, not time and view: a newer look at
+    /// the same thing is the same row.
+    pub fn head(&self) -> Head {
+        let (digest, tombstone) = match &self.body {
+            Body::Value(bytes) => (Digest::of(&[bytes, self.meta.as_bytes()]), false),
+            Body::Tombstone => (Digest::default(), true),
+        };
+        Head { digest, time: self.time, view: self.view.clone(), meta: self.meta.clone(), tombstone }
+    }
+}

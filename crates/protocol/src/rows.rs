@@ -1,0 +1,135 @@
+//! What the bodies and meta data of rows say.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sluice_api::{ClusterRef, ObjectKey};
+
+/// Meta of a `reports` row. Its body is the object, or empty when the EventSource does not collect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportMeta {
+    /// Indexes of the resource selectors that select the object.
+    pub selectors: Vec<u16>,
+}
+
+/// Why a profile exists on a cluster. Meta of `desired` rows and part of `status` rows and inventories.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Cause {
+    /// An event.
+    Event(EventCause),
+    /// A profile that a user wrote, `ClusterProfile name` or `Profile namespace/name`.
+    Profile(String),
+}
+
+/// The event, and the trigger that acts upon it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct EventCause {
+    /// The trigger, as `EventTrigger/name`.
+    pub trigger: String,
+    /// Where the event is.
+    pub cluster: ClusterRef,
+    /// The EventSource.
+    pub source: String,
+    /// The object; `None` stands for all that match together.
+    pub item: Option<ObjectKey>,
+}
+
+/// Body of a `desired` row: one profile, completely rendered, for one cluster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Desired {
+    /// `ClusterProfile` or `Profile`.
+    pub owner_kind: String,
+    /// Namespace of the profile, empty for a ClusterProfile.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub owner_namespace: String,
+    /// Name of the profile.
+    pub owner_name: String,
+    /// Lower wins where two profiles claim one object.
+    pub tier: i32,
+    /// Whether add-ons stay when the profile goes.
+    #[serde(default)]
+    pub leave: bool,
+    /// Whether nothing may be changed.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// Whether what was once deployed is never updated.
+    #[serde(default)]
+    pub one_time: bool,
+    /// Why it exists.
+    pub cause: Cause,
+    /// The profile's spec, for the ClusterSummary.
+    pub spec: Map<String, Value>,
+    /// What to apply, in order.
+    pub policies: Vec<Policy>,
+}
+
+/// The rendered content of one referenced ConfigMap or Secret.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    /// `ConfigMap` or `Secret`.
+    pub kind: String,
+    /// Its namespace in the management cluster.
+    pub namespace: String,
+    /// Its name in the management cluster.
+    pub name: String,
+    /// Lower wins inside a profile.
+    pub tier: i32,
+    /// The objects in it, in order.
+    pub objects: Vec<Value>,
+}
+
+/// Meta of a `status` row: the cluster holds something of this profile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusMeta {
+    /// Shard of the renderer that made the profile.
+    pub origin: u16,
+    /// Why it was made.
+    pub cause: Cause,
+}
+
+/// Body of a `status` row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// What came of it.
+    pub state: State,
+    /// The errors, one for each object that could not be applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+}
+
+/// What came of a profile on a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// Found in the cluster's inventory after a take-over; not compared yet.
+    Held,
+    /// Everything is applied.
+    Provisioned,
+    /// Something could not be applied and is tried again.
+    Failed,
+}
+
+// === impl Cause ===
+
+impl Cause {
+    /// As meta data.
+    pub fn to_meta(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_read_back() {
+        let cause = Cause::Event(EventCause {
+            trigger: "EventTrigger/t".into(),
+            cluster: ClusterRef::sveltos("a", "b"),
+            source: "s".into(),
+            item: None,
+        });
+        assert_eq!(serde_json::from_str::<Cause>(&cause.to_meta()).unwrap(), cause);
+    }
+}

@@ -1,0 +1,405 @@
+//! Subjects: the key of every row, as a typed value with one encoder and one decoder.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sluice_api::{ClusterRef, Gvk, ObjectKey};
+
+use crate::token;
+
+/// The tables of the pipeline. Each has `N` shards; `Status` keeps them in one stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Table {
+    /// Objects of managed clusters, written by agents.
+    Changes,
+    /// Objects that are events, written by matchers.
+    Reports,
+    /// What each cluster should hold, written by renderers.
+    Desired,
+    /// What each cluster holds, written by deployers.
+    Status,
+}
+
+/// The key of a row. Its text form is the NATS subject.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// An object of a managed cluster.
+    Change {
+        /// Shard of the row, from [`change_shard`].
+        shard: u16,
+        /// Where the object is.
+        cluster: ClusterRef,
+        /// The tenant ServiceAccount whose watch saw it; empty for the agent's own.
+        viewer: String,
+        /// Which object.
+        object: ObjectKey,
+    },
+    /// An object that is an event of one EventSource.
+    Report {
+        /// Shard of the row, from [`cluster_shard`].
+        shard: u16,
+        /// Where the object is.
+        cluster: ClusterRef,
+        /// Name of the EventSource.
+        source: String,
+        /// Shard of the change it was made from: who owns that, owns this row.
+        origin: u16,
+        /// Which object.
+        object: ObjectKey,
+    },
+    /// One profile on one cluster.
+    Desired {
+        /// Shard of the row, from [`cluster_shard`].
+        shard: u16,
+        /// Where it goes.
+        cluster: ClusterRef,
+        /// Shard of the renderer that made it: who owns that, owns this row.
+        origin: u16,
+        /// Name of the profile.
+        profile: String,
+    },
+    /// What came of one profile on one cluster.
+    Status {
+        /// Shard of the deployer that wrote it, from [`cluster_shard`].
+        shard: u16,
+        /// Where it is.
+        cluster: ClusterRef,
+        /// Name of the profile.
+        profile: String,
+    },
+    /// The fence row: who wrote it last may write rows, with its sequence as the proof.
+    Owner {
+        /// The table that is written.
+        table: Table,
+        /// The shard that is written.
+        shard: u16,
+        /// The owner's shard or cluster.
+        owner: String,
+    },
+    /// All rows of a cluster, as far as their writer is concerned, are in the table.
+    Complete {
+        /// The table that is complete.
+        table: Table,
+        /// The shard that is complete.
+        shard: u16,
+        /// The cluster that is complete.
+        cluster: ClusterRef,
+        /// The writer's shard; `None` when the writer is an agent.
+        origin: Option<u16>,
+    },
+}
+
+/// Shard of an object's change: a hot cluster spreads over all of them.
+pub fn change_shard(cluster: &ClusterRef, object: &ObjectKey, shards: u16) -> u16 {
+    hash_shard(&[&cluster.to_string(), &object.gvk.kind, &object.namespace, &object.name], shards)
+}
+
+/// Shard of everything that belongs to one cluster.
+pub fn cluster_shard(cluster: &ClusterRef, shards: u16) -> u16 {
+    hash_shard(&[&cluster.to_string()], shards)
+}
+
+/// Shard of a thing by its name, for example a user-written profile.
+pub fn hash_shard(parts: &[&str], shards: u16) -> u16 {
+    let hash = crate::members::fnv(parts);
+    (hash % u64::from(shards.max(1))) as u16
+}
+
+/// Filters that select the rows of one owner in every shard of its output; `{}` stands for the shard.
+pub mod own_rows {
+    use super::{ClusterRef, Table, push_shard};
+    use crate::token;
+
+    /// The rows of an agent.
+    pub fn agent(cluster: &ClusterRef) -> Vec<String> {
+        vec![format!("{}.{{}}.{}.>", Table::Changes.name(), token_of(cluster))]
+    }
+
+    /// The rows of the matcher of one shard.
+    pub fn matcher(shard: u16) -> Vec<String> {
+        let (table, shard) = (Table::Reports.name(), shard_token(shard));
+        vec![format!("{table}.{{}}.*.*.{shard}.>"), format!("{table}.{{}}.*.~complete.{shard}")]
+    }
+
+    /// The rows of the renderer of one shard.
+    pub fn renderer(shard: u16) -> Vec<String> {
+        vec![format!("{}.{{}}.*.{}.*", Table::Desired.name(), shard_token(shard))]
+    }
+
+    /// The rows of the deployer of one shard.
+    pub fn deployer(shard: u16) -> Vec<String> {
+        vec![format!("{}.{}.>", Table::Status.name(), shard_token(shard))]
+    }
+
+    /// The changes of one cluster in one shard.
+    pub fn changes_of(cluster: &ClusterRef, shard: u16) -> Vec<String> {
+        vec![format!("{}.{}.{}.>", Table::Changes.name(), shard_token(shard), token_of(cluster))]
+    }
+
+    /// The token of a shard, which is also the name of its owner in fence rows.
+    pub fn shard_token(shard: u16) -> String {
+        let mut out = String::new();
+        push_shard(&mut out, shard);
+        out
+    }
+
+    fn token_of(cluster: &ClusterRef) -> String {
+        let mut out = String::new();
+        token::push(&mut out, &cluster.to_string());
+        out
+    }
+}
+
+// === impl Table ===
+
+impl Table {
+    /// First token of its subjects.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Changes => "changes",
+            Self::Reports => "reports",
+            Self::Desired => "desired",
+            Self::Status => "status",
+        }
+    }
+
+    /// Name of the stream of one shard.
+    pub fn stream(self, shard: u16) -> String {
+        match self {
+            Self::Status => "STATUS".to_owned(),
+            table => format!("{}-{shard:02}", table.name().to_uppercase()),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Changes, Self::Reports, Self::Desired, Self::Status]
+            .into_iter()
+            .find(|table| table.name() == text)
+    }
+}
+
+// === impl Subject ===
+
+impl Subject {
+    /// The table it is in.
+    pub fn table(&self) -> Table {
+        match self {
+            Self::Change { .. } => Table::Changes,
+            Self::Report { .. } => Table::Reports,
+            Self::Desired { .. } => Table::Desired,
+            Self::Status { .. } => Table::Status,
+            Self::Owner { table, .. } | Self::Complete { table, .. } => *table,
+        }
+    }
+
+    /// The shard it is in.
+    pub fn shard(&self) -> u16 {
+        match self {
+            Self::Change { shard, .. }
+            | Self::Report { shard, .. }
+            | Self::Desired { shard, .. }
+            | Self::Status { shard, .. }
+            | Self::Owner { shard, .. }
+            | Self::Complete { shard, .. } => *shard,
+        }
+    }
+}
+
+fn push_shard(out: &mut String, shard: u16) {
+    out.push_str(&format!("{shard:02}"));
+}
+
+fn push_object(out: &mut String, object: &ObjectKey) {
+    for part in [&object.gvk.group, &object.gvk.version, &object.gvk.kind, &object.namespace, &object.name] {
+        out.push('.');
+        token::push(out, part);
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = String::with_capacity(128);
+        out.push_str(self.table().name());
+        out.push('.');
+        push_shard(&mut out, self.shard());
+        out.push('.');
+        match self {
+            Self::Owner { owner, .. } => {
+                out.push_str("~owner.");
+                token::push(&mut out, owner);
+            }
+            Self::Change { cluster, .. }
+            | Self::Report { cluster, .. }
+            | Self::Desired { cluster, .. }
+            | Self::Status { cluster, .. }
+            | Self::Complete { cluster, .. } => token::push(&mut out, &cluster.to_string()),
+        }
+        match self {
+            Self::Change { viewer, object, .. } => {
+                out.push('.');
+                token::push(&mut out, viewer);
+                push_object(&mut out, object);
+            }
+            Self::Report { source, origin, object, .. } => {
+                out.push('.');
+                token::push(&mut out, source);
+                out.push('.');
+                push_shard(&mut out, *origin);
+                push_object(&mut out, object);
+            }
+            Self::Desired { origin, profile, .. } => {
+                out.push('.');
+                push_shard(&mut out, *origin);
+                out.push('.');
+                token::push(&mut out, profile);
+            }
+            Self::Status { profile, .. } => {
+                out.push('.');
+                token::push(&mut out, profile);
+            }
+            Self::Complete { origin, .. } => {
+                out.push_str(".~complete");
+                if let Some(origin) = origin {
+                    out.push('.');
+                    push_shard(&mut out, *origin);
+                }
+            }
+            Self::Owner { .. } => {}
+        }
+        f.write_str(&out)
+    }
+}
+
+/// The text is not a subject of these tables.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("subject {0:?} is not one of the pipeline's")]
+pub struct NotASubject(String);
+
+impl FromStr for Subject {
+    type Err = NotASubject;
+
+    fn from_str(text: &str) -> Result<Self, NotASubject> {
+        let tokens: Vec<&str> = text.split('.').collect();
+        parse(&tokens).ok_or_else(|| NotASubject(text.to_owned()))
+    }
+}
+
+fn parse(tokens: &[&str]) -> Option<Subject> {
+    let (&[table, shard, cluster], rest) = tokens.split_first_chunk::<3>()?;
+    let (table, shard) = (Table::parse(table)?, parse_shard(shard)?);
+    if cluster == "~owner" {
+        let [owner] = rest else { return None };
+        return Some(Subject::Owner { table, shard, owner: token::read(owner)? });
+    }
+    let cluster: ClusterRef = token::read(cluster)?.parse().ok()?;
+    match (table, rest) {
+        (Table::Changes, ["~complete"]) => Some(Subject::Complete { table, shard, cluster, origin: None }),
+        (Table::Reports, ["~complete", origin]) => {
+            Some(Subject::Complete { table, shard, cluster, origin: Some(parse_shard(origin)?) })
+        }
+        (Table::Changes, [viewer, object @ ..]) => Some(Subject::Change {
+            shard,
+            cluster,
+            viewer: token::read(viewer)?,
+            object: parse_object(object)?,
+        }),
+        (Table::Reports, [source, origin, object @ ..]) => Some(Subject::Report {
+            shard,
+            cluster,
+            source: token::read(source)?,
+            origin: parse_shard(origin)?,
+            object: parse_object(object)?,
+        }),
+        (Table::Desired, [origin, profile]) => Some(Subject::Desired {
+            shard,
+            cluster,
+            origin: parse_shard(origin)?,
+            profile: token::read(profile)?,
+        }),
+        (Table::Status, [profile]) => {
+            Some(Subject::Status { shard, cluster, profile: token::read(profile)? })
+        }
+        _ => None,
+    }
+}
+
+fn parse_shard(token: &str) -> Option<u16> {
+    (token.len() >= 2 && token.bytes().all(|c| c.is_ascii_digit())).then(|| token.parse().ok())?
+}
+
+fn parse_object(tokens: &[&str]) -> Option<ObjectKey> {
+    let [group, version, kind, namespace, name] = tokens else { return None };
+    let gvk = Gvk { group: token::read(group)?, version: token::read(version)?, kind: token::read(kind)? };
+    Some(ObjectKey { gvk, namespace: token::read(namespace)?, name: token::read(name)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn object(name: &str) -> ObjectKey {
+        ObjectKey { gvk: Gvk::new("apps", "v1", "Deployment"), namespace: String::new(), name: name.into() }
+    }
+
+    #[test]
+    fn subjects_look_as_documented() {
+        let cluster = ClusterRef::sveltos("default", "c.1");
+        let change = Subject::Change {
+            shard: 7,
+            cluster: cluster.clone(),
+            viewer: String::new(),
+            object: object("a.b"),
+        };
+        assert_eq!(change.to_string(), "changes.07.sveltos:default/c%2E1.-.apps.v1.Deployment.-.a%2Eb");
+        let fence = Subject::Owner { table: Table::Reports, shard: 1, owner: "03".into() };
+        assert_eq!(fence.to_string(), "reports.01.~owner.03");
+        let complete = Subject::Complete { table: Table::Reports, shard: 1, cluster, origin: Some(12) };
+        assert_eq!(complete.to_string(), "reports.01.sveltos:default/c%2E1.~complete.12");
+    }
+
+    fn any_subject() -> impl Strategy<Value = Subject> {
+        let text = "[a-z.*>~% -]{0,8}";
+        let name = "[a-z][a-z.*>~% -]{0,8}";
+        (0..120_u16, 0..120_u16, name, text, name, 0..6_usize).prop_map(|(shard, origin, a, b, c, form)| {
+            let cluster = ClusterRef::sveltos(a.clone(), c.clone());
+            let object = ObjectKey {
+                gvk: Gvk::new(b.clone(), a.clone(), c.clone()),
+                namespace: b.clone(),
+                name: c.clone(),
+            };
+            match form {
+                0 => Subject::Change { shard, cluster, viewer: b, object },
+                1 => Subject::Report { shard, cluster, source: a, origin, object },
+                2 => Subject::Desired { shard, cluster, origin, profile: c },
+                3 => Subject::Status { shard, cluster, profile: c },
+                4 => Subject::Owner { table: Table::Desired, shard, owner: a },
+                _ => Subject::Complete { table: Table::Reports, shard, cluster, origin: Some(origin) },
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_subject_is_read_back(subject in any_subject()) {
+            prop_assert_eq!(subject.to_string().parse::<Subject>(), Ok(subject));
+        }
+
+        #[test]
+        fn no_text_panics(text in "(changes|reports|desired|status)[.~a-z0-9%:/-]{0,40}") {
+            prop_assert!(text.parse::<Subject>().is_ok() || !text.is_empty());
+        }
+    }
+
+    #[test]
+    fn shards_are_stable_and_spread() {
+        let cluster = ClusterRef::sveltos("default", "c");
+        let mut counts = [0; 16];
+        for index in 0..1600 {
+            counts[usize::from(change_shard(&cluster, &object(&format!("o{index}")), 16))] += 1;
+        }
+        assert!(counts.iter().all(|&count| (50..160).contains(&count)), "{counts:?}");
+        assert_eq!(cluster_shard(&cluster, 16), cluster_shard(&cluster, 16));
+    }
+}

@@ -1,0 +1,120 @@
+//! What a stage needs of its process.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use sluice_bus::{Bus, Journal, Membership, Problems, Tally};
+use tokio_util::sync::CancellationToken;
+
+use crate::args::CommonArgs;
+use crate::metrics::Metrics;
+
+/// What a process still waits for before it is ready. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Readiness(Arc<Mutex<BTreeSet<&'static str>>>);
+
+/// One stage in one process.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// Name of the stage.
+    pub stage: &'static str,
+    /// Name of the replica.
+    pub name: String,
+    /// The bus.
+    pub bus: Bus,
+    /// The problems of this process.
+    pub problems: Problems,
+    /// The journal of this process.
+    pub journal: Journal,
+    /// The metrics of this process.
+    pub metrics: Metrics,
+    /// What this process waits for.
+    pub ready: Readiness,
+    /// Cancelled when the process should end.
+    pub stop: CancellationToken,
+}
+
+impl Readiness {
+    /// The process is not ready before `what` is [`Readiness::done`].
+    pub fn wait_for(&self, what: &'static str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(what);
+    }
+
+    /// `what` is there.
+    pub fn done(&self, what: &'static str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(what);
+    }
+
+    /// One thing that is waited for; `None` when ready.
+    pub fn missing(&self) -> Option<&'static str> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).first().copied()
+    }
+}
+
+impl Context {
+    /// Serves the admin endpoint and connects to the bus, in this order: health answers while the bus is away.
+    ///
+    /// # Errors
+    /// When the endpoint cannot be bound, or the bus is unsuitable.
+    pub async fn start(
+        stage: &'static str,
+        args: &CommonArgs,
+        stop: CancellationToken,
+    ) -> anyhow::Result<Self> {
+        let (metrics, ready) = (Metrics::new(), Readiness::default());
+        ready.wait_for("the bus");
+        let addr = crate::admin::serve(args.http_addr, metrics.clone(), ready.clone(), stop.clone()).await?;
+        tracing::info!(stage, name = args.replica(), %addr, "serving metrics and health");
+        let context = Self::connect(stage, args, metrics, ready.clone(), stop).await?;
+        ready.done("the bus");
+        Ok(context)
+    }
+
+    /// Connects to the bus, for a process that has an admin endpoint already.
+    ///
+    /// # Errors
+    /// When the bus is unsuitable.
+    pub async fn connect(
+        stage: &'static str,
+        args: &CommonArgs,
+        metrics: Metrics,
+        ready: Readiness,
+        stop: CancellationToken,
+    ) -> anyhow::Result<Self> {
+        let options = args.bus_options(stage);
+        let bus = tokio::select! {
+            bus = Bus::connect(&options) => bus?,
+            () = stop.cancelled() => anyhow::bail!("stopped while waiting for the bus"),
+        };
+        Ok(Self {
+            stage,
+            name: args.replica(),
+            problems: Problems::start(&bus),
+            journal: Journal::start(&bus),
+            bus,
+            metrics,
+            ready,
+            stop,
+        })
+    }
+
+    /// Joins the members of the stage, or of a part of it.
+    ///
+    /// # Errors
+    /// When the name cannot be used.
+    pub async fn join(&self, group: &str) -> anyhow::Result<Membership> {
+        Ok(Membership::join(&self.bus, group, &self.name, self.stop.clone()).await?)
+    }
+}
+
+/// Keeps the number of owned shards in the metrics.
+pub fn count_shards(context: &Context, tally: &Tally) {
+    let (context, tally) = (context.clone(), tally.clone());
+    tokio::spawn(async move {
+        while !context.stop.is_cancelled() {
+            context.metrics.shards_owned(context.stage, tally.get());
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    });
+}

@@ -1,0 +1,41 @@
+//! Process-wide choices, made once at the top of every binary.
+
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+/// Installs logging (`RUST_LOG`, default `info` for the pipeline) to standard error.
+///
+/// # Errors
+/// When logging was installed before.
+pub fn install_defaults() -> anyhow::Result<()> {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,sluice=info"));
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    logs.try_init().map_err(|error| anyhow::anyhow!("logging cannot be installed: {error}"))
+}
+
+/// A token that is cancelled by the first SIGINT or SIGTERM. The second one ends the process at once.
+pub fn stop_on_signals() -> CancellationToken {
+    let stop = CancellationToken::new();
+    let token = stop.clone();
+    tokio::spawn(async move {
+        signal().await;
+        token.cancel();
+        signal().await;
+        std::process::abort();
+    });
+    stop
+}
+
+async fn signal() {
+    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(terminate) => terminate,
+        Err(error) => {
+            tracing::warn!(%error, "SIGTERM cannot be handled");
+            return std::future::pending().await;
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}

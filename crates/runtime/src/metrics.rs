@@ -1,0 +1,148 @@
+//! Prometheus metrics, typed: no metric name or label exists outside this file.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Rows {
+    stage: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Stage {
+    stage: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Shard {
+    stage: &'static str,
+    shard: String,
+}
+
+/// The metrics of one process. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    registry: Arc<Registry>,
+    rows: Family<Rows, Counter>,
+    happened: Family<Rows, Counter>,
+    problems: Family<Stage, Counter>,
+    shards: Family<Stage, Gauge>,
+    lag: Family<Shard, Gauge>,
+    event_to_applied: Histogram,
+    calls: Family<Rows, Counter>,
+    memory: Gauge<u64, AtomicU64>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Metrics {
+    /// Registers everything under the prefix `sluice_`.
+    pub fn new() -> Self {
+        let mut registry = Registry::with_prefix("sluice");
+        let metrics = Self {
+            rows: Family::default(),
+            happened: Family::default(),
+            problems: Family::default(),
+            shards: Family::default(),
+            lag: Family::default(),
+            // 1 ms to 65 s: the original's timers are in it too.
+            event_to_applied: Histogram::new(exponential_buckets(0.001, 2.0, 17)),
+            calls: Family::default(),
+            memory: Gauge::default(),
+            registry: Arc::default(),
+        };
+        registry.register("rows", "Rows of tables, by what was done with them", metrics.rows.clone());
+        registry.register("happened", "Things that happened, as in the journal", metrics.happened.clone());
+        registry.register(
+            "problems",
+            "Problems that were met; the bucket holds those that are open",
+            metrics.problems.clone(),
+        );
+        registry.register("shards_owned", "Shards that this replica works on", metrics.shards.clone());
+        registry.register(
+            "shard_lag_rows",
+            "Rows of the input table that a shard has not read",
+            metrics.lag.clone(),
+        );
+        registry.register(
+            "event_to_applied_seconds",
+            "From the change of an object to its add-ons in the cluster",
+            metrics.event_to_applied.clone(),
+        );
+        registry.register(
+            "api_calls",
+            "Calls to API servers of managed clusters, by outcome",
+            metrics.calls.clone(),
+        );
+        registry.register("resident_memory_bytes", "Resident memory of this process", metrics.memory.clone());
+        Self { registry: Arc::new(registry), ..metrics }
+    }
+
+    /// Counts a row; outcome is `read`, `published` or `malformed`.
+    pub fn row(&self, stage: &'static str, outcome: &'static str) {
+        self.rows.get_or_create(&Rows { stage, outcome }).inc();
+    }
+
+    /// Counts a journal line.
+    pub fn happened(&self, stage: &'static str, what: &'static str) {
+        self.happened.get_or_create(&Rows { stage, outcome: what }).inc();
+    }
+
+    /// Counts a problem.
+    pub fn problem(&self, stage: &'static str) {
+        self.problems.get_or_create(&Stage { stage }).inc();
+    }
+
+    /// Sets how many shards are worked on.
+    pub fn shards_owned(&self, stage: &'static str, count: usize) {
+        self.shards.get_or_create(&Stage { stage }).set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// Sets how many rows a shard has not read yet.
+    pub fn lag(&self, stage: &'static str, shard: &str, rows: u64) {
+        let shard = Shard { stage, shard: shard.to_owned() };
+        self.lag.get_or_create(&shard).set(i64::try_from(rows).unwrap_or(i64::MAX));
+    }
+
+    /// Notes how long an event took until its add-ons were applied.
+    pub fn event_to_applied(&self, micros: i64) {
+        self.event_to_applied.observe(micros as f64 / 1e6);
+    }
+
+    /// Counts a call to a managed cluster; outcome is `ok`, `conflict`, `refused` or `transient`.
+    pub fn call(&self, stage: &'static str, outcome: &'static str) {
+        self.calls.get_or_create(&Rows { stage, outcome }).inc();
+    }
+
+    /// The text that Prometheus reads.
+    pub fn text(&self) -> String {
+        self.memory.set(resident_bytes());
+        let mut text = String::new();
+        if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
+            text.clear();
+            if writeln!(text, "# metrics cannot be encoded: {error}").is_err() {
+                tracing::warn!(%error, "metrics cannot be encoded");
+            }
+        }
+        text
+    }
+}
+
+fn resident_bytes() -> u64 {
+    const PAGE: u64 = 4096;
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE
+}

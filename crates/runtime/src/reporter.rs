@@ -1,0 +1,67 @@
+//! Telling people what a shard does: problems, journal, metrics.
+
+use sluice_protocol::{Happened, Problem};
+
+use crate::context::Context;
+
+/// The voice of one shard.
+#[derive(Clone, Debug)]
+pub struct Reporter {
+    context: Context,
+    shard: String,
+}
+
+impl Reporter {
+    /// A reporter for `shard` of the context's stage.
+    pub fn new(context: &Context, shard: impl Into<String>) -> Self {
+        Self { context: context.clone(), shard: shard.into() }
+    }
+
+    /// Something is wrong, or no longer.
+    pub fn problem(&self, problem: Problem) {
+        if let Some(error) = &problem.error {
+            self.context.metrics.problem(self.context.stage);
+            tracing::debug!(cluster = problem.cluster, object = problem.object, error, "problem");
+            let object = format!("{}: {error}", problem.object);
+            self.context.journal.happened(Happened::new(
+                self.context.stage,
+                "problem",
+                &problem.cluster,
+                object,
+                0,
+                0,
+            ));
+        }
+        self.context.problems.report(problem);
+    }
+
+    /// Something happened.
+    pub fn happened(&self, line: Happened) {
+        let what = ["matched", "unmatched", "rendered", "applied", "withdrawn"]
+            .into_iter()
+            .find(|what| *what == line.what);
+        self.context.metrics.happened(self.context.stage, what.unwrap_or("other"));
+        if line.micros > 0 && line.what == "applied" {
+            self.context.metrics.event_to_applied(line.micros);
+        }
+        self.context.journal.happened(line);
+    }
+
+    /// A message on the bus is no row.
+    pub fn malformed(&self, subject: &str, reason: &str) {
+        self.context.metrics.row(self.context.stage, "malformed");
+        let text = format!("the message cannot be read: {reason}; delete it from its stream");
+        self.problem(Problem::open(self.context.stage, "", format!("message {subject}"), text));
+    }
+
+    /// A row was read, and this many follow it.
+    pub fn read(&self, pending: u64) {
+        self.context.metrics.row(self.context.stage, "read");
+        self.context.metrics.lag(self.context.stage, &self.shard, pending);
+    }
+
+    /// A row was published.
+    pub fn published(&self) {
+        self.context.metrics.row(self.context.stage, "published");
+    }
+}

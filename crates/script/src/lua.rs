@@ -1,0 +1,160 @@
+//! Lua: compile once, evaluate many objects.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mlua::{Function, Table, Value as LuaValue};
+use serde_json::Value;
+use sluice_api::Digest;
+
+use crate::convert;
+use crate::sandbox::{OVER_BUDGET, Sandbox};
+
+/// A compiled script with a function `evaluate`. Cheap to clone, shared between threads.
+#[derive(Clone, Debug)]
+pub struct Script {
+    id: Digest,
+    bytecode: Arc<[u8]>,
+}
+
+/// What a script says of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether the object is an event.
+    pub matching: bool,
+    /// What the script has to say about it.
+    pub message: String,
+}
+
+/// What one evaluation may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Loop iterations and calls. Default: 20 million.
+    pub steps: u64,
+    /// Wall clock. Default: 200 ms.
+    pub time: Duration,
+    /// Bytes of the whole Lua state. Default: 64 MiB.
+    pub memory: usize,
+}
+
+/// A script could not be compiled, or failed on one object. Not retryable with the same input.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Error(String);
+
+thread_local! {
+    static SANDBOX: RefCell<Option<Sandbox>> = const { RefCell::new(None) };
+}
+
+const NAME: &str = "=evaluate";
+
+// === impl Limits ===
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { steps: 20_000_000, time: Duration::from_millis(200), memory: 64 << 20 }
+    }
+}
+
+// === impl Script ===
+
+impl Script {
+    /// Compiles `source`.
+    ///
+    /// # Errors
+    /// The syntax error with its line, or that `evaluate` is not defined anywhere.
+    pub fn compile(source: &str) -> Result<Self, Error> {
+        if !source.contains("evaluate") {
+            return Err(Error(
+                "the script does not define a function evaluate; begin it with: function evaluate()".into(),
+            ));
+        }
+        let compiled = mlua::chunk::Compiler::new().set_optimization_level(1).compile(source);
+        let bytecode = compiled.map_err(|error| Error(format!("evaluate:{}", readable(&error))))?;
+        Ok(Self { id: Digest::of(&[source.as_bytes()]), bytecode: bytecode.into() })
+    }
+
+    /// Asks the script about `object`.
+    ///
+    /// # Errors
+    /// Whatever the script raises, a result of the wrong form, or a limit.
+    pub fn evaluate(&self, object: &Value, limits: &Limits) -> Result<Verdict, Error> {
+        SANDBOX.with_borrow_mut(|slot| {
+            let mut sandbox = match slot.take().filter(|sandbox| sandbox.fits(limits)) {
+                Some(sandbox) => sandbox,
+                None => Sandbox::new(limits.clone()).map_err(|error| Error(readable(&error)))?,
+            };
+            let result = self.run(&mut sandbox, object);
+            // A state that hit a limit is not trusted again: its memory may be full.
+            if !result.as_ref().is_err_and(spoils) {
+                *slot = Some(sandbox);
+            }
+            result.map_err(|error| Error(readable(&error)))
+        })
+    }
+
+    fn run(&self, sandbox: &mut Sandbox, object: &Value) -> mlua::Result<Verdict> {
+        let function = sandbox.function(self.id, &self.bytecode, NAME)?;
+        let (lua, environment) = sandbox.begin()?;
+        function.call::<()>(())?;
+        let object = convert::table(lua, object)?;
+        environment.raw_set("obj", &object)?;
+        let LuaValue::Function(evaluate) = environment.raw_get("evaluate")? else {
+            return Err(mlua::Error::runtime(
+                "the script does not define a function evaluate; begin it with: function evaluate()",
+            ));
+        };
+        verdict(&evaluate, object)
+    }
+}
+
+fn verdict(evaluate: &Function, object: Table) -> mlua::Result<Verdict> {
+    let LuaValue::Table(result) = evaluate.call::<LuaValue>(object)? else {
+        return Err(mlua::Error::runtime(
+            "lua script output is not a lua table; return { matching = true } or { matching = false }",
+        ));
+    };
+    let matching = match result.raw_get("matching")? {
+        LuaValue::Nil => false,
+        LuaValue::Boolean(flag) => flag,
+        other => {
+            let text = format!("matching is a {}; it must be true or false", other.type_name());
+            return Err(mlua::Error::runtime(text));
+        }
+    };
+    let message = match result.raw_get("message")? {
+        LuaValue::String(text) => text.to_string_lossy(),
+        _ => String::new(),
+    };
+    Ok(Verdict { matching, message })
+}
+
+fn spoils(error: &mlua::Error) -> bool {
+    match error {
+        mlua::Error::MemoryError(_) => true,
+        mlua::Error::CallbackError { cause, .. } => spoils(cause),
+        other => {
+            let text = other.to_string();
+            text.contains(OVER_BUDGET) || text.contains("not enough memory")
+        }
+    }
+}
+
+/// The first line of the message, without the library's own words.
+fn readable(error: &mlua::Error) -> String {
+    match error {
+        mlua::Error::CallbackError { cause, .. } => readable(cause),
+        mlua::Error::SyntaxError { message, .. } => first_line(message),
+        mlua::Error::RuntimeError(message) | mlua::Error::MemoryError(message) => first_line(message),
+        other => first_line(&other.to_string()),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    line.replace("[string \"evaluate\"]:", "evaluate:").replace("[string \"=evaluate\"]:", "evaluate:")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! JSON, YAML and TOML, printed and read as Go does.
+
+pub(crate) mod json;
+pub(crate) mod json_read;
+pub(crate) mod toml_keys;
+pub(crate) mod toml_read;
+pub(crate) mod toml_strings;
+pub(crate) mod toml_tree;
+pub(crate) mod toml_values;
+pub(crate) mod toml_write;
+pub(crate) mod yaml;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use crate::{
+    Env, Limits,
+    exec::{Cx, Fail},
+    funcs::{Answer, Row},
+    value::{ListTy, Str, Value},
+};
+
+pub(crate) const TABLE: &[Row] = &[
+    (
+        "toYaml(value any) string",
+        to_yaml_function,
+        "YAML without the last newline; an error gives an empty string.",
+    ),
+    (
+        "fromYaml(text string) map",
+        from_yaml,
+        "The map in the first YAML document; an error is under the key `Error`.",
+    ),
+    (
+        "fromYamlArray(text string) list",
+        from_yaml_array,
+        "The list in the first YAML document; an error is its only element.",
+    ),
+    ("toJson(value any) string", to_json_function, "JSON with sorted keys; an error gives an empty string."),
+    (
+        "fromJson(text string) map",
+        from_json,
+        "The map in the JSON text, numbers as floats; an error is under the key `Error`.",
+    ),
+    (
+        "fromJsonArray(text string) list",
+        from_json_array,
+        "The list in the JSON text; an error is its only element.",
+    ),
+    ("toToml(value any) string", to_toml, "TOML; an error is the result."),
+    ("fromToml(text string) map", from_toml, "The map in the TOML text; an error is under the key `Error`."),
+];
+
+fn unbounded() -> Limits {
+    Limits {
+        steps: u64::MAX,
+        output_bytes: usize::MAX,
+        string_bytes: usize::MAX,
+        memory_bytes: usize::MAX,
+        ..Limits::default()
+    }
+}
+
+/// The object as `sigs.k8s.io/yaml` prints it, last newline included.
+pub fn to_yaml(object: &Json) -> String {
+    let (env, limits) = (Env::default(), unbounded());
+    let mut cx = Cx::new(&env, &limits, false);
+    let mut text = yaml::to_sigs(&mut cx, &Value::from(object)).unwrap_or_default();
+    text.push(b'\n');
+    crate::text::lossy_owned(text)
+}
+
+/// The object as Go's `json.Marshal` prints it: compact, keys sorted, `<`, `>`, `&` escaped.
+pub fn to_json(object: &Json) -> String {
+    let (env, limits) = (Env::default(), unbounded());
+    let mut cx = Cx::new(&env, &limits, false);
+    let text = json::encode(&mut cx, &Value::from(object), json::Style::Compact).unwrap_or_default();
+    crate::text::lossy_owned(text)
+}
+
+/// A map that holds only an error.
+fn error_map<'a>(cx: &mut Cx<'a>, message: String) -> Answer<'a> {
+    let text = cx.string(message)?;
+    cx.any_map(BTreeMap::from([(Str::from("Error"), text)]))
+}
+
+fn error_list<'a>(cx: &mut Cx<'a>, message: String) -> Answer<'a> {
+    let text = cx.string(message)?;
+    cx.any_list(vec![text])
+}
+
+fn to_yaml_function<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+    match yaml::to_sigs(cx, &args[0]) {
+        Ok(text) => cx.string(text),
+        Err(fail) => json::empty_unless_limit(fail),
+    }
+}
+
+fn to_json_function<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+    match json::encode(cx, &args[0], json::Style::Compact) {
+        Ok(text) => cx.string(text),
+        Err(fail) => json::empty_unless_limit(fail),
+    }
+}
+
+/// What `json.Unmarshal` says when the text holds something else.
+fn cannot_unmarshal(value: &Value<'_>, into: &str) -> Option<String> {
+    let found = match value {
+        Value::Map(_) => "object",
+        Value::List(_) => "array",
+        Value::Str(_) => "string",
+        Value::Bool(_) => "bool",
+        Value::Nil | Value::Invalid => return None,
+        _ => "number",
+    };
+    Some(format!("json: cannot unmarshal {found} into Go value of type {into}"))
+}
+
+const MAP: &str = "map[string]interface {}";
+const LIST: &str = "[]interface {}";
+
+/// Adds an error to what was read before it.
+fn map_with_error<'a>(cx: &mut Cx<'a>, value: &Value<'a>, message: String) -> Answer<'a> {
+    let mut entries: BTreeMap<_, _> = match value {
+        Value::Map(map) => cx.maps.entries(map).into_iter().collect(),
+        _ => BTreeMap::new(),
+    };
+    entries.insert(Str::from("Error"), cx.string(message)?);
+    cx.any_map(entries)
+}
+
+fn from_json<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+    let decoded = json_read::decode(cx, args[0].bytes())?;
+    match (decoded.value, decoded.error) {
+        (value, Some(message)) => map_with_error(cx, &value, message),
+        (map @ Value::Map(_), None) => Ok(map),
+        (other, None) => match cannot_unmarshal(&other, MAP) {
+            Some(message) => error_map(cx, message),
+            None => Ok(Value::Map(crate::value::Map::Nil(crate::value::MapTy::Any))),
+        },
+    }
+}
+
+fn from_json_array<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+    let decoded = json_read::decode(cx, args[0].bytes())?;
+    match (decoded.value, decoded.error) {
+        (_, Some(message)) => error_list(cx, message),
+        (list @ Value::List(_), None) => Ok(list),
+        (other, None) => match cannot_unmarshal(&other, LIST) {
+            Some(message) => error_list(cx, message),
+            None => Ok(Value::List(crate::value::List::Nil(ListTy::Any))),
+        },
+    }
+}
+
+fn from_yaml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+    match yaml::from_sigs(cx, args[0].bytes()) {
+        Ok(map @ Value::Map(_)) => Ok(map),
+        Ok(other) => match cannot_unmarshal(&other, MAP) {
+            Some(message) => error_map(cx, decoding(&message)),
+            None => cx.any_map(BTreeMap::new()),
+        },
+        Err(Fail::Message(message)) => error_map(cx, message),
+        Err(other) => Err(other),
+    }
+}
+
+fn decoding(message: &str) -> String {
+    format!("error unmarshaling JSON: while decoding JSON: {message}")
+}
+
+fn from_yaml_array<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+    match yaml::from_sigs(cx, args[0].bytes()) {
+        Ok(list @ Value::List(_)) => Ok(list),
+        Ok(other) => match cannot_unmarshal(&other, LIST) {
+            Some(message) => error_list(cx, decoding(&message)),
+            None => cx.any_list(Vec::new()),
+        },
+        Err(Fail::Message(message)) => error_list(cx, message),
+        Err(other) => Err(other),
+    }
+}
+
+fn to_toml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+    if args[0].is_nil() {
+        return Err("reflect: call of reflect.Value.Type on zero Value".into());
+    }
+    match toml_write::encode(cx, &args[0]) {
+        Ok(text) => cx.string(text),
+        Err(Fail::Message(message)) => cx.string(message),
+        Err(other) => Err(other),
+    }
+}
+
+fn from_toml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+    let read = toml_read::decode(cx, args[0].bytes());
+    match read {
+        Ok(value) => Ok(value),
+        Err(Fail::Message(message)) => error_map(cx, message),
+        Err(other) => Err(other),
+    }
+}

@@ -1,0 +1,355 @@
+//! From the tree to values, by way of JSON: keys become strings, numbers floats.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::{
+    order::Dialect,
+    parser::{Content, NodeId, Nodes, Parser},
+    resolve::{Scalar, resolve},
+};
+use crate::{
+    codec::json_read::unsupported,
+    exec::{Cx, Fail},
+    gofmt::float::format_float,
+    sprig::encoding::decode_base64,
+    text::{RUNE_ERROR, lossy, quote::quoted, runes},
+    value::{Str, Value},
+};
+
+const PREFIX: &str = "tag:yaml.org,2002:";
+const MAX_DEPTH: usize = 100;
+
+/// `yaml.Unmarshal` of `sigs.k8s.io/yaml` into an empty interface: the first document.
+pub(crate) fn from_sigs<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Result<Value<'a>, Fail> {
+    let converting = |fail| match fail {
+        Fail::Message(m) => Fail::Message(format!("error converting YAML to JSON: {m}")),
+        other => other,
+    };
+    first_document(cx, text).map_err(converting)
+}
+
+fn first_document<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Result<Value<'a>, Fail> {
+    check_characters(cx, text)?;
+    let mut parser = Parser::new(cx, text);
+    let Some(root) = parser.document()? else { return Ok(Value::Nil) };
+    let nodes = parser.nodes;
+    decode(cx, &nodes, root)
+}
+
+/// All documents of a text.
+pub(crate) fn documents<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Result<Vec<Value<'a>>, Fail> {
+    check_characters(cx, text)?;
+    let mut parser = Parser::new(cx, text);
+    let mut roots = Vec::new();
+    while let Some(root) = parser.document()? {
+        roots.push(root);
+    }
+    let nodes = parser.nodes;
+    roots.into_iter().map(|root| decode(cx, &nodes, root)).collect()
+}
+
+/// Refuses what libyaml's reader refuses.
+fn check_characters(cx: &mut Cx<'_>, text: &[u8]) -> Result<(), Fail> {
+    cx.step(text.len() as u64 / 16)?;
+    for (at, rune, width) in runes(text) {
+        if rune == RUNE_ERROR && width == 1 {
+            let problem = match text[at] {
+                0x80..=0xBF | 0xF8.. => "invalid leading UTF-8 octet",
+                _ if at + 1 >= text.len() => "incomplete UTF-8 octet sequence",
+                _ => "invalid trailing UTF-8 octet",
+            };
+            return Err(format!("yaml: {problem}").into());
+        }
+        let allowed =
+            matches!(rune, 9 | 10 | 13 | 0x20..=0x7E | 0x85 | 0xA0..=0xD7FF | 0xE000..=0xFFFD | 0x10000..);
+        if !allowed {
+            return Err("yaml: control characters are not allowed".into());
+        }
+    }
+    Ok(())
+}
+
+/// The state of a decoding; errors of later stages wait until the tree is through.
+struct Decoder<'c, 'n, 'a> {
+    cx: &'c mut Cx<'a>,
+    nodes: &'n Nodes,
+    open: HashSet<NodeId>,
+    alias_depth: usize,
+    count: u64,
+    alias_count: u64,
+    key_error: Option<Fail>,
+    number_error: Option<Fail>,
+}
+
+type Decode<T> = Result<T, Fail>;
+
+fn decode<'a>(cx: &mut Cx<'a>, nodes: &Nodes, root: NodeId) -> Decode<Value<'a>> {
+    let mut decoder = Decoder {
+        cx,
+        nodes,
+        open: HashSet::new(),
+        alias_depth: 0,
+        count: 0,
+        alias_count: 0,
+        key_error: None,
+        number_error: None,
+    };
+    let value = decoder.node(root, 0)?;
+    match decoder.key_error.or(decoder.number_error) {
+        Some(error) => Err(error),
+        None => Ok(value),
+    }
+}
+
+/// How much of a document may come from aliases; large ones may expand less.
+fn allowed_alias_ratio(count: u64) -> f64 {
+    match count {
+        0..=400_000 => 0.99,
+        4_000_000.. => 0.10,
+        _ => 0.99 - 0.89 * ((count - 400_000) as f64 / 3_600_000.0),
+    }
+}
+
+// === impl Decoder ===
+
+impl<'a> Decoder<'_, '_, 'a> {
+    fn node(&mut self, id: NodeId, depth: usize) -> Decode<Value<'a>> {
+        self.cx.step(1)?;
+        if depth > MAX_DEPTH {
+            return Err(Fail::Limit(format!("limit: YAML nested deeper than {MAX_DEPTH}")));
+        }
+        self.count += 1;
+        self.alias_count += u64::from(self.alias_depth > 0);
+        let ratio = self.alias_count as f64 / self.count as f64;
+        if self.alias_count > 100 && self.count > 1000 && ratio > allowed_alias_ratio(self.count) {
+            return Err("yaml: document contains excessive aliasing".into());
+        }
+        let nodes = self.nodes;
+        match &nodes.0[id] {
+            Content::Scalar { value, tag, implicit } => self.scalar(value, tag, *implicit),
+            Content::Sequence(items) => {
+                let mut out = Vec::with_capacity(items.len());
+                for item in items {
+                    out.push(self.node(*item, depth + 1)?);
+                }
+                self.cx.any_list(out)
+            }
+            Content::Mapping(pairs) => {
+                let mut out = BTreeMap::new();
+                self.mapping(pairs, &mut out, depth)?;
+                self.cx.any_map(out)
+            }
+            Content::Alias { name, target } => {
+                self.enter_alias(id, name)?;
+                let value = self.node(*target, depth + 1)?;
+                self.leave_alias(id);
+                Ok(value)
+            }
+        }
+    }
+
+    fn enter_alias(&mut self, id: NodeId, name: &[u8]) -> Decode<()> {
+        if !self.open.insert(id) {
+            return Err(format!("yaml: anchor '{}' value contains itself", lossy(name)).into());
+        }
+        self.alias_depth += 1;
+        Ok(())
+    }
+
+    fn leave_alias(&mut self, id: NodeId) {
+        self.open.remove(&id);
+        self.alias_depth -= 1;
+    }
+
+    fn mapping(
+        &mut self,
+        pairs: &[(NodeId, NodeId)],
+        out: &mut BTreeMap<Str<'a>, Value<'a>>,
+        depth: usize,
+    ) -> Decode<()> {
+        for (key, value) in pairs {
+            if self.is_merge(*key) {
+                self.merge(*value, out, depth)?;
+                continue;
+            }
+            let key = self.key(*key)?;
+            let value = self.node(*value, depth + 1)?;
+            if let Some(key) = key {
+                let key = self.cx.str(key)?;
+                out.insert(key, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_merge(&self, id: NodeId) -> bool {
+        match &self.nodes.0[id] {
+            Content::Scalar { value, tag, implicit } => {
+                value == b"<<" && (*implicit || tag == b"tag:yaml.org,2002:merge")
+            }
+            _ => false,
+        }
+    }
+
+    /// `<<`: the entries of a mapping, or of several with the first winning.
+    fn merge(&mut self, id: NodeId, out: &mut BTreeMap<Str<'a>, Value<'a>>, depth: usize) -> Decode<()> {
+        if depth > MAX_DEPTH {
+            return Err(Fail::Limit(format!("limit: YAML nested deeper than {MAX_DEPTH}")));
+        }
+        let nodes = self.nodes;
+        let mapping = |id: NodeId| match &nodes.0[id] {
+            Content::Mapping(pairs) => Some(pairs),
+            Content::Alias { target, .. } => match &nodes.0[*target] {
+                Content::Mapping(pairs) => Some(pairs),
+                _ => None,
+            },
+            _ => None,
+        };
+        let sources = match &nodes.0[id] {
+            Content::Sequence(items) => items.iter().rev().copied().collect(),
+            _ => vec![id],
+        };
+        for source in sources {
+            let want = "yaml: map merge requires map or sequence of maps as the value";
+            let pairs = mapping(source).ok_or(want)?;
+            match &nodes.0[source] {
+                Content::Alias { name, .. } => {
+                    self.enter_alias(source, name)?;
+                    self.mapping(pairs, out, depth + 1)?;
+                    self.leave_alias(source);
+                }
+                _ => self.mapping(pairs, out, depth + 1)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A key as JSON has it; nothing if JSON has none, which is reported at the end.
+    fn key(&mut self, id: NodeId) -> Decode<Option<Vec<u8>>> {
+        let id = match &self.nodes.0[id] {
+            Content::Alias { target, .. } => *target,
+            _ => id,
+        };
+        let nodes = self.nodes;
+        let Content::Scalar { value, tag, implicit } = &nodes.0[id] else {
+            return Err(format!("yaml: invalid map key: {}", self.go_syntax(id, 0)).into());
+        };
+        let text = match self.resolved(value, tag, *implicit)? {
+            (Scalar::Str | Scalar::Time(_), text) => text.into_owned(),
+            (Scalar::Bool(b), _) => b.to_string().into_bytes(),
+            (Scalar::Int(i), _) => i.to_string().into_bytes(),
+            (Scalar::Float(f), _) => float_key(f).into_bytes(),
+            (Scalar::Null, _) => {
+                return self.bad_key("%!s(<nil>), key: <nil>");
+            }
+            (Scalar::Uint(u), _) => {
+                return self.bad_key(&format!("uint64, key: {u:#x}"));
+            }
+        };
+        Ok(Some(text))
+    }
+
+    fn bad_key(&mut self, what: &str) -> Decode<Option<Vec<u8>>> {
+        let message = format!("unsupported map key of type: {what}, value: <nil>");
+        self.key_error.get_or_insert(Fail::Message(message));
+        Ok(None)
+    }
+
+    /// What a scalar resolves to, and its text.
+    fn resolved<'v>(
+        &self,
+        value: &'v [u8],
+        tag: &[u8],
+        implicit: bool,
+    ) -> Decode<(Scalar, std::borrow::Cow<'v, [u8]>)> {
+        if tag.is_empty() {
+            let scalar = if implicit { resolve(value, Dialect::Sigs) } else { Scalar::Str };
+            return Ok((scalar, value.into()));
+        }
+        let Some(name) = tag.strip_prefix(PREFIX.as_bytes()) else { return Ok((Scalar::Str, value.into())) };
+        let wanted = match name {
+            b"binary" => {
+                let bytes = decode_base64(value)
+                    .map_err(|_| Fail::from("yaml: !!binary value contains invalid base64 data"))?;
+                return Ok((Scalar::Str, bytes.into()));
+            }
+            b"bool" | b"int" | b"float" | b"null" | b"timestamp" => name,
+            _ => return Ok((Scalar::Str, value.into())),
+        };
+        let scalar = resolve(value, Dialect::Sigs);
+        let found: &[u8] = match &scalar {
+            Scalar::Null => b"null",
+            Scalar::Bool(_) => b"bool",
+            Scalar::Int(_) | Scalar::Uint(_) => b"int",
+            Scalar::Float(_) => b"float",
+            Scalar::Time(_) => b"timestamp",
+            Scalar::Str => b"str",
+        };
+        match (scalar, wanted) {
+            (Scalar::Int(i), b"float") => Ok((Scalar::Float(i as f64), value.into())),
+            (scalar, wanted) if found == wanted => Ok((scalar, value.into())),
+            _ => {
+                let (found, wanted, shown) = (lossy(found), lossy(wanted), lossy(value));
+                Err(format!("yaml: cannot decode !!{found} `{shown}` as a !!{wanted}").into())
+            }
+        }
+    }
+
+    fn scalar(&mut self, value: &[u8], tag: &[u8], implicit: bool) -> Decode<Value<'a>> {
+        let (scalar, text) = self.resolved(value, tag, implicit)?;
+        match scalar {
+            Scalar::Null => Ok(Value::Nil),
+            Scalar::Bool(b) => Ok(Value::Bool(b)),
+            Scalar::Int(i) => Ok(Value::Float(i as f64)),
+            Scalar::Uint(u) => Ok(Value::Float(u as f64)),
+            Scalar::Float(f) => {
+                if !f.is_finite() {
+                    self.number_error.get_or_insert(unsupported(f));
+                }
+                Ok(Value::Float(f))
+            }
+            Scalar::Time(_) | Scalar::Str => self.cx.string(lossy(&text)),
+        }
+    }
+
+    /// A node in Go's syntax, for the message about keys that are no scalars.
+    fn go_syntax(&self, id: NodeId, depth: usize) -> String {
+        if depth > 8 {
+            return "…".to_owned();
+        }
+        match &self.nodes.0[id] {
+            Content::Alias { target, .. } => self.go_syntax(*target, depth + 1),
+            Content::Sequence(items) => {
+                let items: Vec<String> = items.iter().map(|i| self.go_syntax(*i, depth + 1)).collect();
+                format!("[]interface {{}}{{{}}}", items.join(", "))
+            }
+            Content::Mapping(pairs) => {
+                let pair = |(k, v): &(NodeId, NodeId)| {
+                    format!("{}:{}", self.go_syntax(*k, depth + 1), self.go_syntax(*v, depth + 1))
+                };
+                let mut pairs: Vec<String> = pairs.iter().map(pair).collect();
+                pairs.sort();
+                format!("map[interface {{}}]interface {{}}{{{}}}", pairs.join(", "))
+            }
+            Content::Scalar { value, tag, implicit } => match self.resolved(value, tag, *implicit) {
+                Ok((Scalar::Null, _)) => "interface {}(nil)".to_owned(),
+                Ok((Scalar::Bool(b), _)) => b.to_string(),
+                Ok((Scalar::Int(i), _)) => i.to_string(),
+                Ok((Scalar::Uint(u), _)) => format!("{u:#x}"),
+                Ok((Scalar::Float(f), _)) => format_float(f, 'g', None),
+                _ => quoted(&lossy(value)),
+            },
+        }
+    }
+}
+
+/// Float keys are printed with the precision of 32 bits.
+fn float_key(f: f64) -> String {
+    let narrow: f64 = (f as f32).to_string().parse().unwrap_or(f);
+    match format_float(narrow, 'g', None).as_str() {
+        "+Inf" => ".inf".to_owned(),
+        "-Inf" => "-.inf".to_owned(),
+        "NaN" => ".nan".to_owned(),
+        text => text.to_owned(),
+    }
+}

@@ -1,0 +1,386 @@
+//! The parser: tokens to a tree of nodes, document by document.
+
+use std::collections::HashMap;
+
+use super::{
+    scanner::Scanner,
+    tokens::{Kind, Mark, Token, error},
+};
+use crate::exec::{Cx, Fail};
+
+/// Index of a node.
+pub(super) type NodeId = usize;
+
+/// What a node holds.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// A scalar; an implicit one is resolved by its text.
+    Scalar {
+        value: Vec<u8>,
+        tag: Vec<u8>,
+        implicit: bool,
+    },
+    Sequence(Vec<NodeId>),
+    Mapping(Vec<(NodeId, NodeId)>),
+    Alias {
+        name: Vec<u8>,
+        target: NodeId,
+    },
+}
+
+/// The nodes of a text.
+#[derive(Debug, Default)]
+pub(super) struct Nodes(pub(super) Vec<Content>);
+
+/// The state of a parse.
+pub(super) struct Parser<'c, 't, 'a> {
+    pub(super) cx: &'c mut Cx<'a>,
+    scanner: Scanner<'t>,
+    pub(super) nodes: Nodes,
+    anchors: HashMap<Vec<u8>, NodeId>,
+    tags: Vec<(Vec<u8>, Vec<u8>)>,
+    depth: usize,
+    first: bool,
+}
+
+type Parse<T> = Result<T, Fail>;
+
+const MAX_DEPTH: usize = 100;
+
+/// The properties before a node.
+#[derive(Debug, Default)]
+struct Properties {
+    anchor: Option<Vec<u8>>,
+    tag: Vec<u8>,
+    start: Option<Mark>,
+}
+
+// === impl Parser ===
+
+impl<'c, 't, 'a> Parser<'c, 't, 'a> {
+    pub(super) fn new(cx: &'c mut Cx<'a>, text: &'t [u8]) -> Self {
+        Self {
+            cx,
+            scanner: Scanner::new(text),
+            nodes: Nodes::default(),
+            anchors: HashMap::new(),
+            tags: Vec::new(),
+            depth: 0,
+            first: true,
+        }
+    }
+
+    /// The next document's node; nothing at the end of the text.
+    pub(super) fn document(&mut self) -> Parse<Option<NodeId>> {
+        let implicit = std::mem::take(&mut self.first);
+        self.anchors.clear();
+        self.tags = vec![(b"!".to_vec(), b"!".to_vec()), (b"!!".to_vec(), b"tag:yaml.org,2002:".to_vec())];
+        if !implicit {
+            while self.peek()?.kind == Kind::DocumentEnd {
+                self.skip();
+            }
+        }
+        let token = self.peek()?;
+        match token.kind {
+            Kind::StreamEnd => return Ok(None),
+            Kind::Directive(_) | Kind::DocumentStart => self.directives()?,
+            _ if implicit => {
+                let node = self.node(true, false)?;
+                return self.document_end(node).map(Some);
+            }
+            _ => return self.fail("did not find expected <document start>", token.start, Mark::default()),
+        }
+        let token = self.peek()?;
+        let empty = matches!(
+            token.kind,
+            Kind::Directive(_) | Kind::DocumentStart | Kind::DocumentEnd | Kind::StreamEnd
+        );
+        let node = if empty { self.empty() } else { self.node(true, false)? };
+        self.document_end(node).map(Some)
+    }
+
+    fn document_end(&mut self, node: NodeId) -> Parse<NodeId> {
+        if self.peek()?.kind == Kind::DocumentEnd {
+            self.skip();
+        }
+        Ok(node)
+    }
+
+    fn directives(&mut self) -> Parse<()> {
+        loop {
+            let token = self.peek()?;
+            match token.kind {
+                Kind::Directive(Some((handle, prefix))) => {
+                    self.tags.retain(|(known, _)| *known != handle);
+                    self.tags.push((handle, prefix));
+                }
+                Kind::Directive(None) => {}
+                Kind::DocumentStart => {
+                    self.skip();
+                    return Ok(());
+                }
+                _ => {
+                    return self.fail("did not find expected <document start>", token.start, Mark::default());
+                }
+            }
+            self.skip();
+        }
+    }
+
+    fn peek(&mut self) -> Parse<Token> {
+        self.cx.step(1)?;
+        Ok(self.scanner.peek()?.clone())
+    }
+
+    fn skip(&mut self) {
+        self.scanner.skip_token();
+    }
+
+    fn fail<T>(&self, problem: &str, mark: Mark, context: Mark) -> Parse<T> {
+        Err(Fail::Message(error(problem, mark, context, false)))
+    }
+
+    fn add(&mut self, content: Content) -> NodeId {
+        self.nodes.0.push(content);
+        self.nodes.0.len() - 1
+    }
+
+    fn empty(&mut self) -> NodeId {
+        self.add(Content::Scalar { value: Vec::new(), tag: Vec::new(), implicit: true })
+    }
+
+    fn properties(&mut self) -> Parse<Properties> {
+        let mut found = Properties::default();
+        let mut tagged = false;
+        loop {
+            let token = self.peek()?;
+            match token.kind {
+                Kind::Anchor(name) if found.anchor.is_none() => found.anchor = Some(name),
+                Kind::Tag { handle, suffix } if !tagged => {
+                    tagged = true;
+                    let start = found.start.unwrap_or(token.start);
+                    found.tag = self.resolve_tag(&handle, &suffix, token.start, start)?;
+                }
+                _ => return Ok(found),
+            }
+            found.start.get_or_insert(token.start);
+            self.skip();
+        }
+    }
+
+    fn resolve_tag(&self, handle: &[u8], suffix: &[u8], mark: Mark, start: Mark) -> Parse<Vec<u8>> {
+        if handle.is_empty() {
+            return Ok(suffix.to_vec());
+        }
+        match self.tags.iter().find(|(known, _)| known == handle) {
+            Some((_, prefix)) => Ok([prefix.as_slice(), suffix].concat()),
+            None => self.fail("found undefined tag handle", mark, start),
+        }
+    }
+
+    fn node(&mut self, block: bool, indentless: bool) -> Parse<NodeId> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Fail::Limit(format!("limit: YAML nested deeper than {MAX_DEPTH}")));
+        }
+        self.depth += 1;
+        let node = self.node_inside(block, indentless);
+        self.depth -= 1;
+        node
+    }
+
+    fn node_inside(&mut self, block: bool, indentless: bool) -> Parse<NodeId> {
+        let token = self.peek()?;
+        if let Kind::Alias(name) = token.kind {
+            let Some(&target) = self.anchors.get(&name) else {
+                let name = crate::text::lossy(&name);
+                return Err(format!("yaml: unknown anchor '{name}' referenced").into());
+            };
+            self.skip();
+            return Ok(self.add(Content::Alias { name, target }));
+        }
+        let properties = self.properties()?;
+        let token = self.peek()?;
+        let start = properties.start.unwrap_or(token.start);
+        let node = self.empty();
+        if let Some(anchor) = &properties.anchor {
+            self.anchors.insert(anchor.clone(), node);
+        }
+        let content = match token.kind {
+            Kind::BlockEntry if indentless => Content::Sequence(self.indentless_sequence()?),
+            Kind::Scalar { value, plain } => {
+                self.skip();
+                self.cx.spend(value.len())?;
+                let implicit = (properties.tag.is_empty() && plain) || properties.tag == b"!";
+                Content::Scalar { value, tag: properties.tag, implicit }
+            }
+            Kind::FlowSequenceStart => Content::Sequence(self.flow_sequence(token.start)?),
+            Kind::FlowMappingStart => Content::Mapping(self.flow_mapping(token.start)?),
+            Kind::BlockSequenceStart if block => Content::Sequence(self.block_sequence(token.start)?),
+            Kind::BlockMappingStart if block => Content::Mapping(self.block_mapping(token.start)?),
+            _ if properties.anchor.is_some() || !properties.tag.is_empty() => {
+                let implicit = properties.tag.is_empty();
+                Content::Scalar { value: Vec::new(), tag: properties.tag, implicit }
+            }
+            _ => return self.fail("did not find expected node content", token.start, start),
+        };
+        self.cx.spend(64)?;
+        self.nodes.0[node] = content;
+        Ok(node)
+    }
+
+    fn indentless_sequence(&mut self) -> Parse<Vec<NodeId>> {
+        let mut items = Vec::new();
+        while self.peek()?.kind == Kind::BlockEntry {
+            self.skip();
+            let next = self.peek()?.kind;
+            let empty = matches!(next, Kind::BlockEntry | Kind::Key | Kind::Value | Kind::BlockEnd);
+            items.push(if empty { self.empty() } else { self.node(true, false)? });
+        }
+        Ok(items)
+    }
+
+    fn block_sequence(&mut self, context: Mark) -> Parse<Vec<NodeId>> {
+        self.skip();
+        let mut items = Vec::new();
+        loop {
+            let token = self.peek()?;
+            match token.kind {
+                Kind::BlockEntry => {
+                    self.skip();
+                    let next = self.peek()?.kind;
+                    let empty = matches!(next, Kind::BlockEntry | Kind::BlockEnd);
+                    items.push(if empty { self.empty() } else { self.node(true, false)? });
+                }
+                Kind::BlockEnd => {
+                    self.skip();
+                    return Ok(items);
+                }
+                _ => return self.fail("did not find expected '-' indicator", token.start, context),
+            }
+        }
+    }
+
+    /// A key or value of a block mapping, which may be left out.
+    fn block_part(&mut self) -> Parse<NodeId> {
+        self.skip();
+        match self.peek()?.kind {
+            Kind::Key | Kind::Value | Kind::BlockEnd => Ok(self.empty()),
+            _ => self.node(true, true),
+        }
+    }
+
+    fn block_mapping(&mut self, context: Mark) -> Parse<Vec<(NodeId, NodeId)>> {
+        self.skip();
+        let mut pairs = Vec::new();
+        loop {
+            let token = self.peek()?;
+            let key = match token.kind {
+                Kind::Key => self.block_part()?,
+                Kind::BlockEnd => {
+                    self.skip();
+                    return Ok(pairs);
+                }
+                _ => return self.fail("did not find expected key", token.start, context),
+            };
+            let value = match self.peek()?.kind {
+                Kind::Value => self.block_part()?,
+                _ => self.empty(),
+            };
+            pairs.push((key, value));
+        }
+    }
+
+    fn flow_sequence(&mut self, context: Mark) -> Parse<Vec<NodeId>> {
+        self.skip();
+        let mut items = Vec::new();
+        let mut first = true;
+        loop {
+            let mut token = self.peek()?;
+            if token.kind != Kind::FlowSequenceEnd && !first {
+                if token.kind != Kind::FlowEntry {
+                    return self.fail("did not find expected ',' or ']'", token.start, context);
+                }
+                self.skip();
+                token = self.peek()?;
+            }
+            first = false;
+            match token.kind {
+                Kind::FlowSequenceEnd => {
+                    self.skip();
+                    return Ok(items);
+                }
+                Kind::Key => {
+                    let pair = self.flow_pair()?;
+                    items.push(self.add(Content::Mapping(vec![pair])));
+                }
+                _ => items.push(self.node(false, false)?),
+            }
+        }
+    }
+
+    /// A single pair inside of a flow sequence.
+    fn flow_pair(&mut self) -> Parse<(NodeId, NodeId)> {
+        self.skip();
+        let key = match self.peek()?.kind {
+            Kind::Value | Kind::FlowEntry | Kind::FlowSequenceEnd => self.empty(),
+            _ => self.node(false, false)?,
+        };
+        if self.peek()?.kind != Kind::Value {
+            return Ok((key, self.empty()));
+        }
+        self.skip();
+        let value = match self.peek()?.kind {
+            Kind::FlowEntry | Kind::FlowSequenceEnd => self.empty(),
+            _ => self.node(false, false)?,
+        };
+        Ok((key, value))
+    }
+
+    fn flow_mapping(&mut self, context: Mark) -> Parse<Vec<(NodeId, NodeId)>> {
+        self.skip();
+        let mut pairs = Vec::new();
+        let mut first = true;
+        loop {
+            let mut token = self.peek()?;
+            if token.kind != Kind::FlowMappingEnd && !first {
+                if token.kind != Kind::FlowEntry {
+                    return self.fail("did not find expected ',' or '}'", token.start, context);
+                }
+                self.skip();
+                token = self.peek()?;
+            }
+            first = false;
+            let key = match token.kind {
+                Kind::FlowMappingEnd => {
+                    self.skip();
+                    return Ok(pairs);
+                }
+                Kind::Key => {
+                    self.skip();
+                    match self.peek()?.kind {
+                        Kind::Value | Kind::FlowEntry | Kind::FlowMappingEnd => self.empty(),
+                        _ => self.node(false, false)?,
+                    }
+                }
+                _ => {
+                    let key = self.node(false, false)?;
+                    pairs.push((key, self.empty()));
+                    continue;
+                }
+            };
+            let value = self.flow_value()?;
+            pairs.push((key, value));
+        }
+    }
+
+    fn flow_value(&mut self) -> Parse<NodeId> {
+        if self.peek()?.kind != Kind::Value {
+            return Ok(self.empty());
+        }
+        self.skip();
+        match self.peek()?.kind {
+            Kind::FlowEntry | Kind::FlowMappingEnd => Ok(self.empty()),
+            _ => self.node(false, false),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What a template sees as dot: borrowed, so nothing is converted before a render.
+
+use serde_json::Value as Json;
+
+/// The root of a render, or a part of it. JSON integers are Go's `int64`, floats `float64`.
+#[derive(Debug, Clone)]
+pub enum Data<'a> {
+    /// A decoded object, used in place.
+    Json(&'a Json),
+    /// A `map[string]interface {}`.
+    Map(Vec<(&'a str, Data<'a>)>),
+    /// A list. Its Go type follows its first element: objects are
+    /// `[]map[string]interface {}`, structs `[]<type>`, anything else `[]interface {}`.
+    List(Vec<Data<'a>>),
+    /// A Go struct: its type name and its fields.
+    Struct(&'static str, Vec<(&'static str, Data<'a>)>),
+    /// A string.
+    Str(&'a str),
+    /// An `int64`.
+    Int(i64),
+    /// A boolean.
+    Bool(bool),
+    /// A null.
+    Null,
+}

@@ -1,0 +1,33 @@
+//! Everything a render may know besides its data: declared resources, time, randomness.
+
+use serde_json::Value as Json;
+
+/// The surroundings of a render. The engine reads no clock and no random device itself.
+#[derive(Debug, Clone, Default)]
+pub struct Env<'a> {
+    pub(crate) resources: Vec<(&'a str, &'a Json)>,
+    pub(crate) now_unix_nanos: i64,
+    pub(crate) seed: [u8; 32],
+}
+
+// === impl Env ===
+
+impl<'a> Env<'a> {
+    /// Surroundings at the given moment, with a seed for the random functions. Keys and
+    /// passwords are derived from the seed, so it must come from a good source.
+    pub fn new(now_unix_nanos: i64, seed: [u8; 32]) -> Self {
+        Self { resources: Vec::new(), now_unix_nanos, seed }
+    }
+
+    /// Adds a resource that `getResource "<identifier>"` finds in the deploy stage. A later
+    /// one with the same identifier is ignored.
+    pub fn with_resource(mut self, identifier: &'a str, object: &'a Json) -> Self {
+        self.resources.push((identifier, object));
+        self
+    }
+
+    pub(crate) fn resource(&self, identifier: &[u8]) -> Option<&'a Json> {
+        let found = self.resources.iter().find(|(name, _)| name.as_bytes() == identifier);
+        found.map(|(_, object)| *object)
+    }
+}

@@ -1,0 +1,63 @@
+//! The one error of this crate. Its text is exactly Go's.
+
+use std::fmt;
+
+/// What went wrong, for callers that treat the classes differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The text is not a template.
+    Parse,
+    /// The template failed on this data.
+    Exec,
+    /// A budget of [`crate::Limits`] is used up.
+    Limit,
+}
+
+/// A failed compile or render. `Display` prints Go's text, position included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    kind: Kind,
+    text: String,
+    line: usize,
+    column: Option<usize>,
+}
+
+// === impl Error ===
+
+impl Error {
+    pub(crate) fn parse(name: &str, line: usize, message: impl fmt::Display) -> Self {
+        let text = format!("template: {name}:{line}: {message}");
+        Self { kind: Kind::Parse, text, line, column: None }
+    }
+
+    pub(crate) fn parse_limit(name: &str, line: usize, message: impl fmt::Display) -> Self {
+        Self { kind: Kind::Limit, ..Self::parse(name, line, message) }
+    }
+
+    pub(crate) fn exec(kind: Kind, text: String, line: usize, column: usize) -> Self {
+        Self { kind, text, line, column: Some(column) }
+    }
+
+    /// The class of the failure.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The line in the template, from 1.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The column as Go counts it (bytes, from 0); parse errors have none.
+    pub fn column(&self) -> Option<usize> {
+        self.column
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,114 @@
+//! Lists: borrowed from the input, or computed with Go's element type.
+
+use std::{cell::RefCell, rc::Rc};
+
+use serde_json::Value as Json;
+
+use super::Value;
+use crate::Data;
+
+/// The element type of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ListTy {
+    /// `[]interface {}`
+    Any,
+    /// `[]string`
+    Strings,
+    /// `[]int`
+    Ints,
+    /// `[]uint8`
+    Bytes,
+    /// `[][]interface {}`
+    Lists,
+    /// `[]map[string]interface {}`
+    Maps,
+    /// A slice of a struct of the input.
+    Structs(&'static str),
+}
+
+/// A Go slice.
+#[derive(Debug, Clone)]
+pub(crate) enum List<'a> {
+    Nil(ListTy),
+    Json(&'a [Json]),
+    Data(&'a [Data<'a>], ListTy),
+    Own(Rc<OwnList<'a>>),
+}
+
+/// A computed list. Only `sortAlpha` changes one in place.
+#[derive(Debug)]
+pub(crate) struct OwnList<'a> {
+    pub(crate) ty: ListTy,
+    pub(crate) items: RefCell<Vec<Value<'a>>>,
+}
+
+// === impl List ===
+
+impl<'a> List<'a> {
+    pub(crate) fn own(ty: ListTy, items: Vec<Value<'a>>) -> Self {
+        Self::Own(Rc::new(OwnList { ty, items: RefCell::new(items) }))
+    }
+
+    pub(crate) fn from_data(items: &'a [Data<'a>]) -> Self {
+        let ty = match items.first() {
+            Some(Data::Struct(name, _)) => ListTy::Structs(name),
+            Some(Data::Json(Json::Object(_)) | Data::Map(_)) => ListTy::Maps,
+            _ => ListTy::Any,
+        };
+        Self::Data(items, ty)
+    }
+
+    pub(crate) fn ty(&self) -> ListTy {
+        match self {
+            Self::Nil(ty) | Self::Data(_, ty) => *ty,
+            Self::Json(_) => ListTy::Any,
+            Self::Own(own) => own.ty,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Nil(_) => 0,
+            Self::Json(items) => items.len(),
+            Self::Data(items, _) => items.len(),
+            Self::Own(own) => own.items.borrow().len(),
+        }
+    }
+
+    pub(crate) fn get(&self, at: usize) -> Option<Value<'a>> {
+        match self {
+            Self::Nil(_) => None,
+            Self::Json(items) => items.get(at).map(Value::from),
+            Self::Data(items, _) => items.get(at).map(Value::from),
+            Self::Own(own) => own.items.borrow().get(at).cloned(),
+        }
+    }
+
+    pub(crate) fn to_vec(&self) -> Vec<Value<'a>> {
+        (0..self.len()).filter_map(|i| self.get(i)).collect()
+    }
+
+    /// The part `[from, to)`; the caller has checked the bounds.
+    pub(crate) fn slice(&self, from: usize, to: usize) -> Self {
+        match self {
+            Self::Nil(ty) => Self::Nil(*ty),
+            Self::Json(items) => items.get(from..to).map_or(Self::Nil(ListTy::Any), Self::Json),
+            Self::Data(items, ty) => items.get(from..to).map_or(Self::Nil(*ty), |part| Self::Data(part, *ty)),
+            Self::Own(own) => {
+                let part = own.items.borrow().get(from..to).map(<[_]>::to_vec);
+                Self::own(own.ty, part.unwrap_or_default())
+            }
+        }
+    }
+
+    /// Whether an element has the static type `interface {}`.
+    pub(crate) fn elements_are_interfaces(&self) -> bool {
+        self.ty() == ListTy::Any
+    }
+}
+
+impl Drop for OwnList<'_> {
+    fn drop(&mut self) {
+        super::deep::dismantle(std::mem::take(self.items.get_mut()));
+    }
+}

@@ -1,0 +1,258 @@
+//! One destination cluster: its jobs, its budget, what is known of its objects.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::Duration;
+
+use sluice_api::ObjectKey;
+
+use crate::budget::{Budget, backoff, micros};
+use crate::inventory::Inventory;
+use crate::job::{Ended, Job, Site, Target};
+use crate::request::{Class, Failure, Live, Reply, Request};
+
+/// Pause before a cluster whose inventories cannot be read is asked again.
+const FIRST_REOPEN: Duration = Duration::from_millis(250);
+const LONGEST_REOPEN: Duration = Duration::from_secs(10);
+
+/// See the module's text.
+pub(crate) struct Cluster {
+    pub(crate) jobs: BTreeMap<String, Job>,
+    live: HashMap<ObjectKey, Live>,
+    claims: HashMap<ObjectKey, (i32, String)>,
+    queue: VecDeque<(Request, String)>,
+    in_flight: HashMap<u64, (Request, String)>,
+    budget: Budget,
+    access: Access,
+    reopen_failures: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// Nobody said how to reach it.
+    None,
+    /// Its inventories are to be read at this time.
+    OpenAt(i64),
+    Opening,
+    Open,
+}
+
+/// What a cluster wants done, and what its jobs came to.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// Calls to send, with their numbers.
+    pub(crate) calls: Vec<(u64, Request)>,
+    /// Profiles whose job ended.
+    pub(crate) ended: Vec<(String, Ended)>,
+    /// The inventories were read for the first time: these profiles are held.
+    pub(crate) opened: bool,
+    /// Why the cluster cannot be worked on; `Some(None)` when it can again.
+    pub(crate) trouble: Option<Option<String>>,
+    /// When to be asked again.
+    pub(crate) wake_at: Option<i64>,
+}
+
+impl Outcome {
+    fn wake(&mut self, at: i64) {
+        self.wake_at = Some(self.wake_at.map_or(at, |wake| wake.min(at)));
+    }
+}
+
+impl Cluster {
+    pub(crate) fn new() -> Self {
+        Self {
+            jobs: BTreeMap::new(),
+            live: HashMap::new(),
+            claims: HashMap::new(),
+            queue: VecDeque::new(),
+            in_flight: HashMap::new(),
+            budget: Budget::new(),
+            access: Access::None,
+            reopen_failures: 0,
+        }
+    }
+
+    /// It can be reached from now on.
+    pub(crate) fn reachable(&mut self, now: i64, next_id: &mut u64) -> Outcome {
+        if self.access == Access::None {
+            self.access = Access::OpenAt(now);
+        }
+        self.tick(now, next_id)
+    }
+
+    /// It cannot be reached any more: nobody knows how.
+    pub(crate) fn unreachable(&mut self) {
+        self.access = Access::None;
+    }
+
+    /// A row of `profile` came.
+    pub(crate) fn retarget(
+        &mut self,
+        profile: &str,
+        origin: u16,
+        target: Target,
+        time: i64,
+        now: i64,
+        next_id: &mut u64,
+    ) -> Outcome {
+        let mut outcome = Outcome::default();
+        let job = self.jobs.entry(profile.to_owned()).or_insert_with(|| Job::new(profile, origin));
+        if job.retarget(target, origin, time) && self.access == Access::Open {
+            self.begin(profile, now, &mut outcome);
+        }
+        self.send(now, next_id, &mut outcome);
+        outcome
+    }
+
+    /// Compares everything with the cluster once more.
+    pub(crate) fn verify(&mut self, now: i64, next_id: &mut u64) -> Outcome {
+        self.live.clear();
+        let mut outcome = Outcome::default();
+        if self.access == Access::Open {
+            self.begin_all(now, &mut outcome, |_| true);
+        }
+        self.send(now, next_id, &mut outcome);
+        outcome
+    }
+
+    /// Time passed.
+    pub(crate) fn tick(&mut self, now: i64, next_id: &mut u64) -> Outcome {
+        let mut outcome = Outcome::default();
+        match self.access {
+            Access::OpenAt(at) if at <= now => {
+                self.access = Access::Opening;
+                self.queue.push_back((Request::Inventories, String::new()));
+            }
+            Access::OpenAt(at) => outcome.wake(at),
+            Access::Open => self.begin_all(now, &mut outcome, |job| job.retry_at.is_some_and(|at| at <= now)),
+            Access::Opening | Access::None => {}
+        }
+        self.send(now, next_id, &mut outcome);
+        outcome
+    }
+
+    /// The answer to one of the calls.
+    pub(crate) fn reply(&mut self, id: u64, reply: Reply, now: i64, next_id: &mut u64) -> Outcome {
+        let mut outcome = Outcome::default();
+        let Some((request, profile)) = self.in_flight.remove(&id) else { return outcome };
+        match &reply {
+            Reply::Failed(Failure { class: Class::Transient, message }) => {
+                let was_broken = self.budget.is_broken();
+                self.budget.failed(now);
+                if self.budget.is_broken() && !was_broken {
+                    outcome.trouble = Some(Some(format!(
+                        "the API server does not answer as it should: {message}; it is tried again"
+                    )));
+                }
+            }
+            _ => {
+                if self.budget.is_broken() {
+                    outcome.trouble = Some(None);
+                }
+                self.budget.answered();
+            }
+        }
+        match (request, reply) {
+            (Request::Inventories, reply) => self.opened(reply, now, &mut outcome),
+            (request, reply) => {
+                let ended = self.with_job(&profile, now, |job, site| job.reply(&request, reply, site));
+                self.end(&profile, ended, now, &mut outcome);
+            }
+        }
+        self.send(now, next_id, &mut outcome);
+        outcome
+    }
+
+    fn opened(&mut self, reply: Reply, now: i64, outcome: &mut Outcome) {
+        match reply {
+            Reply::Inventories(inventories) => {
+                self.access = Access::Open;
+                self.reopen_failures = 0;
+                outcome.trouble = Some(None);
+                outcome.opened = true;
+                inventories.into_iter().for_each(|inventory| self.hold(inventory));
+                self.begin_all(now, outcome, |_| true);
+            }
+            other => {
+                self.reopen_failures += 1;
+                let at = now + micros(backoff(self.reopen_failures, FIRST_REOPEN, LONGEST_REOPEN));
+                self.access = Access::OpenAt(at);
+                outcome.wake(at);
+                if let Reply::Failed(failure) = other {
+                    outcome.trouble = Some(Some(format!(
+                        "its inventories cannot be read: {}; it is tried again",
+                        failure.message
+                    )));
+                }
+            }
+        }
+    }
+
+    fn hold(&mut self, inventory: Inventory) {
+        for key in &inventory.objects {
+            self.claims.entry(key.clone()).or_insert_with(|| (i32::MAX, inventory.profile.clone()));
+        }
+        let job = self
+            .jobs
+            .entry(inventory.profile.clone())
+            .or_insert_with(|| Job::new(&inventory.profile, inventory.origin));
+        job.inventory = Some(inventory);
+    }
+
+    fn begin_all(&mut self, now: i64, outcome: &mut Outcome, which: impl Fn(&Job) -> bool) {
+        let due: Vec<_> =
+            self.jobs.values().filter(|job| which(job)).map(|job| job.profile.clone()).collect();
+        for profile in due {
+            self.begin(&profile, now, outcome);
+        }
+    }
+
+    fn begin(&mut self, profile: &str, now: i64, outcome: &mut Outcome) {
+        let ended = self.with_job(profile, now, Job::begin);
+        self.end(profile, ended, now, outcome);
+    }
+
+    fn with_job(
+        &mut self,
+        profile: &str,
+        now: i64,
+        f: impl FnOnce(&mut Job, &mut Site<'_>) -> Ended,
+    ) -> Option<Ended> {
+        let job = self.jobs.get_mut(profile)?;
+        let mut calls = Vec::new();
+        let mut site = Site { now, live: &mut self.live, claims: &mut self.claims, calls: &mut calls };
+        let ended = f(job, &mut site);
+        self.queue.extend(calls.into_iter().map(|request| (request, profile.to_owned())));
+        Some(ended)
+    }
+
+    fn end(&mut self, profile: &str, ended: Option<Ended>, now: i64, outcome: &mut Outcome) {
+        match ended {
+            None | Some(Ended::NotYet) => {}
+            Some(Ended::Removed) => {
+                outcome.ended.push((profile.to_owned(), Ended::Removed));
+                // Who waited for one of its objects may have it now.
+                for job in self.jobs.values_mut().filter(|job| job.retry_at.is_some()) {
+                    job.retry_at = Some(now);
+                    outcome.wake(now);
+                }
+            }
+            Some(settled) => outcome.ended.push((profile.to_owned(), settled)),
+        }
+    }
+
+    /// Sends as many calls as the budget allows.
+    fn send(&mut self, now: i64, next_id: &mut u64, outcome: &mut Outcome) {
+        while !self.queue.is_empty() && self.budget.take(now) {
+            let Some((request, profile)) = self.queue.pop_front() else { break };
+            *next_id += 1;
+            self.in_flight.insert(*next_id, (request.clone(), profile));
+            outcome.calls.push((*next_id, request));
+        }
+        if !self.queue.is_empty() && self.budget.opens_at() > now {
+            outcome.wake(self.budget.opens_at());
+        }
+        if let Some(at) = self.jobs.values().filter_map(|job| job.retry_at).min() {
+            outcome.wake(at);
+        }
+    }
+}

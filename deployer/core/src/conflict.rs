@@ -1,0 +1,18 @@
+//! What is said when two profiles claim one object.
+
+use sluice_api::ObjectKey;
+
+use crate::request::Owner;
+
+/// The live object says that it belongs to another profile.
+pub(crate) fn owned_by(key: &ObjectKey, owner: &Owner) -> String {
+    conflict(key, &format!("{} {}", owner.kind, owner.name), &owner.reference)
+}
+
+/// Another profile deploys the object.
+pub(crate) fn conflict(key: &ObjectKey, profile: &str, reference: &str) -> String {
+    format!(
+        "A conflict was detected while deploying resource {key}. The profile currently deploying this resource is {profile}, because of {reference}. \
+         Give this profile a lower tier, or remove the resource from one of them."
+    )
+}

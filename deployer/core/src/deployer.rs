@@ -1,0 +1,300 @@
+//! The deployer of one shard of `desired`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use sluice_api::ClusterRef;
+use sluice_protocol::rows::{Desired, State, Status, StatusMeta};
+use sluice_protocol::{Body, Core, Happened, Head, Problem, Publish, Row, Step, Subject, View};
+
+use crate::cluster::{Cluster, Outcome};
+use crate::job::{Ended, Target};
+use crate::request::{Reply, Request};
+use crate::summary::Summary;
+
+const STAGE: &str = "deployer";
+
+/// What a deployer must know of its place.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Its shard of `desired`.
+    pub shard: u16,
+    /// How long a call may take, microseconds: calls of a deposed owner end by then.
+    pub request_timeout: i64,
+}
+
+/// What a deployer learns besides `desired`.
+#[derive(Debug)]
+pub enum Side {
+    /// A cluster of this shard can be reached.
+    Reachable(ClusterRef),
+    /// A cluster is no longer registered, or nobody knows how to reach it.
+    Unreachable(ClusterRef),
+    /// The answer to [`Effect::Call`].
+    Reply(ClusterRef, u64, Reply),
+}
+
+/// What a deployer wants done.
+#[derive(Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "effects live for a moment, calls are the most frequent")]
+pub enum Effect {
+    /// A call to a cluster's API server; answered by [`Side::Reply`].
+    Call(ClusterRef, u64, Request),
+    /// The ClusterSummary should say this.
+    Summary(Summary),
+    /// Something is wrong, or no longer.
+    Problem(Problem),
+    /// Something happened.
+    Happened(Happened),
+}
+
+/// See the module's text.
+pub struct Deployer {
+    config: Config,
+    clusters: BTreeMap<ClusterRef, Cluster>,
+    found: BTreeMap<ClusterRef, BTreeSet<String>>,
+    failing: BTreeSet<(ClusterRef, String)>,
+    next_id: u64,
+    started: bool,
+    verify_at: Option<i64>,
+}
+
+impl Deployer {
+    /// A deployer that knows nothing yet.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            clusters: BTreeMap::new(),
+            found: BTreeMap::new(),
+            failing: BTreeSet::new(),
+            next_id: 0,
+            started: false,
+            verify_at: None,
+        }
+    }
+
+    /// Lets one cluster do something, and carries out what comes of it.
+    fn with(
+        &mut self,
+        cluster: &ClusterRef,
+        step: &mut Step<Effect>,
+        f: impl FnOnce(&mut Cluster, &mut u64) -> Outcome,
+    ) {
+        let state = self.clusters.entry(cluster.clone()).or_insert_with(Cluster::new);
+        let outcome = f(state, &mut self.next_id);
+        for (id, request) in outcome.calls {
+            step.effect(Effect::Call(cluster.clone(), id, request));
+        }
+        if let Some(at) = outcome.wake_at {
+            step.wake_at(at);
+        }
+        if let Some(trouble) = outcome.trouble {
+            self.note(cluster, String::new(), trouble, step);
+        }
+        if outcome.opened {
+            self.opened(cluster, step);
+        }
+        for (profile, ended) in outcome.ended {
+            self.ended(cluster, &profile, ended, step);
+        }
+    }
+
+    /// The inventories are known: status rows of profiles that own nothing any more are withdrawn.
+    fn opened(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        let known = self.clusters.get(cluster).map(|state| &state.jobs);
+        for profile in self.found.remove(cluster).unwrap_or_default() {
+            if known.is_none_or(|jobs| jobs.get(&profile).is_none_or(|job| job.inventory.is_none())) {
+                step.publish(Publish::new(self.status_subject(cluster, &profile), Body::Tombstone, 0));
+            }
+        }
+    }
+
+    fn status_subject(&self, cluster: &ClusterRef, profile: &str) -> Subject {
+        Subject::Status { shard: self.config.shard, cluster: cluster.clone(), profile: profile.to_owned() }
+    }
+
+    fn ended(&mut self, cluster: &ClusterRef, profile: &str, ended: Ended, step: &mut Step<Effect>) {
+        match ended {
+            Ended::NotYet => {}
+            Ended::Removed => self.removed(cluster, profile, step),
+            Ended::Settled { state, changed } => self.settled(cluster, profile, state, changed, step),
+        }
+    }
+
+    fn removed(&mut self, cluster: &ClusterRef, profile: &str, step: &mut Step<Effect>) {
+        let job = self.clusters.get_mut(cluster).and_then(|state| state.jobs.remove(profile));
+        step.publish(Publish::new(self.status_subject(cluster, profile), Body::Tombstone, 0));
+        self.note(cluster, profile.to_owned(), None, step);
+        let Some(job) = job else { return };
+        let Some(inventory) = job.withdrawn else { return };
+        step.effect(Effect::Happened(Happened::new(
+            STAGE,
+            "withdrawn",
+            cluster,
+            profile,
+            step.now,
+            job.time,
+        )));
+        step.effect(Effect::Summary(Summary {
+            cluster: cluster.clone(),
+            owner_kind: inventory.owner_kind,
+            owner_namespace: inventory.owner_namespace,
+            profile: profile.to_owned(),
+            spec: serde_json::Map::new(),
+            state: None,
+            errors: Vec::new(),
+        }));
+    }
+
+    fn settled(
+        &mut self,
+        cluster: &ClusterRef,
+        profile: &str,
+        state: State,
+        changed: bool,
+        step: &mut Step<Effect>,
+    ) {
+        let Some(job) = self.clusters.get(cluster).and_then(|known| known.jobs.get(profile)) else { return };
+        let errors = job.errors();
+        let (time, origin) = (job.time, job.origin);
+        let (cause, desired) = match (&job.target, &job.inventory) {
+            (Target::Value(desired), _) => (desired.cause.clone(), Some(desired.clone())),
+            (_, Some(inventory)) => (inventory.cause.clone(), None),
+            _ => return,
+        };
+        let status = Status { state, errors: errors.clone() };
+        let meta = serde_json::to_string(&StatusMeta { origin, cause }).unwrap_or_default();
+        let body = serde_json::to_vec(&status).unwrap_or_default();
+        step.publish(Publish::new(self.status_subject(cluster, profile), Body::value(body), time).meta(meta));
+        if changed && state == State::Provisioned {
+            step.effect(Effect::Happened(Happened::new(STAGE, "applied", cluster, profile, step.now, time)));
+        }
+        self.note(cluster, profile.to_owned(), (!errors.is_empty()).then(|| errors.join("\n")), step);
+        if let Some(desired) = desired {
+            step.effect(Effect::Summary(Summary {
+                cluster: cluster.clone(),
+                owner_kind: desired.owner_kind.clone(),
+                owner_namespace: desired.owner_namespace.clone(),
+                profile: profile.to_owned(),
+                spec: desired.spec.clone(),
+                state: Some(state),
+                errors,
+            }));
+        }
+    }
+
+    fn note(
+        &mut self,
+        cluster: &ClusterRef,
+        profile: String,
+        error: Option<String>,
+        step: &mut Step<Effect>,
+    ) {
+        let object = if profile.is_empty() { "cluster".to_owned() } else { format!("profile {profile}") };
+        let key = (cluster.clone(), profile);
+        match error {
+            Some(error) => {
+                step.effect(Effect::Problem(Problem::open(STAGE, cluster, object, error)));
+                self.failing.insert(key);
+            }
+            None if self.failing.remove(&key) => {
+                step.effect(Effect::Problem(Problem::healed(STAGE, cluster, object)))
+            }
+            None => {}
+        }
+    }
+
+    fn desired(&mut self, row: &Row, step: &mut Step<Effect>) {
+        let Subject::Desired { cluster, origin, profile, .. } = &row.subject else { return };
+        let target = if row.head.tombstone {
+            Target::Gone
+        } else {
+            match serde_json::from_slice::<Desired>(&row.body) {
+                Ok(desired) => Target::Value(Arc::new(desired)),
+                Err(error) => {
+                    let text = format!(
+                        "the row cannot be read ({error}); it is rewritten when the profile changes or the renderer restarts"
+                    );
+                    return self.note(cluster, profile.clone(), Some(text), step);
+                }
+            }
+        };
+        let (time, now) = (row.head.time, step.now);
+        let (origin, profile) = (*origin, profile.clone());
+        self.with(&cluster.clone(), step, |state, next_id| {
+            state.retarget(&profile, origin, target, time, now, next_id)
+        });
+    }
+
+    fn each(&mut self, step: &mut Step<Effect>, f: impl Fn(&mut Cluster, &mut u64) -> Outcome) {
+        let clusters: Vec<_> = self.clusters.keys().cloned().collect();
+        for cluster in clusters {
+            self.with(&cluster, step, &f);
+        }
+    }
+}
+
+// === impl Core for Deployer ===
+
+impl Core for Deployer {
+    type Side = Side;
+    type Effect = Effect;
+
+    fn found(&mut self, subject: &Subject, head: &Head) {
+        if let Subject::Status { cluster, profile, .. } = subject
+            && !head.tombstone
+        {
+            self.found.entry(cluster.clone()).or_default().insert(profile.clone());
+        }
+    }
+
+    fn view(&self) -> View {
+        View::default()
+    }
+
+    fn side(&mut self, side: Side, step: &mut Step<Effect>) {
+        let now = step.now;
+        match side {
+            Side::Reachable(cluster) if self.started => {
+                self.with(&cluster, step, |state, next_id| state.reachable(now, next_id))
+            }
+            Side::Reachable(cluster) => drop(self.clusters.entry(cluster).or_insert_with(Cluster::new)),
+            Side::Unreachable(cluster) if !self.started => drop(self.clusters.remove(&cluster)),
+            Side::Unreachable(cluster) => {
+                if let Some(state) = self.clusters.get_mut(&cluster) {
+                    state.unreachable();
+                }
+            }
+            Side::Reply(cluster, id, reply) => {
+                self.with(&cluster, step, |state, next_id| state.reply(id, reply, now, next_id))
+            }
+        }
+    }
+
+    fn start(&mut self, step: &mut Step<Effect>) {
+        self.started = true;
+        let now = step.now;
+        self.each(step, |state, next_id| state.reachable(now, next_id));
+        // A former owner may still have calls on their way: what they leave is compared once more.
+        self.verify_at = Some(now + self.config.request_timeout);
+        step.wake_at(now + self.config.request_timeout);
+    }
+
+    fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
+        self.desired(row, step);
+    }
+
+    fn caught_up(&mut self, _: &mut Step<Effect>) {}
+
+    fn tick(&mut self, step: &mut Step<Effect>) {
+        let now = step.now;
+        if self.verify_at.is_some_and(|at| at <= now) {
+            self.verify_at = None;
+            self.each(step, |state, next_id| state.verify(now, next_id));
+        }
+        self.each(step, |state, next_id| state.tick(now, next_id));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,356 @@
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::{Map, Value, json};
+use sluice_api::{ObjectKey, object};
+use sluice_protocol::rows::{Cause, Policy};
+
+use super::*;
+use crate::inventory::Inventory;
+use crate::request::{Class, Failure, Live};
+
+/// Which requests fail, and how.
+type Fails = Box<dyn FnMut(&Request) -> Option<Failure>>;
+
+/// An API server, its client and a deployer, driven until nothing is left to do.
+struct World {
+    deployer: Deployer,
+    objects: BTreeMap<ObjectKey, Value>,
+    inventories: BTreeMap<String, Inventory>,
+    statuses: BTreeMap<String, Option<Status>>,
+    calls: Vec<String>,
+    problems: Vec<Problem>,
+    fail: Fails,
+    version: u64,
+    now: i64,
+    wake: Option<i64>,
+}
+
+fn cluster() -> ClusterRef {
+    ClusterRef::sveltos("default", "c")
+}
+
+fn config_map(name: &str, data: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}, "data": {"a": data}})
+}
+
+fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
+    Desired {
+        owner_kind: "ClusterProfile".into(),
+        owner_namespace: String::new(),
+        owner_name: profile.into(),
+        tier,
+        leave: false,
+        dry_run: false,
+        one_time: false,
+        cause: Cause::Profile(format!("ClusterProfile {profile}")),
+        spec: Map::new(),
+        policies: vec![Policy {
+            kind: "ConfigMap".into(),
+            namespace: "n".into(),
+            name: "c".into(),
+            tier: 100,
+            objects,
+        }],
+    }
+}
+
+impl World {
+    fn new() -> Self {
+        let mut world = Self {
+            deployer: Deployer::new(Config { shard: 0, request_timeout: 10_000_000 }),
+            objects: BTreeMap::new(),
+            inventories: BTreeMap::new(),
+            statuses: BTreeMap::new(),
+            calls: Vec::new(),
+            problems: Vec::new(),
+            fail: Box::new(|_| None),
+            version: 0,
+            now: 0,
+            wake: None,
+        };
+        world.run(|deployer, step| deployer.start(step));
+        world
+    }
+
+    /// The same cluster under a new owner.
+    fn restart(&mut self) {
+        self.deployer = Deployer::new(Config { shard: 0, request_timeout: 10_000_000 });
+        self.run(|deployer, step| deployer.start(step));
+        self.reach();
+    }
+
+    fn reach(&mut self) {
+        self.run(|deployer, step| deployer.side(Side::Reachable(cluster()), step));
+    }
+
+    fn row(&mut self, profile: &str, desired: Option<Desired>) {
+        let subject = Subject::Desired { shard: 0, cluster: cluster(), origin: 1, profile: profile.into() };
+        let head = Head { tombstone: desired.is_none(), time: 1, ..Head::default() };
+        let body = desired.map(|desired| serde_json::to_vec(&desired).unwrap()).unwrap_or_default();
+        self.run(|deployer, step| deployer.row(&Row { subject, head, body: body.into(), sequence: 1 }, step));
+    }
+
+    fn wait(&mut self) {
+        self.now = self.wake.take().unwrap_or(self.now) + 1;
+        self.run(|deployer, step| deployer.tick(step));
+    }
+
+    fn run(&mut self, f: impl FnOnce(&mut Deployer, &mut Step<Effect>)) {
+        let mut step = Step::at(self.now);
+        f(&mut self.deployer, &mut step);
+        let mut steps = VecDeque::from([step]);
+        while let Some(step) = steps.pop_front() {
+            let (rows, effects, wake) = step.into_parts();
+            self.wake = wake.or(self.wake);
+            for row in rows {
+                let Subject::Status { profile, .. } = &row.subject else { panic!("{row:?}") };
+                let status = match &row.body {
+                    Body::Value(bytes) => Some(serde_json::from_slice(bytes).unwrap()),
+                    Body::Tombstone => None,
+                };
+                self.statuses.insert(profile.clone(), status);
+            }
+            for effect in effects {
+                match effect {
+                    Effect::Call(cluster, id, request) => {
+                        let reply = self.serve(request);
+                        let mut step = Step::at(self.now);
+                        self.deployer.side(Side::Reply(cluster, id, reply), &mut step);
+                        steps.push_back(step);
+                    }
+                    Effect::Problem(problem) => self.problems.push(problem),
+                    Effect::Summary(_) | Effect::Happened(_) => {}
+                }
+            }
+        }
+    }
+
+    fn serve(&mut self, request: Request) -> Reply {
+        if let Some(failure) = (self.fail)(&request) {
+            return Reply::Failed(failure);
+        }
+        let conflict = || Reply::Failed(Failure::new(Class::Conflict, "the object has been modified"));
+        match request {
+            Request::Inventories => Reply::Inventories(self.inventories.values().cloned().collect()),
+            Request::Read(key) => Reply::Read(self.objects.get(&key).map(Live::of)),
+            Request::Apply { object, against } => {
+                let key = ObjectKey::of(&object).unwrap();
+                let known = self.objects.get(&key).map(|object| Live::of(object).version());
+                if against.is_some() && against != known {
+                    return conflict();
+                }
+                self.calls.push(format!("apply {}", key.name));
+                self.version += 1;
+                let mut object = (*object).clone();
+                object["metadata"]["uid"] = known.map_or(format!("u{}", self.version), |(uid, _)| uid).into();
+                object["metadata"]["resourceVersion"] = self.version.to_string().into();
+                let live = Live::of(&object);
+                self.objects.insert(key, object);
+                Reply::Applied(live)
+            }
+            Request::Delete { key, against } => {
+                if self.objects.get(&key).map(|object| Live::of(object).version()) != Some(against) {
+                    return conflict();
+                }
+                self.calls.push(format!("delete {}", key.name));
+                self.objects.remove(&key);
+                Reply::Done
+            }
+            Request::WriteInventory(inventory) => {
+                self.calls.push(format!("inventory {}", inventory.objects.len()));
+                self.inventories.insert(inventory.profile.clone(), inventory);
+                Reply::Done
+            }
+            Request::DeleteInventory(profile) => {
+                self.inventories.remove(&profile);
+                Reply::Done
+            }
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.objects.values().map(object::name).collect()
+    }
+
+    fn state(&self, profile: &str) -> Option<State> {
+        self.statuses[profile].as_ref().map(|status| status.state)
+    }
+
+    fn take_calls(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.calls)
+    }
+}
+
+#[test]
+fn the_inventory_is_written_before_the_first_apply() {
+    let mut world = World::new();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("b", "1")])));
+    assert!(world.calls.is_empty(), "nobody knows how to reach the cluster");
+    world.reach();
+    assert_eq!(world.take_calls(), ["inventory 2", "apply a", "apply b"]);
+    assert_eq!(world.state("p"), Some(State::Provisioned));
+}
+
+#[test]
+fn only_what_changed_is_applied_and_what_left_is_pruned_afterwards() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("b", "1")])));
+    world.take_calls();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("c", "1")])));
+    assert_eq!(world.take_calls(), ["inventory 3", "apply c", "delete b", "inventory 2"]);
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "2"), config_map("c", "1")])));
+    assert_eq!(world.take_calls(), ["apply a"]);
+}
+
+#[test]
+fn a_tombstone_withdraws_everything_and_its_traces() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    world.row("p", None);
+    assert!(world.objects.is_empty() && world.inventories.is_empty());
+    assert_eq!(world.statuses["p"], None);
+}
+
+#[test]
+fn a_new_owner_applies_nothing_twice_and_withdraws_nothing_by_absence() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    world.row("q", Some(desired("q", 100, vec![config_map("b", "1")])));
+    world.take_calls();
+    world.restart();
+    assert_eq!(world.state("q"), Some(State::Held));
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    assert!(world.take_calls().is_empty());
+    assert_eq!(world.names(), ["a", "b"]);
+    world.row("q", None);
+    assert_eq!(world.take_calls(), ["delete b"]);
+}
+
+#[test]
+fn an_object_that_changed_owner_meanwhile_is_not_deleted() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    world.restart();
+    let key = world.objects.keys().next().unwrap().clone();
+    world.objects.get_mut(&key).unwrap()["metadata"]["annotations"]["projectsveltos.io/owner-name"] =
+        json!("other");
+    world.row("p", None);
+    assert_eq!(world.names(), ["a"]);
+    assert!(world.inventories.is_empty());
+}
+
+#[test]
+fn the_first_of_equal_tiers_keeps_the_object_and_the_second_gets_it_later() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "p")])));
+    world.row("q", Some(desired("q", 100, vec![config_map("a", "q")])));
+    assert_eq!(world.state("q"), Some(State::Failed));
+    assert!(world.statuses["q"].as_ref().unwrap().errors[0].contains("A conflict was detected"));
+    world.row("p", None);
+    world.wait();
+    assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "q");
+    assert_eq!(world.state("q"), Some(State::Provisioned));
+}
+
+#[test]
+fn a_lower_tier_takes_the_object_over() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "p")])));
+    world.row("q", Some(desired("q", 50, vec![config_map("a", "q")])));
+    assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "q");
+    world.row("p", None);
+    assert_eq!(world.names(), ["a"]);
+}
+
+#[test]
+fn a_changed_object_is_planned_again() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let key = world.objects.keys().next().unwrap().clone();
+    world.objects.get_mut(&key).unwrap()["metadata"]["resourceVersion"] = json!("99");
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "2")])));
+    assert_eq!(world.state("p"), Some(State::Provisioned));
+    assert_eq!(world.objects[&key]["data"]["a"], "2");
+}
+
+#[test]
+fn refused_objects_are_named_delay_no_others_and_are_tried_again() {
+    let mut world = World::new();
+    world.reach();
+    world.fail = Box::new(|request| match request {
+        Request::Apply { object, .. } if object::name(object) == "bad" => {
+            Some(Failure::new(Class::Refused, "no such kind"))
+        }
+        _ => None,
+    });
+    world.row("p", Some(desired("p", 100, vec![config_map("bad", "1"), config_map("good", "1")])));
+    assert_eq!(world.names(), ["good"]);
+    assert_eq!(world.statuses["p"].as_ref().unwrap().errors, ["ConfigMap default/bad: no such kind"]);
+    assert_eq!(world.problems.last().unwrap().object, "profile p");
+    world.fail = Box::new(|_| None);
+    world.wait();
+    assert_eq!(world.state("p"), Some(State::Provisioned));
+    assert_eq!(world.problems.last().unwrap().error, None);
+}
+
+#[test]
+fn nothing_is_pruned_while_its_replacement_fails() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("old", "1")])));
+    world.fail = Box::new(|request| {
+        matches!(request, Request::Apply { .. }).then(|| Failure::new(Class::Refused, "quota"))
+    });
+    world.row("p", Some(desired("p", 100, vec![config_map("new", "1")])));
+    assert_eq!(world.names(), ["old"]);
+    world.fail = Box::new(|_| None);
+    world.wait();
+    assert_eq!(world.names(), ["new"]);
+}
+
+#[test]
+fn a_dead_server_is_left_alone_and_caught_up_with() {
+    let mut world = World::new();
+    world.fail = Box::new(|_| Some(Failure::new(Class::Transient, "connection refused")));
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    world.wait();
+    assert!(
+        world
+            .problems
+            .iter()
+            .any(|problem| problem.error.as_ref().is_some_and(|error| error.contains("connection refused")))
+    );
+    world.fail = Box::new(|_| None);
+    (0..5).for_each(|_| world.wait());
+    assert_eq!(world.names(), ["a"]);
+    assert_eq!(world.problems.last().unwrap().error, None);
+}
+
+#[test]
+fn what_is_to_be_left_stays_when_its_profile_goes() {
+    let mut world = World::new();
+    world.reach();
+    let keep = Desired { leave: true, ..desired("p", 100, vec![config_map("a", "1")]) };
+    world.row("p", Some(keep));
+    world.row("p", None);
+    assert_eq!(world.names(), ["a"]);
+    assert!(world.inventories.is_empty());
+}
+
+#[test]
+fn a_dry_run_touches_nothing() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(Desired { dry_run: true, ..desired("p", 100, vec![config_map("a", "1")]) }));
+    assert!(world.objects.is_empty() && world.inventories.is_empty());
+}

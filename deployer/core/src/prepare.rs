@@ -1,0 +1,282 @@
+//! From rendered objects to what is sent: labels, annotations, hash, order.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+use serde_json::{Number, Value};
+use sluice_api::digest::sveltos_hash;
+use sluice_api::{ObjectKey, names, object};
+use sluice_protocol::rows::{Desired, Policy};
+
+/// An object, ready to be applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepared {
+    /// Which object.
+    pub key: ObjectKey,
+    /// `projectsveltos.io/hash`: of the rendered object, before anything was added.
+    pub hash: String,
+    /// The object as it is sent.
+    pub object: Arc<Value>,
+    /// Whether others may depend on it: namespaces and CRDs come first.
+    pub first: bool,
+}
+
+/// Kinds without a namespace that manifests commonly hold. Of other kinds the server is asked.
+const CLUSTER_SCOPED: [&str; 18] = [
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "CustomResourceDefinition",
+    "StorageClass",
+    "CSIDriver",
+    "IngressClass",
+    "PriorityClass",
+    "RuntimeClass",
+    "ValidatingWebhookConfiguration",
+    "MutatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "APIService",
+    "CertificateSigningRequest",
+    "VolumeAttachment",
+];
+
+/// Groups whose namespaced kinds are known.
+const KNOWN_GROUPS: [&str; 8] = [
+    "",
+    "apps",
+    "batch",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "autoscaling",
+    "discovery.k8s.io",
+];
+
+/// Prepares everything of a profile, in the order of application; the second part says what is left out and why.
+pub fn prepare(desired: &Desired) -> (Vec<Prepared>, Vec<String>) {
+    let (mut prepared, mut index, mut errors) = (Vec::<(i32, Prepared)>::new(), BTreeMap::new(), Vec::new());
+    for policy in &desired.policies {
+        for rendered in &policy.objects {
+            let Some(one) = prepare_one(desired, policy, rendered) else {
+                errors.push(format!(
+                    "{} {}/{}: an object without apiVersion, kind or name",
+                    policy.kind, policy.namespace, policy.name
+                ));
+                continue;
+            };
+            match index.entry(one.key.clone()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(prepared.len());
+                    prepared.push((policy.tier, one));
+                }
+                Entry::Occupied(entry) if prepared[*entry.get()].0 > policy.tier => prepared[*entry.get()] = (policy.tier, one),
+                Entry::Occupied(_) => errors.push(format!(
+                    "{}: defined twice in this profile; {} {}/{} is left out, give it a lower tier or remove it",
+                    one.key, policy.kind, policy.namespace, policy.name
+                )),
+            }
+        }
+    }
+    let mut prepared: Vec<_> = prepared.into_iter().map(|(_, one)| one).collect();
+    prepared.sort_by_key(|one| !one.first);
+    (prepared, errors)
+}
+
+fn prepare_one(desired: &Desired, policy: &Policy, rendered: &Value) -> Option<Prepared> {
+    let mut key = ObjectKey::of(rendered)?;
+    let mut object = rendered.clone();
+    if CLUSTER_SCOPED.contains(&key.gvk.kind.as_str()) {
+        key.namespace.clear();
+        object.get_mut("metadata")?.as_object_mut()?.remove("namespace");
+    } else if key.namespace.is_empty() && KNOWN_GROUPS.contains(&key.gvk.group.as_str()) {
+        key.namespace = "default".to_owned();
+        object["metadata"]["namespace"] = "default".into();
+    }
+    // Sveltos completes the namespace first, and hashes before it adds anything else.
+    let mut json = String::new();
+    write_json(&mut json, &object);
+    let hash = sveltos_hash(json.as_bytes());
+    let labels = object::metadata_map(&mut object, "labels")?;
+    labels.insert("projectsveltos.io/reason".into(), "Resources".into());
+    for (name, value) in [("kind", &policy.kind), ("name", &policy.name), ("namespace", &policy.namespace)] {
+        if names::is_label_value(value) {
+            labels.insert(format!("projectsveltos.io/reference-{name}"), value.clone().into());
+        }
+    }
+    let annotations = object::metadata_map(&mut object, "annotations")?;
+    for (name, value) in [
+        ("hash", hash.clone()),
+        ("owner-kind", desired.owner_kind.clone()),
+        ("owner-name", owner_name(&desired.owner_namespace, &desired.owner_name)),
+        ("owner-tier", desired.tier.to_string()),
+        ("reference-kind", policy.kind.clone()),
+        ("reference-name", policy.name.clone()),
+        ("reference-namespace", policy.namespace.clone()),
+        ("reference-tier", policy.tier.to_string()),
+    ] {
+        annotations.insert(format!("projectsveltos.io/{name}"), value.into());
+    }
+    let first = matches!(key.gvk.kind.as_str(), "Namespace" | "CustomResourceDefinition");
+    Some(Prepared { key, hash, object: Arc::new(object), first })
+}
+
+/// The owner's name as objects carry it.
+pub(crate) fn owner_name(namespace: &str, name: &str) -> String {
+    if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
+}
+
+/// JSON as Go writes it: compact, keys sorted, `<`, `>` and `&` escaped, whole floats without a point.
+fn write_json(out: &mut String, value: &Value) {
+    match value {
+        Value::Object(map) => {
+            out.push('{');
+            for (index, (key, value)) in map.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_text(out, key);
+                out.push(':');
+                write_json(out, value);
+            }
+            out.push('}');
+        }
+        Value::Array(list) => {
+            out.push('[');
+            for (index, value) in list.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_json(out, value);
+            }
+            out.push(']');
+        }
+        Value::String(text) => write_text(out, text),
+        Value::Number(number) => write_number(out, number),
+        Value::Null => out.push_str("null"),
+        Value::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
+    }
+}
+
+fn write_text(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
+                out.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+fn write_number(out: &mut String, number: &Number) {
+    match number.as_f64().filter(|_| number.is_f64()) {
+        Some(float) if float.fract() == 0.0 && float.abs() < 1e21 => out.push_str(&format!("{float:.0}")),
+        _ => out.push_str(&number.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::{Map, json};
+    use sluice_protocol::rows::Cause;
+
+    use super::*;
+
+    fn desired(policies: Vec<(i32, Vec<Value>)>) -> Desired {
+        let policy = |(tier, objects)| Policy {
+            kind: "ConfigMap".into(),
+            namespace: "projectsveltos".into(),
+            name: "c".into(),
+            tier,
+            objects,
+        };
+        Desired {
+            owner_kind: "ClusterProfile".into(),
+            owner_namespace: String::new(),
+            owner_name: "p".into(),
+            tier: 100,
+            leave: false,
+            dry_run: false,
+            one_time: false,
+            cause: Cause::Profile("ClusterProfile p".into()),
+            spec: Map::new(),
+            policies: policies.into_iter().map(policy).collect(),
+        }
+    }
+
+    fn config_map(name: &str, data: &str) -> Value {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": data}})
+    }
+
+    #[test]
+    fn the_hash_is_that_of_sveltos() {
+        let policy = json!({"kind": "NetworkPolicy", "apiVersion": "networking.k8s.io/v1",
+            "metadata": {"name": "front-my-service", "namespace": "default"},
+            "spec": {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "MyApp"}},
+                "ingress": [{"from": [{"podSelector": {"matchLabels": {"app": "internal"}}}], "ports": [{"port": 80}]}]}});
+        let (prepared, errors) = prepare(&desired(vec![(100, vec![policy])]));
+        assert_eq!(
+            prepared[0].hash,
+            "sha256:1bdb10214b7c8878f3a7e5c733b682c24d2a6c3b8c4158bca16a2e32e027e5a1"
+        );
+        assert!(errors.is_empty());
+    }
+
+    #[test]
+    fn json_is_written_as_go_writes_it() {
+        let mut out = String::new();
+        write_json(&mut out, &json!({"b": [1, 2.0, 2.5, true, null], "a": "<&>\n\u{1}é"}));
+        assert_eq!(out, r#"{"a":"\u003c\u0026\u003e\n\u0001é","b":[1,2,2.5,true,null]}"#);
+    }
+
+    #[test]
+    fn namespaces_come_first_and_places_are_completed() {
+        let namespace =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n", "namespace": "x"}});
+        let custom = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}});
+        let (prepared, _) = prepare(&desired(vec![(100, vec![config_map("c", "1"), custom, namespace])]));
+        let places: Vec<_> =
+            prepared.iter().map(|one| (one.key.gvk.kind.as_str(), one.key.namespace.as_str())).collect();
+        assert_eq!(places, [("Namespace", ""), ("ConfigMap", "default"), ("Thing", "")]);
+        assert_eq!(object::namespace(&prepared[1].object), "default");
+    }
+
+    #[test]
+    fn the_lower_tier_wins_inside_a_profile() {
+        let (prepared, errors) = prepare(&desired(vec![
+            (100, vec![config_map("c", "1")]),
+            (50, vec![config_map("c", "2")]),
+            (50, vec![config_map("c", "3")]),
+        ]));
+        assert_eq!(prepared.len(), 1);
+        assert_eq!(prepared[0].object["data"]["a"], "2");
+        assert!(errors.len() == 1 && errors[0].contains("defined twice"));
+    }
+
+    #[test]
+    fn origin_is_written_onto_the_object_without_losing_the_users_own() {
+        let mut object = config_map("c", "1");
+        object["metadata"]["labels"] = json!({"mine": "1"});
+        object["metadata"]["annotations"] = Value::Null;
+        let (prepared, _) = prepare(&desired(vec![(100, vec![object])]));
+        let object = &prepared[0].object;
+        assert_eq!(object::label(object, "mine"), Some("1"));
+        assert_eq!(object::label(object, "projectsveltos.io/reference-name"), Some("c"));
+        assert_eq!(object::annotation(object, "projectsveltos.io/owner-name"), Some("p"));
+    }
+}

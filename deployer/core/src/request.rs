@@ -1,0 +1,132 @@
+//! What a deployer asks of an API server, and what it learns from the answers.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use sluice_api::{ObjectKey, object};
+
+use crate::inventory::Inventory;
+
+/// One call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// All inventories in the cluster.
+    Inventories,
+    /// The metadata of an object.
+    Read(ObjectKey),
+    /// Server-side apply.
+    Apply {
+        /// The object, complete.
+        object: Arc<Value>,
+        /// uid and resourceVersion of the object it was planned against; `None` creates it.
+        against: Option<(String, String)>,
+    },
+    /// Delete exactly this object.
+    Delete {
+        /// Which.
+        key: ObjectKey,
+        /// Its uid and resourceVersion.
+        against: (String, String),
+    },
+    /// Store an inventory.
+    WriteInventory(Inventory),
+    /// Delete the inventory of a profile.
+    DeleteInventory(String),
+}
+
+/// The answer to a [`Request`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// To [`Request::Inventories`].
+    Inventories(Vec<Inventory>),
+    /// To [`Request::Read`]; `None` when there is no such object (or no such kind).
+    Read(Option<Live>),
+    /// To [`Request::Apply`].
+    Applied(Live),
+    /// To the others.
+    Done,
+    /// It did not work.
+    Failed(Failure),
+}
+
+/// Why a call did not work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What follows from it.
+    pub class: Class,
+    /// The server's words, with what to do.
+    pub message: String,
+}
+
+/// What follows from a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// The object is not what it was: plan again at once.
+    Conflict,
+    /// The server is overloaded or away: slow down and try again.
+    Transient,
+    /// The server refuses it: try again later, something else may have to change first.
+    Refused,
+}
+
+/// What is known of an existing object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Live {
+    /// Its uid.
+    pub uid: String,
+    /// Its resourceVersion.
+    pub resource_version: String,
+    /// `projectsveltos.io/hash`.
+    pub hash: Option<String>,
+    /// Which profile deployed it.
+    pub owner: Option<Owner>,
+}
+
+/// The profile that an object says it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// `ClusterProfile` or `Profile`.
+    pub kind: String,
+    /// Its name, for a Profile with its namespace.
+    pub name: String,
+    /// Its tier.
+    pub tier: i32,
+    /// What it is deployed from, for messages.
+    pub reference: String,
+}
+
+impl Live {
+    /// Reads it from an object, or from its metadata alone.
+    pub fn of(object: &Value) -> Self {
+        let annotation = |name: &str| object::annotation(object, &format!("projectsveltos.io/{name}"));
+        let owner = annotation("owner-name").map(|name| Owner {
+            kind: annotation("owner-kind").unwrap_or_default().to_owned(),
+            name: name.to_owned(),
+            tier: annotation("owner-tier").and_then(|tier| tier.parse().ok()).unwrap_or(100),
+            reference: format!(
+                "{} {}/{}",
+                annotation("reference-kind").unwrap_or_default(),
+                annotation("reference-namespace").unwrap_or_default(),
+                annotation("reference-name").unwrap_or_default()
+            ),
+        });
+        Self {
+            uid: object::text(object, &["metadata", "uid"]).to_owned(),
+            resource_version: object::text(object, &["metadata", "resourceVersion"]).to_owned(),
+            hash: annotation("hash").map(str::to_owned),
+            owner,
+        }
+    }
+
+    /// uid and resourceVersion.
+    pub fn version(&self) -> (String, String) {
+        (self.uid.clone(), self.resource_version.clone())
+    }
+}
+
+impl Failure {
+    /// Makes it.
+    pub fn new(class: Class, message: impl Into<String>) -> Self {
+        Self { class, message: message.into() }
+    }
+}

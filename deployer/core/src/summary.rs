@@ -1,0 +1,74 @@
+//! The ClusterSummary: what people see of a profile on a cluster.
+
+use serde_json::{Map, Value, json};
+use sluice_api::model::CONFIG_GROUP;
+use sluice_api::{ClusterRef, Gvk, ObjectKey, names};
+use sluice_protocol::rows::State;
+
+/// What a ClusterSummary says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The cluster.
+    pub cluster: ClusterRef,
+    /// `ClusterProfile` or `Profile`.
+    pub owner_kind: String,
+    /// Namespace of the profile, empty for a ClusterProfile.
+    pub owner_namespace: String,
+    /// Name of the profile.
+    pub profile: String,
+    /// The profile's spec.
+    pub spec: Map<String, Value>,
+    /// What came of it; `None` when it is withdrawn and the summary goes.
+    pub state: Option<State>,
+    /// One error for each object that could not be applied.
+    pub errors: Vec<String>,
+}
+
+/// The key of the ClusterSummary and the object; `None` when it should not exist.
+pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
+    let Summary { cluster, owner_kind, owner_namespace, profile, spec, state, errors } = summary;
+    let prefix = if owner_namespace.is_empty() { "" } else { "p--" };
+    let name = format!("{prefix}{profile}-{}-{}", cluster.kind.lower(), cluster.name);
+    let key = ObjectKey {
+        gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterSummary"),
+        namespace: cluster.namespace.clone(),
+        name,
+    };
+    let Some(state) = state else { return (key, None) };
+    let status = match state {
+        State::Provisioned => "Provisioned",
+        State::Failed => "Failed",
+        State::Held => "Provisioning",
+    };
+    let mut feature = json!({"featureID": "Resources", "status": status});
+    if !errors.is_empty() {
+        feature["failureMessage"] = errors.join("\n").into();
+    }
+    let profile_label = if owner_kind == "Profile" {
+        "projectsveltos.io/profile-name"
+    } else {
+        "projectsveltos.io/cluster-profile-name"
+    };
+    let labels: Map<String, Value> = [
+        (profile_label, profile.as_str()),
+        ("projectsveltos.io/cluster-name", &cluster.name),
+        ("projectsveltos.io/cluster-type", cluster.kind.title()),
+    ]
+    .into_iter()
+    .filter(|(_, value)| names::is_label_value(value))
+    .map(|(key, value)| (key.to_owned(), value.into()))
+    .collect();
+    let object = json!({
+        "apiVersion": key.gvk.api_version(),
+        "kind": "ClusterSummary",
+        "metadata": {"name": key.name, "namespace": key.namespace, "labels": labels},
+        "spec": {
+            "clusterNamespace": cluster.namespace,
+            "clusterName": cluster.name,
+            "clusterType": cluster.kind.title(),
+            "clusterProfileSpec": spec,
+        },
+        "status": {"featureSummaries": [feature]},
+    });
+    (key, Some(object))
+}

@@ -1,0 +1,189 @@
+//! Carrying out a deployer's requests on one cluster.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
+use kube::core::ApiResource;
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use sluice_api::model::NAMESPACE;
+use sluice_api::{Gvk, ObjectKey};
+use sluice_deployer_core::{Class, Failure, INVENTORY_LABEL, Inventory, Live, Reply, Request};
+use sluice_runtime::{Raw, resource_of};
+
+use crate::failure;
+
+/// Field manager of everything that is applied.
+const MANAGER: &str = "sluice";
+/// A call that takes longer counts as failed; whether it worked is unknown.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// One managed cluster.
+pub(crate) struct Site {
+    client: Client,
+    /// Resources by kind, as discovery told them.
+    resources: Mutex<HashMap<Gvk, (ApiResource, bool)>>,
+}
+
+impl Site {
+    pub(crate) fn new(client: Client) -> Arc<Self> {
+        Arc::new(Self { client, resources: Mutex::default() })
+    }
+
+    /// Carries out a request; never longer than [`TIMEOUT`].
+    pub(crate) async fn call(&self, request: Request) -> Reply {
+        let result = match tokio::time::timeout(TIMEOUT, self.run(request)).await {
+            Ok(result) => result,
+            Err(_) => {
+                Err(Failure::new(Class::Transient, format!("no answer within {} s", TIMEOUT.as_secs())))
+            }
+        };
+        result.unwrap_or_else(Reply::Failed)
+    }
+
+    async fn run(&self, request: Request) -> Result<Reply, Failure> {
+        match request {
+            Request::Inventories => self.inventories().await,
+            Request::Read(key) => self.read(&key).await,
+            Request::Apply { object, against } => self.apply(&object, against).await,
+            Request::Delete { key, against } => self.delete(&key, against).await,
+            Request::WriteInventory(inventory) => {
+                let object =
+                    inventory.to_object().map_err(|error| Failure::new(Class::Refused, error.to_string()))?;
+                self.apply(&object, None).await.map(|_| Reply::Done)
+            }
+            Request::DeleteInventory(profile) => self.delete_inventory(&profile).await,
+        }
+    }
+
+    async fn inventories(&self) -> Result<Reply, Failure> {
+        let params = ListParams::default().labels(&format!("{INVENTORY_LABEL}=true"));
+        let list = self.config_maps().list(&params).await.map_err(|error| failure::of(&error, false))?;
+        let read = |object: Raw| match Inventory::from_object(&object.value) {
+            Ok(inventory) => Some(inventory),
+            Err(error) => {
+                tracing::warn!(error, "an inventory is left alone");
+                None
+            }
+        };
+        Ok(Reply::Inventories(list.items.into_iter().filter_map(read).collect()))
+    }
+
+    fn config_maps(&self) -> Api<Raw> {
+        let resource = ApiResource {
+            group: String::new(),
+            version: "v1".into(),
+            api_version: "v1".into(),
+            kind: "ConfigMap".into(),
+            plural: "configmaps".into(),
+        };
+        Api::namespaced_with(self.client.clone(), NAMESPACE, &resource)
+    }
+
+    async fn delete_inventory(&self, profile: &str) -> Result<Reply, Failure> {
+        match self.config_maps().delete(&Inventory::object_name(profile), &DeleteParams::default()).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Reply::Done),
+            Err(error) => Err(failure::of(&error, false)),
+            Ok(_) => Ok(Reply::Done),
+        }
+    }
+
+    async fn read(&self, key: &ObjectKey) -> Result<Reply, Failure> {
+        let Some((api, _)) = self.api(key).await? else { return Ok(Reply::Read(None)) };
+        match api.get_opt(&key.name).await {
+            Ok(object) => Ok(Reply::Read(object.map(|object| Live::of(&object.value)))),
+            Err(error) => Err(failure::of(&error, false)),
+        }
+    }
+
+    async fn apply(&self, object: &Value, against: Option<(String, String)>) -> Result<Reply, Failure> {
+        let key = ObjectKey::of(object)
+            .ok_or_else(|| Failure::new(Class::Refused, "the object has no kind or name"))?;
+        let Some((api, namespace)) = self.api(&key).await? else {
+            let text = format!(
+                "the cluster has no kind {}; install its CustomResourceDefinition, it is tried again",
+                key.gvk
+            );
+            return Err(Failure::new(Class::Refused, text));
+        };
+        let mut body = object.clone();
+        if let Some(namespace) = &namespace {
+            body["metadata"]["namespace"] = namespace.clone().into();
+        }
+        let planned = against.is_some();
+        if let Some((uid, version)) = against {
+            body["metadata"]["uid"] = uid.into();
+            body["metadata"]["resourceVersion"] = version.into();
+        }
+        let params = PatchParams::apply(MANAGER).force();
+        let mut result = api.patch(&key.name, &params, &Patch::Apply(&body)).await;
+        if let (Err(kube::Error::Api(status)), Some(namespace)) = (&result, &namespace)
+            && status.code == 404
+            && status.message.contains(&format!("namespaces \"{namespace}\" not found"))
+        {
+            self.make_namespace(namespace).await?;
+            result = api.patch(&key.name, &params, &Patch::Apply(&body)).await;
+        }
+        match result {
+            Ok(object) => Ok(Reply::Applied(Live::of(&object.value))),
+            Err(error) => Err(failure::of(&error, planned)),
+        }
+    }
+
+    async fn make_namespace(&self, name: &str) -> Result<(), Failure> {
+        let resource = ApiResource {
+            group: String::new(),
+            version: "v1".into(),
+            api_version: "v1".into(),
+            kind: "Namespace".into(),
+            plural: "namespaces".into(),
+        };
+        let api: Api<Raw> = Api::all_with(self.client.clone(), &resource);
+        let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        let made = api.patch(name, &PatchParams::apply(MANAGER), &Patch::Apply(&body)).await;
+        made.map(drop).map_err(|error| failure::of(&error, false))
+    }
+
+    async fn delete(
+        &self,
+        key: &ObjectKey,
+        (uid, resource_version): (String, String),
+    ) -> Result<Reply, Failure> {
+        let Some((api, _)) = self.api(key).await? else { return Ok(Reply::Done) };
+        let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
+        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
+        match api.delete(&key.name, &params).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Reply::Done),
+            Err(error) => Err(failure::of(&error, true)),
+            Ok(_) => Ok(Reply::Done),
+        }
+    }
+
+    /// The API of an object's kind, and the namespace it is in; `None` when the cluster has no such kind.
+    async fn api(&self, key: &ObjectKey) -> Result<Option<(Api<Raw>, Option<String>)>, Failure> {
+        let known = self.resources.lock().unwrap_or_else(PoisonError::into_inner).get(&key.gvk).cloned();
+        let (resource, namespaced) = match known {
+            Some(known) => known,
+            None => {
+                let found =
+                    resource_of(&self.client, &key.gvk).await.map_err(|error| failure::of(&error, false))?;
+                let Some(found) = found else { return Ok(None) };
+                self.resources
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(key.gvk.clone(), found.clone());
+                found
+            }
+        };
+        if !namespaced {
+            return Ok(Some((Api::all_with(self.client.clone(), &resource), None)));
+        }
+        let namespace = if key.namespace.is_empty() { "default" } else { &key.namespace };
+        Ok(Some((
+            Api::namespaced_with(self.client.clone(), namespace, &resource),
+            Some(namespace.to_owned()),
+        )))
+    }
+}

@@ -1,0 +1,31 @@
+//! Arguments of `sluice-deployer`.
+
+use std::path::PathBuf;
+
+use sluice_runtime::{CommonArgs, Context, access_feed, management_client, stop_on_signals};
+
+/// Makes clusters look like their list of profiles.
+#[derive(Debug, clap::Parser)]
+#[command(name = "sluice-deployer", version)]
+pub struct Args {
+    #[command(flatten)]
+    common: CommonArgs,
+
+    /// Kubeconfig of the management cluster, where registrations and kubeconfigs are.
+    #[arg(long, env = "KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+}
+
+impl Args {
+    /// Runs until a signal.
+    ///
+    /// # Errors
+    /// When arguments or the bus cannot be used.
+    pub async fn run(self) -> anyhow::Result<()> {
+        let stop = stop_on_signals();
+        let context = Context::start("deployer", &self.common, stop.clone()).await?;
+        let client = management_client(self.kubeconfig.as_deref()).await?;
+        let feed = access_feed(&client, &stop);
+        crate::run(context, client, feed).await
+    }
+}

@@ -1,0 +1,197 @@
+//! One task for each shard of `desired`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use kube::Client;
+use sluice_api::ClusterRef;
+use sluice_bus::{Effects, Load, Membership, Outputs, ShardSpec, Supervisor, Tally, drive};
+use sluice_deployer_core::{Class, Config, Deployer, Effect, Failure, Reply, Request, Side, cluster_summary};
+use sluice_protocol::subject::{cluster_shard, own_rows};
+use sluice_protocol::{Problem, Table};
+use sluice_runtime::{Access, ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::api::{Site, TIMEOUT};
+use crate::sites::Sites;
+
+/// What every shard needs.
+#[derive(Clone)]
+struct Shared {
+    context: Context,
+    membership: Membership,
+    feed: ClusterFeed,
+    sites: Sites,
+    projector: Projector,
+}
+
+/// Runs the deployer until the context stops.
+///
+/// # Errors
+/// When the members of the stage cannot be joined.
+pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> anyhow::Result<()> {
+    let membership = context.join("deployer").await?;
+    let shared = Shared {
+        context: context.clone(),
+        membership: membership.clone(),
+        feed: feed.clone(),
+        sites: Sites::default(),
+        projector: Projector::start(management, "sluice-deployer"),
+    };
+    context.ready.wait_for("the registered clusters");
+    let (ready, synced) = (context.ready.clone(), feed);
+    tokio::spawn(async move {
+        synced.synced().await;
+        ready.done("the registered clusters");
+    });
+    let tally = Tally::default();
+    count_shards(&context, &tally);
+    let shards = context.bus.shards();
+    let keys = move || (0..shards).map(own_rows::shard_token).collect();
+    let work = move |key: String| deploy_shard(shared.clone(), key);
+    Supervisor::new(membership, tally).run(keys, work, context.stop.clone()).await;
+    Ok(())
+}
+
+async fn deploy_shard(shared: Shared, key: String) {
+    let Ok(shard) = key.parse::<u16>() else { return };
+    let bus = &shared.context.bus;
+    shared.feed.synced().await;
+    // Unbounded: at most one answer for each call in flight, and those are limited for each cluster.
+    let (sender, sides) = mpsc::unbounded_channel();
+    let (accesses, changes) = mpsc::unbounded_channel();
+    let reporter = Reporter::new(&shared.context, key.clone());
+    let mut tasks = JoinSet::new();
+    tasks.spawn(follow_access(shared.clone(), shard, sender.clone(), accesses, reporter.clone()));
+    let spec = ShardSpec {
+        outputs: Outputs { table: Table::Status, owner: key, own_rows: own_rows::deployer(shard) },
+        input: Some(Load { stream: Table::Desired.stream(shard), filters: Vec::new(), heads_only: false }),
+    };
+    let core = Deployer::new(Config {
+        shard,
+        request_timeout: i64::try_from(TIMEOUT.as_micros()).unwrap_or(i64::MAX),
+    });
+    let mut effects = Shell {
+        membership: shared.membership.clone(),
+        metrics: shared.context.metrics.clone(),
+        projector: shared.projector.clone(),
+        sites: HashMap::new(),
+        changes,
+        sender,
+        reporter,
+        tasks,
+    };
+    let stopped = drive(bus, &shared.membership, &spec, core, sides, &mut effects).await;
+    tracing::debug!(shard, ?stopped, "a deployer shard begins again");
+}
+
+/// Tells the core which clusters can be reached, and the shell how.
+async fn follow_access(
+    shared: Shared,
+    shard: u16,
+    sender: mpsc::UnboundedSender<Side>,
+    sites: mpsc::UnboundedSender<(ClusterRef, Option<Arc<Site>>)>,
+    reporter: Reporter,
+) {
+    let mut accesses = shared.feed.subscribe();
+    while let Some(Access { cluster, kubeconfig }) = accesses.recv().await {
+        if cluster_shard(&cluster, shared.context.bus.shards()) != shard {
+            continue;
+        }
+        let site = match kubeconfig {
+            None => Ok(None),
+            Some(Err(error)) => Err(error),
+            Some(Ok(text)) => shared.sites.get(&cluster, &text).await.map(Some),
+        };
+        let error = site.as_ref().err().cloned();
+        reporter.problem(match error {
+            Some(error) => Problem::open("deployer", &cluster, "kubeconfig", error),
+            None => Problem::healed("deployer", &cluster, "kubeconfig"),
+        });
+        let site = site.ok().flatten();
+        let side = if site.is_some() {
+            Side::Reachable(cluster.clone())
+        } else {
+            Side::Unreachable(cluster.clone())
+        };
+        if sites.send((cluster, site)).is_err() || sender.send(side).is_err() {
+            return;
+        }
+    }
+}
+
+struct Shell {
+    membership: Membership,
+    metrics: Metrics,
+    projector: Projector,
+    sites: HashMap<ClusterRef, Arc<Site>>,
+    changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
+    sender: mpsc::UnboundedSender<Side>,
+    reporter: Reporter,
+    /// Dropped with the shard, and every call with it.
+    tasks: JoinSet<()>,
+}
+
+impl Shell {
+    fn call(&mut self, cluster: ClusterRef, id: u64, request: Request) {
+        while let Ok((changed, site)) = self.changes.try_recv() {
+            match site {
+                Some(site) => drop(self.sites.insert(changed, site)),
+                None => drop(self.sites.remove(&changed)),
+            }
+        }
+        while self.tasks.try_join_next().is_some() {}
+        let (sender, metrics, site) =
+            (self.sender.clone(), self.metrics.clone(), self.sites.get(&cluster).cloned());
+        let reads = matches!(request, Request::Read(_) | Request::Inventories);
+        let allowed = reads || self.membership.holds_lease();
+        self.tasks.spawn(async move {
+            let failed = |text: &str| Reply::Failed(Failure::new(Class::Transient, text));
+            let reply = match site {
+                None => failed("nobody knows how to reach the cluster"),
+                Some(_) if !allowed => failed("this replica's membership has lapsed"),
+                Some(site) => site.call(request).await,
+            };
+            metrics.call("deployer", outcome(&reply));
+            if sender.send(Side::Reply(cluster, id, reply)).is_err() {
+                tracing::trace!("the shard has ended");
+            }
+        });
+    }
+}
+
+fn outcome(reply: &Reply) -> &'static str {
+    match reply {
+        Reply::Failed(Failure { class: Class::Conflict, .. }) => "conflict",
+        Reply::Failed(Failure { class: Class::Transient, .. }) => "transient",
+        Reply::Failed(Failure { class: Class::Refused, .. }) => "refused",
+        _ => "ok",
+    }
+}
+
+impl Effects<Deployer> for Shell {
+    fn effect(&mut self, effect: Effect) {
+        match effect {
+            Effect::Call(cluster, id, request) => self.call(cluster, id, request),
+            Effect::Summary(summary) => {
+                let (key, object) = cluster_summary(&summary);
+                self.projector.project(key, object);
+            }
+            Effect::Problem(problem) => self.reporter.problem(problem),
+            Effect::Happened(line) => self.reporter.happened(line),
+        }
+    }
+
+    fn malformed(&mut self, subject: &str, reason: &str) {
+        self.reporter.malformed(subject, reason);
+    }
+
+    fn read(&mut self, pending: u64) {
+        self.reporter.read(pending);
+    }
+
+    fn published(&mut self) {
+        self.reporter.published();
+    }
+}

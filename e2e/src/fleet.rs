@@ -1,0 +1,86 @@
+//! A management cluster and its managed clusters, by place.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use kube::config::Kubeconfig;
+use serde_json::Value;
+
+use crate::scenario::MANAGEMENT;
+use crate::site::Site;
+
+/// A managed cluster.
+#[derive(Clone)]
+pub struct Member {
+    /// The cluster.
+    pub site: Site,
+    /// A kubeconfig for it alone, as its Secret holds it.
+    pub kubeconfig: String,
+}
+
+/// All clusters of a test.
+#[derive(Clone)]
+pub struct Fleet {
+    /// The management cluster.
+    pub management: Site,
+    /// The managed clusters by `namespace/name`.
+    pub members: BTreeMap<String, Member>,
+}
+
+// === impl Fleet ===
+
+impl Fleet {
+    /// The contexts of a kubeconfig: `management`, and managed clusters that are registered in `default`.
+    ///
+    /// # Errors
+    /// What is wrong with the kubeconfig.
+    pub async fn of_kubeconfig(text: &str) -> anyhow::Result<Self> {
+        let file = Kubeconfig::from_yaml(text)?;
+        let (mut management, mut members) = (None, BTreeMap::new());
+        for context in &file.contexts {
+            let alone = Kubeconfig {
+                current_context: Some(context.name.clone()),
+                contexts: vec![context.clone()],
+                ..file.clone()
+            };
+            // JSON is YAML.
+            let kubeconfig = serde_json::to_string(&alone)?;
+            let site = Site::connect(&kubeconfig).await?;
+            if context.name == MANAGEMENT {
+                management = Some(site);
+            } else {
+                members.insert(format!("default/{}", context.name), Member { site, kubeconfig });
+            }
+        }
+        let management = management.context("the kubeconfig has no context management")?;
+        Ok(Self { management, members })
+    }
+
+    /// The cluster at a place.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn at(&self, place: &str) -> anyhow::Result<&Site> {
+        if place == MANAGEMENT {
+            return Ok(&self.management);
+        }
+        let member = self.members.get(place).with_context(|| format!("there is no cluster {place}"))?;
+        Ok(&member.site)
+    }
+
+    /// Applies an object.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn apply(&self, place: &str, object: &Value) -> anyhow::Result<()> {
+        self.at(place)?.apply(object).await.with_context(|| place.to_owned())
+    }
+
+    /// Deletes an object.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn delete(&self, place: &str, object: &Value) -> anyhow::Result<()> {
+        self.at(place)?.delete(object).await.with_context(|| place.to_owned())
+    }
+}

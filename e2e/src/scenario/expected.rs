@@ -1,0 +1,119 @@
+//! What must be true, and what is different.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde::Deserialize;
+use serde_json::Value;
+use sluice_api::{ObjectKey, object};
+
+/// A file of `expected/`. Clusters are called `namespace/name`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// Every object of Sluice's.
+    pub clusters: BTreeMap<String, Vec<Value>>,
+    /// Objects of somebody else that must still be there.
+    #[serde(default)]
+    pub kept: BTreeMap<String, Vec<Value>>,
+    /// Objects of Sluice's whose kind the cluster does not know.
+    #[serde(default)]
+    pub pending: BTreeMap<String, Vec<Value>>,
+}
+
+// === impl Expected ===
+
+impl Expected {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it is missing or wrong.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        serde_json::from_str(&text).with_context(|| path.display().to_string())
+    }
+
+    /// The objects of Sluice's in it.
+    pub fn objects(&self) -> impl Iterator<Item = &Value> {
+        self.clusters.values().chain(self.pending.values()).flatten()
+    }
+
+    /// What must be in this cluster when it knows the kinds (`live`), and what must be printed otherwise.
+    pub fn of(&self, cluster: &str, live: bool) -> Vec<Value> {
+        let pending = self.pending.get(cluster).filter(|_| !live);
+        self.clusters.get(cluster).into_iter().chain(pending).flatten().cloned().collect()
+    }
+}
+
+/// What is different between the objects that should be in a cluster and those that are. An object that is not
+/// expected is a difference; a member that is not expected is none.
+pub fn differences(cluster: &str, expected: &[Value], actual: &[Value]) -> Vec<String> {
+    let found = |key: &Option<ObjectKey>| actual.iter().find(|object| ObjectKey::of(object) == *key);
+    let mut differences = Vec::new();
+    for wanted in expected {
+        let difference = match found(&ObjectKey::of(wanted)) {
+            None => Some("is missing".to_owned()),
+            Some(actual) => difference("", wanted, Some(actual)),
+        };
+        differences.extend(difference.map(|text| format!("{cluster}: {} {text}", object::describe(wanted))));
+    }
+    let known: Vec<Option<ObjectKey>> = expected.iter().map(ObjectKey::of).collect();
+    let surplus = actual.iter().filter(|object| !known.contains(&ObjectKey::of(object)));
+    differences.extend(
+        surplus.map(|object| format!("{cluster}: {} is there and must not be", object::describe(object))),
+    );
+    differences
+}
+
+/// The first member of `expected` that `actual` does not have.
+pub(crate) fn difference(path: &str, expected: &Value, actual: Option<&Value>) -> Option<String> {
+    match (expected, actual) {
+        (Value::Object(wanted), Some(Value::Object(found))) => {
+            wanted.iter().find_map(|(key, value)| difference(&format!("{path}.{key}"), value, found.get(key)))
+        }
+        (Value::Array(wanted), Some(Value::Array(found))) if wanted.len() == found.len() => {
+            let mut pairs = wanted.iter().zip(found).enumerate();
+            pairs.find_map(|(index, (wanted, found))| {
+                difference(&format!("{path}[{index}]"), wanted, Some(found))
+            })
+        }
+        (wanted, Some(found)) if wanted == found => None,
+        // API servers leave out what is empty.
+        (Value::Object(wanted), None) if wanted.is_empty() => None,
+        (Value::Array(wanted), None) if wanted.is_empty() => None,
+        (Value::Null, None) => None,
+        (wanted, Some(found)) => Some(format!("has {found} at {path}, not {wanted}")),
+        (wanted, None) => Some(format!("has nothing at {path}, not {wanted}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn config_map(name: &str, data: Value) -> Value {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
+    }
+
+    #[test]
+    fn members_may_be_added_and_objects_may_not() {
+        let expected = [config_map("a", json!({"x": "1"}))];
+        let same = [config_map("a", json!({"x": "1", "y": "2"}))];
+        assert!(differences("c", &expected, &same).is_empty());
+        let more = [same[0].clone(), config_map("b", json!({}))];
+        assert_eq!(differences("c", &expected, &more), ["c: ConfigMap b is there and must not be"]);
+        assert_eq!(differences("c", &expected, &[]), ["c: ConfigMap a is missing"]);
+    }
+
+    #[test]
+    fn lists_have_the_same_length_and_order() {
+        let wanted = json!({"list": [{"a": 1}, {"b": 2}], "none": {}});
+        assert_eq!(difference("", &wanted, Some(&json!({"list": [{"a": 1, "c": 3}, {"b": 2}]}))), None);
+        for other in [json!({"list": [{"b": 2}, {"a": 1}]}), json!({"list": [{"a": 1}]}), json!({})] {
+            assert!(difference("", &wanted, Some(&other)).is_some(), "{other}");
+        }
+    }
+}

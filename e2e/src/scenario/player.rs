@@ -1,0 +1,194 @@
+//! Playing a scenario on clusters, real or simulated, while Sluice runs beside it.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use sluice_api::{Gvk, ObjectKey, object};
+
+use super::expected::difference;
+use super::{Build, Expected, MANAGEMENT, Scenario, Step, comes_first, differences};
+use crate::fleet::Fleet;
+
+/// How long a change may take to have its effect on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// What is true must stay true for this long.
+const STAYS: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Kinds of the management cluster that scenarios and Sluice write, in the order in which they are cleared.
+const SVELTOS: [(&str, &str); 8] = [
+    ("lib.projectsveltos.io/v1beta1", "EventTrigger"),
+    ("lib.projectsveltos.io/v1alpha1", "EventBasedAddOn"),
+    ("lib.projectsveltos.io/v1beta1", "EventSource"),
+    ("lib.projectsveltos.io/v1beta1", "EventReport"),
+    ("config.projectsveltos.io/v1beta1", "ClusterProfile"),
+    ("config.projectsveltos.io/v1beta1", "Profile"),
+    ("config.projectsveltos.io/v1beta1", "ClusterSummary"),
+    ("lib.projectsveltos.io/v1beta1", "SveltosCluster"),
+];
+
+/// Plays one scenario on one fleet.
+pub struct Player<'a> {
+    scenario: &'a Scenario,
+    fleet: &'a Fleet,
+    kinds: Vec<Gvk>,
+}
+
+// === impl Player ===
+
+impl<'a> Player<'a> {
+    /// A player that has not begun.
+    pub fn new(scenario: &'a Scenario, fleet: &'a Fleet) -> Self {
+        Self { scenario, fleet, kinds: scenario.kinds() }
+    }
+
+    /// Plays all steps, and compares after each: with the scenario, and with `sluice build` of the same state.
+    ///
+    /// # Errors
+    /// The step, and what is different after it.
+    pub async fn play(&self) -> anyhow::Result<()> {
+        let states = self.scenario.states()?;
+        self.begin().await.with_context(|| format!("{}, input", self.scenario.name))?;
+        for (number, (state, expected)) in states.iter().zip(&self.scenario.expected).enumerate() {
+            let step = number.checked_sub(1).and_then(|index| self.scenario.steps.get(index));
+            let name = step.map_or("input", |step| step.name.as_str());
+            let named = || format!("{}, {name}", self.scenario.name);
+            if let Some(step) = step {
+                self.step(step).await.with_context(named)?;
+            }
+            self.wait(&state.build()?, expected).await.with_context(named)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what the scenario and Sluice left, so that the next one can begin. Sluice must not run any more.
+    ///
+    /// # Errors
+    /// What cannot be removed.
+    pub async fn clear(&self) -> anyhow::Result<()> {
+        for (version, kind) in SVELTOS {
+            for object in self.fleet.management.list(&Gvk::parse(version, kind)).await? {
+                self.fleet.management.delete(&object).await?;
+            }
+        }
+        for state in self.scenario.states()? {
+            for place in state.places() {
+                // Without a controller of namespaces, a deleted one would never be usable again.
+                for object in state.at(place).filter(|object| object::text(object, &["kind"]) != "Namespace")
+                {
+                    self.fleet.delete(place, object).await?;
+                }
+            }
+        }
+        let sites = self.fleet.members.values().map(|member| &member.site).chain([&self.fleet.management]);
+        for site in sites {
+            let mut left = site.deployed(&self.kinds).await?;
+            for kind in ["ConfigMap", "Secret"] {
+                let found = site.list(&Gvk::new("", "v1", kind)).await?;
+                left.extend(found.into_iter().filter(|object| object::namespace(object) == "projectsveltos"));
+            }
+            for object in &left {
+                site.delete(object).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the input into place; clusters that it does not register are not registered.
+    async fn begin(&self) -> anyhow::Result<()> {
+        let start = &self.scenario.start;
+        let registered: Vec<Option<ObjectKey>> = start.at(MANAGEMENT).map(ObjectKey::of).collect();
+        let kind = Gvk::new("lib.projectsveltos.io", "v1beta1", "SveltosCluster");
+        for cluster in self.fleet.management.list(&kind).await? {
+            if !registered.contains(&ObjectKey::of(&cluster)) {
+                self.fleet.management.delete(&cluster).await?;
+            }
+        }
+        for place in start.places() {
+            let (first, rest): (Vec<&Value>, Vec<&Value>) =
+                start.at(place).partition(|object| comes_first(object));
+            for object in first.into_iter().chain(rest) {
+                self.apply(place, object).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn step(&self, step: &Step) -> anyhow::Result<()> {
+        for (place, object) in &step.apply {
+            self.apply(place, object).await?;
+        }
+        for (place, object) in &step.delete {
+            self.fleet.delete(place, object).await?;
+        }
+        Ok(())
+    }
+
+    /// A registration comes with the Secret that says how to reach the cluster.
+    async fn apply(&self, place: &str, value: &Value) -> anyhow::Result<()> {
+        if place == MANAGEMENT && object::text(value, &["kind"]) == "SveltosCluster" {
+            let (namespace, name) = (object::namespace(value), object::name(value));
+            let member = self.fleet.members.get(&format!("{namespace}/{name}"));
+            let member = member.with_context(|| format!("the test has no cluster {namespace}/{name}"))?;
+            let secret = json!({
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": {"name": format!("{name}-sveltos-kubeconfig"), "namespace": namespace},
+                "data": {"kubeconfig": STANDARD.encode(&member.kubeconfig)},
+            });
+            self.fleet.apply(MANAGEMENT, &secret).await?;
+        }
+        self.fleet.apply(place, value).await
+    }
+
+    /// Waits until everything is as it should be, and looks whether it stays so.
+    async fn wait(&self, build: &Build, expected: &Expected) -> anyhow::Result<()> {
+        let (deadline, mut since) = (Instant::now() + TIMEOUT, None::<Instant>);
+        loop {
+            let differences = self.differences(build, expected).await?;
+            if differences.is_empty() {
+                let first = *since.get_or_insert_with(Instant::now);
+                if first.elapsed() > STAYS {
+                    return Ok(());
+                }
+            } else if since.is_some() {
+                bail!("it was as it should be, and then:\n{}", differences.join("\n"));
+            } else if Instant::now() > deadline {
+                bail!("after {TIMEOUT:?}:\n{}", differences.join("\n"));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    async fn differences(&self, build: &Build, expected: &Expected) -> anyhow::Result<Vec<String>> {
+        let mut found = Vec::new();
+        for (cluster, member) in &self.fleet.members {
+            let held = member.site.deployed(&self.kinds).await?;
+            found.extend(differences(cluster, &expected.of(cluster, true), &held));
+            let built = live_part(build, expected, cluster);
+            let built = differences(cluster, &built, &held);
+            found.extend(built.into_iter().map(|text| format!("{text} (as sluice build says)")));
+            for kept in expected.kept.get(cluster).into_iter().flatten() {
+                let key = ObjectKey::of(kept).context("a kept object has no kind or name")?;
+                let there = member.site.get(&key).await?;
+                let changed = match &there {
+                    None => Some("is gone and must not be".to_owned()),
+                    Some(there) => difference("", kept, Some(there)),
+                };
+                found.extend(changed.map(|text| format!("{cluster}: {key} of somebody else {text}")));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What `sluice build` prints for a cluster, without the kinds that the cluster does not know.
+fn live_part(build: &Build, expected: &Expected, cluster: &str) -> Vec<Value> {
+    let pending: Vec<Option<ObjectKey>> =
+        expected.pending.get(cluster).into_iter().flatten().map(ObjectKey::of).collect();
+    let built = build.clusters.get(cluster).into_iter().flatten();
+    built.filter(|object| !pending.contains(&ObjectKey::of(object))).cloned().collect()
+}

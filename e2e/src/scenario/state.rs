@@ -1,0 +1,80 @@
+//! What all clusters hold, without a cluster: the input of `sluice build`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+use sluice_api::ObjectKey;
+use sluice_dryrun::{Input, build};
+
+pub use sluice_dryrun::Output as Build;
+
+/// The place of objects of the management cluster; others are called `namespace/name`.
+pub const MANAGEMENT: &str = "management";
+
+/// Objects by place and identity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State(BTreeMap<String, BTreeMap<ObjectKey, Value>>);
+
+// === impl State ===
+
+impl State {
+    /// Creates or replaces an object.
+    ///
+    /// # Errors
+    /// When it has no kind or name.
+    pub fn apply(&mut self, place: &str, object: Value) -> anyhow::Result<()> {
+        let key =
+            ObjectKey::of(&object).with_context(|| format!("{place}: an object without kind or name"))?;
+        self.0.entry(place.to_owned()).or_default().insert(key, object);
+        Ok(())
+    }
+
+    /// Deletes an object.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn delete(&mut self, place: &str, object: &Value) -> anyhow::Result<()> {
+        let key =
+            ObjectKey::of(object).with_context(|| format!("{place}: an object without kind or name"))?;
+        let removed = self.0.get_mut(place).and_then(|objects| objects.remove(&key));
+        removed.map(drop).with_context(|| format!("{place}: {key} is to be deleted and is not there"))
+    }
+
+    /// The objects of a place.
+    pub fn at(&self, place: &str) -> impl Iterator<Item = &Value> {
+        self.0.get(place).into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// All places that hold something.
+    pub fn places(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// What `sluice build` makes of it.
+    ///
+    /// # Errors
+    /// When it cannot be written or read.
+    pub fn build(&self) -> anyhow::Result<Build> {
+        let dir = tempfile::tempdir()?;
+        self.write(dir.path())?;
+        match Input::read(dir.path()) {
+            Ok(input) => Ok(build(&input)),
+            Err(error) => bail!("sluice build: {error}"),
+        }
+    }
+
+    /// Writes it as a directory for `sluice build`.
+    fn write(&self, dir: &Path) -> anyhow::Result<()> {
+        for (place, objects) in &self.0 {
+            let folder =
+                if place == MANAGEMENT { dir.to_path_buf() } else { dir.join("clusters").join(place) };
+            std::fs::create_dir_all(&folder)?;
+            for (index, object) in objects.values().enumerate() {
+                std::fs::write(folder.join(format!("{index:04}.json")), object.to_string())?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,17 @@
+//! A running pipeline of real processes that tests damage, and the oracle that says what must be true afterwards.
+//!
+//! ```text
+//! Changes ─► simulated clusters ◄─► two replicas of each stage, a real bus   ◄── the test kills, pauses, wipes
+//!                 │    └─► Watcher: was anything deleted without a cause, or put back to something older?
+//!                 └──────► World::settle: the clusters equal `sluice build` of what they and the test hold
+//! ```
+
+mod changes;
+mod problems;
+mod watcher;
+mod world;
+
+pub use changes::{CLUSTERS, Changes, service};
+pub use problems::{Problem, problems};
+pub use watcher::Watcher;
+pub use world::World;

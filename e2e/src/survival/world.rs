@@ -1,0 +1,203 @@
+//! The pipeline, its clusters, and what they must hold.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use serde_json::{Value, json};
+use sluice_api::Gvk;
+use sluice_loadtest::manifests;
+use sluice_loadtest::stack::{Access, Connection, Options, Stack};
+use tempfile::TempDir;
+
+use super::changes::{CLUSTERS, Changes, first};
+use super::watcher::Watcher;
+use crate::fleet::Fleet;
+use crate::scenario::{MANAGEMENT, State, differences};
+use crate::site::is_deployed;
+
+/// How long the clusters may take until they are as they should be.
+const TIMEOUT: Duration = Duration::from_secs(90);
+/// They must stay so for this long.
+const STAYS: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(250);
+
+/// See the module's text.
+pub struct World {
+    // Processes end before their folder goes.
+    /// The processes.
+    pub stack: Stack,
+    /// The clusters.
+    pub fleet: Fleet,
+    /// What happened in them.
+    pub watcher: Watcher,
+    management: State,
+    changes: u64,
+    dir: Option<TempDir>,
+}
+
+// === impl World ===
+
+impl World {
+    /// Starts two replicas of each stage, puts triggers and Services into place, and waits until all is well.
+    ///
+    /// # Errors
+    /// What could not be started, or what is different.
+    pub async fn start(tombstone_ttl: Option<u64>) -> anyhow::Result<Self> {
+        let dir = tempfile::Builder::new().prefix("sluice-survival-").tempdir()?;
+        let options = Options { clusters: CLUSTERS, replicas: 2, tombstone_ttl };
+        let stack = Stack::start(dir.path(), options).await?;
+        let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(stack.kubeconfig())?).await?;
+        let watcher = Watcher::start(&fleet);
+        let management = State::default();
+        let mut world = Self { stack, fleet, watcher, management, changes: 0, dir: Some(dir) };
+        for (_, object) in manifests::management() {
+            world.apply(object).await?;
+        }
+        for number in 1..=CLUSTERS {
+            world.apply(registration(number)).await?;
+        }
+        for member in world.fleet.members.values() {
+            first(&member.site).await?;
+        }
+        world.settle(&[]).await?;
+        Ok(world)
+    }
+
+    /// Creates or replaces an object of the management cluster.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn apply(&mut self, object: Value) -> anyhow::Result<()> {
+        self.fleet.apply(MANAGEMENT, &object).await?;
+        self.management.apply(MANAGEMENT, object)
+    }
+
+    /// Deletes an object of the management cluster.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn delete(&mut self, object: &Value) -> anyhow::Result<()> {
+        self.fleet.delete(MANAGEMENT, object).await?;
+        self.management.delete(MANAGEMENT, object)
+    }
+
+    /// Begins the next storm, in all clusters but `except`. The one before must be over.
+    pub fn storm(&mut self, total: u64, except: &[&str]) -> Changes {
+        let first = self.changes;
+        self.changes += total;
+        Changes::begin(&self.fleet, first, total, except)
+    }
+
+    /// Waits until every cluster but `except` holds what `sluice build` says, and stays so.
+    ///
+    /// # Errors
+    /// What is different; the logs are kept then.
+    pub async fn settle(&mut self, except: &[&str]) -> anyhow::Result<()> {
+        let (deadline, mut since) = (Instant::now() + TIMEOUT, None::<Instant>);
+        loop {
+            let found = self.differences(except).await?;
+            if found.is_empty() {
+                let begin = *since.get_or_insert_with(Instant::now);
+                if begin.elapsed() > STAYS {
+                    return Ok(());
+                }
+            } else {
+                since = None;
+                if Instant::now() > deadline {
+                    let shown: Vec<&str> = found.iter().take(20).map(String::as_str).collect();
+                    let (count, logs) = (found.len(), self.keep());
+                    bail!("{count} differences after {TIMEOUT:?}, logs in {logs}:\n{}", shown.join("\n"));
+                }
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// What is wrong now, compared with `sluice build` of what is there now.
+    async fn differences(&self, except: &[&str]) -> anyhow::Result<Vec<String>> {
+        let built = self.present(except).await?.build()?;
+        let kinds = [
+            Gvk::new("networking.k8s.io", "v1", "NetworkPolicy"),
+            Gvk::new("", "v1", "ConfigMap"),
+            Gvk::new("", "v1", "Secret"),
+        ];
+        let mut found = Vec::new();
+        for (cluster, member) in &self.fleet.members {
+            if except.contains(&cluster.as_str()) {
+                continue;
+            }
+            let wanted = built.clusters.get(cluster).map(Vec::as_slice).unwrap_or_default();
+            found.extend(differences(cluster, wanted, &member.site.deployed(&kinds).await?));
+        }
+        Ok(found)
+    }
+
+    /// The input of `sluice build`: what the test wrote, and what the clusters hold besides Sluice's objects.
+    async fn present(&self, except: &[&str]) -> anyhow::Result<State> {
+        let mut state = self.management.clone();
+        for (cluster, member) in &self.fleet.members {
+            if except.contains(&cluster.as_str()) {
+                continue;
+            }
+            for service in member.site.list(&Gvk::new("", "v1", "Service")).await? {
+                if !is_deployed(&service) {
+                    state.apply(cluster, service)?;
+                }
+            }
+        }
+        Ok(state)
+    }
+
+    /// Ends all replicas of a stage at once, without warning.
+    ///
+    /// # Errors
+    /// When none runs.
+    pub fn kill_stage(&mut self, stage: &str) -> anyhow::Result<()> {
+        let replicas = self.stack.replicas().values().filter(|replica| replica.stage() == stage);
+        let names: Vec<String> = replicas.map(|replica| replica.name().to_owned()).collect();
+        anyhow::ensure!(!names.is_empty(), "no replica of {stage} runs");
+        names.iter().try_for_each(|name| self.stack.kill_replica(name))
+    }
+
+    /// Starts both replicas of a stage.
+    ///
+    /// # Errors
+    /// When they cannot be started.
+    pub fn start_stage(&mut self, stage: &'static str) -> anyhow::Result<()> {
+        (1..=2).try_for_each(|number| self.stack.start_replica(stage, number))
+    }
+
+    /// Turns the fault knobs of a simulated cluster.
+    ///
+    /// # Errors
+    /// What the simulator says.
+    pub async fn faults(&self, cluster: &str, knobs: Value) -> anyhow::Result<()> {
+        let access: Option<&Access> = self.stack.clusters().iter().find(|access| access.name == cluster);
+        let access = access.with_context(|| format!("there is no cluster {cluster}"))?;
+        let mut connection = Connection::open(&access.authority).await?;
+        let path = format!("/_sim/clusters/{cluster}/faults");
+        let body = knobs.to_string().into();
+        let answer = connection.call(http::Method::PUT, &path, "", "application/json", body).await?;
+        answer.success().map(drop)
+    }
+
+    /// Keeps data and logs when the test ends; says where they are.
+    pub fn keep(&mut self) -> String {
+        let kept = self.dir.take().map(TempDir::keep);
+        kept.unwrap_or_else(|| self.stack.dir().to_path_buf()).display().to_string()
+    }
+}
+
+/// The registration of a cluster, with the label that triggers select.
+pub(super) fn registration(number: usize) -> Value {
+    json!({
+        "apiVersion": "lib.projectsveltos.io/v1beta1",
+        "kind": "SveltosCluster",
+        "metadata": {
+            "name": format!("cluster-{number}"),
+            "namespace": "default",
+            "labels": {manifests::CLUSTER_LABEL: "true", "number": number.to_string()},
+        },
+        "spec": {},
+    })
+}

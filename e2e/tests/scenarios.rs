@@ -1,0 +1,115 @@
+//! Every scenario, in three ways: through `sluice build`, through `sluice up` on simulated clusters, and through
+//! `sluice up` on real API servers (`make e2e`).
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use sluice_e2e::control_plane::{ControlPlane, assets};
+use sluice_e2e::fleet::{Fleet, Member};
+use sluice_e2e::scenario::{MANAGEMENT, Player, Scenario, differences};
+use sluice_e2e::site::Site;
+use sluice_e2e::up::Up;
+
+/// Clusters that a scenario may use.
+const CLUSTERS: usize = 3;
+
+macro_rules! scenarios {
+    ($($name:ident: $folder:literal,)*) => {
+        const FOLDERS: &[&str] = &[$($folder),*];
+
+        mod build {
+            $(#[test]
+            fn $name() {
+                super::play_on_files($folder);
+            })*
+        }
+
+        mod up {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                super::play_on_simulated_clusters($folder).await;
+            })*
+        }
+    };
+}
+
+scenarios! {
+    a_network_policy_by_label: "a-network-policy-by-label",
+    b_network_policy_by_lua: "b-network-policy-by-lua",
+    c_one_policy_per_service: "c-one-policy-per-service",
+    d_ingress_for_https: "d-ingress-for-https",
+    e_http_route_kind_later: "e-http-route-kind-later",
+    f_cross_cluster: "f-cross-cluster",
+    g_edits: "g-edits",
+    h_clusters_come_and_go: "h-clusters-come-and-go",
+}
+
+#[test]
+fn every_scenario_is_played() {
+    assert_eq!(Scenario::names().unwrap(), FOLDERS);
+}
+
+fn play_on_files(name: &str) {
+    let scenario = Scenario::load(name).unwrap();
+    for (number, (state, expected)) in scenario.states().unwrap().iter().zip(&scenario.expected).enumerate() {
+        let built = state.build().unwrap();
+        assert!(built.problems.is_empty(), "{name}, step {number}: {:#?}", built.problems);
+        let clusters = built.clusters.keys().chain(expected.clusters.keys()).chain(expected.pending.keys());
+        for cluster in clusters {
+            let objects = built.clusters.get(cluster).cloned().unwrap_or_default();
+            let found = differences(cluster, &expected.of(cluster, false), &objects);
+            assert!(found.is_empty(), "{name}, step {number}:\n{}", found.join("\n"));
+        }
+    }
+}
+
+async fn play_on_simulated_clusters(name: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let scenario = Scenario::load(name).unwrap();
+    let up =
+        Up::start(dir.path(), &[format!("--clusters={CLUSTERS}"), "--no-examples".into()]).await.unwrap();
+    let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(up.kubeconfig()).unwrap()).await.unwrap();
+    let played = Player::new(&scenario, &fleet).play().await;
+    assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd and kube-apiserver: make e2e"]
+async fn every_scenario_is_played_on_real_api_servers() {
+    let dir = tempfile::tempdir().unwrap();
+    let (planes, fleet) = real_fleet(dir.path()).await;
+    let kubeconfig = dir.path().join("management.kubeconfig");
+    std::fs::write(&kubeconfig, planes[0].kubeconfig()).unwrap();
+    for name in FOLDERS {
+        let scenario = Scenario::load(name).unwrap();
+        let folder = dir.path().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let arguments =
+            [format!("--kubeconfig={}", kubeconfig.display()), "--clusters=0".into(), "--no-examples".into()];
+        let up = Up::start(&folder, &arguments).await.unwrap();
+        let player = Player::new(&scenario, &fleet);
+        let played = player.play().await;
+        assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
+        drop(up);
+        player.clear().await.unwrap();
+    }
+}
+
+/// One API server for the management cluster and one for each managed cluster; they end with the first part.
+async fn real_fleet(dir: &Path) -> (Vec<ControlPlane>, Fleet) {
+    let assets = assets().unwrap();
+    let mut planes = Vec::new();
+    for name in [MANAGEMENT, "cluster-1", "cluster-2", "cluster-3"] {
+        let folder = dir.join(format!("plane-{name}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        planes.push(ControlPlane::start(&assets, &folder).await.unwrap());
+    }
+    let management = Site::connect(&planes[0].kubeconfig()).await.unwrap();
+    let mut fleet = Fleet { management, members: Default::default() };
+    for (number, plane) in planes.iter().enumerate().skip(1) {
+        let kubeconfig = plane.kubeconfig();
+        let site = Site::connect(&kubeconfig).await.unwrap();
+        fleet.members.insert(format!("default/cluster-{number}"), Member { site, kubeconfig });
+    }
+    (planes, fleet)
+}

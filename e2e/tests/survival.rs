@@ -1,0 +1,269 @@
+//! What the pipeline survives: real processes, a real bus, and an end that equals `sluice build` every time.
+//! `make e2e` runs these, one after the other.
+#![allow(clippy::unwrap_used)]
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sluice_e2e::survival::{CLUSTERS, Problem, World, problems, service};
+use sluice_loadtest::manifests;
+use sluice_loadtest::stack::STAGES;
+
+/// Changes of one storm.
+const STORM: u64 = 1000;
+/// A membership row lives for 3 s; a replica that was away for longer than twice that has lost everything.
+const PAUSED: Duration = Duration::from_secs(6);
+
+/// Names of sources, triggers and templates that nobody should write.
+const HOSTILE: [&str; 3] = ["hostile-loops", "hostile-allocates", "hostile-template"];
+
+/// No trigger was deleted: nothing may lose its add-ons but by its own Service.
+fn never(_: &str) -> u64 {
+    0
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make e2e"]
+async fn a_killed_stage_comes_back_and_nothing_is_lost() {
+    let mut world = World::start(None).await.unwrap();
+    for stage in STAGES {
+        let storm = world.storm(STORM, &[]);
+        storm.part(0.3).await.unwrap();
+        world.kill_stage(stage).unwrap();
+        storm.part(0.7).await.unwrap();
+        world.start_stage(stage).unwrap();
+        storm.finish().await.unwrap();
+        world.settle(&[]).await.unwrap();
+        world.watcher.verdict(never).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make e2e"]
+async fn one_replica_of_two_is_enough() {
+    let mut world = World::start(None).await.unwrap();
+    for stage in STAGES {
+        let storm = world.storm(STORM, &[]);
+        storm.part(0.3).await.unwrap();
+        world.stack.kill_replica(&format!("{stage}-1")).unwrap();
+        storm.finish().await.unwrap();
+        world.settle(&[]).await.unwrap();
+        world.stack.start_replica(stage, 1).unwrap();
+        world.stack.wait_until_ready().await.unwrap();
+        world.watcher.verdict(never).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make e2e"]
+async fn a_killed_bus_comes_back_on_its_data() {
+    let mut world = World::start(None).await.unwrap();
+    let storm = world.storm(STORM, &[]);
+    for part in [0.2, 0.5, 0.8] {
+        storm.part(part).await.unwrap();
+        world.stack.bus().kill_and_restart().await.unwrap();
+    }
+    storm.finish().await.unwrap();
+    world.settle(&[]).await.unwrap();
+    world.watcher.verdict(never).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make e2e"]
+async fn a_paused_replica_overwrites_nothing_newer() {
+    let mut world = World::start(None).await.unwrap();
+    for stage in STAGES {
+        let storm = world.storm(STORM, &[]);
+        storm.part(0.2).await.unwrap();
+        let paused = Instant::now();
+        world.stack.replica(&format!("{stage}-1")).unwrap().signal("STOP").unwrap();
+        storm.finish().await.unwrap();
+        tokio::time::sleep_until((paused + PAUSED).into()).await;
+        // Its shards are with the other replica now, and more changes come while it wakes up.
+        let storm = world.storm(STORM, &[]);
+        storm.part(0.2).await.unwrap();
+        world.stack.replica(&format!("{stage}-1")).unwrap().signal("CONT").unwrap();
+        storm.finish().await.unwrap();
+        world.settle(&[]).await.unwrap();
+        world.watcher.verdict(never).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make e2e"]
+async fn losing_every_stream_and_bucket_deletes_nothing() {
+    let mut world = World::start(None).await.unwrap();
+    let before = world.watcher.deletions();
+    assert!(sluice_bus::wipe(&world.stack.nats_url(), "").await.unwrap() > 10);
+    // Longer than every membership, refresh and completeness takes; nothing changes in the clusters.
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    world.settle(&[]).await.unwrap();
+    assert_eq!(world.watcher.deletions(), before, "a wiped bus withdrew something");
+    let storm = world.storm(STORM, &[]);
+    storm.part(0.5).await.unwrap();
+    sluice_bus::wipe(&world.stack.nats_url(), "").await.unwrap();
+    storm.finish().await.unwrap();
+    world.settle(&[]).await.unwrap();
+    world.watcher.verdict(never).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make e2e"]
+async fn what_lost_its_cause_while_a_stage_was_away_is_withdrawn() {
+    const TOMBSTONE_TTL: u64 = 3;
+    let mut world = World::start(Some(TOMBSTONE_TTL)).await.unwrap();
+    let trigger = manifests::management()
+        .into_iter()
+        .map(|(_, object)| object)
+        .find(|object| object["kind"] == "EventBasedAddOn" && object["spec"]["oneForEvent"] == false)
+        .unwrap();
+    for (round, stage) in (1..).zip(STAGES) {
+        let going = [("a", manifests::EACH), ("b", manifests::EACH), ("c", manifests::ALL)]
+            .map(|(name, label)| service(&format!("{label}-going-{round}-{name}"), label, 80));
+        for (place, object) in everywhere(&world, &going) {
+            world.fleet.apply(&place, &object).await.unwrap();
+        }
+        world.settle(&[]).await.unwrap();
+        world.kill_stage(stage).unwrap();
+        for (place, object) in everywhere(&world, &going) {
+            world.fleet.delete(&place, &object).await.unwrap();
+        }
+        world.delete(&trigger).await.unwrap();
+        // Every tombstone of these deletions expires before the stage is back.
+        tokio::time::sleep(Duration::from_secs(3 * TOMBSTONE_TTL)).await;
+        world.start_stage(stage).unwrap();
+        world.settle(&[]).await.unwrap();
+        let excused = |name: &str| if name.starts_with("all-") { round } else { 0 };
+        world.watcher.verdict(excused).await.unwrap();
+        world.apply(trigger.clone()).await.unwrap();
+        world.settle(&[]).await.unwrap();
+    }
+}
+
+/// These objects, in every managed cluster.
+fn everywhere(world: &World, objects: &[Value]) -> Vec<(String, Value)> {
+    let places = world.fleet.members.keys();
+    places.flat_map(|place| objects.iter().map(move |object| (place.clone(), object.clone()))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make e2e"]
+async fn a_third_replica_takes_its_share() {
+    let mut world = World::start(None).await.unwrap();
+    let storm = world.storm(STORM, &[]);
+    for stage in STAGES {
+        let before = owned(&world, stage).await;
+        assert!(before.iter().all(|&shards| shards > 0.0), "{stage}: {before:?}");
+        world.stack.start_replica(stage, 3).unwrap();
+        world.stack.wait_until_ready().await.unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let now = owned(&world, stage).await;
+            let (sum, expected): (f64, f64) = (now.iter().sum(), before.iter().sum());
+            if now.len() == 3 && now.iter().all(|&shards| shards > 0.0) && sum == expected {
+                break;
+            }
+            assert!(Instant::now() < deadline, "{stage}: {before:?} became {now:?}");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+    storm.finish().await.unwrap();
+    world.settle(&[]).await.unwrap();
+    world.watcher.verdict(never).await.unwrap();
+}
+
+/// How many shards each replica of a stage works on.
+async fn owned(world: &World, stage: &str) -> Vec<f64> {
+    let mut shards = Vec::new();
+    for replica in world.stack.replicas().values().filter(|replica| replica.stage() == stage) {
+        shards.push(replica.metric("sluice_shards_owned", &[&format!("stage=\"{stage}\"")]).await.unwrap());
+    }
+    shards
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make e2e"]
+async fn hostile_inputs_are_problems_and_nobody_elses_delay() {
+    let mut world = World::start(None).await.unwrap();
+    let broken = format!("default/cluster-{CLUSTERS}");
+    let [loops, allocates, fails] = HOSTILE;
+    let hostile = [
+        hostile(loops, "while true do end", "name: a"),
+        hostile(allocates, "local t = {} while true do t[#t + 1] = string.rep('x', 1048576) end", "name: b"),
+        hostile(fails, "", "name: {{ index .Resource.spec.ports 99 }}"),
+    ];
+    world.faults(&format!("cluster-{CLUSTERS}"), json!({"errorRate": 1.0, "errorCode": 500})).await.unwrap();
+    for object in hostile.iter().flatten().chain(&profile()) {
+        world.apply(object.clone()).await.unwrap();
+    }
+    let victim = service("victim", "hostile", 80);
+    world.fleet.apply("default/cluster-1", &victim).await.unwrap();
+    let rows = wait_for_problems(&world, |rows| {
+        HOSTILE.iter().all(|name| about(rows, name).len() == 1) && !at(rows, "deployer", &broken).is_empty()
+    })
+    .await;
+    assert_eq!(at(&rows, "deployer", &broken).len(), 1, "{rows:#?}");
+    assert!(rows.iter().all(|row| row.error.len() > 10), "{rows:#?}");
+    // The others do not wait for any of it.
+    let started = Instant::now();
+    world.storm(STORM, &[&broken]).finish().await.unwrap();
+    world.settle(&[&broken]).await.unwrap();
+    world.watcher.verdict(never).await.unwrap();
+    assert!(started.elapsed() < Duration::from_secs(30), "it took {:?}", started.elapsed());
+    // What is mended is no problem any more.
+    world.faults(&format!("cluster-{CLUSTERS}"), json!({"errorRate": 0.0})).await.unwrap();
+    for object in hostile.iter().flatten() {
+        world.delete(object).await.unwrap();
+    }
+    wait_for_problems(&world, <[Problem]>::is_empty).await;
+    world.settle(&[]).await.unwrap();
+}
+
+/// Rows that name one of the hostile inputs.
+fn about<'a>(rows: &'a [Problem], name: &str) -> Vec<&'a Problem> {
+    rows.iter().filter(|row| format!("{} {}", row.object, row.error).contains(name)).collect()
+}
+
+fn at<'a>(rows: &'a [Problem], stage: &str, cluster: &str) -> Vec<&'a Problem> {
+    rows.iter().filter(|row| row.stage == stage && row.cluster.ends_with(cluster)).collect()
+}
+
+async fn wait_for_problems(world: &World, enough: impl Fn(&[Problem]) -> bool) -> Vec<Problem> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let rows = problems(world.stack.programs(), &world.stack.nats_url()).unwrap();
+        if enough(&rows) {
+            return rows;
+        }
+        assert!(Instant::now() < deadline, "{rows:#?}");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
+/// A source whose script begins with `body`, and a trigger on it with this template.
+fn hostile(name: &str, body: &str, template: &str) -> [Value; 3] {
+    let script = format!("function evaluate()\n  {body}\n  return {{ matching = true }}\nend\n");
+    let content = format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  {template}\n  namespace: default\n");
+    [
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"},
+            "data": {"content.yaml": content}}),
+        json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "EventSource", "metadata": {"name": name},
+            "spec": {"collectResources": true, "resourceSelectors": [{"group": "", "version": "v1", "kind": "Service",
+                "labelFilters": [{"key": "sveltos", "operation": "Equal", "value": "hostile"}], "evaluate": script}]}}),
+        json!({"apiVersion": "lib.projectsveltos.io/v1alpha1", "kind": "EventBasedAddOn", "metadata": {"name": name},
+            "spec": {"clusterSelector": format!("{}=true", manifests::CLUSTER_LABEL), "eventSourceName": name,
+                "oneForEvent": true, "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": name}]}}),
+    ]
+}
+
+/// A profile for the last cluster alone, so that there is something to deploy there.
+fn profile() -> [Value; 2] {
+    let content = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: default\n";
+    [
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "base", "namespace": "default"},
+            "data": {"content.yaml": content}}),
+        json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "base"},
+            "spec": {"clusterSelector": {"matchLabels": {"number": CLUSTERS.to_string()}},
+                "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "base"}]}}),
+    ]
+}

@@ -1,0 +1,141 @@
+//! Command line, and what follows from it.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Parser;
+
+/// Measures the pipeline over simulated clusters and prints a Markdown table.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "sluice-loadtest", version)]
+pub struct Args {
+    /// Simulated managed clusters.
+    #[arg(long, default_value_t = 300)]
+    clusters: usize,
+    /// Matched events per second, one phase for each.
+    #[arg(long, value_delimiter = ',', default_value = "100,500,1000")]
+    rates: Vec<u32>,
+    /// Length of each of these phases, in seconds.
+    #[arg(long, default_value_t = 20)]
+    seconds: u64,
+    /// Events of the idle phase: one a second, each after the one before has been applied.
+    #[arg(long, default_value_t = 60)]
+    idle: u32,
+    /// Services created at once in one cluster, one phase for each size and form.
+    #[arg(long, value_delimiter = ',', default_value = "200,1000")]
+    bursts: Vec<u32>,
+    /// Services created as fast as possible over all clusters.
+    #[arg(long, default_value_t = 6000)]
+    flood: u32,
+    /// Rows of the bare loop.
+    #[arg(long, default_value_t = 40_000)]
+    rows: u64,
+    /// A small version that takes seconds, for CI; sizes given beside it are upper bounds.
+    #[arg(long)]
+    quick: bool,
+}
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Simulated managed clusters.
+    pub clusters: usize,
+    /// Matched events per second.
+    pub rates: Vec<u32>,
+    /// Length of each of these phases.
+    pub phase: Duration,
+    /// Events of the idle phase.
+    pub idle: u32,
+    /// Pause between them.
+    pub pause: Duration,
+    /// Sizes of the bursts.
+    pub bursts: Vec<u32>,
+    /// Services of the flood.
+    pub flood: u32,
+    /// Rows of the bare loop.
+    pub rows: u64,
+    /// How long the add-ons of a phase may take after its last event.
+    pub patience: Duration,
+}
+
+// === impl Args ===
+
+impl Args {
+    /// Measures, prints, and fails when an event had no effect.
+    ///
+    /// # Errors
+    /// When something cannot be started, or events were lost.
+    pub async fn run(self) -> anyhow::Result<()> {
+        let plan = self.plan()?;
+        let stop = sluice_runtime::stop_on_signals();
+        tokio::select! {
+            // Dropping the run ends every process that it started.
+            () = stop.cancelled() => bail!("stopped before the measurements were complete"),
+            done = Box::pin(crate::run(plan)) => done,
+        }
+    }
+
+    /// Checks the arguments.
+    ///
+    /// # Errors
+    /// The argument and the remedy.
+    pub fn plan(&self) -> anyhow::Result<Plan> {
+        if self.clusters == 0 {
+            bail!("--clusters is 0; at least one cluster is needed");
+        }
+        if self.rates.contains(&0) || self.bursts.contains(&0) {
+            bail!("--rates and --bursts take numbers above 0, or nothing at all");
+        }
+        let plan = Plan {
+            clusters: self.clusters,
+            rates: self.rates.clone(),
+            phase: Duration::from_secs(self.seconds.max(1)),
+            idle: self.idle,
+            pause: Duration::from_secs(1),
+            bursts: self.bursts.clone(),
+            flood: self.flood,
+            rows: self.rows,
+            patience: Duration::from_secs(120),
+        };
+        Ok(if self.quick { plan.quick() } else { plan })
+    }
+}
+
+// === impl Plan ===
+
+impl Plan {
+    fn quick(self) -> Self {
+        Self {
+            clusters: self.clusters.min(10),
+            rates: vec![50],
+            phase: Duration::from_secs(2),
+            idle: self.idle.min(5),
+            pause: Duration::from_millis(200),
+            bursts: vec![20],
+            flood: self.flood.min(200),
+            rows: self.rows.min(2000),
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_documentation() {
+        let plan = Args::parse_from(["sluice-loadtest"]).plan().unwrap();
+        assert_eq!((plan.clusters, plan.rates, plan.bursts), (300, vec![100, 500, 1000], vec![200, 1000]));
+    }
+
+    #[test]
+    fn the_quick_version_is_small_and_impossible_sizes_are_refused() {
+        let plan = Args::parse_from(["sluice-loadtest", "--quick"]).plan().unwrap();
+        assert!(plan.clusters <= 10 && plan.phase <= Duration::from_secs(2));
+        let refused = Args::parse_from(["sluice-loadtest", "--clusters=0"]).plan().unwrap_err();
+        assert!(refused.to_string().contains("--clusters"));
+    }
+}

@@ -1,0 +1,135 @@
+//! Add-ons as the watches of the clusters report them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::Method;
+use http_body_util::BodyExt as _;
+use serde::Deserialize;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::stack::{Access, Connection};
+
+const POLICIES: &str = "/apis/networking.k8s.io/v1/networkpolicies?watch=true&timeoutSeconds=86400";
+/// Pause before a watch that ended begins again.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// A NetworkPolicy appeared.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// Its name.
+    pub name: String,
+    /// When the watch said so.
+    pub at: Instant,
+}
+
+/// One watch for each cluster.
+#[derive(Debug)]
+pub struct Arrivals {
+    receiver: mpsc::UnboundedReceiver<Arrival>,
+    /// Dropped with the receiver, and every watch with it.
+    _watches: JoinSet<()>,
+}
+
+/// As much of an event as is needed; the rest is skipped without being stored.
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    object: Object<'a>,
+}
+
+#[derive(Default, Deserialize)]
+struct Object<'a> {
+    #[serde(borrow, default)]
+    metadata: Metadata<'a>,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata<'a> {
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+}
+
+// === impl Arrivals ===
+
+impl Arrivals {
+    /// Watches the NetworkPolicies of all these clusters.
+    pub fn watch(targets: &[Arc<Access>]) -> Self {
+        // Unbounded: the receiver only notes times, and nothing may hold a watch up.
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let mut watches = JoinSet::new();
+        for target in targets {
+            watches.spawn(follow(target.clone(), sender.clone()));
+        }
+        Self { receiver, _watches: watches }
+    }
+
+    /// The next arrival; `None` at the deadline.
+    pub async fn next(&mut self, deadline: Instant) -> Option<Arrival> {
+        tokio::time::timeout_at(deadline.into(), self.receiver.recv()).await.ok().flatten()
+    }
+}
+
+async fn follow(target: Arc<Access>, sender: mpsc::UnboundedSender<Arrival>) {
+    while !sender.is_closed() {
+        if let Err(error) = watch(&target, &sender).await {
+            tracing::warn!(cluster = target.name, %error, "the watch begins again");
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+async fn watch(target: &Access, sender: &mpsc::UnboundedSender<Arrival>) -> anyhow::Result<()> {
+    let mut connection = Connection::open(&target.authority).await?;
+    let path = format!("{}{POLICIES}", target.prefix);
+    let response = connection.send(Method::GET, &path, &target.token, "", Bytes::new()).await?;
+    anyhow::ensure!(response.status().is_success(), "answer {}", response.status());
+    let mut body = response.into_body();
+    let mut buffer = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        let at = Instant::now();
+        buffer.extend_from_slice(&data);
+        let mut rest = buffer.as_slice();
+        while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+            let (line, more) = rest.split_at(end);
+            rest = more.get(1..).unwrap_or_default();
+            if let Some(name) = added(line)
+                && sender.send(Arrival { name, at }).is_err()
+            {
+                return Ok(());
+            }
+        }
+        let done = buffer.len() - rest.len();
+        buffer.drain(..done);
+    }
+    Ok(())
+}
+
+/// The name of the object that an event says appeared.
+fn added(line: &[u8]) -> Option<String> {
+    let line: Line<'_> = serde_json::from_slice(line).ok()?;
+    (line.kind == "ADDED").then(|| line.object.metadata.name.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_new_objects_arrive() {
+        let event = |kind: &str| {
+            format!(
+                r#"{{"type":"{kind}","object":{{"kind":"NetworkPolicy","metadata":{{"uid":"u","name":"front-a"}}}}}}"#
+            )
+        };
+        assert_eq!(added(event("ADDED").as_bytes()).as_deref(), Some("front-a"));
+        assert_eq!(added(event("MODIFIED").as_bytes()), None);
+        assert_eq!(added(b"{\"type\":\"ADDED\""), None);
+    }
+}

@@ -1,0 +1,7 @@
+//! The load's view of the clusters: objects go in, add-ons come out.
+
+mod arrivals;
+mod sender;
+
+pub use arrivals::{Arrival, Arrivals};
+pub use sender::Sender;

@@ -1,0 +1,105 @@
+//! What a phase costs: CPU and memory of every process, and what else the machine did.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crate::stack::Stack;
+use crate::system::{self, Usage};
+
+/// How often the processes are looked at while they come to rest.
+const LOOK: Duration = Duration::from_millis(500);
+/// The stages are at rest when they use less than this between two looks, twice.
+const REST: Duration = Duration::from_millis(30);
+/// They are not waited for any longer than this.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running measurement.
+#[derive(Debug)]
+pub struct Meter {
+    started: Instant,
+    busy: Duration,
+    load: String,
+    before: BTreeMap<&'static str, Usage>,
+}
+
+/// What a phase cost.
+#[derive(Clone, Debug, Default)]
+pub struct Cost {
+    /// By process: CPU time during the phase and until everything came to rest; memory at its end.
+    pub processes: BTreeMap<&'static str, Usage>,
+    /// Cores that others used during the phase.
+    pub others: f64,
+    /// The machine's load averages before the phase.
+    pub load: String,
+    /// How long the stages worked on after the last add-on: projections, most of all.
+    pub settled: Duration,
+}
+
+// === impl Meter ===
+
+impl Meter {
+    /// Begins.
+    pub fn start(stack: &Stack) -> Self {
+        let (started, load) = (Instant::now(), system::load_average());
+        Self { started, load, busy: system::busy(), before: usages(stack) }
+    }
+
+    /// Waits until the stages are at rest, and says what has been used.
+    pub async fn finish(self, stack: &Stack) -> Cost {
+        let Self { started, busy, load, before } = self;
+        let active = started.elapsed();
+        let ours = total(&since(&before, &usages(stack)));
+        let others = system::busy().saturating_sub(busy).saturating_sub(ours);
+        let settled = rest(stack).await;
+        let processes = since(&before, &usages(stack));
+        Cost { processes, others: others.as_secs_f64() / active.as_secs_f64().max(1e-3), load, settled }
+    }
+}
+
+/// What each process has used so far; replicas of one stage count together.
+pub fn usages(stack: &Stack) -> BTreeMap<&'static str, Usage> {
+    let replicas = stack.replicas().values().map(|replica| (replica.stage(), replica.pid()));
+    let others = [
+        ("load generator", std::process::id()),
+        ("nats-server", stack.server().pid()),
+        ("simulated clusters", stack.simulator().pid()),
+    ];
+    let mut usages: BTreeMap<&'static str, Usage> = BTreeMap::new();
+    for (name, pid) in replicas.chain(others) {
+        let (sum, one) = (usages.entry(name).or_default(), system::usage(pid));
+        sum.cpu += one.cpu;
+        sum.rss += one.rss;
+    }
+    usages
+}
+
+fn since(
+    before: &BTreeMap<&'static str, Usage>,
+    after: &BTreeMap<&'static str, Usage>,
+) -> BTreeMap<&'static str, Usage> {
+    let used = |(&name, now): (&&'static str, &Usage)| {
+        let cpu = now.cpu.saturating_sub(before.get(name).map(|usage| usage.cpu).unwrap_or_default());
+        (name, Usage { cpu, rss: now.rss })
+    };
+    after.iter().map(used).collect()
+}
+
+fn total(usages: &BTreeMap<&'static str, Usage>) -> Duration {
+    usages.values().map(|usage| usage.cpu).sum()
+}
+
+/// How long it takes until the stages are at rest.
+async fn rest(stack: &Stack) -> Duration {
+    let started = Instant::now();
+    let stages =
+        || -> Duration { stack.replicas().values().map(|replica| system::usage(replica.pid()).cpu).sum() };
+    let (mut last, mut quiet) = (stages(), 0);
+    while quiet < 2 && started.elapsed() < PATIENCE {
+        tokio::time::sleep(LOOK).await;
+        let now = stages();
+        quiet = if now.saturating_sub(last) < REST { quiet + 1 } else { 0 };
+        last = now;
+    }
+    // The last two looks only found that it had been over before.
+    started.elapsed().saturating_sub(LOOK * 2)
+}

@@ -1,0 +1,183 @@
+//! The phases: how events are sent, and what is noted about them.
+
+mod events;
+mod meter;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use bytes::Bytes;
+use http::Method;
+use serde_json::json;
+
+use events::Events;
+pub use events::Phase;
+pub use meter::{Cost, Meter, usages};
+
+use crate::args::Plan;
+use crate::fleet::{Arrivals, Sender};
+use crate::manifests;
+use crate::stack::{Access, Connection, Options, Stack};
+
+/// A running pipeline, ready to be measured.
+#[derive(Debug)]
+pub struct Lab {
+    /// The processes.
+    pub stack: Stack,
+    targets: Vec<Arc<Access>>,
+    sender: Sender,
+    arrivals: Arrivals,
+    patience: Duration,
+}
+
+// === impl Lab ===
+
+impl Lab {
+    /// Starts the pipeline and puts the sources and triggers into place.
+    ///
+    /// # Errors
+    /// What could not be started or written.
+    pub async fn start(dir: &Path, plan: &Plan) -> anyhow::Result<Self> {
+        let options = Options { clusters: plan.clusters, replicas: 1, tombstone_ttl: None };
+        let stack = Stack::start(dir, options).await?;
+        let management = named(&stack, "management")?.clone();
+        let targets: Vec<Arc<Access>> = stack
+            .clusters()
+            .iter()
+            .filter(|access| access.name != "management")
+            .map(|access| Arc::new(access.clone()))
+            .collect();
+        set_up(&management, &targets).await?;
+        let sender = Sender::connect(&management.authority).await?;
+        let arrivals = Arrivals::watch(&targets);
+        Ok(Self { stack, targets, sender, arrivals, patience: plan.patience })
+    }
+
+    /// One event in every cluster: the pipeline has seen all of them when this returns.
+    ///
+    /// # Errors
+    /// When a cluster did not get its add-on.
+    pub async fn warm_up(&mut self) -> anyhow::Result<()> {
+        let phase = self.flood("warm", self.targets.len()).await?;
+        if phase.applied() < phase.sent {
+            bail!(
+                "{} of {} clusters did not get their first add-on",
+                phase.sent - phase.applied(),
+                phase.sent
+            );
+        }
+        Ok(())
+    }
+
+    /// One event after the other, each when the one before has been applied and `pause` has passed.
+    ///
+    /// # Errors
+    /// When Services cannot be created.
+    pub async fn idle(&mut self, count: u32, pause: Duration) -> anyhow::Result<Phase> {
+        let (meter, mut events) = (Meter::start(&self.stack), Events::new("idle"));
+        for index in 0..count {
+            let due = Instant::now();
+            self.send(&mut events, due, index as usize, manifests::EACH);
+            self.collect(&mut events).await;
+            tokio::time::sleep(pause).await;
+        }
+        self.finish(events, meter).await
+    }
+
+    /// Events on a schedule that nothing holds up.
+    ///
+    /// # Errors
+    /// When Services cannot be created.
+    pub async fn paced(&mut self, rate: u32, length: Duration) -> anyhow::Result<Phase> {
+        let (meter, mut events) = (Meter::start(&self.stack), Events::new(&format!("rate{rate}")));
+        let count = u32::try_from(length.as_millis() * u128::from(rate) / 1000)?;
+        let start = Instant::now();
+        for index in 0..count {
+            let due = start + Duration::from_secs(1) * index / rate;
+            tokio::time::sleep_until(due.into()).await;
+            self.send(&mut events, due, index as usize, manifests::EACH);
+        }
+        self.collect(&mut events).await;
+        self.finish(events, meter).await
+    }
+
+    /// Services created at once in one cluster.
+    ///
+    /// # Errors
+    /// When Services cannot be created.
+    pub async fn burst(&mut self, size: u32, label: &'static str, cluster: usize) -> anyhow::Result<Phase> {
+        let (meter, mut events) = (Meter::start(&self.stack), Events::new(&format!("burst{size}{label}")));
+        let due = Instant::now();
+        for _ in 0..size {
+            self.send(&mut events, due, cluster, label);
+        }
+        self.collect(&mut events).await;
+        self.finish(events, meter).await
+    }
+
+    /// Services created at once over all clusters.
+    ///
+    /// # Errors
+    /// When Services cannot be created.
+    pub async fn flood(&mut self, name: &str, count: usize) -> anyhow::Result<Phase> {
+        let (meter, mut events) = (Meter::start(&self.stack), Events::new(name));
+        let due = Instant::now();
+        for index in 0..count {
+            self.send(&mut events, due, index, manifests::EACH);
+        }
+        self.collect(&mut events).await;
+        self.finish(events, meter).await
+    }
+
+    fn send(&self, events: &mut Events, due: Instant, cluster: usize, label: &'static str) {
+        if let Some(target) = self.targets.get(cluster % self.targets.len().max(1)) {
+            self.sender.create(target, events.push(due), label);
+        }
+    }
+
+    async fn collect(&mut self, events: &mut Events) {
+        let deadline = Instant::now() + self.patience;
+        while events.missing() > 0 {
+            let Some(arrival) = self.arrivals.next(deadline).await else { return };
+            events.arrived(&arrival);
+        }
+    }
+
+    async fn finish(&mut self, events: Events, meter: Meter) -> anyhow::Result<Phase> {
+        self.sender.check()?;
+        let cost = meter.finish(&self.stack).await;
+        events.phase(cost)
+    }
+}
+
+fn named<'a>(stack: &'a Stack, name: &str) -> anyhow::Result<&'a Access> {
+    let found = stack.clusters().iter().find(|access| access.name == name);
+    found.with_context(|| format!("the kubeconfig has no context {name}"))
+}
+
+/// Labels the clusters, and writes sources, triggers and templates.
+async fn set_up(management: &Access, targets: &[Arc<Access>]) -> anyhow::Result<()> {
+    let mut connection = Connection::open(&management.authority).await?;
+    for target in targets {
+        let path = format!(
+            "{}/apis/lib.projectsveltos.io/v1beta1/namespaces/default/sveltosclusters/{}",
+            management.prefix, target.name
+        );
+        let labels = json!({"metadata": {"labels": {manifests::CLUSTER_LABEL: "true"}}}).to_string();
+        let patched = connection
+            .call(Method::PATCH, &path, &management.token, "application/merge-patch+json", labels.into())
+            .await?;
+        patched.success().with_context(|| format!("cannot label SveltosCluster default/{}", target.name))?;
+    }
+    for (path, object) in manifests::management() {
+        let path = format!("{}{path}?fieldManager=load&force=true", management.prefix);
+        let body = Bytes::from(object.to_string());
+        let applied = connection
+            .call(Method::PATCH, &path, &management.token, "application/apply-patch+yaml", body)
+            .await?;
+        applied.success().with_context(|| format!("cannot apply {path}"))?;
+    }
+    Ok(())
+}

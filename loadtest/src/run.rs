@@ -1,0 +1,72 @@
+//! The order of the phases.
+
+use std::path::Path;
+
+use crate::args::Plan;
+use crate::bus_path;
+use crate::manifests::{ALL, EACH};
+use crate::measure::{Lab, Phase};
+use crate::report::{Burst, Report};
+
+/// Measures everything, prints it, and fails when an event had no effect.
+///
+/// # Errors
+/// When something cannot be started, or events were lost; the logs are kept then.
+pub async fn run(plan: Plan) -> anyhow::Result<()> {
+    let dir = tempfile::Builder::new().prefix("sluice-load-").tempdir()?;
+    let measured = match measure(&plan, dir.path()).await {
+        Ok(report) => {
+            println!("{report}");
+            report.check()
+        }
+        Err(error) => Err(error),
+    };
+    measured.map_err(|error| error.context(format!("the logs are in {}", dir.keep().display())))
+}
+
+async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
+    let (bare_dir, stack_dir) = (dir.join("bare"), dir.join("stack"));
+    std::fs::create_dir_all(&bare_dir)?;
+    std::fs::create_dir_all(&stack_dir)?;
+    say("the bare loop");
+    let bare = bus_path::bare(&bare_dir, plan.rows).await?;
+    say("the pipeline comes up");
+    let mut lab = Lab::start(&stack_dir, plan).await?;
+    lab.warm_up().await?;
+    let idle_memory = crate::measure::usages(&lab.stack);
+    let paced = paced(plan, &mut lab).await?;
+    let bursts = bursts(plan, &mut lab).await?;
+    say("a flood");
+    let flood = lab.flood("flood", plan.flood as usize).await?;
+    say("the matcher alone");
+    let matcher = bus_path::matcher_alone(&mut lab).await?;
+    Ok(Report { clusters: plan.clusters, bare, matcher, idle_memory, paced, bursts, flood })
+}
+
+async fn paced(plan: &Plan, lab: &mut Lab) -> anyhow::Result<Vec<Phase>> {
+    say("idle");
+    let mut phases = vec![lab.idle(plan.idle, plan.pause).await?];
+    for &rate in &plan.rates {
+        say(&format!("{rate} events/s"));
+        phases.push(lab.paced(rate, plan.phase).await?);
+    }
+    Ok(phases)
+}
+
+async fn bursts(plan: &Plan, lab: &mut Lab) -> anyhow::Result<Vec<Burst>> {
+    let mut bursts = Vec::new();
+    for &size in &plan.bursts {
+        for (label, form) in [(EACH, "one profile for each"), (ALL, "one profile for all")] {
+            say(&format!("{size} Services at once, {form}"));
+            // Each burst has a cluster of its own, so that it meets nothing that another one left.
+            let phase = lab.burst(size, label, bursts.len()).await?;
+            bursts.push(Burst { form, phase });
+        }
+    }
+    Ok(bursts)
+}
+
+/// Progress goes to standard error; standard output is the report.
+fn say(what: &str) {
+    eprintln!("sluice-loadtest: {what}");
+}

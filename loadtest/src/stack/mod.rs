@@ -1,0 +1,227 @@
+//! The pipeline as processes of its own: a server for the bus, simulated clusters, replicas of the stages.
+//!
+//! Everything ends when the [`Stack`] is dropped.
+
+mod bus;
+mod kubeconfig;
+mod process;
+mod programs;
+mod replica;
+mod web;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+
+pub use bus::BusServer;
+pub use kubeconfig::{Access, contexts};
+pub use process::{Launch, Process, free_port};
+pub use programs::Programs;
+pub use replica::{Replica, STAGES};
+pub use web::{Answer, Connection};
+
+/// How long something may take to come up on a busy machine.
+const START_TIMEOUT: Duration = Duration::from_secs(90);
+/// How often it is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What to start.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Simulated managed clusters.
+    pub clusters: usize,
+    /// Replicas of each stage.
+    pub replicas: usize,
+    /// How long tombstones live, in seconds; the stages' own choice without it.
+    pub tombstone_ttl: Option<u64>,
+}
+
+/// A running pipeline.
+#[derive(Debug)]
+pub struct Stack {
+    dir: PathBuf,
+    programs: Programs,
+    options: Options,
+    // Stages are dropped first: they would only complain about what is gone.
+    replicas: BTreeMap<String, Replica>,
+    simulator: Process,
+    bus: BusServer,
+    clusters: Vec<Access>,
+}
+
+// === impl Stack ===
+
+impl Stack {
+    /// Starts everything, with data and logs in `dir`, and waits until it is ready.
+    ///
+    /// # Errors
+    /// What could not be started, with the end of its log.
+    pub async fn start(dir: &Path, options: Options) -> anyhow::Result<Self> {
+        let programs = Programs::beside_me()?;
+        let bus = BusServer::start(dir).await?;
+        let (simulator, clusters) = simulator(&programs, dir, options.clusters).await?;
+        let (dir, replicas) = (dir.to_path_buf(), BTreeMap::new());
+        let mut stack = Self { dir, programs, options, replicas, simulator, bus, clusters };
+        stack.seed().await?;
+        for stage in STAGES {
+            for number in 1..=stack.options.replicas {
+                stack.start_replica(stage, number)?;
+            }
+        }
+        stack.wait_until_ready().await?;
+        Ok(stack)
+    }
+
+    /// The folder with data and logs.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Where the programs are.
+    pub fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
+    /// The kubeconfig with a context for each cluster; `management` is the current one.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.dir.join("kubeconfig")
+    }
+
+    /// How to reach the clusters, the management cluster first.
+    pub fn clusters(&self) -> &[Access] {
+        &self.clusters
+    }
+
+    /// The server of the bus.
+    pub fn bus(&mut self) -> &mut BusServer {
+        &mut self.bus
+    }
+
+    /// The process of the bus.
+    pub fn server(&self) -> &Process {
+        self.bus.process()
+    }
+
+    /// URL of the bus.
+    pub fn nats_url(&self) -> String {
+        self.bus.url()
+    }
+
+    /// The process of the simulated clusters.
+    pub fn simulator(&self) -> &Process {
+        &self.simulator
+    }
+
+    /// The replicas that were started and not killed, by name (`matcher-1`).
+    pub fn replicas(&self) -> &BTreeMap<String, Replica> {
+        &self.replicas
+    }
+
+    /// One replica.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub fn replica(&self, name: &str) -> anyhow::Result<&Replica> {
+        self.replicas.get(name).with_context(|| format!("there is no replica {name}"))
+    }
+
+    /// Starts a replica, which must not run.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start_replica(&mut self, stage: &'static str, number: usize) -> anyhow::Result<()> {
+        let name = format!("{stage}-{number}");
+        let mut arguments = vec![format!("--nats-url={}", self.bus.url()), format!("--name={name}")];
+        if stage != "matcher" {
+            arguments.push(format!("--kubeconfig={}", self.kubeconfig().display()));
+        }
+        if let Some(seconds) = self.options.tombstone_ttl {
+            arguments.push(format!("--tombstone-ttl={seconds}"));
+        }
+        let program = self.programs.find(&format!("sluice-{stage}"))?;
+        let replica = Replica::start(stage, &name, program, arguments, &self.dir)?;
+        self.replicas.insert(name, replica);
+        Ok(())
+    }
+
+    /// Kills a replica without warning.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub fn kill_replica(&mut self, name: &str) -> anyhow::Result<()> {
+        let mut replica =
+            self.replicas.remove(name).with_context(|| format!("there is no replica {name}"))?;
+        replica.process().kill()
+    }
+
+    /// Waits until every replica says that it is ready.
+    ///
+    /// # Errors
+    /// The replica that is not, and the end of its log.
+    pub async fn wait_until_ready(&mut self) -> anyhow::Result<()> {
+        let deadline = Instant::now() + START_TIMEOUT;
+        for replica in self.replicas.values_mut() {
+            while !replica.is_ready().await {
+                if let Some(status) = replica.process().ended()? {
+                    bail!("{} ended with {status}: {}", replica.name(), replica.log_end());
+                }
+                if Instant::now() > deadline {
+                    bail!("{} is not ready: {}", replica.name(), replica.log_end());
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// CRDs, namespace, registrations and kubeconfig Secrets.
+    async fn seed(&self) -> anyhow::Result<()> {
+        let kubeconfig = self.kubeconfig().display().to_string();
+        let arguments = vec![
+            "seed".to_owned(),
+            format!("--kubeconfig={kubeconfig}"),
+            format!("--clusters-kubeconfig={kubeconfig}"),
+            "--no-examples".to_owned(),
+        ];
+        let launch = Launch::new("seed", self.programs.find("sluice")?, arguments, &self.dir);
+        let mut seed = Process::start(launch)?;
+        let deadline = Instant::now() + START_TIMEOUT;
+        loop {
+            match seed.ended()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => bail!("sluice seed ended with {status}: {}", seed.log_end()),
+                None if Instant::now() > deadline => bail!("sluice seed does not end: {}", seed.log_end()),
+                None => tokio::time::sleep(LOOK).await,
+            }
+        }
+    }
+}
+
+async fn simulator(
+    programs: &Programs,
+    dir: &Path,
+    clusters: usize,
+) -> anyhow::Result<(Process, Vec<Access>)> {
+    let file = dir.join("kubeconfig");
+    let arguments = vec![
+        "--listen=127.0.0.1:0".to_owned(),
+        format!("--clusters={clusters}"),
+        format!("--kubeconfig-out={}", file.display()),
+    ];
+    let launch = Launch::new("simcluster", programs.find("sluice-simcluster")?, arguments, dir);
+    let mut process = Process::start(launch)?;
+    let deadline = Instant::now() + START_TIMEOUT;
+    while !file.exists() {
+        if let Some(status) = process.ended()? {
+            bail!("the simulated clusters ended with {status}: {}", process.log_end());
+        }
+        if Instant::now() > deadline {
+            bail!("the simulated clusters do not come up: {}", process.log_end());
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    let accesses = contexts(&std::fs::read_to_string(&file)?)?;
+    Ok((process, accesses))
+}

@@ -1,0 +1,33 @@
+//! Problems that are open, so that their end can be told once.
+
+use std::collections::BTreeSet;
+
+use sluice_api::ObjectKey;
+use sluice_protocol::{Problem, Step};
+
+use crate::matcher::{Effect, STAGE};
+use crate::program::Program;
+
+/// Whether a source can have to do with objects of this kind; one that cannot be compiled may.
+pub(crate) fn watches(program: &Result<Program, String>, key: &ObjectKey) -> bool {
+    program.as_ref().map_or(true, |program| program.watches(&key.gvk))
+}
+
+/// Opens or closes a problem.
+pub(crate) fn note_problem(
+    failing: &mut BTreeSet<(String, String)>,
+    cluster: &str,
+    object: String,
+    error: Option<String>,
+    step: &mut Step<Effect>,
+) {
+    let key = (cluster.to_owned(), object);
+    match error {
+        Some(error) => {
+            step.effect(Effect::Problem(Problem::open(STAGE, &key.0, &key.1, error)));
+            failing.insert(key);
+        }
+        None if failing.remove(&key) => step.effect(Effect::Problem(Problem::healed(STAGE, &key.0, &key.1))),
+        None => {}
+    }
+}

@@ -1,0 +1,89 @@
+//! The EventSources that are live on one cluster, and how far the cluster is known.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sluice_api::{Digest, ObjectKey};
+use sluice_protocol::interest::{Complete, Interest};
+
+use crate::program::Program;
+
+/// Compiled sources by the digest of their manifest: clusters with the same sources share them.
+#[derive(Default)]
+pub(crate) struct Programs(HashMap<Digest, Arc<Result<Program, String>>>);
+
+/// One source on one cluster.
+pub(crate) struct LiveSource {
+    pub(crate) name: String,
+    pub(crate) changed: u64,
+    pub(crate) program: Arc<Result<Program, String>>,
+}
+
+/// What is known of one cluster.
+#[derive(Default)]
+pub(crate) struct Live {
+    /// Revision of the interest row; `None` while there is no row: unknown, not empty.
+    pub(crate) revision: Option<u64>,
+    pub(crate) sources: Vec<LiveSource>,
+    /// The newest completeness row of the agent in this incarnation of the input, once everything that was in the
+    /// table with it has been read.
+    pub(crate) complete: Option<Complete>,
+    /// The same, before.
+    pub(crate) announced: Option<Complete>,
+    /// The revision for which the renderer has been told that all reports are there.
+    pub(crate) told: Option<u64>,
+    pub(crate) replay: Option<Replay>,
+}
+
+/// A replay of the cluster's rows that is under way.
+pub(crate) struct Replay {
+    pub(crate) id: u64,
+    /// Rows of the tail that came during the replay: the replay must not bring older ones back.
+    pub(crate) newer: HashMap<ObjectKey, u64>,
+}
+
+/// How an interest row differs from the one before.
+pub(crate) struct Difference {
+    /// Sources that are new or changed: the cluster's rows must be judged again.
+    pub(crate) changed: Vec<String>,
+    /// Sources that are gone: what they reported is withdrawn.
+    pub(crate) removed: Vec<String>,
+}
+
+impl Programs {
+    fn get(&mut self, manifest: &serde_json::Value) -> Arc<Result<Program, String>> {
+        let text = manifest.to_string();
+        let entry = self.0.entry(Digest::of(&[text.as_bytes()]));
+        entry.or_insert_with(|| Arc::new(Program::compile(manifest))).clone()
+    }
+
+    /// Forgets programs that no cluster uses any more.
+    pub(crate) fn sweep(&mut self) {
+        self.0.retain(|_, program| Arc::strong_count(program) > 1);
+    }
+}
+
+impl Live {
+    /// Takes a newer interest row; an older or equal one changes nothing.
+    pub(crate) fn update(&mut self, row: &Interest, programs: &mut Programs) -> Option<Difference> {
+        if self.revision.is_some_and(|known| known >= row.revision) {
+            return None;
+        }
+        let known =
+            |name: &str, changed: u64| self.sources.iter().any(|s| s.name == name && s.changed == changed);
+        let changed = row.sources.iter().filter(|source| !known(&source.name, source.changed));
+        let removed = self.sources.iter().filter(|source| row.source(&source.name).is_none());
+        let difference = Difference {
+            changed: changed.map(|source| source.name.clone()).collect(),
+            removed: removed.map(|source| source.name.clone()).collect(),
+        };
+        let live = |source: &sluice_protocol::interest::Source| LiveSource {
+            name: source.name.clone(),
+            changed: source.changed,
+            program: programs.get(&source.manifest),
+        };
+        self.sources = row.sources.iter().map(live).collect();
+        self.revision = Some(row.revision);
+        Some(difference)
+    }
+}

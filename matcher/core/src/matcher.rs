@@ -1,0 +1,392 @@
+//! The matcher of one shard of `changes`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+use sluice_api::{ClusterRef, ObjectKey};
+use sluice_protocol::interest::{Complete, Interest};
+use sluice_protocol::rows::ReportMeta;
+use sluice_protocol::subject::{Table, cluster_shard};
+use sluice_protocol::{Body, Core, Happened, Head, Problem, Publish, Row, Step, Subject, View};
+use sluice_script::Limits;
+
+use crate::failing::{note_problem, watches};
+use crate::live::{Live, Programs, Replay};
+use crate::program::{Outcome, Program};
+use crate::reported::Reported;
+
+pub(crate) const STAGE: &str = "matcher";
+
+/// What a matcher must know of its place.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Its shard of `changes`.
+    pub shard: u16,
+    /// Number of shards of every table.
+    pub shards: u16,
+    /// Incarnation of its `changes` stream.
+    pub input: u64,
+    /// Incarnations of the `reports` streams, by shard.
+    pub outputs: Vec<u64>,
+    /// What one evaluation may use.
+    pub limits: Limits,
+}
+
+/// What a matcher learns besides `changes`.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "replayed rows are the most frequent")]
+pub enum Side {
+    /// The interest row of a cluster.
+    Interest(ClusterRef, Interest),
+    /// A row that was asked for by [`Effect::Replay`].
+    Replayed(Row),
+    /// All rows of the replay have come.
+    ReplayDone(ClusterRef, u64),
+}
+
+/// What a matcher wants done.
+#[derive(Debug, PartialEq)]
+pub enum Effect {
+    /// Read the present rows of this cluster in this shard once more, as [`Side::Replayed`].
+    Replay(ClusterRef, u64),
+    /// Something is wrong, or no longer.
+    Problem(Problem),
+    /// Something happened.
+    Happened(Happened),
+}
+
+/// See the module's text.
+pub struct Matcher {
+    config: Config,
+    clusters: BTreeMap<ClusterRef, Live>,
+    programs: Programs,
+    reported: Reported,
+    failing: BTreeSet<(String, String)>,
+    started: bool,
+    caught_up: bool,
+    replays: u64,
+    /// Clusters whose agent has announced completeness since the end of the table was seen last.
+    announced: BTreeSet<ClusterRef>,
+}
+
+impl Matcher {
+    /// A matcher that knows nothing yet.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            clusters: BTreeMap::new(),
+            programs: Programs::default(),
+            reported: Reported::default(),
+            failing: BTreeSet::new(),
+            started: false,
+            caught_up: false,
+            replays: 0,
+            announced: BTreeSet::new(),
+        }
+    }
+
+    fn interest(&mut self, cluster: ClusterRef, row: &Interest, step: &mut Step<Effect>) {
+        let live = self.clusters.entry(cluster.clone()).or_default();
+        let Some(difference) = live.update(row, &mut self.programs) else { return };
+        self.programs.sweep();
+        self.report_broken_sources(&cluster, step);
+        if !self.started {
+            return;
+        }
+        for (object, source) in
+            self.reported.of_cluster(&cluster, |source, _| difference.removed.iter().any(|s| s == source))
+        {
+            self.withdraw(&cluster, &object, &source, 0, step);
+        }
+        if !difference.changed.is_empty() {
+            self.reported.doubt(&cluster, &difference.changed);
+            self.replays += 1;
+            let replay = Replay { id: self.replays, newer: HashMap::new() };
+            step.effect(Effect::Replay(cluster.clone(), replay.id));
+            if let Some(live) = self.clusters.get_mut(&cluster) {
+                live.replay = Some(replay);
+            }
+        }
+        self.settle(&cluster, step);
+    }
+
+    fn report_broken_sources(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        let Some(live) = self.clusters.get(cluster) else { return };
+        for source in &live.sources {
+            let object = format!("EventSource {}", source.name);
+            let error = source.program.as_ref().as_ref().err().cloned();
+            note_problem(&mut self.failing, &cluster.to_string(), object, error, step);
+        }
+    }
+
+    /// Judges one object by every source of its cluster.
+    fn judge(&mut self, row: &Row, step: &mut Step<Effect>) {
+        let Subject::Change { cluster, object: key, viewer, .. } = &row.subject else { return };
+        let Some(live) =
+            self.clusters.get(cluster).filter(|live| live.revision.is_some() && viewer.is_empty())
+        else {
+            return;
+        };
+        let programs: Vec<_> = live.sources.iter().map(|s| (s.name.clone(), s.program.clone())).collect();
+        if row.head.tombstone || !programs.iter().any(|(_, program)| watches(program, key)) {
+            return self.gone(cluster, key, row.head.time, step);
+        }
+        let object = match serde_json::from_slice::<Value>(&row.body) {
+            Ok(object) => object,
+            Err(error) => {
+                let text = format!(
+                    "the row cannot be read ({error}); it is rewritten when the object changes or the agent restarts"
+                );
+                return note_problem(
+                    &mut self.failing,
+                    &cluster.to_string(),
+                    key.to_string(),
+                    Some(text),
+                    step,
+                );
+            }
+        };
+        note_problem(&mut self.failing, &cluster.to_string(), key.to_string(), None, step);
+        for (name, program) in &programs {
+            let Ok(program) = program.as_ref() else {
+                self.reported.confirm(cluster, key, name);
+                continue;
+            };
+            let outcome = program.judge(key, &object, &self.config.limits);
+            self.conclude(row, cluster, key, name, program, outcome, step);
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one place, all of them parts of one verdict")]
+    fn conclude(
+        &mut self,
+        row: &Row,
+        cluster: &ClusterRef,
+        key: &ObjectKey,
+        source: &str,
+        program: &Program,
+        outcome: Outcome,
+        step: &mut Step<Effect>,
+    ) {
+        let place = format!("EventSource {source}, {key}");
+        let error = match &outcome {
+            Outcome::Failed(error) => Some(error.clone()),
+            _ => None,
+        };
+        note_problem(&mut self.failing, &cluster.to_string(), place, error, step);
+        match outcome {
+            Outcome::Failed(_) => self.reported.confirm(cluster, key, source),
+            Outcome::NoMatch => self.withdraw(cluster, key, source, row.head.time, step),
+            Outcome::Match(selectors) => {
+                let new = !self.reported.sources(cluster, key).iter().any(|known| known == source);
+                self.reported.note(cluster, key, source, true);
+                let body = if program.collects() { row.body.clone() } else { [].into() };
+                let meta = serde_json::to_string(&ReportMeta { selectors }).unwrap_or_default();
+                step.publish(self.report(cluster, key, source, Body::Value(body), row.head.time).meta(meta));
+                if new {
+                    step.effect(Effect::Happened(Happened::new(
+                        STAGE,
+                        "matched",
+                        cluster,
+                        format!("{key} ({source})"),
+                        step.now,
+                        row.head.time,
+                    )));
+                }
+            }
+        }
+    }
+
+    /// The object is no event of any source any more.
+    fn gone(&mut self, cluster: &ClusterRef, key: &ObjectKey, time: i64, step: &mut Step<Effect>) {
+        for source in self.reported.sources(cluster, key) {
+            self.withdraw(cluster, key, &source, time, step);
+        }
+        let suffix = format!(", {key}");
+        let place = cluster.to_string();
+        let stale: Vec<_> =
+            self.failing.iter().filter(|(c, o)| *c == place && o.ends_with(&suffix)).cloned().collect();
+        for (_, object) in stale {
+            note_problem(&mut self.failing, &place, object, None, step);
+        }
+    }
+
+    fn withdraw(
+        &mut self,
+        cluster: &ClusterRef,
+        key: &ObjectKey,
+        source: &str,
+        time: i64,
+        step: &mut Step<Effect>,
+    ) {
+        if self.reported.remove(cluster, key, source) {
+            step.publish(self.report(cluster, key, source, Body::Tombstone, time));
+            step.effect(Effect::Happened(Happened::new(
+                STAGE,
+                "unmatched",
+                cluster,
+                format!("{key} ({source})"),
+                step.now,
+                time,
+            )));
+        }
+    }
+
+    fn report(&self, cluster: &ClusterRef, key: &ObjectKey, source: &str, body: Body, time: i64) -> Publish {
+        let subject = Subject::Report {
+            shard: cluster_shard(cluster, self.config.shards),
+            cluster: cluster.clone(),
+            source: source.to_owned(),
+            origin: self.config.shard,
+            object: key.clone(),
+        };
+        let mut view = View::default();
+        view.note(
+            &cluster.to_string(),
+            self.clusters.get(cluster).and_then(|live| live.revision).unwrap_or(0),
+        );
+        Publish::new(subject, body, time).view(view)
+    }
+
+    /// Once everything of a cluster is known: withdraws what has no cause, and tells the renderer.
+    fn settle(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        let Some(live) = self.clusters.get_mut(cluster) else { return };
+        let Some(complete) = live.complete.filter(|complete| live.revision == Some(complete.revision)) else {
+            return;
+        };
+        if !self.caught_up || live.replay.is_some() {
+            return;
+        }
+        let told = live.told.replace(complete.revision) == Some(complete.revision);
+        for (object, source) in self.reported.of_cluster(cluster, |_, seen| !seen) {
+            self.withdraw(cluster, &object, &source, 0, step);
+        }
+        if !told {
+            step.publish(self.complete_row(cluster, complete.revision));
+        }
+    }
+
+    fn complete_row(&self, cluster: &ClusterRef, revision: u64) -> Publish {
+        let shard = cluster_shard(cluster, self.config.shards);
+        let incarnation = self.config.outputs.get(usize::from(shard)).copied().unwrap_or(0);
+        let meta = serde_json::to_string(&Complete { incarnation, revision }).unwrap_or_default();
+        let subject = Subject::Complete {
+            table: Table::Reports,
+            shard,
+            cluster: cluster.clone(),
+            origin: Some(self.config.shard),
+        };
+        Publish::new(subject, Body::value([]), 0).meta(meta).after_all()
+    }
+
+    /// Rows that were replaced since the agent wrote this may still follow: it counts from the end of the table on.
+    fn completed(&mut self, cluster: &ClusterRef, head: &Head) {
+        let complete = serde_json::from_str::<Complete>(&head.meta).ok();
+        let live = self.clusters.entry(cluster.clone()).or_default();
+        if let Some(complete) = complete.filter(|complete| complete.incarnation == self.config.input) {
+            live.announced = Some(complete);
+            self.announced.insert(cluster.clone());
+        }
+    }
+}
+
+// === impl Core for Matcher ===
+
+impl Core for Matcher {
+    type Side = Side;
+    type Effect = Effect;
+
+    fn found(&mut self, subject: &Subject, head: &Head) {
+        match subject {
+            Subject::Report { cluster, source, object, .. } if !head.tombstone => {
+                self.reported.note(cluster, object, source, false);
+            }
+            Subject::Complete { cluster, .. } => {
+                let told =
+                    serde_json::from_str::<Complete>(&head.meta).ok().map(|complete| complete.revision);
+                self.clusters.entry(cluster.clone()).or_default().told = told;
+            }
+            _ => {}
+        }
+    }
+
+    fn view(&self) -> View {
+        let mut view = View::default();
+        for (cluster, live) in &self.clusters {
+            view.note(&cluster.to_string(), live.revision.unwrap_or(0));
+        }
+        view
+    }
+
+    fn side(&mut self, side: Side, step: &mut Step<Effect>) {
+        match side {
+            Side::Interest(cluster, row) => self.interest(cluster, &row, step),
+            Side::Replayed(row) => {
+                let Subject::Change { cluster, object, .. } = &row.subject else { return };
+                let replay = self.clusters.get(cluster).and_then(|live| live.replay.as_ref());
+                if replay
+                    .is_some_and(|replay| replay.newer.get(object).is_none_or(|&newer| newer <= row.sequence))
+                {
+                    self.judge(&row, step);
+                }
+            }
+            Side::ReplayDone(cluster, id) => {
+                if let Some(live) = self.clusters.get_mut(&cluster)
+                    && live.replay.as_ref().is_some_and(|replay| replay.id == id)
+                {
+                    live.replay = None;
+                    self.settle(&cluster, step);
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, step: &mut Step<Effect>) {
+        self.started = true;
+        let known: Vec<_> = self
+            .clusters
+            .iter()
+            .filter(|(_, live)| live.revision.is_some())
+            .map(|(c, _)| c.clone())
+            .collect();
+        for cluster in known {
+            let live = self.clusters.get(&cluster);
+            let names: BTreeSet<String> =
+                live.into_iter().flat_map(|live| &live.sources).map(|s| s.name.clone()).collect();
+            for (object, source) in self.reported.of_cluster(&cluster, |source, _| !names.contains(source)) {
+                self.withdraw(&cluster, &object, &source, 0, step);
+            }
+        }
+    }
+
+    fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
+        match &row.subject {
+            Subject::Change { cluster, object, .. } => {
+                if let Some(replay) = self.clusters.get_mut(cluster).and_then(|live| live.replay.as_mut()) {
+                    replay.newer.insert(object.clone(), row.sequence);
+                }
+                self.judge(row, step);
+            }
+            Subject::Complete { cluster, .. } => self.completed(&cluster.clone(), &row.head),
+            _ => {}
+        }
+    }
+
+    fn caught_up(&mut self, step: &mut Step<Effect>) {
+        let mut clusters = std::mem::take(&mut self.announced);
+        for cluster in &clusters {
+            if let Some(live) = self.clusters.get_mut(cluster) {
+                live.complete = live.announced.take();
+            }
+        }
+        if !std::mem::replace(&mut self.caught_up, true) {
+            clusters.extend(self.clusters.keys().cloned());
+        }
+        clusters.iter().for_each(|cluster| self.settle(cluster, step));
+    }
+
+    fn tick(&mut self, _: &mut Step<Effect>) {}
+}
+
+#[cfg(test)]
+mod tests;

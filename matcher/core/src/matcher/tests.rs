@@ -1,0 +1,227 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+
+use super::*;
+
+const INPUT: u64 = 7;
+
+fn cluster() -> ClusterRef {
+    ClusterRef::sveltos("default", "c")
+}
+
+fn matcher() -> Matcher {
+    Matcher::new(Config { shard: 0, shards: 1, input: INPUT, outputs: vec![9], limits: Limits::default() })
+}
+
+fn source(label: &str, changed: u64) -> sluice_protocol::interest::Source {
+    let manifest = json!({"kind": "EventSource", "metadata": {"name": label}, "spec": {"collectResources": true,
+        "resourceSelectors": [{"version": "v1", "kind": "Service", "labelFilters": [{"key": label, "operation": "Has"}]}]}});
+    sluice_protocol::interest::Source { name: label.into(), changed, manifest }
+}
+
+fn interest(revision: u64, labels: &[(&str, u64)]) -> Side {
+    let sources = labels.iter().map(|(label, changed)| source(label, *changed)).collect();
+    Side::Interest(cluster(), Interest { revision, sources })
+}
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey {
+        gvk: sluice_api::Gvk::new("", "v1", "Service"),
+        namespace: "default".into(),
+        name: name.into(),
+    }
+}
+
+fn change(name: &str, label: Option<&str>, sequence: u64) -> Row {
+    let subject = Subject::Change { shard: 0, cluster: cluster(), viewer: String::new(), object: key(name) };
+    let object = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "default",
+        "labels": label.map(|label| json!({label: ""}))}});
+    Row {
+        subject,
+        head: Head { time: 5, ..Head::default() },
+        body: object.to_string().into_bytes().into(),
+        sequence,
+    }
+}
+
+fn tombstone(name: &str, sequence: u64) -> Row {
+    let row = change(name, None, sequence);
+    Row { head: Head { tombstone: true, ..row.head }, body: [].into(), ..row }
+}
+
+fn complete(revision: u64) -> Row {
+    let subject = Subject::Complete { table: Table::Changes, shard: 0, cluster: cluster(), origin: None };
+    let meta = serde_json::to_string(&Complete { incarnation: INPUT, revision }).unwrap();
+    Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 99 }
+}
+
+/// Runs `f` and returns what it published, as `+source/name`, `-source/name` or `complete`.
+fn step(
+    matcher: &mut Matcher,
+    f: impl FnOnce(&mut Matcher, &mut Step<Effect>),
+) -> (Vec<String>, Vec<Effect>) {
+    let mut step = Step::at(10);
+    f(matcher, &mut step);
+    let (rows, effects, _) = step.into_parts();
+    let describe = |row: &Publish| match (&row.subject, &row.body) {
+        (Subject::Report { source, object, .. }, Body::Value(_)) => format!("+{source}/{}", object.name),
+        (Subject::Report { source, object, .. }, Body::Tombstone) => format!("-{source}/{}", object.name),
+        (Subject::Complete { .. }, _) => "complete".to_owned(),
+        other => format!("{other:?}"),
+    };
+    (rows.iter().map(describe).collect(), effects)
+}
+
+fn started(labels: &[(&str, u64)]) -> Matcher {
+    let mut matcher = matcher();
+    step(&mut matcher, |m, s| m.side(interest(1, labels), s));
+    step(&mut matcher, |m, s| m.start(s));
+    matcher
+}
+
+/// A row that is the last of the table.
+fn rows(matcher: &mut Matcher, row: Row) -> Vec<String> {
+    let last = matches!(row.subject, Subject::Complete { .. }) && matcher.caught_up;
+    step(matcher, |m, s| {
+        m.row(&row, s);
+        if last {
+            m.caught_up(s);
+        }
+    })
+    .0
+}
+
+#[test]
+fn matching_objects_are_reported_and_withdrawn() {
+    let mut matcher = started(&[("a", 1), ("b", 1)]);
+    assert_eq!(rows(&mut matcher, change("x", Some("a"), 1)), ["+a/x"]);
+    assert_eq!(rows(&mut matcher, change("x", Some("b"), 2)), ["-a/x", "+b/x"]);
+    assert_eq!(rows(&mut matcher, tombstone("x", 3)), ["-b/x"]);
+    assert!(rows(&mut matcher, tombstone("x", 4)).is_empty());
+}
+
+#[test]
+fn without_an_interest_row_nothing_is_known_and_nothing_is_withdrawn() {
+    let mut matcher = matcher();
+    let subject = matcher.report(&cluster(), &key("x"), "a", Body::Tombstone, 0).subject;
+    matcher.found(&subject, &Head::default());
+    step(&mut matcher, |m, s| m.start(s));
+    assert!(rows(&mut matcher, change("x", None, 1)).is_empty());
+    assert!(rows(&mut matcher, complete(1)).is_empty());
+    assert!(step(&mut matcher, |m, s| m.caught_up(s)).0.is_empty());
+}
+
+#[test]
+fn a_found_report_without_a_cause_goes_when_the_cluster_is_complete() {
+    let mut matcher = matcher();
+    for name in ["x", "y"] {
+        let subject = matcher.report(&cluster(), &key(name), "a", Body::Tombstone, 0).subject;
+        matcher.found(&subject, &Head::default());
+    }
+    step(&mut matcher, |m, s| m.side(interest(1, &[("a", 1)]), s));
+    assert!(step(&mut matcher, |m, s| m.start(s)).0.is_empty());
+    assert_eq!(rows(&mut matcher, change("x", Some("a"), 1)), ["+a/x"]);
+    assert!(step(&mut matcher, |m, s| m.caught_up(s)).0.is_empty(), "absence is no proof");
+    assert_eq!(rows(&mut matcher, complete(1)), ["-a/y", "complete"]);
+    assert!(rows(&mut matcher, complete(1)).is_empty(), "told once");
+}
+
+#[test]
+fn completeness_counts_when_everything_in_the_table_has_been_read() {
+    let mut matcher = matcher();
+    let subject = matcher.report(&cluster(), &key("x"), "a", Body::Tombstone, 0).subject;
+    matcher.found(&subject, &Head::default());
+    step(&mut matcher, |m, s| m.side(interest(1, &[("a", 1)]), s));
+    step(&mut matcher, |m, s| m.start(s));
+    step(&mut matcher, |m, s| m.caught_up(s));
+    assert!(step(&mut matcher, |m, s| m.row(&complete(1), s)).0.is_empty(), "a replaced row may follow");
+    assert_eq!(rows(&mut matcher, change("x", Some("a"), 100)), ["+a/x"]);
+    assert_eq!(step(&mut matcher, |m, s| m.caught_up(s)).0, ["complete"]);
+}
+
+#[test]
+fn a_completeness_row_of_a_former_life_proves_nothing() {
+    let mut matcher = started(&[("a", 1)]);
+    step(&mut matcher, |m, s| m.caught_up(s));
+    let mut row = complete(1);
+    row.head.meta = serde_json::to_string(&Complete { incarnation: INPUT + 1, revision: 1 }).unwrap();
+    assert!(rows(&mut matcher, row).is_empty());
+}
+
+#[test]
+fn a_removed_source_takes_its_reports_along() {
+    let mut matcher = started(&[("a", 1), ("b", 1)]);
+    rows(&mut matcher, change("x", Some("a"), 1));
+    let (published, effects) = step(&mut matcher, |m, s| m.side(interest(2, &[("b", 1)]), s));
+    assert_eq!(published, ["-a/x"]);
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Replay(..))));
+}
+
+#[test]
+fn a_new_source_replays_and_is_complete_after_it() {
+    let mut matcher = started(&[]);
+    step(&mut matcher, |m, s| m.caught_up(s));
+    assert!(rows(&mut matcher, change("x", Some("a"), 1)).is_empty());
+    let (_, effects) = step(&mut matcher, |m, s| m.side(interest(2, &[("a", 2)]), s));
+    assert!(effects.contains(&Effect::Replay(cluster(), 1)));
+    assert!(rows(&mut matcher, complete(2)).is_empty(), "the replay is still under way");
+    let replayed = step(&mut matcher, |m, s| m.side(Side::Replayed(change("x", Some("a"), 1)), s)).0;
+    assert_eq!(replayed, ["+a/x"]);
+    assert_eq!(step(&mut matcher, |m, s| m.side(Side::ReplayDone(cluster(), 1), s)).0, ["complete"]);
+}
+
+#[test]
+fn a_replay_never_brings_back_older_rows() {
+    let mut matcher = started(&[]);
+    step(&mut matcher, |m, s| m.side(interest(2, &[("a", 2)]), s));
+    assert!(rows(&mut matcher, tombstone("x", 8)).is_empty());
+    assert!(step(&mut matcher, |m, s| m.side(Side::Replayed(change("x", Some("a"), 5)), s)).0.is_empty());
+}
+
+#[test]
+fn a_changed_source_withdraws_what_it_no_longer_selects() {
+    let mut matcher = started(&[("a", 1)]);
+    step(&mut matcher, |m, s| m.caught_up(s));
+    rows(&mut matcher, change("x", Some("a"), 1));
+    let mut changed = source("b", 2);
+    changed.name = "a".into();
+    let row = Interest { revision: 2, sources: vec![changed] };
+    step(&mut matcher, |m, s| m.side(Side::Interest(cluster(), row), s));
+    assert_eq!(step(&mut matcher, |m, s| m.side(Side::Replayed(change("x", Some("a"), 1)), s)).0, ["-a/x"]);
+}
+
+#[test]
+fn a_failing_script_keeps_the_last_verdict_and_heals() {
+    let mut matcher = matcher();
+    let manifest = json!({"kind": "EventSource", "metadata": {"name": "a"}, "spec": {"resourceSelectors":
+        [{"version": "v1", "kind": "Service", "evaluate": "function evaluate() return { matching = obj.metadata.labels.a ~= nil } end"}]}});
+    let row = Interest {
+        revision: 1,
+        sources: vec![sluice_protocol::interest::Source { name: "a".into(), changed: 1, manifest }],
+    };
+    step(&mut matcher, |m, s| m.side(Side::Interest(cluster(), row), s));
+    step(&mut matcher, |m, s| m.start(s));
+    assert_eq!(rows(&mut matcher, change("x", Some("a"), 1)), ["+a/x"]);
+    let (published, effects) = step(&mut matcher, |m, s| m.row(&change("x", None, 2), s));
+    assert!(published.is_empty());
+    let problem = |effects: &[Effect]| {
+        effects.iter().find_map(|e| if let Effect::Problem(p) = e { Some(p.clone()) } else { None })
+    };
+    let opened = problem(&effects).unwrap();
+    assert_eq!(opened.object, "EventSource a, Service default/x");
+    assert!(opened.error.unwrap().contains("index nil"));
+    let (_, effects) = step(&mut matcher, |m, s| m.row(&change("x", Some("b"), 3), s));
+    assert_eq!(problem(&effects).unwrap().error, None);
+}
+
+#[test]
+fn a_malformed_row_is_a_problem_and_no_more() {
+    let mut matcher = started(&[("a", 1)]);
+    let row = Row { body: b"{".as_slice().into(), ..change("x", None, 1) };
+    let (published, effects) = step(&mut matcher, |m, s| m.row(&row, s));
+    assert!(
+        published.is_empty()
+            && matches!(&effects[..], [Effect::Problem(problem)] if problem.error.as_ref().unwrap().contains("cannot be read"))
+    );
+}

@@ -1,0 +1,126 @@
+//! A compiled EventSource.
+
+use serde_json::Value;
+use sluice_api::model::EventSource;
+use sluice_api::{Gvk, ObjectKey};
+use sluice_script::{Limits, Script};
+
+/// An EventSource, ready to judge objects.
+#[derive(Debug)]
+pub struct Program {
+    source: EventSource,
+    scripts: Vec<Option<Script>>,
+}
+
+/// What an EventSource says of one object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is an event, selected by the resource selectors with these indexes.
+    Match(Vec<u16>),
+    /// It is none.
+    NoMatch,
+    /// The script failed; the last verdict stays.
+    Failed(String),
+}
+
+impl Program {
+    /// Compiles the manifest of an EventSource.
+    ///
+    /// # Errors
+    /// The field and the reason.
+    pub fn compile(manifest: &Value) -> Result<Self, String> {
+        let source = EventSource::read(manifest).map_err(|error| error.to_string())?;
+        let compile = |(index, text): (usize, &Option<String>)| -> Result<Option<Script>, String> {
+            let Some(text) = text else { return Ok(None) };
+            let named = |error| {
+                format!("EventSource {}: spec.resourceSelectors[{index}].evaluate: {error}", source.name)
+            };
+            Script::compile(text).map(Some).map_err(named)
+        };
+        let texts = source.selectors.iter().map(|selector| &selector.evaluate).enumerate();
+        Ok(Self { scripts: texts.map(compile).collect::<Result<_, _>>()?, source })
+    }
+
+    /// Whether events carry the whole object.
+    pub fn collects(&self) -> bool {
+        self.source.collect
+    }
+
+    /// Whether objects of this kind can be events at all.
+    pub fn watches(&self, gvk: &Gvk) -> bool {
+        self.source.selectors.iter().any(|selector| selector.gvk == *gvk)
+    }
+
+    /// Judges an object. An object that is being deleted is no event.
+    pub fn judge(&self, key: &ObjectKey, object: &Value, limits: &Limits) -> Outcome {
+        if !sluice_api::object::text(object, &["metadata", "deletionTimestamp"]).is_empty() {
+            return Outcome::NoMatch;
+        }
+        let mut selected = Vec::new();
+        for (index, (selector, script)) in (0..).zip(self.source.selectors.iter().zip(&self.scripts)) {
+            if !selector.selects(key, object) {
+                continue;
+            }
+            match script.as_ref().map(|script| script.evaluate(object, limits)) {
+                None => selected.push(index),
+                Some(Ok(verdict)) if verdict.matching => selected.push(index),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Outcome::Failed(error.to_string()),
+            }
+        }
+        if selected.is_empty() { Outcome::NoMatch } else { Outcome::Match(selected) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn judge(selectors: Value, object: Value) -> Outcome {
+        let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": selectors}});
+        let program = Program::compile(&manifest).unwrap();
+        program.judge(&ObjectKey::of(&object).unwrap(), &object, &Limits::default())
+    }
+
+    fn service(labels: Value) -> Value {
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "namespace": "b", "labels": labels}})
+    }
+
+    #[test]
+    fn every_selector_that_selects_is_named() {
+        let has = |key: &str| json!({"version": "v1", "kind": "Service", "labelFilters": [{"key": key, "operation": "Has"}]});
+        let selectors = json!([has("x"), has("y"), has("x")]);
+        assert_eq!(judge(selectors.clone(), service(json!({"x": ""}))), Outcome::Match(vec![0, 2]));
+        assert_eq!(judge(selectors, service(json!({}))), Outcome::NoMatch);
+    }
+
+    #[test]
+    fn a_failing_script_is_no_verdict() {
+        let selectors = json!([{"version": "v1", "kind": "Service", "evaluate": "function evaluate() return obj.a.b end"}]);
+        assert!(
+            matches!(judge(selectors, service(json!({}))), Outcome::Failed(text) if text.contains("index nil"))
+        );
+    }
+
+    #[test]
+    fn what_is_being_deleted_is_no_event() {
+        let mut object = service(json!({}));
+        object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        assert_eq!(judge(json!([{"version": "v1", "kind": "Service"}]), object), Outcome::NoMatch);
+    }
+
+    #[test]
+    fn broken_scripts_are_named_when_compiled() {
+        let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"},
+            "spec": {"resourceSelectors": [{"version": "v1", "kind": "Pod", "evaluate": "function evaluate("}]}});
+        let error = Program::compile(&manifest).unwrap_err();
+        assert!(
+            error.starts_with("EventSource s: spec.resourceSelectors[0].evaluate: evaluate:1:"),
+            "{error}"
+        );
+    }
+}

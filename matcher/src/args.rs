@@ -1,0 +1,22 @@
+//! Arguments of `sluice-matcher`.
+
+use sluice_runtime::{CommonArgs, Context, stop_on_signals};
+
+/// Decides which changed objects are events.
+#[derive(Debug, clap::Parser)]
+#[command(name = "sluice-matcher", version)]
+pub struct Args {
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+impl Args {
+    /// Runs until a signal.
+    ///
+    /// # Errors
+    /// When arguments or the bus cannot be used.
+    pub async fn run(self) -> anyhow::Result<()> {
+        let context = Context::start("matcher", &self.common, stop_on_signals()).await?;
+        crate::run(context).await
+    }
+}

@@ -1,0 +1,9 @@
+//! `sluice-matcher`: this stage alone.
+
+use clap::Parser as _;
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    sluice_runtime::install_defaults()?;
+    sluice_matcher::Args::parse().run().await
+}

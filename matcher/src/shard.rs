@@ -1,0 +1,112 @@
+//! One task for each shard of `changes`.
+
+use sluice_bus::{
+    Bus, Effects, Load, Membership, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed, replay,
+};
+use sluice_matcher_core::{Config, Effect, Matcher, Side};
+use sluice_protocol::Table;
+use sluice_protocol::subject::own_rows;
+use sluice_runtime::{Context, Reporter};
+use sluice_script::Limits;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+type Interests =
+    sluice_bus::Feed<sluice_api::ClusterRef, (sluice_api::ClusterRef, sluice_protocol::interest::Interest)>;
+
+/// Runs the matcher until the context stops.
+///
+/// # Errors
+/// When the members of the stage cannot be joined.
+pub async fn run(context: Context) -> anyhow::Result<()> {
+    let membership = context.join("matcher").await?;
+    let interests = interest_feed(&context.bus, context.stop.clone());
+    let tally = Tally::default();
+    sluice_runtime::count_shards(&context, &tally);
+    let shards = context.bus.shards();
+    let keys = move || (0..shards).map(own_rows::shard_token).collect();
+    let (own, shared) = (membership.clone(), context.clone());
+    let work = move |key: String| match_shard(shared.clone(), own.clone(), interests.clone(), key);
+    Supervisor::new(membership, tally).run(keys, work, context.stop.clone()).await;
+    Ok(())
+}
+
+async fn match_shard(context: Context, membership: Membership, interests: Interests, key: String) {
+    let Ok(shard) = key.parse::<u16>() else { return };
+    interests.synced().await;
+    let bus = &context.bus;
+    // Unbounded: interest rows are few, and a replay is one cluster's part of one shard.
+    let (sender, sides) = mpsc::unbounded_channel();
+    let mut rows = interests.subscribe();
+    let interest = sender.clone();
+    let mut tasks = JoinSet::new();
+    // What is known now comes first: the owner's view must cover what its predecessor saw.
+    while let Ok((cluster, row)) = rows.try_recv() {
+        if interest.send(Side::Interest(cluster, row)).is_err() {
+            return;
+        }
+    }
+    tasks.spawn(async move {
+        while let Some((cluster, row)) = rows.recv().await {
+            if interest.send(Side::Interest(cluster, row)).is_err() {
+                return;
+            }
+        }
+    });
+    let input = Load { stream: Table::Changes.stream(shard), filters: Vec::new(), heads_only: false };
+    let core = Matcher::new(Config {
+        shard,
+        shards: bus.shards(),
+        input: bus.incarnation(&input.stream),
+        outputs: bus.incarnations_of(Table::Reports),
+        limits: Limits::default(),
+    });
+    let spec = ShardSpec {
+        outputs: Outputs { table: Table::Reports, owner: key.clone(), own_rows: own_rows::matcher(shard) },
+        input: Some(input),
+    };
+    let mut effects =
+        Shell { bus: bus.clone(), shard, sender, reporter: Reporter::new(&context, key), tasks };
+    let stopped = drive(bus, &membership, &spec, core, sides, &mut effects).await;
+    tracing::debug!(shard, ?stopped, "a matcher shard begins again");
+}
+
+struct Shell {
+    bus: Bus,
+    shard: u16,
+    sender: mpsc::UnboundedSender<Side>,
+    reporter: Reporter,
+    tasks: JoinSet<()>,
+}
+
+impl Effects<Matcher> for Shell {
+    fn effect(&mut self, effect: Effect) {
+        match effect {
+            Effect::Problem(problem) => self.reporter.problem(problem),
+            Effect::Happened(line) => self.reporter.happened(line),
+            Effect::Replay(cluster, id) => {
+                let load = Load {
+                    stream: Table::Changes.stream(self.shard),
+                    filters: own_rows::changes_of(&cluster, self.shard),
+                    heads_only: false,
+                };
+                let (bus, sender) = (self.bus.clone(), self.sender.clone());
+                self.tasks.spawn(async move {
+                    replay(&bus, &load, &sender, Side::Replayed, Side::ReplayDone(cluster, id)).await
+                });
+            }
+        }
+    }
+
+    fn malformed(&mut self, subject: &str, reason: &str) {
+        self.reporter.malformed(subject, reason);
+    }
+
+    fn read(&mut self, pending: u64) {
+        self.reporter.read(pending);
+    }
+
+    fn published(&mut self) {
+        self.reporter.published();
+    }
+}

@@ -1,0 +1,76 @@
+//! Which triggers listen to which EventSource on which cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use sluice_api::ClusterRef;
+use sluice_api::model::{Cluster, Trigger};
+use sluice_template::Stage;
+
+use crate::templates::{Templates, cluster_only};
+use crate::world::World;
+
+/// The triggers of one cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClusterBindings {
+    /// The EventSource of each trigger that selects the cluster, or why its name cannot be told.
+    pub(crate) by_trigger: BTreeMap<String, Result<String, String>>,
+    by_source: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl ClusterBindings {
+    /// Binds every trigger that selects `cluster`. A trigger that cannot be read keeps its former binding:
+    /// what it made stays until it can be read again.
+    pub(crate) fn of(cluster: &Cluster, world: &World, templates: &Templates, before: Option<&Self>) -> Self {
+        let mut bindings = Self::default();
+        for (id, trigger) in &world.triggers {
+            let bound = match trigger.as_ref() {
+                Ok(trigger) => source_name(trigger, cluster, templates),
+                Err(_) => before.and_then(|before| before.by_trigger.get(id)).cloned(),
+            };
+            let Some(bound) = bound else { continue };
+            if let Ok(source) = &bound {
+                bindings.by_source.entry(source.clone()).or_default().insert(id.clone());
+            }
+            bindings.by_trigger.insert(id.clone(), bound);
+        }
+        bindings
+    }
+
+    /// The triggers that listen to `source`.
+    pub(crate) fn listeners(&self, source: &str) -> Vec<String> {
+        self.by_source.get(source).into_iter().flatten().cloned().collect()
+    }
+
+    /// The EventSources somebody listens to.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &String> {
+        self.by_source.keys()
+    }
+
+    /// What the interest row of the cluster should list.
+    pub(crate) fn interest(&self, world: &World) -> Vec<(String, Value)> {
+        let manifest =
+            |name: &String| world.sources.get(name).map(|manifest| (name.clone(), manifest.clone()));
+        self.sources().filter_map(manifest).collect()
+    }
+}
+
+/// The EventSource that `trigger` listens to on `cluster`; `None` when it does not select the cluster.
+fn source_name(
+    trigger: &Trigger,
+    cluster: &Cluster,
+    templates: &Templates,
+) -> Option<Result<String, String>> {
+    if !trigger.source_selector.matches(cluster.labels()) {
+        return None;
+    }
+    let dot = cluster_only(&cluster.object);
+    let name =
+        templates.render(&template_name(&cluster.id, trigger), &trigger.event_source, Stage::Event, &dot);
+    Some(name.map_err(|error| format!("spec.eventSourceName: {error}")))
+}
+
+/// The name that Sveltos gives to every template of a trigger; it is part of error messages.
+pub(crate) fn template_name(cluster: &ClusterRef, trigger: &Trigger) -> String {
+    format!("{}-{}-{}", cluster.namespace, cluster.name, trigger.name)
+}

@@ -1,0 +1,107 @@
+//! How much of each cluster's sets is known: absence is a reason to remove only in a complete set.
+
+use std::collections::{BTreeSet, HashMap};
+
+use sluice_api::ClusterRef;
+use sluice_protocol::interest::{Complete, Interest};
+
+/// Interest rows and completeness rows of this shard's clusters.
+pub(crate) struct Completeness {
+    shards: u16,
+    incarnation: u64,
+    interests: HashMap<ClusterRef, Interest>,
+    rows: HashMap<ClusterRef, HashMap<u16, u64>>,
+    /// Read, but rows that were replaced since they were written may still follow.
+    announced: Vec<(ClusterRef, u16, u64)>,
+}
+
+impl Completeness {
+    /// Nothing is known. `incarnation` is that of the `reports` stream.
+    pub(crate) fn new(shards: u16, incarnation: u64) -> Self {
+        Self { shards, incarnation, interests: HashMap::new(), rows: HashMap::new(), announced: Vec::new() }
+    }
+
+    /// Takes an interest row as it is in the bucket.
+    pub(crate) fn set_interest(&mut self, cluster: &ClusterRef, row: Interest) {
+        let older = self.interests.get(cluster).is_some_and(|known| known.revision > row.revision);
+        if !older {
+            self.interests.insert(cluster.clone(), row);
+        }
+    }
+
+    /// The interest row of a cluster.
+    pub(crate) fn interest(&self, cluster: &ClusterRef) -> Option<&Interest> {
+        self.interests.get(cluster)
+    }
+
+    /// Every cluster with an interest row.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = &ClusterRef> {
+        self.interests.keys()
+    }
+
+    /// A matcher says that its shard of a cluster is complete. It counts from the end of the table on.
+    pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: u16, meta: &str) {
+        let complete = serde_json::from_str::<Complete>(meta).ok();
+        if let Some(complete) = complete.filter(|complete| complete.incarnation == self.incarnation) {
+            self.announced.push((cluster.clone(), origin, complete.revision));
+        }
+    }
+
+    /// Everything in the table has been read; the clusters of which more is known now.
+    pub(crate) fn caught_up(&mut self) -> BTreeSet<ClusterRef> {
+        let mut news = BTreeSet::new();
+        for (cluster, origin, revision) in self.announced.drain(..) {
+            let before = self.rows.entry(cluster.clone()).or_default().insert(origin, revision);
+            if before != Some(revision) {
+                news.insert(cluster);
+            }
+        }
+        news
+    }
+
+    /// Whether every matcher has reported all matches of `source` as it is now.
+    pub(crate) fn is_complete(&self, cluster: &ClusterRef, source: &str) -> bool {
+        let Some(source) = self.interests.get(cluster).and_then(|row| row.source(source)) else {
+            return false;
+        };
+        let Some(rows) = self.rows.get(cluster) else { return false };
+        (0..self.shards).all(|shard| rows.get(&shard).is_some_and(|&revision| revision >= source.changed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+    use sluice_protocol::interest::Source;
+
+    use super::*;
+
+    #[test]
+    fn a_set_is_complete_when_all_matchers_say_so_for_its_present_form() {
+        let cluster = ClusterRef::sveltos("a", "b");
+        let row = |revision, changed| Interest {
+            revision,
+            sources: vec![Source { name: "s".into(), changed, manifest: json!({}) }],
+        };
+        let meta =
+            |incarnation, revision| serde_json::to_string(&Complete { incarnation, revision }).unwrap();
+        let mut known = Completeness::new(2, 7);
+        known.announce(&cluster, 0, &meta(7, 5));
+        known.announce(&cluster, 1, &meta(8, 5));
+        known.set_interest(&cluster, row(5, 5));
+        assert_eq!(known.caught_up().len(), 1);
+        assert!(!known.is_complete(&cluster, "s"), "one of them is of another life");
+        known.announce(&cluster, 1, &meta(7, 5));
+        assert!(!known.is_complete(&cluster, "s"), "the end of the table was not seen");
+        known.caught_up();
+        assert!(known.is_complete(&cluster, "s"));
+        known.set_interest(&cluster, row(6, 5));
+        assert!(known.is_complete(&cluster, "s"), "another source changed");
+        known.set_interest(&cluster, row(7, 7));
+        assert!(!known.is_complete(&cluster, "s"));
+        known.set_interest(&cluster, row(6, 5));
+        assert!(!known.is_complete(&cluster, "s"), "an older row changes nothing");
+    }
+}

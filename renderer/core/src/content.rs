@@ -1,0 +1,151 @@
+//! The text of ConfigMaps and Secrets, and the objects in it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+use sluice_api::model::SECRET_TYPE;
+use sluice_api::{Digest, object};
+
+/// Parsed manifests kept for content that many clusters share.
+const KEPT: usize = 1024;
+
+/// The values of `data`, decoded, by key.
+///
+/// # Errors
+/// What is wrong with the object, and what to do.
+pub(crate) fn texts(object: &Value) -> Result<BTreeMap<String, String>, String> {
+    let secret = object::text(object, &["kind"]) == "Secret";
+    let kind = object.get("type").and_then(Value::as_str).unwrap_or_default();
+    if secret && kind != SECRET_TYPE {
+        return Err(format!("unsupported secret type {kind:?}; create it with --type={SECRET_TYPE}"));
+    }
+    let mut texts = BTreeMap::new();
+    for (key, value) in object.get("data").and_then(Value::as_object).into_iter().flatten() {
+        let text = value.as_str().ok_or_else(|| format!("data.{key} is not a string; quote it"))?;
+        let text = if secret {
+            decode(text).ok_or_else(|| format!("data.{key} is not base64 of UTF-8 text"))?
+        } else {
+            text.to_owned()
+        };
+        texts.insert(key.clone(), text);
+    }
+    if secret {
+        for (key, value) in object.get("stringData").and_then(Value::as_object).into_iter().flatten() {
+            texts.insert(key.clone(), value.as_str().unwrap_or_default().to_owned());
+        }
+    }
+    Ok(texts)
+}
+
+fn decode(text: &str) -> Option<String> {
+    String::from_utf8(STANDARD.decode(text.trim()).ok()?).ok()
+}
+
+/// `data` of a generated object of this kind.
+pub(crate) fn data(kind: &str, texts: &BTreeMap<String, String>) -> Map<String, Value> {
+    let value = |text: &String| if kind == "Secret" { STANDARD.encode(text) } else { text.clone() };
+    texts.iter().map(|(key, text)| (key.clone(), Value::String(value(text)))).collect()
+}
+
+/// Manifests by the digest of their text.
+#[derive(Default)]
+pub(crate) struct Manifests(HashMap<Digest, Arc<Vec<Value>>>);
+
+impl Manifests {
+    /// The objects of all texts, in the order of the keys.
+    ///
+    /// # Errors
+    /// The key and what is wrong in it.
+    pub(crate) fn objects(
+        &mut self,
+        texts: &BTreeMap<String, String>,
+        shared: bool,
+    ) -> Result<Vec<Value>, String> {
+        let mut objects = Vec::new();
+        for (key, text) in texts {
+            let named = |error: String| format!("data.{key}: {error}");
+            if shared {
+                objects.extend(self.kept(text).map_err(named)?.iter().cloned());
+            } else {
+                objects.extend(parse(text).map_err(named)?);
+            }
+        }
+        Ok(objects)
+    }
+
+    fn kept(&mut self, text: &str) -> Result<Arc<Vec<Value>>, String> {
+        let digest = Digest::of(&[text.as_bytes()]);
+        if let Some(known) = self.0.get(&digest) {
+            return Ok(known.clone());
+        }
+        if self.0.len() >= KEPT {
+            self.0.clear();
+        }
+        let objects = Arc::new(parse(text)?);
+        self.0.insert(digest, objects.clone());
+        Ok(objects)
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<Value>, String> {
+    let objects = sluice_api::yaml::documents(text)?;
+    for (index, object) in objects.iter().enumerate() {
+        let missing = ["apiVersion", "kind"]
+            .into_iter()
+            .find(|field| object.get(field).and_then(Value::as_str).is_none_or(str::is_empty));
+        let missing = missing.or_else(|| object::name(object).is_empty().then_some("metadata.name"));
+        if let Some(field) = missing {
+            return Err(format!("document {}: {field} is missing or no text", index + 1));
+        }
+    }
+    Ok(objects)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_decoded_and_must_be_of_the_deployable_type() {
+        let secret = |kind: &str| json!({"kind": "Secret", "type": kind, "data": {"a": "aGk="}});
+        assert_eq!(texts(&secret(SECRET_TYPE)).unwrap()["a"], "hi");
+        assert!(texts(&secret("Opaque")).unwrap_err().contains("unsupported secret type"));
+        assert!(
+            texts(&json!({"kind": "Secret", "type": SECRET_TYPE, "data": {"a": "%"}}))
+                .unwrap_err()
+                .contains("data.a")
+        );
+    }
+
+    #[test]
+    fn objects_come_in_the_order_of_keys_and_documents() {
+        let doc = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
+        let texts = BTreeMap::from([
+            ("b".to_owned(), doc("z")),
+            ("a".to_owned(), format!("{}---\n{}", doc("x"), doc("w"))),
+        ]);
+        for shared in [false, true] {
+            let objects = Manifests::default().objects(&texts, shared).unwrap();
+            assert_eq!(
+                objects.iter().map(|o| object::text(o, &["metadata", "name"])).collect::<Vec<_>>(),
+                ["x", "w", "z"]
+            );
+        }
+    }
+
+    #[test]
+    fn incomplete_manifests_are_named() {
+        let texts = BTreeMap::from([("k.yaml".to_owned(), "apiVersion: v1\nkind: ConfigMap\n".to_owned())]);
+        assert_eq!(
+            Manifests::default().objects(&texts, false).unwrap_err(),
+            "data.k.yaml: document 1: metadata.name is missing or no text"
+        );
+    }
+}

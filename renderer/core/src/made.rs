@@ -1,0 +1,140 @@
+//! What exists because of what: the rows this shard made, and what clusters still hold.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use sluice_api::ClusterRef;
+use sluice_protocol::rows::Cause;
+
+/// A profile on a cluster.
+pub(crate) type Place = (ClusterRef, String);
+
+/// See the module's text.
+#[derive(Default)]
+pub(crate) struct Made {
+    rows: BTreeMap<Cause, BTreeSet<Place>>,
+    held: BTreeMap<Cause, BTreeSet<Place>>,
+    users: HashMap<Place, Cause>,
+    withdrawn: BTreeMap<Place, i64>,
+}
+
+impl Made {
+    /// A row of a former owner of this shard.
+    pub(crate) fn found(&mut self, place: Place, cause: Cause) {
+        self.users.insert(place.clone(), cause.clone());
+        self.rows.entry(cause).or_default().insert(place);
+    }
+
+    /// A tombstone of this shard is in the table since `time`.
+    pub(crate) fn found_withdrawn(&mut self, place: Place, time: i64) {
+        self.withdrawn.insert(place, time);
+    }
+
+    /// A cluster holds something of this profile.
+    pub(crate) fn hold(&mut self, place: Place, cause: Cause) {
+        self.held.entry(cause).or_default().insert(place);
+    }
+
+    /// A cluster holds nothing of this profile any more.
+    pub(crate) fn release(&mut self, place: &Place) {
+        self.withdrawn.remove(place);
+        self.held.retain(|_, places| {
+            places.remove(place);
+            !places.is_empty()
+        });
+    }
+
+    /// Whether a row of `cause` is at this place.
+    pub(crate) fn leads_to(&self, cause: &Cause, place: &Place) -> bool {
+        self.rows.get(cause).is_some_and(|places| places.contains(place))
+    }
+
+    /// Who uses this name on this cluster, when it is not `cause`.
+    pub(crate) fn other_user(&self, place: &Place, cause: &Cause) -> Option<&Cause> {
+        self.users.get(place).filter(|user| *user != cause)
+    }
+
+    /// `cause` leads to exactly these rows from now on; returns the places to withdraw.
+    pub(crate) fn set(&mut self, cause: &Cause, places: BTreeSet<Place>, now: i64) -> Vec<Place> {
+        let before = self.rows.remove(cause).unwrap_or_default();
+        let held = self.held.get(cause).cloned().unwrap_or_default();
+        for place in &places {
+            self.withdrawn.remove(place);
+            self.users.insert(place.clone(), cause.clone());
+        }
+        let mut stale: Vec<Place> = before.difference(&places).cloned().collect();
+        let only_held = held.iter().filter(|place| !places.contains(*place) && !before.contains(*place));
+        stale.extend(only_held.filter(|place| !self.withdrawn.contains_key(*place)).cloned());
+        // Another cause may have taken the name over; its row must not be withdrawn.
+        stale.retain(|place| self.users.get(place).is_none_or(|user| user == cause));
+        for place in &stale {
+            self.users.remove(place);
+            self.withdrawn.insert(place.clone(), now);
+        }
+        if !places.is_empty() {
+            self.rows.insert(cause.clone(), places);
+        }
+        stale
+    }
+
+    /// Every cause with a row or something held.
+    pub(crate) fn causes(&self) -> BTreeSet<Cause> {
+        self.rows.keys().chain(self.held.keys()).cloned().collect()
+    }
+
+    /// The causes from `first` on, as long as `same` holds; both maps are sorted by cause.
+    pub(crate) fn causes_from(&self, first: &Cause, same: impl Fn(&Cause) -> bool) -> BTreeSet<Cause> {
+        let from = |map: &BTreeMap<Cause, BTreeSet<Place>>| -> Vec<Cause> {
+            map.range(first..).map(|(cause, _)| cause).take_while(|cause| same(cause)).cloned().collect()
+        };
+        from(&self.rows).into_iter().chain(from(&self.held)).collect()
+    }
+
+    /// Forgets tombstones older than `before`: they may have expired without having been read.
+    pub(crate) fn forget_withdrawn(&mut self, before: i64) -> bool {
+        let count = self.withdrawn.len();
+        self.withdrawn.retain(|_, time| *time >= before);
+        self.withdrawn.len() != count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(profile: &str) -> Place {
+        (ClusterRef::sveltos("a", "b"), profile.to_owned())
+    }
+
+    fn cause(name: &str) -> Cause {
+        Cause::Profile(name.to_owned())
+    }
+
+    #[test]
+    fn what_is_no_longer_wanted_is_withdrawn_once() {
+        let mut made = Made::default();
+        assert!(made.set(&cause("c"), [place("x"), place("y")].into(), 1).is_empty());
+        assert_eq!(made.set(&cause("c"), [place("x")].into(), 2), [place("y")]);
+        assert!(made.set(&cause("c"), [place("x")].into(), 3).is_empty());
+        assert_eq!(made.set(&cause("c"), BTreeSet::new(), 4), [place("x")]);
+    }
+
+    #[test]
+    fn what_a_cluster_holds_is_withdrawn_until_it_is_released() {
+        let mut made = Made::default();
+        made.hold(place("x"), cause("c"));
+        assert_eq!(made.set(&cause("c"), BTreeSet::new(), 1), [place("x")]);
+        assert!(made.set(&cause("c"), BTreeSet::new(), 2).is_empty(), "the tombstone is on its way");
+        assert!(made.forget_withdrawn(10));
+        assert_eq!(made.set(&cause("c"), BTreeSet::new(), 11), [place("x")], "it may have expired unread");
+        made.release(&place("x"));
+        assert!(made.set(&cause("c"), BTreeSet::new(), 12).is_empty() && made.causes().is_empty());
+    }
+
+    #[test]
+    fn a_name_that_moved_to_another_cause_is_not_withdrawn() {
+        let mut made = Made::default();
+        made.set(&cause("c"), [place("x")].into(), 1);
+        made.set(&cause("d"), [place("x")].into(), 2);
+        assert!(made.set(&cause("c"), BTreeSet::new(), 3).is_empty());
+    }
+}

@@ -1,0 +1,240 @@
+//! What is written to the management cluster so that people see what happens. Never in the path of an event.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+use sluice_api::model::{CONFIG_GROUP, Cluster, LIB_GROUP, NAMESPACE, PolicyRef, SECRET_TYPE};
+use sluice_api::{ClusterKind, ClusterRef, Gvk, ObjectKey, names};
+use sluice_protocol::rows::EventCause;
+
+use crate::render::PolicySource;
+use crate::sets::{Set, in_order};
+
+/// Prefix of the labels that tell what a generated object was made of.
+const LABEL_PREFIX: &str = "eventtrigger.lib.projectsveltos.io/";
+
+/// Bytes of collected objects that fit into one EventReport; etcd refuses requests above 1.5 MiB.
+const REPORT_BYTES: usize = 700 * 1024;
+
+/// An object of the management cluster that should be, or should not be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Projection {
+    /// Which object.
+    pub key: ObjectKey,
+    /// Its content; `None` to delete it.
+    pub object: Option<Value>,
+}
+
+impl Projection {
+    fn of(key: ObjectKey, mut object: Value, labels: Map<String, Value>) -> Self {
+        object["apiVersion"] = key.gvk.api_version().into();
+        object["kind"] = key.gvk.kind.clone().into();
+        object["metadata"]["name"] = key.name.clone().into();
+        if !key.namespace.is_empty() {
+            object["metadata"]["namespace"] = key.namespace.clone().into();
+        }
+        if !labels.is_empty() {
+            object["metadata"]["labels"] = labels.into();
+        }
+        Self { key, object: Some(object) }
+    }
+}
+
+/// Sets a label of the family, when the value can be one.
+pub(crate) fn label(labels: &mut Map<String, Value>, key: &str, value: &str) {
+    if names::is_label_value(value) {
+        labels.insert(format!("{LABEL_PREFIX}{key}"), value.into());
+    }
+}
+
+/// The labels of everything that an event leads to.
+pub(crate) fn cause_labels(cause: &EventCause, trigger: &str) -> Map<String, Value> {
+    let mut labels = Map::new();
+    label(&mut labels, "eventtriggername", trigger);
+    label(&mut labels, "clusterNamespace", &cause.cluster.namespace);
+    label(&mut labels, "clustername", &cause.cluster.name);
+    label(&mut labels, "clustertype", cause.cluster.kind.title());
+    label(&mut labels, "eventreportname", &cause.source);
+    label(&mut labels, "eventsourcename", &cause.source);
+    if let Some(item) = &cause.item {
+        label(&mut labels, "resourcename", &item.name);
+        label(&mut labels, "resourcenamespace", &item.namespace);
+    }
+    labels
+}
+
+/// The generated ClusterProfile.
+pub(crate) fn cluster_profile(
+    name: &str,
+    spec: &Map<String, Value>,
+    labels: Map<String, Value>,
+) -> Projection {
+    let key = ObjectKey {
+        gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterProfile"),
+        namespace: String::new(),
+        name: name.to_owned(),
+    };
+    Projection::of(key, json!({"spec": spec}), labels)
+}
+
+/// A generated ConfigMap or Secret. The source's annotations go along, but not kubectl's copy of the source.
+pub(crate) fn content(
+    kind: &str,
+    name: &str,
+    data: Map<String, Value>,
+    annotations: Option<Value>,
+    labels: Map<String, Value>,
+) -> Projection {
+    let key = ObjectKey { gvk: Gvk::new("", "v1", kind), namespace: NAMESPACE.into(), name: name.to_owned() };
+    let mut object = json!({"data": data});
+    if let Some(Value::Object(mut annotations)) = annotations {
+        annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+        object["metadata"]["annotations"] = annotations.into();
+    }
+    if kind == "Secret" {
+        object["type"] = SECRET_TYPE.into();
+    }
+    Projection::of(key, object, labels)
+}
+
+/// A reference in the generated spec: everything the user wrote, pointing to what was made of it.
+pub(crate) fn policy_ref(item: &PolicyRef, source: &PolicySource) -> Value {
+    let mut value = json!({"kind": source.kind, "namespace": source.namespace, "name": source.name, "deploymentType": "Remote"});
+    if item.tier != 100 {
+        value["tier"] = item.tier.into();
+    }
+    if item.optional {
+        value["optional"] = true.into();
+    }
+    value
+}
+
+/// A reference to a cluster, as `clusterRefs` has it.
+pub(crate) fn cluster_reference(cluster: &Cluster) -> Value {
+    let field = |name: &str| cluster.object.get(name).cloned().unwrap_or_default();
+    json!({"apiVersion": field("apiVersion"), "kind": field("kind"), "namespace": cluster.id.namespace, "name": cluster.id.name})
+}
+
+/// The key of the EventReport of one source and cluster.
+pub(crate) fn report_key(cluster: &ClusterRef, source: &str) -> ObjectKey {
+    let name = format!("{}--{source}--{}", cluster.kind.lower(), cluster.name);
+    ObjectKey {
+        gvk: Gvk::new(LIB_GROUP, "v1beta1", "EventReport"),
+        namespace: cluster.namespace.clone(),
+        name,
+    }
+}
+
+/// The EventReport: every match, with as many whole objects as fit.
+pub(crate) fn event_report(cluster: &ClusterRef, source: &str, set: &Set) -> Projection {
+    let (mut matching, mut resources, mut left_out) = (Vec::new(), String::new(), 0_usize);
+    for (key, found) in in_order(set) {
+        let mut reference =
+            json!({"apiVersion": key.gvk.api_version(), "kind": key.gvk.kind, "name": key.name});
+        if !key.namespace.is_empty() {
+            reference["namespace"] = key.namespace.clone().into();
+        }
+        let text = found.object.as_ref().map(|object| object.to_string()).unwrap_or_default();
+        if resources.len() + text.len() + matching.len() * 128 > REPORT_BYTES {
+            left_out += 1;
+            continue;
+        }
+        matching.push(reference);
+        if !text.is_empty() {
+            resources.push_str(&text);
+            resources.push_str("\n---\n");
+        }
+    }
+    let mut spec = json!({
+        "clusterNamespace": cluster.namespace,
+        "clusterName": cluster.name,
+        "clusterType": cluster.kind.title(),
+        "eventSourceName": source,
+        "matchingResources": matching,
+    });
+    if !resources.is_empty() {
+        spec["resources"] = STANDARD.encode(resources).into();
+    }
+    let mut object = json!({"spec": spec, "status": {"phase": "Processed"}});
+    if left_out > 0 {
+        object["status"]["failureMessage"] =
+            format!("{left_out} more matches do not fit into one object; they are processed all the same")
+                .into();
+    }
+    let mut labels = Map::new();
+    for (key, value) in [
+        ("projectsveltos.io/eventsource-name", source),
+        ("eventreport.projectsveltos.io/cluster-name", &cluster.name),
+        ("eventreport.projectsveltos.io/cluster-type", cluster.kind.lower()),
+    ] {
+        if names::is_label_value(value) {
+            labels.insert(key.into(), value.into());
+        }
+    }
+    Projection::of(report_key(cluster, source), object, labels)
+}
+
+/// The cluster that a generated object was made for, from its labels; `None` when it is not one of ours.
+pub fn generated_for(object: &Value) -> Option<ClusterRef> {
+    let label = |key: &str| sluice_api::object::label(object, &format!("{LABEL_PREFIX}{key}"));
+    let kind = if label("clustertype")? == "Capi" { ClusterKind::Capi } else { ClusterKind::Sveltos };
+    Some(ClusterRef {
+        kind,
+        namespace: label("clusterNamespace")?.to_owned(),
+        name: label("clustername")?.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::sets::Match;
+
+    fn set(count: usize, size: usize) -> Set {
+        let entry = |index: usize| {
+            let key = ObjectKey {
+                gvk: Gvk::new("", "v1", "Service"),
+                namespace: "n".into(),
+                name: format!("s{index:04}"),
+            };
+            let object = Arc::new(json!({"metadata": {"name": key.name}, "text": "x".repeat(size)}));
+            (key, Match { selectors: vec![0], object: Some(object) })
+        };
+        (0..count).map(entry).collect()
+    }
+
+    #[test]
+    fn reports_hold_references_and_objects() {
+        let cluster = ClusterRef::sveltos("default", "c");
+        let report = event_report(&cluster, "s", &set(2, 1)).object.unwrap();
+        assert_eq!(report["metadata"]["name"], "sveltos--s--c");
+        assert_eq!(report["spec"]["matchingResources"][1]["name"], "s0001");
+        let resources = STANDARD.decode(report["spec"]["resources"].as_str().unwrap()).unwrap();
+        assert_eq!(String::from_utf8(resources).unwrap().matches("\n---\n").count(), 2);
+    }
+
+    #[test]
+    fn a_report_that_would_not_fit_says_what_is_left_out() {
+        let report =
+            event_report(&ClusterRef::sveltos("default", "c"), "s", &set(100, 20_000)).object.unwrap();
+        assert!(report.to_string().len() < 1_400_000);
+        assert!(report["status"]["failureMessage"].as_str().unwrap().contains("more matches"));
+    }
+
+    #[test]
+    fn generated_objects_tell_their_cluster() {
+        let cause = EventCause {
+            trigger: "t".into(),
+            cluster: ClusterRef::sveltos("a", "b"),
+            source: "s".into(),
+            item: None,
+        };
+        let profile = cluster_profile("p", &Map::new(), cause_labels(&cause, "t")).object.unwrap();
+        assert_eq!(generated_for(&profile), Some(cause.cluster));
+        assert_eq!(generated_for(&json!({"metadata": {}})), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! From a cause to a completely rendered profile. What events and user-written profiles share.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+use sluice_api::model::{Cluster, PolicyRef, SpecCommon, TEMPLATE};
+use sluice_api::{ClusterRef, object};
+use sluice_protocol::rows::{Cause, Desired, Policy};
+use sluice_template::Stage;
+
+use crate::content::{self, Manifests};
+use crate::project::Projection;
+use crate::templates::{Templates, cluster_only};
+use crate::world::{ContentKey, World};
+
+/// A profile with everything that follows from it.
+#[derive(Debug, Default)]
+pub(crate) struct Rendered {
+    /// Its name.
+    pub(crate) name: String,
+    /// Where it goes.
+    pub(crate) destinations: Vec<ClusterRef>,
+    /// What it deploys, before the render for each destination.
+    pub(crate) sources: Vec<PolicySource>,
+    /// Its spec, for the ClusterProfile and the ClusterSummary.
+    pub(crate) spec: Map<String, Value>,
+    /// What is written to the management cluster because of it.
+    pub(crate) projections: Vec<Projection>,
+}
+
+/// One reference with its text.
+#[derive(Debug)]
+pub(crate) struct PolicySource {
+    pub(crate) kind: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) tier: i32,
+    pub(crate) texts: BTreeMap<String, String>,
+    /// Whether the text is a template over the destination.
+    pub(crate) per_destination: bool,
+    /// Whether the text is the same for many clusters, so that its objects are worth keeping.
+    pub(crate) shared: bool,
+}
+
+/// What a render looked at, also when it failed: a change of it is a reason to try again.
+pub(crate) type Reads = BTreeSet<ContentKey>;
+
+/// A referenced object; `None` when it is missing and may be.
+///
+/// # Errors
+/// When it is missing and must not be.
+pub(crate) fn referenced<'w>(
+    world: &'w World,
+    item: &PolicyRef,
+    key: &ContentKey,
+    reads: &mut Reads,
+) -> Result<Option<&'w Value>, String> {
+    reads.insert(key.clone());
+    match world.content.get(key) {
+        Some(object) => Ok(Some(object)),
+        None if item.optional => Ok(None),
+        None => Err(format!(
+            "{}: {} {}/{} does not exist in the management cluster; create it, or set optional: true",
+            item.path, key.0, key.1, key.2
+        )),
+    }
+}
+
+/// The text of a referenced object as it is.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn verbatim(
+    item: &PolicyRef,
+    key: &ContentKey,
+    referenced: &Value,
+) -> Result<PolicySource, String> {
+    let texts = content::texts(referenced).map_err(|error| named(item, key, &error))?;
+    Ok(PolicySource {
+        kind: key.0.clone(),
+        namespace: key.1.clone(),
+        name: key.2.clone(),
+        tier: item.tier,
+        texts,
+        per_destination: object::annotation(referenced, TEMPLATE).is_some(),
+        shared: true,
+    })
+}
+
+/// An error about a referenced object.
+pub(crate) fn named(item: &PolicyRef, key: &ContentKey, error: &str) -> String {
+    format!("{}: {} {}/{}: {error}", item.path, key.0, key.1, key.2)
+}
+
+/// The namespace that a reference without one means: the cluster's.
+pub(crate) fn namespace_or(text: String, cluster: &ClusterRef) -> String {
+    if text.is_empty() { cluster.namespace.clone() } else { text }
+}
+
+/// The policies of a profile as one destination gets them.
+///
+/// # Errors
+/// The reference and what is wrong in it.
+pub(crate) fn policies(
+    sources: &[PolicySource],
+    destination: &Cluster,
+    name: &str,
+    templates: &Templates,
+    manifests: &mut Manifests,
+) -> Result<Vec<Policy>, String> {
+    let mut policies = Vec::with_capacity(sources.len());
+    for source in sources {
+        let place = |error: String| format!("{} {}/{}: {error}", source.kind, source.namespace, source.name);
+        let objects = if source.per_destination {
+            let mut texts = BTreeMap::new();
+            for (key, text) in &source.texts {
+                let text = templates.render(name, text, Stage::Deploy, &cluster_only(&destination.object));
+                texts.insert(key.clone(), text.map_err(|error| place(format!("data.{key}: {error}")))?);
+            }
+            manifests.objects(&texts, false)
+        } else {
+            manifests.objects(&source.texts, source.shared)
+        };
+        policies.push(Policy {
+            kind: source.kind.clone(),
+            namespace: source.namespace.clone(),
+            name: source.name.clone(),
+            tier: source.tier,
+            objects: objects.map_err(place)?,
+        });
+    }
+    Ok(policies)
+}
+
+/// The body of a `desired` row.
+pub(crate) fn desired(
+    rendered: &Rendered,
+    owner: (&str, &str),
+    common: &SpecCommon,
+    cause: &Cause,
+    policies: Vec<Policy>,
+) -> Desired {
+    Desired {
+        owner_kind: owner.0.to_owned(),
+        owner_namespace: owner.1.to_owned(),
+        owner_name: rendered.name.clone(),
+        tier: common.tier,
+        leave: common.leave,
+        dry_run: common.dry_run,
+        one_time: common.one_time,
+        cause: cause.clone(),
+        spec: rendered.spec.clone(),
+        policies,
+    }
+}
+
+/// Whether all destinations get the same.
+pub(crate) fn same_everywhere(sources: &[PolicySource]) -> bool {
+    sources.iter().all(|source| !source.per_destination)
+}

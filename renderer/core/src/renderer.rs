@@ -1,0 +1,271 @@
+//! The renderer of one shard of `reports`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use sluice_api::{ClusterRef, ObjectKey};
+use sluice_protocol::interest::Interest;
+use sluice_protocol::rows::Cause;
+use sluice_protocol::subject::{cluster_shard, hash_shard};
+use sluice_protocol::{Core, Happened, Head, Problem, Row, Step, Subject, View};
+use sluice_template::Limits;
+
+use crate::bindings::ClusterBindings;
+use crate::completeness::Completeness;
+use crate::content::Manifests;
+use crate::made::Made;
+use crate::project::Projection;
+use crate::sets::Sets;
+use crate::templates::Templates;
+use crate::world::{Change, ContentKey, World};
+
+mod incoming;
+mod management;
+mod place;
+mod publish;
+mod refresh;
+
+pub(crate) const STAGE: &str = "renderer";
+
+/// Changes of one set that follow each other within this time are rendered together.
+const QUIET: i64 = 20_000;
+/// But a change waits no longer than this.
+const PATIENCE: i64 = 250_000;
+/// EventReports are written at most this often.
+const REPORT_PERIOD: i64 = 500_000;
+
+/// What a renderer must know of its place.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Its shard of `reports`.
+    pub shard: u16,
+    /// Number of shards of every table.
+    pub shards: u16,
+    /// Incarnation of its `reports` stream.
+    pub input: u64,
+    /// How long tombstones live, microseconds.
+    pub tombstone_ttl: i64,
+    /// What one render may use.
+    pub limits: Limits,
+}
+
+/// What a renderer learns besides `reports`.
+#[derive(Clone, Debug)]
+pub enum Side {
+    /// An object of the management cluster.
+    Management(Change),
+    /// The interest row of a cluster.
+    Interest(ClusterRef, Interest),
+    /// A row of `status`.
+    Status(Arc<Row>),
+}
+
+/// What a renderer wants done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// The interest row of a cluster should be this one.
+    WriteInterest(ClusterRef, Interest),
+    /// An object of the management cluster should be like this.
+    Project(Projection),
+    /// Everything that this cluster's events lead to has been projected: what else is there is a leftover.
+    Projected(ClusterRef),
+    /// Something is wrong, or no longer.
+    Problem(Problem),
+    /// Something happened.
+    Happened(Happened),
+}
+
+/// See the module's text.
+pub struct Renderer {
+    pub(crate) config: Config,
+    pub(crate) world: World,
+    pub(crate) sets: Sets,
+    templates: Templates,
+    manifests: Manifests,
+    made: Made,
+    bindings: BTreeMap<ClusterRef, ClusterBindings>,
+    completeness: Completeness,
+    readers: HashMap<ContentKey, BTreeSet<Cause>>,
+    projected: BTreeMap<Cause, Vec<ObjectKey>>,
+    failing: BTreeSet<(String, String)>,
+    dirty: BTreeMap<Cause, Dirty>,
+    rendered_at: BTreeMap<Cause, i64>,
+    reports_due: BTreeSet<(ClusterRef, String)>,
+    reports_at: i64,
+    gone_early: Vec<(ClusterRef, String, ObjectKey)>,
+    started: bool,
+    caught_up: bool,
+    sweep_at: i64,
+}
+
+/// A cause that is to be rendered later, together with what still comes.
+#[derive(Clone, Copy)]
+struct Dirty {
+    first: i64,
+    due: i64,
+    /// The earliest change that has not been rendered.
+    time: i64,
+}
+
+/// Whether a cause should lead to anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Yes,
+    No,
+    /// Not enough is known: what is there stays as it is.
+    Unknown,
+}
+
+impl Renderer {
+    /// A renderer that knows nothing yet.
+    pub fn new(config: Config) -> Self {
+        Self {
+            templates: Templates::new(config.limits.clone()),
+            completeness: Completeness::new(config.shards, config.input),
+            config,
+            world: World::default(),
+            sets: Sets::default(),
+            manifests: Manifests::default(),
+            made: Made::default(),
+            bindings: BTreeMap::new(),
+            readers: HashMap::new(),
+            projected: BTreeMap::new(),
+            failing: BTreeSet::new(),
+            dirty: BTreeMap::new(),
+            rendered_at: BTreeMap::new(),
+            reports_due: BTreeSet::new(),
+            reports_at: 0,
+            gone_early: Vec::new(),
+            started: false,
+            caught_up: false,
+            sweep_at: 0,
+        }
+    }
+
+    pub(super) fn is_mine(&self, cluster: &ClusterRef) -> bool {
+        cluster_shard(cluster, self.config.shards) == self.config.shard
+    }
+
+    pub(super) fn owns_name(&self, name: &str) -> bool {
+        hash_shard(&[name], self.config.shards) == self.config.shard
+    }
+
+    pub(super) fn note(
+        &mut self,
+        cluster: String,
+        object: String,
+        error: Option<String>,
+        step: &mut Step<Effect>,
+    ) {
+        let key = (cluster, object);
+        match error {
+            Some(error) => {
+                step.effect(Effect::Problem(Problem::open(STAGE, &key.0, &key.1, error)));
+                self.failing.insert(key);
+            }
+            None if self.failing.remove(&key) => {
+                step.effect(Effect::Problem(Problem::healed(STAGE, &key.0, &key.1)))
+            }
+            None => {}
+        }
+    }
+}
+
+// === impl Core for Renderer ===
+
+impl Core for Renderer {
+    type Side = Side;
+    type Effect = Effect;
+
+    fn found(&mut self, subject: &Subject, head: &Head) {
+        let Subject::Desired { cluster, profile, .. } = subject else { return };
+        let place = (cluster.clone(), profile.clone());
+        if head.tombstone {
+            self.made.found_withdrawn(place, head.time.max(1));
+        } else if let Ok(cause) = serde_json::from_str::<Cause>(&head.meta) {
+            self.made.found(place, cause);
+        }
+    }
+
+    fn view(&self) -> View {
+        self.world.view().clone()
+    }
+
+    fn side(&mut self, side: Side, step: &mut Step<Effect>) {
+        match side {
+            Side::Management(change) => self.management(&change, step),
+            Side::Interest(cluster, row) => {
+                self.completeness.set_interest(&cluster, row);
+                if self.started && self.is_mine(&cluster) {
+                    self.rebind(&cluster, step);
+                    if self.caught_up {
+                        self.settle(&cluster, step);
+                    }
+                }
+            }
+            Side::Status(row) => self.status(&row, step),
+        }
+    }
+
+    fn start(&mut self, step: &mut Step<Effect>) {
+        self.started = true;
+        let unregistered = self.completeness.clusters().filter(|cluster| self.is_mine(cluster));
+        let clusters: BTreeSet<_> = unregistered.cloned().chain(self.my_clusters()).collect();
+        for cluster in clusters {
+            self.rebind(&cluster, step);
+        }
+        let triggers: Vec<_> = self.world.triggers.keys().cloned().collect();
+        triggers.iter().for_each(|id| self.check_trigger(id, step));
+        let profiles: Vec<_> = self.world.profiles.keys().cloned().collect();
+        profiles.iter().for_each(|id| self.refresh_profile(id, step));
+        self.sweep_at = step.now + self.config.tombstone_ttl / 4;
+        step.wake_at(self.sweep_at);
+    }
+
+    fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
+        match &row.subject {
+            Subject::Report { .. } => self.reported(row, step),
+            Subject::Complete { cluster, origin: Some(origin), .. } => {
+                self.completeness.announce(cluster, *origin, &row.head.meta);
+            }
+            _ => {}
+        }
+    }
+
+    fn caught_up(&mut self, step: &mut Step<Effect>) {
+        let news = self.completeness.caught_up();
+        if !std::mem::replace(&mut self.caught_up, true) {
+            return self.first_look(step);
+        }
+        for cluster in news {
+            self.settle(&cluster, step);
+        }
+    }
+
+    fn tick(&mut self, step: &mut Step<Effect>) {
+        let now = step.now;
+        let due: Vec<_> = self
+            .dirty
+            .iter()
+            .filter(|(_, dirty)| dirty.due <= now)
+            .map(|(cause, dirty)| (cause.clone(), dirty.time))
+            .collect();
+        for (cause, time) in due {
+            self.dirty.remove(&cause);
+            self.rendered_at.insert(cause.clone(), now);
+            self.refresh(&cause, time, step);
+        }
+        self.dirty.values().for_each(|dirty| step.wake_at(dirty.due));
+        self.write_reports(step);
+        if now >= self.sweep_at {
+            self.sweep_at = now + self.config.tombstone_ttl / 4;
+            if self.made.forget_withdrawn(now - self.config.tombstone_ttl / 2) && self.caught_up {
+                self.look_at_everything(step);
+            }
+        }
+        step.wake_at(self.sweep_at);
+    }
+}
+
+#[cfg(test)]
+mod tests;

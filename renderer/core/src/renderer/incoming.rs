@@ -1,0 +1,161 @@
+//! What comes from the bus: reports, completeness, status.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use sluice_api::{ClusterRef, ObjectKey};
+use sluice_protocol::rows::{Cause, ReportMeta, StatusMeta};
+use sluice_protocol::{Row, Step, Subject};
+
+use super::place::event_cause;
+use super::{Dirty, Effect, PATIENCE, QUIET, REPORT_PERIOD, Renderer, Wanted};
+use crate::project::{self};
+use crate::sets::Match;
+
+impl Renderer {
+    pub(super) fn reported(&mut self, row: &Row, step: &mut Step<Effect>) {
+        let Subject::Report { cluster, source, object: key, .. } = &row.subject else { return };
+        let time = row.head.time;
+        if row.head.tombstone {
+            self.sets.remove(cluster, source, key);
+            if !self.caught_up {
+                self.gone_early.push((cluster.clone(), source.clone(), key.clone()));
+                return;
+            }
+        } else {
+            let meta: ReportMeta =
+                serde_json::from_str(&row.head.meta).unwrap_or(ReportMeta { selectors: vec![0] });
+            let object = if row.body.is_empty() {
+                None
+            } else {
+                serde_json::from_slice::<Value>(&row.body).ok().map(Arc::new)
+            };
+            self.sets.insert(cluster, source, key.clone(), Match { selectors: meta.selectors, object });
+        }
+        if self.caught_up {
+            self.report_due(cluster, source, step);
+            self.set_changed(cluster, source, key, row.head.tombstone, time, step);
+        }
+    }
+
+    pub(super) fn set_changed(
+        &mut self,
+        cluster: &ClusterRef,
+        source: &str,
+        key: &ObjectKey,
+        gone: bool,
+        time: i64,
+        step: &mut Step<Effect>,
+    ) {
+        let listeners =
+            self.bindings.get(cluster).map(|bindings| bindings.listeners(source)).unwrap_or_default();
+        for trigger in listeners {
+            if !self.is_one_for_event(&trigger) {
+                self.soon(event_cause(&trigger, cluster, source, None), time, step);
+                continue;
+            }
+            let cause = event_cause(&trigger, cluster, source, Some(key.clone()));
+            // A tombstone is a proof by itself: no complete set is needed.
+            if gone {
+                self.withdraw(&cause, time, step);
+            } else {
+                self.refresh(&cause, time, step);
+            }
+        }
+    }
+
+    /// Renders at once when nothing came for a while, else together with what comes next.
+    pub(super) fn soon(&mut self, cause: Cause, time: i64, step: &mut Step<Effect>) {
+        let now = step.now;
+        if let Some(dirty) = self.dirty.get_mut(&cause) {
+            dirty.due = (now + QUIET).min(dirty.first + PATIENCE);
+            return step.wake_at(dirty.due);
+        }
+        if self.rendered_at.get(&cause).is_none_or(|at| now - at >= QUIET) {
+            self.rendered_at.insert(cause.clone(), now);
+            return self.refresh(&cause, time, step);
+        }
+        self.dirty.insert(cause, Dirty { first: now, due: now + QUIET, time });
+        step.wake_at(now + QUIET);
+    }
+
+    pub(super) fn report_due(&mut self, cluster: &ClusterRef, source: &str, step: &mut Step<Effect>) {
+        if self.reports_due.is_empty() {
+            self.reports_at = step.now + REPORT_PERIOD;
+            step.wake_at(self.reports_at);
+        }
+        self.reports_due.insert((cluster.clone(), source.to_owned()));
+    }
+
+    pub(super) fn write_reports(&mut self, step: &mut Step<Effect>) {
+        if step.now < self.reports_at {
+            return step.wake_at(self.reports_at);
+        }
+        for (cluster, source) in std::mem::take(&mut self.reports_due) {
+            let empty = BTreeMap::new();
+            let set = self.sets.get(&cluster, &source).unwrap_or(&empty);
+            step.effect(Effect::Project(project::event_report(&cluster, &source, set)));
+        }
+    }
+
+    /// Something became known of a cluster: looks at everything that waited for it.
+    pub(super) fn settle(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        let Some(bindings) = self.bindings.get(cluster).cloned() else { return };
+        let complete: Vec<_> = bindings
+            .sources()
+            .filter(|source| self.completeness.is_complete(cluster, source))
+            .cloned()
+            .collect();
+        for source in &complete {
+            for trigger in bindings.listeners(source) {
+                self.refresh_binding(&trigger, cluster, source, step);
+            }
+            self.report_due(cluster, source, step);
+        }
+        if complete.len() == bindings.sources().count() {
+            step.effect(Effect::Projected(cluster.clone()));
+        }
+    }
+
+    pub(super) fn status(&mut self, row: &Row, step: &mut Step<Effect>) {
+        let Subject::Status { cluster, profile, .. } = &row.subject else { return };
+        let place = (cluster.clone(), profile.clone());
+        if row.head.tombstone {
+            return self.made.release(&place);
+        }
+        let Ok(meta) = serde_json::from_str::<StatusMeta>(&row.head.meta) else { return };
+        if meta.origin == self.config.shard {
+            let known = self.made.leads_to(&meta.cause, &place);
+            self.made.hold(place, meta.cause.clone());
+            // Held, but not what the cause leads to: the cause is gone, or its destinations have changed.
+            if !known {
+                self.refresh(&meta.cause, step.now, step);
+            }
+        }
+    }
+
+    /// The whole table has been read for the first time.
+    pub(super) fn first_look(&mut self, step: &mut Step<Effect>) {
+        for (cluster, source, key) in std::mem::take(&mut self.gone_early) {
+            let back = self.sets.get(&cluster, &source).is_some_and(|set| set.contains_key(&key));
+            if !back {
+                self.set_changed(&cluster, &source, &key, true, 0, step);
+            }
+        }
+        self.look_at_everything(step);
+    }
+
+    /// Renders whatever is wanted, and withdraws whatever is not.
+    pub(super) fn look_at_everything(&mut self, step: &mut Step<Effect>) {
+        for cluster in self.my_clusters() {
+            self.refresh_cluster(&cluster, step);
+            self.settle(&cluster, step);
+        }
+        for cause in self.made.causes() {
+            if self.wanted(&cause) == Wanted::No {
+                self.withdraw(&cause, 0, step);
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What changes in the management cluster.
+
+use std::sync::Arc;
+
+use sluice_api::ClusterRef;
+use sluice_protocol::Step;
+use sluice_protocol::interest::Interest;
+
+use super::place::{now_millis, unsupported};
+use super::{Effect, Renderer};
+use crate::bindings::ClusterBindings;
+use crate::project::{self, Projection};
+use crate::world::{Change, Touched};
+
+impl Renderer {
+    pub(super) fn management(&mut self, change: &Change, step: &mut Step<Effect>) {
+        let touched = self.world.apply(change);
+        if !self.started {
+            return;
+        }
+        match touched {
+            Touched::Nothing => {}
+            Touched::Source(_) | Touched::Trigger(_) => {
+                if let Touched::Trigger(id) = &touched {
+                    self.check_trigger(id, step);
+                }
+                let mine: Vec<_> = self.my_clusters();
+                for cluster in mine {
+                    self.rebind(&cluster, step);
+                }
+                if let Touched::Trigger(id) = &touched {
+                    self.refresh_trigger(id, step);
+                }
+            }
+            Touched::Cluster(cluster) => self.cluster_changed(&cluster, step),
+            Touched::Profile(id) => self.refresh_profile(&id, step),
+            Touched::Content(key) => {
+                for cause in self.readers.get(&key).cloned().unwrap_or_default() {
+                    self.refresh(&cause, step.now, step);
+                }
+            }
+        }
+    }
+
+    pub(super) fn my_clusters(&self) -> Vec<ClusterRef> {
+        self.world.clusters.keys().filter(|cluster| self.is_mine(cluster)).cloned().collect()
+    }
+
+    pub(super) fn cluster_changed(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        if self.is_mine(cluster) {
+            self.rebind(cluster, step);
+            self.refresh_cluster(cluster, step);
+        }
+        let crosses = |id: &String| {
+            let trigger = self.world.triggers.get(id).map(Arc::as_ref);
+            matches!(trigger, Some(Ok(trigger)) if trigger.destination_selector.is_some())
+        };
+        let crossing: Vec<_> = self.world.triggers.keys().filter(|id| crosses(id)).cloned().collect();
+        for id in crossing {
+            self.refresh_trigger(&id, step);
+        }
+        let profiles: Vec<_> = self.world.profiles.keys().cloned().collect();
+        for id in profiles {
+            self.refresh_profile(&id, step);
+        }
+    }
+
+    /// Works out anew who listens to what on a cluster, and what its interest row should say.
+    pub(super) fn rebind(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        let before = self.bindings.get(cluster).cloned();
+        let registered = self.world.clusters.get(cluster).cloned();
+        let after = registered
+            .as_ref()
+            .map(|registered| ClusterBindings::of(registered, &self.world, &self.templates, before.as_ref()));
+        let after = after.unwrap_or_default();
+        self.check_bindings(cluster, &after, step);
+        let known = self.completeness.interest(cluster);
+        let unseen = registered.is_none() && known.is_none();
+        let next = Interest::next(known, after.interest(&self.world), now_millis(step.now));
+        if let Some(row) = next.filter(|_| !unseen) {
+            step.effect(Effect::WriteInterest(cluster.clone(), row));
+        }
+        let ended: Vec<_> = before
+            .iter()
+            .flat_map(|b| &b.by_trigger)
+            .filter(|(id, source)| after.by_trigger.get(*id) != Some(source))
+            .collect();
+        let ended: Vec<(String, String)> =
+            ended.into_iter().filter_map(|(id, source)| Some((id.clone(), source.clone().ok()?))).collect();
+        self.bindings.insert(cluster.clone(), after);
+        for (trigger, source) in ended {
+            self.refresh_binding(&trigger, cluster, &source, step);
+            if self.bindings.get(cluster).is_none_or(|bindings| bindings.listeners(&source).is_empty()) {
+                step.effect(Effect::Project(Projection {
+                    key: project::report_key(cluster, &source),
+                    object: None,
+                }));
+            }
+        }
+    }
+
+    pub(super) fn check_trigger(&mut self, id: &str, step: &mut Step<Effect>) {
+        if !self.owns_name(id) {
+            return;
+        }
+        let error = match self.world.triggers.get(id).map(Arc::as_ref) {
+            Some(Err(error)) => Some(error.to_string()),
+            Some(Ok(trigger)) => unsupported(&trigger.common.unsupported),
+            None => None,
+        };
+        self.note(String::new(), id.replace('/', " "), error, step);
+    }
+
+    pub(super) fn check_bindings(
+        &mut self,
+        cluster: &ClusterRef,
+        bindings: &ClusterBindings,
+        step: &mut Step<Effect>,
+    ) {
+        let gone: Vec<_> = self
+            .bindings
+            .get(cluster)
+            .into_iter()
+            .flat_map(|b| b.by_trigger.keys())
+            .filter(|id| !bindings.by_trigger.contains_key(*id))
+            .cloned()
+            .collect();
+        for id in gone {
+            self.note(cluster.to_string(), id.replace('/', " "), None, step);
+        }
+        for (id, source) in &bindings.by_trigger {
+            let error = match source {
+                Ok(source) if self.world.sources.contains_key(source) => None,
+                Ok(source) => Some(format!(
+                    "spec.eventSourceName: EventSource {source} does not exist; create it or correct the name"
+                )),
+                Err(error) => Some(error.clone()),
+            };
+            self.note(cluster.to_string(), id.replace('/', " "), error, step);
+        }
+    }
+}

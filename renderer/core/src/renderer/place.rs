@@ -1,0 +1,39 @@
+//! Causes, and how problems name them.
+
+use sluice_api::{ClusterRef, ObjectKey};
+use sluice_protocol::rows::{Cause, EventCause};
+
+pub(super) fn now_millis(now: i64) -> u64 {
+    u64::try_from(now / 1000).unwrap_or(0)
+}
+
+pub(super) fn event_cause(
+    trigger: &str,
+    cluster: &ClusterRef,
+    source: &str,
+    item: Option<ObjectKey>,
+) -> Cause {
+    Cause::Event(EventCause {
+        trigger: trigger.to_owned(),
+        cluster: cluster.clone(),
+        source: source.to_owned(),
+        item,
+    })
+}
+
+/// Where a problem of this cause is shown.
+pub(super) fn place_of(cause: &Cause) -> (String, String) {
+    match cause {
+        Cause::Profile(id) => (String::new(), id.clone()),
+        Cause::Event(event) => {
+            let trigger = event.trigger.replace('/', " ");
+            let item = event.item.as_ref().map(|item| format!(", {item}")).unwrap_or_default();
+            (event.cluster.to_string(), format!("{trigger}, EventSource {}{item}", event.source))
+        }
+    }
+}
+
+pub(super) fn unsupported(fields: &[sluice_api::FieldError]) -> Option<String> {
+    let texts: Vec<_> = fields.iter().map(|error| format!("{}: {}", error.field, error.reason)).collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
+}

@@ -1,0 +1,114 @@
+//! What is looked at again, and whether it should lead to anything.
+
+use std::sync::Arc;
+
+use sluice_api::ClusterRef;
+use sluice_protocol::Step;
+use sluice_protocol::rows::Cause;
+
+use super::place::event_cause;
+use super::{Effect, Renderer, Wanted};
+
+impl Renderer {
+    pub(super) fn refresh_trigger(&mut self, id: &str, step: &mut Step<Effect>) {
+        for cluster in self.my_clusters() {
+            let source =
+                self.bindings.get(&cluster).and_then(|bindings| bindings.by_trigger.get(id)).cloned();
+            if let Some(Ok(source)) = source {
+                self.refresh_binding(id, &cluster, &source, step);
+            }
+        }
+        let first = event_cause(id, &ClusterRef::sveltos("", ""), "", None);
+        let same = |cause: &Cause| matches!(cause, Cause::Event(event) if event.trigger == id);
+        for cause in self.made.causes_from(&first, same) {
+            self.refresh(&cause, step.now, step);
+        }
+    }
+
+    pub(super) fn refresh_cluster(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        let bound =
+            self.bindings.get(cluster).map(|bindings| bindings.by_trigger.clone()).unwrap_or_default();
+        for (trigger, source) in bound {
+            if let Ok(source) = source {
+                self.refresh_binding(&trigger, cluster, &source, step);
+            }
+        }
+    }
+
+    /// Refreshes everything that one trigger makes of one EventSource of one cluster.
+    pub(super) fn refresh_binding(
+        &mut self,
+        trigger: &str,
+        cluster: &ClusterRef,
+        source: &str,
+        step: &mut Step<Effect>,
+    ) {
+        let all = event_cause(trigger, cluster, source, None);
+        let same = |cause: &Cause| matches!(cause, Cause::Event(e) if e.trigger == trigger && e.cluster == *cluster && e.source == source);
+        let mut causes = self.made.causes_from(&all, same);
+        if self.is_one_for_event(trigger) {
+            let items = self.sets.get(cluster, source).into_iter().flat_map(|set| set.keys().cloned());
+            causes.extend(items.map(|item| event_cause(trigger, cluster, source, Some(item))));
+        } else {
+            causes.insert(all);
+        }
+        for cause in causes {
+            self.refresh(&cause, step.now, step);
+        }
+    }
+
+    pub(super) fn is_one_for_event(&self, trigger: &str) -> bool {
+        matches!(self.world.triggers.get(trigger).map(Arc::as_ref), Some(Ok(trigger)) if trigger.one_for_event)
+    }
+
+    pub(super) fn refresh_profile(&mut self, id: &str, step: &mut Step<Effect>) {
+        if self.owns_name(id) {
+            self.refresh(&Cause::Profile(id.to_owned()), step.now, step);
+        }
+    }
+
+    /// Renders a cause, withdraws it, or leaves it as it is.
+    pub(super) fn refresh(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
+        if !self.caught_up && matches!(cause, Cause::Event(_)) {
+            return;
+        }
+        self.templates.set_now(step.now);
+        match self.wanted(cause) {
+            Wanted::Unknown => {}
+            Wanted::No => self.withdraw(cause, time, step),
+            Wanted::Yes => self.render(cause, time, step),
+        }
+    }
+
+    pub(super) fn wanted(&self, cause: &Cause) -> Wanted {
+        let event = match cause {
+            Cause::Profile(id) => {
+                return match self.world.profiles.get(id).map(Arc::as_ref) {
+                    None => Wanted::No,
+                    Some(_) => Wanted::Yes,
+                };
+            }
+            Cause::Event(event) => event,
+        };
+        let trigger = match self.world.triggers.get(&event.trigger).map(Arc::as_ref) {
+            None => return Wanted::No,
+            Some(Err(_)) => return Wanted::Unknown,
+            Some(Ok(trigger)) => trigger,
+        };
+        match self.bindings.get(&event.cluster).and_then(|bindings| bindings.by_trigger.get(&event.trigger)) {
+            None => return Wanted::No,
+            Some(Err(_)) => return Wanted::Unknown,
+            Some(Ok(source)) if *source != event.source => return Wanted::No,
+            Some(Ok(_)) if trigger.one_for_event != event.item.is_some() => return Wanted::No,
+            Some(Ok(_)) => {}
+        }
+        let set = self.sets.get(&event.cluster, &event.source);
+        let complete = || self.completeness.is_complete(&event.cluster, &event.source);
+        match &event.item {
+            Some(item) if set.is_some_and(|set| set.contains_key(item)) => Wanted::Yes,
+            _ if !complete() => Wanted::Unknown,
+            None if set.is_some_and(|set| !set.is_empty()) => Wanted::Yes,
+            _ => Wanted::No,
+        }
+    }
+}

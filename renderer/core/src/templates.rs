@@ -1,0 +1,77 @@
+//! Rendering text with what an event knows.
+
+use serde_json::Value;
+use sluice_api::ObjectKey;
+use sluice_template::{Cache, Data, Env, Limits, Options, Stage};
+
+/// Compiled templates kept by one renderer.
+const KEPT: usize = 4096;
+
+/// Renders templates; compiled ones are kept by content.
+pub(crate) struct Templates {
+    cache: Cache,
+    limits: Limits,
+    now_unix_nanos: i64,
+}
+
+impl Templates {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self { cache: Cache::new(KEPT), limits, now_unix_nanos: 0 }
+    }
+
+    /// The time that templates see, microseconds since 1970.
+    pub(crate) fn set_now(&mut self, now: i64) {
+        self.now_unix_nanos = now.saturating_mul(1000);
+    }
+
+    /// Renders `text`; text without an action is returned as it is.
+    ///
+    /// # Errors
+    /// The engine's message, with template name, line and column.
+    pub(crate) fn render(
+        &self,
+        name: &str,
+        text: &str,
+        stage: Stage,
+        dot: &Data<'_>,
+    ) -> Result<String, String> {
+        if !text.contains("{{") {
+            return Ok(text.to_owned());
+        }
+        let options = Options { stage, ..Options::default() };
+        let program = self.cache.get(name, text, &options).map_err(|error| error.to_string())?;
+        let env = Env::new(self.now_unix_nanos, seed(name, text));
+        program.render(dot, &env, &self.limits).map_err(|error| error.to_string())
+    }
+}
+
+/// Random functions are a function of the template: every replica and every dry run draws the same.
+fn seed(name: &str, text: &str) -> [u8; 32] {
+    let mut seed = [0; 32];
+    for (half, salt) in seed.chunks_exact_mut(16).zip(["0", "1"]) {
+        let digest = sluice_api::Digest::of(&[name.as_bytes(), text.as_bytes(), salt.as_bytes()]).to_string();
+        half.copy_from_slice(&digest.as_bytes()[..16]);
+    }
+    seed
+}
+
+/// A `corev1.ObjectReference`, as `.MatchingResource` is one.
+pub(crate) fn reference<'a>(key: &'a ObjectKey, api_version: &'a str) -> Data<'a> {
+    Data::Struct(
+        "v1.ObjectReference",
+        vec![
+            ("Kind", Data::Str(&key.gvk.kind)),
+            ("Namespace", Data::Str(&key.namespace)),
+            ("Name", Data::Str(&key.name)),
+            ("UID", Data::Str("")),
+            ("APIVersion", Data::Str(api_version)),
+            ("ResourceVersion", Data::Str("")),
+            ("FieldPath", Data::Str("")),
+        ],
+    )
+}
+
+/// Dot with nothing but the cluster.
+pub(crate) fn cluster_only(cluster: &Value) -> Data<'_> {
+    Data::Map(vec![("Cluster", Data::Json(cluster))])
+}

@@ -1,0 +1,158 @@
+//! The management cluster as this renderer sees it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sluice_api::model::{Cluster, Profile, Trigger};
+use sluice_api::{ClusterRef, FieldError, object};
+use sluice_protocol::View;
+
+/// The kinds a renderer has to know.
+pub const KINDS: [&str; 9] = [
+    "EventSource",
+    "EventTrigger",
+    "EventBasedAddOn",
+    "SveltosCluster",
+    "Cluster",
+    "ClusterProfile",
+    "Profile",
+    "ConfigMap",
+    "Secret",
+];
+
+/// A ConfigMap or Secret: kind, namespace, name.
+pub(crate) type ContentKey = (String, String, String);
+
+/// One change of an object of the management cluster.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// It exists like this.
+    Upsert(Arc<Value>),
+    /// It is gone; the last state that was seen, with the resourceVersion of its deletion.
+    Delete(Arc<Value>),
+}
+
+/// What a change is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Touched {
+    Source(String),
+    Trigger(String),
+    Cluster(ClusterRef),
+    Profile(String),
+    Content(ContentKey),
+    Nothing,
+}
+
+/// Everything that decides about add-ons.
+#[derive(Default)]
+pub(crate) struct World {
+    /// EventSources: kind, name and spec only, as they go into interest rows.
+    pub(crate) sources: BTreeMap<String, Value>,
+    pub(crate) triggers: BTreeMap<String, Arc<Result<Trigger, FieldError>>>,
+    pub(crate) clusters: BTreeMap<ClusterRef, Arc<Cluster>>,
+    pub(crate) profiles: BTreeMap<String, Arc<Result<Profile, FieldError>>>,
+    pub(crate) content: HashMap<ContentKey, Arc<Value>>,
+    view: View,
+}
+
+// === impl World ===
+
+impl World {
+    /// Takes a change; what it is about, or `Nothing` when nothing that matters differs.
+    pub(crate) fn apply(&mut self, change: &Change) -> Touched {
+        let (object, gone) = match change {
+            Change::Upsert(object) => (object, false),
+            Change::Delete(object) => (object, true),
+        };
+        let kind = object::text(object, &["kind"]);
+        self.view.note(kind, object::resource_version(object));
+        let gone = gone || !object::text(object, &["metadata", "deletionTimestamp"]).is_empty();
+        let name = object::name(object).to_owned();
+        match kind {
+            "EventSource" => {
+                let manifest =
+                    json!({"kind": "EventSource", "metadata": {"name": name}, "spec": object.get("spec")});
+                let changed = put(&mut self.sources, &name, (!gone).then_some(manifest));
+                if changed { Touched::Source(name) } else { Touched::Nothing }
+            }
+            "EventTrigger" | "EventBasedAddOn" => {
+                let id = format!("{kind}/{name}");
+                let read = (!gone).then(|| Arc::new(Trigger::read(object)));
+                if put(&mut self.triggers, &id, read) { Touched::Trigger(id) } else { Touched::Nothing }
+            }
+            "ClusterProfile" | "Profile" => {
+                let read = Profile::read(object);
+                let namespace = object::namespace(object);
+                let id = if namespace.is_empty() {
+                    format!("{kind} {name}")
+                } else {
+                    format!("{kind} {namespace}/{name}")
+                };
+                if put(&mut self.profiles, &id, (!gone).then(|| Arc::new(read))) {
+                    Touched::Profile(id)
+                } else {
+                    Touched::Nothing
+                }
+            }
+            "ConfigMap" | "Secret" => {
+                let key = (kind.to_owned(), object::namespace(object).to_owned(), name);
+                self.put_content(key, (!gone).then(|| object.clone()))
+            }
+            _ => self.put_cluster(object, gone),
+        }
+    }
+
+    fn put_content(&mut self, key: ContentKey, object: Option<Arc<Value>>) -> Touched {
+        let old = match &object {
+            Some(object) => self.content.insert(key.clone(), object.clone()),
+            None => self.content.remove(&key),
+        };
+        let same = |a: &Value, b: &Value| {
+            let part = |v: &Value, field: &str| v.get(field).cloned();
+            ["data", "stringData", "type"].iter().all(|field| part(a, field) == part(b, field))
+                && object::at(a, &["metadata", "annotations"]) == object::at(b, &["metadata", "annotations"])
+        };
+        match (&old, &object) {
+            (None, None) => Touched::Nothing,
+            (Some(old), Some(new)) if same(old, new) => Touched::Nothing,
+            _ => Touched::Content(key),
+        }
+    }
+
+    fn put_cluster(&mut self, object: &Arc<Value>, gone: bool) -> Touched {
+        let Some(cluster) = Cluster::read(object) else { return Touched::Nothing };
+        let id = cluster.id.clone();
+        if gone {
+            return if self.clusters.remove(&id).is_some() { Touched::Cluster(id) } else { Touched::Nothing };
+        }
+        let old = self.clusters.insert(id.clone(), Arc::new(cluster));
+        let same = old.is_some_and(|old| same_registration(&old.object, object));
+        if same { Touched::Nothing } else { Touched::Cluster(id) }
+    }
+
+    /// The newest versions that were seen, by kind.
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+}
+
+/// Heartbeats change the status of a registration; they are no reason to render anything.
+fn same_registration(a: &Value, b: &Value) -> bool {
+    let meta = |value: &Value, field: &str| object::at(value, &["metadata", field]).cloned();
+    a.get("spec") == b.get("spec")
+        && meta(a, "labels") == meta(b, "labels")
+        && meta(a, "annotations") == meta(b, "annotations")
+}
+
+/// Inserts or removes; whether anything changed.
+fn put<V: PartialEq>(map: &mut BTreeMap<String, V>, key: &str, value: Option<V>) -> bool {
+    match value {
+        None => map.remove(key).is_some(),
+        Some(value) if map.get(key) == Some(&value) => false,
+        Some(value) => {
+            map.insert(key.to_owned(), value);
+            true
+        }
+    }
+}

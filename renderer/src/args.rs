@@ -1,0 +1,29 @@
+//! Arguments of `sluice-renderer`.
+
+use std::path::PathBuf;
+
+use sluice_runtime::{CommonArgs, Context, management_client, stop_on_signals};
+
+/// Decides what goes where, with what content.
+#[derive(Debug, clap::Parser)]
+#[command(name = "sluice-renderer", version)]
+pub struct Args {
+    #[command(flatten)]
+    common: CommonArgs,
+
+    /// Kubeconfig of the management cluster.
+    #[arg(long, env = "KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+}
+
+impl Args {
+    /// Runs until a signal.
+    ///
+    /// # Errors
+    /// When arguments or the bus cannot be used.
+    pub async fn run(self) -> anyhow::Result<()> {
+        let context = Context::start("renderer", &self.common, stop_on_signals()).await?;
+        let client = management_client(self.kubeconfig.as_deref()).await?;
+        crate::run(context, client).await
+    }
+}

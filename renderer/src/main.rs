@@ -1,0 +1,9 @@
+//! `sluice-renderer`: this stage alone.
+
+use clap::Parser as _;
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    sluice_runtime::install_defaults()?;
+    sluice_renderer::Args::parse().run().await
+}

@@ -1,0 +1,98 @@
+//! The management cluster as a feed: what users wrote. What was generated is kept apart.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kube::Client;
+use kube::runtime::watcher;
+use serde_json::Value;
+use sluice_api::model::{CONFIG_GROUP, LIB_GROUP};
+use sluice_api::{Gvk, ObjectKey};
+use sluice_bus::Feed;
+use sluice_protocol::Problem;
+use sluice_renderer_core::{Change, generated_for};
+use sluice_runtime::{Context, Reporter, WatchEvent, watch};
+
+/// Objects by key.
+pub(crate) type Management = Feed<ObjectKey, Change>;
+
+/// Where each kind is. Kinds that do not exist count as empty.
+fn kinds() -> Vec<Gvk> {
+    let lib = ["EventSource", "EventTrigger", "EventBasedAddOn", "SveltosCluster"]
+        .map(|kind| Gvk::new(LIB_GROUP, "v1beta1", kind));
+    let config = ["ClusterProfile", "Profile"].map(|kind| Gvk::new(CONFIG_GROUP, "v1beta1", kind));
+    let core = ["ConfigMap", "Secret"].map(|kind| Gvk::new("", "v1", kind));
+    let capi = [Gvk::new("cluster.x-k8s.io", "v1beta2", "Cluster")];
+    lib.into_iter().chain(config).chain(core).chain(capi).collect()
+}
+
+/// The feeds of user-written and of generated objects.
+pub(crate) fn follow(context: &Context, client: &Client) -> (Management, Management) {
+    let (written, generated) = (Management::new(), Management::new());
+    let unlisted: Arc<Mutex<BTreeSet<Gvk>>> = Arc::new(Mutex::new(kinds().into_iter().collect()));
+    for gvk in kinds() {
+        let (written, generated, unlisted) = (written.clone(), generated.clone(), unlisted.clone());
+        let (client, stop, reporter) =
+            (client.clone(), context.stop.clone(), Reporter::new(context, "management"));
+        tokio::spawn(async move {
+            let mut troubled = false;
+            let kind = gvk.clone();
+            watch(client, gvk, String::new(), watcher::Config::default(), |event| {
+                let object = format!("watch of {kind} in the management cluster");
+                if let WatchEvent::Trouble(error) = &event {
+                    troubled = true;
+                    reporter.problem(Problem::open(
+                        "renderer",
+                        "",
+                        &object,
+                        format!("{error}; it is tried again"),
+                    ));
+                    return !stop.is_cancelled();
+                }
+                if std::mem::take(&mut troubled) {
+                    reporter.problem(Problem::healed("renderer", "", &object));
+                }
+                let listed = matches!(event, WatchEvent::Listed(_));
+                take(&written, &generated, &kind, event);
+                let mut unlisted = unlisted.lock().unwrap_or_else(PoisonError::into_inner);
+                if listed && unlisted.remove(&kind) && unlisted.is_empty() {
+                    written.set_synced();
+                    generated.set_synced();
+                }
+                !stop.is_cancelled()
+            })
+            .await;
+        });
+    }
+    (written, generated)
+}
+
+fn take(written: &Management, generated: &Management, kind: &Gvk, event: WatchEvent) {
+    match event {
+        WatchEvent::Trouble(_) => {}
+        WatchEvent::Listed(objects) => {
+            let present: BTreeSet<ObjectKey> = objects.iter().filter_map(ObjectKey::of).collect();
+            for feed in [written, generated] {
+                for key in feed.keys().into_iter().filter(|key| key.gvk == *kind && !present.contains(key)) {
+                    if let Some(Change::Upsert(last)) = feed.get(&key) {
+                        feed.remove(&key, Change::Delete(last));
+                    }
+                }
+            }
+            objects.into_iter().for_each(|object| put(written, generated, object));
+        }
+        WatchEvent::Applied(object) => put(written, generated, object),
+        WatchEvent::Deleted(object) => {
+            let Some(key) = ObjectKey::of(&object) else { return };
+            let last = Change::Delete(Arc::new(object));
+            written.remove(&key, last.clone());
+            generated.remove(&key, last);
+        }
+    }
+}
+
+fn put(written: &Management, generated: &Management, object: Value) {
+    let Some(key) = ObjectKey::of(&object) else { return };
+    let feed = if generated_for(&object).is_some() { generated } else { written };
+    feed.put(key, Change::Upsert(Arc::new(object)));
+}

@@ -1,0 +1,188 @@
+//! One task for each shard of `reports`.
+
+use std::collections::{BTreeSet, HashMap};
+
+use kube::Client;
+use sluice_api::{ClusterRef, ObjectKey};
+use sluice_bus::{
+    Effects, InterestWriter, Load, Membership, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed,
+};
+use sluice_protocol::Table;
+use sluice_protocol::interest::Interest;
+use sluice_protocol::subject::own_rows;
+use sluice_renderer_core::{Config, Effect, Renderer, Side};
+use sluice_runtime::{Context, Projector, Reporter, count_shards};
+use sluice_template::Limits;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::management::Management;
+use crate::status::Statuses;
+use crate::{leftovers, management, status};
+
+/// What every shard needs.
+#[derive(Clone)]
+struct Shared {
+    context: Context,
+    membership: Membership,
+    written: Management,
+    generated: Management,
+    statuses: Statuses,
+    interests: sluice_bus::Feed<ClusterRef, (ClusterRef, Interest)>,
+    projector: Projector,
+}
+
+/// Runs the renderer until the context stops.
+///
+/// # Errors
+/// When the members of the stage cannot be joined.
+pub async fn run(context: Context, client: Client) -> anyhow::Result<()> {
+    let membership = context.join("renderer").await?;
+    let (written, generated) = management::follow(&context, &client);
+    context.ready.wait_for("the management cluster");
+    let (ready, synced) = (context.ready.clone(), written.clone());
+    tokio::spawn(async move {
+        synced.synced().await;
+        ready.done("the management cluster");
+    });
+    let shared = Shared {
+        membership: membership.clone(),
+        statuses: status::follow(&context.bus, context.stop.clone()),
+        interests: interest_feed(&context.bus, context.stop.clone()),
+        projector: Projector::start(client, "sluice-renderer"),
+        written,
+        generated,
+        context: context.clone(),
+    };
+    let tally = Tally::default();
+    count_shards(&context, &tally);
+    let shards = context.bus.shards();
+    let keys = move || (0..shards).map(own_rows::shard_token).collect();
+    let work = move |key: String| render_shard(shared.clone(), key);
+    Supervisor::new(membership, tally).run(keys, work, context.stop.clone()).await;
+    Ok(())
+}
+
+async fn render_shard(shared: Shared, key: String) {
+    let Ok(shard) = key.parse::<u16>() else { return };
+    let bus = &shared.context.bus;
+    // A renderer decides from everything or not at all: every feed must have been read once.
+    tokio::join!(shared.written.synced(), shared.statuses.synced(), shared.interests.synced());
+    // Unbounded: the core only updates its memory and renders, it waits for nothing.
+    let (sender, sides) = mpsc::unbounded_channel();
+    let mut tasks = JoinSet::new();
+    forward(&mut tasks, shared.written.subscribe(), &sender, Side::Management);
+    forward(&mut tasks, shared.interests.subscribe(), &sender, |(cluster, row)| Side::Interest(cluster, row));
+    forward(&mut tasks, shared.statuses.subscribe(), &sender, Side::Status);
+    let input = Load { stream: Table::Reports.stream(shard), filters: Vec::new(), heads_only: false };
+    let core = Renderer::new(Config {
+        shard,
+        shards: bus.shards(),
+        input: bus.incarnation(&input.stream),
+        tombstone_ttl: i64::try_from(bus.tombstone_ttl().as_micros()).unwrap_or(i64::MAX),
+        limits: Limits::default(),
+    });
+    let spec = ShardSpec {
+        outputs: Outputs { table: Table::Desired, owner: key.clone(), own_rows: own_rows::renderer(shard) },
+        input: Some(input),
+    };
+    let mut effects = Shell {
+        reporter: Reporter::new(&shared.context, key),
+        projector: shared.projector.clone(),
+        generated: shared.generated.clone(),
+        interests: write_interests(InterestWriter::new(bus), &mut tasks),
+        wanted: BTreeSet::new(),
+    };
+    let stopped = drive(bus, &shared.membership, &spec, core, sides, &mut effects).await;
+    tracing::debug!(shard, ?stopped, "a renderer shard begins again");
+}
+
+/// What is known now goes through at once, so that the owner begins with it; then every change follows.
+fn forward<T: Send + 'static>(
+    tasks: &mut JoinSet<()>,
+    mut from: mpsc::UnboundedReceiver<T>,
+    to: &mpsc::UnboundedSender<Side>,
+    side: impl Fn(T) -> Side + Send + 'static,
+) {
+    while let Ok(value) = from.try_recv() {
+        if to.send(side(value)).is_err() {
+            return;
+        }
+    }
+    let to = to.clone();
+    tasks.spawn(async move {
+        while let Some(value) = from.recv().await {
+            if to.send(side(value)).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Writes interest rows, the newest of each cluster.
+fn write_interests(
+    writer: InterestWriter,
+    tasks: &mut JoinSet<()>,
+) -> mpsc::UnboundedSender<(ClusterRef, Interest)> {
+    // Unbounded: one row for each cluster and change of a trigger.
+    let (sender, mut receiver) = mpsc::unbounded_channel::<(ClusterRef, Interest)>();
+    tasks.spawn(async move {
+        let mut batch = Vec::new();
+        while receiver.recv_many(&mut batch, 1024).await > 0 {
+            let newest: HashMap<ClusterRef, Interest> = batch.drain(..).collect();
+            for (cluster, row) in newest {
+                if let Err(error) = writer.write(&cluster, &row).await {
+                    tracing::info!(%error, "an interest row was not written; the next look at the triggers writes it");
+                }
+            }
+        }
+    });
+    sender
+}
+
+struct Shell {
+    reporter: Reporter,
+    projector: Projector,
+    generated: Management,
+    interests: mpsc::UnboundedSender<(ClusterRef, Interest)>,
+    wanted: BTreeSet<ObjectKey>,
+}
+
+impl Effects<Renderer> for Shell {
+    fn effect(&mut self, effect: Effect) {
+        match effect {
+            Effect::WriteInterest(cluster, row) => {
+                if self.interests.send((cluster, row)).is_err() {
+                    tracing::debug!("the shard has ended");
+                }
+            }
+            Effect::Project(projection) => {
+                if projection.object.is_some() {
+                    self.wanted.insert(projection.key.clone());
+                } else {
+                    self.wanted.remove(&projection.key);
+                }
+                self.projector.project(projection.key, projection.object);
+            }
+            Effect::Projected(cluster) => {
+                for key in leftovers::of_cluster(&self.generated, &cluster, &self.wanted) {
+                    self.projector.project(key, None);
+                }
+            }
+            Effect::Problem(problem) => self.reporter.problem(problem),
+            Effect::Happened(line) => self.reporter.happened(line),
+        }
+    }
+
+    fn malformed(&mut self, subject: &str, reason: &str) {
+        self.reporter.malformed(subject, reason);
+    }
+
+    fn read(&mut self, pending: u64) {
+        self.reporter.read(pending);
+    }
+
+    fn published(&mut self) {
+        self.reporter.published();
+    }
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Pure crates stay pure: none of them may depend on a runtime, the broker or a Kubernetes client, and all of them carry
+# the same rules for clippy. Only the bus may use the broker's client.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+pure=(sluice-api:crates/api sluice-protocol:crates/protocol sluice-agent-core:agent/core
+  sluice-matcher-core:matcher/core sluice-renderer-core:renderer/core sluice-deployer-core:deployer/core)
+status=0
+
+for entry in "${pure[@]}"; do
+  crate="${entry%%:*}" folder="${entry#*:}"
+  bad="$(cargo tree --quiet --locked -p "$crate" -e normal --prefix none --format '{p}' |
+    awk '{print $1}' | sort -u | grep -xE 'tokio|async-nats|kube|kube-client|hyper|reqwest' || true)"
+  if [ -n "$bad" ]; then
+    echo "$crate is a pure crate and must not depend on: $bad" >&2
+    status=1
+  fi
+  if ! cmp -s scripts/core-clippy.toml "$folder/clippy.toml"; then
+    echo "$folder/clippy.toml differs from scripts/core-clippy.toml; copy it again" >&2
+    status=1
+  fi
+done
+
+users="$(grep -lE '^async-nats' ./*/Cargo.toml ./*/core/Cargo.toml crates/*/Cargo.toml | grep -v '^crates/bus/' || true)"
+if [ -n "$users" ]; then
+  echo "only crates/bus may use async-nats; remove it from: $users" >&2
+  status=1
+fi
+exit "$status"

@@ -1,0 +1,26 @@
+//! The whole pipeline in one thread, under a scheduler that breaks everything it may break.
+//!
+//! The cores and the shard owner are those of production; only the shell is replaced: streams, API servers
+//! and the management cluster are in memory, and one seeded random generator decides who does what next, who
+//! crashes, sleeps, loses its shard or its streams. A seed replays exactly.
+//!
+//! ```text
+//! schedule ─► one micro step of one replica: a command reaches its server, an answer, row or event arrives
+//!          ─► one fault: crash, pause, another owner, a wiped stream, expired tombstones, changed manifests
+//! checks   ─► at every write to a cluster: nothing stale over newer, nothing withdrawn that has a cause
+//!          ─► after the faults: the clusters equal `sluice build`
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod api_server;
+mod checks;
+mod management;
+mod replica;
+mod role;
+mod roles;
+mod schedule;
+mod store;
+mod world;
+
+pub use schedule::{Violation, run};

@@ -1,0 +1,89 @@
+//! The matcher of one shard.
+
+use std::collections::VecDeque;
+
+use rand::Rng as _;
+use sluice_matcher_core as matcher;
+use sluice_protocol::subject::own_rows;
+use sluice_protocol::{Row, Subject, Table};
+
+use super::{Interests, SHARDS};
+use crate::role::Role;
+use crate::world::World;
+
+/// The matcher of one shard.
+pub(crate) struct MatcherRole {
+    shard: u16,
+    interests: Interests,
+    replays: VecDeque<matcher::Side>,
+}
+
+impl MatcherRole {
+    pub(crate) fn new(shard: u16) -> Self {
+        Self { shard, interests: Interests::default(), replays: VecDeque::new() }
+    }
+}
+
+impl Role for MatcherRole {
+    type Core = matcher::Matcher;
+
+    fn name(&self) -> String {
+        format!("matcher {}", self.shard)
+    }
+
+    fn core(&self, world: &World) -> matcher::Matcher {
+        matcher::Matcher::new(matcher::Config {
+            shard: self.shard,
+            shards: SHARDS,
+            input: world.store.stream(Table::Changes, self.shard).incarnation(),
+            outputs: world.store.incarnations(Table::Reports),
+            limits: sluice_script::Limits::default(),
+        })
+    }
+
+    fn output(&self) -> Table {
+        Table::Reports
+    }
+
+    fn fence(&self) -> String {
+        own_rows::shard_token(self.shard)
+    }
+
+    fn owns(&self, subject: &Subject) -> bool {
+        match subject {
+            Subject::Report { origin, .. } | Subject::Complete { origin: Some(origin), .. } => {
+                *origin == self.shard
+            }
+            _ => false,
+        }
+    }
+
+    fn input(&self) -> Option<(Table, u16)> {
+        Some((Table::Changes, self.shard))
+    }
+
+    fn reset(&mut self, _: &World) {
+        *self = Self::new(self.shard);
+    }
+
+    fn side(&mut self, world: &mut World) -> Option<matcher::Side> {
+        if world.random.random_bool(0.5)
+            && let Some(replayed) = self.replays.pop_front()
+        {
+            return Some(replayed);
+        }
+        self.interests.next(world).map(|(cluster, row)| matcher::Side::Interest(cluster, row))
+    }
+
+    fn effect(&mut self, world: &mut World, effect: matcher::Effect) {
+        let matcher::Effect::Replay(cluster, id) = effect else { return };
+        for (sequence, stored) in world.store.stream(Table::Changes, self.shard).rows() {
+            let message = stored.value.clone();
+            if matches!(&message.subject, Subject::Change { cluster: of, .. } if *of == cluster) {
+                let row = Row { subject: message.subject, head: message.head, body: message.body, sequence };
+                self.replays.push_back(matcher::Side::Replayed(row));
+            }
+        }
+        self.replays.push_back(matcher::Side::ReplayDone(cluster, id));
+    }
+}

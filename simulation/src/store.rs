@@ -1,0 +1,110 @@
+//! The streams and the interest bucket.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sluice_api::ClusterRef;
+use sluice_protocol::interest::Interest;
+use sluice_protocol::memory::{Expect, MemoryStream};
+use sluice_protocol::{Body, Head, Publish, Subject, Table};
+
+/// What a message holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    pub(crate) subject: Subject,
+    pub(crate) head: Head,
+    pub(crate) body: Arc<[u8]>,
+}
+
+/// All streams of a bus, and the bucket.
+pub(crate) struct Store {
+    shards: u16,
+    streams: BTreeMap<(Table, u16), MemoryStream<Message>>,
+    /// Every interest row that was ever written, in order: readers have positions in it.
+    pub(crate) interests: Vec<(ClusterRef, Interest)>,
+}
+
+impl Store {
+    pub(crate) fn new(shards: u16) -> Self {
+        let tables = [Table::Changes, Table::Reports, Table::Desired].into_iter();
+        let all =
+            tables.flat_map(|table| (0..shards).map(move |shard| (table, shard))).chain([(Table::Status, 0)]);
+        Self { shards, streams: all.map(|key| (key, MemoryStream::new(1))).collect(), interests: Vec::new() }
+    }
+
+    /// The stream that holds a shard of a table.
+    pub(crate) fn stream(&self, table: Table, shard: u16) -> &MemoryStream<Message> {
+        &self.streams[&stream_key(table, shard)]
+    }
+
+    fn stream_mut(&mut self, table: Table, shard: u16) -> &mut MemoryStream<Message> {
+        self.streams.entry(stream_key(table, shard)).or_insert_with(|| MemoryStream::new(1))
+    }
+
+    /// Every stream.
+    pub(crate) fn keys(&self) -> Vec<(Table, u16)> {
+        self.streams.keys().copied().collect()
+    }
+
+    /// Deletes a stream and makes it anew.
+    pub(crate) fn wipe(&mut self, table: Table, shard: u16) {
+        self.stream_mut(table, shard).wipe();
+    }
+
+    /// Incarnations of a table's streams.
+    pub(crate) fn incarnations(&self, table: Table) -> Vec<u64> {
+        let count = if table == Table::Status { 1 } else { self.shards };
+        (0..count).map(|shard| self.stream(table, shard).incarnation()).collect()
+    }
+
+    /// Replaces a fence row; its sequence.
+    pub(crate) fn claim(&mut self, fence: &Subject) -> Option<u64> {
+        let name = fence.to_string();
+        let stream = self.stream_mut(fence.table(), fence.shard());
+        let seen = stream.last_sequence(&name);
+        let message = Message { subject: fence.clone(), head: Head::default(), body: Arc::from([]) };
+        stream.put(&name, message, Some(Expect { subject: &name, sequence: seen }), None).ok()
+    }
+
+    /// Publishes under a fence; whether it was accepted.
+    pub(crate) fn publish(
+        &mut self,
+        row: &Publish,
+        head: Head,
+        fence: (&Subject, u64),
+        expires: i64,
+    ) -> bool {
+        let (body, expires) = match &row.body {
+            Body::Value(body) => (body.clone(), None),
+            Body::Tombstone => (Arc::from([]), Some(expires)),
+        };
+        let fence_name = fence.0.to_string();
+        let message = Message { subject: row.subject.clone(), head, body };
+        let stream = self.stream_mut(row.subject.table(), fence.0.shard());
+        stream
+            .put(
+                &row.subject.to_string(),
+                message,
+                Some(Expect { subject: &fence_name, sequence: fence.1 }),
+                expires,
+            )
+            .is_ok()
+    }
+
+    /// Writes an interest row unless a newer one is there.
+    pub(crate) fn write_interest(&mut self, cluster: &ClusterRef, row: &Interest) {
+        let newest = self.interests.iter().rev().find(|(of, _)| of == cluster);
+        if newest.is_none_or(|(_, newest)| newest.revision < row.revision) {
+            self.interests.push((cluster.clone(), row.clone()));
+        }
+    }
+
+    /// Removes expired tombstones.
+    pub(crate) fn expire(&mut self, now: i64) {
+        self.streams.values_mut().for_each(|stream| stream.expire(now));
+    }
+}
+
+fn stream_key(table: Table, shard: u16) -> (Table, u16) {
+    if table == Table::Status { (table, 0) } else { (table, shard) }
+}
