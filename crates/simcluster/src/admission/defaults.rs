@@ -25,7 +25,7 @@ pub fn fill(body: &mut Json, kind: &str) {
         "StatefulSet" => with_spec(body, stateful_set),
         "DaemonSet" => with_spec(body, daemon_set),
         "ReplicaSet" => with_spec(body, |spec| {
-            set(spec, "replicas", json!(1));
+            set(spec, "replicas", 1);
             template(spec);
         }),
         "Job" => with_spec(body, job),
@@ -33,16 +33,16 @@ pub fn fill(body: &mut Json, kind: &str) {
         "Ingress" => set(body, "status", json!({"loadBalancer": {}})),
         "CustomResourceDefinition" => crd(body),
         "PersistentVolume" => with_spec(body, |spec| {
-            set(spec, "persistentVolumeReclaimPolicy", json!("Retain"));
-            set(spec, "volumeMode", json!("Filesystem"));
+            set(spec, "persistentVolumeReclaimPolicy", "Retain");
+            set(spec, "volumeMode", "Filesystem");
         }),
-        "PriorityClass" => set(body, "preemptionPolicy", json!("PreemptLowerPriority")),
-        "PersistentVolumeClaim" => with_spec(body, |spec| set(spec, "volumeMode", json!("Filesystem"))),
+        "PriorityClass" => set(body, "preemptionPolicy", "PreemptLowerPriority"),
+        "PersistentVolumeClaim" => with_spec(body, |spec| set(spec, "volumeMode", "Filesystem")),
         "StorageClass" => {
-            set(body, "reclaimPolicy", json!("Delete"));
-            set(body, "volumeBindingMode", json!("Immediate"));
+            set(body, "reclaimPolicy", "Delete");
+            set(body, "volumeBindingMode", "Immediate");
         }
-        "HorizontalPodAutoscaler" => with_spec(body, |spec| set(spec, "minReplicas", json!(1))),
+        "HorizontalPodAutoscaler" => with_spec(body, |spec| set(spec, "minReplicas", 1)),
         "RoleBinding" | "ClusterRoleBinding" => subjects(body),
         _ => {}
     }
@@ -93,13 +93,13 @@ fn allocate_address(spec: &mut Json, cluster_ip: impl FnOnce() -> String) {
 fn service(body: &mut Json) {
     set(body, "status", json!({"loadBalancer": {}}));
     with_spec(body, |spec| {
-        set(spec, "type", json!("ClusterIP"));
-        set(spec, "sessionAffinity", json!("None"));
+        set(spec, "type", "ClusterIP");
+        set(spec, "sessionAffinity", "None");
         if spec.get("type").and_then(Value::as_str) != Some("ExternalName") {
-            set(spec, "internalTrafficPolicy", json!("Cluster"));
+            set(spec, "internalTrafficPolicy", "Cluster");
         }
         for_each(spec, "ports", |port| {
-            set(port, "protocol", json!("TCP"));
+            set(port, "protocol", "TCP");
             let number = port.get("port").cloned().unwrap_or_default();
             set(port, "targetPort", number);
         });
@@ -107,7 +107,7 @@ fn service(body: &mut Json) {
 }
 
 fn secret(body: &mut Json) {
-    set(body, "type", json!("Opaque"));
+    set(body, "type", "Opaque");
     let Some(Value::Object(texts)) = body.remove("stringData") else { return };
     let data = body.entry("data").or_insert_with(|| json!({}));
     let Value::Object(data) = data else { return };
@@ -133,30 +133,28 @@ fn network_policy(body: &mut Json) {
             if spec.contains_key("egress") { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
         set(spec, "policyTypes", kinds);
         for direction in ["ingress", "egress"] {
-            for_each(spec, direction, |rule| {
-                for_each(rule, "ports", |port| set(port, "protocol", json!("TCP")))
-            });
+            for_each(spec, direction, |rule| for_each(rule, "ports", |port| set(port, "protocol", "TCP")));
         }
     });
 }
 
 fn tcp_ports(owner: &mut Json) {
-    for_each(owner, "ports", |port| set(port, "protocol", json!("TCP")));
+    for_each(owner, "ports", |port| set(port, "protocol", "TCP"));
 }
 
 fn deployment(spec: &mut Json) {
-    set(spec, "replicas", json!(1));
-    set(spec, "revisionHistoryLimit", json!(10));
-    set(spec, "progressDeadlineSeconds", json!(600));
+    set(spec, "replicas", 1);
+    set(spec, "revisionHistoryLimit", 10);
+    set(spec, "progressDeadlineSeconds", 600);
     let rolling = json!({"maxSurge": "25%", "maxUnavailable": "25%"});
     set(spec, "strategy", json!({"type": "RollingUpdate", "rollingUpdate": rolling}));
     template(spec);
 }
 
 fn stateful_set(spec: &mut Json) {
-    set(spec, "replicas", json!(1));
-    set(spec, "revisionHistoryLimit", json!(10));
-    set(spec, "podManagementPolicy", json!("OrderedReady"));
+    set(spec, "replicas", 1);
+    set(spec, "revisionHistoryLimit", 10);
+    set(spec, "podManagementPolicy", "OrderedReady");
     set(spec, "updateStrategy", json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}));
     set(
         spec,
@@ -167,27 +165,27 @@ fn stateful_set(spec: &mut Json) {
 }
 
 fn daemon_set(spec: &mut Json) {
-    set(spec, "revisionHistoryLimit", json!(10));
+    set(spec, "revisionHistoryLimit", 10);
     let rolling = json!({"maxSurge": 0, "maxUnavailable": 1});
     set(spec, "updateStrategy", json!({"type": "RollingUpdate", "rollingUpdate": rolling}));
     template(spec);
 }
 
 fn job(spec: &mut Json) {
-    set(spec, "parallelism", json!(1));
-    set(spec, "completions", json!(1));
-    set(spec, "backoffLimit", json!(6));
-    set(spec, "suspend", json!(false));
-    set(spec, "completionMode", json!("NonIndexed"));
-    set(spec, "podReplacementPolicy", json!("TerminatingOrFailed"));
+    set(spec, "parallelism", 1);
+    set(spec, "completions", 1);
+    set(spec, "backoffLimit", 6);
+    set(spec, "suspend", false);
+    set(spec, "completionMode", "NonIndexed");
+    set(spec, "podReplacementPolicy", "TerminatingOrFailed");
     template(spec);
 }
 
 fn cron_job(spec: &mut Json) {
-    set(spec, "concurrencyPolicy", json!("Allow"));
-    set(spec, "suspend", json!(false));
-    set(spec, "successfulJobsHistoryLimit", json!(3));
-    set(spec, "failedJobsHistoryLimit", json!(1));
+    set(spec, "concurrencyPolicy", "Allow");
+    set(spec, "suspend", false);
+    set(spec, "successfulJobsHistoryLimit", 3);
+    set(spec, "failedJobsHistoryLimit", 1);
     if let Some(Value::Object(job)) = spec.get_mut("jobTemplate") {
         set(job, "metadata", json!({}));
         with_spec(job, template);
@@ -202,10 +200,10 @@ fn template(spec: &mut Json) {
 }
 
 fn pod_spec(spec: &mut Json) {
-    set(spec, "restartPolicy", json!("Always"));
-    set(spec, "terminationGracePeriodSeconds", json!(30));
-    set(spec, "dnsPolicy", json!("ClusterFirst"));
-    set(spec, "schedulerName", json!("default-scheduler"));
+    set(spec, "restartPolicy", "Always");
+    set(spec, "terminationGracePeriodSeconds", 30);
+    set(spec, "dnsPolicy", "ClusterFirst");
+    set(spec, "schedulerName", "default-scheduler");
     set(spec, "securityContext", json!({}));
     for list in ["containers", "initContainers"] {
         for_each(spec, list, container);
@@ -214,13 +212,13 @@ fn pod_spec(spec: &mut Json) {
 
 fn container(container: &mut Json) {
     set(container, "resources", json!({}));
-    set(container, "terminationMessagePath", json!("/dev/termination-log"));
-    set(container, "terminationMessagePolicy", json!("File"));
+    set(container, "terminationMessagePath", "/dev/termination-log");
+    set(container, "terminationMessagePolicy", "File");
     let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
     let tag = image.rsplit('/').next().and_then(|name| name.split_once(':')).map(|(_, tag)| tag);
     let always = tag.is_none_or(|tag| tag == "latest") && !image.contains('@');
     set(container, "imagePullPolicy", json!(if always { "Always" } else { "IfNotPresent" }));
-    for_each(container, "ports", |port| set(port, "protocol", json!("TCP")));
+    for_each(container, "ports", |port| set(port, "protocol", "TCP"));
 }
 
 fn crd(body: &mut Json) {
@@ -237,19 +235,23 @@ fn crd(body: &mut Json) {
 fn subjects(body: &mut Json) {
     for_each(body, "subjects", |subject| {
         if matches!(subject.get("kind").and_then(Value::as_str), Some("User" | "Group")) {
-            set(subject, "apiGroup", json!("rbac.authorization.k8s.io"));
+            set(subject, "apiGroup", "rbac.authorization.k8s.io");
         }
     });
 }
 
 fn with_spec(body: &mut Json, change: impl FnOnce(&mut Json)) {
-    if let Value::Object(spec) = body.entry("spec").or_insert_with(|| json!({})) {
+    set(body, "spec", json!({}));
+    if let Some(Value::Object(spec)) = body.get_mut("spec") {
         change(spec);
     }
 }
 
-fn set(map: &mut Json, field: &str, value: Value) {
-    map.entry(field).or_insert(value);
+/// Sets a field that is missing; a field that is there costs nothing.
+fn set(map: &mut Json, field: &str, value: impl Into<Value>) {
+    if !map.contains_key(field) {
+        map.insert(field.to_owned(), value.into());
+    }
 }
 
 fn for_each(map: &mut Json, list: &str, change: impl FnMut(&mut Json)) {

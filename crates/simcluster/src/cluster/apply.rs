@@ -19,27 +19,27 @@ impl State {
     /// Applies a configuration: creates the object or merges it into the stored one.
     pub fn apply(&mut self, value: Value, write: &Write<'_>) -> Result<Written, ApiError> {
         let def = write.endpoint.def.clone();
-        let incoming = Incoming::read(value, write, Source::Apply)?;
+        let mut incoming = Incoming::read(value, write, Source::Apply)?;
         if matches!(incoming.managed, Managed::Set(_)) {
             return Err(ApiError::bad_request("metadata.managedFields must be nil"));
         }
         if write.options.field_manager.is_empty() {
             return Err(missing_manager());
         }
-        let config = incoming.body;
-        if let Err(why) = fields::check(&config, write.endpoint.schema()) {
-            let (object, api_version) =
-                (format!("{}/{}", write.namespace, write.name), write.endpoint.api_version());
-            let message = format!(
-                "failed to create typed patch object ({object}; {api_version}, Kind={}): {why}",
-                def.kind
-            );
-            return Err(ApiError::new(500, "", message));
+        let live = self.find(&def, write.namespace, write.name).cloned();
+        if let Some(live) = &live {
+            check_owner(&incoming.body, live, &def)?;
+            let who = write.applier("");
+            if fields::is_applied(live.body(), live.managers(), &incoming.body, &who) {
+                return Ok(Written::unchanged(live));
+            }
         }
-        match self.find(&def, write.namespace, write.name).cloned() {
-            Some(live) => self.apply_to(&live, config, write),
+        incoming.check_types(write, Source::Apply)?;
+        fields::check(&incoming.body, write.endpoint.schema()).map_err(|why| untyped(&why, write))?;
+        match live {
+            Some(live) => self.apply_to(&live, incoming.body, write),
             None if !write.subresource.is_empty() => Err(ApiError::not_found(&def, write.name)),
-            None => self.apply_new(config, write),
+            None => self.apply_new(incoming.body, write),
         }
     }
 
@@ -70,21 +70,12 @@ impl State {
         mut config: Json,
         write: &Write<'_>,
     ) -> Result<Written, ApiError> {
-        let def = write.endpoint.def.clone();
-        let uid = meta_str(&config, "uid");
-        if !uid.is_empty() && uid != live.uid() {
-            return Err(immutable_uid(&def, write.name, uid));
-        }
-        check_identity(&config, live, &def)?;
         strip(&mut config);
         let warnings = admission::prune_config(&mut config, write)?;
         let time = now();
         let before = Some((live.body(), live.managers().as_ref()));
         let applied = fields::apply(before, &config, &write.applier(&time), write.options.force)
             .map_err(|causes| ApiError::apply_conflict(&causes))?;
-        if applied.unchanged {
-            return Ok(Written { object: live.clone(), created: false, warnings });
-        }
         let mut written = self.replace(live, applied.body, Ownership::Given(applied.managers), write)?;
         written.warnings = warnings;
         Ok(written)
@@ -101,9 +92,23 @@ fn strip(config: &mut Json) {
     }
 }
 
-fn immutable_uid(def: &ResourceDef, name: &str, uid: &str) -> ApiError {
-    let cause = Cause::invalid("metadata.uid", &Value::from(uid).to_string(), "field is immutable");
-    ApiError::invalid(def, name, &[cause])
+/// The uid and resourceVersion of a configuration must be those of the stored object, when given.
+fn check_owner(config: &Json, live: &Object, def: &ResourceDef) -> Result<(), ApiError> {
+    let uid = meta_str(config, "uid");
+    if !uid.is_empty() && uid != live.uid() {
+        let cause = Cause::invalid("metadata.uid", &Value::from(uid).to_string(), "field is immutable");
+        return Err(ApiError::invalid(def, live.name(), &[cause]));
+    }
+    check_identity(config, live, def)
+}
+
+/// The real server calls this an internal error.
+pub(super) fn untyped(why: &str, write: &Write<'_>) -> ApiError {
+    let (object, api_version) = (format!("{}/{}", write.namespace, write.name), write.endpoint.api_version());
+    let kind = &write.endpoint.def.kind;
+    let message =
+        format!("failed to create typed patch object ({object}; {api_version}, Kind={kind}): {why}");
+    ApiError::new(500, "", message)
 }
 
 fn missing_manager() -> ApiError {

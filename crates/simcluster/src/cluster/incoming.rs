@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::apply::untyped;
 use super::state::{Validation, Write};
 use crate::admission::typed;
 use crate::fields::Manager;
@@ -52,8 +53,7 @@ impl Incoming {
         check_type(&mut body, write)?;
         drop_nulls(&mut body);
         let managed = take_managed(&mut body);
-        let warnings =
-            if write.endpoint.def.custom { Vec::new() } else { check_types(&mut body, write, source)? };
+        typed::normalize_quantities(&mut body);
         check_namespace(&mut body, write)?;
         let name = meta_str(&body, "name");
         if !write.name.is_empty() && name != write.name {
@@ -66,7 +66,20 @@ impl Incoming {
             }
             metadata_mut(&mut body).insert("name".into(), write.name.into());
         }
-        Ok(Self { body, managed, warnings })
+        let mut incoming = Self { body, managed, warnings: Vec::new() };
+        if source != Source::Apply {
+            incoming.check_types(write, source)?;
+        }
+        Ok(incoming)
+    }
+
+    /// Reads a built-in object as its type. An applied configuration may be known already, so that
+    /// whoever applies it calls this where it is not.
+    pub fn check_types(&mut self, write: &Write<'_>, source: Source) -> Result<(), ApiError> {
+        if !write.endpoint.def.custom {
+            self.warnings = check_types(&mut self.body, write, source)?;
+        }
+        Ok(())
     }
 
     /// The resourceVersion that the write was made for; empty when it does not care.
@@ -100,7 +113,6 @@ fn check_type(body: &mut Json, write: &Write<'_>) -> Result<(), ApiError> {
 /// Reads a built-in object as its type: wrong types are refused, unknown fields are dropped.
 fn check_types(body: &mut Json, write: &Write<'_>, source: Source) -> Result<Vec<String>, ApiError> {
     let (def, version) = (&write.endpoint.def, &write.endpoint.version().name);
-    typed::normalize_quantities(body);
     let refuse = |why: String| match source {
         Source::Body => {
             let kind = &def.kind;
@@ -111,17 +123,7 @@ fn check_types(body: &mut Json, write: &Write<'_>, source: Source) -> Result<Vec
         Source::Patch => {
             ApiError::new(422, "Invalid", format!(" \"\" is invalid: patch: Invalid value: {why}"))
         }
-        // The real server calls these internal errors.
-        Source::Apply => {
-            let object = format!(
-                "{}/{}; {}, Kind={}",
-                write.namespace,
-                write.name,
-                write.endpoint.api_version(),
-                def.kind
-            );
-            ApiError::new(500, "", format!("failed to create typed patch object ({object}): {why}"))
-        }
+        Source::Apply => untyped(&why, write),
     };
     let mut unknown = typed::unknown_fields(&def.kind, body).map_err(refuse)?;
     unknown.sort_unstable();

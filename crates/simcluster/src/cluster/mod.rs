@@ -15,6 +15,8 @@ mod namespaces;
 mod owners;
 mod patch;
 mod state;
+#[cfg(test)]
+mod tests;
 mod update;
 mod watch;
 

@@ -237,6 +237,15 @@ impl<'a> Write<'a> {
     }
 }
 
+// === impl Written ===
+
+impl Written {
+    /// The answer to a write that changes nothing.
+    pub(super) fn unchanged(live: &Arc<Object>) -> Self {
+        Self { object: live.clone(), created: false, warnings: Vec::new() }
+    }
+}
+
 /// Now, as the API writes it.
 pub(super) fn now() -> String {
     let now = jiff::Timestamp::now();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::changed::{changed, drop_removed};
 use super::manager::sort;
 use super::prune::prune;
-use super::{FieldSet, Manager, Operation, field_set, merge};
+use super::{FieldSet, Manager, Operation, covers, field_set, merge};
 use crate::object::Json;
 use crate::schema::Schema;
 use crate::status::Cause;
@@ -34,8 +34,6 @@ pub struct Applied {
     pub body: Json,
     /// Who owns what afterwards.
     pub managers: Vec<Manager>,
-    /// Whether object and owners are what they were.
-    pub unchanged: bool,
 }
 
 // === impl Applier ===
@@ -59,6 +57,18 @@ impl Applier<'_> {
     }
 }
 
+/// Whether `config` is what this applier applied last, and the object still says so.
+pub fn is_applied(live: &Json, managers: &[Manager], config: &Json, who: &Applier<'_>) -> bool {
+    let former = managers.iter().find(|entry| who.is(entry, Operation::Apply));
+    let Some(former) = former.filter(|former| *former.api_version == *who.api_version) else { return false };
+    if !covers(live, config, who.schema) {
+        return false;
+    }
+    let mut wanted = field_set(config, who.schema);
+    who.limit(&mut wanted);
+    *former.fields == wanted
+}
+
 /// Applies `config` to `live`: merges it, removes what this applier applied before and no longer
 /// does, and takes ownership. Fields of others with other values are conflicts unless `force`.
 pub fn apply(
@@ -77,11 +87,6 @@ pub fn apply(
     let former = managers.iter().find(|entry| who.is(entry, Operation::Apply));
     let mut others: Vec<Manager> =
         managers.iter().filter(|entry| !who.is(entry, Operation::Apply)).cloned().collect();
-    if body == *before
-        && former.is_some_and(|former| *former.fields == wanted && *former.api_version == *who.api_version)
-    {
-        return Ok(Applied { body, managers: managers.to_vec(), unchanged: true });
-    }
     if let Some(former) = former.filter(|former| *former.fields != wanted) {
         let mut owned = wanted.clone();
         others.iter().for_each(|other| owned.union_with(&other.fields));
@@ -99,7 +104,7 @@ pub fn apply(
         others.push(own);
         sort(&mut others);
     }
-    Ok(Applied { body, managers: others, unchanged: false })
+    Ok(Applied { body, managers: others })
 }
 
 fn settle_conflicts(others: &mut [Manager], changed: &FieldSet, force: bool) -> Result<(), Vec<Cause>> {

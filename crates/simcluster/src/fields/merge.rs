@@ -19,8 +19,32 @@ pub fn merge(live: &mut Json, config: &Json, schema: &Schema) {
     }
 }
 
+/// Whether merging `config` into `live` would change nothing.
+pub fn covers(live: &Json, config: &Json, schema: &Schema) -> bool {
+    config.iter().all(|(name, value)| {
+        live.get(name).is_some_and(|present| covers_value(present, value, schema.field(name)))
+    })
+}
+
+fn covers_value(live: &Value, config: &Value, schema: &Schema) -> bool {
+    if live == config {
+        return true;
+    }
+    match (live, config) {
+        _ if matches!(schema, Schema::Atomic) => false,
+        (Value::Object(live), Value::Object(config)) => covers(live, config, schema),
+        (Value::Array(items), Value::Array(wanted)) if !wanted.is_empty() => {
+            let same = merge_items(items, wanted, schema);
+            same.is_some_and(|merged| merged == *items)
+        }
+        _ => false,
+    }
+}
+
 fn merge_value(live: &mut Value, config: &Value, schema: &Schema) {
     match (&mut *live, config) {
+        // Most of what is applied is there already.
+        (live, config) if *live == *config => {}
         _ if matches!(schema, Schema::Atomic) => live.clone_from(config),
         (Value::Object(live), Value::Object(config)) => merge(live, config, schema),
         (Value::Array(items), Value::Array(wanted)) if !wanted.is_empty() => {

@@ -11,10 +11,10 @@ mod prune;
 mod set;
 mod walk;
 
-pub use apply::{Applier, apply, track_update};
+pub use apply::{Applier, apply, is_applied, track_update};
 pub use check::check;
 pub use manager::{Manager, Operation};
-pub use merge::merge;
+pub use merge::{covers, merge};
 pub use path::PathElement;
 pub use set::FieldSet;
 pub use walk::field_set;

@@ -91,7 +91,7 @@ fn an_item_goes_with_its_creator_even_if_another_wrote_a_field_of_it() {
     let first = applied(None, "m", "Service", ports(json!([{"port": 80}, {"port": 81}])), false).unwrap();
     let edited = body(ports(json!([{"port": 80}, {"port": 81, "targetPort": 8}])));
     let managers = track_update(Some(&first.body), &edited, first.managers, &who("edit", &schema));
-    let live = Applied { body: edited, managers, unchanged: false };
+    let live = Applied { body: edited, managers };
     let second = applied(Some(&live), "m", "Service", ports(json!([{"port": 80}])), false).unwrap();
     assert_eq!(second.body["spec"]["ports"], json!([{"port": 80}]));
 }
@@ -152,10 +152,13 @@ proptest! {
     #[test]
     fn applying_twice_changes_nothing(one in ports(), two in ports(), a in small_map(), b in small_map()) {
         let first = applied(None, "m", "Service", service(&one, a), true).unwrap();
-        let second = applied(Some(&first), "n", "Service", service(&two, b.clone()), true).unwrap();
-        let again = applied(Some(&second), "n", "Service", service(&two, b), false).unwrap();
+        let config = service(&two, b);
+        let second = applied(Some(&first), "n", "Service", config.clone(), true).unwrap();
+        let again = applied(Some(&second), "n", "Service", config.clone(), false).unwrap();
         prop_assert_eq!(&second.body, &again.body);
         prop_assert_eq!(&second.managers, &again.managers);
+        let schema = builtin("Service");
+        prop_assert!(is_applied(&second.body, &second.managers, &body(config), &who("n", &schema)));
     }
 
     #[test]

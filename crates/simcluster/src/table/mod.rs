@@ -1,8 +1,12 @@
 //! Tables: the columns that `kubectl get` prints.
 
-mod builtin;
+mod cells;
+mod columns;
 mod duration;
 mod json_path;
+mod network;
+mod view;
+mod workloads;
 
 use bytes::BytesMut;
 use serde_json::{Value, json};
@@ -83,7 +87,7 @@ pub fn definitions(endpoint: &Endpoint) -> Value {
     if endpoint.def.custom {
         columns.extend(endpoint.version().columns.iter().map(Column::definition));
     } else {
-        let known = builtin::columns(&endpoint.def.kind).iter();
+        let known = columns::columns(&endpoint.def.kind).iter();
         columns.extend(known.map(|&(name, kind, priority)| definition(name, kind, "", "", priority)));
     }
     Value::Array(columns)
@@ -95,7 +99,7 @@ pub fn row(endpoint: &Endpoint, object: &Object, include: Include) -> Value {
     if endpoint.def.custom {
         cells.extend(endpoint.version().columns.iter().map(|column| column.cell(object)));
     } else {
-        cells.extend(builtin::cells(&endpoint.def.kind, object));
+        cells.extend(cells::cells(&endpoint.def.kind, object));
     }
     let attached = match include {
         Include::None => Value::Null,
