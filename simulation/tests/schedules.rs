@@ -2,7 +2,14 @@
 
 #[test]
 fn a_thousand_schedules_break_nothing() {
-    for seed in 0..1000 {
-        assert_eq!(sluice_simulation::run(seed, false), Ok(()));
-    }
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    std::thread::scope(|scope| {
+        for first in 0..threads {
+            scope.spawn(move || {
+                for seed in (first..1000).step_by(threads as usize) {
+                    assert_eq!(sluice_simulation::run(seed, false), Ok(()));
+                }
+            });
+        }
+    });
 }
