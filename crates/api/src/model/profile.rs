@@ -64,7 +64,7 @@ pub struct Profile {
 // === impl SpecCommon ===
 
 /// Parts of a profile that deploy something else than referenced manifests.
-const NOT_YET: [(&str, &str); 9] = [
+const NOT_YET: [(&str, &str); 15] = [
     ("helmCharts", "Helm charts are not deployed by this version"),
     ("kustomizationRefs", "Kustomize directories are not deployed by this version"),
     (
@@ -74,6 +74,12 @@ const NOT_YET: [(&str, &str); 9] = [
     ("configMapGenerator", "generators are not run by this version"),
     ("secretGenerator", "generators are not run by this version"),
     ("patches", "patches are not applied by this version"),
+    ("patchesFrom", "patches are not applied by this version"),
+    ("preDeployChecks", "checks are not run by this version"),
+    ("validateHealths", "checks are not run by this version"),
+    ("preDeleteChecks", "checks are not run by this version"),
+    ("postDeleteChecks", "checks are not run by this version"),
+    ("driftExclusions", "drift is not watched by this version"),
     ("setRefs", "cluster sets are not resolved by this version"),
     ("clusterSetRefs", "cluster sets are not resolved by this version"),
     ("dependsOn", "dependencies between profiles are not awaited by this version"),
@@ -229,6 +235,8 @@ mod tests {
     fn what_cannot_be_done_is_said() {
         let profile = profile(json!({"helmCharts": [{"chartName": "x"}], "policyRefs": []})).unwrap();
         assert_eq!(profile.common.unsupported[0].field, "spec.helmCharts");
+        let checked = super::tests::profile(json!({"validateHealths": [{"name": "x"}]})).unwrap();
+        assert_eq!(checked.common.unsupported[0].field, "spec.validateHealths");
         for (spec, part) in [
             (json!({"syncMode": "Sometimes"}), "spec.syncMode: unknown mode"),
             (json!({"policyRefs": [{"kind": "Pod", "name": "x"}]}), "spec.policyRefs[0].kind"),
