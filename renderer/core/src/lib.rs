@@ -25,6 +25,7 @@ mod render;
 mod renderer;
 mod sets;
 mod templates;
+pub mod verdict;
 mod world;
 
 pub use project::{Projection, generated_for};
