@@ -17,9 +17,16 @@ pub(crate) struct ApiServer {
     /// Every change of a service: its key, and the object unless it was deleted.
     pub(crate) log: Vec<(ObjectKey, Option<Value>)>,
     /// What was applied.
-    pub(crate) applied: BTreeMap<ObjectKey, Value>,
+    pub(crate) applied: BTreeMap<ObjectKey, Arc<Value>>,
     inventories: BTreeMap<String, Inventory>,
     version: u64,
+}
+
+/// The one object that a call changed.
+pub(crate) struct Written {
+    pub(crate) key: ObjectKey,
+    pub(crate) old: Option<Arc<Value>>,
+    pub(crate) new: Option<Arc<Value>>,
 }
 
 /// The key of a service.
@@ -48,17 +55,17 @@ impl ApiServer {
         self.services.values().filter(|object| selects(spec, object)).filter_map(seen).collect()
     }
 
-    /// Carries out a deployer's call. The caller has checked its lease.
-    pub(crate) fn call(&mut self, request: &Request) -> Reply {
-        match request {
+    /// Carries out a deployer's call, and tells which object it changed. The caller has checked its lease.
+    pub(crate) fn call(&mut self, request: &Request) -> (Reply, Option<Written>) {
+        let reply = match request {
             Request::Inventories => Reply::Inventories(self.inventories.values().cloned().collect()),
-            Request::Read(key) => Reply::Read(self.applied.get(key).map(Live::of)),
-            Request::Apply { object, against } => self.apply(object, against.as_ref()),
+            Request::Read(key) => Reply::Read(self.applied.get(key).map(|object| Live::of(object))),
+            Request::Apply { object, against } => return self.apply(object, against.as_ref()),
             Request::Delete { key, against } => match self.applied.get(key) {
                 None => Reply::Done,
                 Some(object) if Live::of(object).version() == *against => {
-                    self.applied.remove(key);
-                    Reply::Done
+                    let old = self.applied.remove(key);
+                    return (Reply::Done, Some(Written { key: key.clone(), old, new: None }));
                 }
                 Some(_) => conflict(),
             },
@@ -70,22 +77,23 @@ impl ApiServer {
                 self.inventories.remove(profile);
                 Reply::Done
             }
-        }
+        };
+        (reply, None)
     }
 
-    fn apply(&mut self, object: &Arc<Value>, against: Option<&(String, String)>) -> Reply {
-        let Some(key) = ObjectKey::of(object) else { return conflict() };
+    fn apply(&mut self, object: &Value, against: Option<&(String, String)>) -> (Reply, Option<Written>) {
+        let Some(key) = ObjectKey::of(object) else { return (conflict(), None) };
         let known = self.applied.get(&key).map(|object| Live::of(object).version());
         if against.is_some() && against != known.as_ref() {
-            return conflict();
+            return (conflict(), None);
         }
         self.version += 1;
-        let mut object = (**object).clone();
+        let mut object = object.clone();
         object["metadata"]["uid"] = known.map_or_else(|| format!("u{}", self.version), |(uid, _)| uid).into();
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
-        let live = Live::of(&object);
-        self.applied.insert(key, object);
-        Reply::Applied(live)
+        let (live, new) = (Live::of(&object), Arc::new(object));
+        let old = self.applied.insert(key.clone(), new.clone());
+        (Reply::Applied(live), Some(Written { key, old, new: Some(new) }))
     }
 }
 

@@ -11,8 +11,10 @@ use sluice_renderer_core::Change;
 /// The objects as they are, and every change there ever was: readers have positions in the log.
 #[derive(Default)]
 pub(crate) struct Management {
-    pub(crate) objects: Vec<Value>,
+    pub(crate) objects: Vec<Arc<Value>>,
     pub(crate) log: Vec<Change>,
+    /// The triggers that are deleted, or whose destination does not select every cluster.
+    pub(crate) missing: Vec<&'static str>,
     version: u64,
     edits: u64,
 }
@@ -78,18 +80,22 @@ impl Management {
         self.version += 1;
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
         let key = ObjectKey::of(&object);
+        let object = Arc::new(object);
         self.objects.retain(|known| ObjectKey::of(known) != key);
         self.objects.push(object.clone());
-        self.log.push(Change::Upsert(Arc::new(object)));
+        self.log.push(Change::Upsert(object));
+        self.missing = self.look_for_triggers();
     }
 
     fn delete(&mut self, kind: &str, name: &str) {
-        let same = |object: &Value| object::text(object, &["kind"]) == kind && object::name(object) == name;
+        let same =
+            |object: &Arc<Value>| object::text(object, &["kind"]) == kind && object::name(object) == name;
         let Some(index) = self.objects.iter().position(same) else { return };
-        let mut object = self.objects.remove(index);
+        let mut object = (*self.objects.remove(index)).clone();
         self.version += 1;
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
         self.log.push(Change::Delete(Arc::new(object)));
+        self.missing = self.look_for_triggers();
     }
 
     fn has_trigger(&self, name: &str) -> bool {
@@ -98,9 +104,8 @@ impl Management {
             .any(|object| object::text(object, &["kind"]) == "EventTrigger" && object::name(object) == name)
     }
 
-    /// The triggers that are deleted, or whose destination does not select every cluster.
-    pub(crate) fn missing_triggers(&self) -> Vec<&'static str> {
-        let away = |object: &Value| object::label(object, "tier").is_some_and(|tier| tier != "x");
+    fn look_for_triggers(&self) -> Vec<&'static str> {
+        let away = |object: &Arc<Value>| object::label(object, "tier").is_some_and(|tier| tier != "x");
         let moved = self.objects.iter().any(away);
         [EACH, ALL].into_iter().filter(|name| !self.has_trigger(name) || (*name == ALL && moved)).collect()
     }

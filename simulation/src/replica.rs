@@ -11,7 +11,7 @@ use crate::world::{TOMBSTONE_TTL, World};
 /// What can be done with a replica, whatever its stage.
 pub(crate) trait Replica {
     /// Name of its role.
-    fn role(&self) -> String;
+    fn role(&self) -> &str;
     /// Does one micro step.
     fn step(&mut self, world: &mut World);
     /// Loses everything but its name.
@@ -30,6 +30,7 @@ enum Out {
 /// A replica of role `R`.
 pub(crate) struct Process<R: Role> {
     role: R,
+    name: String,
     index: usize,
     running: Option<Running<R::Core>>,
     /// Whether it believes to own its role.
@@ -47,11 +48,14 @@ struct Running<C: Core> {
     caught_up: bool,
     wake: Option<i64>,
     born: Vec<u64>,
+    /// How many streams had been wiped when their lives were compared last.
+    wipes: u64,
+    reborn: bool,
 }
 
 impl<R: Role> Process<R> {
     pub(crate) fn new(role: R, index: usize) -> Self {
-        Self { role, index, running: None, believes: false, paused_until: 0 }
+        Self { name: role.name(), role, index, running: None, believes: false, paused_until: 0 }
     }
 
     fn lives(&self, world: &World) -> Vec<u64> {
@@ -61,7 +65,7 @@ impl<R: Role> Process<R> {
     }
 
     fn begin(&mut self, world: &mut World) {
-        world.tell(|| format!("{} {} begins", self.role.name(), self.index));
+        world.tell(|| format!("{} {} begins", self.name, self.index));
         self.role.reset(world);
         let (owner, first) = Owner::begin(self.role.core(world), owner_config(&self.role, world));
         let born = self.lives(world);
@@ -74,6 +78,8 @@ impl<R: Role> Process<R> {
             caught_up: false,
             wake: None,
             born,
+            wipes: world.store.wipes(),
+            reborn: false,
         });
         self.execute(world, first);
     }
@@ -144,10 +150,7 @@ impl<R: Role> Process<R> {
                 world.tell(|| {
                     format!(
                         "{} {} publishes {kind}{}{outcome} {}",
-                        self.role.name(),
-                        self.index,
-                        row.subject,
-                        row.meta
+                        self.name, self.index, row.subject, row.meta
                     )
                 });
                 answers.push(if stored { Event::Stored(id) } else { Event::Refused });
@@ -188,7 +191,7 @@ impl<R: Role> Process<R> {
                 }
                 _ => "everything".to_owned(),
             };
-            format!("{} {} has read {what}", self.role.name(), self.index)
+            format!("{} {} has read {what}", self.name, self.index)
         });
         self.handle(world, event);
     }
@@ -197,8 +200,8 @@ impl<R: Role> Process<R> {
 use crate::store::Message;
 
 impl<R: Role> Replica for Process<R> {
-    fn role(&self) -> String {
-        self.role.name()
+    fn role(&self) -> &str {
+        &self.name
     }
 
     fn step(&mut self, world: &mut World) {
@@ -206,19 +209,24 @@ impl<R: Role> Replica for Process<R> {
             return;
         }
         if world.random.random_bool(0.3) {
-            self.believes = world.owners.get(&self.role.name()) == Some(&self.index);
+            self.believes = world.owners.get(&self.name) == Some(&self.index);
         }
         if !self.believes {
             return self.crash();
         }
-        let lives = self.lives(world);
+        if self.running.as_ref().is_some_and(|running| running.wipes != world.store.wipes()) {
+            let lives = self.lives(world);
+            if let Some(running) = &mut self.running {
+                (running.reborn, running.wipes) = (running.born != lives, world.store.wipes());
+            }
+        }
         let Some(running) = &mut self.running else { return self.begin(world) };
         // Missed heartbeats, or a lapsed membership after a pause.
         if world.now - running.looked_at > TOMBSTONE_TTL / 2 {
             return self.crash();
         }
         // Incarnations are looked at now and then.
-        if running.born != lives && world.random.random_bool(0.3) {
+        if running.reborn && world.random.random_bool(0.3) {
             return self.crash();
         }
         if running.wake.is_some_and(|at| at <= world.now) {

@@ -23,13 +23,8 @@ struct Interests(usize);
 
 impl Interests {
     fn next(&mut self, world: &World) -> Option<(ClusterRef, sluice_protocol::interest::Interest)> {
-        // A bucket keeps the newest row of each key: older ones cannot be read any more.
-        loop {
-            let (cluster, row) = world.store.interests.get(self.0)?.clone();
-            self.0 += 1;
-            if world.store.interests[self.0..].iter().all(|(newer, _)| *newer != cluster) {
-                return Some((cluster, row));
-            }
-        }
+        let (next, position) = world.store.next_interest(self.0);
+        self.0 = position;
+        next.cloned()
     }
 }

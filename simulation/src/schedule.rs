@@ -75,7 +75,7 @@ impl Schedule {
             management: Management::new(),
             clusters: CLUSTERS.iter().map(|name| ((*name).to_owned(), ApiServer::default())).collect(),
             history: History::default(),
-            owners: replicas.iter().map(|replica| (replica.role(), 0)).collect(),
+            owners: replicas.iter().map(|replica| (replica.role().to_owned(), 0)).collect(),
             trace,
             violation: None,
         };
@@ -91,7 +91,7 @@ impl Schedule {
         let now = self.world.now;
         self.world.store.expire(now);
         // Of a trigger that is not there, everything may go at any time.
-        for trigger in self.world.management.missing_triggers() {
+        for trigger in &self.world.management.missing {
             self.world.history.reason(trigger, now);
         }
         self.world.history.now = now;
@@ -167,11 +167,15 @@ impl Schedule {
         let held = self.world.clusters.iter().map(|(name, server)| {
             (("default".to_owned(), name.clone()), server.services.values().cloned().collect())
         });
-        let input = Input { management: self.world.management.objects.clone(), clusters: held.collect() };
+        let input = Input {
+            management: self.world.management.objects.iter().map(|object| (**object).clone()).collect(),
+            clusters: held.collect(),
+        };
         let expected = build_at(&input, 0);
         for (name, server) in &self.world.clusters {
             let wanted = expected.clusters.get(&format!("default/{name}")).map_or(&[][..], Vec::as_slice);
-            let (wanted, found) = (content(wanted.iter()), content(server.applied.values()));
+            let (wanted, found) =
+                (content(wanted.iter()), content(server.applied.values().map(|object| &**object)));
             if wanted != found {
                 return Err(format!("cluster {name} holds {found:?} and should hold {wanted:?}"));
             }

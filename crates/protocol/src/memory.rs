@@ -11,6 +11,8 @@ pub struct MemoryStream<T> {
     last: u64,
     by_sequence: BTreeMap<u64, Stored<T>>,
     by_subject: HashMap<String, u64>,
+    /// No row expires before this time.
+    next_expiry: i64,
 }
 
 /// A row of a [`MemoryStream`].
@@ -40,7 +42,13 @@ pub struct Expect<'a> {
 impl<T> MemoryStream<T> {
     /// An empty stream.
     pub fn new(incarnation: u64) -> Self {
-        Self { incarnation, last: 0, by_sequence: BTreeMap::new(), by_subject: HashMap::new() }
+        Self {
+            incarnation,
+            last: 0,
+            by_sequence: BTreeMap::new(),
+            by_subject: HashMap::new(),
+            next_expiry: i64::MAX,
+        }
     }
 
     /// Which life of the stream this is.
@@ -76,8 +84,12 @@ impl<T> MemoryStream<T> {
             }
         }
         self.last += 1;
-        if let Some(old) = self.by_subject.insert(subject.to_owned(), self.last) {
-            self.by_sequence.remove(&old);
+        self.next_expiry = self.next_expiry.min(expires.unwrap_or(i64::MAX));
+        match self.by_subject.get_mut(subject) {
+            Some(sequence) => {
+                self.by_sequence.remove(&std::mem::replace(sequence, self.last));
+            }
+            None => drop(self.by_subject.insert(subject.to_owned(), self.last)),
         }
         self.by_sequence.insert(self.last, Stored { subject: subject.to_owned(), value, expires });
         Ok(self.last)
@@ -100,14 +112,20 @@ impl<T> MemoryStream<T> {
 
     /// Removes rows whose time has come.
     pub fn expire(&mut self, now: i64) {
-        let by_subject = &mut self.by_subject;
+        if now < self.next_expiry {
+            return;
+        }
+        let (by_subject, mut next) = (&mut self.by_subject, i64::MAX);
         self.by_sequence.retain(|_, row| {
-            let keep = row.expires.is_none_or(|expires| expires > now);
-            if !keep {
+            let expires = row.expires.unwrap_or(i64::MAX);
+            if expires <= now {
                 by_subject.remove(&row.subject);
+                return false;
             }
-            keep
+            next = next.min(expires);
+            true
         });
+        self.next_expiry = next;
     }
 }
 

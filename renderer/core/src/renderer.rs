@@ -87,6 +87,8 @@ pub struct Renderer {
     completeness: Completeness,
     readers: HashMap<ContentKey, BTreeSet<Cause>>,
     projected: BTreeMap<Cause, Vec<ObjectKey>>,
+    /// What each rendered cause was made of: while it is the same, rendering again gives the same.
+    rendered_from: HashMap<Cause, Basis>,
     failing: BTreeSet<(String, String)>,
     dirty: BTreeMap<Cause, Dirty>,
     rendered_at: BTreeMap<Cause, i64>,
@@ -97,6 +99,9 @@ pub struct Renderer {
     caught_up: bool,
     sweep_at: i64,
 }
+
+/// Versions of the management cluster, and of the matches, that a cause is rendered from.
+type Basis = (u64, u64);
 
 /// A cause that is to be rendered later, together with what still comes.
 #[derive(Clone, Copy)]
@@ -130,6 +135,7 @@ impl Renderer {
             bindings: BTreeMap::new(),
             readers: HashMap::new(),
             projected: BTreeMap::new(),
+            rendered_from: HashMap::new(),
             failing: BTreeSet::new(),
             dirty: BTreeMap::new(),
             rendered_at: BTreeMap::new(),

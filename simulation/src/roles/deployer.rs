@@ -9,6 +9,7 @@ use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table};
 
 use super::SHARDS;
+use crate::api_server::Written;
 use crate::management::CLUSTERS;
 use crate::role::Role;
 use crate::world::{STEP, World, cluster_ref};
@@ -59,15 +60,11 @@ impl DeployerRole {
                 "no such cluster",
             ));
         };
-        let before = server.applied.clone();
-        let reply = server.call(request);
-        for key in before.keys().chain(server.applied.keys()) {
-            let (old, new) = (before.get(key), server.applied.get(key));
-            if old != new
-                && let Err(violation) = world.history.check(&cluster.name, key, old, new)
-            {
-                world.violation.get_or_insert(violation);
-            }
+        let (reply, written) = server.call(request);
+        if let Some(Written { key, old, new }) = written
+            && let Err(violation) = world.history.check(&cluster.name, &key, old.as_deref(), new.as_deref())
+        {
+            world.violation.get_or_insert(violation);
         }
         reply
     }

@@ -44,15 +44,12 @@ impl Role for RendererRole {
         // The shell lets a renderer begin only when it has read the management cluster and the interest rows.
         let mut step = sluice_protocol::Step::at(world.now);
         for object in &world.management.objects {
-            let change = renderer::Change::Upsert(Arc::new(object.clone()));
+            let change = renderer::Change::Upsert(object.clone());
             sluice_protocol::Core::side(&mut core, renderer::Side::Management(change), &mut step);
         }
-        for (cluster, row) in &world.store.interests {
-            sluice_protocol::Core::side(
-                &mut core,
-                renderer::Side::Interest(cluster.clone(), row.clone()),
-                &mut step,
-            );
+        let mut interests = Interests::default();
+        while let Some((cluster, row)) = interests.next(world) {
+            sluice_protocol::Core::side(&mut core, renderer::Side::Interest(cluster, row), &mut step);
         }
         core
     }
@@ -75,7 +72,7 @@ impl Role for RendererRole {
 
     fn reset(&mut self, world: &World) {
         // The core is made from what is there now.
-        let interests = Interests(world.store.interests.len());
+        let interests = Interests(world.store.interests_end());
         *self = Self { interests, management: world.management.log.len(), ..Self::new(self.shard) };
     }
 

@@ -31,7 +31,8 @@ impl Renderer {
             } else {
                 serde_json::from_slice::<Value>(&row.body).ok().map(Arc::new)
             };
-            self.sets.insert(cluster, source, key.clone(), Match { selectors: meta.selectors, object });
+            let found = Match { selectors: meta.selectors, object, version: 0 };
+            self.sets.insert(cluster, source, key.clone(), found);
         }
         if self.caught_up {
             self.report_due(cluster, source, step);
