@@ -13,13 +13,29 @@ use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request};
 #[derive(Default)]
 pub(crate) struct ApiServer {
     /// What users put there, by name.
-    pub(crate) services: BTreeMap<String, Value>,
+    pub(crate) services: BTreeMap<String, Service>,
     /// Every change of a service: its key, and the object unless it was deleted.
-    pub(crate) log: Vec<(ObjectKey, Option<Value>)>,
+    pub(crate) log: Vec<(ObjectKey, Option<Service>)>,
     /// What was applied.
     pub(crate) applied: BTreeMap<ObjectKey, Arc<Value>>,
+    /// It does not answer before.
+    pub(crate) away_until: i64,
     inventories: BTreeMap<String, Inventory>,
     version: u64,
+}
+
+/// A service, and how watches show it.
+#[derive(Clone)]
+pub(crate) struct Service {
+    pub(crate) object: Arc<Value>,
+    pub(crate) seen: Seen,
+}
+
+/// What a watch selects.
+pub(crate) struct Filter {
+    services: bool,
+    namespace: String,
+    labels: Selector,
 }
 
 /// The one object that a call changed.
@@ -35,24 +51,30 @@ pub(crate) fn service_key(name: &str) -> ObjectKey {
 }
 
 impl ApiServer {
-    /// Creates or changes a service; it is an event when `event`.
-    pub(crate) fn put_service(&mut self, name: &str, v: u64, event: bool) {
+    /// Creates or changes a service; whether it was new.
+    pub(crate) fn put_service(&mut self, name: &str, v: u64, event: bool, gold: bool) -> bool {
+        let yes = |flag: bool| if flag { "yes" } else { "no" };
         let object = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "default",
-            "labels": {"event": if event { "yes" } else { "no" }}, "annotations": {"v": v.to_string()}}});
-        self.services.insert(name.to_owned(), object.clone());
-        self.log.push((service_key(name), Some(object)));
+            "labels": {"event": yes(event), "gold": yes(gold)}, "annotations": {"v": v.to_string()}}});
+        let seen = Seen { key: service_key(name), body: object.to_string().into_bytes().into() };
+        let service = Service { object: Arc::new(object), seen };
+        self.log.push((service_key(name), Some(service.clone())));
+        self.services.insert(name.to_owned(), service).is_none()
     }
 
-    /// Deletes a service.
-    pub(crate) fn delete_service(&mut self, name: &str) {
-        if self.services.remove(name).is_some() {
+    /// Deletes a service; whether there was one.
+    pub(crate) fn delete_service(&mut self, name: &str) -> bool {
+        let was = self.services.remove(name).is_some();
+        if was {
             self.log.push((service_key(name), None));
         }
+        was
     }
 
     /// What a watch lists.
-    pub(crate) fn list(&self, spec: &WatchSpec) -> Vec<Seen> {
-        self.services.values().filter(|object| selects(spec, object)).filter_map(seen).collect()
+    pub(crate) fn list(&self, filter: &Filter) -> Vec<Seen> {
+        let shown = self.services.values().filter(|service| filter.selects(service));
+        shown.map(|service| service.seen.clone()).collect()
     }
 
     /// Carries out a deployer's call, and tells which object it changed. The caller has checked its lease.
@@ -101,13 +123,16 @@ fn conflict() -> Reply {
     Reply::Failed(Failure::new(Class::Conflict, "the object has been modified"))
 }
 
-/// Whether a watch shows an object.
-pub(crate) fn selects(spec: &WatchSpec, object: &Value) -> bool {
-    let labels = Selector::parse(&spec.labels).unwrap_or_default();
-    spec.gvk.kind == "Service" && labels.matches(object::at(object, &["metadata", "labels"]))
-}
+impl Filter {
+    pub(crate) fn new(spec: &WatchSpec) -> Self {
+        let labels = Selector::parse(&spec.labels).unwrap_or_default();
+        Self { services: spec.gvk.kind == "Service", namespace: spec.namespace.clone(), labels }
+    }
 
-/// An object as a watch shows it.
-pub(crate) fn seen(object: &Value) -> Option<Seen> {
-    Some(Seen { key: ObjectKey::of(object)?, body: object.to_string().into_bytes().into() })
+    pub(crate) fn selects(&self, service: &Service) -> bool {
+        let namespace = self.namespace.is_empty() || self.namespace == service.seen.key.namespace;
+        self.services
+            && namespace
+            && self.labels.matches(object::at(&service.object, &["metadata", "labels"]))
+    }
 }

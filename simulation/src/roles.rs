@@ -12,6 +12,7 @@ pub(crate) use deployer::DeployerRole;
 pub(crate) use matcher::MatcherRole;
 pub(crate) use renderer::RendererRole;
 
+use crate::coverage::Fault;
 use crate::world::World;
 
 /// Shards of every table in the simulation.
@@ -22,9 +23,17 @@ pub(crate) const SHARDS: u16 = 2;
 struct Interests(usize);
 
 impl Interests {
-    fn next(&mut self, world: &World) -> Option<(ClusterRef, sluice_protocol::interest::Interest)> {
+    fn has_news(&self, world: &World) -> bool {
+        world.store.next_interest(self.0).0.is_some()
+    }
+
+    fn next(&mut self, world: &mut World) -> Option<(ClusterRef, sluice_protocol::interest::Interest)> {
         let (next, position) = world.store.next_interest(self.0);
-        self.0 = position;
-        next.cloned()
+        let next = next.cloned();
+        // A reader that begins again tells the same once more.
+        if next.is_none() || !world.mishap(Fault::Duplicate, 0.01) {
+            self.0 = position;
+        }
+        next
     }
 }

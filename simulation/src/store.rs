@@ -131,14 +131,19 @@ impl Store {
         }
     }
 
+    /// The interest rows as they are.
+    pub(crate) fn present_interests(&self) -> impl Iterator<Item = &(ClusterRef, Interest)> {
+        self.interests.newest.values().map(|index| &self.interests.rows[*index])
+    }
+
     /// The position after every interest row.
     pub(crate) fn interests_end(&self) -> usize {
         self.interests.rows.len()
     }
 
-    /// Removes expired tombstones.
-    pub(crate) fn expire(&mut self, now: i64) {
-        self.streams.values_mut().for_each(|stream| stream.expire(now));
+    /// Removes expired tombstones; how many there were.
+    pub(crate) fn expire(&mut self, now: i64) -> usize {
+        self.streams.values_mut().map(|stream| stream.expire(now)).sum()
     }
 }
 

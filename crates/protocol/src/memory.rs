@@ -110,11 +110,12 @@ impl<T> MemoryStream<T> {
         self.by_subject.get(subject).and_then(|sequence| self.by_sequence.get(sequence))
     }
 
-    /// Removes rows whose time has come.
-    pub fn expire(&mut self, now: i64) {
+    /// Removes rows whose time has come; how many there were.
+    pub fn expire(&mut self, now: i64) -> usize {
         if now < self.next_expiry {
-            return;
+            return 0;
         }
+        let before = self.by_sequence.len();
         let (by_subject, mut next) = (&mut self.by_subject, i64::MAX);
         self.by_sequence.retain(|_, row| {
             let expires = row.expires.unwrap_or(i64::MAX);
@@ -126,6 +127,7 @@ impl<T> MemoryStream<T> {
             true
         });
         self.next_expiry = next;
+        before - self.by_sequence.len()
     }
 }
 
@@ -160,9 +162,11 @@ mod tests {
     fn tombstones_expire_and_the_subject_is_new_again() {
         let mut stream = MemoryStream::new(1);
         stream.put("a", 1, None, Some(10)).unwrap();
-        stream.expire(9);
-        assert!(stream.get("a").is_some());
-        stream.expire(10);
-        assert_eq!((stream.last_sequence("a"), stream.rows().count()), (0, 0));
+        stream.put("b", 2, None, Some(12)).unwrap();
+        assert_eq!((stream.expire(9), stream.rows().count()), (0, 2));
+        assert_eq!((stream.expire(10), stream.last_sequence("a")), (1, 0));
+        stream.put("c", 3, None, Some(11)).unwrap();
+        assert_eq!((stream.expire(11), stream.get("b").is_some()), (1, true));
+        assert_eq!((stream.expire(12), stream.rows().count()), (1, 0));
     }
 }

@@ -16,7 +16,7 @@ use crate::content::Manifests;
 use crate::made::Made;
 use crate::project::Projection;
 use crate::sets::Sets;
-use crate::templates::Templates;
+use crate::templates::{Caches, Templates};
 use crate::world::{Change, ContentKey, World};
 
 mod incoming;
@@ -124,13 +124,18 @@ enum Wanted {
 impl Renderer {
     /// A renderer that knows nothing yet.
     pub fn new(config: Config) -> Self {
+        Self::with_caches(config, &Caches::default())
+    }
+
+    /// The same, with caches that others use too.
+    pub fn with_caches(config: Config, caches: &Caches) -> Self {
         Self {
-            templates: Templates::new(config.limits.clone()),
+            templates: Templates::new(config.limits.clone(), caches),
             completeness: Completeness::new(config.shards, config.input),
             config,
             world: World::default(),
             sets: Sets::default(),
-            manifests: Manifests::default(),
+            manifests: caches.manifests.clone(),
             made: Made::default(),
             bindings: BTreeMap::new(),
             readers: HashMap::new(),

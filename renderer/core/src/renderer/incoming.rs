@@ -129,8 +129,9 @@ impl Renderer {
         if meta.origin == self.config.shard {
             let known = self.made.leads_to(&meta.cause, &place);
             self.made.hold(place, meta.cause.clone());
-            // Held, but not what the cause leads to: the cause is gone, or its destinations have changed.
-            if !known {
+            // Held, but not what the cause leads to: the cause is gone, or its destinations have changed. Before the
+            // start nothing is known yet; the first look at everything sees it.
+            if !known && self.started {
                 self.refresh(&meta.cause, step.now, step);
             }
         }

@@ -142,7 +142,7 @@ impl Renderer {
                         &cluster,
                         &rendered.name,
                         &self.templates,
-                        &mut self.manifests,
+                        &self.manifests,
                     )?;
                     let desired = render::desired(rendered, (&owner.0, &owner.1), &common, cause, policies);
                     serde_json::to_vec(&desired).map_err(|error| error.to_string())?.into()
