@@ -67,6 +67,7 @@ impl Faults {
         } else {
             return;
         };
+        world.note_reasons();
         let what = world.management.last();
         world.happened(fault, || what);
     }

@@ -6,7 +6,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::Value;
 use sluice_api::object;
-use sluice_dryrun::{Input, build_at};
+use sluice_dryrun::{Input, build_with};
 use sluice_renderer_core::Caches;
 
 use crate::api_server::ApiServer;
@@ -127,7 +127,7 @@ impl Schedule {
         let expired = world.store.expire(world.now);
         world.coverage.many(Fault::Expired, expired as u64);
         world.lapse();
-        world.management.reasons.iter().for_each(|reason| world.history.reason(*reason));
+        world.note_reasons();
         if world.now < FAULTS_UNTIL * STEP {
             self.faults.clone().happen(self);
         } else if world.now == FAULTS_UNTIL * STEP {
@@ -183,7 +183,7 @@ impl Schedule {
             (("default".to_owned(), (*name).to_owned()), services.collect())
         });
         let management = self.world.management.objects.iter().map(|object| (**object).clone()).collect();
-        let expected = build_at(&Input { management, clusters: held.collect() }, 0);
+        let expected = build_with(&Input { management, clusters: held.collect() }, 0, &self.world.caches);
         for (name, server) in &self.world.clusters {
             let wanted = expected.clusters.get(&format!("default/{name}")).map_or(&[][..], Vec::as_slice);
             let (wanted, found) =

@@ -88,6 +88,11 @@ impl World {
         happens
     }
 
+    /// The management cluster gives reasons to withdraw things, from now on and as long as it is like this.
+    pub(crate) fn note_reasons(&mut self) {
+        self.management.reasons.iter().for_each(|reason| self.history.reason(*reason));
+    }
+
     /// The other replica of a role becomes its owner.
     pub(crate) fn hand_over(&mut self, role: usize) {
         self.owners[role] = Owned { by: self.owners[role].by ^ 1, since: self.now };

@@ -92,7 +92,7 @@ impl Manifests {
         }
         let objects = Arc::new(parse(text)?);
         let mut kept = self.lock();
-        if kept.len() >= KEPT {
+        if kept.len() >= if self.everything { KEPT * 64 } else { KEPT } {
             kept.clear();
         }
         kept.insert(digest, objects.clone());

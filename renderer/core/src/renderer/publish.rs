@@ -110,16 +110,14 @@ impl Renderer {
     }
 
     /// The body for each destination. Paused clusters keep what they have.
-    pub(super) fn rows(&mut self, cause: &Cause, rendered: &Rendered) -> Result<Vec<Rendition>, String> {
+    pub(super) fn rows(&self, cause: &Cause, rendered: &Rendered) -> Result<Vec<Rendition>, String> {
         let (owner, common) = match cause {
             Cause::Profile(id) => match self.world.profiles.get(id).map(Arc::as_ref) {
-                Some(Ok(profile)) => {
-                    ((profile.kind.clone(), profile.namespace.clone()), profile.common.clone())
-                }
+                Some(Ok(profile)) => ((&*profile.kind, &*profile.namespace), &profile.common),
                 _ => return Err(format!("{id} does not exist")),
             },
             Cause::Event(event) => match self.world.triggers.get(&event.trigger).map(Arc::as_ref) {
-                Some(Ok(trigger)) => (("ClusterProfile".to_owned(), String::new()), trigger.common.clone()),
+                Some(Ok(trigger)) => (("ClusterProfile", ""), &trigger.common),
                 _ => return Err(format!("{} does not exist", event.trigger)),
             },
         };
@@ -133,18 +131,18 @@ impl Renderer {
                     place_of(other).1
                 ));
             }
-            let Some(cluster) = self.world.clusters.get(id).cloned() else { continue };
+            let Some(cluster) = self.world.clusters.get(id) else { continue };
             let body = match &shared {
                 Some(body) if same => body.clone(),
                 _ => {
                     let policies = render::policies(
                         &rendered.sources,
-                        &cluster,
+                        cluster,
                         &rendered.name,
                         &self.templates,
                         &self.manifests,
                     )?;
-                    let desired = render::desired(rendered, (&owner.0, &owner.1), &common, cause, policies);
+                    let desired = render::desired(rendered, owner, common, cause, policies);
                     serde_json::to_vec(&desired).map_err(|error| error.to_string())?.into()
                 }
             };
