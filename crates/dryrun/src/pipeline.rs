@@ -28,8 +28,13 @@ pub fn build(input: &Input) -> Output {
 
 /// Computes what would exist where; `now` is the time that templates see, microseconds since 1970.
 pub fn build_at(input: &Input, now: i64) -> Output {
+    build_with(input, now, &renderer::Caches::default())
+}
+
+/// The same, for who builds often: what is compiled is kept in `caches`.
+pub fn build_with(input: &Input, now: i64, caches: &renderer::Caches) -> Output {
     let mut problems = Vec::new();
-    let (mut renderer, interests, profiles) = begin_rendering(input, now, &mut problems);
+    let (mut renderer, interests, profiles) = begin_rendering(input, now, caches, &mut problems);
     let mut rows = Rows::new();
     for (cluster, interest) in &interests {
         let held = input.clusters.get(&(cluster.namespace.clone(), cluster.name.clone()));
@@ -57,6 +62,7 @@ fn now() -> i64 {
 fn begin_rendering(
     input: &Input,
     now: i64,
+    caches: &renderer::Caches,
     problems: &mut Vec<Problem>,
 ) -> (renderer::Renderer, BTreeMap<ClusterRef, Interest>, Rows) {
     let config = renderer::Config {
@@ -66,7 +72,7 @@ fn begin_rendering(
         tombstone_ttl: i64::MAX / 4,
         limits: sluice_template::Limits::default(),
     };
-    let mut renderer = renderer::Renderer::new(config);
+    let mut renderer = renderer::Renderer::with_caches(config, caches);
     let mut step = Step::at(now);
     for object in &input.management {
         renderer

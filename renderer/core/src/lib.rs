@@ -30,4 +30,5 @@ mod world;
 
 pub use project::{Projection, generated_for};
 pub use renderer::{Config, Effect, Renderer, Side};
+pub use templates::Caches;
 pub use world::{Change, KINDS};

@@ -53,6 +53,11 @@ impl Made {
         self.rows.get(cause).is_some_and(|places| places.contains(place))
     }
 
+    /// Where the rows of `cause` are.
+    pub(crate) fn places(&self, cause: &Cause) -> BTreeSet<Place> {
+        self.rows.get(cause).cloned().unwrap_or_default()
+    }
+
     /// Who uses this name on this cluster, when it is not `cause`.
     pub(crate) fn other_user(&self, place: &Place, cause: &Cause) -> Option<&Cause> {
         self.users.get(place).filter(|user| *user != cause)

@@ -1,22 +1,46 @@
 //! Rendering text with what an event knows.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use sluice_api::ObjectKey;
 use sluice_template::{Cache, Data, Env, Limits, Options, Stage};
 
+use crate::content::Manifests;
+
 /// Compiled templates kept by one renderer.
 const KEPT: usize = 4096;
 
+/// What is compiled and parsed is a function of its text: renderers may share it. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Caches {
+    templates: Arc<Cache>,
+    pub(crate) manifests: Manifests,
+}
+
+impl Default for Caches {
+    fn default() -> Self {
+        Self { templates: Arc::new(Cache::new(KEPT)), manifests: Manifests::default() }
+    }
+}
+
+impl Caches {
+    /// Caches that keep also what is unlikely to come again.
+    pub fn keeping_everything() -> Self {
+        Self { manifests: Manifests::keeping_everything(), ..Self::default() }
+    }
+}
+
 /// Renders templates; compiled ones are kept by content.
 pub(crate) struct Templates {
-    cache: Cache,
+    cache: Arc<Cache>,
     limits: Limits,
     now_unix_nanos: i64,
 }
 
 impl Templates {
-    pub(crate) fn new(limits: Limits) -> Self {
-        Self { cache: Cache::new(KEPT), limits, now_unix_nanos: 0 }
+    pub(crate) fn new(limits: Limits, caches: &Caches) -> Self {
+        Self { cache: caches.templates.clone(), limits, now_unix_nanos: 0 }
     }
 
     /// The time that templates see, microseconds since 1970.
