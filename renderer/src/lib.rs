@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod engine;
 mod leftovers;
 mod management;
 mod shard;

@@ -1,6 +1,7 @@
 //! One task for each shard of `reports`.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use kube::Client;
 use sluice_api::{ClusterRef, ObjectKey};
@@ -12,10 +13,11 @@ use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
 use sluice_renderer_core::{Config, Effect, Renderer, Side};
 use sluice_runtime::{Context, Projector, Reporter, count_shards};
-use sluice_template::Limits;
+use sluice_template::{Engine, Limits};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use crate::engine::Waiting;
 use crate::management::Management;
 use crate::status::Statuses;
 use crate::{leftovers, management, status};
@@ -30,6 +32,7 @@ struct Shared {
     statuses: Statuses,
     interests: sluice_bus::Feed<ClusterRef, (ClusterRef, Interest)>,
     projector: Projector,
+    tera: Arc<dyn Engine>,
 }
 
 /// Runs the renderer until the context stops.
@@ -50,6 +53,7 @@ pub async fn run(context: Context, client: Client) -> anyhow::Result<()> {
         statuses: status::follow(&context.bus, context.stop.clone()),
         interests: interest_feed(&context.bus, context.stop.clone()),
         projector: Projector::start(client, "sluice-renderer"),
+        tera: Arc::new(Waiting::default()),
         written,
         generated,
         context: context.clone(),
@@ -81,7 +85,8 @@ async fn render_shard(shared: Shared, key: String) {
         input: bus.incarnation(&input.stream),
         tombstone_ttl: i64::try_from(bus.tombstone_ttl().as_micros()).unwrap_or(i64::MAX),
         limits: Limits::default(),
-    });
+    })
+    .with_tera(shared.tera.clone());
     let spec = ShardSpec {
         outputs: Outputs { table: Table::Desired, owner: key.clone(), own_rows: own_rows::renderer(shard) },
         input: Some(input),
