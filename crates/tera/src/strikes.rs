@@ -37,8 +37,8 @@ impl Strikes {
         })
     }
 
-    /// A render of this text was stopped.
-    pub(crate) fn stopped(&mut self, text: &str, now: Instant, why: &str) {
+    /// A render of this text was stopped; answers how many times in a row by now.
+    pub(crate) fn stopped(&mut self, text: &str, now: Instant, why: &str) -> u32 {
         if self.stopped.len() >= KEPT {
             self.stopped.clear();
         }
@@ -46,6 +46,7 @@ impl Strikes {
         let stopped = entry.or_insert(Stopped { times: 0, last: now, why: String::new() });
         // After a pause it gets one try.
         (stopped.times, stopped.last, stopped.why) = (stopped.times + 1, now, why.to_owned());
+        stopped.times
     }
 
     /// A render of this text came to its end.

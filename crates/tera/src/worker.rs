@@ -174,12 +174,12 @@ impl Until<'_> {
         let mut pipes = [pipe];
         loop {
             let left = self.at.saturating_duration_since(Instant::now());
-            if left.is_zero() || self.deadline.is_some_and(Deadline::passed) {
-                return Err(Broken::Late);
-            }
+            let over = left.is_zero() || self.deadline.is_some_and(Deadline::passed);
             let left = if self.deadline.is_some() { left.min(LOOK) } else { left };
             let timeout = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+            // Asked also when the time is over: this process may have been paused, and the answer may be there.
             match poll(&mut pipes, Some(&timeout)) {
+                Ok(0) | Err(Errno::INTR) if over => return Err(Broken::Late),
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(()),
                 Err(errno) => return Err(Broken::Died(errno.to_string())),

@@ -63,9 +63,10 @@ impl Workers {
         self.returned.notify_one();
     }
 
-    /// Asks a worker; when one that has worked before dies of its memory, a fresh one is asked, so that no render
-    /// fails for what others have left behind.
-    fn ask(&self, frame: &[u8], limits: &Limits) -> Result<Vec<u8>, String> {
+    /// Asks a worker. When one dies that has worked before, a fresh one is asked, so that no render fails for what
+    /// others have left behind. And a template that is stopped for the first time gets a second try: the machine may
+    /// have been busy, or this process paused.
+    fn ask(&self, text: &str, frame: &[u8], limits: &Limits) -> Result<Vec<u8>, String> {
         let mut worker = self.take();
         let answer = loop {
             let mut asked = match worker.take().map_or_else(|| Worker::start(limits.worker_bytes), Ok) {
@@ -80,7 +81,12 @@ impl Workers {
                     break Ok(answer);
                 }
                 Err(Broken::Died(_)) if asked.is_used() => {}
-                Err(broken) => break Err(stopped(&broken, limits)),
+                Err(broken) => {
+                    let why = stopped(&broken, limits);
+                    if self.state().strikes.stopped(text, Instant::now(), &why) > 1 {
+                        break Err(why);
+                    }
+                }
             }
         };
         self.give_back(worker);
@@ -123,16 +129,9 @@ impl Engine for Workers {
         if frame.len() > most {
             return Err(format!("limit: template and variables are {} bytes, more than {most}", frame.len()));
         }
-        match self.ask(&frame, limits) {
-            Ok(answer) => {
-                self.state().strikes.ended(request.text);
-                serde_json::from_slice::<Answer>(&answer).map_err(|error| error.to_string())?
-            }
-            Err(error) => {
-                self.state().strikes.stopped(request.text, Instant::now(), &error);
-                Err(error)
-            }
-        }
+        let answer = self.ask(request.text, &frame, limits)?;
+        self.state().strikes.ended(request.text);
+        serde_json::from_slice::<Answer>(&answer).map_err(|error| error.to_string())?
     }
 }
 

@@ -165,7 +165,7 @@ fn a_killed_worker_is_replaced() {
     assert_eq!(common::render(&workers, "{{ 2 }}", &patient()).as_deref(), Ok("2"), "between two renders");
     assert_ne!(workers.idle(), first);
 
-    // In the middle of one: the render of a fresh worker that is killed fails, the next one works.
+    // In the middle of a render: a second worker gets it. When that is killed too, the render fails, and no other.
     let workers = std::sync::Arc::new(Workers::new());
     let before = children();
     let endless = "{% for a in range(end=100000) %}{% for b in range(end=100000) %}{% endfor %}{% endfor %}";
@@ -173,13 +173,17 @@ fn a_killed_worker_is_replaced() {
         let workers = workers.clone();
         std::thread::spawn(move || common::render(workers.as_ref() as &dyn Engine, endless, &patient()))
     };
-    let started = loop {
-        if let Some(child) = children().into_iter().find(|child| !before.contains(child) && is_busy(*child)) {
+    let busy = |not: u32| loop {
+        if let Some(child) =
+            children().into_iter().find(|child| *child != not && !before.contains(child) && is_busy(*child))
+        {
             break child;
         }
         std::thread::yield_now();
     };
-    kill(started);
+    let first = busy(0);
+    kill(first);
+    kill(busy(first));
     let error = rendering.join().unwrap().unwrap_err();
     assert!(error.contains("limit: the render ended its worker (signal: 9"), "{error}");
     assert_eq!(common::render(workers.as_ref(), "{{ 3 }}", &patient()).as_deref(), Ok("3"));
