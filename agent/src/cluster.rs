@@ -121,8 +121,9 @@ async fn own_cluster(shared: &Shared, cluster: &ClusterRef, client: kube::Client
         },
         input: None,
     };
+    let observer = reporter.clone();
     let mut watches = Watches { cluster: cluster.clone(), client, sender, reporter, running: HashMap::new() };
-    let stopped = drive(bus, &shared.membership, &spec, core, sides, &mut watches).await;
+    let stopped = drive(bus, &shared.membership, &spec, core, sides, &mut watches, &observer).await;
     forward.abort();
     tracing::debug!(%cluster, ?stopped, "the agent of a cluster begins again");
 }

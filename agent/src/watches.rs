@@ -33,18 +33,6 @@ impl Effects<Agent> for Watches {
             }
         }
     }
-
-    fn malformed(&mut self, subject: &str, reason: &str) {
-        self.reporter.malformed(subject, reason);
-    }
-
-    fn read(&mut self, pending: u64) {
-        self.reporter.read(pending);
-    }
-
-    fn published(&mut self) {
-        self.reporter.published();
-    }
 }
 
 impl Drop for Watches {

@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::ApiResource;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
-use sluice_api::{Gvk, ObjectKey};
-use sluice_deployer_core::{Class, Failure, INVENTORY_LABEL, Inventory, Live, Reply, Request};
+use sluice_api::{Gvk, ObjectKey, object};
+use sluice_deployer_core::{
+    Class, Failure, INVENTORY_LABEL, Inventory, Live, Reply, Request, Stored, Version,
+};
 use sluice_runtime::{Raw, resource_of};
 
 use crate::failure;
@@ -49,20 +51,20 @@ impl Site {
             Request::Read(key) => self.read(&key).await,
             Request::Apply { object, against } => self.apply(&object, against).await,
             Request::Delete { key, against } => self.delete(&key, against).await,
-            Request::WriteInventory(inventory) => {
-                let object =
-                    inventory.to_object().map_err(|error| Failure::new(Class::Refused, error.to_string()))?;
-                self.apply(&object, None).await.map(|_| Reply::Done)
+            Request::ReadInventory(profile) => self.read_inventory(&profile).await,
+            Request::WriteInventory { inventory, against } => self.write_inventory(&inventory, against).await,
+            Request::DeleteInventory { profile, against } => {
+                let name = Inventory::object_name(&profile);
+                delete(&self.config_maps(), &name, against).await
             }
-            Request::DeleteInventory(profile) => self.delete_inventory(&profile).await,
         }
     }
 
     async fn inventories(&self) -> Result<Reply, Failure> {
         let params = ListParams::default().labels(&format!("{INVENTORY_LABEL}=true"));
         let list = self.config_maps().list(&params).await.map_err(|error| failure::of(&error, false))?;
-        let read = |object: Raw| match Inventory::from_object(&object.value) {
-            Ok(inventory) => Some(inventory),
+        let read = |object: Raw| match Stored::from_object(&object.value) {
+            Ok(stored) => Some(stored),
             Err(error) => {
                 tracing::warn!(error, "an inventory is left alone");
                 None
@@ -82,12 +84,44 @@ impl Site {
         Api::namespaced_with(self.client.clone(), NAMESPACE, &resource)
     }
 
-    async fn delete_inventory(&self, profile: &str) -> Result<Reply, Failure> {
-        match self.config_maps().delete(&Inventory::object_name(profile), &DeleteParams::default()).await {
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Reply::Done),
-            Err(error) => Err(failure::of(&error, false)),
-            Ok(_) => Ok(Reply::Done),
+    async fn read_inventory(&self, profile: &str) -> Result<Reply, Failure> {
+        let found = self.config_maps().get_opt(&Inventory::object_name(profile)).await;
+        let Some(object) = found.map_err(|error| failure::of(&error, false))? else {
+            return Ok(Reply::Inventory(None));
+        };
+        let stored = Stored::from_object(&object.value).map_err(|error| {
+            let remedy = "restore it, or delete it and what it listed by hand";
+            Failure::new(Class::Refused, format!("{error}; {remedy}"))
+        })?;
+        Ok(Reply::Inventory(Some(stored)))
+    }
+
+    /// Creates it, or replaces exactly the version it was planned against: a deposed owner changes nothing.
+    async fn write_inventory(
+        &self,
+        inventory: &Inventory,
+        against: Option<Version>,
+    ) -> Result<Reply, Failure> {
+        let refused = |error: serde_json::Error| Failure::new(Class::Refused, error.to_string());
+        let mut object = inventory.to_object().map_err(refused)?;
+        let (api, planned) = (self.config_maps(), against.is_some());
+        let params = PostParams { field_manager: Some(MANAGER.into()), ..PostParams::default() };
+        if let Some((uid, version)) = against {
+            object["metadata"]["uid"] = uid.into();
+            object["metadata"]["resourceVersion"] = version.into();
         }
+        let name = object::name(&object).to_owned();
+        let raw = Raw::from(object);
+        let mut result = write(&api, &name, &params, &raw, planned).await;
+        if let Err(kube::Error::Api(status)) = &result
+            && status.code == 404
+            && !planned
+        {
+            self.make_namespace(NAMESPACE).await?;
+            result = write(&api, &name, &params, &raw, planned).await;
+        }
+        let stored = result.map_err(|error| failure::of(&error, planned))?;
+        Ok(Reply::Written(Live::of(&stored.value).version()))
     }
 
     async fn read(&self, key: &ObjectKey) -> Result<Reply, Failure> {
@@ -98,7 +132,7 @@ impl Site {
         }
     }
 
-    async fn apply(&self, object: &Value, against: Option<(String, String)>) -> Result<Reply, Failure> {
+    async fn apply(&self, object: &Value, against: Option<Version>) -> Result<Reply, Failure> {
         let key = ObjectKey::of(object)
             .ok_or_else(|| Failure::new(Class::Refused, "the object has no kind or name"))?;
         let Some((api, namespace)) = self.api(&key).await? else {
@@ -146,19 +180,9 @@ impl Site {
         made.map(drop).map_err(|error| failure::of(&error, false))
     }
 
-    async fn delete(
-        &self,
-        key: &ObjectKey,
-        (uid, resource_version): (String, String),
-    ) -> Result<Reply, Failure> {
+    async fn delete(&self, key: &ObjectKey, against: Version) -> Result<Reply, Failure> {
         let Some((api, _)) = self.api(key).await? else { return Ok(Reply::Done) };
-        let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
-        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
-        match api.delete(&key.name, &params).await {
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Reply::Done),
-            Err(error) => Err(failure::of(&error, true)),
-            Ok(_) => Ok(Reply::Done),
-        }
+        delete(&api, &key.name, against).await
     }
 
     /// The API of an object's kind, and the namespace it is in; `None` when the cluster has no such kind.
@@ -185,5 +209,26 @@ impl Site {
             Api::namespaced_with(self.client.clone(), namespace, &resource),
             Some(namespace.to_owned()),
         )))
+    }
+}
+
+async fn write(
+    api: &Api<Raw>,
+    name: &str,
+    params: &PostParams,
+    object: &Raw,
+    planned: bool,
+) -> kube::Result<Raw> {
+    if planned { api.replace(name, params, object).await } else { api.create(params, object).await }
+}
+
+/// Deletes exactly this version of an object.
+async fn delete(api: &Api<Raw>, name: &str, (uid, resource_version): Version) -> Result<Reply, Failure> {
+    let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
+    let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
+    match api.delete(name, &params).await {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Reply::Done),
+        Err(error) => Err(failure::of(&error, true)),
+        Ok(_) => Ok(Reply::Done),
     }
 }

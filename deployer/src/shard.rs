@@ -72,6 +72,7 @@ async fn deploy_shard(shared: Shared, key: String) {
         shard,
         request_timeout: i64::try_from(TIMEOUT.as_micros()).unwrap_or(i64::MAX),
     });
+    let observer = reporter.clone();
     let mut effects = Shell {
         membership: shared.membership.clone(),
         metrics: shared.context.metrics.clone(),
@@ -82,7 +83,7 @@ async fn deploy_shard(shared: Shared, key: String) {
         reporter,
         tasks,
     };
-    let stopped = drive(bus, &shared.membership, &spec, core, sides, &mut effects).await;
+    let stopped = drive(bus, &shared.membership, &spec, core, sides, &mut effects, &observer).await;
     tracing::debug!(shard, ?stopped, "a deployer shard begins again");
 }
 
@@ -181,17 +182,5 @@ impl Effects<Deployer> for Shell {
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Happened(line) => self.reporter.happened(line),
         }
-    }
-
-    fn malformed(&mut self, subject: &str, reason: &str) {
-        self.reporter.malformed(subject, reason);
-    }
-
-    fn read(&mut self, pending: u64) {
-        self.reporter.read(pending);
-    }
-
-    fn published(&mut self) {
-        self.reporter.published();
     }
 }

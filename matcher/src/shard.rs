@@ -65,9 +65,9 @@ async fn match_shard(context: Context, membership: Membership, interests: Intere
         outputs: Outputs { table: Table::Reports, owner: key.clone(), own_rows: own_rows::matcher(shard) },
         input: Some(input),
     };
-    let mut effects =
-        Shell { bus: bus.clone(), shard, sender, reporter: Reporter::new(&context, key), tasks };
-    let stopped = drive(bus, &membership, &spec, core, sides, &mut effects).await;
+    let observer = Reporter::new(&context, key);
+    let mut effects = Shell { bus: bus.clone(), shard, sender, reporter: observer.clone(), tasks };
+    let stopped = drive(bus, &membership, &spec, core, sides, &mut effects, &observer).await;
     tracing::debug!(shard, ?stopped, "a matcher shard begins again");
 }
 
@@ -96,17 +96,5 @@ impl Effects<Matcher> for Shell {
                 });
             }
         }
-    }
-
-    fn malformed(&mut self, subject: &str, reason: &str) {
-        self.reporter.malformed(subject, reason);
-    }
-
-    fn read(&mut self, pending: u64) {
-        self.reporter.read(pending);
-    }
-
-    fn published(&mut self) {
-        self.reporter.published();
     }
 }

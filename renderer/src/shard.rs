@@ -91,14 +91,15 @@ async fn render_shard(shared: Shared, key: String) {
         outputs: Outputs { table: Table::Desired, owner: key.clone(), own_rows: own_rows::renderer(shard) },
         input: Some(input),
     };
+    let observer = Reporter::new(&shared.context, key);
     let mut effects = Shell {
-        reporter: Reporter::new(&shared.context, key),
+        reporter: observer.clone(),
         projector: shared.projector.clone(),
         generated: shared.generated.clone(),
         interests: write_interests(InterestWriter::new(bus), &mut tasks),
         wanted: BTreeSet::new(),
     };
-    let stopped = drive(bus, &shared.membership, &spec, core, sides, &mut effects).await;
+    let stopped = drive(bus, &shared.membership, &spec, core, sides, &mut effects, &observer).await;
     tracing::debug!(shard, ?stopped, "a renderer shard begins again");
 }
 
@@ -177,17 +178,5 @@ impl Effects<Renderer> for Shell {
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Happened(line) => self.reporter.happened(line),
         }
-    }
-
-    fn malformed(&mut self, subject: &str, reason: &str) {
-        self.reporter.malformed(subject, reason);
-    }
-
-    fn read(&mut self, pending: u64) {
-        self.reporter.read(pending);
-    }
-
-    fn published(&mut self) {
-        self.reporter.published();
     }
 }

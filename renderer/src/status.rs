@@ -39,6 +39,6 @@ fn take(feed: &Statuses, event: ReadEvent) {
                 feed.put(key, row);
             }
         }
-        ReadEvent::Entry(..) | ReadEvent::Malformed(..) => {}
+        ReadEvent::Entry(..) | ReadEvent::Unreadable(..) | ReadEvent::Malformed(..) => {}
     }
 }

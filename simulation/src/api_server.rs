@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_agent_core::{Seen, WatchSpec};
 use sluice_api::{Gvk, ObjectKey, Selector, object};
-use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request};
+use sluice_deployer_core::{Class, Failure, Live, Reply, Request, Stored};
 
 /// See the module's text.
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub(crate) struct ApiServer {
     pub(crate) log: Vec<(ObjectKey, Option<Value>)>,
     /// What was applied.
     pub(crate) applied: BTreeMap<ObjectKey, Value>,
-    inventories: BTreeMap<String, Inventory>,
+    inventories: BTreeMap<String, Stored>,
     version: u64,
 }
 
@@ -62,14 +62,26 @@ impl ApiServer {
                 }
                 Some(_) => conflict(),
             },
-            Request::WriteInventory(inventory) => {
-                self.inventories.insert(inventory.profile.clone(), inventory.clone());
-                Reply::Done
+            Request::ReadInventory(profile) => Reply::Inventory(self.inventories.get(profile).cloned()),
+            Request::WriteInventory { inventory, against } => {
+                let known = self.inventories.get(&inventory.profile).map(|stored| &stored.version);
+                if known != against.as_ref() {
+                    return conflict();
+                }
+                self.version += 1;
+                let uid = known.map_or_else(|| format!("u{}", self.version), |(uid, _)| uid.clone());
+                let version = (uid, self.version.to_string());
+                let stored = Stored { inventory: inventory.clone(), version: version.clone() };
+                self.inventories.insert(inventory.profile.clone(), stored);
+                Reply::Written(version)
             }
-            Request::DeleteInventory(profile) => {
-                self.inventories.remove(profile);
-                Reply::Done
-            }
+            Request::DeleteInventory { profile, against } => match self.inventories.get(profile) {
+                Some(stored) if stored.version != *against => conflict(),
+                _ => {
+                    self.inventories.remove(profile);
+                    Reply::Done
+                }
+            },
         }
     }
 

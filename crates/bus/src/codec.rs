@@ -1,10 +1,14 @@
 //! Rows as messages: a head in headers, a body with a format byte in front.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use async_nats::HeaderMap;
 use bytes::Bytes;
+use sluice_api::Digest;
 use sluice_protocol::{Head, View};
+use zstd::bulk::Compressor;
 
 /// Bodies above this are compressed.
 const COMPRESS_ABOVE: usize = 4096;
@@ -20,6 +24,8 @@ const TIME: &str = "Sluice-Time";
 const VIEW: &str = "Sluice-View";
 const META: &str = "Sluice-Meta";
 const TOMBSTONE: &str = "Sluice-Tombstone";
+/// Names the body in the `content` bucket; the message itself has none.
+pub(crate) const CONTENT: &str = "Sluice-Content";
 
 /// A message is not a row.
 #[derive(Debug, thiserror::Error)]
@@ -35,18 +41,25 @@ pub(crate) fn encode(body: &[u8]) -> Bytes {
     if body.is_empty() {
         return Bytes::new();
     }
+    let (format, body) = match (body.len() > COMPRESS_ABOVE).then(|| compress(body)) {
+        Some(Ok(small)) => (ZSTD, Cow::Owned(small)),
+        _ => (PLAIN, Cow::Borrowed(body)),
+    };
     let mut out = Vec::with_capacity(body.len() + 1);
-    match zstd::bulk::compress(body, LEVEL) {
-        Ok(small) if body.len() > COMPRESS_ABOVE => {
-            out.push(ZSTD);
-            out.extend_from_slice(&small);
-        }
-        _ => {
-            out.push(PLAIN);
-            out.extend_from_slice(body);
-        }
-    }
+    out.push(format);
+    out.extend_from_slice(&body);
     out.into()
+}
+
+/// With a compressor of this thread's own: making one costs more than its use.
+fn compress(body: &[u8]) -> std::io::Result<Vec<u8>> {
+    thread_local! {
+        static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    }
+    COMPRESSOR.with_borrow_mut(|kept| match kept {
+        Some(compressor) => compressor.compress(body),
+        None => kept.insert(Compressor::new(LEVEL)?).compress(body),
+    })
 }
 
 /// The body of a message.
@@ -81,6 +94,11 @@ pub(crate) fn headers(head: &Head) -> HeaderMap {
     headers
 }
 
+/// The body's name in the `content` bucket, when it is not in the message.
+pub(crate) fn content(headers: Option<&HeaderMap>) -> Option<Digest> {
+    headers.and_then(|headers| headers.get(CONTENT)).and_then(|value| value.as_str().parse().ok())
+}
+
 /// Header values are one line; JSON without line breaks always is.
 fn one_line(text: &str) -> String {
     text.replace(['\r', '\n'], " ")
@@ -106,10 +124,8 @@ pub(crate) fn head(headers: Option<&HeaderMap>) -> Head {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use proptest::prelude::*;
-    use sluice_api::Digest;
-
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn heads_are_read_back() {

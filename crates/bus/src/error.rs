@@ -6,6 +6,9 @@ pub enum BusError {
     /// The server or a stream is not what the pipeline needs; only its operator can heal it.
     #[error("{0}")]
     Unsuitable(String),
+    /// A row is larger than the server takes; trying again does not help.
+    #[error("{0}")]
+    TooLarge(String),
     /// A request failed or was not answered.
     #[error("{what}: {source}")]
     Request {

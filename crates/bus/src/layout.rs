@@ -8,6 +8,7 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, Stor
 use sluice_protocol::Table;
 use tokio::sync::watch;
 
+use crate::contents::Contents;
 use crate::error::BusError;
 use crate::incarnations::{self, Incarnations};
 
@@ -19,11 +20,12 @@ const ACK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Publishes in flight: enough to hide the round trip, little enough to be sent again.
 const MAX_IN_FLIGHT: usize = 4096;
 /// The small tables, as KV buckets; each is a stream `KV_<bucket>`.
-pub(crate) const BUCKETS: [&str; 4] = [CONFIG, MEMBERS, INTEREST, PROBLEMS];
+pub(crate) const BUCKETS: [&str; 5] = [CONFIG, MEMBERS, INTEREST, PROBLEMS, CONTENT];
 pub(crate) const CONFIG: &str = "sluice";
 pub(crate) const MEMBERS: &str = "members";
 pub(crate) const INTEREST: &str = "interest";
 pub(crate) const PROBLEMS: &str = "problems";
+pub(crate) const CONTENT: &str = "content";
 /// Stream of the journal.
 const JOURNAL: &str = "JOURNAL";
 
@@ -38,7 +40,7 @@ pub struct BusOptions {
     pub shards: u16,
     /// Copies of each stream. Only counts when the bus is new.
     pub replicas: usize,
-    /// How long tombstones live.
+    /// How long tombstones live, and large bodies that no row names.
     pub tombstone_ttl: Duration,
 }
 
@@ -49,6 +51,7 @@ pub struct Bus {
     pub(crate) shards: u16,
     pub(crate) tombstone_ttl: Duration,
     pub(crate) incarnations: watch::Receiver<Incarnations>,
+    pub(crate) contents: Contents,
 }
 
 impl Bus {
@@ -76,7 +79,8 @@ impl Bus {
         };
         let layout = BusOptions { shards, ..options.clone() };
         let incarnations = incarnations::follow(js.clone(), layout).await?;
-        Ok(Self { js, shards, tombstone_ttl: options.tombstone_ttl, incarnations })
+        let contents = Contents::new(js.clone(), options.tombstone_ttl, incarnations.clone());
+        Ok(Self { js, shards, tombstone_ttl: options.tombstone_ttl, incarnations, contents })
     }
 
     /// Number of shards of each table.
@@ -173,7 +177,9 @@ fn table_config(name: String, subjects: Vec<String>, options: &BusOptions) -> Co
 
 fn bucket_config(bucket: &str, options: &BusOptions) -> Config {
     let config = table_config(format!("KV_{bucket}"), vec![format!("$KV.{bucket}.>")], options);
-    Config { allow_rollup: true, deny_delete: true, discard: DiscardPolicy::New, ..config }
+    // What nobody marks as used goes with its age.
+    let max_age = if bucket == CONTENT { options.tombstone_ttl } else { Duration::ZERO };
+    Config { allow_rollup: true, deny_delete: true, discard: DiscardPolicy::New, max_age, ..config }
 }
 
 fn journal_config(options: &BusOptions) -> Config {

@@ -4,7 +4,7 @@ use sluice_protocol::Table;
 use tokio::sync::watch;
 
 use crate::incarnations::Incarnations;
-use crate::layout::Bus;
+use crate::layout::{Bus, CONTENT};
 use crate::runner::ShardSpec;
 
 /// The present life of every stream of a shard.
@@ -48,5 +48,6 @@ pub(crate) fn output_streams(bus: &Bus, spec: &ShardSpec) -> Vec<String> {
 fn watched_streams(bus: &Bus, spec: &ShardSpec) -> Vec<String> {
     let mut streams = output_streams(bus, spec);
     streams.extend(spec.input.as_ref().map(|input| input.stream.clone()));
+    streams.push(format!("KV_{CONTENT}"));
     streams
 }

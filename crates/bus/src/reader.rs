@@ -3,14 +3,18 @@
 //! The reader does not repair anything: when a message is missing or the server is silent it ends, and who
 //! uses it begins again. Reading again is the one way of recovery.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::pull::{self, Stream as Messages};
 use async_nats::jetstream::consumer::{AckPolicy, Consumer, DeliverPolicy};
 use futures::StreamExt as _;
+use sluice_api::Digest;
 use sluice_protocol::{Head, Row, Subject};
 
 use crate::codec;
+use crate::contents::Contents;
 use crate::error::BusError;
 use crate::layout::Bus;
 
@@ -20,6 +24,10 @@ const HEARTBEAT: Duration = Duration::from_secs(2);
 const BATCH: usize = 512;
 /// Silence before the end of the first pass that makes the reader ask whether there is more.
 const ASK_AFTER: Duration = Duration::from_millis(300);
+/// How long a row waits for its content.
+const CONTENT_PATIENCE: Duration = Duration::from_secs(20);
+/// Stands for a body that cannot be read; no row has it, since bodies are JSON.
+const UNREADABLE: &[u8] = b"\0";
 /// The server forgets a consumer that nobody asks for this long.
 const FORGET: Duration = Duration::from_secs(30);
 
@@ -39,6 +47,8 @@ pub struct Load {
 pub enum ReadEvent {
     /// A row of a table, and how many are known to follow it.
     Row(Row, u64),
+    /// A row whose body cannot be read: as [`ReadEvent::Row`], with a body that nobody can take for a value, and why.
+    Unreadable(Row, u64, String),
     /// A row of a bucket: its subject, head, body and sequence.
     Entry(String, Head, Vec<u8>, u64),
     /// A message that is no row; why.
@@ -49,6 +59,9 @@ pub enum ReadEvent {
 
 /// An open reader. See the module's text.
 pub struct Reader {
+    contents: Contents,
+    heads_only: bool,
+    named: HashMap<Subject, Digest>,
     consumer: Consumer<pull::Config>,
     messages: Option<Messages>,
     expected: u64,
@@ -78,11 +91,20 @@ pub async fn read(bus: &Bus, load: &Load) -> Result<Reader, BusError> {
     let messages =
         consumer.stream().max_messages_per_batch(BATCH).heartbeat(HEARTBEAT).expires(Duration::from_secs(30));
     let messages = messages.messages().await.map_err(BusError::request(named()))?;
-    Ok(Reader { consumer, messages: Some(messages), expected, last: 0, caught_up: false })
+    Ok(Reader {
+        contents: bus.contents.clone(),
+        heads_only: load.heads_only,
+        named: HashMap::new(),
+        consumer,
+        messages: Some(messages),
+        expected,
+        last: 0,
+        caught_up: false,
+    })
 }
 
 impl Reader {
-    /// The next event; `None` when the reader has ended and must be opened again. Cancel-safe.
+    /// The next event; `None` when the reader has ended and must be opened again.
     pub async fn next(&mut self) -> Option<ReadEvent> {
         if self.expected == 0 && !self.caught_up {
             self.caught_up = true;
@@ -128,11 +150,47 @@ impl Reader {
                 sequence,
             ));
         }
-        Some(match (message.subject.parse::<Subject>(), codec::decode(&message.payload)) {
-            (Ok(subject), Ok(body)) => ReadEvent::Row(Row { subject, head, body, sequence }, pending),
-            (Err(error), _) => malformed(&message.subject, &error.to_string()),
-            (_, Err(error)) => malformed(&message.subject, &error.to_string()),
+        let subject = match message.subject.parse::<Subject>() {
+            Ok(subject) => subject,
+            Err(error) => return Some(malformed(&message.subject, &error.to_string())),
+        };
+        let body = match codec::content(message.headers.as_ref()) {
+            Some(digest) if self.heads_only => {
+                self.named.insert(subject.clone(), digest);
+                Ok(Arc::from([]))
+            }
+            Some(digest) => self.fetch(digest).await?,
+            None => codec::decode(&message.payload).map_err(|error| error.to_string()),
+        };
+        Some(match body {
+            Ok(body) => ReadEvent::Row(Row { subject, head, body, sequence }, pending),
+            Err(reason) => {
+                let body = UNREADABLE.into();
+                ReadEvent::Unreadable(Row { subject, head, body, sequence }, pending, reason)
+            }
         })
+    }
+
+    /// A body of the `content` bucket. A new bucket is filled again by those whose rows name it: wait for them.
+    async fn fetch(&self, digest: Digest) -> Option<Result<Arc<[u8]>, String>> {
+        let deadline = tokio::time::Instant::now() + CONTENT_PATIENCE;
+        loop {
+            match self.contents.get(digest).await {
+                Ok(Some(body)) => return Some(Ok(body)),
+                Ok(None) if tokio::time::Instant::now() < deadline => {}
+                Ok(None) => return Some(Err(format!("its content {digest} has expired"))),
+                Err(error) => {
+                    tracing::debug!(%error, "reader ended");
+                    return None;
+                }
+            }
+            tokio::time::sleep(ASK_AFTER).await;
+        }
+    }
+
+    /// Which rows that came name a body in the `content` bucket; only where bodies are left out.
+    pub(crate) fn take_named(&mut self) -> HashMap<Subject, Digest> {
+        std::mem::take(&mut self.named)
     }
 
     /// The last rows may have been replaced or have expired before they came: then no message says that it was
@@ -153,7 +211,7 @@ impl Reader {
     }
 
     /// Every event until everything that was there has been delivered; `None` when the reader ended before.
-    pub async fn all(mut self) -> Option<Vec<ReadEvent>> {
+    pub async fn all(&mut self) -> Option<Vec<ReadEvent>> {
         let mut events = Vec::new();
         loop {
             match self.next().await? {

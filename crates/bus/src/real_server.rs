@@ -5,12 +5,14 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use sluice_api::ClusterRef;
+use sluice_api::{ClusterRef, Digest};
 use sluice_protocol::memory::{Expect, MemoryStream};
 use sluice_protocol::{Body, Publish, Subject, Table};
 use tokio_util::sync::CancellationToken;
 
+use crate::error::BusError;
 use crate::layout::{Bus, BusOptions};
+use crate::marks::Marks;
 use crate::membership::Membership;
 use crate::reader::{Load, ReadEvent, read};
 use crate::writer;
@@ -68,7 +70,7 @@ fn fence(owner: &str) -> Subject {
 }
 
 async fn put(bus: &Bus, row: &Publish, fence: &Subject, sequence: u64) -> Option<u64> {
-    let sent = writer::publish(bus, row, &row.head(), (sequence, &fence.to_string())).await.unwrap();
+    let (sent, _) = writer::publish(bus, row, &row.head(), (sequence, &fence.to_string())).await.unwrap();
     sent.await.ok().map(|ack| ack.sequence)
 }
 
@@ -236,4 +238,54 @@ async fn another_layout_is_refused_with_the_name_of_the_stream() {
     };
     let error = Bus::connect(&options).await.unwrap_err().to_string();
     assert!(error.contains("stream CHANGES-00 has another"), "{error}");
+}
+
+#[tokio::test]
+async fn large_bodies_are_stored_once_and_live_while_a_row_names_them() {
+    let server = server();
+    let bus = bus(&server).await;
+    let stream = Table::Desired.stream(0);
+    let fence = fence("00");
+    let sequence = writer::claim(&bus, &stream, &fence).await.unwrap();
+    let large: String = (0..40_000).map(|number| format!("{number},")).collect();
+    let marks = Marks::default();
+    for profile in ["x", "y"] {
+        let row = row(profile, Some(&large));
+        let sent = writer::publish(&bus, &row, &row.head(), (sequence, &fence.to_string())).await.unwrap();
+        sent.0.await.unwrap();
+        marks.note(&row.subject, sent.1);
+    }
+    let digest = Digest::of(&[large.as_bytes()]);
+    let mut bucket = bus.js.get_stream("KV_content").await.unwrap();
+    assert_eq!(bucket.info().await.unwrap().state.messages, 1);
+    assert!(rows(&bus).await.iter().all(|(_, body, _)| *body == large));
+    // Kept beyond its age as long as it is marked, and gone when nobody does.
+    let age = bus.tombstone_ttl;
+    let kept = tokio::time::timeout(age * 2, marks.clone().keep(bus.contents.clone())).await;
+    assert!(kept.is_err(), "it expired although it is named");
+    let other = self::bus(&server).await;
+    assert!(other.contents.get(digest).await.unwrap().is_some());
+    tokio::time::sleep(age * 2).await;
+    let third = self::bus(&server).await;
+    assert!(third.contents.get(digest).await.unwrap().is_none());
+    // Who takes the rows over learns that their bodies are lost.
+    let load = Load { stream, filters: vec!["desired.00.*.*.*".into()], heads_only: true };
+    let mut reader = read(&third, &load).await.unwrap();
+    assert_eq!(reader.all().await.unwrap().len(), 2);
+    let missing = Marks::default().adopt(&third.contents, reader.take_named()).await.unwrap();
+    assert_eq!(missing.len(), 2);
+}
+
+#[tokio::test]
+async fn a_row_that_no_message_can_hold_is_an_error_of_its_own() {
+    let server = server();
+    let bus = bus(&server).await;
+    let fence = fence("00");
+    let sequence = writer::claim(&bus, &Table::Desired.stream(0), &fence).await.unwrap();
+    // Not compressible: the digests of numbers.
+    let noise: String =
+        (0..200_000_u32).map(|number| Digest::of(&[&number.to_le_bytes()]).to_string()).collect();
+    let row = row("x", Some(&noise));
+    let error = writer::publish(&bus, &row, &row.head(), (sequence, &fence.to_string())).await.err().unwrap();
+    assert!(matches!(error, BusError::TooLarge(_)), "{error}");
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
+use sluice_api::Digest;
 use sluice_protocol::{Command, Core, Event, Head, Owner, OwnerConfig, Publish, Row, Stop, Subject, Table};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -12,6 +13,7 @@ use crate::clock::now_micros;
 use crate::error::BusError;
 use crate::layout::Bus;
 use crate::lives::{Lives, output_streams};
+use crate::marks::Marks;
 use crate::membership::Membership;
 use crate::reader::{Load, ReadEvent, read};
 use crate::writer;
@@ -47,21 +49,31 @@ pub struct ShardSpec {
 pub trait Effects<C: Core>: Send {
     /// Takes one effect; must not block.
     fn effect(&mut self, effect: C::Effect);
+}
 
-    /// A row of the input could not be read.
-    fn malformed(&mut self, subject: &str, reason: &str);
+/// Is told what passes through a shard, for metrics and problems.
+pub trait Observer: Send + Sync {
+    /// A message of the input is no row.
+    fn malformed(&self, subject: &str, reason: &str);
+
+    /// A row of the input is there, but its body cannot be read; the core says what follows.
+    fn unreadable(&self, subject: &str, reason: &str);
 
     /// A row of the input was read, and this many are known to follow it.
-    fn read(&mut self, pending: u64);
+    fn read(&self, pending: u64);
 
     /// A row was published.
-    fn published(&mut self);
+    fn published(&self);
+
+    /// A row cannot be published because of its size; what was published of it before stays.
+    fn too_large(&self, subject: &str, reason: &str);
 }
 
 /// What tasks of a shard send to its loop.
 enum Inner<S> {
     Event(Event<S>),
     Row(Row, u64),
+    Unreadable(Row, u64, String),
     Malformed(String, String),
 }
 
@@ -73,6 +85,8 @@ struct Runner<'a, C: Core, E> {
     spec: &'a ShardSpec,
     owner: Owner<C>,
     effects: &'a mut E,
+    observer: &'a dyn Observer,
+    marks: Marks,
     sender: mpsc::Sender<Inner<C::Side>>,
     /// Dropped with the runner, and every task of the shard with it.
     tasks: JoinSet<()>,
@@ -91,6 +105,7 @@ pub async fn drive<C, E>(
     core: C,
     mut sides: mpsc::UnboundedReceiver<C::Side>,
     effects: &mut E,
+    observer: &dyn Observer,
 ) -> Option<Stop>
 where
     C: Core + Send,
@@ -99,7 +114,7 @@ where
     E: Effects<C>,
 {
     let mut lives = Lives::of(bus, spec);
-    let (mut runner, mut inbox, first) = Runner::begin(bus, membership, spec, core, effects);
+    let (mut runner, mut inbox, first) = Runner::begin(bus, membership, spec, core, effects, observer);
     runner.execute(first).await;
     while runner.stop.is_none() {
         let event = tokio::select! {
@@ -113,17 +128,19 @@ where
             },
             Some(inner) = inbox.recv() => match inner {
                 Inner::Event(event) => event,
-                Inner::Row(row, pending) => {
-                    runner.effects.read(pending);
-                    let last = pending == 0;
-                    runner.handle(Event::Row(row, !last)).await;
-                    if !last {
-                        continue;
+                Inner::Row(row, pending) => match runner.row(row, pending).await {
+                    Some(event) => event,
+                    None => continue,
+                },
+                Inner::Unreadable(row, pending, reason) => {
+                    observer.unreadable(&row.subject.to_string(), &reason);
+                    match runner.row(row, pending).await {
+                        Some(event) => event,
+                        None => continue,
                     }
-                    Event::CaughtUp
                 }
                 Inner::Malformed(subject, reason) => {
-                    runner.effects.malformed(&subject, &reason);
+                    observer.malformed(&subject, &reason);
                     continue;
                 }
             },
@@ -154,6 +171,7 @@ where
         spec: &'a ShardSpec,
         core: C,
         effects: &'a mut E,
+        observer: &'a dyn Observer,
     ) -> (Self, mpsc::Receiver<Inner<C::Side>>, Vec<Command<C::Effect>>) {
         let max_lag = micros(bus.tombstone_ttl) / 2;
         let outputs = output_streams(bus, spec).len();
@@ -162,12 +180,14 @@ where
         let (owner, first) = Owner::begin(core, config);
         let (sender, inbox) = mpsc::channel(READ_AHEAD);
         let fence = |shard: usize| fence_row(spec, shard).to_string();
-        let runner = Self {
+        let mut runner = Self {
             bus,
             membership,
             spec,
             owner,
             effects,
+            observer,
+            marks: Marks::default(),
             sender,
             tasks: JoinSet::new(),
             acks: FuturesUnordered::new(),
@@ -175,7 +195,25 @@ where
             wake: None,
             stop: None,
         };
+        runner.keep_marks();
         (runner, inbox, first)
+    }
+
+    /// Large bodies that this shard's rows name must not expire. When one did, the shard begins again: it then
+    /// publishes the row anew.
+    fn keep_marks(&mut self) {
+        let (marks, contents, sender) = (self.marks.clone(), self.bus.contents.clone(), self.sender.clone());
+        self.tasks.spawn(async move {
+            marks.keep(contents).await;
+            send(&sender, Event::Refused).await;
+        });
+    }
+
+    /// Takes a row; what follows when it was the last one there is.
+    async fn row(&mut self, row: Row, pending: u64) -> Option<Event<C::Side>> {
+        self.observer.read(pending);
+        self.handle(Event::Row(row, pending > 0)).await;
+        (pending == 0).then_some(Event::CaughtUp)
     }
 
     async fn handle(&mut self, event: Event<C::Side>) {
@@ -223,19 +261,27 @@ where
     }
 
     fn load(&mut self, output: usize) {
-        let (bus, sender) = (self.bus.clone(), self.sender.clone());
+        let (bus, sender, marks) = (self.bus.clone(), self.sender.clone(), self.marks.clone());
         let shard = format!("{output:02}");
         let filters = self.spec.outputs.own_rows.iter().map(|filter| filter.replace("{}", &shard)).collect();
         let load = Load { stream: output_stream(self.spec, output), filters, heads_only: true };
         self.tasks.spawn(async move {
-            let found = match read(&bus, &load).await {
-                Ok(reader) => reader.all().await,
+            let mut reader = match read(&bus, &load).await {
+                Ok(reader) => reader,
                 Err(error) => return send(&sender, refused(&error)).await,
             };
-            let Some(found) = found else { return send(&sender, Event::Refused).await };
+            let Some(found) = reader.all().await else { return send(&sender, Event::Refused).await };
+            let missing = match marks.adopt(&bus.contents, reader.take_named()).await {
+                Ok(missing) => missing,
+                Err(error) => return send(&sender, refused(&error)).await,
+            };
             for event in found {
-                if let ReadEvent::Row(row, _) = event {
-                    send(&sender, Event::Found(row.subject, row.head)).await;
+                if let ReadEvent::Row(Row { subject, mut head, .. }, _) = event {
+                    // A row whose body is lost is published again, whatever its content.
+                    if missing.contains(&subject) {
+                        head.digest = Digest::default();
+                    }
+                    send(&sender, Event::Found(subject, head)).await;
                 }
             }
             send(&sender, Event::Loaded).await;
@@ -253,6 +299,7 @@ where
             while let Some(event) = reader.next().await {
                 let inner = match event {
                     ReadEvent::Row(row, pending) => Inner::Row(row, pending),
+                    ReadEvent::Unreadable(row, pending, reason) => Inner::Unreadable(row, pending, reason),
                     ReadEvent::CaughtUp => Inner::Event(Event::CaughtUp),
                     ReadEvent::Malformed(subject, reason) => Inner::Malformed(subject, reason),
                     ReadEvent::Entry(..) => continue,
@@ -276,17 +323,24 @@ where
             self.acks.push(Box::pin(std::future::ready(Event::Refused)));
             return;
         }
-        self.effects.published();
+        self.observer.published();
         let ack: Ack<C::Side> = match writer::publish(self.bus, row, head, (fence, fence_subject)).await {
-            Ok(ack) => Box::pin(async move {
-                match ack.await {
-                    Ok(_) => Event::Stored(id),
-                    Err(error) => {
-                        tracing::info!(%error, "publish refused");
-                        Event::Refused
+            Ok((ack, content)) => {
+                self.marks.note(&row.subject, content);
+                Box::pin(async move {
+                    match ack.await {
+                        Ok(_) => Event::Stored(id),
+                        Err(error) => {
+                            tracing::info!(%error, "publish refused");
+                            Event::Refused
+                        }
                     }
-                }
-            }),
+                })
+            }
+            Err(BusError::TooLarge(reason)) => {
+                self.observer.too_large(&row.subject.to_string(), &reason);
+                Box::pin(std::future::ready(Event::Stored(id)))
+            }
             Err(error) => Box::pin(std::future::ready(refused(&error))),
         };
         self.acks.push(ack);
@@ -303,15 +357,16 @@ pub async fn replay<S>(
 ) {
     while !sender.is_closed() {
         let events = match read(bus, load).await {
-            Ok(reader) => reader.all().await,
+            Ok(mut reader) => reader.all().await,
             Err(error) => {
                 tracing::warn!(%error, stream = load.stream, "replay failed; trying again");
                 None
             }
         };
         if let Some(events) = events {
-            let rows = events.into_iter().filter_map(|event| {
-                if let ReadEvent::Row(found, _) = event { Some(row(found)) } else { None }
+            let rows = events.into_iter().filter_map(|event| match event {
+                ReadEvent::Row(found, _) | ReadEvent::Unreadable(found, ..) => Some(row(found)),
+                _ => None,
             });
             // A closed channel means that the shard has ended: there is nobody to tell.
             if rows

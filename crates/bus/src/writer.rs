@@ -1,9 +1,11 @@
 //! Claiming fence rows, and publishing under them.
 
 use async_nats::jetstream::context::{PublishAckFuture, PublishErrorKind};
+use sluice_api::Digest;
 use sluice_protocol::{Body, Head, Publish, Subject};
 
 use crate::codec;
+use crate::contents::LARGE;
 use crate::error::BusError;
 use crate::layout::Bus;
 
@@ -39,17 +41,26 @@ pub(crate) async fn claim(bus: &Bus, stream: &str, subject: &Subject) -> Result<
     })
 }
 
-/// Sends a row that the server accepts only while `fence` is the last sequence of the fence row.
+/// Sends a row that the server accepts only while `fence` is the last sequence of the fence row; with the name of its
+/// body, when that is large and stored apart.
 pub(crate) async fn publish(
     bus: &Bus,
     row: &Publish,
     head: &Head,
     fence: (u64, &str),
-) -> Result<PublishAckFuture, BusError> {
+) -> Result<(PublishAckFuture, Option<Digest>), BusError> {
     let mut headers = codec::headers(head);
     headers.insert(EXPECTED, fence.0.to_string());
     headers.insert(EXPECTED_SUBJECT, fence.1);
+    let mut content = None;
     let body = match &row.body {
+        Body::Value(bytes) if bytes.len() > LARGE => {
+            let digest = Digest::of(&[bytes]);
+            bus.contents.put(digest, bytes).await?;
+            headers.insert(codec::CONTENT, digest.to_string());
+            content = Some(digest);
+            bytes::Bytes::new()
+        }
         Body::Value(bytes) => codec::encode(bytes),
         Body::Tombstone => {
             headers.insert(TTL, format!("{}s", bus.tombstone_ttl.as_secs().max(1)));
@@ -57,5 +68,6 @@ pub(crate) async fn publish(
         }
     };
     let subject = row.subject.to_string();
-    bus.js.publish_with_headers(subject.clone(), headers, body).await.map_err(BusError::request(subject))
+    let sent = bus.js.publish_with_headers(subject.clone(), headers, body).await;
+    Ok((sent.map_err(BusError::request(subject))?, content))
 }

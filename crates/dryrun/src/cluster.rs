@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_deployer_core::{Config, Deployer, Effect, Inventory, Live, Reply, Request, Side};
+use sluice_deployer_core::{Config, Deployer, Effect, Live, Reply, Request, Side};
 use sluice_protocol::{Core as _, Problem, Row, Step};
 
 /// Applied objects of every cluster, by key, and the deployer's problems.
@@ -13,7 +13,6 @@ pub(crate) type Deployed = (BTreeMap<ClusterRef, BTreeMap<ObjectKey, Value>>, Ve
 #[derive(Default)]
 struct Clusters {
     objects: BTreeMap<ClusterRef, BTreeMap<ObjectKey, Value>>,
-    inventories: BTreeMap<(ClusterRef, String), Inventory>,
     problems: Vec<Problem>,
     version: u64,
 }
@@ -58,10 +57,9 @@ impl Clusters {
     fn serve(&mut self, cluster: &ClusterRef, request: Request) -> Reply {
         let objects = self.objects.entry(cluster.clone()).or_default();
         match request {
-            Request::Inventories => {
-                let own = self.inventories.iter().filter(|((at, _), _)| at == cluster);
-                Reply::Inventories(own.map(|(_, inventory)| inventory.clone()).collect())
-            }
+            // The clusters are empty at first, and nobody else writes to them.
+            Request::Inventories => Reply::Inventories(Vec::new()),
+            Request::ReadInventory(_) => Reply::Inventory(None),
             Request::Read(key) => {
                 Reply::Read(objects.get(&key).map(|object| Live { uid: "1".into(), ..Live::of(object) }))
             }
@@ -78,14 +76,11 @@ impl Clusters {
                 objects.remove(&key);
                 Reply::Done
             }
-            Request::WriteInventory(inventory) => {
-                self.inventories.insert((cluster.clone(), inventory.profile.clone()), inventory);
-                Reply::Done
+            Request::WriteInventory { .. } => {
+                self.version += 1;
+                Reply::Written(("1".into(), self.version.to_string()))
             }
-            Request::DeleteInventory(profile) => {
-                self.inventories.remove(&(cluster.clone(), profile));
-                Reply::Done
-            }
+            Request::DeleteInventory { .. } => Reply::Done,
         }
     }
 }

@@ -17,7 +17,12 @@ pub struct Raw {
 
 impl<'de> Deserialize<'de> for Raw {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
+        Value::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl From<Value> for Raw {
+    fn from(value: Value) -> Self {
         let text = |field: &str| {
             value.get("metadata").and_then(|meta| meta.get(field)).and_then(Value::as_str).map(str::to_owned)
         };
@@ -33,7 +38,7 @@ impl<'de> Deserialize<'de> for Raw {
                 .and_then(|map| Deserialize::deserialize(map).ok()),
             ..ObjectMeta::default()
         };
-        Ok(Self { meta, value })
+        Self { meta, value }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Telling people what a shard does: problems, journal, metrics.
 
+use sluice_bus::Observer;
 use sluice_protocol::{Happened, Problem};
 
 use crate::context::Context;
@@ -46,22 +47,31 @@ impl Reporter {
         }
         self.context.journal.happened(line);
     }
+}
 
-    /// A message on the bus is no row.
-    pub fn malformed(&self, subject: &str, reason: &str) {
+impl Observer for Reporter {
+    fn malformed(&self, subject: &str, reason: &str) {
         self.context.metrics.row(self.context.stage, "malformed");
         let text = format!("the message cannot be read: {reason}; delete it from its stream");
         self.problem(Problem::open(self.context.stage, "", format!("message {subject}"), text));
     }
 
-    /// A row was read, and this many follow it.
-    pub fn read(&self, pending: u64) {
+    fn unreadable(&self, subject: &str, reason: &str) {
+        self.context.metrics.row(self.context.stage, "malformed");
+        tracing::warn!(subject, reason, "the body of a row cannot be read");
+    }
+
+    fn read(&self, pending: u64) {
         self.context.metrics.row(self.context.stage, "read");
         self.context.metrics.lag(self.context.stage, &self.shard, pending);
     }
 
-    /// A row was published.
-    pub fn published(&self) {
+    fn published(&self) {
         self.context.metrics.row(self.context.stage, "published");
+    }
+
+    fn too_large(&self, subject: &str, reason: &str) {
+        self.context.metrics.row(self.context.stage, "too_large");
+        self.problem(Problem::open(self.context.stage, "", format!("row {subject}"), reason));
     }
 }

@@ -1,12 +1,12 @@
 //! One destination cluster: its jobs, its budget, what is known of its objects.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 use sluice_api::ObjectKey;
 
 use crate::budget::{Budget, backoff, micros};
-use crate::inventory::Inventory;
+use crate::inventory::Stored;
 use crate::job::{Ended, Job, Site, Target};
 use crate::request::{Class, Failure, Live, Reply, Request};
 
@@ -21,6 +21,8 @@ pub(crate) struct Cluster {
     claims: HashMap<ObjectKey, (i32, String)>,
     queue: VecDeque<(Request, String)>,
     in_flight: HashMap<u64, (Request, String)>,
+    /// Jobs that are to begin again, by time.
+    retries: BTreeSet<(i64, String)>,
     budget: Budget,
     access: Access,
     reopen_failures: u32,
@@ -65,10 +67,16 @@ impl Cluster {
             claims: HashMap::new(),
             queue: VecDeque::new(),
             in_flight: HashMap::new(),
+            retries: BTreeSet::new(),
             budget: Budget::new(),
             access: Access::None,
             reopen_failures: 0,
         }
+    }
+
+    /// Whether its server does not answer as it should.
+    pub(crate) fn is_in_trouble(&self) -> bool {
+        self.budget.is_broken() || self.reopen_failures > 0
     }
 
     /// It can be reached from now on.
@@ -106,12 +114,10 @@ impl Cluster {
     /// Compares everything with the cluster once more.
     pub(crate) fn verify(&mut self, now: i64, next_id: &mut u64) -> Outcome {
         self.live.clear();
-        let mut outcome = Outcome::default();
         if self.access == Access::Open {
-            self.begin_all(now, &mut outcome, |_| true);
+            self.access = Access::OpenAt(now);
         }
-        self.send(now, next_id, &mut outcome);
-        outcome
+        self.tick(now, next_id)
     }
 
     /// Time passed.
@@ -123,7 +129,7 @@ impl Cluster {
                 self.queue.push_back((Request::Inventories, String::new()));
             }
             Access::OpenAt(at) => outcome.wake(at),
-            Access::Open => self.begin_all(now, &mut outcome, |job| job.retry_at.is_some_and(|at| at <= now)),
+            Access::Open => self.retry(now, &mut outcome),
             Access::Opening | Access::None => {}
         }
         self.send(now, next_id, &mut outcome);
@@ -169,8 +175,8 @@ impl Cluster {
                 self.reopen_failures = 0;
                 outcome.trouble = Some(None);
                 outcome.opened = true;
-                inventories.into_iter().for_each(|inventory| self.hold(inventory));
-                self.begin_all(now, outcome, |_| true);
+                self.hold(inventories);
+                self.begin_all(now, outcome);
             }
             other => {
                 self.reopen_failures += 1;
@@ -187,21 +193,32 @@ impl Cluster {
         }
     }
 
-    fn hold(&mut self, inventory: Inventory) {
-        for key in &inventory.objects {
-            self.claims.entry(key.clone()).or_insert_with(|| (i32::MAX, inventory.profile.clone()));
+    fn hold(&mut self, inventories: Vec<Stored>) {
+        let mut found: BTreeMap<_, _> =
+            inventories.into_iter().map(|stored| (stored.inventory.profile.clone(), stored)).collect();
+        for (profile, job) in &mut self.jobs {
+            job.hold(found.remove(profile));
         }
-        let job = self
-            .jobs
-            .entry(inventory.profile.clone())
-            .or_insert_with(|| Job::new(&inventory.profile, inventory.origin));
-        job.inventory = Some(inventory);
+        for (profile, stored) in found {
+            let mut job = Job::new(&profile, stored.inventory.origin);
+            job.hold(Some(stored));
+            self.jobs.insert(profile, job);
+        }
+        for (profile, job) in &self.jobs {
+            for key in job.inventory().into_iter().flat_map(|inventory| &inventory.objects) {
+                self.claims.entry(key.clone()).or_insert_with(|| (i32::MAX, profile.clone()));
+            }
+        }
     }
 
-    fn begin_all(&mut self, now: i64, outcome: &mut Outcome, which: impl Fn(&Job) -> bool) {
-        let due: Vec<_> =
-            self.jobs.values().filter(|job| which(job)).map(|job| job.profile.clone()).collect();
-        for profile in due {
+    fn begin_all(&mut self, now: i64, outcome: &mut Outcome) {
+        let all: Vec<_> = self.jobs.keys().cloned().collect();
+        all.iter().for_each(|profile| self.begin(profile, now, outcome));
+    }
+
+    fn retry(&mut self, now: i64, outcome: &mut Outcome) {
+        let later = self.retries.split_off(&(now + 1, String::new()));
+        for (_, profile) in std::mem::replace(&mut self.retries, later) {
             self.begin(&profile, now, outcome);
         }
     }
@@ -218,9 +235,15 @@ impl Cluster {
         f: impl FnOnce(&mut Job, &mut Site<'_>) -> Ended,
     ) -> Option<Ended> {
         let job = self.jobs.get_mut(profile)?;
+        if let Some(at) = job.retry_at {
+            self.retries.remove(&(at, profile.to_owned()));
+        }
         let mut calls = Vec::new();
         let mut site = Site { now, live: &mut self.live, claims: &mut self.claims, calls: &mut calls };
         let ended = f(job, &mut site);
+        if let Some(at) = job.retry_at {
+            self.retries.insert((at, profile.to_owned()));
+        }
         self.queue.extend(calls.into_iter().map(|request| (request, profile.to_owned())));
         Some(ended)
     }
@@ -231,9 +254,11 @@ impl Cluster {
             Some(Ended::Removed) => {
                 outcome.ended.push((profile.to_owned(), Ended::Removed));
                 // Who waited for one of its objects may have it now.
-                for job in self.jobs.values_mut().filter(|job| job.retry_at.is_some()) {
-                    job.retry_at = Some(now);
-                    outcome.wake(now);
+                for (_, waiting) in std::mem::take(&mut self.retries) {
+                    if let Some(job) = self.jobs.get_mut(&waiting) {
+                        job.retry_at = Some(now);
+                        self.retries.insert((now, waiting));
+                    }
                 }
             }
             Some(settled) => outcome.ended.push((profile.to_owned(), settled)),
@@ -251,8 +276,8 @@ impl Cluster {
         if !self.queue.is_empty() && self.budget.opens_at() > now {
             outcome.wake(self.budget.opens_at());
         }
-        if let Some(at) = self.jobs.values().filter_map(|job| job.retry_at).min() {
-            outcome.wake(at);
+        if let (Some((at, _)), Access::Open) = (self.retries.first(), self.access) {
+            outcome.wake(*at);
         }
     }
 }

@@ -13,6 +13,8 @@ use crate::request::{Reply, Request};
 use crate::summary::Summary;
 
 const STAGE: &str = "deployer";
+/// Attempts in a row that the server's state may spoil before it is the profile's problem.
+const SPOILED_ATTEMPTS: u32 = 3;
 
 /// What a deployer must know of its place.
 #[derive(Clone, Debug)]
@@ -103,7 +105,7 @@ impl Deployer {
     fn opened(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let known = self.clusters.get(cluster).map(|state| &state.jobs);
         for profile in self.found.remove(cluster).unwrap_or_default() {
-            if known.is_none_or(|jobs| jobs.get(&profile).is_none_or(|job| job.inventory.is_none())) {
+            if known.is_none_or(|jobs| jobs.get(&profile).is_none_or(|job| job.inventory().is_none())) {
                 step.publish(Publish::new(self.status_subject(cluster, &profile), Body::Tombstone, 0));
             }
         }
@@ -137,8 +139,8 @@ impl Deployer {
         )));
         step.effect(Effect::Summary(Summary {
             cluster: cluster.clone(),
-            owner_kind: inventory.owner_kind,
-            owner_namespace: inventory.owner_namespace,
+            owner_kind: inventory.owner_kind.clone(),
+            owner_namespace: inventory.owner_namespace.clone(),
             profile: profile.to_owned(),
             spec: serde_json::Map::new(),
             state: None,
@@ -154,10 +156,13 @@ impl Deployer {
         changed: bool,
         step: &mut Step<Effect>,
     ) {
-        let Some(job) = self.clusters.get(cluster).and_then(|known| known.jobs.get(profile)) else { return };
+        let Some(known) = self.clusters.get(cluster) else { return };
+        let Some(job) = known.jobs.get(profile) else { return };
+        // A server in trouble is one problem, not one for each profile on it.
+        let held_up = job.is_held_up(if known.is_in_trouble() { u32::MAX } else { SPOILED_ATTEMPTS });
         let errors = job.errors();
         let (time, origin) = (job.time, job.origin);
-        let (cause, desired) = match (&job.target, &job.inventory) {
+        let (cause, desired) = match (&job.target, job.inventory()) {
             (Target::Value(desired), _) => (desired.cause.clone(), Some(desired.clone())),
             (_, Some(inventory)) => (inventory.cause.clone(), None),
             _ => return,
@@ -169,7 +174,12 @@ impl Deployer {
         if changed && state == State::Provisioned {
             step.effect(Effect::Happened(Happened::new(STAGE, "applied", cluster, profile, step.now, time)));
         }
-        self.note(cluster, profile.to_owned(), (!errors.is_empty()).then(|| errors.join("\n")), step);
+        self.note(
+            cluster,
+            profile.to_owned(),
+            (!errors.is_empty() && !held_up).then(|| errors.join("\n")),
+            step,
+        );
         if let Some(desired) = desired {
             step.effect(Effect::Summary(Summary {
                 cluster: cluster.clone(),

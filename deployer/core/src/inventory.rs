@@ -1,12 +1,15 @@
 //! What a profile owns in a cluster, kept in the cluster: the truth that survives everything else.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
 use sluice_api::{Digest, ObjectKey, object};
 use sluice_protocol::rows::Cause;
+
+use crate::request::{Live, Version};
 
 /// Label of the ConfigMaps that hold inventories.
 pub const LABEL: &str = "sluice.projectsveltos.io/inventory";
@@ -30,6 +33,26 @@ pub struct Inventory {
     pub leave: bool,
     /// Everything it may have created. Written before the first of them is.
     pub objects: BTreeSet<ObjectKey>,
+}
+
+/// An inventory as it is in a cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// Its content.
+    pub inventory: Arc<Inventory>,
+    /// Its ConfigMap's version: the next write and the deletion are made against it.
+    pub version: Version,
+}
+
+impl Stored {
+    /// Reads it from its ConfigMap.
+    ///
+    /// # Errors
+    /// That the content cannot be read.
+    pub fn from_object(config_map: &Value) -> Result<Self, String> {
+        let inventory = Arc::new(Inventory::from_object(config_map)?);
+        Ok(Self { inventory, version: Live::of(config_map).version() })
+    }
 }
 
 impl Inventory {

@@ -8,16 +8,18 @@ use sluice_api::ObjectKey;
 use sluice_protocol::rows::{Desired, State};
 
 use crate::budget::{backoff, micros};
-use crate::conflict::{conflict, owned_by};
-use crate::inventory::Inventory;
+use crate::conflict::conflict;
+use crate::inventory::{Inventory, Stored};
 use crate::prepare::{Prepared, owner_name, prepare};
-use crate::request::{Class, Failure, Live, Reply, Request};
+use crate::request::{Live, Request};
+
+mod replies;
 
 /// Pause before a failed profile is tried again.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
-/// Re-plans of one object because of conflicts, before it counts as failed.
-const MAX_CONFLICTS: u32 = 8;
+/// Under this name the inventory's own error is kept among those of the objects.
+const INVENTORY: &str = "inventory";
 
 /// What the newest row says.
 #[derive(Clone, Debug)]
@@ -36,26 +38,46 @@ pub(crate) struct Job {
     pub(crate) profile: String,
     pub(crate) origin: u16,
     pub(crate) target: Target,
-    pub(crate) inventory: Option<Inventory>,
+    /// The inventory in the cluster, as far as it is known.
+    held: Option<Stored>,
     /// The inventory that was deleted last.
-    pub(crate) withdrawn: Option<Inventory>,
+    pub(crate) withdrawn: Option<Arc<Inventory>>,
     /// When the cause of the newest row happened, microseconds since 1970.
     pub(crate) time: i64,
     phase: Phase,
     again: bool,
     changed: bool,
     objects: BTreeMap<ObjectKey, Prepared>,
+    /// Objects that were just seen to be absent.
+    absent: BTreeSet<ObjectKey>,
+    /// Objects that it holds against other profiles.
+    claimed: BTreeSet<ObjectKey>,
+    /// The inventory that is on its way into the cluster.
+    writing: Option<Arc<Inventory>>,
+    /// Whether `held` must be read again: a write of it was refused, or nobody knows whether it came through.
+    unsure: bool,
     in_flight: usize,
     conflicts: HashMap<ObjectKey, u32>,
-    errors: BTreeMap<String, String>,
+    inventory_conflicts: u32,
+    errors: BTreeMap<String, Fault>,
     attempts: u32,
     pub(crate) retry_at: Option<i64>,
+}
+
+/// What is wrong with one object, or with the inventory.
+#[derive(Debug)]
+struct Fault {
+    text: String,
+    /// Whether the server's state is the reason, not the object.
+    transient: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Idle,
-    /// The inventory is being extended by what will be created.
+    /// The inventory is being read.
+    Checking,
+    /// The inventory is being extended by what will be created, and what is there already is looked at.
     Reserving,
     /// Namespaces and CRDs, then everything else.
     Applying {
@@ -96,15 +118,20 @@ impl Job {
             profile: profile.to_owned(),
             origin,
             target: Target::Unknown,
-            inventory: None,
+            held: None,
             withdrawn: None,
             time: 0,
             phase: Phase::Idle,
             again: false,
             changed: false,
             objects: BTreeMap::new(),
+            absent: BTreeSet::new(),
+            claimed: BTreeSet::new(),
+            writing: None,
+            unsure: false,
             in_flight: 0,
             conflicts: HashMap::new(),
+            inventory_conflicts: 0,
             errors: BTreeMap::new(),
             attempts: 0,
             retry_at: None,
@@ -113,7 +140,27 @@ impl Job {
 
     /// The errors of the last run.
     pub(crate) fn errors(&self) -> Vec<String> {
-        self.errors.values().cloned().collect()
+        self.errors.values().map(|fault| fault.text.clone()).collect()
+    }
+
+    /// Whether this many attempts in a row failed, all for reasons that lie in the server's state.
+    pub(crate) fn is_held_up(&self, attempts: u32) -> bool {
+        self.attempts <= attempts && self.errors.values().all(|fault| fault.transient)
+    }
+
+    /// The inventory in the cluster, as far as it is known.
+    pub(crate) fn inventory(&self) -> Option<&Inventory> {
+        self.held.as_ref().map(|held| &*held.inventory)
+    }
+
+    /// Takes what a list of the cluster's inventories says, unless it is changing it at this moment.
+    pub(crate) fn hold(&mut self, found: Option<Stored>) {
+        if self.phase != Phase::Idle {
+            self.unsure = true;
+            return;
+        }
+        self.claimed.extend(found.iter().flat_map(|stored| stored.inventory.objects.iter().cloned()));
+        self.held = found;
     }
 
     /// A newer row came; whether the work must begin (again).
@@ -136,14 +183,22 @@ impl Job {
         self.errors.clear();
         self.conflicts.clear();
         self.objects.clear();
+        self.absent.clear();
+        if self.unsure {
+            self.phase = Phase::Checking;
+            self.call(Request::ReadInventory(self.profile.clone()), site);
+            return Ended::NotYet;
+        }
         let Target::Value(desired) = self.target.clone() else { return self.begin_removal(site) };
         let (prepared, errors) = prepare(&desired);
-        self.errors.extend(errors.into_iter().map(|error| (error.clone(), error)));
-        let untouchable = desired.dry_run || (desired.one_time && self.inventory.is_some());
+        for text in errors {
+            self.errors.insert(text.clone(), Fault { text, transient: false });
+        }
+        let untouchable = desired.dry_run || (desired.one_time && self.held.is_some());
         for one in prepared.into_iter().filter(|_| !untouchable) {
             self.claim(&desired, one, site);
         }
-        if untouchable || (self.objects.is_empty() && self.inventory.is_none()) {
+        if untouchable || (self.objects.is_empty() && self.held.is_none()) {
             return self.settle(site.now);
         }
         self.reserve(&desired, site)
@@ -153,7 +208,7 @@ impl Job {
         if matches!(self.target, Target::Unknown) {
             return Ended::Settled { state: State::Held, changed: false };
         }
-        if self.inventory.is_none() {
+        if self.held.is_none() {
             self.unclaim(site);
             return Ended::Removed;
         }
@@ -164,27 +219,30 @@ impl Job {
     fn claim(&mut self, desired: &Desired, one: Prepared, site: &mut Site<'_>) {
         match site.claims.get(&one.key) {
             Some((tier, other)) if *other != self.profile && *tier <= desired.tier => {
-                let text = conflict(
-                    &one.key,
-                    &format!("{} {other}", desired.owner_kind),
-                    "another row of this deployer",
-                );
-                self.errors.insert(one.key.to_string(), text);
+                let profile = format!("{} {other}", desired.owner_kind);
+                let text = conflict(&one.key, &profile, "another row of this deployer");
+                self.errors.insert(one.key.to_string(), Fault { text, transient: false });
             }
             _ => {
                 site.claims.insert(one.key.clone(), (desired.tier, self.profile.clone()));
+                self.claimed.insert(one.key.clone());
                 self.objects.insert(one.key.clone(), one);
             }
         }
     }
 
-    fn unclaim(&self, site: &mut Site<'_>) {
-        site.claims.retain(|key, (_, profile)| *profile != self.profile || self.objects.contains_key(key));
+    fn unclaim(&mut self, site: &mut Site<'_>) {
+        let objects = &self.objects;
+        let left = self.claimed.extract_if(.., |key| !objects.contains_key(key));
+        for key in left {
+            if site.claims.get(&key).is_some_and(|(_, profile)| *profile == self.profile) {
+                site.claims.remove(&key);
+            }
+        }
     }
 
     /// What will be created is written into the inventory first: a crash must not leave an unknown object.
     fn reserve(&mut self, desired: &Desired, site: &mut Site<'_>) -> Ended {
-        let keys: BTreeSet<_> = self.objects.keys().cloned().collect();
         let mut inventory = Inventory {
             profile: self.profile.clone(),
             owner_kind: desired.owner_kind.clone(),
@@ -192,16 +250,27 @@ impl Job {
             origin: self.origin,
             cause: desired.cause.clone(),
             leave: desired.leave,
-            objects: keys,
+            objects: self.objects.keys().cloned().collect(),
         };
-        inventory.objects.extend(self.inventory.iter().flat_map(|known| known.objects.iter().cloned()));
-        if self.inventory.as_ref() == Some(&inventory) {
+        inventory.objects.extend(self.inventory().iter().flat_map(|known| known.objects.iter().cloned()));
+        if self.inventory() == Some(&inventory) {
             return self.apply(true, site);
         }
         self.phase = Phase::Reserving;
-        self.call(Request::WriteInventory(inventory.clone()), site);
-        self.inventory = Some(inventory);
+        self.write(inventory, site);
+        let unknown: Vec<_> =
+            self.objects.keys().filter(|key| !site.live.contains_key(*key)).cloned().collect();
+        for key in unknown {
+            self.call(Request::Read(key), site);
+        }
         Ended::NotYet
+    }
+
+    fn write(&mut self, inventory: Inventory, site: &mut Site<'_>) {
+        let inventory = Arc::new(inventory);
+        let against = self.held.as_ref().map(|held| held.version.clone());
+        self.writing = Some(inventory.clone());
+        self.call(Request::WriteInventory { inventory, against }, site);
     }
 
     fn apply(&mut self, first: bool, site: &mut Site<'_>) -> Ended {
@@ -217,15 +286,17 @@ impl Job {
     /// The next call for one object, if it needs one.
     fn next_for(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
         let Some(one) = self.objects.get(key).cloned() else { return };
-        match site.live.get(key) {
-            None => self.call(Request::Read(key.clone()), site),
-            Some(live) if live.hash.as_deref() == Some(&one.hash) && self.owns(live) => {}
-            Some(live) => {
-                let against = (!live.uid.is_empty()).then(|| live.version());
-                self.changed = true;
-                self.call(Request::Apply { object: one.object, against }, site);
-            }
+        if self.errors.contains_key(&key.to_string()) {
+            return;
         }
+        let against = match site.live.get(key) {
+            None if !self.absent.remove(key) => return self.call(Request::Read(key.clone()), site),
+            None => None,
+            Some(live) if live.hash.as_deref() == Some(&one.hash) && self.owns(live) => return,
+            Some(live) => Some(live.version()),
+        };
+        self.changed = true;
+        self.call(Request::Apply { object: one.object, against }, site);
     }
 
     fn owns(&self, live: &Live) -> bool {
@@ -233,7 +304,7 @@ impl Job {
         let named = |kind: &str, namespace: &str| {
             owner.kind == kind && owner.name == owner_name(namespace, &self.profile)
         };
-        match (&self.target, &self.inventory) {
+        match (&self.target, self.inventory()) {
             (Target::Value(desired), _) => named(&desired.owner_kind, &desired.owner_namespace),
             (_, Some(inventory)) => named(&inventory.owner_kind, &inventory.owner_namespace),
             _ => false,
@@ -242,9 +313,9 @@ impl Job {
 
     fn prune(&mut self, site: &mut Site<'_>) -> Ended {
         self.phase = Phase::Pruning;
-        let leave = self.inventory.as_ref().is_some_and(|inventory| inventory.leave)
-            && matches!(self.target, Target::Gone);
-        let owned = self.inventory.iter().flat_map(|inventory| inventory.objects.iter());
+        let leave =
+            self.inventory().is_some_and(|inventory| inventory.leave) && matches!(self.target, Target::Gone);
+        let owned = self.inventory().into_iter().flat_map(|inventory| inventory.objects.iter());
         let stale: Vec<_> = owned.filter(|key| !self.objects.contains_key(*key) && !leave).cloned().collect();
         for key in stale {
             self.next_prune(&key, site);
@@ -266,20 +337,20 @@ impl Job {
 
     fn record(&mut self, site: &mut Site<'_>) -> Ended {
         self.unclaim(site);
-        let keys: BTreeSet<_> = self.objects.keys().cloned().collect();
-        let exact = self.inventory.as_ref().is_none_or(|inventory| inventory.objects == keys);
-        let gone = matches!(self.target, Target::Gone);
-        if exact && !gone {
+        let Some(held) = &self.held else { return self.settle(site.now) };
+        if matches!(self.target, Target::Gone) {
+            self.phase = Phase::Recording;
+            let (profile, against) = (self.profile.clone(), held.version.clone());
+            self.call(Request::DeleteInventory { profile, against }, site);
+            return Ended::NotYet;
+        }
+        if held.inventory.objects.iter().eq(self.objects.keys()) {
             return self.settle(site.now);
         }
+        let mut inventory = (*held.inventory).clone();
+        inventory.objects = self.objects.keys().cloned().collect();
         self.phase = Phase::Recording;
-        if gone {
-            self.call(Request::DeleteInventory(self.profile.clone()), site);
-        } else if let Some(mut inventory) = self.inventory.clone() {
-            inventory.objects = keys;
-            self.call(Request::WriteInventory(inventory.clone()), site);
-            self.inventory = Some(inventory);
-        }
+        self.write(inventory, site);
         Ended::NotYet
     }
 
@@ -311,84 +382,18 @@ impl Job {
         let failed = !self.errors.is_empty();
         match self.phase {
             Phase::Idle => self.settle(site.now),
-            Phase::Reserving | Phase::Pruning | Phase::Recording if failed => self.settle(site.now),
+            // Without an inventory nothing may be created or deleted.
+            _ if self.errors.contains_key(INVENTORY) => self.settle(site.now),
+            Phase::Checking => self.begin(site),
             Phase::Reserving => self.apply(true, site),
             Phase::Applying { first: true } => self.apply(false, site),
             // What replaces it must be there before the old goes.
             Phase::Applying { first: false } if failed => self.settle(site.now),
             Phase::Applying { first: false } => self.prune(site),
+            Phase::Pruning if failed => self.settle(site.now),
             Phase::Pruning => self.record(site),
             Phase::Recording if matches!(self.target, Target::Gone) => Ended::Removed,
             Phase::Recording => self.settle(site.now),
         }
-    }
-
-    /// Takes the answer to one of its calls.
-    pub(crate) fn reply(&mut self, request: &Request, reply: Reply, site: &mut Site<'_>) -> Ended {
-        self.in_flight = self.in_flight.saturating_sub(1);
-        let key = match request {
-            Request::Read(key) | Request::Delete { key, .. } => Some(key.clone()),
-            Request::Apply { object, .. } => ObjectKey::of(object),
-            _ => None,
-        };
-        match (key, reply) {
-            (Some(key), Reply::Failed(failure)) => self.failed(&key, &failure, site),
-            (Some(key), Reply::Read(live)) => self.read(&key, live, site),
-            (Some(key), Reply::Applied(live)) => drop(site.live.insert(key, live)),
-            (Some(key), _) => drop(site.live.remove(&key)),
-            (None, Reply::Failed(failure)) => self.inventory_failed(&failure),
-            (None, _) if matches!(request, Request::DeleteInventory(_)) => {
-                self.withdrawn = self.inventory.take()
-            }
-            (None, _) => {}
-        }
-        self.advance(site)
-    }
-
-    fn inventory_failed(&mut self, failure: &Failure) {
-        self.errors
-            .insert("inventory".into(), format!("the inventory cannot be written: {}", failure.message));
-        // Whether it was written or deleted is unknown: it differs from every wish, so that it is written again.
-        if let Some(inventory) = self.inventory.as_mut() {
-            inventory.origin = u16::MAX;
-        }
-    }
-
-    fn read(&mut self, key: &ObjectKey, live: Option<Live>, site: &mut Site<'_>) {
-        let absent = live.is_none();
-        let live = live.unwrap_or_default();
-        if let (Some(owner), Target::Value(desired)) =
-            (live.owner.as_ref().filter(|_| !self.owns(&live)), &self.target)
-            && self.objects.contains_key(key)
-            && owner.tier <= desired.tier
-        {
-            self.errors.insert(key.to_string(), owned_by(key, owner));
-            return;
-        }
-        if self.again {
-            return;
-        }
-        site.live.insert(key.clone(), live);
-        if self.objects.contains_key(key) {
-            self.next_for(key, site);
-        } else if !absent {
-            self.next_prune(key, site);
-        }
-        if absent {
-            // An absent object is only a plan for the next call.
-            site.live.remove(key);
-        }
-    }
-
-    fn failed(&mut self, key: &ObjectKey, failure: &Failure, site: &mut Site<'_>) {
-        site.live.remove(key);
-        if failure.class == Class::Conflict && !self.again {
-            let conflicts = self.conflicts.entry(key.clone()).or_default();
-            *conflicts += 1;
-            if *conflicts <= MAX_CONFLICTS {
-                return self.call(Request::Read(key.clone()), site);
-            }
-        }
-        self.errors.insert(key.to_string(), format!("{key}: {}", failure.message));
     }
 }

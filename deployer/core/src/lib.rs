@@ -21,7 +21,7 @@ mod request;
 mod summary;
 
 pub use deployer::{Config, Deployer, Effect, Side};
-pub use inventory::{Inventory, LABEL as INVENTORY_LABEL};
+pub use inventory::{Inventory, LABEL as INVENTORY_LABEL, Stored};
 pub use prepare::{Prepared, prepare};
-pub use request::{Class, Failure, Live, Owner, Reply, Request};
+pub use request::{Class, Failure, Live, Owner, Reply, Request, Version};
 pub use summary::{Summary, cluster_summary};

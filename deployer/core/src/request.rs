@@ -5,7 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use sluice_api::{ObjectKey, object};
 
-use crate::inventory::Inventory;
+use crate::inventory::{Inventory, Stored};
+
+/// uid and resourceVersion of an object.
+pub type Version = (String, String);
 
 /// One call.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,26 +22,42 @@ pub enum Request {
         /// The object, complete.
         object: Arc<Value>,
         /// uid and resourceVersion of the object it was planned against; `None` creates it.
-        against: Option<(String, String)>,
+        against: Option<Version>,
     },
     /// Delete exactly this object.
     Delete {
         /// Which.
         key: ObjectKey,
         /// Its uid and resourceVersion.
-        against: (String, String),
+        against: Version,
     },
+    /// The inventory of a profile.
+    ReadInventory(String),
     /// Store an inventory.
-    WriteInventory(Inventory),
+    WriteInventory {
+        /// Its new content.
+        inventory: Arc<Inventory>,
+        /// The version that it replaces; `None` creates it.
+        against: Option<Version>,
+    },
     /// Delete the inventory of a profile.
-    DeleteInventory(String),
+    DeleteInventory {
+        /// Whose.
+        profile: String,
+        /// The version that may be deleted.
+        against: Version,
+    },
 }
 
 /// The answer to a [`Request`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// To [`Request::Inventories`].
-    Inventories(Vec<Inventory>),
+    Inventories(Vec<Stored>),
+    /// To [`Request::ReadInventory`].
+    Inventory(Option<Stored>),
+    /// To [`Request::WriteInventory`]: its new version.
+    Written(Version),
     /// To [`Request::Read`]; `None` when there is no such object (or no such kind).
     Read(Option<Live>),
     /// To [`Request::Apply`].
@@ -119,7 +138,7 @@ impl Live {
     }
 
     /// uid and resourceVersion.
-    pub fn version(&self) -> (String, String) {
+    pub fn version(&self) -> Version {
         (self.uid.clone(), self.resource_version.clone())
     }
 }

@@ -137,6 +137,8 @@ impl Matcher {
                 let text = format!(
                     "the row cannot be read ({error}); it is rewritten when the object changes or the agent restarts"
                 );
+                // What was reported of it stays: nothing says that it is gone.
+                programs.iter().for_each(|(name, _)| self.reported.confirm(cluster, key, name));
                 return note_problem(
                     &mut self.failing,
                     &cluster.to_string(),

@@ -13,6 +13,8 @@ pub(crate) struct Match {
     pub(crate) selectors: Vec<u16>,
     /// The whole object, when the EventSource collects it.
     pub(crate) object: Option<Arc<Value>>,
+    /// The row of the object is there, but cannot be read: nothing is concluded from it.
+    pub(crate) unreadable: bool,
 }
 
 /// The matches of one EventSource on one cluster.
@@ -23,9 +25,16 @@ pub(crate) type Set = BTreeMap<ObjectKey, Match>;
 pub(crate) struct Sets(HashMap<ClusterRef, BTreeMap<String, Set>>);
 
 impl Sets {
-    pub(crate) fn insert(&mut self, cluster: &ClusterRef, source: &str, key: ObjectKey, found: Match) {
+    /// Takes a match; what was known of the object before.
+    pub(crate) fn insert(
+        &mut self,
+        cluster: &ClusterRef,
+        source: &str,
+        key: ObjectKey,
+        found: Match,
+    ) -> Option<Match> {
         let sources = self.0.entry(cluster.clone()).or_default();
-        sources.entry(source.to_owned()).or_default().insert(key, found);
+        sources.entry(source.to_owned()).or_default().insert(key, found)
     }
 
     pub(crate) fn remove(&mut self, cluster: &ClusterRef, source: &str, key: &ObjectKey) {
@@ -60,7 +69,7 @@ mod tests {
         let entry = |name: &str, selectors: &[u16]| {
             let key =
                 ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "n".into(), name: name.into() };
-            (key, Match { selectors: selectors.to_vec(), object: None })
+            (key, Match { selectors: selectors.to_vec(), object: None, unreadable: false })
         };
         let set: Set = [entry("both", &[0, 1]), entry("z", &[0]), entry("a", &[1])].into();
         let names: Vec<_> = in_order(&set).into_iter().map(|(key, _)| key.name.as_str()).collect();

@@ -40,10 +40,7 @@ impl DeployerRole {
     /// One call reaches its API server. Calls that no version of an object protects need the lease.
     fn serve(&self, world: &mut World, cluster: &ClusterRef, request: &deployer::Request) -> deployer::Reply {
         use deployer::Request;
-        let unprotected = matches!(
-            request,
-            Request::Apply { against: None, .. } | Request::WriteInventory(_) | Request::DeleteInventory(_)
-        );
+        let unprotected = matches!(request, Request::Apply { against: None, .. });
         if unprotected && world.owners.get(&self.name()) != Some(&self.index) {
             return deployer::Reply::Failed(deployer::Failure::new(
                 deployer::Class::Transient,

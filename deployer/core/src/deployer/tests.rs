@@ -7,7 +7,7 @@ use sluice_api::{ObjectKey, object};
 use sluice_protocol::rows::{Cause, Policy};
 
 use super::*;
-use crate::inventory::Inventory;
+use crate::inventory::Stored;
 use crate::request::{Class, Failure, Live};
 
 /// Which requests fail, and how.
@@ -17,7 +17,7 @@ type Fails = Box<dyn FnMut(&Request) -> Option<Failure>>;
 struct World {
     deployer: Deployer,
     objects: BTreeMap<ObjectKey, Value>,
-    inventories: BTreeMap<String, Inventory>,
+    inventories: BTreeMap<String, Stored>,
     statuses: BTreeMap<String, Option<Status>>,
     calls: Vec<String>,
     problems: Vec<Problem>,
@@ -158,12 +158,23 @@ impl World {
                 self.objects.remove(&key);
                 Reply::Done
             }
-            Request::WriteInventory(inventory) => {
+            Request::ReadInventory(profile) => Reply::Inventory(self.inventories.get(&profile).cloned()),
+            Request::WriteInventory { inventory, against } => {
+                if self.inventories.get(&inventory.profile).map(|stored| &stored.version) != against.as_ref()
+                {
+                    return conflict();
+                }
                 self.calls.push(format!("inventory {}", inventory.objects.len()));
-                self.inventories.insert(inventory.profile.clone(), inventory);
-                Reply::Done
+                self.version += 1;
+                let version = (inventory.profile.clone(), self.version.to_string());
+                let stored = Stored { inventory: inventory.clone(), version: version.clone() };
+                self.inventories.insert(inventory.profile.clone(), stored);
+                Reply::Written(version)
             }
-            Request::DeleteInventory(profile) => {
+            Request::DeleteInventory { profile, against } => {
+                if self.inventories.get(&profile).is_some_and(|stored| stored.version != against) {
+                    return conflict();
+                }
                 self.inventories.remove(&profile);
                 Reply::Done
             }
@@ -334,6 +345,81 @@ fn a_dead_server_is_left_alone_and_caught_up_with() {
     (0..5).for_each(|_| world.wait());
     assert_eq!(world.names(), ["a"]);
     assert_eq!(world.problems.last().unwrap().error, None);
+}
+
+#[test]
+fn a_server_in_trouble_is_one_problem_however_many_profiles_are_on_it() {
+    let mut world = World::new();
+    world.reach();
+    world.fail = Box::new(|_| Some(Failure::new(Class::Transient, "internal error")));
+    for profile in ["p", "q", "r", "s", "t"] {
+        world.row(profile, Some(desired(profile, 100, vec![config_map(profile, "1")])));
+    }
+    (0..40).for_each(|_| world.wait());
+    let open: BTreeSet<_> = world.problems.iter().map(|problem| problem.object.as_str()).collect();
+    assert_eq!(open, ["cluster"].into());
+    assert_eq!(world.state("p"), Some(State::Failed));
+    world.fail = Box::new(|_| None);
+    (0..40).for_each(|_| world.wait());
+    assert_eq!(world.names(), ["p", "q", "r", "s", "t"]);
+    assert_eq!(world.problems.last().unwrap().error, None);
+}
+
+#[test]
+fn one_object_that_the_server_fails_on_is_the_problem_of_its_profile() {
+    let mut world = World::new();
+    world.reach();
+    world.fail = Box::new(|request| match request {
+        Request::Apply { object, .. } if object::name(object) == "bad" => {
+            Some(Failure::new(Class::Transient, "failed calling webhook"))
+        }
+        _ => None,
+    });
+    world.row("p", Some(desired("p", 100, vec![config_map("bad", "1"), config_map("good", "1")])));
+    assert!(world.problems.is_empty());
+    (0..4).for_each(|_| world.wait());
+    assert_eq!(world.problems.last().unwrap().object, "profile p");
+}
+
+#[test]
+fn an_inventory_that_somebody_else_wrote_is_read_before_it_is_written() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    // A former owner wrote it meanwhile, and created another object.
+    let former = desired("p", 100, vec![config_map("b", "1")]);
+    let (prepared, _) = crate::prepare::prepare(&former);
+    let key = prepared[0].key.clone();
+    world.objects.insert(key.clone(), (*prepared[0].object).clone());
+    let stored = world.inventories.get_mut("p").unwrap();
+    let mut inventory = (*stored.inventory).clone();
+    inventory.objects.insert(key);
+    *stored = Stored { inventory: inventory.into(), version: ("p".into(), "99".into()) };
+    world.row("p", Some(desired("p", 100, vec![config_map("c", "1")])));
+    assert_eq!(world.names(), ["c"]);
+    assert_eq!(world.inventories["p"].inventory.objects.len(), 1);
+    assert_eq!(world.state("p"), Some(State::Provisioned));
+}
+
+#[test]
+fn an_inventory_of_unknown_fate_is_read_before_anything_else() {
+    let mut world = World::new();
+    world.reach();
+    let mut lost = true;
+    world.fail = Box::new(move |request| {
+        let fails = matches!(request, Request::WriteInventory { .. }) && std::mem::take(&mut lost);
+        fails.then(|| Failure::new(Class::Transient, "no answer within 10 s"))
+    });
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    // It did come through.
+    let mut writer = World::new();
+    writer.reach();
+    writer.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    world.inventories = writer.inventories;
+    world.wait();
+    assert_eq!(world.names(), ["a"]);
+    world.row("p", None);
+    assert!(world.names().is_empty() && world.inventories.is_empty());
 }
 
 #[test]

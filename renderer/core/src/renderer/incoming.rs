@@ -24,18 +24,38 @@ impl Renderer {
                 return;
             }
         } else {
-            let meta: ReportMeta =
-                serde_json::from_str(&row.head.meta).unwrap_or(ReportMeta { selectors: vec![0] });
-            let object = if row.body.is_empty() {
-                None
-            } else {
-                serde_json::from_slice::<Value>(&row.body).ok().map(Arc::new)
-            };
-            self.sets.insert(cluster, source, key.clone(), Match { selectors: meta.selectors, object });
+            self.matched(cluster, source, key, row, step);
         }
         if self.caught_up {
             self.report_due(cluster, source, step);
             self.set_changed(cluster, source, key, row.head.tombstone, time, step);
+        }
+    }
+
+    fn matched(
+        &mut self,
+        cluster: &ClusterRef,
+        source: &str,
+        key: &ObjectKey,
+        row: &Row,
+        step: &mut Step<Effect>,
+    ) {
+        let meta: ReportMeta =
+            serde_json::from_str(&row.head.meta).unwrap_or(ReportMeta { selectors: vec![0] });
+        let object = (!row.body.is_empty()).then(|| serde_json::from_slice::<Value>(&row.body));
+        let (object, error) = match object.transpose() {
+            Ok(object) => (object.map(Arc::new), None),
+            Err(error) => (None, Some(error)),
+        };
+        let found = Match { selectors: meta.selectors, object, unreadable: error.is_some() };
+        let before = self.sets.insert(cluster, source, key.clone(), found);
+        if error.is_some() || before.is_some_and(|before| before.unreadable) {
+            let text = error.map(|error| {
+                format!(
+                    "the row cannot be read ({error}); what was made of it stays until the object changes or its matcher restarts"
+                )
+            });
+            self.note(cluster.to_string(), format!("EventSource {source}, {key}"), text, step);
         }
     }
 

@@ -104,9 +104,16 @@ impl Renderer {
         }
         let set = self.sets.get(&event.cluster, &event.source);
         let complete = || self.completeness.is_complete(&event.cluster, &event.source);
+        let unreadable = || set.is_some_and(|set| set.values().any(|found| found.unreadable));
         match &event.item {
-            Some(item) if set.is_some_and(|set| set.contains_key(item)) => Wanted::Yes,
-            _ if !complete() => Wanted::Unknown,
+            Some(item) if let Some(found) = set.and_then(|set| set.get(item)) => {
+                if found.unreadable {
+                    Wanted::Unknown
+                } else {
+                    Wanted::Yes
+                }
+            }
+            _ if !complete() || unreadable() => Wanted::Unknown,
             None if set.is_some_and(|set| !set.is_empty()) => Wanted::Yes,
             _ => Wanted::No,
         }

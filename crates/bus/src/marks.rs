@@ -1,0 +1,63 @@
+//! Which large bodies a shard's rows name, and keeping them from expiring.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sluice_api::Digest;
+use sluice_protocol::Subject;
+
+use crate::contents::Contents;
+use crate::error::BusError;
+
+/// Bodies in the `content` bucket, by the subject of the row that names them. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks(Arc<Mutex<HashMap<String, Digest>>>);
+
+impl Marks {
+    /// A row names a body, or no longer.
+    pub(crate) fn note(&self, subject: &Subject, digest: Option<Digest>) {
+        let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match digest {
+            Some(digest) => drop(rows.insert(subject.to_string(), digest)),
+            None if rows.is_empty() => {}
+            None => drop(rows.remove(&subject.to_string())),
+        }
+    }
+
+    /// Marks the bodies that `named` rows name; which subjects name one that is not there.
+    pub(crate) async fn adopt(
+        &self,
+        contents: &Contents,
+        named: HashMap<Subject, Digest>,
+    ) -> Result<HashSet<Subject>, BusError> {
+        let mut missing = HashSet::new();
+        for (subject, digest) in named {
+            if contents.mark(digest).await? {
+                self.note(&subject, Some(digest));
+            } else {
+                missing.insert(subject);
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Marks every body from time to time; ends when one of them is not there any more.
+    pub(crate) async fn keep(self, contents: Contents) {
+        loop {
+            tokio::time::sleep(contents.period()).await;
+            let digests: HashSet<Digest> =
+                self.0.lock().unwrap_or_else(PoisonError::into_inner).values().copied().collect();
+            for digest in digests {
+                match contents.mark(digest).await {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        tracing::warn!(%digest, "a body that rows name has expired");
+                        return;
+                    }
+                    // It is marked often enough for a few attempts to fail.
+                    Err(error) => tracing::warn!(%error, "a body cannot be marked"),
+                }
+            }
+        }
+    }
+}

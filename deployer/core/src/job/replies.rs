@@ -1,0 +1,111 @@
+//! What a job makes of the answers to its calls.
+
+use sluice_api::ObjectKey;
+
+use super::{Ended, Fault, INVENTORY, Job, Phase, Site, Target};
+use crate::conflict::owned_by;
+use crate::inventory::Stored;
+use crate::request::{Class, Failure, Live, Reply, Request};
+
+/// Re-plans of one object because of conflicts, before it counts as failed.
+const MAX_CONFLICTS: u32 = 8;
+
+impl Job {
+    /// Takes the answer to one of its calls.
+    pub(crate) fn reply(&mut self, request: &Request, reply: Reply, site: &mut Site<'_>) -> Ended {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        match request {
+            Request::Read(key) | Request::Delete { key, .. } => self.object_reply(key, reply, site),
+            Request::Apply { object, .. } => {
+                if let Some(key) = ObjectKey::of(object) {
+                    self.object_reply(&key, reply, site);
+                }
+            }
+            _ => self.inventory_reply(reply),
+        }
+        self.advance(site)
+    }
+
+    fn object_reply(&mut self, key: &ObjectKey, reply: Reply, site: &mut Site<'_>) {
+        match reply {
+            Reply::Failed(failure) => self.failed(key, &failure, site),
+            Reply::Read(live) => self.read(key, live, site),
+            Reply::Applied(live) => drop(site.live.insert(key.clone(), live)),
+            _ => drop(site.live.remove(key)),
+        }
+    }
+
+    fn inventory_reply(&mut self, reply: Reply) {
+        match reply {
+            Reply::Failed(failure) => self.inventory_failed(&failure),
+            Reply::Inventory(found) => {
+                self.unsure = false;
+                self.claimed.extend(found.iter().flat_map(|stored| stored.inventory.objects.iter().cloned()));
+                self.held = found;
+            }
+            Reply::Written(version) => {
+                self.inventory_conflicts = 0;
+                self.held = self.writing.take().map(|inventory| Stored { inventory, version });
+            }
+            _ => self.withdrawn = self.held.take().map(|held| held.inventory),
+        }
+    }
+
+    /// The inventory in the cluster is no longer what it was, or nobody knows: it is read before anything else.
+    fn inventory_failed(&mut self, failure: &Failure) {
+        self.writing = None;
+        self.unsure = true;
+        if failure.class == Class::Conflict {
+            self.inventory_conflicts += 1;
+            if self.inventory_conflicts <= MAX_CONFLICTS {
+                self.again = true;
+                return;
+            }
+        }
+        let text = format!("the inventory cannot be read or written: {}", failure.message);
+        let transient = failure.class == Class::Transient;
+        self.errors.insert(INVENTORY.into(), Fault { text, transient });
+    }
+
+    fn read(&mut self, key: &ObjectKey, live: Option<Live>, site: &mut Site<'_>) {
+        let Some(live) = live else {
+            site.live.remove(key);
+            self.absent.insert(key.clone());
+            return self.next_after(key, site);
+        };
+        if let (Some(owner), Target::Value(desired)) =
+            (live.owner.as_ref().filter(|_| !self.owns(&live)), &self.target)
+            && self.objects.contains_key(key)
+            && owner.tier <= desired.tier
+        {
+            let text = owned_by(key, owner);
+            self.errors.insert(key.to_string(), Fault { text, transient: false });
+            return;
+        }
+        site.live.insert(key.clone(), live);
+        self.next_after(key, site);
+    }
+
+    /// Goes on with an object that has been looked at.
+    fn next_after(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
+        match self.phase {
+            _ if self.again => {}
+            Phase::Applying { .. } => self.next_for(key, site),
+            Phase::Pruning if !self.absent.contains(key) => self.next_prune(key, site),
+            _ => {}
+        }
+    }
+
+    fn failed(&mut self, key: &ObjectKey, failure: &Failure, site: &mut Site<'_>) {
+        site.live.remove(key);
+        if failure.class == Class::Conflict && !self.again {
+            let conflicts = self.conflicts.entry(key.clone()).or_default();
+            *conflicts += 1;
+            if *conflicts <= MAX_CONFLICTS {
+                return self.call(Request::Read(key.clone()), site);
+            }
+        }
+        let text = format!("{key}: {}", failure.message);
+        self.errors.insert(key.to_string(), Fault { text, transient: failure.class == Class::Transient });
+    }
+}
