@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use sluice_dryrun::{Input, build};
+use sluice_dryrun::{Input, Options, build_with};
+use sluice_tera::Workers;
 
 /// Arguments of `sluice build`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +33,7 @@ impl Args {
                 return ExitCode::from(2);
             }
         };
-        let output = build(&input);
+        let output = build_with(&input, &Options { tera: Arc::new(Workers::new()), ..Options::default() });
         let text = match self.output {
             Format::Json => output.to_json(),
             Format::Yaml => output.to_yaml(),

@@ -3,5 +3,6 @@
 use clap::Parser as _;
 
 fn main() -> std::process::ExitCode {
+    sluice_tera::serve_if_asked();
     sluice_cli::Args::parse().run()
 }

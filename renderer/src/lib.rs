@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod engine;
 mod leftovers;
 mod management;
 mod shard;

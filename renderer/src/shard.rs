@@ -1,6 +1,7 @@
 //! One task for each shard of `reports`.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use kube::Client;
 use sluice_api::{ClusterRef, ObjectKey};
@@ -13,10 +14,11 @@ use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
 use sluice_renderer_core::{Config, Effect, Renderer, Side};
 use sluice_runtime::{Context, Projector, Reporter, count_shards};
-use sluice_template::Limits;
+use sluice_template::{Engine, Limits};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use crate::engine::Waiting;
 use crate::management::Management;
 use crate::status::Statuses;
 use crate::verdicts::Problems;
@@ -34,6 +36,7 @@ struct Shared {
     interests: sluice_bus::Feed<ClusterRef, (ClusterRef, Interest)>,
     projector: Projector,
     verdicts: Projector,
+    tera: Arc<dyn Engine>,
 }
 
 /// Runs the renderer until the context stops.
@@ -56,6 +59,7 @@ pub async fn run(context: Context, client: Client) -> anyhow::Result<()> {
         interests: interest_feed(&context.bus, context.stop.clone()),
         projector: Projector::start(client.clone(), "sluice-renderer"),
         verdicts: Projector::start(client, "sluice-status"),
+        tera: Arc::new(Waiting::default()),
         written,
         generated,
         context: context.clone(),
@@ -89,7 +93,8 @@ async fn render_shard(shared: Shared, key: String) {
         input: bus.incarnation(&input.stream),
         tombstone_ttl: i64::try_from(bus.tombstone_ttl().as_micros()).unwrap_or(i64::MAX),
         limits: Limits::default(),
-    });
+    })
+    .with_tera(shared.tera.clone());
     let spec = ShardSpec {
         outputs: Outputs { table: Table::Desired, owner: key.clone(), own_rows: own_rows::renderer(shard) },
         input: Some(input),

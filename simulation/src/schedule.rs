@@ -6,7 +6,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::Value;
 use sluice_api::object;
-use sluice_dryrun::{Input, build_with};
+use sluice_dryrun::{Input, Options, build_with};
 use sluice_renderer_core::Caches;
 
 use crate::api_server::ApiServer;
@@ -183,7 +183,8 @@ impl Schedule {
             (("default".to_owned(), (*name).to_owned()), services.collect())
         });
         let management = self.world.management.objects.iter().map(|object| (**object).clone()).collect();
-        let expected = build_with(&Input { management, clusters: held.collect() }, 0, &self.world.caches);
+        let options = Options { now: 0, caches: self.world.caches.clone(), ..Options::default() };
+        let expected = build_with(&Input { management, clusters: held.collect() }, &options);
         for (name, server) in &self.world.clusters {
             let wanted = expected.clusters.get(&format!("default/{name}")).map_or(&[][..], Vec::as_slice);
             let (wanted, found) =

@@ -11,4 +11,4 @@ mod pipeline;
 
 pub use input::{Input, InputError};
 pub use output::Output;
-pub use pipeline::{build, build_at, build_with};
+pub use pipeline::{Options, build, build_at, build_with};

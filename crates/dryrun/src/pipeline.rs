@@ -10,6 +10,7 @@ use sluice_matcher_core as matcher;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::{Body, Core, Head, Problem, Publish, Row, Step, Subject, Table};
 use sluice_renderer_core as renderer;
+use sluice_template::{Engine, NoEngine};
 
 use crate::cluster::deploy;
 use crate::input::Input;
@@ -21,20 +22,37 @@ const INCARNATION: u64 = 1;
 /// Rows by subject: the newest of each, as a stream would keep them.
 type Rows = BTreeMap<String, Row>;
 
+/// What a build depends on besides its input.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The time that templates see, microseconds since 1970. By default now, or what `SOURCE_DATE_EPOCH` says.
+    pub now: i64,
+    /// Renders what is written in Tera. By default nothing does, and such content is a problem.
+    pub tera: Arc<dyn Engine>,
+    /// What is compiled is kept here, for who builds often.
+    pub caches: renderer::Caches,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { now: now(), tera: Arc::new(NoEngine), caches: renderer::Caches::default() }
+    }
+}
+
 /// Computes what would exist where, now.
 pub fn build(input: &Input) -> Output {
-    build_at(input, now())
+    build_with(input, &Options::default())
 }
 
 /// Computes what would exist where; `now` is the time that templates see, microseconds since 1970.
 pub fn build_at(input: &Input, now: i64) -> Output {
-    build_with(input, now, &renderer::Caches::default())
+    build_with(input, &Options { now, ..Options::default() })
 }
 
-/// The same, for who builds often: what is compiled is kept in `caches`.
-pub fn build_with(input: &Input, now: i64, caches: &renderer::Caches) -> Output {
-    let mut problems = Vec::new();
-    let (mut renderer, interests, profiles) = begin_rendering(input, now, caches, &mut problems);
+/// Computes what would exist where.
+pub fn build_with(input: &Input, options: &Options) -> Output {
+    let (now, mut problems) = (options.now, Vec::new());
+    let (mut renderer, interests, profiles) = begin_rendering(input, options, &mut problems);
     let mut rows = Rows::new();
     for (cluster, interest) in &interests {
         let held = input.clusters.get(&(cluster.namespace.clone(), cluster.name.clone()));
@@ -61,8 +79,7 @@ fn now() -> i64 {
 /// wrote: those wait for no event.
 fn begin_rendering(
     input: &Input,
-    now: i64,
-    caches: &renderer::Caches,
+    options: &Options,
     problems: &mut Vec<Problem>,
 ) -> (renderer::Renderer, BTreeMap<ClusterRef, Interest>, Rows) {
     let config = renderer::Config {
@@ -72,7 +89,8 @@ fn begin_rendering(
         tombstone_ttl: i64::MAX / 4,
         limits: sluice_template::Limits::default(),
     };
-    let mut renderer = renderer::Renderer::with_caches(config, caches);
+    let renderer = renderer::Renderer::with_caches(config, &options.caches);
+    let (mut renderer, now) = (renderer.with_tera(options.tera.clone()), options.now);
     let mut step = Step::at(now);
     for object in &input.management {
         renderer

@@ -1,5 +1,6 @@
 //! What a template sees as dot: borrowed, so nothing is converted before a render.
 
+use serde::ser::{Serialize, Serializer};
 use serde_json::Value as Json;
 
 /// The root of a render, or a part of it. JSON integers are Go's `int64`, floats `float64`.
@@ -22,4 +23,21 @@ pub enum Data<'a> {
     Bool(bool),
     /// A null.
     Null,
+}
+
+// === impl Data ===
+
+impl Serialize for Data<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Json(json) => json.serialize(serializer),
+            Self::Map(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key, value))),
+            Self::List(items) => serializer.collect_seq(items),
+            Self::Struct(_, fields) => serializer.collect_map(fields.iter().map(|(key, value)| (key, value))),
+            Self::Str(text) => serializer.serialize_str(text),
+            Self::Int(int) => serializer.serialize_i64(*int),
+            Self::Bool(truth) => serializer.serialize_bool(*truth),
+            Self::Null => serializer.serialize_unit(),
+        }
+    }
 }

@@ -26,6 +26,21 @@ impl<'a> Env<'a> {
         self
     }
 
+    /// The declared resources by identifier, in the order they were added.
+    pub fn resources(&self) -> &[(&'a str, &'a Json)] {
+        &self.resources
+    }
+
+    /// The moment of the render, nanoseconds since 1970.
+    pub fn now_unix_nanos(&self) -> i64 {
+        self.now_unix_nanos
+    }
+
+    /// Where the random functions begin.
+    pub fn seed(&self) -> [u8; 32] {
+        self.seed
+    }
+
     pub(crate) fn resource(&self, identifier: &[u8]) -> Option<&'a Json> {
         let found = self.resources.iter().find(|(name, _)| name.as_bytes() == identifier);
         found.map(|(_, object)| *object)

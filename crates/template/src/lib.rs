@@ -15,14 +15,19 @@
 //! # Ok::<(), sluice_template::Error>(())
 //! ```
 //!
+//! Engines for other template languages stand beside it: [`Engine`] is what they implement, and
+//! [`Calls`] lets them call the same functions.
+//!
 //! The rooms: `syntax` (lexer, parser, arena), `exec` (the executor), `value` (what a
 //! template computes with), `gofmt` (Go's `fmt`), `codec` (JSON, YAML, TOML), `funcs` (the
 //! registration table and the built-ins), `sprig` and `sveltos` (one file per family).
 #![forbid(unsafe_code)]
 
 mod cache;
+mod calls;
 mod codec;
 mod data;
+mod engine;
 mod env;
 mod error;
 mod exec;
@@ -38,8 +43,10 @@ mod text;
 mod value;
 
 pub use cache::Cache;
+pub use calls::{CallError, Callable, Calls, callables};
 pub use codec::{to_json, to_yaml};
 pub use data::Data;
+pub use engine::{Engine, NoEngine, Request};
 pub use env::Env;
 pub use error::{Error, Kind};
 pub use funcs::reference::reference_page;

@@ -1,6 +1,6 @@
 //! The budgets that keep an untrusted template from hurting the process.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 /// Every budget of a compile and a render, passed in by the caller.
 #[derive(Debug, Clone)]
@@ -21,6 +21,10 @@ pub struct Limits {
     pub template_bytes: usize,
     /// Asked every 1024 steps whether the render must end. Default none.
     pub deadline: Option<Deadline>,
+    /// How long an engine that counts no steps may take for one render, see [`crate::Engine`]. Default 1 s.
+    pub wall: Duration,
+    /// How much memory such an engine may take, data and text included. Default 256 MiB.
+    pub worker_bytes: u64,
 }
 
 /// A question "is the time over?", answered by the caller's clock.
@@ -40,6 +44,8 @@ impl Default for Limits {
             parse_depth: 100,
             template_bytes: 1 << 20,
             deadline: None,
+            wall: Duration::from_secs(1),
+            worker_bytes: 256 << 20,
         }
     }
 }
@@ -52,7 +58,8 @@ impl Deadline {
         Self(Arc::new(passed))
     }
 
-    pub(crate) fn passed(&self) -> bool {
+    /// Whether the time is over.
+    pub fn passed(&self) -> bool {
         (self.0)()
     }
 }

@@ -10,6 +10,7 @@ use sluice_template::{Data, Stage};
 
 use crate::bindings::template_name;
 use crate::content;
+use crate::language::Language;
 use crate::project::{self, Projection};
 use crate::render::{PolicySource, Reads, Rendered, named, namespace_or, referenced, verbatim};
 use crate::sets::{Match, Set, in_order};
@@ -90,7 +91,12 @@ impl EventRender<'_> {
     }
 
     fn template(&self, text: &str, dot: &Data<'_>) -> Result<String, String> {
-        self.templates.render(&template_name(&self.cluster.id, self.trigger), text, Stage::Event, dot)
+        self.template_in(Language::Go, text, dot)
+    }
+
+    fn template_in(&self, language: Language, text: &str, dot: &Data<'_>) -> Result<String, String> {
+        let name = template_name(&self.cluster.id, self.trigger);
+        self.templates.render_in(language, &name, text, Stage::Event, dot)
     }
 
     fn profile_name(&self, dot: &Data<'_>) -> Result<String, String> {
@@ -151,7 +157,7 @@ impl EventRender<'_> {
         if !self.trigger.era.instantiates(object) {
             return Ok(Some((source, None)));
         }
-        source.texts = self.instantiate(&source.texts, dot).map_err(|error| named(item, &key, &error))?;
+        source.texts = self.instantiate(&source, dot).map_err(|error| named(item, &key, &error))?;
         source.shared = false;
         source.name = names::generated(
             &[&self.identity("content")[..], &[&*key.0, &*key.1, &*key.2, &*item.path]].concat(),
@@ -167,16 +173,12 @@ impl EventRender<'_> {
     }
 
     /// Every value is a template of its own, rendered in the order of the keys.
-    fn instantiate(
-        &self,
-        texts: &BTreeMap<String, String>,
-        dot: &Data<'_>,
-    ) -> Result<BTreeMap<String, String>, String> {
+    fn instantiate(&self, source: &PolicySource, dot: &Data<'_>) -> Result<BTreeMap<String, String>, String> {
         let one = |(key, text): (&String, &String)| {
-            let text = self.template(text, dot).map_err(|error| format!("data.{key}: {error}"))?;
-            Ok((key.clone(), text))
+            let text = self.template_in(source.language, text, dot);
+            Ok((key.clone(), text.map_err(|error| format!("data.{key}: {error}"))?))
         };
-        texts.iter().map(one).collect()
+        source.texts.iter().map(one).collect()
     }
 
     /// The spec of the generated ClusterProfile: what the trigger says, with the references resolved.

@@ -18,6 +18,7 @@ mod bindings;
 mod completeness;
 mod content;
 mod event;
+mod language;
 mod made;
 mod profile;
 mod project;

@@ -9,6 +9,7 @@ use sluice_protocol::rows::{Cause, Desired, Policy};
 use sluice_template::Stage;
 
 use crate::content::{self, Manifests};
+use crate::language::Language;
 use crate::project::Projection;
 use crate::templates::{Templates, cluster_only};
 use crate::world::{ContentKey, World};
@@ -36,6 +37,8 @@ pub(crate) struct PolicySource {
     pub(crate) name: String,
     pub(crate) tier: i32,
     pub(crate) texts: BTreeMap<String, String>,
+    /// What its texts are written in where they are templates.
+    pub(crate) language: Language,
     /// Whether the text is a template over the destination.
     pub(crate) per_destination: bool,
     /// Whether the text is the same for many clusters, so that its objects are worth keeping.
@@ -82,6 +85,7 @@ pub(crate) fn verbatim(
         name: key.2.clone(),
         tier: item.tier,
         texts,
+        language: Language::of(referenced).map_err(|error| named(item, key, &error))?,
         per_destination: object::annotation(referenced, TEMPLATE).is_some(),
         shared: true,
     })
@@ -114,7 +118,8 @@ pub(crate) fn policies(
         let objects = if source.per_destination {
             let mut texts = BTreeMap::new();
             for (key, text) in &source.texts {
-                let text = templates.render(name, text, Stage::Deploy, &cluster_only(&destination.object));
+                let dot = cluster_only(&destination.object);
+                let text = templates.render_in(source.language, name, text, Stage::Deploy, &dot);
                 texts.insert(key.clone(), text.map_err(|error| place(format!("data.{key}: {error}")))?);
             }
             manifests.objects(&texts, false)

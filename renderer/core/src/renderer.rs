@@ -8,7 +8,7 @@ use sluice_protocol::interest::Interest;
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, hash_shard};
 use sluice_protocol::{Core, Happened, Head, Problem, Row, Step, Subject, View};
-use sluice_template::Limits;
+use sluice_template::{Engine, Limits};
 
 use crate::bindings::ClusterBindings;
 use crate::completeness::Completeness;
@@ -151,6 +151,12 @@ impl Renderer {
             caught_up: false,
             sweep_at: 0,
         }
+    }
+
+    /// Lets this engine render what is written in Tera. Without one, such content is a problem.
+    pub fn with_tera(mut self, engine: Arc<dyn Engine>) -> Self {
+        self.templates.set_tera(engine);
+        self
     }
 
     pub(super) fn is_mine(&self, cluster: &ClusterRef) -> bool {

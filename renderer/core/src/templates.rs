@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::ObjectKey;
-use sluice_template::{Cache, Data, Env, Limits, Options, Stage};
+use sluice_template::{Cache, Data, Engine, Env, Limits, NoEngine, Options, Request, Stage};
 
 use crate::content::Manifests;
+use crate::language::Language;
 
 /// Compiled templates kept by one renderer.
 const KEPT: usize = 4096;
@@ -35,12 +36,18 @@ impl Caches {
 pub(crate) struct Templates {
     cache: Arc<Cache>,
     limits: Limits,
+    tera: Arc<dyn Engine>,
     now_unix_nanos: i64,
 }
 
 impl Templates {
     pub(crate) fn new(limits: Limits, caches: &Caches) -> Self {
-        Self { cache: caches.templates.clone(), limits, now_unix_nanos: 0 }
+        Self { cache: caches.templates.clone(), limits, tera: Arc::new(NoEngine), now_unix_nanos: 0 }
+    }
+
+    /// Lets this engine render what is written in Tera.
+    pub(crate) fn set_tera(&mut self, tera: Arc<dyn Engine>) {
+        self.tera = tera;
     }
 
     /// The time that templates see, microseconds since 1970.
@@ -48,7 +55,7 @@ impl Templates {
         self.now_unix_nanos = now.saturating_mul(1000);
     }
 
-    /// Renders `text`; text without an action is returned as it is.
+    /// Renders a Go template; text without an action is returned as it is.
     ///
     /// # Errors
     /// The engine's message, with template name, line and column.
@@ -59,12 +66,30 @@ impl Templates {
         stage: Stage,
         dot: &Data<'_>,
     ) -> Result<String, String> {
-        if !text.contains("{{") {
+        self.render_in(Language::Go, name, text, stage, dot)
+    }
+
+    /// Renders a template of any language; text without an action is returned as it is.
+    ///
+    /// # Errors
+    /// The engine's message, with template name, line and column.
+    pub(crate) fn render_in(
+        &self,
+        language: Language,
+        name: &str,
+        text: &str,
+        stage: Stage,
+        dot: &Data<'_>,
+    ) -> Result<String, String> {
+        if !language.has_actions(text) {
             return Ok(text.to_owned());
+        }
+        let env = Env::new(self.now_unix_nanos, seed(name, text));
+        if language == Language::Tera {
+            return self.tera.render(&Request { name, text, stage, dot, env: &env, limits: &self.limits });
         }
         let options = Options { stage, ..Options::default() };
         let program = self.cache.get(name, text, &options).map_err(|error| error.to_string())?;
-        let env = Env::new(self.now_unix_nanos, seed(name, text));
         program.render(dot, &env, &self.limits).map_err(|error| error.to_string())
     }
 }

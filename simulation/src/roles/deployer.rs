@@ -60,10 +60,7 @@ impl DeployerRole {
         world.coverage.many(Fault::Reorder, u64::from(index > 0));
         world.active = true;
         let call = self.calls.remove(index);
-        let unprotected = matches!(
-            call.request,
-            Request::Apply { against: None, .. }
-        );
+        let unprotected = matches!(call.request, Request::Apply { against: None, .. });
         let owned = world.owners[self.seat.role];
         let lease = owned.by == self.seat.index || world.now - owned.since <= LATE;
         if unprotected && !lease {

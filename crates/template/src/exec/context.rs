@@ -32,6 +32,15 @@ pub(crate) struct Cx<'a> {
     memory: usize,
 }
 
+/// What a render has used up and drawn so far, between two contexts of the same render.
+#[derive(Default)]
+pub(crate) struct Spent {
+    steps: u64,
+    memory: usize,
+    random: Random,
+    patterns: Patterns,
+}
+
 /// How many steps pass between two looks at the deadline.
 const LOOK_EVERY: u64 = 1024;
 
@@ -64,6 +73,17 @@ impl<'a> Cx<'a> {
             next_look: LOOK_EVERY,
             memory: 0,
         }
+    }
+
+    /// The context of a render that has been going on.
+    pub(crate) fn resume(env: &'a Env<'a>, limits: &'a Limits, lenient: bool, spent: Spent) -> Self {
+        let Spent { steps, memory, random, patterns } = spent;
+        Self { steps, memory, random, patterns, ..Self::new(env, limits, lenient) }
+    }
+
+    /// What the next context of the render needs.
+    pub(crate) fn suspend(self) -> Spent {
+        Spent { steps: self.steps, memory: self.memory, random: self.random, patterns: self.patterns }
     }
 
     /// Spends steps; now and then asks the deadline.

@@ -9,7 +9,7 @@ pub(crate) mod nested;
 pub(crate) mod path;
 pub(crate) mod walk;
 
-pub(crate) use context::{Cx, Fail};
+pub(crate) use context::{Cx, Fail, Spent};
 pub(crate) use nested::ProgramList;
 
 use crate::{

@@ -46,6 +46,7 @@ pub(crate) enum Special {
 pub(crate) struct Function {
     pub(crate) name: &'static str,
     pub(crate) params: Vec<Ty>,
+    pub(crate) names: Vec<&'static str>,
     pub(crate) variadic: bool,
     pub(crate) run: Run,
     pub(crate) special: Special,
@@ -85,15 +86,19 @@ fn registry(special: &[&'static &'static [Row]], more: &[&'static &'static [Row]
     all
 }
 
-/// The function of that name in the given options, if there is one.
-pub(crate) fn lookup(name: &str, options: &Options) -> Option<&'static Function> {
-    let stage: &'static Registry = match options.stage {
+/// The functions of a stage, by name.
+pub(crate) fn of_stage(stage: Stage) -> &'static HashMap<&'static str, Function> {
+    match stage {
         Stage::Plain => &PLAIN,
         Stage::Sprig => &SPRIG,
         Stage::Event => &EVENT,
         Stage::Deploy => &DEPLOY,
-    };
-    stage.get(name).or_else(|| if options.extras { EXTRAS.get(name) } else { None })
+    }
+}
+
+/// The function of that name in the given options, if there is one.
+pub(crate) fn lookup(name: &str, options: &Options) -> Option<&'static Function> {
+    of_stage(options.stage).get(name).or_else(|| if options.extras { EXTRAS.get(name) } else { None })
 }
 
 // === impl Function ===
@@ -112,6 +117,7 @@ impl Function {
         Self {
             name: signature.name,
             params: signature.params,
+            names: signature.names,
             variadic: signature.variadic,
             run: row.1,
             special: if may_be_special { special } else { Special::No },

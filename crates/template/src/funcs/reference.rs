@@ -68,7 +68,7 @@ This page is generated from the table that registers the functions; a test keeps
 Templates are Go's `text/template` with the functions below, byte for byte, error texts included.
 Everywhere: integers of objects are `int64`, other numbers `float64`; a missing key is an error in
 both stages; local time is UTC; maps are walked in the order of their keys. Regular expressions
-are Go's, in linear time.
+are Go's, in linear time. ConfigMaps and Secrets may ask for [another language](tera.md).
 
 ## Limits
 

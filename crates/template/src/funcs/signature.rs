@@ -28,6 +28,8 @@ pub(crate) enum Ty {
 pub(crate) struct Signature {
     pub(crate) name: &'static str,
     pub(crate) params: Vec<Ty>,
+    /// The names of the parameters, for engines that call by name.
+    pub(crate) names: Vec<&'static str>,
     pub(crate) variadic: bool,
 }
 
@@ -40,7 +42,8 @@ pub(crate) fn parse(text: &'static str) -> Signature {
     let types = words.iter().map(|p| p.rsplit(' ').next().unwrap_or("any"));
     let variadic = words.last().is_some_and(|p| p.contains("..."));
     let params = types.map(|t| Ty::parse(t.trim_start_matches("...")).unwrap_or(Ty::Any)).collect();
-    Signature { name, params, variadic }
+    let names = words.iter().map(|p| p.split(' ').next().unwrap_or(p).trim_start_matches("...")).collect();
+    Signature { name, params, names, variadic }
 }
 
 // === impl Ty ===
@@ -134,6 +137,8 @@ mod tests {
         );
         let signature = parse("trunc(length int, text string) string");
         assert_eq!((signature.params, signature.variadic), (vec![Ty::Int, Ty::Str], false));
+        assert_eq!(signature.names, ["length", "text"]);
+        assert_eq!(parse("omit(map map, ...keys string) map").names, ["map", "keys"]);
         assert_eq!(parse("now() time").params, vec![]);
     }
 }
