@@ -37,6 +37,7 @@ impl Renderer {
             Ok(()) => drop(self.rendered_from.insert(cause.clone(), basis)),
             Err(_) => drop(self.rendered_from.remove(cause)),
         }
+        self.made.set_failing(cause, result.is_err());
         let (cluster, object) = place_of(cause);
         self.note(cluster, object, result.err(), step);
     }
@@ -169,6 +170,7 @@ impl Renderer {
             causes.remove(cause);
         });
         self.rendered_at.remove(cause);
+        self.made.set_failing(cause, false);
         self.rendered_from.remove(cause);
         let (cluster, object) = place_of(cause);
         self.note(cluster, object, None, step);

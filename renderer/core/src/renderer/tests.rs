@@ -384,6 +384,30 @@ fn a_broken_trigger_keeps_what_it_made_and_says_which_field() {
 }
 
 #[test]
+fn a_problem_goes_with_the_trigger_that_has_it() {
+    let mut world = World::new(vec![trigger(true, json!({}))]);
+    world.ready(&["x"]);
+    assert!(world.problems.values().any(|error| error.contains("ConfigMap default/content does not exist")));
+    world.delete(trigger(true, json!({})));
+    assert!(world.problems.is_empty(), "{:?}", world.problems);
+}
+
+#[test]
+fn what_cannot_be_read_concludes_nothing() {
+    for one in [true, false] {
+        let mut world = World::new(vec![trigger(one, json!({})), content(one, "1")]);
+        world.ready(&["x", "y"]);
+        world.take_log();
+        let row = report("x", false);
+        world.row(Row { body: b"{".as_slice().into(), ..row });
+        assert!(world.take_log().is_empty(), "one for event: {one}");
+        assert!(world.problems.values().any(|error| error.contains("cannot be read")));
+        world.row(report("x", false));
+        assert!(world.problems.is_empty());
+    }
+}
+
+#[test]
 fn missing_things_are_named_and_waited_for() {
     let mut world = World::new(vec![trigger(true, json!({"eventSourceName": "nope"}))]);
     assert!(world.problems["EventTrigger t"].contains("EventSource nope does not exist"));
