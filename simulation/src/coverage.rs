@@ -25,6 +25,8 @@ pub enum Fault {
     Duplicate,
     /// A publish is stored, or a call carried out, and the answer is lost.
     Unanswered,
+    /// A publish is lost on its way, and those after it are not.
+    Lost,
     /// A command arrives after its sender has ended.
     Orphan,
     /// The server refuses what a deposed owner sends.
@@ -83,6 +85,7 @@ const ALL: [Fault; COUNT] = {
         Reorder,
         Duplicate,
         Unanswered,
+        Lost,
         Orphan,
         Refused,
         Expired,

@@ -49,7 +49,6 @@ impl Faults {
     pub(crate) fn happen(&self, schedule: &mut Schedule) {
         if schedule.chance(self.services) {
             schedule.change_service();
-            schedule.world.active = true;
         }
         self.manage(schedule);
         self.break_replicas(schedule);

@@ -102,7 +102,6 @@ impl<R: Role> Process<R> {
 
     fn begin(&mut self, world: &mut World) {
         world.tell(|| format!("{} begins", self.name));
-        world.active = true;
         self.lives += 1;
         self.role.reset(world);
         let (owner, first) = Owner::begin(self.role.core(world), owner_config(&self.role, self.fences.len()));
@@ -142,7 +141,6 @@ impl<R: Role> Process<R> {
 
     fn handle(&mut self, world: &mut World, event: Event<<R::Core as Core>::Side>) {
         let Some(running) = &mut self.running else { return };
-        world.active = true;
         let commands = running.owner.handle(world.now, event);
         self.execute(world, commands);
     }

@@ -24,8 +24,8 @@ use crate::world::{Owned, STEP, World};
 const STEPS: i64 = 4000;
 const FAULTS_UNTIL: i64 = 2000;
 const SERVICES: [&str; 3] = ["s1", "s2", "s3"];
-/// Replicas that do something in one step.
-const AT_ONCE: usize = 40;
+/// How often a replica does something in two steps.
+const EACH: usize = 5;
 
 /// Something happened that must never happen, or the end is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +72,8 @@ pub(crate) struct Schedule {
     pub(crate) replicas: Vec<Box<dyn Replica>>,
     faults: Faults,
     version: u64,
+    /// The replicas that could do something in this step.
+    awake: Vec<usize>,
 }
 
 /// Two replicas of every role.
@@ -107,13 +109,12 @@ impl Schedule {
             lapses: Vec::new(),
             coverage: Coverage::default(),
             rough: faults.is_rough(),
-            active: true,
             trace,
             violation: None,
             caches,
             random,
         };
-        let mut schedule = Self { world, replicas, faults, version: 0 };
+        let mut schedule = Self { world, replicas, faults, version: 0, awake: Vec::new() };
         for _ in 0..4 {
             schedule.change_service();
         }
@@ -133,20 +134,20 @@ impl Schedule {
         } else if world.now == FAULTS_UNTIL * STEP {
             world.management.mend(world.now);
             world.rough = false;
-            world.active = true;
         }
         self.work();
     }
 
-    /// Lets some replicas do something, unless nobody could.
+    /// Lets replicas do something in a random order: those that could, as often as if all were asked.
     fn work(&mut self) {
-        let Self { world, replicas, .. } = self;
-        if !world.active && replicas.iter_mut().all(|replica| replica.rest(world)) {
+        let Self { world, replicas, awake, .. } = self;
+        awake.clear();
+        awake.extend((0..replicas.len()).filter(|index| !replicas[*index].rest(world)));
+        if awake.is_empty() {
             return;
         }
-        world.active = false;
-        for _ in 0..AT_ONCE {
-            let index = world.random.random_range(0..replicas.len());
+        for _ in 0..(EACH * awake.len()).div_ceil(2) {
+            let index = awake[world.random.random_range(0..awake.len())];
             replicas[index].step(world);
         }
     }

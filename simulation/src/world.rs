@@ -42,8 +42,6 @@ pub(crate) struct World {
     pub(crate) caches: Caches,
     /// Whether messages are delayed, lost, repeated and reordered.
     pub(crate) rough: bool,
-    /// Whether anything happened since this was cleared.
-    pub(crate) active: bool,
     /// Whether every step is told on standard error.
     pub(crate) trace: bool,
     /// The first thing that must not have happened.
@@ -70,7 +68,6 @@ impl World {
     /// A fault happened.
     pub(crate) fn happened(&mut self, fault: Fault, what: impl FnOnce() -> String) {
         self.coverage.note(fault);
-        self.active = true;
         self.tell(|| format!("{fault:?} {}", what()));
     }
 

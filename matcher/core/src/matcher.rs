@@ -306,9 +306,11 @@ impl Core for Matcher {
             Subject::Report { cluster, source, object, .. } if !head.tombstone => {
                 self.reported.note(cluster, object, source, false);
             }
-            Subject::Complete { cluster, .. } => {
-                let told =
-                    serde_json::from_str::<Complete>(&head.meta).ok().map(|complete| complete.revision);
+            Subject::Complete { cluster, shard, .. } => {
+                let life = self.config.outputs.get(usize::from(*shard)).copied().unwrap_or(0);
+                let told = serde_json::from_str::<Complete>(&head.meta).ok();
+                // A predecessor may have begun in another life of the stream: nobody believes what it says.
+                let told = told.filter(|told| told.incarnation == life).map(|told| told.revision);
                 self.clusters.entry(cluster.clone()).or_default().told = told;
             }
             _ => {}

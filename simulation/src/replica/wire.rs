@@ -43,7 +43,6 @@ impl<R: Role> Process<R> {
             (Out::Publish { id, .. }, Some(Out::Publish { id: older, .. })) if older < id)
         };
         world.coverage.many(Fault::Reorder, u64::from(running.outbox.iter().any(overtakes)));
-        world.active = true;
         let delay =
             if world.mishap(Fault::Delay, 0.02) { world.random.random_range(1..60) * STEP } else { 0 };
         let before =
@@ -59,7 +58,6 @@ impl<R: Role> Process<R> {
     /// Commands whose time has come reach their server.
     pub(super) fn arrive(&mut self, world: &mut World) {
         while let Some(index) = self.wire.0.iter().position(|parcel| parcel.at <= world.now) {
-            world.active = true;
             let parcel = self.wire.0.remove(index);
             if self.running.is_none() || parcel.life != self.lives {
                 world.coverage.note(Fault::Orphan);
@@ -86,6 +84,7 @@ impl<R: Role> Process<R> {
                     .extend(own.map(|message| Event::Found(message.subject.clone(), message.head.clone())));
                 answers.push(Event::Loaded);
             }
+            Out::Publish { .. } if world.mishap(Fault::Lost, 0.002) => answers.push(Event::Refused),
             Out::Publish { id, fence: sequence, head, row } => {
                 let accepted = world.store.publish(&row, head, (fence, sequence), world.now + TOMBSTONE_TTL);
                 world.coverage.many(Fault::Refused, u64::from(!accepted));

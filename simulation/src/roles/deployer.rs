@@ -58,7 +58,6 @@ impl DeployerRole {
         }
         let index = if world.rough { world.random.random_range(0..self.calls.len()) } else { 0 };
         world.coverage.many(Fault::Reorder, u64::from(index > 0));
-        world.active = true;
         let call = self.calls.remove(index);
         let unprotected = matches!(call.request, Request::Apply { against: None, .. });
         let owned = world.owners[self.seat.role];
@@ -84,7 +83,7 @@ impl DeployerRole {
         if !matches!(call.request, Request::Read(_)) {
             world.tell(|| {
                 let (name, cluster, request) = (self.name(), &call.cluster.name, &call.request);
-                format!("{name} {} calls {cluster} {request:.100?}", self.seat.index)
+                format!("{name} {} calls {cluster} {request:.400?}", self.seat.index)
             });
         }
         let Some(server) = world.clusters.get_mut(call.cluster.name.as_str()) else { return };
@@ -178,7 +177,6 @@ impl Role for DeployerRole {
 
     fn arrive(&mut self, world: &mut World) {
         while let Some(index) = self.flying.iter().position(|(at, _)| *at <= world.now) {
-            world.active = true;
             let (_, call) = self.flying.remove(index);
             self.serve(world, call);
         }

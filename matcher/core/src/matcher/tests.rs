@@ -141,6 +141,20 @@ fn completeness_counts_when_everything_in_the_table_has_been_read() {
 }
 
 #[test]
+fn what_a_predecessor_told_counts_in_the_life_of_the_stream_it_was_told_in() {
+    for (life, again) in [(9, false), (8, true)] {
+        let mut matcher = matcher();
+        let subject = matcher.complete_row(&cluster(), 1).subject;
+        let meta = serde_json::to_string(&Complete { incarnation: life, revision: 1 }).unwrap();
+        matcher.found(&subject, &Head { meta, ..Head::default() });
+        step(&mut matcher, |m, s| m.side(interest(1, &[("a", 1)]), s));
+        step(&mut matcher, |m, s| m.start(s));
+        step(&mut matcher, |m, s| m.caught_up(s));
+        assert_eq!(!rows(&mut matcher, complete(1)).is_empty(), again, "told in life {life}");
+    }
+}
+
+#[test]
 fn a_completeness_row_of_a_former_life_proves_nothing() {
     let mut matcher = started(&[("a", 1)]);
     step(&mut matcher, |m, s| m.caught_up(s));
