@@ -198,7 +198,7 @@ async fn hostile_inputs_are_problems_and_nobody_elses_delay() {
     }
     let victim = service("victim", "hostile", 80);
     world.fleet.apply("default/cluster-1", &victim).await.unwrap();
-    let rows = wait_for_problems(&world, |rows| {
+    let rows = wait_for_problems(&mut world, |rows| {
         HOSTILE.iter().all(|name| about(rows, name).len() == 1) && !at(rows, "deployer", &broken).is_empty()
     })
     .await;
@@ -215,7 +215,7 @@ async fn hostile_inputs_are_problems_and_nobody_elses_delay() {
     for object in hostile.iter().flatten() {
         world.delete(object).await.unwrap();
     }
-    wait_for_problems(&world, <[Problem]>::is_empty).await;
+    wait_for_problems(&mut world, <[Problem]>::is_empty).await;
     world.settle(&[]).await.unwrap();
 }
 
@@ -228,14 +228,14 @@ fn at<'a>(rows: &'a [Problem], stage: &str, cluster: &str) -> Vec<&'a Problem> {
     rows.iter().filter(|row| row.stage == stage && row.cluster.ends_with(cluster)).collect()
 }
 
-async fn wait_for_problems(world: &World, enough: impl Fn(&[Problem]) -> bool) -> Vec<Problem> {
+async fn wait_for_problems(world: &mut World, enough: impl Fn(&[Problem]) -> bool) -> Vec<Problem> {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let rows = problems(world.stack.programs(), &world.stack.nats_url()).unwrap();
         if enough(&rows) {
             return rows;
         }
-        assert!(Instant::now() < deadline, "{rows:#?}");
+        assert!(Instant::now() < deadline, "logs in {}: {rows:#?}", world.keep());
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }

@@ -4,6 +4,7 @@
 //! management cluster ─► management::Feed ─┐
 //! interest, status ───────────────────────┼─► sluice_renderer_core ─► desired
 //! reports ────────────────────────────────┘        └──► projections, interest, problems
+//! problems ─► verdicts ─► status of users' objects
 //! ```
 
 #![forbid(unsafe_code)]
@@ -14,6 +15,7 @@ mod leftovers;
 mod management;
 mod shard;
 mod status;
+mod verdicts;
 
 pub use args::Args;
 pub use shard::run;

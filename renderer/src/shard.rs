@@ -7,6 +7,7 @@ use kube::Client;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_bus::{
     Effects, InterestWriter, Load, Membership, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed,
+    problem_feed,
 };
 use sluice_protocol::Table;
 use sluice_protocol::interest::Interest;
@@ -20,7 +21,8 @@ use tokio::task::JoinSet;
 use crate::engine::Waiting;
 use crate::management::Management;
 use crate::status::Statuses;
-use crate::{leftovers, management, status};
+use crate::verdicts::Problems;
+use crate::{leftovers, management, status, verdicts};
 
 /// What every shard needs.
 #[derive(Clone)]
@@ -30,8 +32,10 @@ struct Shared {
     written: Management,
     generated: Management,
     statuses: Statuses,
+    problems: Problems,
     interests: sluice_bus::Feed<ClusterRef, (ClusterRef, Interest)>,
     projector: Projector,
+    verdicts: Projector,
     tera: Arc<dyn Engine>,
 }
 
@@ -51,8 +55,10 @@ pub async fn run(context: Context, client: Client) -> anyhow::Result<()> {
     let shared = Shared {
         membership: membership.clone(),
         statuses: status::follow(&context.bus, context.stop.clone()),
+        problems: problem_feed(&context.bus, context.stop.clone()),
         interests: interest_feed(&context.bus, context.stop.clone()),
-        projector: Projector::start(client, "sluice-renderer"),
+        projector: Projector::start(client.clone(), "sluice-renderer"),
+        verdicts: Projector::start(client, "sluice-status"),
         tera: Arc::new(Waiting::default()),
         written,
         generated,
@@ -75,6 +81,8 @@ async fn render_shard(shared: Shared, key: String) {
     // Unbounded: the core only updates its memory and renders, it waits for nothing.
     let (sender, sides) = mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
+    let (written, verdicts) = (shared.written.clone(), shared.verdicts.clone());
+    tasks.spawn(verdicts::keep(written, shared.problems.clone(), verdicts, (shard, bus.shards())));
     forward(&mut tasks, shared.written.subscribe(), &sender, Side::Management);
     forward(&mut tasks, shared.interests.subscribe(), &sender, |(cluster, row)| Side::Interest(cluster, row));
     forward(&mut tasks, shared.statuses.subscribe(), &sender, Side::Status);

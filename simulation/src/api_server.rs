@@ -7,19 +7,42 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_agent_core::{Seen, WatchSpec};
 use sluice_api::{Gvk, ObjectKey, Selector, object};
-use sluice_deployer_core::{Class, Failure, Live, Reply, Request, Stored};
+use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stored, Version};
 
 /// See the module's text.
 #[derive(Default)]
 pub(crate) struct ApiServer {
     /// What users put there, by name.
-    pub(crate) services: BTreeMap<String, Value>,
+    pub(crate) services: BTreeMap<String, Service>,
     /// Every change of a service: its key, and the object unless it was deleted.
-    pub(crate) log: Vec<(ObjectKey, Option<Value>)>,
+    pub(crate) log: Vec<(ObjectKey, Option<Service>)>,
     /// What was applied.
-    pub(crate) applied: BTreeMap<ObjectKey, Value>,
+    pub(crate) applied: BTreeMap<ObjectKey, Arc<Value>>,
+    /// It does not answer before.
+    pub(crate) away_until: i64,
     inventories: BTreeMap<String, Stored>,
     version: u64,
+}
+
+/// A service, and how watches show it.
+#[derive(Clone)]
+pub(crate) struct Service {
+    pub(crate) object: Arc<Value>,
+    pub(crate) seen: Seen,
+}
+
+/// What a watch selects.
+pub(crate) struct Filter {
+    services: bool,
+    namespace: String,
+    labels: Selector,
+}
+
+/// The one object that a call changed.
+pub(crate) struct Written {
+    pub(crate) key: ObjectKey,
+    pub(crate) old: Option<Arc<Value>>,
+    pub(crate) new: Option<Arc<Value>>,
 }
 
 /// The key of a service.
@@ -28,53 +51,48 @@ pub(crate) fn service_key(name: &str) -> ObjectKey {
 }
 
 impl ApiServer {
-    /// Creates or changes a service; it is an event when `event`.
-    pub(crate) fn put_service(&mut self, name: &str, v: u64, event: bool) {
+    /// Creates or changes a service; whether it was new.
+    pub(crate) fn put_service(&mut self, name: &str, v: u64, event: bool, gold: bool) -> bool {
+        let yes = |flag: bool| if flag { "yes" } else { "no" };
         let object = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "default",
-            "labels": {"event": if event { "yes" } else { "no" }}, "annotations": {"v": v.to_string()}}});
-        self.services.insert(name.to_owned(), object.clone());
-        self.log.push((service_key(name), Some(object)));
+            "labels": {"event": yes(event), "gold": yes(gold)}, "annotations": {"v": v.to_string()}}});
+        let seen = Seen { key: service_key(name), body: object.to_string().into_bytes().into() };
+        let service = Service { object: Arc::new(object), seen };
+        self.log.push((service_key(name), Some(service.clone())));
+        self.services.insert(name.to_owned(), service).is_none()
     }
 
-    /// Deletes a service.
-    pub(crate) fn delete_service(&mut self, name: &str) {
-        if self.services.remove(name).is_some() {
+    /// Deletes a service; whether there was one.
+    pub(crate) fn delete_service(&mut self, name: &str) -> bool {
+        let was = self.services.remove(name).is_some();
+        if was {
             self.log.push((service_key(name), None));
         }
+        was
     }
 
     /// What a watch lists.
-    pub(crate) fn list(&self, spec: &WatchSpec) -> Vec<Seen> {
-        self.services.values().filter(|object| selects(spec, object)).filter_map(seen).collect()
+    pub(crate) fn list(&self, filter: &Filter) -> Vec<Seen> {
+        let shown = self.services.values().filter(|service| filter.selects(service));
+        shown.map(|service| service.seen.clone()).collect()
     }
 
-    /// Carries out a deployer's call. The caller has checked its lease.
-    pub(crate) fn call(&mut self, request: &Request) -> Reply {
-        match request {
+    /// Carries out a deployer's call, and tells which object it changed. The caller has checked its lease.
+    pub(crate) fn call(&mut self, request: &Request) -> (Reply, Option<Written>) {
+        let reply = match request {
             Request::Inventories => Reply::Inventories(self.inventories.values().cloned().collect()),
-            Request::Read(key) => Reply::Read(self.applied.get(key).map(Live::of)),
-            Request::Apply { object, against } => self.apply(object, against.as_ref()),
+            Request::Read(key) => Reply::Read(self.applied.get(key).map(|object| Live::of(object))),
+            Request::Apply { object, against } => return self.apply(object, against.as_ref()),
             Request::Delete { key, against } => match self.applied.get(key) {
                 None => Reply::Done,
                 Some(object) if Live::of(object).version() == *against => {
-                    self.applied.remove(key);
-                    Reply::Done
+                    let old = self.applied.remove(key);
+                    return (Reply::Done, Some(Written { key: key.clone(), old, new: None }));
                 }
                 Some(_) => conflict(),
             },
             Request::ReadInventory(profile) => Reply::Inventory(self.inventories.get(profile).cloned()),
-            Request::WriteInventory { inventory, against } => {
-                let known = self.inventories.get(&inventory.profile).map(|stored| &stored.version);
-                if known != against.as_ref() {
-                    return conflict();
-                }
-                self.version += 1;
-                let uid = known.map_or_else(|| format!("u{}", self.version), |(uid, _)| uid.clone());
-                let version = (uid, self.version.to_string());
-                let stored = Stored { inventory: inventory.clone(), version: version.clone() };
-                self.inventories.insert(inventory.profile.clone(), stored);
-                Reply::Written(version)
-            }
+            Request::WriteInventory { inventory, against } => self.write(inventory, against.as_ref()),
             Request::DeleteInventory { profile, against } => match self.inventories.get(profile) {
                 Some(stored) if stored.version != *against => conflict(),
                 _ => {
@@ -82,22 +100,36 @@ impl ApiServer {
                     Reply::Done
                 }
             },
-        }
+        };
+        (reply, None)
     }
 
-    fn apply(&mut self, object: &Arc<Value>, against: Option<&(String, String)>) -> Reply {
-        let Some(key) = ObjectKey::of(object) else { return conflict() };
-        let known = self.applied.get(&key).map(|object| Live::of(object).version());
-        if against.is_some() && against != known.as_ref() {
+    fn write(&mut self, inventory: &Arc<Inventory>, against: Option<&Version>) -> Reply {
+        let known = self.inventories.get(&inventory.profile).map(|stored| &stored.version);
+        if known != against {
             return conflict();
         }
         self.version += 1;
-        let mut object = (**object).clone();
+        let uid = known.map_or_else(|| format!("u{}", self.version), |(uid, _)| uid.clone());
+        let version = (uid, self.version.to_string());
+        let stored = Stored { inventory: inventory.clone(), version: version.clone() };
+        self.inventories.insert(inventory.profile.clone(), stored);
+        Reply::Written(version)
+    }
+
+    fn apply(&mut self, object: &Value, against: Option<&(String, String)>) -> (Reply, Option<Written>) {
+        let Some(key) = ObjectKey::of(object) else { return (conflict(), None) };
+        let known = self.applied.get(&key).map(|object| Live::of(object).version());
+        if against.is_some() && against != known.as_ref() {
+            return (conflict(), None);
+        }
+        self.version += 1;
+        let mut object = object.clone();
         object["metadata"]["uid"] = known.map_or_else(|| format!("u{}", self.version), |(uid, _)| uid).into();
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
-        let live = Live::of(&object);
-        self.applied.insert(key, object);
-        Reply::Applied(live)
+        let (live, new) = (Live::of(&object), Arc::new(object));
+        let old = self.applied.insert(key.clone(), new.clone());
+        (Reply::Applied(live), Some(Written { key, old, new: Some(new) }))
     }
 }
 
@@ -105,13 +137,16 @@ fn conflict() -> Reply {
     Reply::Failed(Failure::new(Class::Conflict, "the object has been modified"))
 }
 
-/// Whether a watch shows an object.
-pub(crate) fn selects(spec: &WatchSpec, object: &Value) -> bool {
-    let labels = Selector::parse(&spec.labels).unwrap_or_default();
-    spec.gvk.kind == "Service" && labels.matches(object::at(object, &["metadata", "labels"]))
-}
+impl Filter {
+    pub(crate) fn new(spec: &WatchSpec) -> Self {
+        let labels = Selector::parse(&spec.labels).unwrap_or_default();
+        Self { services: spec.gvk.kind == "Service", namespace: spec.namespace.clone(), labels }
+    }
 
-/// An object as a watch shows it.
-pub(crate) fn seen(object: &Value) -> Option<Seen> {
-    Some(Seen { key: ObjectKey::of(object)?, body: object.to_string().into_bytes().into() })
+    pub(crate) fn selects(&self, service: &Service) -> bool {
+        let namespace = self.namespace.is_empty() || self.namespace == service.seen.key.namespace;
+        self.services
+            && namespace
+            && self.labels.matches(object::at(&service.object, &["metadata", "labels"]))
+    }
 }

@@ -5,29 +5,37 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use sluice_api::{ObjectKey, object};
 
-use crate::management::{ALL, EACH};
+use crate::management::{Addon, CLUSTERS};
 use crate::world::STEP;
 
-/// Since when things are as they are, in steps of the schedule.
-#[derive(Default)]
+/// Since when things are as they are, in microseconds of the schedule.
 pub(crate) struct History {
     /// Since when a service of a cluster is an event without a break.
-    event_since: BTreeMap<(String, String), i64>,
+    event_since: BTreeMap<(&'static str, String), i64>,
     /// When each version of a service came to be.
     born: BTreeMap<u64, i64>,
-    /// When the management cluster last gave a reason to withdraw add-ons of a trigger.
-    reason: BTreeMap<&'static str, i64>,
+    /// When the management cluster last gave a reason to withdraw an add-on from, or because of, a cluster.
+    reason: [[i64; CLUSTERS.len()]; Addon::ALL.len()],
     /// Now.
     pub(crate) now: i64,
 }
 
 /// Renderers learn late of what changes in the management cluster, and may act upon it for so long.
 const LATE: i64 = 600 * STEP;
+/// Long before every schedule.
+const NEVER: i64 = -2 * LATE;
+
+impl Default for History {
+    fn default() -> Self {
+        let reason = [[NEVER; CLUSTERS.len()]; Addon::ALL.len()];
+        Self { event_since: BTreeMap::new(), born: BTreeMap::new(), reason, now: 0 }
+    }
+}
 
 impl History {
-    /// A service changed.
-    pub(crate) fn service(&mut self, cluster: &str, name: &str, event: Option<u64>, now: i64) {
-        let key = (cluster.to_owned(), name.to_owned());
+    /// A service changed; `event` is its version when it is one.
+    pub(crate) fn service(&mut self, cluster: &'static str, name: &str, event: Option<u64>, now: i64) {
+        let key = (cluster, name.to_owned());
         match event {
             Some(v) => {
                 self.born.insert(v, now);
@@ -37,20 +45,22 @@ impl History {
         }
     }
 
-    /// The management cluster changed what a trigger leads to.
-    pub(crate) fn reason(&mut self, trigger: &'static str, now: i64) {
-        self.reason.insert(trigger, now);
+    /// The management cluster gives a reason to withdraw this.
+    pub(crate) fn reason(&mut self, (addon, cluster): (Addon, usize)) {
+        self.reason[addon as usize][cluster] = self.now;
     }
 
     /// Whether the service has been an event ever since this version of it.
     fn always_since(&self, cluster: &str, name: &str, v: u64) -> bool {
-        let since = self.event_since.get(&(cluster.to_owned(), name.to_owned()));
+        let known = CLUSTERS.into_iter().find(|known| *known == cluster);
+        let since = known.and_then(|cluster| self.event_since.get(&(cluster, name.to_owned())));
         since.zip(self.born.get(&v)).is_some_and(|(since, born)| since <= born)
     }
 
     /// Whether the management cluster gives no reason for a withdrawal.
-    fn no_reason(&self, trigger: &str) -> bool {
-        self.reason.get(trigger).is_none_or(|at| self.now - at > LATE)
+    fn no_reason(&self, addon: Addon, cluster: &str) -> bool {
+        let index = CLUSTERS.iter().position(|known| *known == cluster);
+        index.is_some_and(|index| self.now - self.reason[addon as usize][index] > LATE)
     }
 
     /// Checks that `new` may take the place of `old` in `cluster`; `None` deletes.
@@ -63,24 +73,60 @@ impl History {
     ) -> Result<(), String> {
         let Some(old) = old else { return Ok(()) };
         if let Some(service) = key.name.strip_prefix("each-") {
-            let (before, after) = (version(old, "v"), new.map(|new| version(new, "v")));
-            return match after {
-                Some(after) if after < before => {
-                    Err(format!("{cluster}: {key}: version {after} over {before}"))
-                }
-                None if self.always_since(cluster, service, before) && self.no_reason(EACH) => {
-                    Err(format!("{cluster}: {key} withdrawn, its service was an event all the time"))
-                }
-                _ => Ok(()),
-            };
+            return self.check_each(cluster, key, service, old, new);
         }
-        let Some(source) = key.name.strip_prefix("all-") else { return Ok(()) };
+        if let Some(source) = key.name.strip_prefix("all-") {
+            return self.check_all(cluster, key, source, old, new);
+        }
+        if key.name == "own" && new.is_none() && self.no_reason(Addon::Own, cluster) {
+            return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
+        }
+        Ok(())
+    }
+
+    fn check_each(
+        &self,
+        cluster: &str,
+        key: &ObjectKey,
+        service: &str,
+        old: &Value,
+        new: Option<&Value>,
+    ) -> Result<(), String> {
+        let before = version(old, "v");
+        match new.map(|new| version(new, "v")) {
+            Some(after) if after < before => Err(format!("{cluster}: {key}: version {after} over {before}")),
+            None if self.always_since(cluster, service, before) && self.no_reason(Addon::Each, cluster) => {
+                Err(format!("{cluster}: {key} withdrawn, its service was an event all the time"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_all(
+        &self,
+        cluster: &str,
+        key: &ObjectKey,
+        source: &str,
+        old: &Value,
+        new: Option<&Value>,
+    ) -> Result<(), String> {
         for (service, v) in object::at(old, &["data"]).and_then(Value::as_object).into_iter().flatten() {
+            if service == "edit" {
+                continue;
+            }
             let before = v.as_str().and_then(|v| v.parse::<u64>().ok()).unwrap_or(0);
-            let kept = new.is_some_and(|new| object::at(new, &["data", service]).is_some());
-            if service != "edit" && !kept && self.always_since(source, service, before) && self.no_reason(ALL)
-            {
-                return Err(format!("{cluster}: {key} lost {service}, which was an event all the time"));
+            let kept = new.filter(|new| object::at(new, &["data", service]).is_some());
+            match kept.map(|new| version(new, service)) {
+                Some(after) if after < before => {
+                    return Err(format!("{cluster}: {key}: {service} has version {after} over {before}"));
+                }
+                None if self.always_since(source, service, before)
+                    && self.no_reason(Addon::All, source)
+                    && self.no_reason(Addon::All, cluster) =>
+                {
+                    return Err(format!("{cluster}: {key} lost {service}, which was an event all the time"));
+                }
+                _ => {}
             }
         }
         Ok(())

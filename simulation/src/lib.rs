@@ -2,11 +2,12 @@
 //!
 //! The cores and the shard owner are those of production; only the shell is replaced: streams, API servers
 //! and the management cluster are in memory, and one seeded random generator decides who does what next, who
-//! crashes, sleeps, loses its shard or its streams. A seed replays exactly.
+//! crashes, sleeps, loses its shard or its streams, and which message comes late, twice or not at all. A seed
+//! replays exactly.
 //!
 //! ```text
 //! schedule ─► one micro step of one replica: a command reaches its server, an answer, row or event arrives
-//!          ─► one fault: crash, pause, another owner, a wiped stream, expired tombstones, changed manifests
+//!          ─► one fault, counted in the coverage
 //! checks   ─► at every write to a cluster: nothing stale over newer, nothing withdrawn that has a cause
 //!          ─► after the faults: the clusters equal `sluice build`
 //! ```
@@ -15,7 +16,10 @@
 
 mod api_server;
 mod checks;
+mod coverage;
+mod faults;
 mod management;
+mod manifests;
 mod replica;
 mod role;
 mod roles;
@@ -23,4 +27,5 @@ mod schedule;
 mod store;
 mod world;
 
-pub use schedule::{Violation, run};
+pub use coverage::{Coverage, Fault};
+pub use schedule::{Simulation, Violation};

@@ -1,131 +1,276 @@
-//! The management cluster of the simulation: two triggers, their templates, and what changes of them.
+//! The management cluster of the simulation: two triggers, a profile, what they deploy, and what changes of them.
 
 use std::sync::Arc;
 
 use rand::Rng as _;
 use rand::rngs::SmallRng;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sluice_api::{ObjectKey, object};
 use sluice_renderer_core::Change;
+
+use crate::coverage::Fault;
+use crate::manifests::{self, Registration, SourceForm};
 
 /// The objects as they are, and every change there ever was: readers have positions in the log.
 #[derive(Default)]
 pub(crate) struct Management {
-    pub(crate) objects: Vec<Value>,
-    pub(crate) log: Vec<Change>,
+    pub(crate) objects: Vec<Arc<Value>>,
+    pub(crate) log: Vec<(i64, Change)>,
+    /// What gives a reason to withdraw, as long as it is like that.
+    pub(crate) reasons: Vec<(Addon, usize)>,
+    source: Option<SourceForm>,
+    triggers: [bool; 2],
+    profile: bool,
+    registered: [Option<Registration>; CLUSTERS.len()],
     version: u64,
     edits: u64,
+    now: i64,
 }
 
 /// Names of the managed clusters.
 pub(crate) const CLUSTERS: [&str; 2] = ["a", "b"];
 
-/// One add-on for each event, in the cluster of the event.
-pub(crate) const EACH: &str = "each";
-/// One add-on for all events of a cluster, in all clusters of the tier.
-pub(crate) const ALL: &str = "all";
+/// What the management cluster asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Addon {
+    /// One add-on for each event, in the cluster of the event.
+    Each,
+    /// One add-on for all events of a cluster, in all clusters of the tier.
+    All,
+    /// What a profile that a user wrote deploys in all clusters of the tier.
+    Own,
+}
 
-fn trigger(name: &str) -> Value {
-    let mut spec = json!({
-        "sourceClusterSelector": {"matchLabels": {"env": "fv"}},
-        "eventSourceName": "services",
-        "oneForEvent": name == EACH,
-        "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": name}],
-    });
-    if name == ALL {
-        spec["destinationClusterSelector"] = json!({"matchLabels": {"tier": "x"}});
+impl Addon {
+    pub(crate) const TRIGGERS: [Self; 2] = [Self::Each, Self::All];
+    pub(crate) const ALL: [Self; 3] = [Self::Each, Self::All, Self::Own];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Each => "each",
+            Self::All => "all",
+            Self::Own => "own",
+        }
     }
-    json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "EventTrigger", "metadata": {"name": name}, "spec": spec})
-}
-
-fn template(name: &str, edit: u64) -> Value {
-    let each = format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: \"each-{{{{ .Resource.metadata.name }}}}\", namespace: default}}\ndata: {{v: \"{{{{ .Resource.metadata.annotations.v }}}}\", edit: \"{edit}\"}}\n"
-    );
-    let all = format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: \"all-{{{{ .Cluster.metadata.name }}}}\", namespace: default}}\ndata:\n  edit: \"{edit}\"\n{{{{- range .Resources }}}}\n  {{{{ .metadata.name }}}}: \"{{{{ .metadata.annotations.v }}}}\"\n{{{{- end }}}}\n"
-    );
-    json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": "default", "annotations": {"projectsveltos.io/instantiate": "ok"}},
-        "data": {"content.yaml": if name == EACH { each } else { all }},
-    })
-}
-
-fn registration(name: &str, tier: &str) -> Value {
-    json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
-        "metadata": {"name": name, "namespace": "default", "labels": {"env": "fv", "tier": tier}}, "spec": {}})
 }
 
 impl Management {
-    pub(crate) fn new() -> Self {
+    /// Some clusters are registered at once, others later.
+    pub(crate) fn new(random: &mut SmallRng) -> Self {
         let mut management = Self::default();
-        let source = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "EventSource", "metadata": {"name": "services"},
-            "spec": {"collectResources": true, "resourceSelectors": [{"group": "", "version": "v1", "kind": "Service",
-                "labelFilters": [{"key": "event", "operation": "Equal", "value": "yes"}]}]}});
-        management.put(source);
-        for name in CLUSTERS {
-            management.put(registration(name, "x"));
+        management.put_source(SourceForm::default());
+        for cluster in 0..CLUSTERS.len() {
+            if random.random_bool(0.7) {
+                management.register(cluster, Registration::default());
+            }
         }
-        for name in [EACH, ALL] {
-            management.put(trigger(name));
-            management.put(template(name, 0));
+        for addon in Addon::TRIGGERS {
+            management.put_trigger(addon, false);
         }
+        management.put_profile(100);
+        Addon::ALL.into_iter().for_each(|addon| management.put_content(addon));
+        Addon::TRIGGERS.into_iter().for_each(|addon| management.put(manifests::more(addon)));
         management
     }
 
+    /// Writes an object.
     fn put(&mut self, mut object: Value) {
         self.version += 1;
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
+        let object = Arc::new(object);
         let key = ObjectKey::of(&object);
         self.objects.retain(|known| ObjectKey::of(known) != key);
         self.objects.push(object.clone());
-        self.log.push(Change::Upsert(Arc::new(object)));
+        self.log.push((self.now, Change::Upsert(object)));
+        self.reasons = self.look_for_reasons();
     }
 
     fn delete(&mut self, kind: &str, name: &str) {
-        let same = |object: &Value| object::text(object, &["kind"]) == kind && object::name(object) == name;
+        let same =
+            |object: &Arc<Value>| object::text(object, &["kind"]) == kind && object::name(object) == name;
         let Some(index) = self.objects.iter().position(same) else { return };
-        let mut object = self.objects.remove(index);
+        let mut object = (*self.objects.remove(index)).clone();
         self.version += 1;
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
-        self.log.push(Change::Delete(Arc::new(object)));
+        self.log.push((self.now, Change::Delete(Arc::new(object))));
+        self.reasons = self.look_for_reasons();
     }
 
-    fn has_trigger(&self, name: &str) -> bool {
-        self.objects
+    fn put_source(&mut self, form: SourceForm) {
+        self.source = Some(form);
+        self.put(manifests::source(form));
+    }
+
+    fn register(&mut self, cluster: usize, registration: Registration) {
+        self.registered[cluster] = Some(registration);
+        self.put(manifests::registration(CLUSTERS[cluster], registration));
+    }
+
+    fn put_trigger(&mut self, addon: Addon, more: bool) {
+        self.triggers[addon as usize] = true;
+        self.put(manifests::trigger(addon, more));
+    }
+
+    fn put_profile(&mut self, tier: u64) {
+        self.profile = true;
+        self.put(manifests::profile(tier));
+    }
+
+    fn put_content(&mut self, addon: Addon) {
+        self.edits += 1;
+        self.put(manifests::content(addon, self.edits));
+    }
+
+    fn has_content(&self, addon: Addon) -> bool {
+        let same = |object: &Arc<Value>| {
+            object::text(object, &["kind"]) == "ConfigMap" && object::name(object) == addon.name()
+        };
+        self.objects.iter().any(same)
+    }
+
+    /// The objects as somebody sees them who has read the log up to `position`.
+    pub(crate) fn at(&self, position: usize) -> Vec<Arc<Value>> {
+        let mut objects = Vec::<(Option<ObjectKey>, Arc<Value>)>::new();
+        for (_, change) in &self.log[..position.min(self.log.len())] {
+            let (Change::Upsert(object) | Change::Delete(object)) = change;
+            let key = ObjectKey::of(object);
+            objects.retain(|(known, _)| *known != key);
+            if matches!(change, Change::Upsert(_)) {
+                objects.push((key, object.clone()));
+            }
+        }
+        objects.into_iter().map(|(_, object)| object).collect()
+    }
+
+    /// The last change, for the trace.
+    pub(crate) fn last(&self) -> String {
+        self.log.last().map(|(_, change)| format!("{change:?}")).unwrap_or_default()
+    }
+
+    /// Whether a cluster is registered now.
+    pub(crate) fn is_registered(&self, cluster: &str) -> bool {
+        CLUSTERS
             .iter()
-            .any(|object| object::text(object, &["kind"]) == "EventTrigger" && object::name(object) == name)
+            .zip(&self.registered)
+            .any(|(name, registered)| *name == cluster && registered.is_some())
     }
 
-    /// The triggers that are deleted, or whose destination does not select every cluster.
-    pub(crate) fn missing_triggers(&self) -> Vec<&'static str> {
-        let away = |object: &Value| object::label(object, "tier").is_some_and(|tier| tier != "x");
-        let moved = self.objects.iter().any(away);
-        [EACH, ALL].into_iter().filter(|name| !self.has_trigger(name) || (*name == ALL && moved)).collect()
+    /// Of what is not there, everything may go at any time; of what does not select a cluster, in that cluster.
+    fn look_for_reasons(&self) -> Vec<(Addon, usize)> {
+        let missing = |addon: Addon, cluster: usize| {
+            let Some(registered) = self.registered[cluster] else { return true };
+            let selecting = self.source.is_some_and(|form| form != SourceForm::Narrow);
+            match addon {
+                Addon::Own => !self.profile || registered.tier != "x",
+                Addon::Each => !self.triggers[0] || !selecting || registered.env != "fv",
+                Addon::All => {
+                    !self.triggers[1] || !selecting || registered.env != "fv" || registered.tier != "x"
+                }
+            }
+        };
+        let pairs =
+            Addon::ALL.into_iter().flat_map(|addon| (0..CLUSTERS.len()).map(move |cluster| (addon, cluster)));
+        pairs.filter(|(addon, cluster)| missing(*addon, *cluster)).collect()
     }
 
-    /// Changes something; the names of triggers whose add-ons may go for a reason from now on.
-    pub(crate) fn change(&mut self, random: &mut SmallRng) -> Vec<&'static str> {
-        let name = if random.random_bool(0.5) { EACH } else { ALL };
-        match random.random_range(0..4) {
-            0 if self.has_trigger(name) => {
-                self.delete("EventTrigger", name);
-                vec![name]
+    /// Changes something that gives no reason to withdraw anything.
+    pub(crate) fn edit(&mut self, random: &mut SmallRng, now: i64) -> Fault {
+        self.now = now;
+        let addon = Addon::ALL[random.random_range(0..3)];
+        match random.random_range(0..6) {
+            0 if addon != Addon::Own && self.triggers[addon as usize] => {
+                self.put_trigger(addon, random.random_bool(0.5));
+                Fault::TriggerEdited
             }
-            0 | 1 if !self.has_trigger(name) => {
-                self.put(trigger(name));
-                vec![name]
+            1 if self.source.is_some_and(|form| form != SourceForm::Narrow) => {
+                self.put_source(SourceForm::SAME[random.random_range(0..3)]);
+                Fault::SourceEdited
             }
-            2 => {
-                let cluster = CLUSTERS[random.random_range(0..CLUSTERS.len())];
-                self.put(registration(cluster, if random.random_bool(0.7) { "x" } else { "y" }));
-                vec![ALL]
+            2 if self.profile => {
+                self.put_profile(random.random_range(50..100));
+                Fault::ProfileEdited
+            }
+            3 if self.has_content(addon) => {
+                self.delete("ConfigMap", addon.name());
+                Fault::ContentDeleted
             }
             _ => {
-                self.edits += 1;
-                self.put(template(name, self.edits));
-                Vec::new()
+                self.put_content(addon);
+                Fault::ContentEdited
+            }
+        }
+    }
+
+    /// Changes what is wanted where.
+    pub(crate) fn upset(&mut self, random: &mut SmallRng, now: i64) -> Fault {
+        self.now = now;
+        let addon = Addon::TRIGGERS[random.random_range(0..2)];
+        let cluster = random.random_range(0..CLUSTERS.len());
+        match random.random_range(0..6) {
+            0 => self.flip_trigger(addon),
+            1 => self.flip_profile(),
+            2 if self.source.is_some() => {
+                self.source = None;
+                self.delete("EventSource", "services");
+                Fault::SourceDeleted
+            }
+            2 | 3 => {
+                let form = if random.random_bool(0.3) { SourceForm::Narrow } else { SourceForm::Equal };
+                self.put_source(form);
+                Fault::SourceEdited
+            }
+            4 if self.registered[cluster].is_some() => {
+                self.registered[cluster] = None;
+                self.delete("SveltosCluster", CLUSTERS[cluster]);
+                Fault::Unregistered
+            }
+            _ => {
+                let new = self.registered[cluster].is_none();
+                let pick =
+                    |good, bad, random: &mut SmallRng| if random.random_bool(0.7) { good } else { bad };
+                let registration =
+                    Registration { env: pick("fv", "dev", random), tier: pick("x", "y", random) };
+                self.register(cluster, registration);
+                if new { Fault::Registered } else { Fault::Relabelled }
+            }
+        }
+    }
+
+    fn flip_trigger(&mut self, addon: Addon) -> Fault {
+        if self.triggers[addon as usize] {
+            self.triggers[addon as usize] = false;
+            self.delete("EventTrigger", addon.name());
+            return Fault::TriggerDeleted;
+        }
+        self.put_trigger(addon, false);
+        Fault::TriggerEdited
+    }
+
+    fn flip_profile(&mut self) -> Fault {
+        if self.profile {
+            self.profile = false;
+            self.delete("ClusterProfile", "own");
+            return Fault::ProfileDeleted;
+        }
+        self.put_profile(100);
+        Fault::ProfileEdited
+    }
+
+    /// Registers a cluster that is not registered.
+    pub(crate) fn register_late(&mut self, now: i64) -> bool {
+        self.now = now;
+        let Some(cluster) = self.registered.iter().position(Option::is_none) else { return false };
+        self.register(cluster, Registration::default());
+        true
+    }
+
+    /// What is broken is mended in the end: a missing ConfigMap keeps what is there, which nobody could predict, and
+    /// an unregistered cluster cannot be cleaned up.
+    pub(crate) fn mend(&mut self, now: i64) {
+        while self.register_late(now) {}
+        for addon in Addon::ALL {
+            if !self.has_content(addon) {
+                self.put_content(addon);
             }
         }
     }

@@ -2,13 +2,20 @@
 
 use sluice_protocol::{Core, OwnerConfig, Subject, Table};
 
-use crate::world::World;
+use crate::world::{STEP, TOMBSTONE_TTL, World};
+
+/// Which replica of which role.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seat {
+    pub(crate) role: usize,
+    pub(crate) index: usize,
+}
 
 /// The shell of one stage over one shard, in memory.
 pub(crate) trait Role {
     type Core: Core;
 
-    /// Name of the role: the key of its ownership.
+    /// Name of the role.
     fn name(&self) -> String;
 
     /// A core that knows nothing.
@@ -27,21 +34,32 @@ pub(crate) trait Role {
     fn input(&self) -> Option<(Table, u16)>;
 
     /// Forgets everything that came with the former owner.
-    fn reset(&mut self, world: &World);
+    fn reset(&mut self, world: &mut World);
 
-    /// The next thing it learns besides rows, if there is one.
-    fn side(&mut self, world: &mut World) -> Option<<Self::Core as Core>::Side>;
+    /// The next thing it learns besides rows, if there is one; without the bus when it is not `online`.
+    fn side(&mut self, world: &mut World, online: bool) -> Option<<Self::Core as Core>::Side>;
+
+    /// Whether there may be something to learn, or something to do besides commands.
+    fn has_news(&self, world: &World) -> bool;
 
     /// Something its core wants.
     fn effect(&mut self, world: &mut World, effect: <Self::Core as Core>::Effect);
+
+    /// What it has sent to others than the bus arrives there.
+    fn arrive(&mut self, _: &mut World) {}
+
+    /// Whether something is under way to others than the bus.
+    fn is_calling(&self) -> bool {
+        false
+    }
+
+    /// Cuts its watches, when it has any.
+    fn relist(&mut self) -> bool {
+        false
+    }
 }
 
 /// The configuration of every owner in the simulation.
-pub(crate) fn owner_config(role: &impl Role, world: &World) -> OwnerConfig {
-    OwnerConfig {
-        outputs: world.store.incarnations(role.output()).len(),
-        reads: role.input().is_some(),
-        patience: 200 * crate::world::STEP,
-        max_lag: crate::world::TOMBSTONE_TTL / 2,
-    }
+pub(crate) fn owner_config(role: &impl Role, outputs: usize) -> OwnerConfig {
+    OwnerConfig { outputs, reads: role.input().is_some(), patience: 200 * STEP, max_lag: TOMBSTONE_TTL / 2 }
 }

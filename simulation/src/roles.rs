@@ -12,6 +12,7 @@ pub(crate) use deployer::DeployerRole;
 pub(crate) use matcher::MatcherRole;
 pub(crate) use renderer::RendererRole;
 
+use crate::coverage::Fault;
 use crate::world::World;
 
 /// Shards of every table in the simulation.
@@ -22,14 +23,17 @@ pub(crate) const SHARDS: u16 = 2;
 struct Interests(usize);
 
 impl Interests {
-    fn next(&mut self, world: &World) -> Option<(ClusterRef, sluice_protocol::interest::Interest)> {
-        // A bucket keeps the newest row of each key: older ones cannot be read any more.
-        loop {
-            let (cluster, row) = world.store.interests.get(self.0)?.clone();
-            self.0 += 1;
-            if world.store.interests[self.0..].iter().all(|(newer, _)| *newer != cluster) {
-                return Some((cluster, row));
-            }
+    fn has_news(&self, world: &World) -> bool {
+        world.store.next_interest(self.0).0.is_some()
+    }
+
+    fn next(&mut self, world: &mut World) -> Option<(ClusterRef, sluice_protocol::interest::Interest)> {
+        let (next, position) = world.store.next_interest(self.0);
+        let next = next.cloned();
+        // A reader that begins again tells the same once more.
+        if next.is_none() || !world.mishap(Fault::Duplicate, 0.01) {
+            self.0 = position;
         }
+        next
     }
 }

@@ -6,15 +6,19 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::Value;
 use sluice_api::object;
-use sluice_dryrun::{Input, build_at};
+use sluice_dryrun::{Input, Options, build_with};
+use sluice_renderer_core::Caches;
 
 use crate::api_server::ApiServer;
 use crate::checks::History;
+use crate::coverage::{Coverage, Fault};
+use crate::faults::Faults;
 use crate::management::{CLUSTERS, Management};
 use crate::replica::{Process, Replica};
+use crate::role::Seat;
 use crate::roles::{AgentRole, DeployerRole, MatcherRole, RendererRole, SHARDS};
 use crate::store::Store;
-use crate::world::{STEP, World};
+use crate::world::{Owned, STEP, World};
 
 /// Steps of a schedule; faults end after a part of them.
 const STEPS: i64 = 4000;
@@ -34,52 +38,82 @@ pub struct Violation {
     pub what: String,
 }
 
-/// Runs the schedule of a seed; `trace` tells every step on standard error.
-///
-/// # Errors
-/// The first violation.
-pub fn run(seed: u64, trace: bool) -> Result<(), Violation> {
-    let mut schedule = Schedule::new(seed, trace);
-    while schedule.world.now < STEPS * STEP {
-        schedule.step();
-        if let Some(what) = schedule.world.violation.take() {
-            return Err(Violation { seed, step: schedule.world.now / STEP, what });
-        }
-    }
-    schedule.compare().map_err(|what| Violation { seed, step: STEPS, what })
+/// Runs schedules; what they compile from the same text is kept.
+pub struct Simulation {
+    caches: Caches,
 }
 
-struct Schedule {
-    world: World,
-    replicas: Vec<Box<dyn Replica>>,
+impl Default for Simulation {
+    fn default() -> Self {
+        Self { caches: Caches::keeping_everything() }
+    }
+}
+
+impl Simulation {
+    /// Runs the schedule of a seed; `trace` tells every step on standard error.
+    ///
+    /// # Errors
+    /// The first violation.
+    pub fn run(&self, seed: u64, trace: bool) -> Result<Coverage, Violation> {
+        let mut schedule = Schedule::new(seed, trace, self.caches.clone());
+        while schedule.world.now < STEPS * STEP {
+            schedule.step();
+            if let Some(what) = schedule.world.violation.take() {
+                return Err(Violation { seed, step: schedule.world.now / STEP, what });
+            }
+        }
+        schedule.compare().map_err(|what| Violation { seed, step: STEPS, what })?;
+        Ok(schedule.world.coverage)
+    }
+}
+
+pub(crate) struct Schedule {
+    pub(crate) world: World,
+    pub(crate) replicas: Vec<Box<dyn Replica>>,
+    faults: Faults,
     version: u64,
 }
 
-impl Schedule {
-    fn new(seed: u64, trace: bool) -> Self {
-        let mut replicas: Vec<Box<dyn Replica>> = Vec::new();
-        for index in 0..2 {
-            for cluster in CLUSTERS {
-                replicas.push(Box::new(Process::new(AgentRole::new(cluster), index)));
-            }
-            for shard in 0..SHARDS {
-                replicas.push(Box::new(Process::new(MatcherRole::new(shard), index)));
-                replicas.push(Box::new(Process::new(RendererRole::new(shard), index)));
-                replicas.push(Box::new(Process::new(DeployerRole::new(shard, index), index)));
-            }
+/// Two replicas of every role.
+fn replicas() -> Vec<Box<dyn Replica>> {
+    let mut replicas: Vec<Box<dyn Replica>> = Vec::new();
+    for index in 0..2 {
+        let mut roles = 0..;
+        let mut seat = || Seat { role: roles.next().unwrap_or_default(), index };
+        for cluster in CLUSTERS {
+            replicas.push(Box::new(Process::new(AgentRole::new(cluster), seat())));
         }
+        for shard in 0..SHARDS {
+            replicas.push(Box::new(Process::new(MatcherRole::new(shard), seat())));
+            replicas.push(Box::new(Process::new(RendererRole::new(shard), seat())));
+            let seat = seat();
+            replicas.push(Box::new(Process::new(DeployerRole::new(shard, seat), seat)));
+        }
+    }
+    replicas
+}
+
+impl Schedule {
+    fn new(seed: u64, trace: bool, caches: Caches) -> Self {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let (replicas, faults) = (replicas(), Faults::new(&mut random));
         let world = World {
-            random: SmallRng::seed_from_u64(seed),
             now: 0,
             store: Store::new(SHARDS),
-            management: Management::new(),
-            clusters: CLUSTERS.iter().map(|name| ((*name).to_owned(), ApiServer::default())).collect(),
+            management: Management::new(&mut random),
+            clusters: CLUSTERS.into_iter().map(|name| (name, ApiServer::default())).collect(),
             history: History::default(),
-            owners: replicas.iter().map(|replica| (replica.role(), 0)).collect(),
+            owners: vec![Owned::default(); replicas.len() / 2],
+            lapses: Vec::new(),
+            coverage: Coverage::default(),
+            rough: faults.is_rough(),
+            active: true,
             trace,
             violation: None,
+            caches,
+            random,
         };
-        let mut schedule = Self { world, replicas, version: 0 };
+        let mut schedule = Self { world, replicas, faults, version: 0 };
         for _ in 0..4 {
             schedule.change_service();
         }
@@ -87,91 +121,74 @@ impl Schedule {
     }
 
     fn step(&mut self) {
-        self.world.now += STEP;
-        let now = self.world.now;
-        self.world.store.expire(now);
-        // Of a trigger that is not there, everything may go at any time.
-        for trigger in self.world.management.missing_triggers() {
-            self.world.history.reason(trigger, now);
+        let world = &mut self.world;
+        world.now += STEP;
+        world.history.now = world.now;
+        let expired = world.store.expire(world.now);
+        world.coverage.many(Fault::Expired, expired as u64);
+        world.lapse();
+        world.note_reasons();
+        if world.now < FAULTS_UNTIL * STEP {
+            self.faults.clone().happen(self);
+        } else if world.now == FAULTS_UNTIL * STEP {
+            world.management.mend(world.now);
+            world.rough = false;
+            world.active = true;
         }
-        self.world.history.now = now;
-        if now < FAULTS_UNTIL * STEP {
-            self.fault();
+        self.work();
+    }
+
+    /// Lets some replicas do something, unless nobody could.
+    fn work(&mut self) {
+        let Self { world, replicas, .. } = self;
+        if !world.active && replicas.iter_mut().all(|replica| replica.rest(world)) {
+            return;
         }
+        world.active = false;
         for _ in 0..AT_ONCE {
-            let index = self.world.random.random_range(0..self.replicas.len());
-            self.replicas[index].step(&mut self.world);
+            let index = world.random.random_range(0..replicas.len());
+            replicas[index].step(world);
         }
     }
 
-    fn chance(&mut self, probability: f64) -> bool {
+    pub(crate) fn chance(&mut self, probability: f64) -> bool {
         self.world.random.random_bool(probability)
     }
 
-    fn fault(&mut self) {
-        if self.chance(0.03) {
-            self.change_service();
-        }
-        if self.chance(0.0015) {
-            let now = self.world.now;
-            for trigger in self.world.management.change(&mut self.world.random) {
-                self.world.history.reason(trigger, now);
-            }
-        }
-        if self.chance(0.012) {
-            let index = self.world.random.random_range(0..self.world.owners.len());
-            if let Some(owner) = self.world.owners.values_mut().nth(index) {
-                *owner ^= 1;
-            }
-        }
-        let victim = self.world.random.random_range(0..self.replicas.len());
-        if self.chance(0.01) {
-            self.world.tell(|| format!("crash {}", self.replicas[victim].role()));
-            self.replicas[victim].crash();
-        }
-        if self.chance(0.01) {
-            let steps = [3, 30, 300][self.world.random.random_range(0..3)];
-            self.replicas[victim].pause(self.world.now + steps * STEP);
-        }
-        let streams = self.world.store.keys();
-        if self.chance(0.004) {
-            let (table, shard) = streams[self.world.random.random_range(0..streams.len())];
-            self.world.tell(|| format!("wipe {table:?} {shard}"));
-            self.world.store.wipe(table, shard);
-        }
-        if self.chance(0.001) {
-            self.world.tell(|| "wipe all".to_owned());
-            streams.iter().for_each(|(table, shard)| self.world.store.wipe(*table, *shard));
-        }
-    }
-
-    fn change_service(&mut self) {
-        let cluster = CLUSTERS[self.world.random.random_range(0..CLUSTERS.len())];
-        let service = SERVICES[self.world.random.random_range(0..SERVICES.len())];
-        let (exists, event) = (self.chance(0.7), self.chance(0.8));
+    pub(crate) fn change_service(&mut self) {
+        let world = &mut self.world;
+        let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];
+        let service = SERVICES[world.random.random_range(0..SERVICES.len())];
+        let [exists, event, gold] = [0.7, 0.8, 0.5].map(|probability| world.random.random_bool(probability));
         self.version += 1;
-        let Some(server) = self.world.clusters.get_mut(cluster) else { return };
-        if exists {
-            server.put_service(service, self.version, event);
+        let Some(server) = world.clusters.get_mut(cluster) else { return };
+        if !exists {
+            let was = server.delete_service(service);
+            world.coverage.many(Fault::Deleted, u64::from(was));
+        } else if server.put_service(service, self.version, event, gold) {
+            world.coverage.note(Fault::Created);
         } else {
-            server.delete_service(service);
+            world.coverage.note(Fault::Edited);
         }
-        self.world
+        world
             .tell(|| format!("service {cluster}/{service} exists {exists} event {event} v {}", self.version));
         let version = (exists && event).then_some(self.version);
-        self.world.history.service(cluster, service, version, self.world.now);
+        world.history.service(cluster, service, version, world.now);
     }
 
     /// After the faults the clusters hold what a pure function says.
     fn compare(&self) -> Result<(), String> {
         let held = self.world.clusters.iter().map(|(name, server)| {
-            (("default".to_owned(), name.clone()), server.services.values().cloned().collect())
+            let services = server.services.values().map(|service| (*service.object).clone());
+            (("default".to_owned(), (*name).to_owned()), services.collect())
         });
-        let input = Input { management: self.world.management.objects.clone(), clusters: held.collect() };
-        let expected = build_at(&input, 0);
+        let management = self.world.management.objects.iter().map(|object| (**object).clone()).collect();
+        let options = Options { now: 0, caches: self.world.caches.clone(), ..Options::default() };
+        let expected = build_with(&Input { management, clusters: held.collect() }, &options);
         for (name, server) in &self.world.clusters {
             let wanted = expected.clusters.get(&format!("default/{name}")).map_or(&[][..], Vec::as_slice);
-            let (wanted, found) = (content(wanted.iter()), content(server.applied.values()));
+            let (wanted, found) =
+                (content(wanted.iter()), content(server.applied.values().map(|held| &**held)));
             if wanted != found {
                 return Err(format!("cluster {name} holds {found:?} and should hold {wanted:?}"));
             }

@@ -20,8 +20,17 @@ pub(crate) struct Message {
 pub(crate) struct Store {
     shards: u16,
     streams: BTreeMap<(Table, u16), MemoryStream<Message>>,
-    /// Every interest row that was ever written, in order: readers have positions in it.
-    pub(crate) interests: Vec<(ClusterRef, Interest)>,
+    interests: Interests,
+    /// How many streams have been wiped.
+    wipes: u64,
+}
+
+/// Every interest row that was ever written, in order: readers have positions in it. A bucket keeps the newest row
+/// of each key: older ones cannot be read any more.
+#[derive(Default)]
+struct Interests {
+    rows: Vec<(ClusterRef, Interest)>,
+    newest: BTreeMap<ClusterRef, usize>,
 }
 
 impl Store {
@@ -29,7 +38,12 @@ impl Store {
         let tables = [Table::Changes, Table::Reports, Table::Desired].into_iter();
         let all =
             tables.flat_map(|table| (0..shards).map(move |shard| (table, shard))).chain([(Table::Status, 0)]);
-        Self { shards, streams: all.map(|key| (key, MemoryStream::new(1))).collect(), interests: Vec::new() }
+        Self {
+            shards,
+            streams: all.map(|key| (key, MemoryStream::new(1))).collect(),
+            interests: Interests::default(),
+            wipes: 0,
+        }
     }
 
     /// The stream that holds a shard of a table.
@@ -49,6 +63,12 @@ impl Store {
     /// Deletes a stream and makes it anew.
     pub(crate) fn wipe(&mut self, table: Table, shard: u16) {
         self.stream_mut(table, shard).wipe();
+        self.wipes += 1;
+    }
+
+    /// How many streams have been wiped: while it stays the same, every incarnation does.
+    pub(crate) fn wipes(&self) -> u64 {
+        self.wipes
     }
 
     /// Incarnations of a table's streams.
@@ -93,15 +113,37 @@ impl Store {
 
     /// Writes an interest row unless a newer one is there.
     pub(crate) fn write_interest(&mut self, cluster: &ClusterRef, row: &Interest) {
-        let newest = self.interests.iter().rev().find(|(of, _)| of == cluster);
-        if newest.is_none_or(|(_, newest)| newest.revision < row.revision) {
-            self.interests.push((cluster.clone(), row.clone()));
+        let Interests { rows, newest } = &mut self.interests;
+        if newest.get(cluster).is_none_or(|index| rows[*index].1.revision < row.revision) {
+            newest.insert(cluster.clone(), rows.len());
+            rows.push((cluster.clone(), row.clone()));
         }
     }
 
-    /// Removes expired tombstones.
-    pub(crate) fn expire(&mut self, now: i64) {
-        self.streams.values_mut().for_each(|stream| stream.expire(now));
+    /// The first interest row from `position` on that is still there, and the position after it.
+    pub(crate) fn next_interest(&self, position: usize) -> (Option<&(ClusterRef, Interest)>, usize) {
+        let Interests { rows, newest } = &self.interests;
+        let from = position.min(rows.len());
+        let present = |(index, row): &(usize, &(ClusterRef, Interest))| newest.get(&row.0) == Some(index);
+        match rows.iter().enumerate().skip(from).find(present) {
+            Some((index, row)) => (Some(row), index + 1),
+            None => (None, rows.len()),
+        }
+    }
+
+    /// The interest rows as they are.
+    pub(crate) fn present_interests(&self) -> impl Iterator<Item = &(ClusterRef, Interest)> {
+        self.interests.newest.values().map(|index| &self.interests.rows[*index])
+    }
+
+    /// The position after every interest row.
+    pub(crate) fn interests_end(&self) -> usize {
+        self.interests.rows.len()
+    }
+
+    /// Removes expired tombstones; how many there were.
+    pub(crate) fn expire(&mut self, now: i64) -> usize {
+        self.streams.values_mut().map(|stream| stream.expire(now)).sum()
     }
 }
 

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use rand::Rng as _;
 use rand::rngs::SmallRng;
 use sluice_api::ClusterRef;
+use sluice_renderer_core::Caches;
 
 use crate::api_server::ApiServer;
 use crate::checks::History;
+use crate::coverage::{Coverage, Fault};
 use crate::management::Management;
 use crate::store::Store;
 
@@ -16,27 +19,95 @@ pub(crate) const STEP: i64 = 10_000;
 /// How long tombstones live in the simulation: short, so that they expire unread.
 pub(crate) const TOMBSTONE_TTL: i64 = 150 * STEP;
 
+/// A replica that is silent for so long has lost its membership.
+pub(crate) const MEMBER_TTL: i64 = 60 * STEP;
+
+/// How long a call to an API server may be under way.
+pub(crate) const CALL_TIMEOUT: i64 = 30 * STEP;
+
 /// See the module's text. Time is in microseconds.
 pub(crate) struct World {
     pub(crate) random: SmallRng,
     pub(crate) now: i64,
     pub(crate) store: Store,
     pub(crate) management: Management,
-    pub(crate) clusters: BTreeMap<String, ApiServer>,
+    pub(crate) clusters: BTreeMap<&'static str, ApiServer>,
     pub(crate) history: History,
-    /// Who should own each role; replicas learn of it later.
-    pub(crate) owners: BTreeMap<String, usize>,
+    /// Who should own each role, and since when; replicas learn of it later.
+    pub(crate) owners: Vec<Owned>,
+    /// Replicas that are silent and will have lost their membership.
+    pub(crate) lapses: Vec<Lapse>,
+    pub(crate) coverage: Coverage,
+    /// What renderers compile.
+    pub(crate) caches: Caches,
+    /// Whether messages are delayed, lost, repeated and reordered.
+    pub(crate) rough: bool,
+    /// Whether anything happened since this was cleared.
+    pub(crate) active: bool,
     /// Whether every step is told on standard error.
     pub(crate) trace: bool,
     /// The first thing that must not have happened.
     pub(crate) violation: Option<String>,
 }
 
+/// Who owns a role.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Owned {
+    /// Index of the replica.
+    pub(crate) by: usize,
+    pub(crate) since: i64,
+}
+
+/// A replica whose membership ends at a time, unless it has spoken before.
+#[derive(Clone, Copy)]
+pub(crate) struct Lapse {
+    pub(crate) at: i64,
+    pub(crate) role: usize,
+    pub(crate) index: usize,
+}
+
 impl World {
+    /// A fault happened.
+    pub(crate) fn happened(&mut self, fault: Fault, what: impl FnOnce() -> String) {
+        self.coverage.note(fault);
+        self.active = true;
+        self.tell(|| format!("{fault:?} {}", what()));
+    }
+
     /// Tells what happens, when asked to.
     pub(crate) fn tell(&self, what: impl FnOnce() -> String) {
         if self.trace {
             eprintln!("{:>6} {}", self.now / STEP, what());
+        }
+    }
+
+    /// Whether something unpleasant of this probability happens to a message, in a schedule that has such things.
+    pub(crate) fn mishap(&mut self, fault: Fault, probability: f64) -> bool {
+        let happens = self.rough && self.random.random_bool(probability);
+        self.coverage.many(fault, u64::from(happens));
+        happens
+    }
+
+    /// The management cluster gives reasons to withdraw things, from now on and as long as it is like this.
+    pub(crate) fn note_reasons(&mut self) {
+        self.management.reasons.iter().for_each(|reason| self.history.reason(*reason));
+    }
+
+    /// The other replica of a role becomes its owner.
+    pub(crate) fn hand_over(&mut self, role: usize) {
+        self.owners[role] = Owned { by: self.owners[role].by ^ 1, since: self.now };
+    }
+
+    /// Memberships of replicas that are silent end.
+    pub(crate) fn lapse(&mut self) {
+        let now = self.now;
+        let (due, later): (Vec<_>, Vec<_>) = self.lapses.drain(..).partition(|lapse| lapse.at <= now);
+        self.lapses = later;
+        for Lapse { role, index, .. } in due {
+            if self.owners[role].by == index {
+                self.hand_over(role);
+                self.coverage.note(Fault::Lapse);
+            }
         }
     }
 }

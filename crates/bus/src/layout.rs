@@ -179,7 +179,16 @@ fn bucket_config(bucket: &str, options: &BusOptions) -> Config {
     let config = table_config(format!("KV_{bucket}"), vec![format!("$KV.{bucket}.>")], options);
     // What nobody marks as used goes with its age.
     let max_age = if bucket == CONTENT { options.tombstone_ttl } else { Duration::ZERO };
-    Config { allow_rollup: true, deny_delete: true, discard: DiscardPolicy::New, max_age, ..config }
+    // Followers hear of a problem that nobody says any more.
+    let subject_delete_marker_ttl = (bucket == PROBLEMS).then_some(Duration::from_secs(60));
+    Config {
+        subject_delete_marker_ttl,
+        allow_rollup: true,
+        deny_delete: true,
+        discard: DiscardPolicy::New,
+        max_age,
+        ..config
+    }
 }
 
 fn journal_config(options: &BusOptions) -> Config {

@@ -43,7 +43,7 @@ pub use interest::{InterestWriter, interest_feed};
 pub use journal::{Journal, journal};
 pub use layout::{Bus, BusOptions};
 pub use membership::Membership;
-pub use problems::{Problems, problem_feed};
+pub use problems::{Problems, Voice, problem_feed};
 pub use reader::{Load, ReadEvent, Reader, read};
 pub use runner::{Effects, Observer, Outputs, ShardSpec, drive, replay};
 pub use supervisor::{Supervisor, Tally};

@@ -1,7 +1,11 @@
 //! The `problems` bucket: what cannot be done, until it can.
+//!
+//! A row lives as long as somebody says it again. Who reported it and has ended (a shard that moved, a process that
+//! died) does not: its successor reports what it meets itself, and what has healed meanwhile expires.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use sluice_api::Digest;
 use sluice_protocol::Problem;
@@ -19,10 +23,21 @@ const QUEUE: usize = 1024;
 /// How often problems are written.
 const PERIOD: Duration = Duration::from_millis(100);
 
+/// How long a row lives when nobody says it again, and how often it is said.
+const LIFE: Duration = Duration::from_secs(300);
+const AGAIN: Duration = Duration::from_secs(100);
+
 /// Takes problems of one process and writes them, never in the path of an event. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Problems {
-    sender: mpsc::Sender<Problem>,
+    sender: mpsc::Sender<(Problem, Weak<()>)>,
+}
+
+/// Somebody who reports problems. Cheap to clone; with the last clone its problems are no longer said.
+#[derive(Clone, Debug)]
+pub struct Voice {
+    sender: mpsc::Sender<(Problem, Weak<()>)>,
+    alive: Arc<()>,
 }
 
 fn subject(problem: &Problem) -> String {
@@ -35,46 +50,93 @@ impl Problems {
     /// Begins to write.
     pub fn start(bus: &Bus) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        tokio::spawn(write(bus.clone(), receiver));
+        tokio::spawn(Writer { bus: bus.clone(), known: HashMap::new() }.run(receiver));
         Self { sender }
     }
 
+    /// Somebody new who reports.
+    pub fn voice(&self) -> Voice {
+        Voice { sender: self.sender.clone(), alive: Arc::default() }
+    }
+}
+
+impl Voice {
     /// Takes a problem, or the end of one. When the queue is full it is dropped here and comes again with the
     /// next attempt.
     pub fn report(&self, problem: Problem) {
-        if let Err(error) = self.sender.try_send(problem) {
-            tracing::warn!(%error, "too many problems at once");
+        if self.sender.try_send((problem, Arc::downgrade(&self.alive))).is_err() {
+            tracing::warn!("too many problems at once");
         }
     }
 }
 
-async fn write(bus: Bus, mut receiver: mpsc::Receiver<Problem>) {
-    let mut known: HashMap<String, ProblemRow> = HashMap::new();
-    let mut batch = Vec::new();
-    while receiver.recv_many(&mut batch, QUEUE).await > 0 {
-        let newest: HashMap<String, Problem> =
-            batch.drain(..).map(|problem| (subject(&problem), problem)).collect();
-        for (subject, problem) in newest {
-            let row = next_row(known.get(&subject), &problem);
-            let mut headers = async_nats::HeaderMap::new();
-            let body = match &row {
-                Some(row) => serde_json::to_vec(row).unwrap_or_default(),
-                None => {
-                    headers.insert("KV-Operation", "DEL");
-                    headers.insert("Nats-TTL", "60s");
-                    Vec::new()
-                }
-            };
-            match row {
-                Some(row) => drop(known.insert(subject.clone(), row)),
-                None => drop(known.remove(&subject)),
+struct Known {
+    row: ProblemRow,
+    voice: Weak<()>,
+    said: Instant,
+}
+
+struct Writer {
+    bus: Bus,
+    known: HashMap<String, Known>,
+}
+
+impl Writer {
+    async fn run(mut self, mut receiver: mpsc::Receiver<(Problem, Weak<()>)>) {
+        let mut batch = Vec::new();
+        let mut again = tokio::time::interval(AGAIN / 10);
+        loop {
+            tokio::select! {
+                count = receiver.recv_many(&mut batch, QUEUE) => if count == 0 { return },
+                _ = again.tick() => self.say_again().await,
             }
-            let sent = bus.js.publish_with_headers(subject, headers, body.into()).await;
-            if let Err(error) = sent {
-                tracing::warn!(%error, object = problem.object, "a problem cannot be written");
+            let newest: HashMap<String, (Problem, Weak<()>)> =
+                batch.drain(..).map(|(problem, voice)| (subject(&problem), (problem, voice))).collect();
+            for (subject, (problem, voice)) in newest {
+                match next_row(self.known.get(&subject).map(|known| &known.row), &problem) {
+                    Some(row) => self.say(subject, row, voice).await,
+                    None => self.heal(subject).await,
+                }
+            }
+            tokio::time::sleep(PERIOD).await;
+        }
+    }
+
+    async fn say(&mut self, subject: String, row: ProblemRow, voice: Weak<()>) {
+        let body = serde_json::to_vec(&row).unwrap_or_default();
+        self.publish(&subject, None, LIFE, body).await;
+        self.known.insert(subject, Known { row, voice, said: Instant::now() });
+    }
+
+    async fn heal(&mut self, subject: String) {
+        self.known.remove(&subject);
+        self.publish(&subject, Some("DEL"), Duration::from_secs(60), Vec::new()).await;
+    }
+
+    async fn say_again(&mut self) {
+        self.known.retain(|_, known| known.voice.strong_count() > 0);
+        let due: Vec<String> = self
+            .known
+            .iter()
+            .filter(|(_, known)| known.said.elapsed() >= AGAIN)
+            .map(|(subject, _)| subject.clone())
+            .collect();
+        for subject in due {
+            if let Some(Known { row, voice, .. }) = self.known.remove(&subject) {
+                self.say(subject, row, voice).await;
             }
         }
-        tokio::time::sleep(PERIOD).await;
+    }
+
+    async fn publish(&self, subject: &str, operation: Option<&str>, life: Duration, body: Vec<u8>) {
+        let mut headers = async_nats::HeaderMap::new();
+        headers.insert("Nats-TTL", format!("{}s", life.as_secs()));
+        if let Some(operation) = operation {
+            headers.insert("KV-Operation", operation);
+        }
+        if let Err(error) = self.bus.js.publish_with_headers(subject.to_owned(), headers, body.into()).await {
+            tracing::warn!(%error, subject, "a problem cannot be written");
+        }
     }
 }
 

@@ -29,11 +29,13 @@ pub struct Options {
     pub now: i64,
     /// Renders what is written in Tera. By default nothing does, and such content is a problem.
     pub tera: Arc<dyn Engine>,
+    /// What is compiled is kept here, for who builds often.
+    pub caches: renderer::Caches,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { now: now(), tera: Arc::new(NoEngine) }
+        Self { now: now(), tera: Arc::new(NoEngine), caches: renderer::Caches::default() }
     }
 }
 
@@ -87,7 +89,8 @@ fn begin_rendering(
         tombstone_ttl: i64::MAX / 4,
         limits: sluice_template::Limits::default(),
     };
-    let (mut renderer, now) = (renderer::Renderer::new(config).with_tera(options.tera.clone()), options.now);
+    let renderer = renderer::Renderer::with_caches(config, &options.caches);
+    let (mut renderer, now) = (renderer.with_tera(options.tera.clone()), options.now);
     let mut step = Step::at(now);
     for object in &input.management {
         renderer

@@ -83,7 +83,7 @@ fn input(content: Value) -> Input {
 }
 
 fn build(content: Value, tera: Arc<dyn Engine>) -> Output {
-    build_with(&input(content), &Options { now: NOW, tera })
+    build_with(&input(content), &Options { now: NOW, tera, ..Options::default() })
 }
 
 fn problem(output: &Output) -> String {

@@ -11,6 +11,8 @@ pub struct MemoryStream<T> {
     last: u64,
     by_sequence: BTreeMap<u64, Stored<T>>,
     by_subject: HashMap<String, u64>,
+    /// No row expires before this time.
+    next_expiry: i64,
 }
 
 /// A row of a [`MemoryStream`].
@@ -40,7 +42,13 @@ pub struct Expect<'a> {
 impl<T> MemoryStream<T> {
     /// An empty stream.
     pub fn new(incarnation: u64) -> Self {
-        Self { incarnation, last: 0, by_sequence: BTreeMap::new(), by_subject: HashMap::new() }
+        Self {
+            incarnation,
+            last: 0,
+            by_sequence: BTreeMap::new(),
+            by_subject: HashMap::new(),
+            next_expiry: i64::MAX,
+        }
     }
 
     /// Which life of the stream this is.
@@ -76,8 +84,12 @@ impl<T> MemoryStream<T> {
             }
         }
         self.last += 1;
-        if let Some(old) = self.by_subject.insert(subject.to_owned(), self.last) {
-            self.by_sequence.remove(&old);
+        self.next_expiry = self.next_expiry.min(expires.unwrap_or(i64::MAX));
+        match self.by_subject.get_mut(subject) {
+            Some(sequence) => {
+                self.by_sequence.remove(&std::mem::replace(sequence, self.last));
+            }
+            None => drop(self.by_subject.insert(subject.to_owned(), self.last)),
         }
         self.by_sequence.insert(self.last, Stored { subject: subject.to_owned(), value, expires });
         Ok(self.last)
@@ -98,16 +110,24 @@ impl<T> MemoryStream<T> {
         self.by_subject.get(subject).and_then(|sequence| self.by_sequence.get(sequence))
     }
 
-    /// Removes rows whose time has come.
-    pub fn expire(&mut self, now: i64) {
-        let by_subject = &mut self.by_subject;
+    /// Removes rows whose time has come; how many there were.
+    pub fn expire(&mut self, now: i64) -> usize {
+        if now < self.next_expiry {
+            return 0;
+        }
+        let before = self.by_sequence.len();
+        let (by_subject, mut next) = (&mut self.by_subject, i64::MAX);
         self.by_sequence.retain(|_, row| {
-            let keep = row.expires.is_none_or(|expires| expires > now);
-            if !keep {
+            let expires = row.expires.unwrap_or(i64::MAX);
+            if expires <= now {
                 by_subject.remove(&row.subject);
+                return false;
             }
-            keep
+            next = next.min(expires);
+            true
         });
+        self.next_expiry = next;
+        before - self.by_sequence.len()
     }
 }
 
@@ -142,9 +162,11 @@ mod tests {
     fn tombstones_expire_and_the_subject_is_new_again() {
         let mut stream = MemoryStream::new(1);
         stream.put("a", 1, None, Some(10)).unwrap();
-        stream.expire(9);
-        assert!(stream.get("a").is_some());
-        stream.expire(10);
-        assert_eq!((stream.last_sequence("a"), stream.rows().count()), (0, 0));
+        stream.put("b", 2, None, Some(12)).unwrap();
+        assert_eq!((stream.expire(9), stream.rows().count()), (0, 2));
+        assert_eq!((stream.expire(10), stream.last_sequence("a")), (1, 0));
+        stream.put("c", 3, None, Some(11)).unwrap();
+        assert_eq!((stream.expire(11), stream.get("b").is_some()), (1, true));
+        assert_eq!((stream.expire(12), stream.rows().count()), (1, 0));
     }
 }

@@ -206,7 +206,17 @@ impl Subject {
 }
 
 fn push_shard(out: &mut String, shard: u16) {
-    out.push_str(&format!("{shard:02}"));
+    if shard < 10 {
+        out.push('0');
+    }
+    push_number(out, shard);
+}
+
+fn push_number(out: &mut String, number: u16) {
+    if number >= 10 {
+        push_number(out, number / 10);
+    }
+    out.push(char::from(b'0' + (number % 10) as u8));
 }
 
 fn push_object(out: &mut String, object: &ObjectKey) {

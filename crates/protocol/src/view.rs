@@ -2,23 +2,27 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
-/// For each source of knowledge (an interest row, a kind of the management cluster) its version.
+/// For each source of knowledge (an interest row, a kind of the management cluster) its version. Every row has one and
+/// few of them differ: cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct View(BTreeMap<String, u64>);
+pub struct View(Arc<BTreeMap<String, u64>>);
 
 impl View {
     /// Notes that `source` has been seen at `version`; older versions change nothing.
     pub fn note(&mut self, source: &str, version: u64) {
-        match self.0.get_mut(source) {
-            Some(known) => *known = version.max(*known),
-            None => drop(self.0.insert(source.to_owned(), version)),
+        if self.0.get(source).is_none_or(|&known| known < version) {
+            Arc::make_mut(&mut self.0).insert(source.to_owned(), version);
         }
     }
 
     /// Takes the newer of both, source by source.
     pub fn merge(&mut self, other: &Self) {
-        for (source, &version) in &other.0 {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return;
+        }
+        for (source, &version) in other.0.iter() {
             self.note(source, version);
         }
     }
@@ -39,7 +43,7 @@ impl View {
             part.rsplit_once('=')
                 .and_then(|(source, version)| Some((source.to_owned(), version.parse().ok()?)))
         };
-        Self(text.split(' ').filter_map(part).collect())
+        Self(Arc::new(text.split(' ').filter_map(part).collect()))
     }
 }
 

@@ -23,8 +23,18 @@ const AGAIN: Duration = Duration::from_secs(2);
 /// What was written is remembered up to this many objects; who is forgotten is written once more.
 const REMEMBERED: usize = 100_000;
 
-/// An object that should be like this, or (`None`) should not be.
-type Wanted = (ObjectKey, Option<Value>);
+/// What should become of an object.
+#[derive(Clone, Debug, PartialEq)]
+enum Wish {
+    /// It should be like this, with its status.
+    Object(Value),
+    /// Where it exists, its status should say this.
+    Status(Value),
+    /// It should not be.
+    Gone,
+}
+
+type Wanted = (ObjectKey, Wish);
 
 /// Takes projections of one process. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -46,7 +56,16 @@ impl Projector {
 
     /// The object should be like this, or should not be.
     pub fn project(&self, key: ObjectKey, object: Option<Value>) {
-        if self.sender.send((key, object)).is_err() {
+        self.send(key, object.map_or(Wish::Gone, Wish::Object));
+    }
+
+    /// The status of somebody else's object should say this; fields that it said before and does not say now go.
+    pub fn project_status(&self, key: ObjectKey, status: Value) {
+        self.send(key, Wish::Status(status));
+    }
+
+    fn send(&self, key: ObjectKey, wish: Wish) {
+        if self.sender.send((key, wish)).is_err() {
             tracing::debug!("the projector has ended");
         }
     }
@@ -55,7 +74,7 @@ impl Projector {
 struct Writer {
     client: Client,
     manager: &'static str,
-    waiting: BTreeMap<ObjectKey, Option<Value>>,
+    waiting: BTreeMap<ObjectKey, Wish>,
     written: HashMap<ObjectKey, Digest>,
     busy: Vec<ObjectKey>,
 }
@@ -66,19 +85,19 @@ impl Writer {
         loop {
             tokio::select! {
                 wanted = receiver.recv() => match wanted {
-                    Some((key, object)) => drop(self.waiting.insert(key, object)),
+                    Some((key, wish)) => drop(self.waiting.insert(key, wish)),
                     None => return,
                 },
-                Some((key, object, result)) = writes.next(), if !writes.is_empty() => self.done(key, object, result),
+                Some((key, wish, result)) = writes.next(), if !writes.is_empty() => self.done(key, wish, result),
             }
             while writes.len() < AT_ONCE
-                && let Some((key, object)) = self.next()
+                && let Some((key, wish)) = self.next()
             {
                 let (client, manager) = (self.client.clone(), self.manager);
                 writes.push(async move {
-                    let result = write(&client, manager, &key, object.as_ref()).await;
+                    let result = write(&client, manager, &key, &wish).await;
                     tokio::time::sleep(if result.is_err() { AGAIN } else { PAUSE }).await;
-                    (key, object, result)
+                    (key, wish, result)
                 });
             }
         }
@@ -88,35 +107,39 @@ impl Writer {
     fn next(&mut self) -> Option<Wanted> {
         loop {
             let key = self.waiting.keys().find(|key| !self.busy.contains(key))?.clone();
-            let object = self.waiting.remove(&key)?;
-            if object.as_ref().is_some_and(|object| self.written.get(&key) == Some(&digest(object))) {
+            let wish = self.waiting.remove(&key)?;
+            if digest(&wish).is_some_and(|digest| self.written.get(&key) == Some(&digest)) {
                 continue;
             }
             self.busy.push(key.clone());
-            return Some((key, object));
+            return Some((key, wish));
         }
     }
 
-    fn done(&mut self, key: ObjectKey, object: Option<Value>, result: Result<(), kube::Error>) {
+    fn done(&mut self, key: ObjectKey, wish: Wish, result: Result<(), kube::Error>) {
         self.busy.retain(|busy| *busy != key);
-        match (result, &object) {
-            (Err(error), _) => {
-                tracing::debug!(%error, object = %key, "a projection cannot be written; trying again");
-                self.waiting.entry(key).or_insert(object);
-            }
-            (Ok(()), Some(written)) => {
-                if self.written.len() >= REMEMBERED {
-                    self.written.clear();
-                }
-                self.written.insert(key, digest(written));
-            }
-            (Ok(()), None) => drop(self.written.remove(&key)),
+        if let Err(error) = result {
+            tracing::debug!(%error, object = %key, "a projection cannot be written; trying again");
+            self.waiting.entry(key).or_insert(wish);
+            return;
         }
+        let Some(written) = digest(&wish) else {
+            self.written.remove(&key);
+            return;
+        };
+        if self.written.len() >= REMEMBERED {
+            self.written.clear();
+        }
+        self.written.insert(key, written);
     }
 }
 
-fn digest(object: &Value) -> Digest {
-    Digest::of(&[object.to_string().as_bytes()])
+/// What is remembered of a wish that has been fulfilled.
+fn digest(wish: &Wish) -> Option<Digest> {
+    match wish {
+        Wish::Object(value) | Wish::Status(value) => Some(Digest::of(&[value.to_string().as_bytes()])),
+        Wish::Gone => None,
+    }
 }
 
 /// The resource of a kind whose plural is regular, as those of all projections are.
@@ -124,32 +147,45 @@ fn resource(key: &ObjectKey) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(&key.gvk.group, &key.gvk.version, &key.gvk.kind))
 }
 
-async fn write(
-    client: &Client,
-    manager: &str,
-    key: &ObjectKey,
-    object: Option<&Value>,
-) -> Result<(), kube::Error> {
+async fn write(client: &Client, manager: &str, key: &ObjectKey, wish: &Wish) -> Result<(), kube::Error> {
     let resource = resource(key);
     let api: Api<Raw> = if key.namespace.is_empty() {
         Api::all_with(client.clone(), &resource)
     } else {
         Api::namespaced_with(client.clone(), &key.namespace, &resource)
     };
-    let Some(object) = object else {
-        return match api.delete(&key.name, &DeleteParams::default()).await {
-            Err(kube::Error::Api(status)) if status.code != 404 => Err(kube::Error::Api(status)),
-            Err(kube::Error::Api(_)) | Ok(_) => Ok(()),
-            Err(error) => Err(error),
-        };
-    };
-    let mut main = object.clone();
-    let status = main.as_object_mut().and_then(|map| map.remove("status"));
     let params = PatchParams::apply(manager).force();
-    api.patch(&key.name, &params, &Patch::Apply(&main)).await?;
-    if let Some(status) = status {
-        let body = json!({"apiVersion": key.gvk.api_version(), "kind": key.gvk.kind, "metadata": {"name": key.name}, "status": status});
-        api.patch_status(&key.name, &params, &Patch::Apply(&body)).await?;
+    match wish {
+        Wish::Gone => absent_is_fine(api.delete(&key.name, &DeleteParams::default()).await.map(drop)),
+        Wish::Status(status) => {
+            let body = Patch::Apply(status_of(key, status));
+            absent_is_fine(api.patch_status(&key.name, &params, &body).await.map(drop))
+        }
+        Wish::Object(object) => {
+            let mut main = object.clone();
+            let status = main.as_object_mut().and_then(|map| map.remove("status"));
+            api.patch(&key.name, &params, &Patch::Apply(&main)).await?;
+            if let Some(status) = status {
+                let body = Patch::Apply(status_of(key, &status));
+                api.patch_status(&key.name, &params, &body).await?;
+            }
+            Ok(())
+        }
     }
-    Ok(())
+}
+
+fn status_of(key: &ObjectKey, status: &Value) -> Value {
+    json!({
+        "apiVersion": key.gvk.api_version(),
+        "kind": key.gvk.kind,
+        "metadata": {"name": key.name},
+        "status": status,
+    })
+}
+
+fn absent_is_fine(result: Result<(), kube::Error>) -> Result<(), kube::Error> {
+    match result {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        result => result,
+    }
 }

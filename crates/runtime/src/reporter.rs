@@ -1,6 +1,6 @@
 //! Telling people what a shard does: problems, journal, metrics.
 
-use sluice_bus::Observer;
+use sluice_bus::{Observer, Voice};
 use sluice_protocol::{Happened, Problem};
 
 use crate::context::Context;
@@ -9,13 +9,14 @@ use crate::context::Context;
 #[derive(Clone, Debug)]
 pub struct Reporter {
     context: Context,
+    voice: Voice,
     shard: String,
 }
 
 impl Reporter {
     /// A reporter for `shard` of the context's stage.
     pub fn new(context: &Context, shard: impl Into<String>) -> Self {
-        Self { context: context.clone(), shard: shard.into() }
+        Self { context: context.clone(), voice: context.problems.voice(), shard: shard.into() }
     }
 
     /// Something is wrong, or no longer.
@@ -33,7 +34,7 @@ impl Reporter {
                 0,
             ));
         }
-        self.context.problems.report(problem);
+        self.voice.report(problem);
     }
 
     /// Something happened.

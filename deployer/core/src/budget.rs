@@ -7,7 +7,7 @@ use std::time::Duration;
 const START: f64 = 16.0;
 const MAX: f64 = 64.0;
 /// Failures in a row after which the server counts as dead.
-const BREAK_AFTER: u32 = 6;
+pub(crate) const BREAK_AFTER: u32 = 6;
 /// First and longest pause before a dead server is tried again.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);

@@ -7,14 +7,16 @@ use sluice_api::ClusterRef;
 use sluice_protocol::rows::{Desired, State, Status, StatusMeta};
 use sluice_protocol::{Body, Core, Happened, Head, Problem, Publish, Row, Step, Subject, View};
 
+use crate::budget::BREAK_AFTER;
 use crate::cluster::{Cluster, Outcome};
 use crate::job::{Ended, Target};
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
 
 const STAGE: &str = "deployer";
-/// Attempts in a row that the server's state may spoil before it is the profile's problem.
-const SPOILED_ATTEMPTS: u32 = 3;
+/// Attempts in a row that the server's state may spoil before it is the profile's problem: not fewer than those after
+/// which it is the cluster's.
+const SPOILED_ATTEMPTS: u32 = BREAK_AFTER;
 
 /// What a deployer must know of its place.
 #[derive(Clone, Debug)]

@@ -31,3 +31,21 @@ pub(crate) fn note_problem(
         None => {}
     }
 }
+
+/// Closes every problem of an EventSource that is no longer live on this cluster.
+pub(crate) fn heal_source(
+    failing: &mut BTreeSet<(String, String)>,
+    cluster: &str,
+    source: &str,
+    step: &mut Step<Effect>,
+) {
+    let whole = format!("EventSource {source}");
+    let of_it = |object: &str| {
+        object.strip_prefix(&whole).is_some_and(|rest| rest.is_empty() || rest.starts_with(','))
+    };
+    let open: Vec<_> =
+        failing.iter().filter(|(at, object)| at == cluster && of_it(object)).cloned().collect();
+    for (_, object) in open {
+        note_problem(failing, cluster, object, None, step);
+    }
+}

@@ -10,7 +10,7 @@ use sluice_protocol::subject::{Table, cluster_shard};
 use sluice_protocol::{Body, Core, Happened, Head, Problem, Publish, Row, Step, Subject, View};
 use sluice_script::Limits;
 
-use crate::failing::{note_problem, watches};
+use crate::failing::{heal_source, note_problem, watches};
 use crate::live::{Live, Programs, Replay};
 use crate::program::{Outcome, Program};
 use crate::reported::Reported;
@@ -89,6 +89,9 @@ impl Matcher {
         let live = self.clusters.entry(cluster.clone()).or_default();
         let Some(difference) = live.update(row, &mut self.programs) else { return };
         self.programs.sweep();
+        for source in &difference.removed {
+            heal_source(&mut self.failing, &cluster.to_string(), source, step);
+        }
         self.report_broken_sources(&cluster, step);
         if !self.started {
             return;

@@ -1,7 +1,7 @@
 //! The text of ConfigMaps and Secrets, and the objects in it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -50,24 +50,33 @@ pub(crate) fn data(kind: &str, texts: &BTreeMap<String, String>) -> Map<String, 
     texts.iter().map(|(key, text)| (key.clone(), Value::String(value(text)))).collect()
 }
 
-/// Manifests by the digest of their text.
-#[derive(Default)]
-pub(crate) struct Manifests(HashMap<Digest, Arc<Vec<Value>>>);
+/// Manifests by the digest of their text. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Manifests {
+    kept: Arc<Mutex<HashMap<Digest, Arc<Vec<Value>>>>>,
+    /// Whether also those are kept that one cluster alone has.
+    everything: bool,
+}
 
 impl Manifests {
+    /// Keeps also what one cluster alone has.
+    pub(crate) fn keeping_everything() -> Self {
+        Self { everything: true, ..Self::default() }
+    }
+
     /// The objects of all texts, in the order of the keys.
     ///
     /// # Errors
     /// The key and what is wrong in it.
     pub(crate) fn objects(
-        &mut self,
+        &self,
         texts: &BTreeMap<String, String>,
         shared: bool,
     ) -> Result<Vec<Value>, String> {
         let mut objects = Vec::new();
         for (key, text) in texts {
             let named = |error: String| format!("data.{key}: {error}");
-            if shared {
+            if shared || self.everything {
                 objects.extend(self.kept(text).map_err(named)?.iter().cloned());
             } else {
                 objects.extend(parse(text).map_err(named)?);
@@ -76,17 +85,22 @@ impl Manifests {
         Ok(objects)
     }
 
-    fn kept(&mut self, text: &str) -> Result<Arc<Vec<Value>>, String> {
+    fn kept(&self, text: &str) -> Result<Arc<Vec<Value>>, String> {
         let digest = Digest::of(&[text.as_bytes()]);
-        if let Some(known) = self.0.get(&digest) {
+        if let Some(known) = self.lock().get(&digest) {
             return Ok(known.clone());
         }
-        if self.0.len() >= KEPT {
-            self.0.clear();
-        }
         let objects = Arc::new(parse(text)?);
-        self.0.insert(digest, objects.clone());
+        let mut kept = self.lock();
+        if kept.len() >= if self.everything { KEPT * 64 } else { KEPT } {
+            kept.clear();
+        }
+        kept.insert(digest, objects.clone());
         Ok(objects)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Digest, Arc<Vec<Value>>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

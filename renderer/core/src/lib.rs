@@ -26,8 +26,10 @@ mod render;
 mod renderer;
 mod sets;
 mod templates;
+pub mod verdict;
 mod world;
 
 pub use project::{Projection, generated_for};
 pub use renderer::{Config, Effect, Renderer, Side};
+pub use templates::Caches;
 pub use world::{Change, KINDS};

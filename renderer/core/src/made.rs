@@ -16,6 +16,7 @@ pub(crate) struct Made {
     holders: HashMap<Place, Cause>,
     users: HashMap<Place, Cause>,
     withdrawn: BTreeMap<Place, i64>,
+    failing: BTreeSet<Cause>,
 }
 
 impl Made {
@@ -53,6 +54,11 @@ impl Made {
         self.rows.get(cause).is_some_and(|places| places.contains(place))
     }
 
+    /// Where the rows of `cause` are.
+    pub(crate) fn places(&self, cause: &Cause) -> BTreeSet<Place> {
+        self.rows.get(cause).cloned().unwrap_or_default()
+    }
+
     /// Who uses this name on this cluster, when it is not `cause`.
     pub(crate) fn other_user(&self, place: &Place, cause: &Cause) -> Option<&Cause> {
         self.users.get(place).filter(|user| *user != cause)
@@ -81,9 +87,18 @@ impl Made {
         stale
     }
 
-    /// Every cause with a row or something held.
+    /// Whether `cause` cannot be rendered at present.
+    pub(crate) fn set_failing(&mut self, cause: &Cause, failing: bool) {
+        if failing {
+            self.failing.insert(cause.clone());
+        } else {
+            self.failing.remove(cause);
+        }
+    }
+
+    /// Every cause with a row, something held, or a problem.
     pub(crate) fn causes(&self) -> BTreeSet<Cause> {
-        self.rows.keys().chain(self.held.keys()).cloned().collect()
+        self.rows.keys().chain(self.held.keys()).chain(&self.failing).cloned().collect()
     }
 
     /// The causes from `first` on, as long as `same` holds; both maps are sorted by cause.
@@ -91,7 +106,8 @@ impl Made {
         let from = |map: &BTreeMap<Cause, BTreeSet<Place>>| -> Vec<Cause> {
             map.range(first..).map(|(cause, _)| cause).take_while(|cause| same(cause)).cloned().collect()
         };
-        from(&self.rows).into_iter().chain(from(&self.held)).collect()
+        let failing = self.failing.range(first..).take_while(|cause| same(cause)).cloned();
+        from(&self.rows).into_iter().chain(from(&self.held)).chain(failing).collect()
     }
 
     /// Forgets tombstones older than `before`: they may have expired without having been read.

@@ -202,7 +202,7 @@ mod tests {
                 name: format!("s{index:04}"),
             };
             let object = Arc::new(json!({"metadata": {"name": key.name}, "text": "x".repeat(size)}));
-            (key, Match { selectors: vec![0], object: Some(object), unreadable: false })
+            (key, Match { selectors: vec![0], object: Some(object), unreadable: false, version: 0 })
         };
         (0..count).map(entry).collect()
     }

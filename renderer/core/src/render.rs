@@ -110,7 +110,7 @@ pub(crate) fn policies(
     destination: &Cluster,
     name: &str,
     templates: &Templates,
-    manifests: &mut Manifests,
+    manifests: &Manifests,
 ) -> Result<Vec<Policy>, String> {
     let mut policies = Vec::with_capacity(sources.len());
     for source in sources {

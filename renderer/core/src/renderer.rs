@@ -16,7 +16,7 @@ use crate::content::Manifests;
 use crate::made::Made;
 use crate::project::Projection;
 use crate::sets::Sets;
-use crate::templates::Templates;
+use crate::templates::{Caches, Templates};
 use crate::world::{Change, ContentKey, World};
 
 mod incoming;
@@ -87,6 +87,8 @@ pub struct Renderer {
     completeness: Completeness,
     readers: HashMap<ContentKey, BTreeSet<Cause>>,
     projected: BTreeMap<Cause, Vec<ObjectKey>>,
+    /// What each rendered cause was made of: while it is the same, rendering again gives the same.
+    rendered_from: HashMap<Cause, Basis>,
     failing: BTreeSet<(String, String)>,
     dirty: BTreeMap<Cause, Dirty>,
     rendered_at: BTreeMap<Cause, i64>,
@@ -97,6 +99,9 @@ pub struct Renderer {
     caught_up: bool,
     sweep_at: i64,
 }
+
+/// Versions of the management cluster, and of the matches, that a cause is rendered from.
+type Basis = (u64, u64);
 
 /// A cause that is to be rendered later, together with what still comes.
 #[derive(Clone, Copy)]
@@ -119,17 +124,23 @@ enum Wanted {
 impl Renderer {
     /// A renderer that knows nothing yet.
     pub fn new(config: Config) -> Self {
+        Self::with_caches(config, &Caches::default())
+    }
+
+    /// The same, with caches that others use too.
+    pub fn with_caches(config: Config, caches: &Caches) -> Self {
         Self {
-            templates: Templates::new(config.limits.clone()),
+            templates: Templates::new(config.limits.clone(), caches),
             completeness: Completeness::new(config.shards, config.input),
             config,
             world: World::default(),
             sets: Sets::default(),
-            manifests: Manifests::default(),
+            manifests: caches.manifests.clone(),
             made: Made::default(),
             bindings: BTreeMap::new(),
             readers: HashMap::new(),
             projected: BTreeMap::new(),
+            rendered_from: HashMap::new(),
             failing: BTreeSet::new(),
             dirty: BTreeMap::new(),
             rendered_at: BTreeMap::new(),

@@ -15,6 +15,8 @@ pub(crate) struct Match {
     pub(crate) object: Option<Arc<Value>>,
     /// The row of the object is there, but cannot be read: nothing is concluded from it.
     pub(crate) unreadable: bool,
+    /// When it came, by the clock of [`Sets`]; set by [`Sets::insert`].
+    pub(crate) version: u64,
 }
 
 /// The matches of one EventSource on one cluster.
@@ -22,7 +24,17 @@ pub(crate) type Set = BTreeMap<ObjectKey, Match>;
 
 /// All sets of this shard's clusters.
 #[derive(Default)]
-pub(crate) struct Sets(HashMap<ClusterRef, BTreeMap<String, Set>>);
+pub(crate) struct Sets {
+    clusters: HashMap<ClusterRef, BTreeMap<String, Held>>,
+    /// Grows with every change.
+    clock: u64,
+}
+
+#[derive(Default)]
+struct Held {
+    set: Set,
+    changed: u64,
+}
 
 impl Sets {
     /// Takes a match; what was known of the object before.
@@ -33,19 +45,35 @@ impl Sets {
         key: ObjectKey,
         found: Match,
     ) -> Option<Match> {
-        let sources = self.0.entry(cluster.clone()).or_default();
-        sources.entry(source.to_owned()).or_default().insert(key, found)
+        self.clock += 1;
+        let sources = self.clusters.entry(cluster.clone()).or_default();
+        let held = sources.entry(source.to_owned()).or_default();
+        held.changed = self.clock;
+        held.set.insert(key, Match { version: self.clock, ..found })
     }
 
     pub(crate) fn remove(&mut self, cluster: &ClusterRef, source: &str, key: &ObjectKey) {
-        let Some(sources) = self.0.get_mut(cluster) else { return };
-        if let Some(set) = sources.get_mut(source) {
-            set.remove(key);
+        let Some(sources) = self.clusters.get_mut(cluster) else { return };
+        if let Some(held) = sources.get_mut(source)
+            && held.set.remove(key).is_some()
+        {
+            self.clock += 1;
+            held.changed = self.clock;
         }
     }
 
     pub(crate) fn get(&self, cluster: &ClusterRef, source: &str) -> Option<&Set> {
-        self.0.get(cluster)?.get(source)
+        Some(&self.clusters.get(cluster)?.get(source)?.set)
+    }
+
+    /// When the item, or without one anything in the set, changed last; 0 for what is not there.
+    pub(crate) fn version(&self, cluster: &ClusterRef, source: &str, item: Option<&ObjectKey>) -> u64 {
+        let held = self.clusters.get(cluster).and_then(|sources| sources.get(source));
+        let version = |held: &Held| match item {
+            Some(item) => held.set.get(item).map_or(0, |found| found.version),
+            None => held.changed,
+        };
+        held.map_or(0, version)
     }
 }
 
@@ -69,7 +97,7 @@ mod tests {
         let entry = |name: &str, selectors: &[u16]| {
             let key =
                 ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "n".into(), name: name.into() };
-            (key, Match { selectors: selectors.to_vec(), object: None, unreadable: false })
+            (key, Match { selectors: selectors.to_vec(), object: None, unreadable: false, version: 0 })
         };
         let set: Set = [entry("both", &[0, 1]), entry("z", &[0]), entry("a", &[1])].into();
         let names: Vec<_> = in_order(&set).into_iter().map(|(key, _)| key.name.as_str()).collect();

@@ -6,22 +6,43 @@ use serde_json::Value;
 use sluice_api::ObjectKey;
 use sluice_template::{Cache, Data, Engine, Env, Limits, NoEngine, Options, Request, Stage};
 
+use crate::content::Manifests;
 use crate::language::Language;
 
 /// Compiled templates kept by one renderer.
 const KEPT: usize = 4096;
 
+/// What is compiled and parsed is a function of its text: renderers may share it. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Caches {
+    templates: Arc<Cache>,
+    pub(crate) manifests: Manifests,
+}
+
+impl Default for Caches {
+    fn default() -> Self {
+        Self { templates: Arc::new(Cache::new(KEPT)), manifests: Manifests::default() }
+    }
+}
+
+impl Caches {
+    /// Caches that keep also what is unlikely to come again.
+    pub fn keeping_everything() -> Self {
+        Self { manifests: Manifests::keeping_everything(), ..Self::default() }
+    }
+}
+
 /// Renders templates; compiled ones are kept by content.
 pub(crate) struct Templates {
-    cache: Cache,
+    cache: Arc<Cache>,
     limits: Limits,
     tera: Arc<dyn Engine>,
     now_unix_nanos: i64,
 }
 
 impl Templates {
-    pub(crate) fn new(limits: Limits) -> Self {
-        Self { cache: Cache::new(KEPT), limits, tera: Arc::new(NoEngine), now_unix_nanos: 0 }
+    pub(crate) fn new(limits: Limits, caches: &Caches) -> Self {
+        Self { cache: caches.templates.clone(), limits, tera: Arc::new(NoEngine), now_unix_nanos: 0 }
     }
 
     /// Lets this engine render what is written in Tera.

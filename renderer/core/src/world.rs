@@ -54,6 +54,7 @@ pub(crate) struct World {
     pub(crate) profiles: BTreeMap<String, Arc<Result<Profile, FieldError>>>,
     pub(crate) content: HashMap<ContentKey, Arc<Value>>,
     view: View,
+    version: u64,
 }
 
 // === impl World ===
@@ -61,6 +62,17 @@ pub(crate) struct World {
 impl World {
     /// Takes a change; what it is about, or `Nothing` when nothing that matters differs.
     pub(crate) fn apply(&mut self, change: &Change) -> Touched {
+        let touched = self.put(change);
+        self.version += u64::from(touched != Touched::Nothing);
+        touched
+    }
+
+    /// Grows with every change that matters.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn put(&mut self, change: &Change) -> Touched {
         let (object, gone) = match change {
             Change::Upsert(object) => (object, false),
             Change::Delete(object) => (object, true),
@@ -73,13 +85,13 @@ impl World {
             "EventSource" => {
                 let manifest =
                     json!({"kind": "EventSource", "metadata": {"name": name}, "spec": object.get("spec")});
-                let changed = put(&mut self.sources, &name, (!gone).then_some(manifest));
+                let changed = replace(&mut self.sources, &name, (!gone).then_some(manifest));
                 if changed { Touched::Source(name) } else { Touched::Nothing }
             }
             "EventTrigger" | "EventBasedAddOn" => {
                 let id = format!("{kind}/{name}");
                 let read = (!gone).then(|| Arc::new(Trigger::read(object)));
-                if put(&mut self.triggers, &id, read) { Touched::Trigger(id) } else { Touched::Nothing }
+                if replace(&mut self.triggers, &id, read) { Touched::Trigger(id) } else { Touched::Nothing }
             }
             "ClusterProfile" | "Profile" => {
                 let read = Profile::read(object);
@@ -89,7 +101,7 @@ impl World {
                 } else {
                     format!("{kind} {namespace}/{name}")
                 };
-                if put(&mut self.profiles, &id, (!gone).then(|| Arc::new(read))) {
+                if replace(&mut self.profiles, &id, (!gone).then(|| Arc::new(read))) {
                     Touched::Profile(id)
                 } else {
                     Touched::Nothing
@@ -146,7 +158,7 @@ fn same_registration(a: &Value, b: &Value) -> bool {
 }
 
 /// Inserts or removes; whether anything changed.
-fn put<V: PartialEq>(map: &mut BTreeMap<String, V>, key: &str, value: Option<V>) -> bool {
+fn replace<V: PartialEq>(map: &mut BTreeMap<String, V>, key: &str, value: Option<V>) -> bool {
     match value {
         None => map.remove(key).is_some(),
         Some(value) if map.get(key) == Some(&value) => false,

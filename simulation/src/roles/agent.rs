@@ -4,42 +4,53 @@ use std::collections::BTreeMap;
 
 use rand::Rng as _;
 use sluice_agent_core as agent;
+use sluice_api::ClusterRef;
 use sluice_protocol::{Subject, Table};
 
 use super::{Interests, SHARDS};
-use crate::api_server::{seen, selects};
+use crate::api_server::Filter;
+use crate::coverage::Fault;
 use crate::role::Role;
 use crate::world::{World, cluster_ref};
 
 /// The agent of one cluster.
 pub(crate) struct AgentRole {
-    cluster: String,
+    cluster: &'static str,
     interests: Interests,
-    /// By number: what it watches, whether it has listed, and its position in the log.
-    watches: BTreeMap<u64, (agent::WatchSpec, bool, usize)>,
+    /// By number.
+    watches: BTreeMap<u64, Watch>,
+}
+
+/// What is watched, whether it has been listed, and the position in the log.
+struct Watch {
+    filter: Filter,
+    listed: bool,
+    at: usize,
 }
 
 impl AgentRole {
-    pub(crate) fn new(cluster: &str) -> Self {
-        Self { cluster: cluster.to_owned(), interests: Interests::default(), watches: BTreeMap::new() }
+    pub(crate) fn new(cluster: &'static str) -> Self {
+        Self { cluster, interests: Interests::default(), watches: BTreeMap::new() }
     }
 
     fn watched(&mut self, world: &mut World) -> Option<agent::Side> {
-        let server = world.clusters.get(&self.cluster)?;
-        let index = world.random.random_range(0..self.watches.len().max(1));
-        let (id, (spec, listed, at)) = self.watches.iter_mut().nth(index)?;
-        // Now and then a watch is cut, and lists again.
-        if !*listed || world.random.random_bool(0.02) {
+        let index = if self.watches.len() > 1 { world.random.random_range(0..self.watches.len()) } else { 0 };
+        let (id, Watch { filter, listed, at }) = self.watches.iter_mut().nth(index)?;
+        let server = world.clusters.get(self.cluster).filter(|server| server.away_until <= world.now)?;
+        if !*listed {
             (*listed, *at) = (true, server.log.len());
-            return Some(agent::Side::Listed(*id, server.list(spec)));
+            return Some(agent::Side::Listed(*id, server.list(filter)));
         }
-        let (key, object) = server.log.get(*at)?;
-        *at += 1;
-        let shown = object.as_ref().filter(|object| selects(spec, object)).and_then(seen);
-        Some(match shown {
-            Some(seen) => agent::Side::Applied(*id, seen),
+        let (key, service) = server.log.get(*at)?;
+        let shown = service.as_ref().filter(|service| filter.selects(service));
+        let side = match shown {
+            Some(service) => agent::Side::Applied(*id, service.seen.clone()),
             None => agent::Side::Deleted(*id, key.clone()),
-        })
+        };
+        if !world.mishap(Fault::Duplicate, 0.02) {
+            *at += 1;
+        }
+        Some(side)
     }
 }
 
@@ -52,7 +63,7 @@ impl Role for AgentRole {
 
     fn core(&self, world: &World) -> agent::Agent {
         let outputs = world.store.incarnations(Table::Changes);
-        agent::Agent::new(agent::Config { cluster: cluster_ref(&self.cluster), shards: SHARDS, outputs })
+        agent::Agent::new(agent::Config { cluster: cluster_ref(self.cluster), shards: SHARDS, outputs })
     }
 
     fn output(&self) -> Table {
@@ -60,13 +71,13 @@ impl Role for AgentRole {
     }
 
     fn fence(&self) -> String {
-        self.cluster.clone()
+        self.cluster.to_owned()
     }
 
     fn owns(&self, subject: &Subject) -> bool {
         match subject {
             Subject::Change { cluster, .. } | Subject::Complete { cluster, .. } => {
-                *cluster == cluster_ref(&self.cluster)
+                is_ref(cluster, self.cluster)
             }
             _ => false,
         }
@@ -76,23 +87,43 @@ impl Role for AgentRole {
         None
     }
 
-    fn reset(&mut self, _: &World) {
-        *self = Self::new(&self.cluster);
+    fn reset(&mut self, _: &mut World) {
+        *self = Self::new(self.cluster);
     }
 
-    fn side(&mut self, world: &mut World) -> Option<agent::Side> {
-        if world.random.random_bool(0.5)
+    fn side(&mut self, world: &mut World, online: bool) -> Option<agent::Side> {
+        if online
+            && world.random.random_bool(0.5)
             && let Some((cluster, row)) = self.interests.next(world)
         {
-            return (cluster == cluster_ref(&self.cluster)).then_some(agent::Side::Interest(row));
+            return is_ref(&cluster, self.cluster).then_some(agent::Side::Interest(row));
         }
         self.watched(world)
     }
 
+    fn has_news(&self, world: &World) -> bool {
+        let Some(server) = world.clusters.get(self.cluster) else { return false };
+        let pending = |watch: &Watch| !watch.listed || watch.at < server.log.len();
+        self.interests.has_news(world)
+            || (server.away_until <= world.now && self.watches.values().any(pending))
+    }
+
+    fn relist(&mut self) -> bool {
+        self.watches.values_mut().for_each(|watch| watch.listed = false);
+        !self.watches.is_empty()
+    }
+
     fn effect(&mut self, _: &mut World, effect: agent::Effect) {
         match effect {
-            agent::Effect::Watch(id, spec) => drop(self.watches.insert(id, (spec, false, 0))),
+            agent::Effect::Watch(id, spec) => {
+                drop(self.watches.insert(id, Watch { filter: Filter::new(&spec), listed: false, at: 0 }))
+            }
             agent::Effect::Unwatch(id) => drop(self.watches.remove(&id)),
         }
     }
+}
+
+/// Whether this is the cluster of that name.
+fn is_ref(cluster: &ClusterRef, name: &str) -> bool {
+    cluster.name == name && *cluster == cluster_ref(name)
 }

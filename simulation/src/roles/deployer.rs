@@ -1,73 +1,116 @@
 //! The deployer of one shard.
 
-use std::collections::VecDeque;
-
 use rand::Rng as _;
 use sluice_api::ClusterRef;
 use sluice_deployer_core as deployer;
+use sluice_deployer_core::{Class, Failure, Reply, Request};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table};
 
 use super::SHARDS;
+use crate::api_server::Written;
+use crate::coverage::Fault;
 use crate::management::CLUSTERS;
-use crate::role::Role;
-use crate::world::{STEP, World, cluster_ref};
+use crate::role::{Role, Seat};
+use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
+
+/// A replica may learn so late that it is no longer the owner.
+const LATE: i64 = CALL_TIMEOUT / 3;
 
 /// The deployer of one shard.
 pub(crate) struct DeployerRole {
     shard: u16,
-    index: usize,
-    reachable: VecDeque<ClusterRef>,
-    calls: VecDeque<(ClusterRef, u64, deployer::Request)>,
-    replies: VecDeque<deployer::Side>,
+    seat: Seat,
+    /// The clusters of the shard, and whether the core was told that they can be reached.
+    clusters: Vec<(&'static str, bool)>,
+    calls: Vec<Call>,
+    /// Calls on their way to an API server: they arrive also when the owner has ended.
+    flying: Vec<(i64, Call)>,
+    replies: Vec<deployer::Side>,
+    life: u64,
+}
+
+struct Call {
+    cluster: ClusterRef,
+    id: u64,
+    request: Request,
+    life: u64,
 }
 
 impl DeployerRole {
-    pub(crate) fn new(shard: u16, index: usize) -> Self {
-        let reachable = CLUSTERS
-            .iter()
-            .map(|name| cluster_ref(name))
-            .filter(|cluster| cluster_shard(cluster, SHARDS) == shard);
+    pub(crate) fn new(shard: u16, seat: Seat) -> Self {
+        let own = CLUSTERS.into_iter().filter(|name| cluster_shard(&cluster_ref(name), SHARDS) == shard);
         Self {
             shard,
-            index,
-            reachable: reachable.collect(),
-            calls: VecDeque::new(),
-            replies: VecDeque::new(),
+            seat,
+            clusters: own.map(|name| (name, false)).collect(),
+            calls: Vec::new(),
+            flying: Vec::new(),
+            replies: Vec::new(),
+            life: 0,
         }
     }
 
-    /// One call reaches its API server. Calls that no version of an object protects need the lease.
-    fn serve(&self, world: &mut World, cluster: &ClusterRef, request: &deployer::Request) -> deployer::Reply {
-        use deployer::Request;
-        let unprotected = matches!(request, Request::Apply { against: None, .. });
-        if unprotected && world.owners.get(&self.name()) != Some(&self.index) {
-            return deployer::Reply::Failed(deployer::Failure::new(
-                deployer::Class::Transient,
-                "the lease has lapsed",
-            ));
+    /// One call leaves. Calls that no version of an object protects need the lease.
+    fn send(&mut self, world: &mut World) {
+        if self.calls.is_empty() {
+            return;
         }
-        if !matches!(request, Request::Read(_)) {
-            world.tell(|| format!("{} {} calls {} {request:.100?}", self.name(), self.index, cluster.name));
+        let index = if world.rough { world.random.random_range(0..self.calls.len()) } else { 0 };
+        world.coverage.many(Fault::Reorder, u64::from(index > 0));
+        world.active = true;
+        let call = self.calls.remove(index);
+        let unprotected = matches!(call.request, Request::Apply { against: None, .. });
+        let owned = world.owners[self.seat.role];
+        let lease = owned.by == self.seat.index || world.now - owned.since <= LATE;
+        if unprotected && !lease {
+            return self.reply(call, transient("the lease has lapsed"));
         }
-        let Some(server) = world.clusters.get_mut(&cluster.name) else {
-            return deployer::Reply::Failed(deployer::Failure::new(
-                deployer::Class::Transient,
-                "no such cluster",
-            ));
-        };
-        let before = server.applied.clone();
-        let reply = server.call(request);
-        for key in before.keys().chain(server.applied.keys()) {
-            let (old, new) = (before.get(key), server.applied.get(key));
-            if old != new
-                && let Err(violation) = world.history.check(&cluster.name, key, old, new)
-            {
-                world.violation.get_or_insert(violation);
-            }
+        if !self.clusters.iter().any(|(name, reachable)| *reachable && *name == call.cluster.name) {
+            return self.reply(call, transient("no such cluster"));
         }
-        reply
+        let longest = (CALL_TIMEOUT - LATE) / STEP;
+        if world.mishap(Fault::Delay, 0.03) {
+            let at = world.now + world.random.random_range(1..longest) * STEP;
+            return self.flying.push((at, call));
+        }
+        self.serve(world, call);
     }
+
+    fn serve(&mut self, world: &mut World, call: Call) {
+        if call.life != self.life {
+            world.coverage.note(Fault::Orphan);
+        }
+        if !matches!(call.request, Request::Read(_)) {
+            world.tell(|| {
+                let (name, cluster, request) = (self.name(), &call.cluster.name, &call.request);
+                format!("{name} {} calls {cluster} {request:.100?}", self.seat.index)
+            });
+        }
+        let Some(server) = world.clusters.get_mut(call.cluster.name.as_str()) else { return };
+        if server.away_until > world.now {
+            return self.reply(call, transient("the server is away"));
+        }
+        let (reply, written) = server.call(&call.request);
+        if let Some(Written { key, old, new }) = written
+            && let Err(violation) =
+                world.history.check(&call.cluster.name, &key, old.as_deref(), new.as_deref())
+        {
+            world.violation.get_or_insert(violation);
+        }
+        let lost = world.mishap(Fault::Unanswered, 0.005);
+        self.reply(call, if lost { transient("no answer") } else { reply });
+    }
+
+    fn reply(&mut self, call: Call, reply: Reply) {
+        if call.life == self.life {
+            self.replies.push(deployer::Side::Reply(call.cluster, call.id, reply));
+        }
+    }
+}
+
+fn transient(text: &str) -> Reply {
+    Reply::Failed(Failure::new(Class::Transient, text))
 }
 
 impl Role for DeployerRole {
@@ -78,7 +121,7 @@ impl Role for DeployerRole {
     }
 
     fn core(&self, _: &World) -> deployer::Deployer {
-        deployer::Deployer::new(deployer::Config { shard: self.shard, request_timeout: 30 * STEP })
+        deployer::Deployer::new(deployer::Config { shard: self.shard, request_timeout: CALL_TIMEOUT })
     }
 
     fn output(&self) -> Table {
@@ -97,28 +140,51 @@ impl Role for DeployerRole {
         Some((Table::Desired, self.shard))
     }
 
-    fn reset(&mut self, _: &World) {
-        *self = Self::new(self.shard, self.index);
+    fn reset(&mut self, _: &mut World) {
+        let flying = std::mem::take(&mut self.flying);
+        *self = Self { flying, life: self.life + 1, ..Self::new(self.shard, self.seat) };
     }
 
-    fn side(&mut self, world: &mut World) -> Option<deployer::Side> {
-        if let Some(cluster) = self.reachable.pop_front() {
-            return Some(deployer::Side::Reachable(cluster));
+    fn side(&mut self, world: &mut World, _: bool) -> Option<deployer::Side> {
+        let wrong = |(name, told): &&mut (&'static str, bool)| world.management.is_registered(name) != *told;
+        if let Some((name, told)) = self.clusters.iter_mut().find(wrong) {
+            *told = !*told;
+            let cluster = cluster_ref(name);
+            return Some(if *told {
+                deployer::Side::Reachable(cluster)
+            } else {
+                deployer::Side::Unreachable(cluster)
+            });
         }
-        if world.random.random_bool(0.5)
-            && let Some(reply) = self.replies.pop_front()
-        {
-            return Some(reply);
+        if !self.replies.is_empty() && world.random.random_bool(0.5) {
+            let index = world.random.random_range(0..self.replies.len());
+            return Some(self.replies.remove(index));
         }
-        let (cluster, id, request) = self.calls.pop_front()?;
-        let reply = self.serve(world, &cluster, &request);
-        self.replies.push_back(deployer::Side::Reply(cluster, id, reply));
+        self.send(world);
         None
+    }
+
+    fn has_news(&self, world: &World) -> bool {
+        !self.calls.is_empty()
+            || !self.replies.is_empty()
+            || self.clusters.iter().any(|(name, told)| world.management.is_registered(name) != *told)
     }
 
     fn effect(&mut self, _: &mut World, effect: deployer::Effect) {
         if let deployer::Effect::Call(cluster, id, request) = effect {
-            self.calls.push_back((cluster, id, request));
+            self.calls.push(Call { cluster, id, request, life: self.life });
         }
+    }
+
+    fn arrive(&mut self, world: &mut World) {
+        while let Some(index) = self.flying.iter().position(|(at, _)| *at <= world.now) {
+            world.active = true;
+            let (_, call) = self.flying.remove(index);
+            self.serve(world, call);
+        }
+    }
+
+    fn is_calling(&self) -> bool {
+        !self.flying.is_empty()
     }
 }

@@ -62,17 +62,24 @@ impl Role for MatcherRole {
         Some((Table::Changes, self.shard))
     }
 
-    fn reset(&mut self, _: &World) {
+    fn reset(&mut self, _: &mut World) {
         *self = Self::new(self.shard);
     }
 
-    fn side(&mut self, world: &mut World) -> Option<matcher::Side> {
+    fn side(&mut self, world: &mut World, online: bool) -> Option<matcher::Side> {
+        if !online {
+            return None;
+        }
         if world.random.random_bool(0.5)
             && let Some(replayed) = self.replays.pop_front()
         {
             return Some(replayed);
         }
         self.interests.next(world).map(|(cluster, row)| matcher::Side::Interest(cluster, row))
+    }
+
+    fn has_news(&self, world: &World) -> bool {
+        !self.replays.is_empty() || self.interests.has_news(world)
     }
 
     fn effect(&mut self, world: &mut World, effect: matcher::Effect) {

@@ -4,17 +4,22 @@ use std::sync::Arc;
 
 use rand::Rng as _;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Row, Subject, Table};
+use sluice_protocol::{Row, Step, Subject, Table};
 use sluice_renderer_core as renderer;
 
 use super::{Interests, SHARDS};
+use crate::coverage::Fault;
 use crate::role::Role;
-use crate::world::{TOMBSTONE_TTL, World};
+use crate::world::{STEP, TOMBSTONE_TTL, World};
+
+/// How long the view of the management cluster lags behind at most when a renderer begins.
+const STALE: i64 = 50 * STEP;
 
 /// The renderer of one shard.
 pub(crate) struct RendererRole {
     shard: u16,
     interests: Interests,
+    /// Position in the log of the management cluster: also a replica that owns nothing follows it.
     management: usize,
     status: u64,
     status_incarnation: u64,
@@ -23,6 +28,28 @@ pub(crate) struct RendererRole {
 impl RendererRole {
     pub(crate) fn new(shard: u16) -> Self {
         Self { shard, interests: Interests::default(), management: 0, status: 0, status_incarnation: 0 }
+    }
+
+    fn status(&mut self, world: &mut World) -> Option<renderer::Side> {
+        let stream = world.store.stream(Table::Status, 0);
+        if stream.incarnation() != self.status_incarnation {
+            (self.status, self.status_incarnation) = (0, stream.incarnation());
+        }
+        let (sequence, stored) = stream.next(self.status)?;
+        let message = &stored.value;
+        let (subject, head, body) = (message.subject.clone(), message.head.clone(), message.body.clone());
+        if !world.mishap(Fault::Duplicate, 0.01) {
+            self.status = sequence;
+        }
+        Some(renderer::Side::Status(Arc::new(Row { subject, head, body, sequence })))
+    }
+
+    fn change(&mut self, world: &mut World) -> Option<renderer::Side> {
+        let change = world.management.log.get(self.management)?.1.clone();
+        if !world.mishap(Fault::Duplicate, 0.02) {
+            self.management += 1;
+        }
+        Some(renderer::Side::Management(change))
     }
 }
 
@@ -34,25 +61,23 @@ impl Role for RendererRole {
     }
 
     fn core(&self, world: &World) -> renderer::Renderer {
-        let mut core = renderer::Renderer::new(renderer::Config {
+        let config = renderer::Config {
             shard: self.shard,
             shards: SHARDS,
             input: world.store.stream(Table::Reports, self.shard).incarnation(),
             tombstone_ttl: TOMBSTONE_TTL,
             limits: sluice_template::Limits::default(),
-        });
+        };
+        let mut core = renderer::Renderer::with_caches(config, &world.caches);
         // The shell lets a renderer begin only when it has read the management cluster and the interest rows.
-        let mut step = sluice_protocol::Step::at(world.now);
-        for object in &world.management.objects {
-            let change = renderer::Change::Upsert(Arc::new(object.clone()));
+        let mut step = Step::at(world.now);
+        for object in world.management.at(self.management) {
+            let change = renderer::Change::Upsert(object);
             sluice_protocol::Core::side(&mut core, renderer::Side::Management(change), &mut step);
         }
-        for (cluster, row) in &world.store.interests {
-            sluice_protocol::Core::side(
-                &mut core,
-                renderer::Side::Interest(cluster.clone(), row.clone()),
-                &mut step,
-            );
+        for (cluster, row) in world.store.present_interests() {
+            let side = renderer::Side::Interest(cluster.clone(), row.clone());
+            sluice_protocol::Core::side(&mut core, side, &mut step);
         }
         core
     }
@@ -73,36 +98,29 @@ impl Role for RendererRole {
         Some((Table::Reports, self.shard))
     }
 
-    fn reset(&mut self, world: &World) {
-        // The core is made from what is there now.
-        let interests = Interests(world.store.interests.len());
-        *self = Self { interests, management: world.management.log.len(), ..Self::new(self.shard) };
+    fn reset(&mut self, world: &mut World) {
+        let (log, fresh) = (&world.management.log, world.random.random_bool(0.7));
+        let seen = |at: i64| at < world.now - STALE || at == 0;
+        let from = if fresh { log.len() } else { log.partition_point(|(at, _)| seen(*at)) };
+        let interests = Interests(world.store.interests_end());
+        *self = Self { interests, management: self.management.max(from), ..Self::new(self.shard) };
     }
 
-    fn side(&mut self, world: &mut World) -> Option<renderer::Side> {
+    fn side(&mut self, world: &mut World, online: bool) -> Option<renderer::Side> {
         match world.random.random_range(0..3) {
-            0 => {
-                let change = world.management.log.get(self.management)?.clone();
-                self.management += 1;
-                Some(renderer::Side::Management(change))
-            }
+            0 => self.change(world),
+            _ if !online => None,
             1 => self.interests.next(world).map(|(cluster, row)| renderer::Side::Interest(cluster, row)),
-            _ => {
-                let stream = world.store.stream(Table::Status, 0);
-                if stream.incarnation() != self.status_incarnation {
-                    (self.status, self.status_incarnation) = (0, stream.incarnation());
-                }
-                let (sequence, stored) = stream.next(self.status)?;
-                self.status = sequence;
-                let message = stored.value.clone();
-                Some(renderer::Side::Status(Arc::new(Row {
-                    subject: message.subject,
-                    head: message.head,
-                    body: message.body,
-                    sequence,
-                })))
-            }
+            _ => self.status(world),
         }
+    }
+
+    fn has_news(&self, world: &World) -> bool {
+        let stream = world.store.stream(Table::Status, 0);
+        let unread = stream.incarnation() != self.status_incarnation || stream.next(self.status).is_some();
+        self.management < world.management.log.len()
+            || self.interests.has_news(world)
+            || (unread && stream.next(0).is_some())
     }
 
     fn effect(&mut self, world: &mut World, effect: renderer::Effect) {

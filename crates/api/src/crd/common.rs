@@ -1,6 +1,6 @@
 //! Schemas of the words that several kinds share.
 
-use super::schema::{Schema, any, array, boolean, map, name, object, one_of, string};
+use super::schema::{Schema, any, array, boolean, int, map, name, object, one_of, string, time};
 
 /// Which cluster conditions: text in `v1alpha1`, a label selector in `v1beta1`.
 pub(super) fn cluster_selector(what: &str) -> Schema {
@@ -68,4 +68,18 @@ pub(super) fn resource_selector() -> Schema {
         ("includeDeletingResources", boolean()),
     ])
     .require(&["group", "version", "kind"])
+}
+
+/// Conditions as everywhere in Kubernetes.
+pub(super) fn conditions() -> Schema {
+    let condition = object([
+        ("type", string()),
+        ("status", one_of(&["True", "False", "Unknown"])),
+        ("reason", string()),
+        ("message", string()),
+        ("observedGeneration", int()),
+        ("lastTransitionTime", time()),
+    ])
+    .require(&["type", "status"]);
+    array(condition).keyed_by(&["type"])
 }

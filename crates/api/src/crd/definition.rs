@@ -1,5 +1,6 @@
 //! The frame around a schema: names, scope, versions and columns of one CustomResourceDefinition.
 
+use super::common::conditions;
 use super::schema::{Schema, closed_object};
 use serde_json::{Value, json};
 
@@ -38,6 +39,7 @@ impl Definition {
 
     /// Sets what spec and status look like.
     pub(super) fn schemas(mut self, spec: Schema, status: Schema) -> Self {
+        let status = status.field("conditions", conditions());
         self.schema = closed_object([("spec", spec), ("status", status)])
             .doc(&format!("Schema of {}, shared by its versions.", self.kind))
             .build();
@@ -48,6 +50,11 @@ impl Definition {
     pub(super) fn column(mut self, name: &str, kind: &str, json_path: &str) -> Self {
         self.columns.push(json!({"name": name, "type": kind, "jsonPath": json_path}));
         self
+    }
+
+    /// Adds the column that says what is wrong.
+    pub(super) fn problem(self) -> Self {
+        self.column("Problem", "string", r#".status.conditions[?(@.type=="Ready")].message"#)
     }
 
     /// Adds the column with the age.

@@ -58,6 +58,7 @@ fn lib_definitions() -> Vec<Definition> {
             .age(),
         Definition::new(LIB_GROUP, "EventSource", "eventsources", Scope::Cluster)
             .schemas(event::source_spec(), event::source_status())
+            .problem()
             .age(),
         Definition::new(LIB_GROUP, "EventReport", "eventreports", Scope::Namespaced)
             .schemas(event::report_spec(), event::report_status())
@@ -68,10 +69,12 @@ fn lib_definitions() -> Vec<Definition> {
         Definition::new(LIB_GROUP, "EventTrigger", "eventtriggers", Scope::Cluster)
             .schemas(event::trigger_spec(), event::trigger_status())
             .column("EventSource", "string", ".spec.eventSourceName")
+            .problem()
             .age(),
         Definition::new(LIB_GROUP, "EventBasedAddOn", "eventbasedaddons", Scope::Cluster)
             .schemas(event::trigger_spec(), event::trigger_status())
             .column("EventSource", "string", ".spec.eventSourceName")
+            .problem()
             .age(),
     ]
 }
@@ -80,9 +83,11 @@ fn config_definitions() -> Vec<Definition> {
     vec![
         Definition::new(CONFIG_GROUP, "ClusterProfile", "clusterprofiles", Scope::Cluster)
             .schemas(profile::spec(), profile::status())
+            .problem()
             .age(),
         Definition::new(CONFIG_GROUP, "Profile", "profiles", Scope::Namespaced)
             .schemas(profile::spec(), profile::status())
+            .problem()
             .age(),
         Definition::new(CONFIG_GROUP, "ClusterSummary", "clustersummaries", Scope::Namespaced)
             .schemas(summary::summary_spec(), summary::summary_status())

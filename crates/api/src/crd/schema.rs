@@ -101,6 +101,13 @@ impl Schema {
         self.with("default", value)
     }
 
+    /// Adds a field to an object.
+    pub(super) fn field(mut self, name: &str, schema: Schema) -> Self {
+        let properties = self.0.entry("properties").or_insert_with(|| json!({}));
+        properties[name] = schema.build();
+        self
+    }
+
     /// Sets the lowest number allowed.
     pub(super) fn at_least(self, minimum: i64) -> Self {
         self.with("minimum", minimum)

@@ -377,7 +377,7 @@ fn one_object_that_the_server_fails_on_is_the_problem_of_its_profile() {
     });
     world.row("p", Some(desired("p", 100, vec![config_map("bad", "1"), config_map("good", "1")])));
     assert!(world.problems.is_empty());
-    (0..4).for_each(|_| world.wait());
+    (0..8).for_each(|_| world.wait());
     assert_eq!(world.problems.last().unwrap().object, "profile p");
 }
 

@@ -216,6 +216,39 @@ fn a_failing_script_keeps_the_last_verdict_and_heals() {
 }
 
 #[test]
+fn a_removed_source_takes_its_problems_along() {
+    let mut matcher = matcher();
+    let manifest = json!({"kind": "EventSource", "metadata": {"name": "a"}, "spec": {"resourceSelectors":
+        [{"version": "v1", "kind": "Service", "evaluate": "function evaluate() return nil + 1 end"}]}});
+    let sources = vec![sluice_protocol::interest::Source { name: "a".into(), changed: 1, manifest }];
+    step(&mut matcher, |m, s| m.side(Side::Interest(cluster(), Interest { revision: 1, sources }), s));
+    step(&mut matcher, |m, s| m.start(s));
+    let (_, effects) = step(&mut matcher, |m, s| m.row(&change("x", Some("a"), 1), s));
+    assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.error.is_some()));
+    let (_, effects) = step(&mut matcher, |m, s| m.side(interest(2, &[]), s));
+    assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.error.is_none()), "{effects:?}");
+}
+
+#[test]
+fn an_unreadable_row_withdraws_nothing_after_a_takeover() {
+    let mut matcher = matcher();
+    step(&mut matcher, |m, s| m.side(interest(1, &[("a", 1)]), s));
+    let found = Subject::Report {
+        shard: cluster_shard(&cluster(), 1),
+        cluster: cluster(),
+        source: "a".into(),
+        origin: 0,
+        object: key("x"),
+    };
+    matcher.found(&found, &Head::default());
+    step(&mut matcher, |m, s| m.start(s));
+    let row = Row { body: b"{".as_slice().into(), ..change("x", Some("a"), 1) };
+    assert!(rows(&mut matcher, row).is_empty());
+    step(&mut matcher, |m, s| m.caught_up(s));
+    assert_eq!(rows(&mut matcher, complete(1)), ["complete"]);
+}
+
+#[test]
 fn a_malformed_row_is_a_problem_and_no_more() {
     let mut matcher = started(&[("a", 1)]);
     let row = Row { body: b"{".as_slice().into(), ..change("x", None, 1) };

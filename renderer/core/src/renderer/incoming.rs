@@ -47,7 +47,7 @@ impl Renderer {
             Ok(object) => (object.map(Arc::new), None),
             Err(error) => (None, Some(error)),
         };
-        let found = Match { selectors: meta.selectors, object, unreadable: error.is_some() };
+        let found = Match { selectors: meta.selectors, object, unreadable: error.is_some(), version: 0 };
         let before = self.sets.insert(cluster, source, key.clone(), found);
         if error.is_some() || before.is_some_and(|before| before.unreadable) {
             let text = error.map(|error| {
@@ -148,8 +148,9 @@ impl Renderer {
         if meta.origin == self.config.shard {
             let known = self.made.leads_to(&meta.cause, &place);
             self.made.hold(place, meta.cause.clone());
-            // Held, but not what the cause leads to: the cause is gone, or its destinations have changed.
-            if !known {
+            // Held, but not what the cause leads to: the cause is gone, or its destinations have changed. Before the
+            // start nothing is known yet; the first look at everything sees it.
+            if !known && self.started {
                 self.refresh(&meta.cause, step.now, step);
             }
         }

@@ -28,8 +28,10 @@ impl Renderer {
                 for cluster in mine {
                     self.rebind(&cluster, step);
                 }
-                if let Touched::Trigger(id) = &touched {
-                    self.refresh_trigger(id, step);
+                match &touched {
+                    Touched::Trigger(id) => self.refresh_trigger(id, step),
+                    Touched::Source(name) => self.source_changed(name, step),
+                    _ => {}
                 }
             }
             Touched::Cluster(cluster) => self.cluster_changed(&cluster, step),
@@ -38,6 +40,19 @@ impl Renderer {
                 for cause in self.readers.get(&key).cloned().unwrap_or_default() {
                     self.refresh(&cause, step.now, step);
                 }
+            }
+        }
+    }
+
+    /// Events of a source that is gone are none, whether or not their tombstones come.
+    fn source_changed(&mut self, name: &str, step: &mut Step<Effect>) {
+        if self.world.sources.contains_key(name) {
+            return;
+        }
+        for cluster in self.my_clusters() {
+            let listeners = self.bindings.get(&cluster).map(|bindings| bindings.listeners(name));
+            for trigger in listeners.unwrap_or_default() {
+                self.refresh_binding(&trigger, &cluster, name, step);
             }
         }
     }

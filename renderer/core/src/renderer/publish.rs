@@ -9,7 +9,7 @@ use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, Happened, Publish, Step, Subject};
 
 use super::place::place_of;
-use super::{Effect, Renderer, STAGE};
+use super::{Basis, Effect, Renderer, STAGE};
 use crate::event::EventRender;
 use crate::made::Place;
 use crate::project::Projection;
@@ -19,15 +19,35 @@ use crate::render::{self, Reads, Rendered};
 type Rendition = (ClusterRef, Arc<[u8]>);
 
 impl Renderer {
+    /// Renders a cause, unless nothing that it is made of has changed since: then only what clusters hold besides
+    /// is withdrawn.
     pub(super) fn render(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
+        let basis = self.basis(cause);
+        if self.rendered_from.get(cause) == Some(&basis) {
+            let stale = self.made.set(cause, self.made.places(cause), step.now);
+            return self.withdraw_places(stale, time, step);
+        }
         let mut reads = Reads::new();
         let rendered = self.render_cause(cause, &mut reads);
         for key in reads {
             self.readers.entry(key).or_default().insert(cause.clone());
         }
         let result = rendered.and_then(|rendered| self.publish(cause, &rendered, time, step));
+        match &result {
+            Ok(()) => drop(self.rendered_from.insert(cause.clone(), basis)),
+            Err(_) => drop(self.rendered_from.remove(cause)),
+        }
+        self.made.set_failing(cause, result.is_err());
         let (cluster, object) = place_of(cause);
         self.note(cluster, object, result.err(), step);
+    }
+
+    fn basis(&self, cause: &Cause) -> Basis {
+        let matches = match cause {
+            Cause::Profile(_) => 0,
+            Cause::Event(event) => self.sets.version(&event.cluster, &event.source, event.item.as_ref()),
+        };
+        (self.world.version(), matches)
     }
 
     pub(super) fn render_cause(&self, cause: &Cause, reads: &mut Reads) -> Result<Rendered, String> {
@@ -91,16 +111,14 @@ impl Renderer {
     }
 
     /// The body for each destination. Paused clusters keep what they have.
-    pub(super) fn rows(&mut self, cause: &Cause, rendered: &Rendered) -> Result<Vec<Rendition>, String> {
+    pub(super) fn rows(&self, cause: &Cause, rendered: &Rendered) -> Result<Vec<Rendition>, String> {
         let (owner, common) = match cause {
             Cause::Profile(id) => match self.world.profiles.get(id).map(Arc::as_ref) {
-                Some(Ok(profile)) => {
-                    ((profile.kind.clone(), profile.namespace.clone()), profile.common.clone())
-                }
+                Some(Ok(profile)) => ((&*profile.kind, &*profile.namespace), &profile.common),
                 _ => return Err(format!("{id} does not exist")),
             },
             Cause::Event(event) => match self.world.triggers.get(&event.trigger).map(Arc::as_ref) {
-                Some(Ok(trigger)) => (("ClusterProfile".to_owned(), String::new()), trigger.common.clone()),
+                Some(Ok(trigger)) => (("ClusterProfile", ""), &trigger.common),
                 _ => return Err(format!("{} does not exist", event.trigger)),
             },
         };
@@ -114,18 +132,18 @@ impl Renderer {
                     place_of(other).1
                 ));
             }
-            let Some(cluster) = self.world.clusters.get(id).cloned() else { continue };
+            let Some(cluster) = self.world.clusters.get(id) else { continue };
             let body = match &shared {
                 Some(body) if same => body.clone(),
                 _ => {
                     let policies = render::policies(
                         &rendered.sources,
-                        &cluster,
+                        cluster,
                         &rendered.name,
                         &self.templates,
-                        &mut self.manifests,
+                        &self.manifests,
                     )?;
-                    let desired = render::desired(rendered, (&owner.0, &owner.1), &common, cause, policies);
+                    let desired = render::desired(rendered, owner, common, cause, policies);
                     serde_json::to_vec(&desired).map_err(|error| error.to_string())?.into()
                 }
             };
@@ -152,6 +170,8 @@ impl Renderer {
             causes.remove(cause);
         });
         self.rendered_at.remove(cause);
+        self.made.set_failing(cause, false);
+        self.rendered_from.remove(cause);
         let (cluster, object) = place_of(cause);
         self.note(cluster, object, None, step);
     }

@@ -100,6 +100,7 @@ impl Renderer {
             Some(Err(_)) => return Wanted::Unknown,
             Some(Ok(source)) if *source != event.source => return Wanted::No,
             Some(Ok(_)) if trigger.one_for_event != event.item.is_some() => return Wanted::No,
+            Some(Ok(source)) if !self.world.sources.contains_key(source) => return Wanted::No,
             Some(Ok(_)) => {}
         }
         let set = self.sets.get(&event.cluster, &event.source);

@@ -307,6 +307,52 @@ fn a_deleted_trigger_withdraws_what_it_made_and_forgets_its_interest() {
 }
 
 #[test]
+fn a_deleted_source_withdraws_what_it_led_to_also_after_a_takeover() {
+    for one in [true, false] {
+        let mut world = World::new(vec![trigger(one, json!({})), content(one, "1")]);
+        world.ready(&["x"]);
+        world.delete(source());
+        assert!(world.wanted().is_empty(), "one for event: {one}");
+    }
+    let place = (cluster("a"), "p".to_owned());
+    let found = |renderer: &mut Renderer| renderer.made.found(place, cause(None));
+    let mut world = World::with(vec![trigger(false, json!({})), content(false, "1")], found);
+    world.delete(source());
+    world.caught_up();
+    assert_eq!(world.take_log(), ["-a"]);
+}
+
+#[test]
+fn what_is_held_is_not_judged_before_the_start() {
+    let found = |renderer: &mut Renderer| {
+        let cause = Cause::Profile("ClusterProfile p".to_owned());
+        let meta = serde_json::to_string(&StatusMeta { origin: 0, cause }).unwrap();
+        let subject = Subject::Status { shard: 0, cluster: cluster("a"), profile: "p".into() };
+        let row = Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 1 };
+        let mut step = Step::at(1);
+        renderer.side(Side::Status(Arc::new(row)), &mut step);
+        assert!(step.into_parts().0.is_empty(), "the profile may only not be known yet");
+    };
+    let mut world = World::with(vec![], found);
+    world.caught_up();
+    assert_eq!(world.take_log(), ["-a"], "nobody wants it");
+}
+
+#[test]
+fn nothing_is_rendered_twice_from_the_same() {
+    let mut world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
+    world.ready(&["x"]);
+    world.take_log();
+    let mut newer = world.interests[&cluster("a")].clone();
+    newer.revision += 1;
+    world.run(|renderer, step| renderer.side(Side::Interest(cluster("a"), newer.clone()), step));
+    world.row(complete(newer.revision));
+    assert!(world.take_log().is_empty(), "a newer proof of the same");
+    world.row(report("x", false));
+    assert_eq!(world.take_log(), ["+a"], "the event came again");
+}
+
+#[test]
 fn a_failing_template_keeps_what_is_there_and_delays_nobody() {
     let mut world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
     world.ready(&["x"]);
@@ -335,6 +381,30 @@ fn a_broken_trigger_keeps_what_it_made_and_says_which_field() {
     assert!(world.problems["EventTrigger t"].contains("spec.sourceClusterSelector: unknown field"));
     world.put(trigger(true, json!({})));
     assert!(world.problems.is_empty());
+}
+
+#[test]
+fn a_problem_goes_with_the_trigger_that_has_it() {
+    let mut world = World::new(vec![trigger(true, json!({}))]);
+    world.ready(&["x"]);
+    assert!(world.problems.values().any(|error| error.contains("ConfigMap default/content does not exist")));
+    world.delete(trigger(true, json!({})));
+    assert!(world.problems.is_empty(), "{:?}", world.problems);
+}
+
+#[test]
+fn what_cannot_be_read_concludes_nothing() {
+    for one in [true, false] {
+        let mut world = World::new(vec![trigger(one, json!({})), content(one, "1")]);
+        world.ready(&["x", "y"]);
+        world.take_log();
+        let row = report("x", false);
+        world.row(Row { body: b"{".as_slice().into(), ..row });
+        assert!(world.take_log().is_empty(), "one for event: {one}");
+        assert!(world.problems.values().any(|error| error.contains("cannot be read")));
+        world.row(report("x", false));
+        assert!(world.problems.is_empty());
+    }
 }
 
 #[test]

@@ -1,0 +1,196 @@
+//! What is wrong with the objects that users wrote, said in their own status.
+//!
+//! Every stage says what it cannot do in the `problems` bucket. Here the rows that concern one object become its
+//! status: the texts already name the field and the remedy.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use sluice_api::model::{CONFIG_GROUP, LIB_GROUP};
+use sluice_api::{ClusterKind, ClusterRef, Gvk, ObjectKey, object};
+use sluice_protocol::report::ProblemRow;
+
+/// The condition that says whether an object does what it says.
+const CONDITION: &str = "Ready";
+/// Reason of the condition, and the mark by which it is recognised as Sluice's.
+const REASON: &str = "Problem";
+/// A status says no more than this, bytes; the problems bucket has all of it.
+const LONGEST: usize = 4096;
+
+/// The object that a problem is about, when it has a status: a user's object, or the registered cluster.
+pub fn concerned(problem: &ProblemRow) -> Option<ObjectKey> {
+    if matches!(problem.object.as_str(), "kubeconfig" | "cluster") {
+        let cluster = problem.cluster.parse::<ClusterRef>().ok()?;
+        if cluster.kind != ClusterKind::Sveltos {
+            return None;
+        }
+        let gvk = Gvk::new(LIB_GROUP, "v1beta1", "SveltosCluster");
+        return Some(ObjectKey { gvk, namespace: cluster.namespace, name: cluster.name });
+    }
+    let first = problem.object.split(", ").next()?;
+    let (kind, rest) = first.split_once([' ', '/'])?;
+    let group = match kind {
+        "EventSource" | "EventTrigger" | "EventBasedAddOn" => LIB_GROUP,
+        "ClusterProfile" | "Profile" => CONFIG_GROUP,
+        _ => return None,
+    };
+    let (namespace, name) = rest.split_once([' ', '/']).unwrap_or(("", rest));
+    Some(ObjectKey {
+        gvk: Gvk::new(group, "v1beta1", kind),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    })
+}
+
+/// Whether objects of this kind have a status that is written here.
+pub fn has_status(key: &ObjectKey) -> bool {
+    matches!(
+        key.gvk.kind.as_str(),
+        "EventSource" | "EventTrigger" | "EventBasedAddOn" | "ClusterProfile" | "Profile" | "SveltosCluster"
+    )
+}
+
+/// The status of an object that these problems are about; empty when there are none.
+pub fn status(key: &ObjectKey, problems: &[ProblemRow]) -> Value {
+    let Some(first) = problems.iter().min_by_key(|problem| problem.since) else { return json!({}) };
+    let text = clipped(&texts(problems));
+    let condition = json!({
+        "type": CONDITION,
+        "status": "False",
+        "reason": REASON,
+        "message": text,
+        "lastTransitionTime": seconds(first.since),
+    });
+    let mut status = Map::new();
+    status.insert("conditions".into(), json!([condition]));
+    match key.gvk.kind.as_str() {
+        "SveltosCluster" => {
+            status.insert("connectionStatus".into(), "Down".into());
+            status.insert("failureMessage".into(), text.into());
+        }
+        "EventSource" => drop(status.insert("agentFailureMessage".into(), text.into())),
+        "EventTrigger" | "EventBasedAddOn" => {
+            let info = by_cluster(problems).into_iter().map(|(cluster, text)| {
+                json!({"cluster": reference(&cluster), "status": "Failed", "failureMessage": text})
+            });
+            status.insert("clusterInfo".into(), info.collect());
+        }
+        _ => {
+            let failed = by_cluster(problems)
+                .into_iter()
+                .map(|(cluster, text)| json!({"clusterRef": reference(&cluster), "failureMessage": text}));
+            status.insert("failedClusters".into(), failed.collect());
+        }
+    }
+    status.into()
+}
+
+/// Whether an object's status says something that was written by [`status`].
+pub fn is_judged(object: &Value) -> bool {
+    let conditions = object::at(object, &["status", "conditions"]).and_then(Value::as_array);
+    conditions.into_iter().flatten().any(|condition| {
+        object::text(condition, &["type"]) == CONDITION && object::text(condition, &["reason"]) == REASON
+    })
+}
+
+fn texts<'a>(problems: impl IntoIterator<Item = &'a ProblemRow>) -> String {
+    let mut lines: Vec<String> = problems.into_iter().map(line).collect();
+    lines.sort();
+    lines.dedup();
+    lines.join("\n")
+}
+
+/// The text, with what it is about besides the object itself.
+fn line(problem: &ProblemRow) -> String {
+    match problem.object.split_once(", ") {
+        Some((_, rest)) => format!("{rest}: {}", problem.error),
+        None => problem.error.clone(),
+    }
+}
+
+fn by_cluster(problems: &[ProblemRow]) -> BTreeMap<ClusterRef, String> {
+    let mut clusters: BTreeMap<ClusterRef, Vec<&ProblemRow>> = BTreeMap::new();
+    for problem in problems {
+        if let Ok(cluster) = problem.cluster.parse() {
+            clusters.entry(cluster).or_default().push(problem);
+        }
+    }
+    clusters.into_iter().map(|(cluster, rows)| (cluster, clipped(&texts(rows)))).collect()
+}
+
+fn reference(cluster: &ClusterRef) -> Value {
+    let (version, kind) = match cluster.kind {
+        ClusterKind::Sveltos => ("lib.projectsveltos.io/v1beta1", "SveltosCluster"),
+        ClusterKind::Capi => ("cluster.x-k8s.io/v1beta2", "Cluster"),
+    };
+    json!({"apiVersion": version, "kind": kind, "namespace": cluster.namespace, "name": cluster.name})
+}
+
+fn clipped(text: &str) -> String {
+    if text.len() <= LONGEST {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(LONGEST)])
+}
+
+fn seconds(micros: i64) -> String {
+    let second = Timestamp::from_second(micros.div_euclid(1_000_000)).unwrap_or(Timestamp::UNIX_EPOCH);
+    second.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn problem(cluster: &str, object: &str, error: &str) -> ProblemRow {
+        ProblemRow {
+            stage: "renderer".into(),
+            cluster: cluster.into(),
+            object: object.into(),
+            error: error.into(),
+            since: 1_700_000_000_123_456,
+            attempts: 1,
+        }
+    }
+
+    #[test]
+    fn problems_are_found_by_the_object_they_name() {
+        let name =
+            |object: &str| concerned(&problem("sveltos:default/c", object, "x")).map(|key| key.to_string());
+        assert_eq!(name("EventTrigger t, EventSource s, Service default/x"), Some("EventTrigger t".into()));
+        assert_eq!(name("EventSource s"), Some("EventSource s".into()));
+        assert_eq!(name("Profile team/p"), Some("Profile team/p".into()));
+        assert_eq!(name("kubeconfig"), Some("SveltosCluster default/c".into()));
+        assert_eq!((name("message a.b"), name("Service default/x"), name("")), (None, None, None));
+    }
+
+    #[test]
+    fn a_trigger_says_what_is_wrong_on_each_cluster() {
+        let rows = [
+            problem("sveltos:default/a", "EventTrigger t, EventSource s, Service default/x", "it fails"),
+            problem("sveltos:default/a", "EventTrigger t, EventSource s, Service default/y", "it fails too"),
+            problem("", "EventTrigger t", "spec.sourceClusterSelector: unknown field"),
+        ];
+        let status = status(&concerned(&rows[0]).unwrap(), &rows);
+        let info = &status["clusterInfo"];
+        assert_eq!(info.as_array().unwrap().len(), 1);
+        assert_eq!(info[0]["cluster"]["name"], "a");
+        assert_eq!(
+            info[0]["failureMessage"],
+            "EventSource s, Service default/x: it fails\nEventSource s, Service default/y: it fails too"
+        );
+        let condition = &status["conditions"][0];
+        assert_eq!(condition["lastTransitionTime"], "2023-11-14T22:13:20Z");
+        assert!(condition["message"].as_str().unwrap().contains("unknown field"));
+        assert!(is_judged(&json!({"status": status})) && !is_judged(&json!({"status": {}})));
+    }
+
+    #[test]
+    fn nothing_wrong_is_an_empty_status() {
+        let key = concerned(&problem("", "EventSource s", "x")).unwrap();
+        assert_eq!(status(&key, &[]), json!({}));
+    }
+}

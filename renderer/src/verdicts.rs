@@ -1,0 +1,78 @@
+//! Saying in the status of users' objects what is wrong with them: a shard's part of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use sluice_api::ObjectKey;
+use sluice_bus::Feed;
+use sluice_protocol::report::ProblemRow;
+use sluice_protocol::subject::hash_shard;
+use sluice_renderer_core::{Change, verdict};
+use sluice_runtime::Projector;
+
+use crate::management::Management;
+
+/// Changes that are looked at together.
+const QUIET: Duration = Duration::from_millis(300);
+
+/// Problems by their subjects.
+pub(crate) type Problems = Feed<String, ProblemRow>;
+
+/// Keeps the status of this shard's objects in step with the problems, until it is cancelled.
+pub(crate) async fn keep(written: Management, problems: Problems, projector: Projector, place: (u16, u16)) {
+    let (mut changes, mut rows) = (written.subscribe(), problems.subscribe());
+    let mut told = BTreeSet::new();
+    loop {
+        let mut touched = BTreeSet::new();
+        tokio::select! {
+            Some(change) = changes.recv() => touched.extend(key_of(&change)),
+            Some(row) = rows.recv() => touched.extend(verdict::concerned(&row)),
+            else => return,
+        }
+        tokio::time::sleep(QUIET).await;
+        while let Ok(change) = changes.try_recv() {
+            touched.extend(key_of(&change));
+        }
+        while let Ok(row) = rows.try_recv() {
+            touched.extend(verdict::concerned(&row));
+        }
+        touched.retain(|key| is_mine(key, place));
+        if touched.is_empty() {
+            continue;
+        }
+        let mut concerning = by_object(&problems, &touched);
+        for key in touched {
+            // An object that nobody wrote has no status.
+            let Some(Change::Upsert(object)) = written.get(&key) else { continue };
+            let status = verdict::status(&key, &concerning.remove(&key).unwrap_or_default());
+            let wrong = status.as_object().is_some_and(|status| !status.is_empty());
+            if wrong {
+                told.insert(key.clone());
+            } else if !told.remove(&key) && !verdict::is_judged(&object) {
+                continue;
+            }
+            projector.project_status(key, status);
+        }
+    }
+}
+
+fn key_of(change: &Change) -> Option<ObjectKey> {
+    match change {
+        Change::Upsert(object) => ObjectKey::of(object).filter(verdict::has_status),
+        Change::Delete(_) => None,
+    }
+}
+
+fn is_mine(key: &ObjectKey, (shard, shards): (u16, u16)) -> bool {
+    hash_shard(&[&key.to_string()], shards) == shard
+}
+
+fn by_object(problems: &Problems, wanted: &BTreeSet<ObjectKey>) -> BTreeMap<ObjectKey, Vec<ProblemRow>> {
+    let mut found: BTreeMap<ObjectKey, Vec<ProblemRow>> = BTreeMap::new();
+    for row in problems.values().into_iter().filter(|row| !row.error.is_empty()) {
+        if let Some(key) = verdict::concerned(&row).filter(|key| wanted.contains(key)) {
+            found.entry(key).or_default().push(row);
+        }
+    }
+    found
+}

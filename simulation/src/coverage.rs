@@ -1,0 +1,158 @@
+//! How often each kind of fault happened: one that never happens protects nobody.
+
+use std::fmt;
+
+/// What a schedule may do to the pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A replica loses everything.
+    Crash,
+    /// A replica does nothing for a while.
+    Pause,
+    /// A replica is silent beyond the life of its membership: another one takes over while it believes to own.
+    Lapse,
+    /// Another replica becomes the owner of a role.
+    Takeover,
+    /// A replica has no connection to the bus for a while.
+    Cut,
+    /// An API server does not answer for a while.
+    Outage,
+    /// A message reaches its server late.
+    Delay,
+    /// A message overtakes an older one that goes to another subject or object.
+    Reorder,
+    /// A row or a piece of news is delivered twice.
+    Duplicate,
+    /// A publish is stored, or a call carried out, and the answer is lost.
+    Unanswered,
+    /// A command arrives after its sender has ended.
+    Orphan,
+    /// The server refuses what a deposed owner sends.
+    Refused,
+    /// A tombstone expires.
+    Expired,
+    /// A stream is deleted and made anew.
+    Wipe,
+    /// All streams at once.
+    WipeAll,
+    /// A watch is cut and lists again.
+    Relist,
+    /// A service is created.
+    Created,
+    /// A service is changed.
+    Edited,
+    /// A service is deleted.
+    Deleted,
+    /// Labels of a registered cluster change.
+    Relabelled,
+    /// A cluster is registered after the pipeline has begun.
+    Registered,
+    /// A registration is deleted.
+    Unregistered,
+    /// A trigger is changed.
+    TriggerEdited,
+    /// A trigger is deleted.
+    TriggerDeleted,
+    /// The EventSource is changed.
+    SourceEdited,
+    /// The EventSource is deleted.
+    SourceDeleted,
+    /// A referenced ConfigMap is changed.
+    ContentEdited,
+    /// A referenced ConfigMap is deleted.
+    ContentDeleted,
+    /// A profile that a user wrote is changed.
+    ProfileEdited,
+    /// A profile that a user wrote is deleted.
+    ProfileDeleted,
+}
+
+const COUNT: usize = Fault::ProfileDeleted as usize + 1;
+
+/// Every fault, in the order of its discriminants.
+const ALL: [Fault; COUNT] = {
+    use Fault::*;
+    [
+        Crash,
+        Pause,
+        Lapse,
+        Takeover,
+        Cut,
+        Outage,
+        Delay,
+        Reorder,
+        Duplicate,
+        Unanswered,
+        Orphan,
+        Refused,
+        Expired,
+        Wipe,
+        WipeAll,
+        Relist,
+        Created,
+        Edited,
+        Deleted,
+        Relabelled,
+        Registered,
+        Unregistered,
+        TriggerEdited,
+        TriggerDeleted,
+        SourceEdited,
+        SourceDeleted,
+        ContentEdited,
+        ContentDeleted,
+        ProfileEdited,
+        ProfileDeleted,
+    ]
+};
+
+/// Counts of every fault.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage([u64; COUNT]);
+
+impl Coverage {
+    /// It happened once more.
+    pub(crate) fn note(&mut self, fault: Fault) {
+        self.many(fault, 1);
+    }
+
+    /// It happened so many times more.
+    pub(crate) fn many(&mut self, fault: Fault, times: u64) {
+        self.0[fault as usize] += times;
+    }
+
+    /// Adds what happened in another schedule.
+    pub fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, count)| *sum += count);
+    }
+
+    /// The faults that never happened.
+    pub fn missing(&self) -> Vec<Fault> {
+        ALL.into_iter().filter(|fault| self.0[*fault as usize] == 0).collect()
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (fault, count)) in ALL.iter().zip(self.0).enumerate() {
+            let name = format!("{fault:?}").to_lowercase();
+            write!(f, "{}{name} {count}", if index > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_happened_is_named() {
+        let mut coverage = Coverage::default();
+        ALL.into_iter().filter(|fault| *fault != Fault::Wipe).for_each(|fault| coverage.note(fault));
+        assert_eq!(coverage.missing(), [Fault::Wipe]);
+        let other = coverage.clone();
+        coverage.add(&other);
+        assert!(coverage.to_string().starts_with("crash 2, pause 2, "), "{coverage}");
+    }
+}

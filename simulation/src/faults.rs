@@ -1,0 +1,131 @@
+//! What breaks in a schedule, and how often.
+
+use rand::Rng as _;
+use rand::rngs::SmallRng;
+
+use crate::coverage::Fault;
+use crate::management::CLUSTERS;
+use crate::replica::lapses;
+use crate::schedule::Schedule;
+use crate::world::{Lapse, MEMBER_TTL, STEP};
+
+/// How much of each kind there is in this schedule: schedules differ, so that what needs quiet in one place and
+/// trouble in another comes together too.
+#[derive(Clone)]
+pub(crate) struct Faults {
+    services: f64,
+    edits: f64,
+    upsets: f64,
+    owners: f64,
+    crashes: f64,
+    silence: f64,
+    outages: f64,
+    wipes: f64,
+    rough: bool,
+}
+
+impl Faults {
+    pub(crate) fn new(random: &mut SmallRng) -> Self {
+        let mut pick = || [0.0, 0.3, 1.0, 1.0, 3.0][random.random_range(0..5)];
+        Self {
+            services: 0.03 * (pick() + 0.1),
+            edits: 0.002 * pick(),
+            upsets: 0.001 * pick(),
+            owners: 0.012 * pick(),
+            crashes: 0.01 * pick(),
+            silence: 0.01 * pick(),
+            outages: 0.002 * pick(),
+            wipes: 0.004 * pick(),
+            rough: pick() > 0.0,
+        }
+    }
+
+    /// Whether messages are delayed, lost, repeated and reordered.
+    pub(crate) fn is_rough(&self) -> bool {
+        self.rough
+    }
+
+    /// What happens in one step.
+    pub(crate) fn happen(&self, schedule: &mut Schedule) {
+        if schedule.chance(self.services) {
+            schedule.change_service();
+            schedule.world.active = true;
+        }
+        self.manage(schedule);
+        self.break_replicas(schedule);
+        self.break_servers(schedule);
+    }
+
+    fn manage(&self, schedule: &mut Schedule) {
+        let world = &mut schedule.world;
+        let fault = if world.random.random_bool(self.edits) {
+            world.management.edit(&mut world.random, world.now)
+        } else if world.random.random_bool(self.upsets) {
+            world.management.upset(&mut world.random, world.now)
+        } else if world.random.random_bool(0.002) && world.management.register_late(world.now) {
+            Fault::Registered
+        } else {
+            return;
+        };
+        world.note_reasons();
+        let what = world.management.last();
+        world.happened(fault, || what);
+    }
+
+    fn break_replicas(&self, schedule: &mut Schedule) {
+        let Schedule { world, replicas, .. } = schedule;
+        if world.random.random_bool(self.owners) {
+            let role = world.random.random_range(0..world.owners.len());
+            world.hand_over(role);
+            world.happened(Fault::Takeover, || role.to_string());
+        }
+        let index = world.random.random_range(0..replicas.len());
+        let victim = &mut replicas[index];
+        if world.random.random_bool(self.crashes) {
+            victim.crash();
+            world.happened(Fault::Crash, || victim.name().to_owned());
+        }
+        if world.random.random_bool(0.01) && victim.relist() {
+            world.happened(Fault::Relist, || victim.name().to_owned());
+        }
+        if !world.random.random_bool(self.silence) {
+            return;
+        }
+        let steps = [3, 30, 70, 300][world.random.random_range(0..4)];
+        let until = world.now + steps * STEP;
+        let fault = if world.random.random_bool(0.6) {
+            victim.pause(until);
+            Fault::Pause
+        } else {
+            victim.cut(until);
+            Fault::Cut
+        };
+        world.happened(fault, || format!("{} for {steps} steps", victim.name()));
+        if lapses(steps) {
+            let seat = victim.seat();
+            world.lapses.push(Lapse { at: world.now + MEMBER_TTL, role: seat.role, index: seat.index });
+        }
+    }
+
+    fn break_servers(&self, schedule: &mut Schedule) {
+        let world = &mut schedule.world;
+        if world.random.random_bool(self.outages) {
+            let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];
+            let until = world.now + world.random.random_range(5..100) * STEP;
+            if let Some(server) = world.clusters.get_mut(cluster) {
+                server.away_until = until;
+            }
+            world.happened(Fault::Outage, || cluster.to_owned());
+        }
+        if world.random.random_bool(self.wipes) {
+            let streams = world.store.keys();
+            if world.random.random_bool(0.2) {
+                streams.into_iter().for_each(|(table, shard)| world.store.wipe(table, shard));
+                return world.happened(Fault::WipeAll, String::new);
+            }
+            let (table, shard) = streams[world.random.random_range(0..streams.len())];
+            world.store.wipe(table, shard);
+            world.happened(Fault::Wipe, || format!("{table:?} {shard}"));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What people write in the simulation.
+
+use serde_json::{Value, json};
+
+use crate::management::Addon;
+
+/// How the EventSource selects services.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SourceForm {
+    /// By the label that makes them events.
+    #[default]
+    Equal,
+    /// The same services, said in another way.
+    Different,
+    /// The same services, in their namespace only.
+    Namespaced,
+    /// Fewer of them.
+    Narrow,
+}
+
+impl SourceForm {
+    /// The forms that select the same.
+    pub(crate) const SAME: [Self; 3] = [Self::Equal, Self::Different, Self::Namespaced];
+}
+
+/// Labels of a registered cluster.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Registration {
+    pub(crate) env: &'static str,
+    pub(crate) tier: &'static str,
+}
+
+impl Default for Registration {
+    fn default() -> Self {
+        Self { env: "fv", tier: "x" }
+    }
+}
+
+const LIB: &str = "lib.projectsveltos.io/v1beta1";
+
+pub(crate) fn source(form: SourceForm) -> Value {
+    let filter =
+        |key: &str, operation: &str, value: &str| json!({"key": key, "operation": operation, "value": value});
+    let mut filters = vec![match form {
+        SourceForm::Different => filter("event", "Different", "no"),
+        _ => filter("event", "Equal", "yes"),
+    }];
+    if form == SourceForm::Narrow {
+        filters.push(filter("gold", "Equal", "yes"));
+    }
+    let mut selector = json!({"group": "", "version": "v1", "kind": "Service", "labelFilters": filters});
+    if form == SourceForm::Namespaced {
+        selector["namespace"] = "default".into();
+    }
+    json!({"apiVersion": LIB, "kind": "EventSource", "metadata": {"name": "services"},
+        "spec": {"collectResources": true, "resourceSelectors": [selector]}})
+}
+
+fn content_ref(name: &str) -> Value {
+    json!({"kind": "ConfigMap", "namespace": "default", "name": name})
+}
+
+/// A trigger; with `more` it deploys a second ConfigMap.
+pub(crate) fn trigger(addon: Addon, more: bool) -> Value {
+    let mut refs = vec![content_ref(addon.name())];
+    if more {
+        refs.push(content_ref(more_name(addon)));
+    }
+    let mut spec = json!({
+        "sourceClusterSelector": {"matchLabels": {"env": "fv"}},
+        "eventSourceName": "services",
+        "oneForEvent": addon == Addon::Each,
+        "policyRefs": refs,
+    });
+    if addon == Addon::All {
+        spec["destinationClusterSelector"] = json!({"matchLabels": {"tier": "x"}});
+    }
+    json!({"apiVersion": LIB, "kind": "EventTrigger", "metadata": {"name": addon.name()}, "spec": spec})
+}
+
+/// The profile that a user wrote.
+pub(crate) fn profile(tier: u64) -> Value {
+    let spec = json!({"clusterSelector": {"matchLabels": {"tier": "x"}}, "tier": tier, "policyRefs": [content_ref("own")]});
+    json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "own"}, "spec": spec})
+}
+
+pub(crate) fn registration(name: &str, labels: Registration) -> Value {
+    json!({"apiVersion": LIB, "kind": "SveltosCluster",
+        "metadata": {"name": name, "namespace": "default", "labels": {"env": labels.env, "tier": labels.tier}}, "spec": {}})
+}
+
+/// The ConfigMap that an add-on is made of.
+pub(crate) fn content(addon: Addon, edit: u64) -> Value {
+    let head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: default, name: ";
+    let text = match addon {
+        Addon::Each => format!(
+            "{head}\"each-{{{{ .Resource.metadata.name }}}}\"}}\ndata: {{v: \"{{{{ .Resource.metadata.annotations.v }}}}\", edit: \"{edit}\"}}\n"
+        ),
+        Addon::All => format!(
+            "{head}\"all-{{{{ .Cluster.metadata.name }}}}\"}}\ndata:\n  edit: \"{edit}\"\n{{{{- range .Resources }}}}\n  {{{{ .metadata.name }}}}: \"{{{{ .metadata.annotations.v }}}}\"\n{{{{- end }}}}\n"
+        ),
+        Addon::Own => format!("{head}own}}\ndata: {{edit: \"{edit}\"}}\n"),
+    };
+    config_map(addon.name(), &text, addon != Addon::Own)
+}
+
+fn more_name(addon: Addon) -> &'static str {
+    if addon == Addon::Each { "more-each" } else { "more-all" }
+}
+
+/// A second ConfigMap that a trigger may deploy.
+pub(crate) fn more(addon: Addon) -> Value {
+    let cause = if addon == Addon::Each {
+        "each-{{ .Resource.metadata.name }}"
+    } else {
+        "all-{{ .Cluster.metadata.name }}"
+    };
+    let text = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{namespace: default, name: \"more-{cause}\"}}\n"
+    );
+    config_map(more_name(addon), &text, true)
+}
+
+fn config_map(name: &str, text: &str, instantiate: bool) -> Value {
+    let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"},
+        "data": {"content.yaml": text}});
+    if instantiate {
+        object["metadata"]["annotations"] = json!({"projectsveltos.io/instantiate": "ok"});
+    }
+    object
+}
