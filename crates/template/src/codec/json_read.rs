@@ -59,6 +59,11 @@ impl<'a> Reader<'_, '_, 'a> {
     /// Go's complaint about the byte at hand.
     fn bad<T>(&self, context: &str) -> Read<T> {
         let Some(&b) = self.text.get(self.at) else {
+            // Go ends a text with a space, which is wrong within a word or a number.
+            let within = context.starts_with("in ") && context != "in string literal";
+            if within || context.starts_with("after decimal point") {
+                return Err(format!("invalid character ' ' {context}").into());
+            }
             return Err("unexpected end of JSON input".into());
         };
         let shown = match b {

@@ -77,9 +77,9 @@ impl Reader<'_, '_, '_> {
     /// An error that is reported so many lines further up.
     pub(super) fn fail_lines_up<T>(&self, message: &str, up: usize) -> Read<T> {
         // Go meets the characters one by one, so what is wrong before them comes first.
-        let (at, message) = match &self.refused {
-            Some((refused, complaint)) if self.at >= *refused => (*refused, complaint.as_str()),
-            _ => (self.at, message),
+        let (at, message, up) = match &self.refused {
+            Some((refused, complaint)) if self.at >= *refused => (*refused, complaint.as_str(), 0),
+            _ => (self.at, message, up),
         };
         let line = 1 + self.text[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count();
         let line = line - up.min(line);
@@ -197,20 +197,24 @@ impl Reader<'_, '_, '_> {
                 continue;
             }
             if !self.accept(b"]") {
-                let shown = self.shown();
-                return self.fail(&format!("expected '.' or ']' to end table name, but got {shown} instead"));
+                return self.unexpected("expected '.' or ']' to end table name");
             }
             break;
         }
         if array && !self.accept(b"]") {
-            let shown = self.shown();
-            return self
-                .fail(&format!("expected end of table array name delimiter ']', but got {shown} instead"));
+            return self.unexpected("expected end of table array name delimiter ']'");
         }
         self.key.clear();
         self.define(root, &key, array)?;
         self.context.clone_from(&key);
         Ok(key)
+    }
+
+    /// Go has read the character that it complains about, and is on the next line if it ends one.
+    fn unexpected<T>(&mut self, expected: &str) -> Read<T> {
+        let shown = self.shown();
+        self.accept(b"\n");
+        self.fail(&format!("{expected}, but got {shown} instead"))
     }
 
     /// Makes the table that a header names.
@@ -232,6 +236,7 @@ impl Reader<'_, '_, '_> {
                 }
             };
         }
+        self.context = parents.to_vec();
         let name = lossy(&joined(key));
         if array {
             match table.entries.entry(last.clone()).or_insert_with(|| Item::Tables(Vec::new())) {
@@ -311,7 +316,6 @@ impl Reader<'_, '_, '_> {
 
     /// `key = value` into a table; answers the key.
     pub(super) fn pair(&mut self, table: &mut Table, depth: usize) -> Read<Vec<u8>> {
-        self.key.clear();
         let path = self.keys()?;
         let Some((last, parents)) = path.split_last() else { return Ok(Vec::new()) };
         let outer = self.context.len();
@@ -331,6 +335,11 @@ impl Reader<'_, '_, '_> {
         }
         let value = self.value(depth)?;
         self.key.clone_from(last);
+        // Go reads one character more to see where a number or a word ends.
+        let ahead = matches!(value, Item::Int(_) | Item::Float(_) | Item::Bool(_) | Item::Time(_));
+        if self.refused.as_ref().is_some_and(|(refused, _)| self.at + usize::from(ahead) > *refused) {
+            return self.fail("");
+        }
         if at.entries.contains_key(last) {
             let name = [self.context.as_slice(), std::slice::from_ref(last)].concat();
             let name = lossy(&joined(&name));

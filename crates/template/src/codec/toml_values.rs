@@ -78,7 +78,10 @@ impl Reader<'_, '_, '_> {
                 self.at += length;
                 Ok(Item::Bool(word == "true"))
             }
-            _ => self.fail(&format!("expected value but found {} instead", quoted(&word))),
+            _ => {
+                self.at += length;
+                self.fail(&format!("expected value but found {} instead", quoted(&word)))
+            }
         }
     }
 
@@ -127,6 +130,8 @@ impl Reader<'_, '_, '_> {
                 Some(b',') => return self.fail("unexpected comma"),
                 _ => self.pair(&mut table, depth + 1)?,
             };
+            // The key that errors name until there is another.
+            self.set_key(last);
             self.space_and_comments();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -134,7 +139,6 @@ impl Reader<'_, '_, '_> {
                 _ => {
                     let shown = self.shown_plain();
                     let expected = "expected a comma or an inline table terminator '}'";
-                    self.set_key(last);
                     return self.fail(&format!("{expected}, but got {shown} instead"));
                 }
             }

@@ -41,6 +41,9 @@ pub(crate) struct Spent {
     patterns: Patterns,
 }
 
+/// What making a container or writing to one costs in steps: memory is asked for, and given back later.
+const CONTAINER: u64 = 4;
+
 /// How many steps pass between two looks at the deadline.
 const LOOK_EVERY: u64 = 1024;
 
@@ -143,6 +146,7 @@ impl<'a> Cx<'a> {
 
     /// A computed list.
     pub(crate) fn list(&mut self, ty: ListTy, items: Vec<Value<'a>>) -> Result<Value<'a>, Fail> {
+        self.step(CONTAINER)?;
         self.spend(items.len() * size_of::<Value<'_>>() + 48)?;
         Ok(Value::List(List::own(ty, items)))
     }
@@ -157,6 +161,7 @@ impl<'a> Cx<'a> {
         ty: MapTy,
         entries: BTreeMap<Str<'a>, Value<'a>>,
     ) -> Result<Value<'a>, Fail> {
+        self.step(CONTAINER)?;
         self.spend(entries.len() * 96 + 64)?;
         Ok(Value::Map(Map::own(ty, entries)))
     }
@@ -167,6 +172,7 @@ impl<'a> Cx<'a> {
 
     /// Writes an entry, as Go's `m[key] = value`.
     pub(crate) fn write_entry(&mut self, map: &Map<'a>, key: Str<'a>, value: Value<'a>) -> Result<(), Fail> {
+        self.step(CONTAINER * 2)?;
         self.spend(96)?;
         if self.maps.len(map) > 64 {
             let borrowed = !matches!(self.maps.current(map), Map::Own(_));

@@ -4,7 +4,7 @@ use super::printer::{MAX_DEPTH, Print, Printer};
 use crate::{
     exec::Fail,
     sprig::{dates, semver},
-    value::{IntTy, List, ListTy, Map, MapTy, Object, Record, UintTy, Value},
+    value::{IntTy, List, ListTy, Map, MapTy, Object, Record, Time, UintTy, Value},
 };
 
 // === impl Printer ===
@@ -91,7 +91,9 @@ impl<'a> Printer<'_, 'a> {
     }
 
     fn print_object(&mut self, object: &Object, verb: char) -> Print {
+        let by_method = self.flags.sharp_v || self.uses_methods(verb) || verb == 'v';
         let text = match object {
+            Object::Time(time) if !by_method => return self.print_time(time, verb),
             Object::Time(time) => dates::layout::time_string(time),
             Object::Version(version) if !self.uses_methods(verb) => return self.print_version(version, verb),
             Object::Version(version) => semver::to_string(version),
@@ -100,6 +102,24 @@ impl<'a> Printer<'_, 'a> {
             }
         };
         self.print_string(text.as_bytes(), if self.uses_methods(verb) { verb } else { 'v' })
+    }
+
+    /// A time where its `String` method does not apply: nanoseconds, seconds since the year 1, and a pointer to its
+    /// zone, which is nil for UTC.
+    fn print_time(&mut self, time: &Time, verb: char) -> Print {
+        const UNIX: i64 = 62_135_596_800;
+        self.write(b"{")?;
+        self.arg = Some(Value::Uint(UintTy::Uint64, u64::from(time.nanos)));
+        self.print_unsigned(u64::from(time.nanos), verb)?;
+        self.write(b" ")?;
+        self.arg = Some(Value::int64(time.unix.wrapping_add(UNIX)));
+        self.print_signed(time.unix.wrapping_add(UNIX), verb)?;
+        self.write(b" ")?;
+        match verb {
+            'b' | 'o' | 'd' => self.print_unsigned(0, verb)?,
+            _ => self.write(format!("%!{verb}(*time.Location=<nil>)").as_bytes())?,
+        }
+        self.write(b"}")
     }
 
     /// A version where its `String` method does not apply: a pointer to its fields.

@@ -135,13 +135,13 @@ fn camelcase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
 }
 
 fn snakecase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
-    cx.step(args[0].bytes().len() as u64 / 8)?;
+    cx.step(args[0].bytes().len() as u64 / 2)?;
     let out = camel_to_lower(args[0].bytes(), '_');
     cx.string(out)
 }
 
 fn kebabcase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
-    cx.step(args[0].bytes().len() as u64 / 8)?;
+    cx.step(args[0].bytes().len() as u64 / 2)?;
     let out = camel_to_lower(args[0].bytes(), '-');
     cx.string(out)
 }

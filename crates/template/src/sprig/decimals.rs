@@ -90,7 +90,8 @@ impl Decimal {
 
     fn check(self, cx: &mut Cx<'_>) -> Result<Self, Fail> {
         let digits = i64::try_from(self.digits.bits()).unwrap_or(i64::MAX) / 3;
-        cx.step(1 + digits.unsigned_abs() / 16)?;
+        // Powers of ten and the text of the result grow faster than the digits.
+        cx.step(1 + digits.unsigned_abs() / 2)?;
         if digits + i64::from(self.exponent).abs() > MAX_DIGITS {
             return Err(Fail::Limit(format!("limit: a decimal of more than {MAX_DIGITS} digits")));
         }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::casts::to_str;
+use super::{casts::to_str, semver::Version};
 use crate::{
     exec::{Cx, Fail},
     funcs::{Answer, Row},
-    value::{List, ListTy, Map, MapTy, Str, Value},
+    value::{List, ListTy, Map, MapTy, Object, Str, Value},
 };
 
 pub(crate) const TABLE: &[Row] = &[
@@ -164,6 +164,10 @@ pub(crate) fn copy_at<'a>(cx: &mut Cx<'a>, value: &Value<'a>, depth: usize) -> A
                 entries.insert(key, copy_at(cx, &item, depth + 1)?);
             }
             cx.map(map.ty(), entries)
+        }
+        // Go copies exported fields only, and a version has none.
+        Value::Object(object) if matches!(**object, Object::Version(_)) => {
+            Ok(cx.object(Object::Version(Version::default())))
         }
         other => Ok(other.clone()),
     }

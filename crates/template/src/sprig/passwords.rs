@@ -26,7 +26,7 @@ pub(crate) const TABLE: &[Row] = &[
     ("decryptAES(password string, text string) string", decrypt, "From `encryptAES`."),
 ];
 
-/// What a deliberately slow function costs.
+/// What a deliberately slow function costs: four fit into the default budget.
 const SLOW_STEPS: u64 = 240_000;
 
 fn bcrypt_hash(cx: &mut Cx<'_>, password: &[u8]) -> Result<Vec<u8>, Fail> {
