@@ -96,6 +96,14 @@ impl Reader<'_, '_, '_> {
         Err(format!("toml: line {line} (last key {}): {message}", quoted(&lossy(&last))).into())
     }
 
+    /// Fails if a refused character has been read, with so many read ahead.
+    pub(super) fn check_refused(&self, ahead: usize) -> Read<()> {
+        if self.refused.as_ref().is_some_and(|(refused, _)| self.at + ahead > *refused) {
+            return self.fail("");
+        }
+        Ok(())
+    }
+
     /// The character at hand as Go's `%q` shows it; the end is a rune of its own.
     pub(super) fn shown(&self) -> String {
         if self.at >= self.text.len() {
@@ -337,9 +345,7 @@ impl Reader<'_, '_, '_> {
         self.key.clone_from(last);
         // Go reads one character more to see where a number or a word ends.
         let ahead = matches!(value, Item::Int(_) | Item::Float(_) | Item::Bool(_) | Item::Time(_));
-        if self.refused.as_ref().is_some_and(|(refused, _)| self.at + usize::from(ahead) > *refused) {
-            return self.fail("");
-        }
+        self.check_refused(usize::from(ahead))?;
         if at.entries.contains_key(last) {
             let name = [self.context.as_slice(), std::slice::from_ref(last)].concat();
             let name = lossy(&joined(&name));

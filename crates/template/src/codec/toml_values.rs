@@ -61,7 +61,9 @@ impl Reader<'_, '_, '_> {
             return if raw { self.multiline_raw() } else { self.multiline_basic() };
         }
         self.at += 1;
-        if raw { self.raw_string() } else { self.basic_string() }
+        let text = if raw { self.raw_string() } else { self.basic_string() }?;
+        self.check_refused(0)?;
+        Ok(text)
     }
 
     /// How many bytes of letters follow.

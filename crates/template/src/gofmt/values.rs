@@ -117,7 +117,11 @@ impl<'a> Printer<'_, 'a> {
         self.write(b" ")?;
         match verb {
             'b' | 'o' | 'd' => self.print_unsigned(0, verb)?,
-            _ => self.write(format!("%!{verb}(*time.Location=<nil>)").as_bytes())?,
+            _ => {
+                self.write(format!("%!{verb}(*time.Location=").as_bytes())?;
+                self.pad(b"<nil>")?;
+                self.write(b")")?;
+            }
         }
         self.write(b"}")
     }
