@@ -169,6 +169,8 @@ impl Job {
         let same =
             matches!((&self.target, &target), (Target::Gone, Target::Gone)) && self.phase != Phase::Idle;
         (self.target, self.origin, self.time, self.attempts) = (target, origin, time, 0);
+        // What is under way is for the former target; also when nothing can begin now it must not go on.
+        self.again |= !same && self.in_flight > 0;
         !same
     }
 

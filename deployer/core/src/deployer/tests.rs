@@ -56,6 +56,13 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
     }
 }
 
+fn row_of(profile: &str, desired: Option<Desired>) -> Row {
+    let subject = Subject::Desired { shard: 0, cluster: cluster(), origin: 1, profile: profile.into() };
+    let head = Head { tombstone: desired.is_none(), time: 1, ..Head::default() };
+    let body = desired.map(|desired| serde_json::to_vec(&desired).unwrap()).unwrap_or_default();
+    Row { subject, head, body: body.into(), sequence: 1 }
+}
+
 impl World {
     fn new() -> Self {
         let mut world = Self {
@@ -86,10 +93,17 @@ impl World {
     }
 
     fn row(&mut self, profile: &str, desired: Option<Desired>) {
-        let subject = Subject::Desired { shard: 0, cluster: cluster(), origin: 1, profile: profile.into() };
-        let head = Head { tombstone: desired.is_none(), time: 1, ..Head::default() };
-        let body = desired.map(|desired| serde_json::to_vec(&desired).unwrap()).unwrap_or_default();
-        self.run(|deployer, step| deployer.row(&Row { subject, head, body: body.into(), sequence: 1 }, step));
+        let row = row_of(profile, desired);
+        self.run(|deployer, step| deployer.row(&row, step));
+    }
+
+    /// Lets the deployer do something; its calls stay where they are.
+    fn hold(&mut self, f: impl FnOnce(&mut Deployer, &mut Step<Effect>)) -> Vec<(u64, Request)> {
+        let mut step = Step::at(self.now);
+        f(&mut self.deployer, &mut step);
+        let call =
+            |effect| if let Effect::Call(_, id, request) = effect { Some((id, request)) } else { None };
+        step.into_parts().1.into_iter().filter_map(call).collect()
     }
 
     fn wait(&mut self) {
@@ -224,6 +238,29 @@ fn a_tombstone_withdraws_everything_and_its_traces() {
     world.row("p", None);
     assert!(world.objects.is_empty() && world.inventories.is_empty());
     assert_eq!(world.statuses["p"], None);
+}
+
+#[test]
+fn a_tombstone_ends_the_work_that_is_under_way_also_while_the_cluster_is_away() {
+    let mut world = World::new();
+    world.reach();
+    let row = row_of("p", Some(desired("p", 100, vec![config_map("x", "1")])));
+    let mut calls = world.hold(|deployer, step| deployer.row(&row, step));
+    let mut applied = false;
+    while let Some((id, request)) = calls.pop() {
+        applied |= matches!(request, Request::Apply { .. });
+        let reply = world.serve(request.clone());
+        if matches!(request, Request::Read(_)) {
+            let away = Side::Unreachable(cluster());
+            assert!(world.hold(|deployer, step| deployer.side(away, step)).is_empty());
+            assert!(world.hold(|deployer, step| deployer.row(&row_of("p", None), step)).is_empty());
+        }
+        calls.extend(world.hold(|deployer, step| deployer.side(Side::Reply(cluster(), id, reply), step)));
+    }
+    assert!(!applied, "the tombstone came before");
+    world.reach();
+    (0..5).for_each(|_| world.wait());
+    assert!(world.objects.is_empty() && world.inventories.is_empty());
 }
 
 #[test]
