@@ -30,6 +30,7 @@ mod problems;
 mod reader;
 #[cfg(test)]
 mod real_server;
+mod replay;
 mod runner;
 mod supervisor;
 mod wipe;
@@ -45,6 +46,7 @@ pub use layout::{Bus, BusOptions};
 pub use membership::Membership;
 pub use problems::{Problems, Voice, problem_feed};
 pub use reader::{Load, ReadEvent, Reader, read};
-pub use runner::{Effects, Observer, Outputs, ShardSpec, drive, replay};
+pub use replay::replay;
+pub use runner::{Effects, Observer, Outputs, ShardSpec, drive};
 pub use supervisor::{Supervisor, Tally};
 pub use wipe::wipe;

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::pull::{self, Stream as Messages};
 use async_nats::jetstream::consumer::{AckPolicy, Consumer, DeliverPolicy};
 use futures::StreamExt as _;
@@ -119,15 +120,18 @@ impl Reader {
                 Err(_) => return self.ask().await,
             }
         };
-        let message = match next {
-            Some(Ok(message)) => message,
+        match next {
+            Some(Ok(message)) => self.event(message).await,
             Some(Err(error)) => {
                 tracing::debug!(%error, "reader ended");
                 self.messages = None;
-                return None;
+                None
             }
-            None => return None,
-        };
+            None => None,
+        }
+    }
+
+    async fn event(&mut self, message: Message) -> Option<ReadEvent> {
         let Ok(info) = message.info() else {
             return Some(malformed(&message.subject, "not a stored message"));
         };
@@ -143,12 +147,8 @@ impl Reader {
         }
         let head = codec::head(message.headers.as_ref());
         if message.subject.starts_with('$') {
-            return Some(ReadEvent::Entry(
-                message.subject.to_string(),
-                head,
-                message.payload.to_vec(),
-                sequence,
-            ));
+            let (subject, body) = (message.subject.to_string(), message.payload.to_vec());
+            return Some(ReadEvent::Entry(subject, head, body, sequence));
         }
         let subject = match message.subject.parse::<Subject>() {
             Ok(subject) => subject,

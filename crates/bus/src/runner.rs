@@ -347,42 +347,6 @@ where
     }
 }
 
-/// Reads present rows once more, as side inputs of a shard; `row` wraps each, `done` ends them.
-pub async fn replay<S>(
-    bus: &Bus,
-    load: &Load,
-    sender: &mpsc::UnboundedSender<S>,
-    row: impl Fn(Row) -> S,
-    done: S,
-) {
-    while !sender.is_closed() {
-        let events = match read(bus, load).await {
-            Ok(mut reader) => reader.all().await,
-            Err(error) => {
-                tracing::warn!(%error, stream = load.stream, "replay failed; trying again");
-                None
-            }
-        };
-        if let Some(events) = events {
-            let rows = events.into_iter().filter_map(|event| match event {
-                ReadEvent::Row(found, _) | ReadEvent::Unreadable(found, ..) => Some(row(found)),
-                _ => None,
-            });
-            // A closed channel means that the shard has ended: there is nobody to tell.
-            if rows
-                .into_iter()
-                .try_for_each(|side| sender.send(side))
-                .and_then(|()| sender.send(done))
-                .is_err()
-            {
-                tracing::debug!("the shard ended during a replay");
-            }
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
 async fn send<S>(sender: &mpsc::Sender<Inner<S>>, event: Event<S>) {
     if sender.send(Inner::Event(event)).await.is_err() {
         tracing::trace!("the shard has ended");

@@ -15,6 +15,8 @@ use crate::request::{Live, Request};
 
 mod replies;
 
+use replies::Fault;
+
 /// Pause before a failed profile is tried again.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
@@ -62,14 +64,6 @@ pub(crate) struct Job {
     errors: BTreeMap<String, Fault>,
     attempts: u32,
     pub(crate) retry_at: Option<i64>,
-}
-
-/// What is wrong with one object, or with the inventory.
-#[derive(Debug)]
-struct Fault {
-    text: String,
-    /// Whether the server's state is the reason, not the object.
-    transient: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

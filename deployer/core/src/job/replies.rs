@@ -2,13 +2,21 @@
 
 use sluice_api::ObjectKey;
 
-use super::{Ended, Fault, INVENTORY, Job, Phase, Site, Target};
+use super::{Ended, INVENTORY, Job, Phase, Site, Target};
 use crate::conflict::owned_by;
 use crate::inventory::Stored;
 use crate::request::{Class, Failure, Live, Reply, Request};
 
 /// Re-plans of one object because of conflicts, before it counts as failed.
 const MAX_CONFLICTS: u32 = 8;
+
+/// What is wrong with one object, or with the inventory.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) text: String,
+    /// Whether the server's state is the reason, not the object.
+    pub(super) transient: bool,
+}
 
 impl Job {
     /// Takes the answer to one of its calls.

@@ -1,0 +1,48 @@
+//! Reading present rows once more.
+
+use std::time::Duration;
+
+use sluice_protocol::Row;
+use tokio::sync::mpsc;
+
+use crate::layout::Bus;
+use crate::reader::{Load, ReadEvent, read};
+
+/// Pause before a replay that failed begins again.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// Reads present rows once more, as side inputs of a shard; `row` wraps each, `done` ends them.
+pub async fn replay<S>(
+    bus: &Bus,
+    load: &Load,
+    sender: &mpsc::UnboundedSender<S>,
+    row: impl Fn(Row) -> S,
+    done: S,
+) {
+    while !sender.is_closed() {
+        let events = match read(bus, load).await {
+            Ok(mut reader) => reader.all().await,
+            Err(error) => {
+                tracing::warn!(%error, stream = load.stream, "replay failed; trying again");
+                None
+            }
+        };
+        if let Some(events) = events {
+            let rows = events.into_iter().filter_map(|event| match event {
+                ReadEvent::Row(found, _) | ReadEvent::Unreadable(found, ..) => Some(row(found)),
+                _ => None,
+            });
+            // A closed channel means that the shard has ended: there is nobody to tell.
+            if rows
+                .into_iter()
+                .try_for_each(|side| sender.send(side))
+                .and_then(|()| sender.send(done))
+                .is_err()
+            {
+                tracing::debug!("the shard ended during a replay");
+            }
+            return;
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
