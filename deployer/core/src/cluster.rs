@@ -26,6 +26,8 @@ pub(crate) struct Cluster {
     budget: Budget,
     access: Access,
     reopen_failures: u32,
+    /// Profiles whose work ended since the inventories were asked for.
+    ended: BTreeSet<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +73,7 @@ impl Cluster {
             budget: Budget::new(),
             access: Access::None,
             reopen_failures: 0,
+            ended: BTreeSet::new(),
         }
     }
 
@@ -126,6 +129,7 @@ impl Cluster {
         match self.access {
             Access::OpenAt(at) if at <= now => {
                 self.access = Access::Opening;
+                self.ended.clear();
                 self.queue.push_back((Request::Inventories, String::new()));
             }
             Access::OpenAt(at) => outcome.wake(at),
@@ -197,11 +201,13 @@ impl Cluster {
         let mut found: BTreeMap<_, _> =
             inventories.into_iter().map(|stored| (stored.inventory.profile.clone(), stored)).collect();
         for (profile, job) in &mut self.jobs {
-            job.hold(found.remove(profile));
+            job.hold(found.remove(profile), self.ended.contains(profile));
         }
+        // What ended since the list was asked for may be in it all the same: its own calls were answered later.
+        found.retain(|profile, _| !self.ended.contains(profile));
         for (profile, stored) in found {
             let mut job = Job::new(&profile, stored.inventory.origin);
-            job.hold(Some(stored));
+            job.hold(Some(stored), false);
             self.jobs.insert(profile, job);
         }
         for (profile, job) in &self.jobs {
@@ -249,6 +255,9 @@ impl Cluster {
     }
 
     fn end(&mut self, profile: &str, ended: Option<Ended>, now: i64, outcome: &mut Outcome) {
+        if self.access == Access::Opening && !matches!(ended, None | Some(Ended::NotYet)) {
+            self.ended.insert(profile.to_owned());
+        }
         match ended {
             None | Some(Ended::NotYet) => {}
             Some(Ended::Removed) => {

@@ -147,9 +147,9 @@ impl Job {
         self.held.as_ref().map(|held| &*held.inventory)
     }
 
-    /// Takes what a list of the cluster's inventories says, unless it is changing it at this moment.
-    pub(crate) fn hold(&mut self, found: Option<Stored>) {
-        if self.phase != Phase::Idle {
+    /// Takes what a list of the cluster's inventories says, unless it has changed it since the list was asked for.
+    pub(crate) fn hold(&mut self, found: Option<Stored>, changed: bool) {
+        if changed || self.phase != Phase::Idle {
             self.unsure = true;
             return;
         }
@@ -159,11 +159,10 @@ impl Job {
 
     /// A newer row came; whether the work must begin (again).
     pub(crate) fn retarget(&mut self, target: Target, origin: u16, time: i64) -> bool {
-        // The same tombstone once more is no reason to begin its removal anew.
+        // The same tombstone once more is no reason to begin anew; what is under way for another target must end.
         let same =
             matches!((&self.target, &target), (Target::Gone, Target::Gone)) && self.phase != Phase::Idle;
         (self.target, self.origin, self.time, self.attempts) = (target, origin, time, 0);
-        // What is under way is for the former target; also when nothing can begin now it must not go on.
         self.again |= !same && self.in_flight > 0;
         !same
     }

@@ -264,6 +264,32 @@ fn a_tombstone_ends_the_work_that_is_under_way_also_while_the_cluster_is_away() 
 }
 
 #[test]
+fn a_list_of_inventories_that_is_overtaken_brings_no_removed_profile_back() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("x", "1")])));
+    let row = row_of("p", None);
+    let mut removal = world.hold(|deployer, step| deployer.row(&row, step));
+    while !matches!(removal[0].1, Request::DeleteInventory { .. }) {
+        let (id, request) = removal.remove(0);
+        let reply = Side::Reply(cluster(), id, world.serve(request));
+        removal.extend(world.hold(|deployer, step| deployer.side(reply, step)));
+    }
+    // The look after a takeover: the list is read before the removal has ended, and answered after it.
+    world.now += 20_000_000;
+    let (list, request) = world.hold(|deployer, step| deployer.tick(step)).remove(0);
+    let late = Side::Reply(cluster(), list, world.serve(request));
+    let (id, request) = removal.remove(0);
+    let reply = Side::Reply(cluster(), id, world.serve(request));
+    world.run(|deployer, step| deployer.side(reply, step));
+    assert!(world.inventories.is_empty() && world.statuses["p"].is_none());
+    world.run(|deployer, step| deployer.side(late, step));
+    assert!(world.statuses["p"].is_none(), "nothing is held");
+    world.row("p", Some(desired("p", 100, vec![config_map("x", "1")])));
+    assert_eq!(world.inventories.len(), 1, "what is applied is written down first");
+}
+
+#[test]
 fn a_new_owner_applies_nothing_twice_and_withdraws_nothing_by_absence() {
     let mut world = World::new();
     world.reach();
