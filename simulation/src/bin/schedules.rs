@@ -3,6 +3,10 @@
 
 use sluice_simulation::{Coverage, Simulation};
 
+/// As in the product's binaries.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> std::process::ExitCode {
     let mut numbers = std::env::args().skip(1).filter_map(|text| text.parse::<u64>().ok());
     let (count, first) = (numbers.next().unwrap_or(1000), numbers.next().unwrap_or(0));
