@@ -25,4 +25,5 @@ RUN cargo build --release --locked --workspace --bins \
        done
 
 FROM base AS runtime
+COPY --from=builder /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=builder /dist/ /usr/local/bin/

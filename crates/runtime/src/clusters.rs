@@ -45,7 +45,15 @@ pub async fn management_client(kubeconfig: Option<&Path>) -> anyhow::Result<Clie
             anyhow::anyhow!("no --kubeconfig, KUBECONFIG or in-cluster configuration can be used: {error}")
         })?,
     };
-    Ok(Client::try_from(config)?)
+    Ok(Client::try_from(without_needless_tls(config))?)
+}
+
+/// Plain HTTP needs no certificates: a container without any must reach the simulated clusters.
+fn without_needless_tls(mut config: Config) -> Config {
+    if config.cluster_url.scheme_str() == Some("http") {
+        config.root_cert.get_or_insert_default();
+    }
+    config
 }
 
 /// A client for the cluster of a kubeconfig.
@@ -59,7 +67,8 @@ pub async fn client_of_kubeconfig(text: &str) -> Result<Client, String> {
         .await
         .map_err(|error| format!("the kubeconfig cannot be used: {error}"))?;
     config.connect_timeout = Some(std::time::Duration::from_secs(5));
-    Client::try_from(config).map_err(|error| format!("the kubeconfig cannot be used: {error}"))
+    Client::try_from(without_needless_tls(config))
+        .map_err(|error| format!("the kubeconfig cannot be used: {error}"))
 }
 
 #[derive(Default)]

@@ -9,7 +9,7 @@ use sluice_protocol::rows::{Cause, ReportMeta, StatusMeta};
 use sluice_protocol::{Row, Step, Subject};
 
 use super::place::event_cause;
-use super::{Dirty, Effect, PATIENCE, QUIET, REPORT_PERIOD, Renderer, Wanted};
+use super::{Dirty, Effect, PATIENCE, QUIET, REPORT_PERIOD, Renderer};
 use crate::project::{self};
 use crate::sets::Match;
 
@@ -173,10 +173,9 @@ impl Renderer {
             self.refresh_cluster(&cluster, step);
             self.settle(&cluster, step);
         }
+        // Those that are still wanted as well: a destination that they lost may hold what was withdrawn too long ago.
         for cause in self.made.causes() {
-            if self.wanted(&cause) == Wanted::No {
-                self.withdraw(&cause, 0, step);
-            }
+            self.refresh(&cause, 0, step);
         }
     }
 }

@@ -482,6 +482,30 @@ fn profiles_of_users_go_the_same_way() {
 }
 
 #[test]
+fn a_lost_destination_is_withdrawn_again_as_long_as_it_holds_something() {
+    let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {"clusterSelector":
+        {"matchLabels": {"env": "fv"}}, "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "plain"}]}});
+    let plain = json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": "plain"},
+        "data": {"a": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"}});
+    let mut world = World::new(vec![profile, plain]);
+    world.caught_up();
+    world.put(registration("b", json!({"env": "fv"})));
+    let meta = serde_json::to_string(&StatusMeta {
+        origin: 0,
+        cause: Cause::Profile("ClusterProfile p".to_owned()),
+    });
+    let subject = Subject::Status { shard: 0, cluster: cluster("b"), profile: "p".into() };
+    let row =
+        Row { subject, head: Head { meta: meta.unwrap(), ..Head::default() }, body: [].into(), sequence: 1 };
+    world.run(|renderer, step| renderer.side(Side::Status(Arc::new(row)), step));
+    world.put(registration("b", json!({"env": "no"})));
+    assert!(world.take_log().contains(&"-b".to_owned()));
+    world.now += 2_000_000_000;
+    world.run(|renderer, step| renderer.tick(step));
+    assert_eq!(world.take_log(), ["-b"], "the first tombstone may have expired unread");
+}
+
+#[test]
 fn two_causes_with_one_profile_name_do_not_overwrite_each_other() {
     let mut world = World::new(vec![trigger(true, json!({"profileNameFormat": "same"})), content(true, "1")]);
     world.ready(&["x", "y"]);
