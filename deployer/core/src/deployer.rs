@@ -40,7 +40,6 @@ pub enum Side {
 
 /// What a deployer wants done.
 #[derive(Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "effects live for a moment, calls are the most frequent")]
 pub enum Effect {
     /// A call to a cluster's API server; answered by [`Side::Reply`].
     Call(ClusterRef, u64, Request),
