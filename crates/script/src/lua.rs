@@ -11,6 +11,8 @@ use sluice_api::Digest;
 use crate::convert;
 use crate::sandbox::{OVER_BUDGET, Sandbox};
 
+mod generate;
+
 /// A compiled script with a function `evaluate`. Cheap to clone, shared between threads.
 #[derive(Clone, Debug)]
 pub struct Script {
@@ -70,6 +72,10 @@ impl Script {
                 "the script does not define a function evaluate; begin it with: function evaluate()".into(),
             ));
         }
+        Self::compile_text(source)
+    }
+
+    fn compile_text(source: &str) -> Result<Self, Error> {
         let compiled = mlua::chunk::Compiler::new().set_optimization_level(1).compile(source);
         let bytecode = compiled.map_err(|error| Error(format!("evaluate:{}", readable(&error))))?;
         Ok(Self { id: Digest::of(&[source.as_bytes()]), bytecode: bytecode.into() })
@@ -80,18 +86,7 @@ impl Script {
     /// # Errors
     /// Whatever the script raises, a result of the wrong form, or a limit.
     pub fn evaluate(&self, object: &Value, limits: &Limits) -> Result<Verdict, Error> {
-        SANDBOX.with_borrow_mut(|slot| {
-            let mut sandbox = match slot.take().filter(|sandbox| sandbox.fits(limits)) {
-                Some(sandbox) => sandbox,
-                None => Sandbox::new(limits.clone()).map_err(|error| Error(readable(&error)))?,
-            };
-            let result = self.run(&mut sandbox, object);
-            // A state that hit a limit is not trusted again: its memory may be full.
-            if !result.as_ref().is_err_and(spoils) {
-                *slot = Some(sandbox);
-            }
-            result.map_err(|error| Error(readable(&error)))
-        })
+        with_sandbox(limits, |sandbox| self.run(sandbox, object))
     }
 
     fn run(&self, sandbox: &mut Sandbox, object: &Value) -> mlua::Result<Verdict> {
@@ -107,6 +102,22 @@ impl Script {
         };
         verdict(&evaluate, object)
     }
+}
+
+/// Runs something in this thread's state.
+fn with_sandbox<T>(limits: &Limits, run: impl FnOnce(&mut Sandbox) -> mlua::Result<T>) -> Result<T, Error> {
+    SANDBOX.with_borrow_mut(|slot| {
+        let mut sandbox = match slot.take().filter(|sandbox| sandbox.fits(limits)) {
+            Some(sandbox) => sandbox,
+            None => Sandbox::new(limits.clone()).map_err(|error| Error(readable(&error)))?,
+        };
+        let result = run(&mut sandbox);
+        // A state that hit a limit is not trusted again: its memory may be full.
+        if !result.as_ref().is_err_and(spoils) {
+            *slot = Some(sandbox);
+        }
+        result.map_err(|error| Error(readable(&error)))
+    })
 }
 
 fn verdict(evaluate: &Function, object: Table) -> mlua::Result<Verdict> {

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
-use sluice_api::model::{Cluster, PolicyRef, SpecCommon, TEMPLATE};
+use serde_json::{Map, Value, json};
+use sluice_api::model::{Cluster, LUA, PolicyRef, SpecCommon, TEMPLATE};
 use sluice_api::{ClusterRef, object};
 use sluice_protocol::rows::{Cause, Desired, Policy};
+use sluice_script::Script;
 use sluice_template::Stage;
 
 use crate::content::{self, Manifests};
@@ -41,6 +42,8 @@ pub(crate) struct PolicySource {
     pub(crate) language: Language,
     /// Whether the text is a template over the destination.
     pub(crate) per_destination: bool,
+    /// Whether the text is a script that makes the text for the destination.
+    pub(crate) lua: bool,
     /// Whether the text is the same for many clusters, so that its objects are worth keeping.
     pub(crate) shared: bool,
 }
@@ -87,6 +90,7 @@ pub(crate) fn verbatim(
         texts,
         language: Language::of(referenced).map_err(|error| named(item, key, &error))?,
         per_destination: object::annotation(referenced, TEMPLATE).is_some(),
+        lua: object::annotation(referenced, LUA).is_some(),
         shared: true,
     })
 }
@@ -99,6 +103,28 @@ pub(crate) fn named(item: &PolicyRef, key: &ContentKey, error: &str) -> String {
 /// The namespace that a reference without one means: the cluster's.
 pub(crate) fn namespace_or(text: String, cluster: &ClusterRef) -> String {
     if text.is_empty() { cluster.namespace.clone() } else { text }
+}
+
+/// A text as one destination gets it.
+fn for_destination(
+    source: &PolicySource,
+    text: &str,
+    destination: &Cluster,
+    name: &str,
+    templates: &Templates,
+) -> Result<String, String> {
+    let rendered = if source.per_destination {
+        let dot = cluster_only(&destination.object);
+        templates.render_in(source.language, name, text, Stage::Deploy, &dot)?
+    } else {
+        text.to_owned()
+    };
+    if !source.lua {
+        return Ok(rendered);
+    }
+    let script = Script::compile(&rendered).map_err(|error| error.to_string())?;
+    let resources = json!({"Cluster": *destination.object});
+    script.generate(&resources, &sluice_script::Limits::default()).map_err(|error| error.to_string())
 }
 
 /// The policies of a profile as one destination gets them.
@@ -115,11 +141,10 @@ pub(crate) fn policies(
     let mut policies = Vec::with_capacity(sources.len());
     for source in sources {
         let place = |error: String| format!("{} {}/{}: {error}", source.kind, source.namespace, source.name);
-        let objects = if source.per_destination {
+        let objects = if source.per_destination || source.lua {
             let mut texts = BTreeMap::new();
             for (key, text) in &source.texts {
-                let dot = cluster_only(&destination.object);
-                let text = templates.render_in(source.language, name, text, Stage::Deploy, &dot);
+                let text = for_destination(source, text, destination, name, templates);
                 texts.insert(key.clone(), text.map_err(|error| place(format!("data.{key}: {error}")))?);
             }
             manifests.objects(&texts, false)
@@ -161,5 +186,5 @@ pub(crate) fn desired(
 
 /// Whether all destinations get the same.
 pub(crate) fn same_everywhere(sources: &[PolicySource]) -> bool {
-    sources.iter().all(|source| !source.per_destination)
+    sources.iter().all(|source| !source.per_destination && !source.lua)
 }

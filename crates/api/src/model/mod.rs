@@ -18,6 +18,8 @@ pub use trigger::{Era, Trigger};
 pub const INSTANTIATE: &str = "projectsveltos.io/instantiate";
 /// Annotation: the content is a template, rendered when it is deployed (before 2024: when the event comes).
 pub const TEMPLATE: &str = "projectsveltos.io/template";
+/// Annotation: the content is a Lua script that makes it, run when it is deployed.
+pub const LUA: &str = "projectsveltos.io/lua";
 /// Type of Secrets whose content may be deployed.
 pub const SECRET_TYPE: &str = "addons.projectsveltos.io/cluster-profile";
 /// Namespace of everything that is generated.

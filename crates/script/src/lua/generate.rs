@@ -1,0 +1,100 @@
+//! Lua that makes text: content of ConfigMaps annotated `projectsveltos.io/lua`.
+
+use mlua::{Table, Value as LuaValue};
+use serde_json::{Value, json};
+
+use super::{Error, Limits, NAME, Script, with_sandbox};
+use crate::convert;
+use crate::sandbox::Sandbox;
+
+/// What such scripts find besides the language. Compiled once for each state, like every script.
+const HELPERS: &str = r"
+function getResource(resources, name) return resources[name] end
+local function entry(object, map, key)
+  local entries = object and object.metadata and object.metadata[map]
+  return entries and entries[key]
+end
+function getLabel(object, key) return entry(object, 'labels', key) end
+function getAnnotation(object, key) return entry(object, 'annotations', key) end
+";
+
+impl Script {
+    /// Runs the script's `evaluate` with the global table `resources`, and gives the text that it returns as field
+    /// `resources`.
+    ///
+    /// # Errors
+    /// Whatever the script raises, a result of the wrong form, or a limit.
+    pub fn generate(&self, resources: &Value, limits: &Limits) -> Result<String, Error> {
+        let helpers = Self::compile_text(HELPERS)?;
+        with_sandbox(limits, |sandbox| self.make(sandbox, &helpers, resources))
+    }
+
+    fn make(&self, sandbox: &mut Sandbox, helpers: &Self, resources: &Value) -> mlua::Result<String> {
+        let prelude = sandbox.function(helpers.id, &helpers.bytecode, "=helpers")?;
+        let function = sandbox.function(self.id, &self.bytecode, NAME)?;
+        let (lua, environment) = sandbox.begin()?;
+        prelude.call::<()>(())?;
+        let globals = convert::table(lua, &json!({"resources": resources}))?;
+        environment.raw_set("resources", globals.raw_get::<LuaValue>("resources")?)?;
+        function.call::<()>(())?;
+        let LuaValue::Function(evaluate) = environment.raw_get("evaluate")? else {
+            return Err(mlua::Error::runtime(
+                "the script does not define a function evaluate; begin it with: function evaluate()",
+            ));
+        };
+        text_of(evaluate.call::<LuaValue>(())?)
+    }
+}
+
+fn text_of(result: LuaValue) -> mlua::Result<String> {
+    let field = |table: Table| table.raw_get::<LuaValue>("resources");
+    match result {
+        LuaValue::Table(table) => match field(table)? {
+            LuaValue::String(text) => Ok(text.to_string_lossy()),
+            other => Err(mlua::Error::runtime(format!(
+                "resources is a {}; return {{ resources = <YAML text> }}",
+                other.type_name()
+            ))),
+        },
+        _ => Err(mlua::Error::runtime(
+            "lua script output is not a lua table; return { resources = <YAML text> }",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn generate(source: &str) -> Result<String, String> {
+        let resources = json!({"Cluster": {"metadata": {"name": "c", "labels": {"env": "fv"}}}});
+        let script = Script::compile(source).map_err(|error| error.to_string())?;
+        script.generate(&resources, &Limits::default()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn text_is_made_from_the_resources() {
+        let text = generate(
+            "function evaluate()
+               local cluster = getResource(resources, 'Cluster')
+               return { resources = 'name: ' .. cluster.metadata.name .. getLabel(cluster, 'env') }
+             end",
+        );
+        assert_eq!(text.unwrap(), "name: cfv");
+        assert_eq!(
+            generate(
+                "function evaluate() return { resources = tostring(getAnnotation(resources.Cluster, 'a')) } end"
+            ),
+            Ok("nil".into())
+        );
+    }
+
+    #[test]
+    fn wrong_results_and_endless_loops_are_errors() {
+        assert!(generate("function evaluate() return 1 end").unwrap_err().contains("return { resources"));
+        assert!(generate("function evaluate() return {} end").unwrap_err().contains("resources is a nil"));
+        assert!(generate("function evaluate() while true do end end").unwrap_err().contains("too long"));
+    }
+}
