@@ -104,10 +104,11 @@ impl Matcher {
         if !difference.changed.is_empty() {
             self.reported.doubt(&cluster, &difference.changed);
             self.replays += 1;
-            let replay = Replay { id: self.replays, newer: HashMap::new() };
-            step.effect(Effect::Replay(cluster.clone(), replay.id));
+            step.effect(Effect::Replay(cluster.clone(), self.replays));
             if let Some(live) = self.clusters.get_mut(&cluster) {
-                live.replay = Some(replay);
+                // Rows of a replay that this one replaces may still come: what was newer than they stays newer.
+                let newer = live.replay.take().map_or_else(HashMap::new, |former| former.newer);
+                live.replay = Some(Replay { id: self.replays, newer });
             }
         }
         self.settle(&cluster, step);

@@ -194,6 +194,15 @@ fn a_replay_never_brings_back_older_rows() {
 }
 
 #[test]
+fn a_second_replay_remembers_what_was_newer_than_the_first() {
+    let mut matcher = started(&[]);
+    step(&mut matcher, |m, s| m.side(interest(2, &[("a", 2)]), s));
+    assert!(rows(&mut matcher, tombstone("x", 8)).is_empty());
+    step(&mut matcher, |m, s| m.side(interest(3, &[("a", 3)]), s));
+    assert!(step(&mut matcher, |m, s| m.side(Side::Replayed(change("x", Some("a"), 5)), s)).0.is_empty());
+}
+
+#[test]
 fn a_changed_source_withdraws_what_it_no_longer_selects() {
     let mut matcher = started(&[("a", 1)]);
     step(&mut matcher, |m, s| m.caught_up(s));
