@@ -65,7 +65,9 @@ async fn a_killed_bus_comes_back_on_its_data() {
     }
     storm.finish().await.unwrap();
     world.settle(&[]).await.unwrap();
-    world.watcher.verdict(never).await.unwrap();
+    if let Err(error) = world.watcher.verdict(never).await {
+        panic!("{error}, logs in {}", world.keep());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,6 +8,7 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, Stor
 use sluice_protocol::Table;
 use tokio::sync::watch;
 
+use crate::clock::now_micros;
 use crate::contents::Contents;
 use crate::error::BusError;
 use crate::incarnations::{self, Incarnations};
@@ -169,6 +170,8 @@ fn table_config(name: String, subjects: Vec<String>, options: &BusOptions) -> Co
         allow_direct: true,
         allow_message_ttl: true,
         num_replicas: options.replicas,
+        // A fence of a stream's former life must never be by chance one of this life.
+        first_sequence: u64::try_from(now_micros()).ok(),
         // Rows are idempotent by digest and fence; the server need not remember message ids.
         duplicate_window: Duration::from_millis(100),
         ..Config::default()

@@ -97,10 +97,11 @@ async fn rows(bus: &Bus) -> Vec<(String, String, u64)> {
 async fn the_real_stream_and_the_one_in_memory_do_the_same() {
     let server = server();
     let bus = bus(&server).await;
-    let mut memory = MemoryStream::new(1);
     let (fence, other) = (fence("00"), fence("01"));
     let name = fence.to_string();
     let first = writer::claim(&bus, &Table::Desired.stream(0), &fence).await.unwrap();
+    assert!(first > 1_700_000_000_000_000, "sequences begin with the time the stream is made: {first}");
+    let mut memory = MemoryStream::after(1, first - 1);
     assert_eq!(Ok(first), memory.put(&name, None, Some(Expect { subject: &name, sequence: 0 }), None));
 
     let mut script = Vec::new();

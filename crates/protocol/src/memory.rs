@@ -42,9 +42,14 @@ pub struct Expect<'a> {
 impl<T> MemoryStream<T> {
     /// An empty stream.
     pub fn new(incarnation: u64) -> Self {
+        Self::after(incarnation, 0)
+    }
+
+    /// An empty stream whose sequences follow `last`.
+    pub fn after(incarnation: u64, last: u64) -> Self {
         Self {
             incarnation,
-            last: 0,
+            last,
             by_sequence: BTreeMap::new(),
             by_subject: HashMap::new(),
             next_expiry: i64::MAX,
@@ -56,9 +61,10 @@ impl<T> MemoryStream<T> {
         self.incarnation
     }
 
-    /// Deletes the stream and makes it anew.
+    /// Deletes the stream and makes it anew. Its sequences go on: those of the bus begin with the time at which a stream
+    /// is made, so that a fence of a former life is never by chance one of this life.
     pub fn wipe(&mut self) {
-        *self = Self::new(self.incarnation + 1);
+        *self = Self::after(self.incarnation + 1, self.last);
     }
 
     /// Sequence of the newest row of `subject`, 0 without one.
@@ -156,6 +162,10 @@ mod tests {
         assert_eq!(stream.put("a", 2, under(fence), None), Err(WrongLastSequence(newer)));
         stream.wipe();
         assert_eq!(stream.put("a", 2, under(newer), None), Err(WrongLastSequence(0)));
+        assert!(
+            stream.put("~owner", 0, under(0), None).unwrap() > newer,
+            "no fence is the same in two lives"
+        );
     }
 
     #[test]
