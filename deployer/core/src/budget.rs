@@ -45,6 +45,10 @@ impl Budget {
     /// A call failed because of the server's load or absence.
     pub(crate) fn failed(&mut self, now: i64) {
         self.in_flight = self.in_flight.saturating_sub(1);
+        // Sent before the pause began: however many calls one hiccup of the server spoils, it is one failure.
+        if now < self.closed_until {
+            return;
+        }
         self.failures = self.failures.saturating_add(1);
         self.window = (self.window / 2.0).max(1.0);
         self.closed_until = now + micros(backoff(self.failures, FIRST_PAUSE / 8, LONGEST_PAUSE));
@@ -97,6 +101,15 @@ mod tests {
         assert!(budget.is_broken() && budget.take(now) && !budget.take(now));
         budget.answered();
         assert!(!budget.is_broken() && budget.take(now));
+    }
+
+    #[test]
+    fn one_hiccup_is_one_failure_however_many_calls_it_spoils() {
+        let mut budget = Budget::new();
+        assert_eq!((0..100).filter(|_| budget.take(0)).count(), 16);
+        (0..16).for_each(|_| budget.failed(5));
+        assert!(!budget.is_broken() && budget.opens_at() < 100_000, "{budget:?}");
+        assert!(budget.take(budget.opens_at()));
     }
 
     #[test]
