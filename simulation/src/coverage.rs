@@ -2,9 +2,21 @@
 
 use std::fmt;
 
-/// What a schedule may do to the pipeline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+/// The enum and the list of what is in it.
+macro_rules! faults {
+    ($($(#[$doc:meta])* $fault:ident,)*) => {
+        /// What a schedule may do to the pipeline.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Fault {
+            $($(#[$doc])* $fault,)*
+        }
+
+        /// Every fault, in the order of its discriminants.
+        const ALL: &[Fault] = &[$(Fault::$fault),*];
+    };
+}
+
+faults! {
     /// A replica loses everything.
     Crash,
     /// A replica does nothing for a while.
@@ -69,45 +81,7 @@ pub enum Fault {
     ProfileDeleted,
 }
 
-const COUNT: usize = Fault::ProfileDeleted as usize + 1;
-
-/// Every fault, in the order of its discriminants.
-const ALL: [Fault; COUNT] = {
-    use Fault::*;
-    [
-        Crash,
-        Pause,
-        Lapse,
-        Takeover,
-        Cut,
-        Outage,
-        Delay,
-        Reorder,
-        Duplicate,
-        Unanswered,
-        Lost,
-        Orphan,
-        Refused,
-        Expired,
-        Wipe,
-        WipeAll,
-        Relist,
-        Created,
-        Edited,
-        Deleted,
-        Relabelled,
-        Registered,
-        Unregistered,
-        TriggerEdited,
-        TriggerDeleted,
-        SourceEdited,
-        SourceDeleted,
-        ContentEdited,
-        ContentDeleted,
-        ProfileEdited,
-        ProfileDeleted,
-    ]
-};
+const COUNT: usize = ALL.len();
 
 /// Counts of every fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,7 +105,7 @@ impl Coverage {
 
     /// The faults that never happened.
     pub fn missing(&self) -> Vec<Fault> {
-        ALL.into_iter().filter(|fault| self.0[*fault as usize] == 0).collect()
+        ALL.iter().copied().filter(|fault| self.0[*fault as usize] == 0).collect()
     }
 }
 
@@ -152,7 +126,7 @@ mod tests {
     #[test]
     fn what_never_happened_is_named() {
         let mut coverage = Coverage::default();
-        ALL.into_iter().filter(|fault| *fault != Fault::Wipe).for_each(|fault| coverage.note(fault));
+        ALL.iter().filter(|fault| **fault != Fault::Wipe).for_each(|fault| coverage.note(*fault));
         assert_eq!(coverage.missing(), [Fault::Wipe]);
         let other = coverage.clone();
         coverage.add(&other);

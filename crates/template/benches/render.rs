@@ -1,6 +1,8 @@
 //! The seed template over 64 Services, compiling it, and `toYaml`; beside Go in the same run
 //! where there is a Go toolchain.
 
+mod sample;
+
 use std::{
     hint::black_box,
     io::Write,
@@ -10,71 +12,11 @@ use std::{
 };
 
 use divan::{Bencher, counter::ItemsCount};
+use sample::{NETWORK_POLICY, services};
 use serde_json::{Value as Json, json};
 use sluice_template::{Data, Env, Limits, MissingKey, Options, Program, Stage, to_yaml};
 
-const NETWORK_POLICY: &str = r"kind: NetworkPolicy
-apiVersion: networking.k8s.io/v1
-metadata:
-  name: front-{{ .Resource.metadata.name }}
-  namespace: {{ .Resource.metadata.namespace }}
-spec:
-  podSelector:
-    matchLabels:
-      {{ range $key, $value := .Resource.spec.selector }}
-      {{ $key }}: {{ $value }}
-      {{ end }}
-  ingress:
-    - from:
-      - podSelector:
-          matchLabels:
-            app: internal
-      ports:
-        {{ range $port := .Resource.spec.ports }}
-        - port: {{ $port.port }}
-        {{ end }}
-";
-
 const TO_YAML: &str = "{{ toYaml .Resource }}";
-
-/// Services of about 3 KB, managed fields included.
-fn services() -> Vec<Json> {
-    (0..64).map(service).collect()
-}
-
-fn service(i: usize) -> Json {
-    let fields: serde_json::Map<String, Json> = (0..14)
-        .map(|f| (format!("f:field-{f}-{i}"), json!({".": {}, "f:value": {}, "f:kind": {}})))
-        .collect();
-    json!({
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {
-            "name": format!("service-{i}"),
-            "namespace": format!("namespace-{}", i % 7),
-            "uid": format!("6f1c2f0e-{i:04}-4a37-9d55-000000000000"),
-            "resourceVersion": (100_000 + i).to_string(),
-            "generation": 3,
-            "creationTimestamp": "2025-06-01T10:20:30Z",
-            "labels": {"app.kubernetes.io/name": format!("app-{i}"), "tier": "web", "team": "payments", "sveltos": "fv"},
-            "annotations": {
-                "kubectl.kubernetes.io/last-applied-configuration": "{\"apiVersion\":\"v1\",\"kind\":\"Service\"}".repeat(12),
-                "example.com/owner": "team payments, on call: yes",
-            },
-            "managedFields": [{"manager": "kubectl", "operation": "Apply", "fieldsV1": fields}],
-        },
-        "spec": {
-            "clusterIP": format!("10.0.{}.{}", i / 8, i % 8),
-            "type": "LoadBalancer",
-            "selector": {"app.kubernetes.io/name": format!("app-{i}"), "tier": "web"},
-            "ports": [
-                {"name": "http", "port": 80, "protocol": "TCP", "targetPort": 9376},
-                {"name": "https", "port": 443, "protocol": "TCP", "targetPort": "tls"},
-            ],
-        },
-        "status": {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}},
-    })
-}
 
 fn options() -> Options {
     Options { missing_key: MissingKey::Error, stage: Stage::Event, ..Options::default() }
@@ -115,7 +57,7 @@ fn compile_network_policy() -> bool {
 
 #[divan::bench]
 fn to_yaml_of_a_service(bencher: Bencher<'_, '_>) {
-    let object = service(1);
+    let object = services().swap_remove(1);
     bencher.bench_local(|| to_yaml(black_box(&object)).len());
 }
 

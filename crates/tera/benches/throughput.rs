@@ -2,33 +2,15 @@
 //! the worker. This program is its own worker, so it measures by itself.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "../../template/benches/sample/mod.rs"]
+mod sample;
+
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use sample::{NETWORK_POLICY, services};
+use serde_json::json;
 use sluice_template::{Cache, Data, Engine, Env, Limits, Options, Request, Stage};
 use sluice_tera::{InProcess, Workers};
-
-const GO: &str = "kind: NetworkPolicy
-apiVersion: networking.k8s.io/v1
-metadata:
-  name: front-{{ .Resource.metadata.name }}
-  namespace: {{ .Resource.metadata.namespace }}
-spec:
-  podSelector:
-    matchLabels:
-      {{ range $key, $value := .Resource.spec.selector }}
-      {{ $key }}: {{ $value }}
-      {{ end }}
-  ingress:
-    - from:
-      - podSelector:
-          matchLabels:
-            app: internal
-      ports:
-        {{ range $port := .Resource.spec.ports }}
-        - port: {{ $port.port }}
-        {{ end }}
-";
 
 const TERA: &str = "kind: NetworkPolicy
 apiVersion: networking.k8s.io/v1
@@ -51,21 +33,6 @@ spec:
         - port: {{ port.port }}
         {% endfor %}
 ";
-
-/// Services of about 3 KB each, all different.
-fn services() -> Vec<Value> {
-    let annotation = |i: usize| {
-        (format!("example.com/note-{i}"), json!("some text that says what this is for ".repeat(5)))
-    };
-    let service = |i: usize| {
-        json!({"apiVersion": "v1", "kind": "Service",
-            "metadata": {"name": format!("service-{i}"), "namespace": "shop",
-                "annotations": (0..11).map(annotation).collect::<serde_json::Map<_, _>>()},
-            "spec": {"selector": {"app": format!("app-{i}"), "tier": "front"},
-                "ports": [{"name": "https", "port": 443, "protocol": "TCP"}, {"name": "http", "port": 80 + i, "protocol": "TCP"}]}})
-    };
-    (0..64).map(service).collect()
-}
 
 /// Renders each second, over two seconds.
 fn rate(mut render: impl FnMut(&Data<'_>) -> String) -> f64 {
@@ -93,8 +60,9 @@ fn by(engine: &dyn Engine) -> f64 {
 fn main() {
     sluice_tera::serve_if_asked();
     let (cache, env, limits) = (Cache::new(8), Env::default(), Limits::default());
-    let go =
-        |dot: &Data<'_>| cache.get("t", GO, &Options::default()).unwrap().render(dot, &env, &limits).unwrap();
+    let go = |dot: &Data<'_>| {
+        cache.get("t", NETWORK_POLICY, &Options::default()).unwrap().render(dot, &env, &limits).unwrap()
+    };
     println!("Go templates, in process:  {:9.0} renders/s", rate(go));
     println!("Tera, in process:          {:9.0} renders/s", by(&InProcess::default()));
     let workers = Workers::new();
