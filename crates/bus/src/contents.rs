@@ -134,10 +134,12 @@ impl Contents {
 
 impl State {
     fn keep(&mut self, digest: Digest, body: Arc<[u8]>) {
-        self.bytes += body.len();
-        if self.cached.insert(digest, body).is_none() {
-            self.order.push_back(digest);
+        if self.cached.contains_key(&digest) {
+            return;
         }
+        self.bytes += body.len();
+        self.cached.insert(digest, body);
+        self.order.push_back(digest);
         while self.bytes > CACHE {
             let Some(oldest) = self.order.pop_front() else { return };
             self.bytes -= self.cached.remove(&oldest).map_or(0, |body| body.len());

@@ -1,5 +1,6 @@
 //! Running a [`sluice_protocol::Owner`] against the server: the shell around the state machine.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -65,8 +66,9 @@ pub trait Observer: Send + Sync {
     /// A row was published.
     fn published(&self);
 
-    /// A row cannot be published because of its size; what was published of it before stays.
-    fn too_large(&self, subject: &str, reason: &str);
+    /// A row cannot be published because of its size, and what was published of it before stays; without a reason it can
+    /// be published again.
+    fn too_large(&self, subject: &str, reason: Option<&str>);
 }
 
 /// What tasks of a shard send to its loop.
@@ -87,6 +89,8 @@ struct Runner<'a, C: Core, E> {
     effects: &'a mut E,
     observer: &'a dyn Observer,
     marks: Marks,
+    /// Subjects of rows that were too large when they were published last.
+    oversized: HashSet<Subject>,
     sender: mpsc::Sender<Inner<C::Side>>,
     /// Dropped with the runner, and every task of the shard with it.
     tasks: JoinSet<()>,
@@ -188,6 +192,7 @@ where
             effects,
             observer,
             marks: Marks::default(),
+            oversized: HashSet::new(),
             sender,
             tasks: JoinSet::new(),
             acks: FuturesUnordered::new(),
@@ -327,6 +332,9 @@ where
         let ack: Ack<C::Side> = match writer::publish(self.bus, row, head, (fence, fence_subject)).await {
             Ok((ack, content)) => {
                 self.marks.note(&row.subject, content);
+                if self.oversized.remove(&row.subject) {
+                    self.observer.too_large(&row.subject.to_string(), None);
+                }
                 Box::pin(async move {
                     match ack.await {
                         Ok(_) => Event::Stored(id),
@@ -338,7 +346,8 @@ where
                 })
             }
             Err(BusError::TooLarge(reason)) => {
-                self.observer.too_large(&row.subject.to_string(), &reason);
+                self.observer.too_large(&row.subject.to_string(), Some(&reason));
+                self.oversized.insert(row.subject.clone());
                 Box::pin(std::future::ready(Event::Stored(id)))
             }
             Err(error) => Box::pin(std::future::ready(refused(&error))),

@@ -71,8 +71,14 @@ impl Observer for Reporter {
         self.context.metrics.row(self.context.stage, "published");
     }
 
-    fn too_large(&self, subject: &str, reason: &str) {
-        self.context.metrics.row(self.context.stage, "too_large");
-        self.problem(Problem::open(self.context.stage, "", format!("row {subject}"), reason));
+    fn too_large(&self, subject: &str, reason: Option<&str>) {
+        let object = format!("row {subject}");
+        self.problem(match reason {
+            Some(reason) => {
+                self.context.metrics.row(self.context.stage, "too_large");
+                Problem::open(self.context.stage, "", object, reason)
+            }
+            None => Problem::healed(self.context.stage, "", object),
+        });
     }
 }
