@@ -107,6 +107,14 @@ async fn losing_every_stream_and_bucket_deletes_nothing() {
     storm.finish().await.unwrap();
     world.settle(&[]).await.unwrap();
     world.watcher.verdict(never).await.unwrap();
+    // Who comes now knows only what has been written again.
+    for stage in ["agent", "matcher"] {
+        world.kill_stage(stage).unwrap();
+        world.start_stage(stage).unwrap();
+    }
+    world.storm(STORM, &[]).finish().await.unwrap();
+    world.settle(&[]).await.unwrap();
+    world.watcher.verdict(never).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

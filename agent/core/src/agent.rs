@@ -209,6 +209,7 @@ impl Core for Agent {
 
     fn side(&mut self, side: Side, step: &mut Step<Effect>) {
         match side {
+            Side::Interest(row) if row.is_lost() => {}
             Side::Interest(row) if self.started => self.interest(&row, step),
             // Watches begin with the start: what they showed before could not be published.
             Side::Interest(row) => self.waiting = Some(row),

@@ -1,15 +1,14 @@
 //! The `interest` bucket: who watches what where.
 
-use std::time::Duration;
-
 use sluice_api::{ClusterKind, ClusterRef};
 use sluice_protocol::interest::Interest;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::BusError;
 use crate::feed::Feed;
+use crate::follow::{Follower, follow};
 use crate::layout::{Bus, INTEREST};
-use crate::reader::{Load, ReadEvent, read};
+use crate::reader::ReadEvent;
 
 /// Rows by cluster.
 pub type InterestFeed = Feed<ClusterRef, (ClusterRef, Interest)>;
@@ -30,38 +29,34 @@ fn cluster(subject: &str) -> Option<ClusterRef> {
     Some(ClusterRef { kind, namespace: parts.next()?.to_owned(), name: parts.next()?.to_owned() })
 }
 
-/// Follows the bucket until `stop`. A deleted row tells nothing: "missing" means unknown.
+struct Rows;
+
+/// Follows the bucket until `stop`. A row that is lost with its bucket comes as the default one, which is older than any:
+/// who reads it keeps what it knows, who writes it writes it again.
 pub fn interest_feed(bus: &Bus, stop: CancellationToken) -> InterestFeed {
-    let feed = InterestFeed::new();
-    let (bus, out) = (bus.clone(), feed.clone());
-    tokio::spawn(async move {
-        let load = Load { stream: format!("KV_{INTEREST}"), filters: Vec::new(), heads_only: false };
-        while !stop.is_cancelled() {
-            if let Ok(mut reader) = read(&bus, &load).await {
-                while let Some(event) = reader.next().await {
-                    take(&out, event);
-                }
-            }
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
-    });
-    feed
+    follow::<Rows>(bus, format!("KV_{INTEREST}"), stop)
 }
 
-fn take(feed: &InterestFeed, event: ReadEvent) {
-    match event {
-        ReadEvent::CaughtUp => feed.set_synced(),
-        ReadEvent::Entry(subject, head, body, _) if !head.tombstone => {
-            let row = cluster(&subject).zip(serde_json::from_slice::<Interest>(&body).ok());
-            match row {
-                Some((cluster, row)) => feed.put(cluster.clone(), (cluster, row)),
-                None => tracing::warn!(
-                    subject,
-                    "an interest row cannot be read; it is rewritten when triggers change"
-                ),
-            }
+impl Follower for Rows {
+    type Key = ClusterRef;
+    type Value = (ClusterRef, Interest);
+
+    fn take(feed: &InterestFeed, event: ReadEvent) -> Option<ClusterRef> {
+        let ReadEvent::Entry(subject, head, body, _) = event else { return None };
+        if head.tombstone {
+            return None;
         }
-        _ => {}
+        let Some((cluster, row)) = cluster(&subject).zip(serde_json::from_slice::<Interest>(&body).ok())
+        else {
+            tracing::warn!(subject, "an interest row cannot be read; it is rewritten when triggers change");
+            return None;
+        };
+        feed.put(cluster.clone(), (cluster.clone(), row));
+        Some(cluster)
+    }
+
+    fn lost(feed: &InterestFeed, cluster: &ClusterRef) {
+        feed.remove(cluster, (cluster.clone(), Interest::default()));
     }
 }
 

@@ -15,8 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::now_micros;
 use crate::feed::Feed;
+use crate::follow::{Follower, follow};
 use crate::layout::{Bus, PROBLEMS};
-use crate::reader::{Load, ReadEvent, read};
+use crate::reader::ReadEvent;
 
 /// Problems that wait to be written: a storm of them is one row for each object, and the newest text wins.
 const QUEUE: usize = 1024;
@@ -151,37 +152,31 @@ fn next_row(known: Option<&ProblemRow>, problem: &Problem) -> Option<ProblemRow>
     })
 }
 
+struct Rows;
+
 /// Follows the bucket until `stop`; healed problems come with an empty error.
 pub fn problem_feed(bus: &Bus, stop: CancellationToken) -> Feed<String, ProblemRow> {
-    let feed = Feed::new();
-    let (bus, out) = (bus.clone(), feed.clone());
-    tokio::spawn(async move {
-        let load = Load { stream: format!("KV_{PROBLEMS}"), filters: Vec::new(), heads_only: false };
-        while !stop.is_cancelled() {
-            if let Ok(mut reader) = read(&bus, &load).await {
-                while let Some(event) = reader.next().await {
-                    take(&out, event);
-                }
-            }
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
-    });
-    feed
+    follow::<Rows>(bus, format!("KV_{PROBLEMS}"), stop)
 }
 
-fn take(feed: &Feed<String, ProblemRow>, event: ReadEvent) {
-    match event {
-        ReadEvent::CaughtUp => feed.set_synced(),
-        ReadEvent::Entry(subject, head, body, _) => {
-            if head.tombstone {
-                if let Some(mut last) = feed.get(&subject) {
-                    last.error.clear();
-                    feed.remove(&subject, last);
-                }
-            } else if let Ok(row) = serde_json::from_slice(&body) {
-                feed.put(subject, row);
-            }
+impl Follower for Rows {
+    type Key = String;
+    type Value = ProblemRow;
+
+    fn take(feed: &Feed<String, ProblemRow>, event: ReadEvent) -> Option<String> {
+        let ReadEvent::Entry(subject, head, body, _) = event else { return None };
+        if head.tombstone {
+            Self::lost(feed, &subject);
+            return None;
         }
-        _ => {}
+        feed.put(subject.clone(), serde_json::from_slice(&body).ok()?);
+        Some(subject)
+    }
+
+    fn lost(feed: &Feed<String, ProblemRow>, subject: &String) {
+        if let Some(mut last) = feed.get(subject) {
+            last.error.clear();
+            feed.remove(subject, last);
+        }
     }
 }

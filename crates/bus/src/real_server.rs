@@ -6,11 +6,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use sluice_api::{ClusterRef, Digest};
+use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
 use sluice_protocol::{Body, Publish, Subject, Table};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::BusError;
+use crate::interest::{InterestWriter, interest_feed};
 use crate::layout::{Bus, BusOptions};
 use crate::marks::Marks;
 use crate::membership::Membership;
@@ -44,15 +46,18 @@ fn server() -> Server {
     Server { child, _dir: dir, url: format!("nats://127.0.0.1:{port}") }
 }
 
-async fn bus(server: &Server) -> Bus {
-    let options = BusOptions {
+fn options(server: &Server) -> BusOptions {
+    BusOptions {
         url: server.url.clone(),
         name: "test".into(),
         shards: 2,
         replicas: 1,
         tombstone_ttl: Duration::from_secs(1),
-    };
-    Bus::connect(&options).await.unwrap()
+    }
+}
+
+async fn bus(server: &Server) -> Bus {
+    Bus::connect(&options(server)).await.unwrap()
 }
 
 fn row(profile: &str, body: Option<&str>) -> Publish {
@@ -230,14 +235,7 @@ async fn another_layout_is_refused_with_the_name_of_the_stream() {
         ..Default::default()
     };
     js.create_stream(foreign).await.unwrap();
-    let options = BusOptions {
-        url: server.url.clone(),
-        name: "test".into(),
-        shards: 2,
-        replicas: 1,
-        tombstone_ttl: Duration::from_secs(1),
-    };
-    let error = Bus::connect(&options).await.unwrap_err().to_string();
+    let error = Bus::connect(&options(&server)).await.unwrap_err().to_string();
     assert!(error.contains("stream CHANGES-00 has another"), "{error}");
 }
 
@@ -289,4 +287,22 @@ async fn a_row_that_no_message_can_hold_is_an_error_of_its_own() {
     let row = row("x", Some(&noise));
     let error = writer::publish(&bus, &row, &row.head(), (sequence, &fence.to_string())).await.err().unwrap();
     assert!(matches!(error, BusError::TooLarge(_)), "{error}");
+}
+
+#[tokio::test]
+async fn interest_that_is_lost_with_its_bucket_is_told_and_can_be_written_again() {
+    let server = server();
+    let bus = bus(&server).await;
+    let cluster = ClusterRef::sveltos("a", "b");
+    let row = |revision| Interest { revision, sources: Vec::new() };
+    let stop = CancellationToken::new();
+    let feed = interest_feed(&bus, stop.clone());
+    let mut news = feed.subscribe();
+    InterestWriter::new(&bus).write(&cluster, &row(5)).await.unwrap();
+    assert_eq!(news.recv().await.unwrap().1.revision, 5);
+    crate::wipe::wipe(&server.url, "KV_interest").await.unwrap();
+    assert!(news.recv().await.unwrap().1.is_lost());
+    InterestWriter::new(&bus).write(&cluster, &row(6)).await.unwrap();
+    assert_eq!(news.recv().await.unwrap().1.revision, 6);
+    stop.cancel();
 }

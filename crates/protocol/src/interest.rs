@@ -49,6 +49,12 @@ impl Interest {
         (!unchanged).then_some(next)
     }
 
+    /// Whether it stands for a row that is lost with its bucket: what was known of it may be written again, and says
+    /// nothing new to who reads it.
+    pub fn is_lost(&self) -> bool {
+        self.revision == 0
+    }
+
     /// The source called `name`.
     pub fn source(&self, name: &str) -> Option<&Source> {
         self.sources.iter().find(|source| source.name == name)

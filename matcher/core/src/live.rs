@@ -66,7 +66,7 @@ impl Programs {
 impl Live {
     /// Takes a newer interest row; an older or equal one changes nothing.
     pub(crate) fn update(&mut self, row: &Interest, programs: &mut Programs) -> Option<Difference> {
-        if self.revision.is_some_and(|known| known >= row.revision) {
+        if row.is_lost() || self.revision.is_some_and(|known| known >= row.revision) {
             return None;
         }
         let known =

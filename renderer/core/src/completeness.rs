@@ -21,8 +21,12 @@ impl Completeness {
         Self { shards, incarnation, interests: HashMap::new(), rows: HashMap::new(), announced: Vec::new() }
     }
 
-    /// Takes an interest row as it is in the bucket.
+    /// Takes an interest row as it is in the bucket; one that is lost with the bucket is no longer known.
     pub(crate) fn set_interest(&mut self, cluster: &ClusterRef, row: Interest) {
+        if row.is_lost() {
+            self.interests.remove(cluster);
+            return;
+        }
         let older = self.interests.get(cluster).is_some_and(|known| known.revision > row.revision);
         if !older {
             self.interests.insert(cluster.clone(), row);

@@ -92,6 +92,17 @@ fn a_relist_withdraws_what_it_no_longer_shows() {
 }
 
 #[test]
+fn an_interest_row_that_is_lost_with_its_bucket_changes_nothing() {
+    let mut agent = started(&[], &["Service"]);
+    assert!(side(&mut agent, Side::Interest(Interest::default())).is_empty());
+    let mut fresh = super::tests::agent();
+    side(&mut fresh, Side::Interest(Interest::default()));
+    let mut step = Step::at(1);
+    fresh.start(&mut step);
+    assert!(step.into_parts().0.is_empty(), "nothing is complete for it");
+}
+
+#[test]
 fn a_changed_interest_withdraws_nothing_before_its_lists_are_done() {
     let mut agent = started(&[], &["Service"]);
     side(&mut agent, Side::Listed(1, vec![seen("Service", "a"), seen("Service", "b")]));

@@ -521,3 +521,17 @@ fn interest_rows_list_what_triggers_listen_to() {
     };
     assert_eq!((names("a"), names("b")), (vec!["s".to_owned()], vec![]));
 }
+
+#[test]
+fn an_interest_row_that_is_lost_with_its_bucket_is_written_again() {
+    let mut world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
+    world.ready(&["x"]);
+    let before = world.interests.remove(&cluster("a")).unwrap();
+    world.now += 1_000_000;
+    world.take_log();
+    world.run(|renderer, step| renderer.side(Side::Interest(cluster("a"), Interest::default()), step));
+    let after = &world.interests[&cluster("a")];
+    assert!(after.revision > before.revision);
+    assert_eq!(after.sources[0].manifest, before.sources[0].manifest);
+    assert!(world.take_log().is_empty(), "nothing is withdrawn for it");
+}

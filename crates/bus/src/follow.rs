@@ -1,0 +1,60 @@
+//! Keeping a [`Feed`] in step with a small stream, also when the stream is lost and made again.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::feed::Feed;
+use crate::layout::Bus;
+use crate::reader::{Load, ReadEvent, read};
+
+/// Pause before a stream whose reader has ended is read again.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// What a stream means for its feed.
+pub trait Follower: Send + Sync + 'static {
+    /// Keys of the feed.
+    type Key: Ord + Clone + Send;
+    /// Values of the feed.
+    type Value: Clone + Send;
+
+    /// Takes an event of the stream; the key of which there is a value.
+    fn take(feed: &Feed<Self::Key, Self::Value>, event: ReadEvent) -> Option<Self::Key>;
+
+    /// The whole stream has been read, and there is no value of this key although the feed has one.
+    fn lost(feed: &Feed<Self::Key, Self::Value>, key: &Self::Key);
+}
+
+/// Follows a stream until `stop`.
+pub fn follow<F: Follower>(bus: &Bus, stream: String, stop: CancellationToken) -> Feed<F::Key, F::Value> {
+    let feed = Feed::new();
+    let (bus, out) = (bus.clone(), feed.clone());
+    tokio::spawn(async move {
+        let load = Load { stream, filters: Vec::new(), heads_only: false };
+        while !stop.is_cancelled() {
+            once::<F>(&bus, &load, &out).await;
+            tokio::time::sleep(AGAIN).await;
+        }
+    });
+    feed
+}
+
+/// Reads the stream until its reader ends.
+async fn once<F: Follower>(bus: &Bus, load: &Load, feed: &Feed<F::Key, F::Value>) {
+    let Ok(mut reader) = read(bus, load).await else { return };
+    let mut seen = Some(BTreeSet::new());
+    while let Some(event) = reader.next().await {
+        if !matches!(event, ReadEvent::CaughtUp) {
+            let key = F::take(feed, event);
+            if let (Some(seen), Some(key)) = (&mut seen, key) {
+                seen.insert(key);
+            }
+            continue;
+        }
+        if let Some(seen) = seen.take() {
+            feed.keys().iter().filter(|key| !seen.contains(*key)).for_each(|key| F::lost(feed, key));
+        }
+        feed.set_synced();
+    }
+}
