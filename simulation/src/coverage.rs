@@ -47,7 +47,9 @@ faults! {
     Expired,
     /// A stream is deleted and made anew.
     Wipe,
-    /// All streams at once.
+    /// The interest bucket is deleted and made anew.
+    WipeInterest,
+    /// All streams and the bucket at once.
     WipeAll,
     /// A watch is cut and lists again.
     Relist,

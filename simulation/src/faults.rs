@@ -120,9 +120,13 @@ impl Faults {
             let streams = world.store.keys();
             if world.random.random_bool(0.2) {
                 streams.into_iter().for_each(|(table, shard)| world.store.wipe(table, shard));
+                world.store.wipe_interests();
                 return world.happened(Fault::WipeAll, String::new);
             }
-            let (table, shard) = streams[world.random.random_range(0..streams.len())];
+            let Some(&(table, shard)) = streams.get(world.random.random_range(0..=streams.len())) else {
+                world.store.wipe_interests();
+                return world.happened(Fault::WipeInterest, String::new);
+            };
             world.store.wipe(table, shard);
             world.happened(Fault::Wipe, || format!("{table:?} {shard}"));
         }

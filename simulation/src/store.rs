@@ -120,6 +120,15 @@ impl Store {
         }
     }
 
+    /// Deletes the bucket and makes it anew: who follows it is told of each row that is lost.
+    pub(crate) fn wipe_interests(&mut self) {
+        let Interests { rows, newest } = &mut self.interests;
+        for (cluster, index) in newest {
+            *index = rows.len();
+            rows.push((cluster.clone(), Interest::default()));
+        }
+    }
+
     /// The first interest row from `position` on that is still there, and the position after it.
     pub(crate) fn next_interest(&self, position: usize) -> (Option<&(ClusterRef, Interest)>, usize) {
         let Interests { rows, newest } = &self.interests;

@@ -35,9 +35,9 @@ pub struct Complete {
 
 impl Interest {
     /// The row that should follow this one for `wanted` (name and manifest, sorted by name); `None` when it
-    /// would say the same. `now` is in milliseconds since 1970.
+    /// would say the same. `now` is in milliseconds since 1970. No row has revision 0.
     pub fn next(previous: Option<&Self>, wanted: Vec<(String, Value)>, now: u64) -> Option<Self> {
-        let revision = previous.map_or(0, |row| row.revision + 1).max(now);
+        let revision = previous.map_or(1, |row| row.revision + 1).max(now);
         let before =
             |name: &str| previous.and_then(|row| row.sources.iter().find(|source| source.name == name));
         let source = |(name, manifest): (String, Value)| {
@@ -80,5 +80,6 @@ mod tests {
         assert_eq!((second.source("a").unwrap().changed, second.source("b").unwrap().changed), (100, 101));
         let third = Interest::next(Some(&second), vec![], 50).unwrap();
         assert_eq!((third.revision, third.sources.len()), (102, 0));
+        assert!(!Interest::next(None, vec![], 0).unwrap().is_lost());
     }
 }
