@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sluice_agent_core::{Agent, Config, Side};
 use sluice_api::ClusterRef;
-use sluice_bus::{Membership, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed};
+use sluice_bus::{Lease, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed};
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Problem, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Reporter, client_of_kubeconfig};
@@ -23,7 +23,6 @@ type Interests = sluice_bus::Feed<ClusterRef, (ClusterRef, sluice_protocol::inte
 #[derive(Clone)]
 struct Shared {
     context: Context,
-    membership: Membership,
     feed: ClusterFeed,
     interests: Interests,
 }
@@ -38,8 +37,7 @@ pub async fn run(context: Context, feed: ClusterFeed, only: Option<ClusterRef>) 
         .map_or("agent".to_owned(), |cluster| format!("agent-{}-{}", cluster.namespace, cluster.name));
     let membership = context.join(&group).await?;
     let interests = interest_feed(&context.bus, context.stop.clone());
-    let shared =
-        Shared { context: context.clone(), membership: membership.clone(), feed: feed.clone(), interests };
+    let shared = Shared { context: context.clone(), feed: feed.clone(), interests };
     context.ready.wait_for("the registered clusters");
     let (ready, synced) = (context.ready.clone(), feed.clone());
     tokio::spawn(async move {
@@ -53,12 +51,12 @@ pub async fn run(context: Context, feed: ClusterFeed, only: Option<ClusterRef>) 
             feed.keys().into_iter().filter(|cluster| only.as_ref().is_none_or(|only| only == cluster));
         clusters.map(|cluster| cluster.to_string()).collect()
     };
-    let work = move |key: String| watch_cluster(shared.clone(), key);
+    let work = move |key: String, lease: Lease| watch_cluster(shared.clone(), lease, key);
     Supervisor::new(membership, tally).run(keys, work, context.stop.clone()).await;
     Ok(())
 }
 
-async fn watch_cluster(shared: Shared, key: String) {
+async fn watch_cluster(shared: Shared, lease: Lease, key: String) {
     let Ok(cluster) = key.parse::<ClusterRef>() else { return };
     let reporter = Reporter::new(&shared.context, key);
     let mut access = shared.feed.subscribe_key(cluster.clone());
@@ -77,7 +75,7 @@ async fn watch_cluster(shared: Shared, key: String) {
     reporter.problem(Problem::healed("agent", &cluster, "kubeconfig"));
     shared.interests.synced().await;
     tokio::select! {
-        () = own_cluster(&shared, &cluster, client, reporter) => {}
+        () = own_cluster(&shared, &lease, &cluster, client, reporter) => {}
         // Another kubeconfig, or none: the supervisor begins again with what is there then.
         _ = changed(&mut access, &kubeconfig) => {}
     }
@@ -91,7 +89,13 @@ async fn changed(access: &mut mpsc::UnboundedReceiver<Access>, known: &Result<Ar
     }
 }
 
-async fn own_cluster(shared: &Shared, cluster: &ClusterRef, client: kube::Client, reporter: Reporter) {
+async fn own_cluster(
+    shared: &Shared,
+    lease: &Lease,
+    cluster: &ClusterRef,
+    client: kube::Client,
+    reporter: Reporter,
+) {
     let bus = &shared.context.bus;
     // Unbounded: the watches are as fast as their server, and the core only compares and publishes.
     let (sender, sides) = mpsc::unbounded_channel();
@@ -123,7 +127,7 @@ async fn own_cluster(shared: &Shared, cluster: &ClusterRef, client: kube::Client
     };
     let observer = reporter.clone();
     let mut watches = Watches { cluster: cluster.clone(), client, sender, reporter, running: HashMap::new() };
-    let stopped = drive(bus, &shared.membership, &spec, core, sides, &mut watches, &observer).await;
+    let stopped = drive(bus, lease, &spec, core, sides, &mut watches, &observer).await;
     forward.abort();
     tracing::debug!(%cluster, ?stopped, "the agent of a cluster begins again");
 }

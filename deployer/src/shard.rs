@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kube::Client;
 use sluice_api::ClusterRef;
-use sluice_bus::{Effects, Load, Membership, Outputs, ShardSpec, Supervisor, Tally, drive};
+use sluice_bus::{Effects, Lease, Load, Outputs, ShardSpec, Supervisor, Tally, drive};
 use sluice_deployer_core::{Class, Config, Deployer, Effect, Failure, Reply, Request, Side, cluster_summary};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Problem, Table};
@@ -20,7 +20,6 @@ use crate::sites::Sites;
 #[derive(Clone)]
 struct Shared {
     context: Context,
-    membership: Membership,
     feed: ClusterFeed,
     sites: Sites,
     projector: Projector,
@@ -34,7 +33,6 @@ pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> any
     let membership = context.join("deployer").await?;
     let shared = Shared {
         context: context.clone(),
-        membership: membership.clone(),
         feed: feed.clone(),
         sites: Sites::default(),
         projector: Projector::start(management, "sluice-deployer"),
@@ -49,12 +47,12 @@ pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> any
     count_shards(&context, &tally);
     let shards = context.bus.shards();
     let keys = move || (0..shards).map(own_rows::shard_token).collect();
-    let work = move |key: String| deploy_shard(shared.clone(), key);
+    let work = move |key: String, lease: Lease| deploy_shard(shared.clone(), lease, key);
     Supervisor::new(membership, tally).run(keys, work, context.stop.clone()).await;
     Ok(())
 }
 
-async fn deploy_shard(shared: Shared, key: String) {
+async fn deploy_shard(shared: Shared, lease: Lease, key: String) {
     let Ok(shard) = key.parse::<u16>() else { return };
     let bus = &shared.context.bus;
     shared.feed.synced().await;
@@ -74,7 +72,7 @@ async fn deploy_shard(shared: Shared, key: String) {
     });
     let observer = reporter.clone();
     let mut effects = Shell {
-        membership: shared.membership.clone(),
+        lease: lease.clone(),
         metrics: shared.context.metrics.clone(),
         projector: shared.projector.clone(),
         sites: HashMap::new(),
@@ -83,7 +81,7 @@ async fn deploy_shard(shared: Shared, key: String) {
         reporter,
         tasks,
     };
-    let stopped = drive(bus, &shared.membership, &spec, core, sides, &mut effects, &observer).await;
+    let stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer).await;
     tracing::debug!(shard, ?stopped, "a deployer shard begins again");
 }
 
@@ -123,7 +121,7 @@ async fn follow_access(
 }
 
 struct Shell {
-    membership: Membership,
+    lease: Lease,
     metrics: Metrics,
     projector: Projector,
     sites: HashMap<ClusterRef, Arc<Site>>,
@@ -146,7 +144,7 @@ impl Shell {
         let (sender, metrics, site) =
             (self.sender.clone(), self.metrics.clone(), self.sites.get(&cluster).cloned());
         let reads = matches!(request, Request::Read(_) | Request::Inventories);
-        let allowed = reads || self.membership.holds_lease();
+        let allowed = reads || self.lease.is_held();
         self.tasks.spawn(async move {
             let failed = |text: &str| Reply::Failed(Failure::new(Class::Transient, text));
             let reply = match site {

@@ -1,7 +1,7 @@
 //! One task for each shard of `changes`.
 
 use sluice_bus::{
-    Bus, Effects, Load, Membership, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed, replay,
+    Bus, Effects, Lease, Load, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed, replay,
 };
 use sluice_matcher_core::{Config, Effect, Matcher, Side};
 use sluice_protocol::Table;
@@ -25,13 +25,13 @@ pub async fn run(context: Context) -> anyhow::Result<()> {
     sluice_runtime::count_shards(&context, &tally);
     let shards = context.bus.shards();
     let keys = move || (0..shards).map(own_rows::shard_token).collect();
-    let (own, shared) = (membership.clone(), context.clone());
-    let work = move |key: String| match_shard(shared.clone(), own.clone(), interests.clone(), key);
+    let shared = context.clone();
+    let work = move |key: String, lease: Lease| match_shard(shared.clone(), lease, interests.clone(), key);
     Supervisor::new(membership, tally).run(keys, work, context.stop.clone()).await;
     Ok(())
 }
 
-async fn match_shard(context: Context, membership: Membership, interests: Interests, key: String) {
+async fn match_shard(context: Context, lease: Lease, interests: Interests, key: String) {
     let Ok(shard) = key.parse::<u16>() else { return };
     interests.synced().await;
     let bus = &context.bus;
@@ -67,7 +67,7 @@ async fn match_shard(context: Context, membership: Membership, interests: Intere
     };
     let observer = Reporter::new(&context, key);
     let mut effects = Shell { bus: bus.clone(), shard, sender, reporter: observer.clone(), tasks };
-    let stopped = drive(bus, &membership, &spec, core, sides, &mut effects, &observer).await;
+    let stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer).await;
     tracing::debug!(shard, ?stopped, "a matcher shard begins again");
 }
 

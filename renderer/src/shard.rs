@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube::Client;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_bus::{
-    Effects, InterestWriter, Load, Membership, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed,
+    Effects, InterestWriter, Lease, Load, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed,
     problem_feed,
 };
 use sluice_protocol::Table;
@@ -28,7 +28,6 @@ use crate::{leftovers, management, status, verdicts};
 #[derive(Clone)]
 struct Shared {
     context: Context,
-    membership: Membership,
     written: Management,
     generated: Management,
     statuses: Statuses,
@@ -53,7 +52,6 @@ pub async fn run(context: Context, client: Client) -> anyhow::Result<()> {
         ready.done("the management cluster");
     });
     let shared = Shared {
-        membership: membership.clone(),
         statuses: status::follow(&context.bus, context.stop.clone()),
         problems: problem_feed(&context.bus, context.stop.clone()),
         interests: interest_feed(&context.bus, context.stop.clone()),
@@ -68,12 +66,12 @@ pub async fn run(context: Context, client: Client) -> anyhow::Result<()> {
     count_shards(&context, &tally);
     let shards = context.bus.shards();
     let keys = move || (0..shards).map(own_rows::shard_token).collect();
-    let work = move |key: String| render_shard(shared.clone(), key);
+    let work = move |key: String, lease: Lease| render_shard(shared.clone(), lease, key);
     Supervisor::new(membership, tally).run(keys, work, context.stop.clone()).await;
     Ok(())
 }
 
-async fn render_shard(shared: Shared, key: String) {
+async fn render_shard(shared: Shared, lease: Lease, key: String) {
     let Ok(shard) = key.parse::<u16>() else { return };
     let bus = &shared.context.bus;
     // A renderer decides from everything or not at all: every feed must have been read once.
@@ -107,7 +105,7 @@ async fn render_shard(shared: Shared, key: String) {
         interests: write_interests(InterestWriter::new(bus), &mut tasks),
         wanted: BTreeSet::new(),
     };
-    let stopped = drive(bus, &shared.membership, &spec, core, sides, &mut effects, &observer).await;
+    let stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer).await;
     tracing::debug!(shard, ?stopped, "a renderer shard begins again");
 }
 

@@ -35,6 +35,8 @@ faults! {
     Reorder,
     /// A row or a piece of news is delivered twice.
     Duplicate,
+    /// The server says that nothing follows a row, and something does.
+    Miscount,
     /// A publish is stored, or a call carried out, and the answer is lost.
     Unanswered,
     /// A publish is lost on its way, and those after it are not.
@@ -86,8 +88,14 @@ faults! {
 const COUNT: usize = ALL.len();
 
 /// Counts of every fault.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage([u64; COUNT]);
+
+impl Default for Coverage {
+    fn default() -> Self {
+        Self([0; COUNT])
+    }
+}
 
 impl Coverage {
     /// It happened once more.

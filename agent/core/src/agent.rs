@@ -229,7 +229,7 @@ impl Core for Agent {
 
     fn row(&mut self, _: &Row, _: &mut Step<Effect>) {}
 
-    fn caught_up(&mut self, _: &mut Step<Effect>) {}
+    fn caught_up(&mut self, _: u64, _: &mut Step<Effect>) {}
 
     fn tick(&mut self, _: &mut Step<Effect>) {}
 }

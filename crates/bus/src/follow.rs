@@ -45,7 +45,7 @@ async fn once<F: Follower>(bus: &Bus, load: &Load, feed: &Feed<F::Key, F::Value>
     let Ok(mut reader) = read(bus, load).await else { return };
     let mut seen = Some(BTreeSet::new());
     while let Some(event) = reader.next().await {
-        if !matches!(event, ReadEvent::CaughtUp) {
+        if !matches!(event, ReadEvent::CaughtUp(_)) {
             let key = F::take(feed, event);
             if let (Some(seen), Some(key)) = (&mut seen, key) {
                 seen.insert(key);

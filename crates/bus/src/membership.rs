@@ -46,9 +46,9 @@ impl Membership {
         Ok(membership)
     }
 
-    /// Whether this replica may write: others must still take it for live.
-    pub fn holds_lease(&self) -> bool {
-        self.with(|members| members.holds_lease(mono_micros()))
+    /// The lease that this replica holds now, or the last one that it held.
+    pub fn lease(&self) -> Lease {
+        Lease { lapses: self.with(|members| members.lapses()), membership: self.clone() }
     }
 
     /// Whether this replica owns a shard, by its key.
@@ -58,7 +58,7 @@ impl Membership {
 
     /// How many replicas are live.
     pub fn live(&self) -> usize {
-        self.with(|members| members.live(mono_micros()))
+        self.with(|members| members.live())
     }
 
     fn with<R>(&self, f: impl FnOnce(&mut Members) -> R) -> R {
@@ -69,7 +69,7 @@ impl Membership {
         loop {
             let sent = mono_micros();
             match self.write(&bus, "Nats-TTL", &format!("{}s", TTL.as_secs())).await {
-                Ok(()) => self.with(|members| members.confirmed(sent)),
+                Ok(()) => self.with(|members| members.confirmed(sent, mono_micros())),
                 Err(error) => tracing::warn!(%error, "the membership row cannot be refreshed"),
             }
             tokio::select! {
@@ -96,18 +96,45 @@ impl Membership {
         while !stop.is_cancelled() {
             if let Ok(mut reader) = read(&bus, &load).await {
                 while let Some(event) = reader.next().await {
-                    let ReadEvent::Entry(subject, head, ..) = event else { continue };
-                    let Some(member) = subject.strip_prefix(&prefix) else { continue };
-                    self.with(|members| {
-                        if head.tombstone {
-                            members.left(member);
-                        } else {
-                            members.refreshed(member, mono_micros());
-                        }
-                    });
+                    self.heard(event, &prefix);
                 }
             }
+            self.with(Members::deaf);
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
+    }
+
+    fn heard(&self, event: ReadEvent, prefix: &str) {
+        let now = mono_micros();
+        let (subject, head) = match event {
+            ReadEvent::Entry(subject, head, ..) => (subject, head),
+            ReadEvent::CaughtUp(_) => return self.with(|members| members.caught_up(now)),
+            _ => return,
+        };
+        match subject.strip_prefix(prefix) {
+            Some(member) if head.tombstone => self.with(|members| members.left(member)),
+            Some(member) => self.with(|members| members.refreshed(member, now)),
+            None => {}
+        }
+    }
+}
+
+/// The right to do a replica's work, until its membership lapses: a membership that is confirmed again later is
+/// another lease. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Lease {
+    membership: Membership,
+    lapses: u64,
+}
+
+impl Lease {
+    /// Whether this replica may write: others must have taken it for live ever since the lease began.
+    pub fn is_held(&self) -> bool {
+        self.membership.with(|members| members.lapses() == self.lapses && members.holds_lease(mono_micros()))
+    }
+
+    /// Whether both are the same one.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.lapses == other.lapses
     }
 }

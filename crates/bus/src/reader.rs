@@ -8,14 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::Message;
-use async_nats::jetstream::consumer::pull::{self, Stream as Messages};
-use async_nats::jetstream::consumer::{AckPolicy, Consumer, DeliverPolicy};
+use async_nats::jetstream::consumer::pull::{self, MessagesError, Stream as Messages};
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
 use futures::StreamExt as _;
 use sluice_api::Digest;
 use sluice_protocol::{Head, Row, Subject};
 
 use crate::codec;
 use crate::contents::Contents;
+use crate::end::End;
 use crate::error::BusError;
 use crate::layout::Bus;
 
@@ -54,8 +55,8 @@ pub enum ReadEvent {
     Entry(String, Head, Vec<u8>, u64),
     /// A message that is no row; why.
     Malformed(String, String),
-    /// Everything that was there has been delivered.
-    CaughtUp,
+    /// Everything that was there at a time since this sequence has been delivered. Comes once.
+    CaughtUp(u64),
 }
 
 /// An open reader. See the module's text.
@@ -63,10 +64,13 @@ pub struct Reader {
     contents: Contents,
     heads_only: bool,
     named: HashMap<Subject, Digest>,
-    consumer: Consumer<pull::Config>,
+    end: End,
     messages: Option<Messages>,
-    expected: u64,
+    /// How many follow, as the server estimates.
+    pending: u64,
+    /// Number of the message that came last, and its sequence in the stream.
     last: u64,
+    sequence: u64,
     caught_up: bool,
 }
 
@@ -86,9 +90,9 @@ pub async fn read(bus: &Bus, load: &Load) -> Result<Reader, BusError> {
         inactive_threshold: FORGET,
         ..pull::Config::default()
     };
-    let stream = bus.js.get_stream_no_info(&load.stream).await.map_err(BusError::request(named()))?;
+    let stream = bus.js.get_stream(&load.stream).await.map_err(BusError::request(named()))?;
     let consumer = stream.create_consumer(config).await.map_err(BusError::request(named()))?;
-    let expected = consumer.cached_info().num_pending;
+    let pending = consumer.cached_info().num_pending;
     let messages =
         consumer.stream().max_messages_per_batch(BATCH).heartbeat(HEARTBEAT).expires(Duration::from_secs(30));
     let messages = messages.messages().await.map_err(BusError::request(named()))?;
@@ -96,10 +100,11 @@ pub async fn read(bus: &Bus, load: &Load) -> Result<Reader, BusError> {
         contents: bus.contents.clone(),
         heads_only: load.heads_only,
         named: HashMap::new(),
-        consumer,
+        end: End::of(stream, load),
         messages: Some(messages),
-        expected,
+        pending,
         last: 0,
+        sequence: 0,
         caught_up: false,
     })
 }
@@ -107,28 +112,48 @@ pub async fn read(bus: &Bus, load: &Load) -> Result<Reader, BusError> {
 impl Reader {
     /// The next event; `None` when the reader has ended and must be opened again.
     pub async fn next(&mut self) -> Option<ReadEvent> {
-        if self.expected == 0 && !self.caught_up {
-            self.caught_up = true;
-            return Some(ReadEvent::CaughtUp);
-        }
-        let next = self.messages.as_mut()?.next();
-        let next = if self.caught_up {
-            next.await
-        } else {
-            match tokio::time::timeout(ASK_AFTER, next).await {
-                Ok(next) => next,
-                Err(_) => return self.ask().await,
+        loop {
+            if self.pending == 0 && !self.caught_up {
+                match self.end.is_at(self.sequence).await {
+                    Ok(true) => {
+                        self.caught_up = true;
+                        return Some(ReadEvent::CaughtUp(self.sequence));
+                    }
+                    Ok(false) => self.pending = 1,
+                    Err(error) => return self.ended(&error),
+                }
             }
-        };
+            let next = self.messages.as_mut()?.next();
+            if self.caught_up {
+                let next = next.await;
+                return self.received(next).await;
+            }
+            match tokio::time::timeout(ASK_AFTER, next).await {
+                Ok(next) => return self.received(next).await,
+                // The last rows may have been replaced or have expired before they came: then no message says that
+                // it was the last one.
+                Err(_) => self.pending = 0,
+            }
+        }
+    }
+
+    /// Where the stream ends that is read.
+    pub(crate) fn end(&self) -> End {
+        self.end.clone()
+    }
+
+    async fn received(&mut self, next: Option<Result<Message, MessagesError>>) -> Option<ReadEvent> {
         match next {
             Some(Ok(message)) => self.event(message).await,
-            Some(Err(error)) => {
-                tracing::debug!(%error, "reader ended");
-                self.messages = None;
-                None
-            }
+            Some(Err(error)) => self.ended(&error),
             None => None,
         }
+    }
+
+    fn ended(&mut self, error: &impl std::fmt::Display) -> Option<ReadEvent> {
+        tracing::debug!(%error, "reader ended");
+        self.messages = None;
+        None
     }
 
     async fn event(&mut self, message: Message) -> Option<ReadEvent> {
@@ -142,9 +167,7 @@ impl Reader {
             return None;
         }
         let (sequence, pending) = (info.stream_sequence, info.pending);
-        if pending == 0 {
-            self.expected = 0;
-        }
+        (self.sequence, self.pending) = (sequence, pending);
         let head = codec::head(message.headers.as_ref());
         if message.subject.starts_with('$') {
             let (subject, body) = (message.subject.to_string(), message.payload.to_vec());
@@ -193,29 +216,12 @@ impl Reader {
         std::mem::take(&mut self.named)
     }
 
-    /// The last rows may have been replaced or have expired before they came: then no message says that it was
-    /// the last one, and the server is asked.
-    async fn ask(&mut self) -> Option<ReadEvent> {
-        match self.consumer.info().await {
-            Ok(info) if info.num_pending == 0 && info.delivered.consumer_sequence <= self.last => {
-                self.expected = 0
-            }
-            Ok(_) => {}
-            Err(error) => {
-                tracing::debug!(%error, "reader ended");
-                self.messages = None;
-                return None;
-            }
-        }
-        Box::pin(self.next()).await
-    }
-
     /// Every event until everything that was there has been delivered; `None` when the reader ended before.
     pub async fn all(&mut self) -> Option<Vec<ReadEvent>> {
         let mut events = Vec::new();
         loop {
             match self.next().await? {
-                ReadEvent::CaughtUp => return Some(events),
+                ReadEvent::CaughtUp(_) => return Some(events),
                 event => events.push(event),
             }
         }

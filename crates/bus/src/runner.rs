@@ -11,11 +11,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::clock::now_micros;
+use crate::end::End;
 use crate::error::BusError;
 use crate::layout::Bus;
 use crate::lives::{Lives, output_streams};
 use crate::marks::Marks;
-use crate::membership::Membership;
+use crate::membership::Lease;
 use crate::reader::{Load, ReadEvent, read};
 use crate::writer;
 
@@ -77,13 +78,15 @@ enum Inner<S> {
     Row(Row, u64),
     Unreadable(Row, u64, String),
     Malformed(String, String),
+    /// The input is being read; where it ends.
+    Opened(Box<End>),
 }
 
 type Ack<S> = std::pin::Pin<Box<dyn Future<Output = Event<S>> + Send>>;
 
 struct Runner<'a, C: Core, E> {
     bus: &'a Bus,
-    membership: &'a Membership,
+    lease: &'a Lease,
     spec: &'a ShardSpec,
     owner: Owner<C>,
     effects: &'a mut E,
@@ -96,15 +99,16 @@ struct Runner<'a, C: Core, E> {
     tasks: JoinSet<()>,
     acks: FuturesUnordered<Ack<C::Side>>,
     fences: Vec<String>,
+    end: Option<End>,
     wake: Option<i64>,
     stop: Option<Stop>,
 }
 
-/// Owns the shard until it is cancelled (`None`), refused or out of date. The caller begins again as long as
+/// Owns the shard under `lease` until it is cancelled (`None`), refused or out of date. The caller begins again as long as
 /// the shard is its own.
 pub async fn drive<C, E>(
     bus: &Bus,
-    membership: &Membership,
+    lease: &Lease,
     spec: &ShardSpec,
     core: C,
     mut sides: mpsc::UnboundedReceiver<C::Side>,
@@ -118,7 +122,7 @@ where
     E: Effects<C>,
 {
     let mut lives = Lives::of(bus, spec);
-    let (mut runner, mut inbox, first) = Runner::begin(bus, membership, spec, core, effects, observer);
+    let (mut runner, mut inbox, first) = Runner::begin(bus, lease, spec, core, effects, observer);
     runner.execute(first).await;
     while runner.stop.is_none() {
         let event = tokio::select! {
@@ -132,16 +136,14 @@ where
             },
             Some(inner) = inbox.recv() => match inner {
                 Inner::Event(event) => event,
-                Inner::Row(row, pending) => match runner.row(row, pending).await {
-                    Some(event) => event,
-                    None => continue,
-                },
+                Inner::Row(row, pending) => runner.row(row, pending),
                 Inner::Unreadable(row, pending, reason) => {
                     observer.unreadable(&row.subject.to_string(), &reason);
-                    match runner.row(row, pending).await {
-                        Some(event) => event,
-                        None => continue,
-                    }
+                    runner.row(row, pending)
+                }
+                Inner::Opened(end) => {
+                    runner.end = Some(*end);
+                    continue;
                 }
                 Inner::Malformed(subject, reason) => {
                     observer.malformed(&subject, &reason);
@@ -171,7 +173,7 @@ where
     )]
     fn begin(
         bus: &'a Bus,
-        membership: &'a Membership,
+        lease: &'a Lease,
         spec: &'a ShardSpec,
         core: C,
         effects: &'a mut E,
@@ -186,7 +188,7 @@ where
         let fence = |shard: usize| fence_row(spec, shard).to_string();
         let mut runner = Self {
             bus,
-            membership,
+            lease,
             spec,
             owner,
             effects,
@@ -197,6 +199,7 @@ where
             tasks: JoinSet::new(),
             acks: FuturesUnordered::new(),
             fences: (0..outputs).map(fence).collect(),
+            end: None,
             wake: None,
             stop: None,
         };
@@ -214,11 +217,9 @@ where
         });
     }
 
-    /// Takes a row; what follows when it was the last one there is.
-    async fn row(&mut self, row: Row, pending: u64) -> Option<Event<C::Side>> {
+    fn row(&self, row: Row, pending: u64) -> Event<C::Side> {
         self.observer.read(pending);
-        self.handle(Event::Row(row, pending > 0)).await;
-        (pending == 0).then_some(Event::CaughtUp)
+        Event::Row(row, pending > 0)
     }
 
     async fn handle(&mut self, event: Event<C::Side>) {
@@ -245,6 +246,7 @@ where
                 Command::Claim(output) => self.claim(output),
                 Command::Load(output) => self.load(output),
                 Command::Read => self.read(),
+                Command::FindEnd(after) => self.find_end(after),
                 Command::Publish { id, fence, head, row } => self.publish(id, fence, &head, &row).await,
                 Command::Effect(effect) => self.effects.effect(effect),
                 Command::WakeAt(at) => self.wake = Some(self.wake.map_or(at, |wake| wake.min(at))),
@@ -301,11 +303,14 @@ where
                 Ok(reader) => reader,
                 Err(error) => return send(&sender, refused(&error)).await,
             };
+            if sender.send(Inner::Opened(Box::new(reader.end()))).await.is_err() {
+                return;
+            }
             while let Some(event) = reader.next().await {
                 let inner = match event {
                     ReadEvent::Row(row, pending) => Inner::Row(row, pending),
                     ReadEvent::Unreadable(row, pending, reason) => Inner::Unreadable(row, pending, reason),
-                    ReadEvent::CaughtUp => Inner::Event(Event::CaughtUp),
+                    ReadEvent::CaughtUp(sequence) => Inner::Event(Event::CaughtUp(sequence)),
                     ReadEvent::Malformed(subject, reason) => Inner::Malformed(subject, reason),
                     ReadEvent::Entry(..) => continue,
                 };
@@ -317,6 +322,19 @@ where
         });
     }
 
+    fn find_end(&mut self, after: u64) {
+        let Some(end) = self.end.clone() else { return };
+        let sender = self.sender.clone();
+        self.tasks.spawn(async move {
+            let event = match end.is_at(after).await {
+                Ok(true) => Event::CaughtUp(after),
+                Ok(false) => Event::More,
+                Err(error) => refused(&error),
+            };
+            send(&sender, event).await;
+        });
+    }
+
     async fn publish(&mut self, id: u64, fence: u64, head: &Head, row: &Publish) {
         let Some(fence_subject) =
             self.fences.get(if self.fences.len() == 1 { 0 } else { usize::from(row.subject.shard()) })
@@ -324,7 +342,7 @@ where
             return;
         };
         // A replica whose lease lapsed must not write, whatever the fence says: its successor is at work.
-        if !self.membership.holds_lease() {
+        if !self.lease.is_held() {
             self.acks.push(Box::pin(std::future::ready(Event::Refused)));
             return;
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::membership::Membership;
+use crate::membership::{Lease, Membership};
 
 /// How often ownership is looked at: a fraction of what a membership row lives.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -33,19 +33,21 @@ impl Tally {
 pub struct Supervisor {
     membership: Membership,
     tally: Tally,
+    /// With which everything that runs has begun.
+    lease: Lease,
     running: BTreeMap<String, JoinHandle<()>>,
 }
 
 impl Supervisor {
     /// A supervisor that runs nothing yet.
     pub fn new(membership: Membership, tally: Tally) -> Self {
-        Self { membership, tally, running: BTreeMap::new() }
+        Self { lease: membership.lease(), membership, tally, running: BTreeMap::new() }
     }
 
-    /// Until `stop`: runs `work(key)` again and again for every key of `keys()` that this replica owns.
+    /// Until `stop`: runs `work(key, lease)` again and again for every key of `keys()` that this replica owns.
     pub async fn run<F, W>(mut self, keys: impl Fn() -> Vec<String>, work: W, stop: CancellationToken)
     where
-        W: Fn(String) -> F,
+        W: Fn(String, Lease) -> F,
         F: Future<Output = ()> + Send + 'static,
     {
         tokio::select! {
@@ -53,10 +55,13 @@ impl Supervisor {
             () = stop.cancelled() => return,
         }
         while !stop.is_cancelled() {
+            let lease = self.membership.lease();
+            let same = self.lease.is(&lease);
+            self.lease = lease.clone();
             let owned: BTreeSet<String> =
                 keys().into_iter().filter(|key| self.membership.owns(key)).collect();
             self.running.retain(|key, task| {
-                let keep = owned.contains(key) && !task.is_finished();
+                let keep = same && owned.contains(key) && !task.is_finished();
                 if !keep {
                     task.abort();
                 }
@@ -64,7 +69,7 @@ impl Supervisor {
             });
             for key in owned {
                 self.running.entry(key.clone()).or_insert_with(|| {
-                    let shard = work(key);
+                    let shard = work(key, lease.clone());
                     tokio::spawn(async move {
                         shard.await;
                         tokio::time::sleep(AGAIN).await;

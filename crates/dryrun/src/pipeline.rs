@@ -136,7 +136,7 @@ fn reports(
         matcher.row(&row, &mut step);
     }
     matcher.row(&complete(cluster, interest.revision), &mut step);
-    matcher.caught_up(&mut step);
+    matcher.caught_up(u64::MAX, &mut step);
     let (publishes, effects, _) = step.into_parts();
     problems.extend(effects.into_iter().filter_map(|effect| {
         if let matcher::Effect::Problem(problem) = effect { Some(problem) } else { None }
@@ -198,7 +198,7 @@ fn render(
     for row in reports.iter().chain(&complete) {
         renderer.row(row, &mut step);
     }
-    renderer.caught_up(&mut step);
+    renderer.caught_up(u64::MAX, &mut step);
     // Late enough for everything that waits for more to come.
     step.now += 10_000_000;
     renderer.tick(&mut step);

@@ -22,25 +22,41 @@ pub fn owner<'a>(key: &str, members: impl IntoIterator<Item = &'a str>) -> Optio
 
 /// The members of one stage as this replica sees them, and its own lease.
 ///
-/// A member is live while its row was refreshed within `ttl`, by this replica's own clock. Times are
+/// A member is live until its row was not refreshed for `ttl`, by this replica's own clock, while this replica was
+/// listening: silence says nothing about others to who hears nothing at all, its own echo neither. Times are
 /// microseconds of one monotonic clock.
 #[derive(Debug)]
 pub struct Members {
     own: String,
     ttl: i64,
     seen: BTreeMap<String, i64>,
+    /// Whether every row that was there has been heard, and none was missed since.
+    listening: bool,
+    /// When a row was heard last while listening.
+    heard: Option<i64>,
     lease: Option<i64>,
+    /// How often the lease had lapsed when it was confirmed.
+    lapses: u64,
 }
 
 impl Members {
     /// A replica called `own` that has not joined yet.
     pub fn new(own: impl Into<String>, ttl: i64) -> Self {
-        Self { own: own.into(), ttl, seen: BTreeMap::new(), lease: None }
+        Self {
+            own: own.into(),
+            ttl,
+            seen: BTreeMap::new(),
+            listening: false,
+            heard: None,
+            lease: None,
+            lapses: 0,
+        }
     }
 
     /// The row of `member` was refreshed, or first seen, at `now`.
     pub fn refreshed(&mut self, member: &str, now: i64) {
         self.seen.insert(member.to_owned(), now);
+        self.hear(now);
     }
 
     /// The row of `member` was deleted: it left.
@@ -48,8 +64,26 @@ impl Members {
         self.seen.remove(member);
     }
 
-    /// The server confirmed this replica's own row, which was sent at `sent`.
-    pub fn confirmed(&mut self, sent: i64) {
+    /// Every row that is there has been told.
+    pub fn caught_up(&mut self, now: i64) {
+        self.listening = true;
+        self.hear(now);
+    }
+
+    /// Rows may be missed from now on, until everything has been told again.
+    pub fn deaf(&mut self) {
+        self.listening = false;
+    }
+
+    fn hear(&mut self, now: i64) {
+        if self.listening {
+            self.heard = Some(now);
+        }
+    }
+
+    /// The server confirmed at `now` this replica's own row, which was sent at `sent`.
+    pub fn confirmed(&mut self, sent: i64, now: i64) {
+        self.lapses += u64::from(self.lease.is_some() && !self.holds_lease(now));
         self.lease = Some(self.lease.map_or(sent, |lease| lease.max(sent)));
     }
 
@@ -58,19 +92,27 @@ impl Members {
         self.lease.is_some_and(|sent| now - sent < self.ttl)
     }
 
+    /// Grows whenever the lease is held again after it had lapsed: in between others may have done this replica's
+    /// work, and what it knew is worth nothing.
+    pub fn lapses(&self) -> u64 {
+        self.lapses
+    }
+
     /// Whether this replica owns `key` now.
     pub fn owns(&self, key: &str, now: i64) -> bool {
-        let live =
-            self.seen.iter().filter(|(_, seen)| now - **seen < self.ttl).map(|(member, _)| member.as_str());
-        let others = live.filter(|member| *member != self.own);
-        self.holds_lease(now) && owner(key, others.chain([self.own.as_str()])) == Some(self.own.as_str())
+        let members = self.others().chain([self.own.as_str()]);
+        self.heard.is_some() && self.holds_lease(now) && owner(key, members) == Some(self.own.as_str())
     }
 
     /// How many members are live, this one included.
-    pub fn live(&self, now: i64) -> usize {
-        let others =
-            self.seen.iter().filter(|(member, seen)| **member != self.own && now - **seen < self.ttl);
-        others.count() + 1
+    pub fn live(&self) -> usize {
+        self.others().count() + 1
+    }
+
+    fn others(&self) -> impl Iterator<Item = &str> {
+        let live = |seen: &i64| self.heard.is_none_or(|heard| heard - seen < self.ttl);
+        let live = self.seen.iter().filter(move |(_, seen)| live(seen)).map(|(member, _)| member.as_str());
+        live.filter(|member| *member != self.own)
     }
 }
 
@@ -90,32 +132,79 @@ mod tests {
         assert!(after.contains(&"c"));
     }
 
+    /// A replica that has heard everything.
+    fn listening(own: &str, ttl: i64) -> Members {
+        let mut members = Members::new(own, ttl);
+        members.caught_up(0);
+        members
+    }
+
     #[test]
     fn who_lost_its_lease_owns_nothing() {
-        let mut members = Members::new("a", 3);
+        let mut members = listening("a", 3);
         assert!(!members.owns("0", 0));
-        members.confirmed(10);
+        members.confirmed(10, 11);
         assert!(members.owns("0", 12) && !members.owns("0", 13));
     }
 
     #[test]
+    fn a_lease_that_lapsed_is_another_one() {
+        let mut members = listening("a", 3);
+        members.confirmed(10, 10);
+        members.confirmed(12, 12);
+        assert_eq!(members.lapses(), 0);
+        members.confirmed(14, 15);
+        assert_eq!(members.lapses(), 1, "from 15 on others could take its work over");
+        assert!(members.holds_lease(16));
+    }
+
+    /// A shard that `b` owns when `a` and `b` are live.
+    fn of_b() -> String {
+        (0..64).map(|shard| shard.to_string()).find(|key| owner(key, ["a", "b"]) == Some("b")).unwrap()
+    }
+
+    #[test]
     fn silent_members_are_forgotten() {
-        let mut members = Members::new("a", 3);
+        let mut members = listening("a", 3);
         members.refreshed("b", 10);
-        members.confirmed(12);
-        let theirs =
-            (0..64).map(|shard| shard.to_string()).find(|key| owner(key, ["a", "b"]) == Some("b")).unwrap();
-        assert!(!members.owns(&theirs, 12) && members.owns(&theirs, 13));
-        assert_eq!((members.live(12), members.live(13)), (2, 1));
+        members.confirmed(12, 12);
+        members.refreshed("a", 12);
+        assert!(!members.owns(&of_b(), 12));
+        members.refreshed("a", 13);
+        assert!(members.owns(&of_b(), 13));
+        assert_eq!(members.live(), 1);
+    }
+
+    #[test]
+    fn who_hears_nothing_takes_nobody_for_dead() {
+        let mut members = Members::new("a", 3);
+        members.confirmed(10, 10);
+        assert!(!members.owns("0", 10), "it does not know the others yet");
+        members.refreshed("b", 10);
+        members.caught_up(11);
+        members.deaf();
+        members.confirmed(20, 20);
+        assert!(!members.owns(&of_b(), 20), "b may have been refreshed in silence");
+        // What is told again comes in the order of the last refreshes: its own echo may be the first.
+        members.refreshed("a", 20);
+        assert!(!members.owns(&of_b(), 20));
+        members.refreshed("b", 20);
+        members.caught_up(20);
+        assert!(!members.owns(&of_b(), 20));
+        members.deaf();
+        members.refreshed("a", 24);
+        members.caught_up(24);
+        members.confirmed(24, 24);
+        assert!(members.owns(&of_b(), 24), "everything was told, and b was not in it");
     }
 
     proptest! {
         #[test]
         fn exactly_one_member_owns_a_key(names in proptest::collection::btree_set("[a-z]{1,6}", 1..6), key in "[0-9]{1,3}") {
             let owners = names.iter().filter(|own| {
-                let mut members = Members::new((*own).clone(), 10);
+                let mut members = listening(own, 10);
                 names.iter().for_each(|name| members.refreshed(name, 0));
-                members.confirmed(0);
+                members.confirmed(0, 0);
                 members.owns(&key, 1)
             });
             prop_assert_eq!(owners.count(), 1);

@@ -17,6 +17,9 @@ use crate::row::{Body, Head, Publish, Row};
 use crate::subject::Subject;
 use crate::view::View;
 
+/// Pause before the end of the input is looked for again, microseconds.
+const FIND_AGAIN: i64 = 200_000;
+
 /// What a stage decides. Synchronous; time is an argument; what must happen is pushed into the [`Step`].
 pub trait Core {
     /// What the stage learns from elsewhere than its input table.
@@ -39,9 +42,15 @@ pub trait Core {
     /// A row of the input table, in the order of the stream.
     fn row(&mut self, row: &Row, step: &mut Step<Self::Effect>);
 
-    /// Every row that is in the table has come; said whenever that becomes true again. Only now a row's absence
-    /// can be seen: a row that was replaced meanwhile comes after those that were written later than its first form.
-    fn caught_up(&mut self, step: &mut Step<Self::Effect>);
+    /// At some time since it was at `sequence`, the reader had delivered every row of the table. Only now a row's
+    /// absence can be seen: a row that was replaced comes after those that were written later than its first form.
+    /// Said once at the beginning, and again when [`Core::awaits_end`].
+    fn caught_up(&mut self, sequence: u64, step: &mut Step<Self::Effect>);
+
+    /// Whether something that was read counts only from the end of the table on.
+    fn awaits_end(&self) -> bool {
+        false
+    }
 
     /// The time that was asked for by [`Step::wake_at`] has come.
     fn tick(&mut self, step: &mut Step<Self::Effect>);
@@ -86,8 +95,10 @@ pub enum Event<S> {
     Loaded,
     /// A row of the input table; `pending` when more are known to follow at once.
     Row(Row, bool),
-    /// Every row of the input table has been delivered.
-    CaughtUp,
+    /// The input table had nothing after this sequence, and every row up to it has been delivered.
+    CaughtUp(u64),
+    /// It has more than was known when [`Command::FindEnd`] was given.
+    More,
     /// News for the core.
     Side(S),
     /// The server has stored a publish.
@@ -109,6 +120,8 @@ pub enum Command<E> {
     Load(usize),
     /// Read the input table from its first row.
     Read,
+    /// Ask whether the input table has a row after this sequence; answer with [`Event::CaughtUp`] or [`Event::More`].
+    FindEnd(u64),
     /// Publish under the fence; answer with [`Event::Stored`] or [`Event::Refused`].
     Publish {
         /// Number of the publish.
@@ -159,6 +172,11 @@ pub struct Owner<C: Core> {
     next_id: u64,
     caught_up: bool,
     lagging_since: Option<i64>,
+    /// Sequence of the row of the input that came last.
+    newest: u64,
+    /// Whether the end of the input is being looked for.
+    finding: bool,
+    find_at: Option<i64>,
 }
 
 // === impl Step ===
@@ -206,6 +224,9 @@ impl<C: Core> Owner<C> {
             next_id: 0,
             caught_up: false,
             lagging_since: None,
+            newest: 0,
+            finding: false,
+            find_at: None,
             core,
             config,
         };
@@ -240,12 +261,18 @@ impl<C: Core> Owner<C> {
             Event::Side(side) => self.run(now, &mut commands, |core, step| core.side(side, step)),
             Event::Row(row, pending) if self.phase == Phase::Reading => {
                 self.lagging_since = pending.then(|| self.lagging_since.unwrap_or(now));
+                self.newest = row.sequence;
                 self.run(now, &mut commands, |core, step| core.row(&row, step));
+                if !pending {
+                    self.find_end(&mut commands);
+                }
             }
             Event::Row(..) => {}
-            Event::CaughtUp => self.catch_up(now, &mut commands),
+            Event::CaughtUp(sequence) => self.catch_up(now, sequence, &mut commands),
+            Event::More => self.finding = false,
             Event::Tick => self.tick(now, &mut commands),
         }
+        self.find_end_later(now, &mut commands);
         self.begin_reading_when_ready(now, &mut commands);
         commands
     }
@@ -295,22 +322,59 @@ impl<C: Core> Owner<C> {
             self.lagging_since = Some(now);
             commands.push(Command::Read);
         } else {
-            self.catch_up(now, commands);
+            self.catch_up(now, 0, commands);
         }
     }
 
-    fn catch_up(&mut self, now: i64, commands: &mut Vec<Command<C::Effect>>) {
+    fn catch_up(&mut self, now: i64, sequence: u64, commands: &mut Vec<Command<C::Effect>>) {
         if self.phase != Phase::Reading {
             return;
         }
-        self.lagging_since = None;
+        self.finding = false;
+        // Rows that came since may be far behind their table again.
+        if sequence >= self.newest {
+            self.lagging_since = None;
+        }
         self.caught_up = true;
-        self.run(now, commands, |core, step| core.caught_up(step));
+        self.run(now, commands, |core, step| core.caught_up(sequence, step));
+    }
+
+    /// How many rows are known to follow is the server's estimate: the end is asked for when something depends on it.
+    fn find_end(&mut self, commands: &mut Vec<Command<C::Effect>>) {
+        if self.awaits_end() && !self.finding {
+            self.finding = true;
+            self.find_at = None;
+            commands.push(Command::FindEnd(self.newest));
+        }
+    }
+
+    /// The estimate may never say that nothing follows.
+    fn find_end_later(&mut self, now: i64, commands: &mut Vec<Command<C::Effect>>) {
+        if self.awaits_end() && !self.finding && self.find_at.is_none() {
+            self.find_at = Some(now + FIND_AGAIN);
+            commands.push(Command::WakeAt(now + FIND_AGAIN));
+        }
+    }
+
+    fn awaits_end(&self) -> bool {
+        self.phase == Phase::Reading
+            && self.config.reads
+            && self.caught_up
+            && (self.lagging_since.is_some() || self.core.awaits_end())
     }
 
     fn tick(&mut self, now: i64, commands: &mut Vec<Command<C::Effect>>) {
         if self.lagging_since.is_some_and(|since| now - since > self.config.max_lag) {
             return self.stop(Stop::Lagging, commands);
+        }
+        match self.find_at {
+            Some(at) if at <= now => {
+                self.find_at = None;
+                self.find_end(commands);
+            }
+            // This tick was for something else, and there is one wake-up time.
+            Some(at) => commands.push(Command::WakeAt(at)),
+            None => {}
         }
         if self.phase == Phase::Reading {
             self.run(now, commands, |core, step| core.tick(step));

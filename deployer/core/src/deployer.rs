@@ -295,7 +295,7 @@ impl Core for Deployer {
         self.desired(row, step);
     }
 
-    fn caught_up(&mut self, _: &mut Step<Effect>) {}
+    fn caught_up(&mut self, _: u64, _: &mut Step<Effect>) {}
 
     fn tick(&mut self, step: &mut Step<Effect>) {
         let now = step.now;

@@ -28,8 +28,6 @@ pub(crate) struct Live {
     /// The newest completeness row of the agent in this incarnation of the input, once everything that was in the
     /// table with it has been read.
     pub(crate) complete: Option<Complete>,
-    /// The same, before.
-    pub(crate) announced: Option<Complete>,
     /// The revision for which the renderer has been told that all reports are there.
     pub(crate) told: Option<u64>,
     pub(crate) replay: Option<Replay>,

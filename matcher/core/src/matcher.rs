@@ -65,8 +65,8 @@ pub struct Matcher {
     started: bool,
     caught_up: bool,
     replays: u64,
-    /// Clusters whose agent has announced completeness since the end of the table was seen last.
-    announced: BTreeSet<ClusterRef>,
+    /// What agents have announced and after which sequence: it counts when the table has been read to its end since.
+    announced: BTreeMap<ClusterRef, (u64, Complete)>,
 }
 
 impl Matcher {
@@ -81,7 +81,7 @@ impl Matcher {
             started: false,
             caught_up: false,
             replays: 0,
-            announced: BTreeSet::new(),
+            announced: BTreeMap::new(),
         }
     }
 
@@ -286,12 +286,10 @@ impl Matcher {
     }
 
     /// Rows that were replaced since the agent wrote this may still follow: it counts from the end of the table on.
-    fn completed(&mut self, cluster: &ClusterRef, head: &Head) {
-        let complete = serde_json::from_str::<Complete>(&head.meta).ok();
-        let live = self.clusters.entry(cluster.clone()).or_default();
+    fn completed(&mut self, cluster: &ClusterRef, row: &Row) {
+        let complete = serde_json::from_str::<Complete>(&row.head.meta).ok();
         if let Some(complete) = complete.filter(|complete| complete.incarnation == self.config.input) {
-            live.announced = Some(complete);
-            self.announced.insert(cluster.clone());
+            self.announced.insert(cluster.clone(), (row.sequence, complete));
         }
     }
 }
@@ -375,22 +373,25 @@ impl Core for Matcher {
                 }
                 self.judge(row, step);
             }
-            Subject::Complete { cluster, .. } => self.completed(&cluster.clone(), &row.head),
+            Subject::Complete { cluster, .. } => self.completed(cluster, row),
             _ => {}
         }
     }
 
-    fn caught_up(&mut self, step: &mut Step<Effect>) {
-        let mut clusters = std::mem::take(&mut self.announced);
-        for cluster in &clusters {
-            if let Some(live) = self.clusters.get_mut(cluster) {
-                live.complete = live.announced.take();
-            }
+    fn caught_up(&mut self, sequence: u64, step: &mut Step<Effect>) {
+        let mut clusters = BTreeSet::new();
+        for (cluster, (_, complete)) in self.announced.extract_if(.., |_, (after, _)| *after <= sequence) {
+            self.clusters.entry(cluster.clone()).or_default().complete = Some(complete);
+            clusters.insert(cluster);
         }
         if !std::mem::replace(&mut self.caught_up, true) {
             clusters.extend(self.clusters.keys().cloned());
         }
         clusters.iter().for_each(|cluster| self.settle(cluster, step));
+    }
+
+    fn awaits_end(&self) -> bool {
+        !self.announced.is_empty()
     }
 
     fn tick(&mut self, _: &mut Step<Effect>) {}

@@ -12,7 +12,15 @@ pub(crate) struct Completeness {
     interests: HashMap<ClusterRef, Interest>,
     rows: HashMap<ClusterRef, HashMap<u16, u64>>,
     /// Read, but rows that were replaced since they were written may still follow.
-    announced: Vec<(ClusterRef, u16, u64)>,
+    announced: Vec<Announced>,
+}
+
+/// A completeness row, and its sequence.
+struct Announced {
+    cluster: ClusterRef,
+    origin: u16,
+    revision: u64,
+    after: u64,
 }
 
 impl Completeness {
@@ -43,18 +51,26 @@ impl Completeness {
         self.interests.keys()
     }
 
-    /// A matcher says that its shard of a cluster is complete. It counts from the end of the table on.
-    pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: u16, meta: &str) {
+    /// A matcher says in the row `after` that its shard of a cluster is complete. It counts from the end of the
+    /// table on.
+    pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: u16, meta: &str, after: u64) {
         let complete = serde_json::from_str::<Complete>(meta).ok();
         if let Some(complete) = complete.filter(|complete| complete.incarnation == self.incarnation) {
-            self.announced.push((cluster.clone(), origin, complete.revision));
+            let (cluster, revision) = (cluster.clone(), complete.revision);
+            self.announced.push(Announced { cluster, origin, revision, after });
         }
     }
 
-    /// Everything in the table has been read; the clusters of which more is known now.
-    pub(crate) fn caught_up(&mut self) -> BTreeSet<ClusterRef> {
+    /// Whether something counts only from the end of the table on.
+    pub(crate) fn awaits_end(&self) -> bool {
+        !self.announced.is_empty()
+    }
+
+    /// Everything that was in the table has been read, up to `sequence`; the clusters of which more is known now.
+    pub(crate) fn caught_up(&mut self, sequence: u64) -> BTreeSet<ClusterRef> {
         let mut news = BTreeSet::new();
-        for (cluster, origin, revision) in self.announced.drain(..) {
+        let due = self.announced.extract_if(.., |announced| announced.after <= sequence);
+        for Announced { cluster, origin, revision, .. } in due {
             let before = self.rows.entry(cluster.clone()).or_default().insert(origin, revision);
             if before != Some(revision) {
                 news.insert(cluster);
@@ -92,14 +108,17 @@ mod tests {
         let meta =
             |incarnation, revision| serde_json::to_string(&Complete { incarnation, revision }).unwrap();
         let mut known = Completeness::new(2, 7);
-        known.announce(&cluster, 0, &meta(7, 5));
-        known.announce(&cluster, 1, &meta(8, 5));
+        known.announce(&cluster, 0, &meta(7, 5), 1);
+        known.announce(&cluster, 1, &meta(8, 5), 2);
         known.set_interest(&cluster, row(5, 5));
-        assert_eq!(known.caught_up().len(), 1);
+        assert_eq!(known.caught_up(2).len(), 1);
         assert!(!known.is_complete(&cluster, "s"), "one of them is of another life");
-        known.announce(&cluster, 1, &meta(7, 5));
+        known.announce(&cluster, 1, &meta(7, 5), 3);
+        assert!(known.awaits_end());
+        known.caught_up(2);
         assert!(!known.is_complete(&cluster, "s"), "the end of the table was not seen");
-        known.caught_up();
+        known.caught_up(3);
+        assert!(!known.awaits_end());
         assert!(known.is_complete(&cluster, "s"));
         known.set_interest(&cluster, row(6, 5));
         assert!(known.is_complete(&cluster, "s"), "another source changed");

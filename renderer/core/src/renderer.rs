@@ -243,20 +243,24 @@ impl Core for Renderer {
         match &row.subject {
             Subject::Report { .. } => self.reported(row, step),
             Subject::Complete { cluster, origin: Some(origin), .. } => {
-                self.completeness.announce(cluster, *origin, &row.head.meta);
+                self.completeness.announce(cluster, *origin, &row.head.meta, row.sequence);
             }
             _ => {}
         }
     }
 
-    fn caught_up(&mut self, step: &mut Step<Effect>) {
-        let news = self.completeness.caught_up();
+    fn caught_up(&mut self, sequence: u64, step: &mut Step<Effect>) {
+        let news = self.completeness.caught_up(sequence);
         if !std::mem::replace(&mut self.caught_up, true) {
             return self.first_look(step);
         }
         for cluster in news {
             self.settle(&cluster, step);
         }
+    }
+
+    fn awaits_end(&self) -> bool {
+        self.completeness.awaits_end()
     }
 
     fn tick(&mut self, step: &mut Step<Effect>) {

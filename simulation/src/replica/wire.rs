@@ -84,6 +84,13 @@ impl<R: Role> Process<R> {
                     .extend(own.map(|message| Event::Found(message.subject.clone(), message.head.clone())));
                 answers.push(Event::Loaded);
             }
+            Out::FindEnd(after) => {
+                let more = self
+                    .role
+                    .input()
+                    .is_some_and(|(table, shard)| world.store.stream(table, shard).next(after).is_some());
+                answers.push(if more { Event::More } else { Event::CaughtUp(after) });
+            }
             Out::Publish { .. } if world.mishap(Fault::Lost, 0.002) => answers.push(Event::Refused),
             Out::Publish { id, fence: sequence, head, row } => {
                 let accepted = world.store.publish(&row, head, (fence, sequence), world.now + TOMBSTONE_TTL);

@@ -13,6 +13,8 @@ struct Copier {
     found: Vec<String>,
     started: bool,
     caught_up: bool,
+    ends: Vec<u64>,
+    awaits_end: bool,
     view: View,
 }
 
@@ -38,11 +40,18 @@ impl Core for Copier {
     }
 
     fn row(&mut self, row: &Row, step: &mut Step<&'static str>) {
+        self.awaits_end |= row.subject == subject("await");
         step.publish(Publish::new(row.subject.clone(), Body::value(row.body.clone()), 1));
     }
 
-    fn caught_up(&mut self, step: &mut Step<&'static str>) {
+    fn awaits_end(&self) -> bool {
+        self.awaits_end
+    }
+
+    fn caught_up(&mut self, sequence: u64, step: &mut Step<&'static str>) {
         self.caught_up = true;
+        self.awaits_end = false;
+        self.ends.push(sequence);
         step.publish(Publish::new(complete(), Body::value(&b"c"[..]), 1).after_all());
     }
 
@@ -72,7 +81,11 @@ fn config() -> OwnerConfig {
 
 /// An owner that has claimed and loaded; `needed` is what the predecessor saw.
 fn loaded(needed: &str) -> (Owner<Copier>, Vec<Command<&'static str>>) {
-    let (mut owner, first) = Owner::begin(Copier::default(), config());
+    loaded_as(config(), needed)
+}
+
+fn loaded_as(config: OwnerConfig, needed: &str) -> (Owner<Copier>, Vec<Command<&'static str>>) {
+    let (mut owner, first) = Owner::begin(Copier::default(), config);
     assert!(matches!(first[..], [Command::Claim(0)]));
     let commands = owner.handle(0, Event::Claimed { output: 0, sequence: 42 });
     assert!(matches!(commands[..], [Command::Load(0)]));
@@ -129,7 +142,7 @@ fn completeness_waits_until_everything_before_it_is_stored() {
     let (mut owner, _) = loaded("");
     owner.handle(1, Event::Row(row("a", "1"), true));
     owner.handle(1, Event::Row(row("b", "1"), true));
-    assert!(published(&owner.handle(1, Event::CaughtUp)).is_empty());
+    assert!(published(&owner.handle(1, Event::CaughtUp(u64::MAX))).is_empty());
     owner.handle(1, Event::Row(row("c", "1"), false));
     assert!(published(&owner.handle(1, Event::Stored(1))).is_empty());
     assert_eq!(published(&owner.handle(1, Event::Stored(0))), [complete().to_string()]);
@@ -145,19 +158,64 @@ fn a_refusal_ends_it_at_once() {
 #[test]
 fn who_lags_for_too_long_begins_again() {
     let (mut owner, _) = loaded("");
-    owner.handle(10, Event::CaughtUp);
+    owner.handle(10, Event::CaughtUp(u64::MAX));
     owner.handle(20, Event::Row(row("a", "1"), true));
-    assert!(owner.handle(100, Event::Tick).is_empty());
+    assert!(!stops(&owner.handle(100, Event::Tick)));
     assert!(matches!(owner.handle(121, Event::Tick)[..], [Command::Stop(Stop::Lagging)]));
 }
 
 #[test]
 fn a_short_lag_is_forgotten_when_it_ends() {
     let (mut owner, _) = loaded("");
-    owner.handle(10, Event::CaughtUp);
+    owner.handle(10, Event::CaughtUp(u64::MAX));
     owner.handle(20, Event::Row(row("a", "1"), true));
     owner.handle(30, Event::Row(row("b", "1"), false));
-    assert!(owner.handle(121, Event::Tick).is_empty());
+    assert!(!stops(&owner.handle(121, Event::Tick)));
+}
+
+fn stops(commands: &[Command<&'static str>]) -> bool {
+    commands.iter().any(|command| matches!(command, Command::Stop(_)))
+}
+
+/// What it asks for besides publishing: after which sequence the end is, and when it wants to be woken.
+fn asked(commands: &[Command<&'static str>]) -> (Option<u64>, Option<i64>) {
+    let end = commands.iter().find_map(|command| match command {
+        Command::FindEnd(after) => Some(*after),
+        _ => None,
+    });
+    let wake = commands.iter().find_map(|command| match command {
+        Command::WakeAt(at) => Some(*at),
+        _ => None,
+    });
+    (end, wake)
+}
+
+fn numbered(name: &str, sequence: u64) -> Row {
+    Row { sequence, ..row(name, "1") }
+}
+
+#[test]
+fn the_end_is_asked_for_when_something_depends_on_it() {
+    let (mut owner, _) = loaded("");
+    owner.handle(10, Event::CaughtUp(0));
+    assert_eq!(asked(&owner.handle(20, Event::Row(numbered("a", 5), false))).0, None);
+    assert_eq!(asked(&owner.handle(20, Event::Row(numbered("await", 6), false))).0, Some(6));
+    assert_eq!(asked(&owner.handle(20, Event::Row(numbered("b", 7), false))).0, None, "it is asked already");
+    let (end, wake) = asked(&owner.handle(21, Event::More));
+    assert_eq!((end, wake), (None, Some(21 + FIND_AGAIN)), "a row that follows may be the last one");
+    assert_eq!(asked(&owner.handle(22, Event::Row(numbered("c", 8), false))).0, Some(8));
+    owner.handle(23, Event::CaughtUp(8));
+    assert_eq!(owner.core().ends, [0, 8]);
+    assert_eq!(asked(&owner.handle(24, Event::Row(numbered("d", 9), false))), (None, None));
+}
+
+#[test]
+fn the_end_is_found_also_when_the_server_always_says_that_more_follows() {
+    let (mut owner, _) = loaded_as(OwnerConfig { max_lag: 2 * FIND_AGAIN, ..config() }, "");
+    owner.handle(10, Event::CaughtUp(0));
+    let at = asked(&owner.handle(20, Event::Row(numbered("await", 5), true))).1.unwrap();
+    assert_eq!(asked(&owner.handle(at - 1, Event::Tick)), (None, Some(at)), "a tick for something else");
+    assert_eq!(asked(&owner.handle(at, Event::Tick)).0, Some(5));
 }
 
 #[test]

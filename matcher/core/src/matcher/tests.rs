@@ -86,7 +86,7 @@ fn rows(matcher: &mut Matcher, row: Row) -> Vec<String> {
     step(matcher, |m, s| {
         m.row(&row, s);
         if last {
-            m.caught_up(s);
+            m.caught_up(u64::MAX, s);
         }
     })
     .0
@@ -109,7 +109,7 @@ fn without_an_interest_row_nothing_is_known_and_nothing_is_withdrawn() {
     step(&mut matcher, |m, s| m.start(s));
     assert!(rows(&mut matcher, change("x", None, 1)).is_empty());
     assert!(rows(&mut matcher, complete(1)).is_empty());
-    assert!(step(&mut matcher, |m, s| m.caught_up(s)).0.is_empty());
+    assert!(step(&mut matcher, |m, s| m.caught_up(u64::MAX, s)).0.is_empty());
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_found_report_without_a_cause_goes_when_the_cluster_is_complete() {
     step(&mut matcher, |m, s| m.side(interest(1, &[("a", 1)]), s));
     assert!(step(&mut matcher, |m, s| m.start(s)).0.is_empty());
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 1)), ["+a/x"]);
-    assert!(step(&mut matcher, |m, s| m.caught_up(s)).0.is_empty(), "absence is no proof");
+    assert!(step(&mut matcher, |m, s| m.caught_up(u64::MAX, s)).0.is_empty(), "absence is no proof");
     assert_eq!(rows(&mut matcher, complete(1)), ["-a/y", "complete"]);
     assert!(rows(&mut matcher, complete(1)).is_empty(), "told once");
 }
@@ -134,10 +134,10 @@ fn completeness_counts_when_everything_in_the_table_has_been_read() {
     matcher.found(&subject, &Head::default());
     step(&mut matcher, |m, s| m.side(interest(1, &[("a", 1)]), s));
     step(&mut matcher, |m, s| m.start(s));
-    step(&mut matcher, |m, s| m.caught_up(s));
+    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
     assert!(step(&mut matcher, |m, s| m.row(&complete(1), s)).0.is_empty(), "a replaced row may follow");
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 100)), ["+a/x"]);
-    assert_eq!(step(&mut matcher, |m, s| m.caught_up(s)).0, ["complete"]);
+    assert_eq!(step(&mut matcher, |m, s| m.caught_up(u64::MAX, s)).0, ["complete"]);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn what_a_predecessor_told_counts_in_the_life_of_the_stream_it_was_told_in() {
         matcher.found(&subject, &Head { meta, ..Head::default() });
         step(&mut matcher, |m, s| m.side(interest(1, &[("a", 1)]), s));
         step(&mut matcher, |m, s| m.start(s));
-        step(&mut matcher, |m, s| m.caught_up(s));
+        step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
         assert_eq!(!rows(&mut matcher, complete(1)).is_empty(), again, "told in life {life}");
     }
 }
@@ -157,7 +157,7 @@ fn what_a_predecessor_told_counts_in_the_life_of_the_stream_it_was_told_in() {
 #[test]
 fn a_completeness_row_of_a_former_life_proves_nothing() {
     let mut matcher = started(&[("a", 1)]);
-    step(&mut matcher, |m, s| m.caught_up(s));
+    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
     let mut row = complete(1);
     row.head.meta = serde_json::to_string(&Complete { incarnation: INPUT + 1, revision: 1 }).unwrap();
     assert!(rows(&mut matcher, row).is_empty());
@@ -175,7 +175,7 @@ fn a_removed_source_takes_its_reports_along() {
 #[test]
 fn a_new_source_replays_and_is_complete_after_it() {
     let mut matcher = started(&[]);
-    step(&mut matcher, |m, s| m.caught_up(s));
+    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
     assert!(rows(&mut matcher, change("x", Some("a"), 1)).is_empty());
     let (_, effects) = step(&mut matcher, |m, s| m.side(interest(2, &[("a", 2)]), s));
     assert!(effects.contains(&Effect::Replay(cluster(), 1)));
@@ -205,7 +205,7 @@ fn a_second_replay_remembers_what_was_newer_than_the_first() {
 #[test]
 fn a_changed_source_withdraws_what_it_no_longer_selects() {
     let mut matcher = started(&[("a", 1)]);
-    step(&mut matcher, |m, s| m.caught_up(s));
+    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
     rows(&mut matcher, change("x", Some("a"), 1));
     let mut changed = source("b", 2);
     changed.name = "a".into();
@@ -267,7 +267,7 @@ fn an_unreadable_row_withdraws_nothing_after_a_takeover() {
     step(&mut matcher, |m, s| m.start(s));
     let row = Row { body: b"{".as_slice().into(), ..change("x", Some("a"), 1) };
     assert!(rows(&mut matcher, row).is_empty());
-    step(&mut matcher, |m, s| m.caught_up(s));
+    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
     assert_eq!(rows(&mut matcher, complete(1)), ["complete"]);
 }
 

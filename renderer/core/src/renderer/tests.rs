@@ -133,13 +133,13 @@ impl World {
         self.run(|renderer, step| {
             renderer.row(&row, step);
             if matches!(row.subject, Subject::Complete { .. }) && renderer.caught_up {
-                renderer.caught_up(step);
+                renderer.caught_up(u64::MAX, step);
             }
         });
     }
 
     fn caught_up(&mut self) {
-        self.run(|renderer, step| renderer.caught_up(step));
+        self.run(|renderer, step| renderer.caught_up(u64::MAX, step));
     }
 
     /// The revision of cluster `a`'s interest row.

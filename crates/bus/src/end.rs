@@ -1,0 +1,45 @@
+//! Where a stream ends.
+//!
+//! How many messages follow one is an estimate of the server's: while a row is being replaced it is counted neither in
+//! its old nor in its new place. Since absence at the end of a table is a reason to withdraw, the stream itself is
+//! asked whether it has any message after the last one that came.
+
+use async_nats::jetstream::stream::{RawMessageErrorKind, Stream};
+
+use crate::error::BusError;
+use crate::reader::Load;
+
+/// The end of what a [`Load`] reads. See the module's text.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    stream: Stream,
+    filters: Vec<String>,
+}
+
+impl End {
+    /// The end of this life of a stream.
+    pub(crate) fn of(stream: Stream, load: &Load) -> Self {
+        let all = || vec![">".to_owned()];
+        Self { stream, filters: if load.filters.is_empty() { all() } else { load.filters.clone() } }
+    }
+
+    /// Whether nothing follows `sequence` now.
+    ///
+    /// # Errors
+    /// When the server does not answer, or the stream has been made anew.
+    pub(crate) async fn is_at(&self, sequence: u64) -> Result<bool, BusError> {
+        let named = || format!("look for the end of stream {}", self.stream.cached_info().config.name);
+        for filter in &self.filters {
+            match self.stream.get_first_raw_message_by_subject(filter, sequence + 1).await {
+                Ok(_) => return Ok(false),
+                Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => {}
+                Err(error) => return Err(BusError::request(named())(error)),
+            }
+        }
+        let info = self.stream.get_info().await.map_err(BusError::request(named()))?;
+        if info.created != self.stream.cached_info().created {
+            return Err(BusError::Unsuitable(format!("{}: it has been made anew", named())));
+        }
+        Ok(true)
+    }
+}
