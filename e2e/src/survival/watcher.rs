@@ -61,6 +61,8 @@ struct History {
     lost: u64,
     deleted: u64,
     port: u64,
+    /// Everything in order, to be printed with what is wrong.
+    trail: Vec<String>,
 }
 
 // === impl Watcher ===
@@ -150,9 +152,11 @@ impl Record {
     fn wrong(mut self, excused: impl Fn(&str) -> u64) -> Vec<String> {
         self.changes.sort_by_key(|change| change.version);
         let (mut histories, mut wrong) = (HashMap::<(String, String), History>::new(), Vec::new());
+        let say = |history: &History, what: String| format!("{what}; before: {}", history.trail.join(", "));
         for Change { cluster, version, service, what } in self.changes {
             let named = format!("{cluster}, version {version}: the NetworkPolicy of Service {service}");
             let history = histories.entry((cluster, service.clone())).or_default();
+            history.trail.push(format!("{version} {what:?}"));
             match what {
                 What::Event(event) => {
                     history.lost += u64::from(history.event && !event);
@@ -160,14 +164,15 @@ impl Record {
                 }
                 What::Policy(port) => {
                     if port < history.port {
-                        wrong.push(format!("{named} went back from port {} to {port}", history.port));
+                        let back = format!("{named} went back from port {} to {port}", history.port);
+                        wrong.push(say(history, back));
                     }
                     history.port = port;
                 }
                 What::PolicyDeleted => {
                     history.deleted += 1;
                     if history.deleted > history.lost + excused(&service) {
-                        wrong.push(format!("{named} was deleted, and its cause lived"));
+                        wrong.push(say(history, format!("{named} was deleted, and its cause lived")));
                     }
                 }
             }
