@@ -35,7 +35,7 @@ pub struct Members {
     /// When a row was heard last while listening.
     heard: Option<i64>,
     lease: Option<i64>,
-    /// How often the lease had lapsed when it was confirmed.
+    /// How often the lease had lapsed when it was renewed.
     lapses: u64,
 }
 
@@ -77,19 +77,28 @@ impl Members {
 
     fn hear(&mut self, now: i64) {
         if self.listening {
+            self.note_lapse(now);
             self.heard = Some(now);
         }
     }
 
+    /// Before the lease is held again.
+    fn note_lapse(&mut self, now: i64) {
+        let held_once = self.lease.is_some() && self.heard.is_some();
+        self.lapses += u64::from(held_once && !self.holds_lease(now));
+    }
+
     /// The server confirmed at `now` this replica's own row, which was sent at `sent`.
     pub fn confirmed(&mut self, sent: i64, now: i64) {
-        self.lapses += u64::from(self.lease.is_some() && !self.holds_lease(now));
+        self.note_lapse(now);
         self.lease = Some(self.lease.map_or(sent, |lease| lease.max(sent)));
     }
 
-    /// Whether others must still take this replica for live. When not, it must not write anything.
+    /// Whether others must still take this replica for live, and it would know of a newcomer that has taken some of its
+    /// keys. When not, it must not write anything.
     pub fn holds_lease(&self, now: i64) -> bool {
-        self.lease.is_some_and(|sent| now - sent < self.ttl)
+        let recent = |at: i64| now - at < self.ttl;
+        self.lease.is_some_and(recent) && self.heard.is_some_and(recent)
     }
 
     /// Grows whenever the lease is held again after it had lapsed: in between others may have done this replica's
@@ -101,7 +110,7 @@ impl Members {
     /// Whether this replica owns `key` now.
     pub fn owns(&self, key: &str, now: i64) -> bool {
         let members = self.others().chain([self.own.as_str()]);
-        self.heard.is_some() && self.holds_lease(now) && owner(key, members) == Some(self.own.as_str())
+        self.holds_lease(now) && owner(key, members) == Some(self.own.as_str())
     }
 
     /// How many members are live, this one included.
@@ -144,17 +153,23 @@ mod tests {
         let mut members = listening("a", 3);
         assert!(!members.owns("0", 0));
         members.confirmed(10, 11);
+        members.refreshed("a", 11);
         assert!(members.owns("0", 12) && !members.owns("0", 13));
+        members.confirmed(13, 13);
+        assert!(members.owns("0", 13) && !members.owns("0", 14), "it hears nothing any more");
     }
 
     #[test]
     fn a_lease_that_lapsed_is_another_one() {
-        let mut members = listening("a", 3);
-        members.confirmed(10, 10);
-        members.confirmed(12, 12);
-        assert_eq!(members.lapses(), 0);
-        members.confirmed(14, 15);
-        assert_eq!(members.lapses(), 1, "from 15 on others could take its work over");
+        let mut members = Members::new("a", 3);
+        members.caught_up(9);
+        let mut refresh = |sent, now| {
+            members.confirmed(sent, now);
+            members.refreshed("a", now);
+            members.lapses()
+        };
+        assert_eq!((refresh(10, 10), refresh(12, 12)), (0, 0));
+        assert!(refresh(14, 15) > 0, "from 15 on others could take its work over");
         assert!(members.holds_lease(16));
     }
 
@@ -167,8 +182,8 @@ mod tests {
     fn silent_members_are_forgotten() {
         let mut members = listening("a", 3);
         members.refreshed("b", 10);
-        members.confirmed(12, 12);
         members.refreshed("a", 12);
+        members.confirmed(12, 12);
         assert!(!members.owns(&of_b(), 12));
         members.refreshed("a", 13);
         assert!(members.owns(&of_b(), 13));
