@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kube::config::Kubeconfig;
-use serde_json::Value;
+use serde_json::{Value, json};
+use sluice_api::object;
 
 use crate::scenario::MANAGEMENT;
 use crate::site::Site;
@@ -68,11 +71,23 @@ impl Fleet {
         Ok(&member.site)
     }
 
-    /// Applies an object.
+    /// Applies an object. A registration of one of its members comes with the Secret that says how to reach it.
     ///
     /// # Errors
     /// What the server says.
     pub async fn apply(&self, place: &str, object: &Value) -> anyhow::Result<()> {
+        if place == MANAGEMENT && object::text(object, &["kind"]) == "SveltosCluster" {
+            let (namespace, name) = (object::namespace(object), object::name(object));
+            if let Some(member) = self.members.get(&format!("{namespace}/{name}")) {
+                let secret = json!({
+                    "apiVersion": "v1",
+                    "kind": "Secret",
+                    "metadata": {"name": format!("{name}-sveltos-kubeconfig"), "namespace": namespace},
+                    "data": {"kubeconfig": STANDARD.encode(&member.kubeconfig)},
+                });
+                self.management.apply(&secret).await?;
+            }
+        }
         self.at(place)?.apply(object).await.with_context(|| place.to_owned())
     }
 

@@ -4,6 +4,7 @@
 pub mod contract;
 pub mod control_plane;
 pub mod fleet;
+pub mod mistakes;
 pub mod scenario;
 pub mod site;
 pub mod survival;

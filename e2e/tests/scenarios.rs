@@ -6,6 +6,7 @@ use std::path::Path;
 
 use sluice_e2e::control_plane::{ControlPlane, assets};
 use sluice_e2e::fleet::{Fleet, Member};
+use sluice_e2e::mistakes;
 use sluice_e2e::scenario::{MANAGEMENT, Player, Scenario, differences};
 use sluice_e2e::site::Site;
 use sluice_e2e::up::Up;
@@ -74,6 +75,15 @@ async fn play_on_simulated_clusters(name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_mistake_is_told_in_the_status_of_its_object_until_it_is_mended() {
+    let dir = tempfile::tempdir().unwrap();
+    let up = Up::start(dir.path(), &["--clusters=1".into(), "--no-examples".into()]).await.unwrap();
+    let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(up.kubeconfig()).unwrap()).await.unwrap();
+    let played = mistakes::play(&fleet).await;
+    assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs etcd and kube-apiserver: make e2e"]
 async fn every_scenario_is_played_on_real_api_servers() {
     let dir = tempfile::tempdir().unwrap();
@@ -84,15 +94,21 @@ async fn every_scenario_is_played_on_real_api_servers() {
         let scenario = Scenario::load(name).unwrap();
         let folder = dir.path().join(name);
         std::fs::create_dir_all(&folder).unwrap();
-        let arguments =
-            [format!("--kubeconfig={}", kubeconfig.display()), "--clusters=0".into(), "--no-examples".into()];
-        let up = Up::start(&folder, &arguments).await.unwrap();
+        let up = Up::start(&folder, &real_up(&kubeconfig)).await.unwrap();
         let player = Player::new(&scenario, &fleet);
         let played = player.play().await;
         assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
         drop(up);
         player.clear().await.unwrap();
     }
+    let up = Up::start(&dir.path().join("mistakes"), &real_up(&kubeconfig)).await.unwrap();
+    let played = mistakes::play(&fleet).await;
+    assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
+}
+
+/// A `sluice up` beside real API servers.
+fn real_up(kubeconfig: &Path) -> [String; 3] {
+    [format!("--kubeconfig={}", kubeconfig.display()), "--clusters=0".into(), "--no-examples".into()]
 }
 
 /// One API server for the management cluster and one for each managed cluster; they end with the first part.

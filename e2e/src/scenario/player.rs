@@ -3,9 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sluice_api::{Gvk, ObjectKey, object};
 
 use super::expected::difference;
@@ -111,7 +109,7 @@ impl<'a> Player<'a> {
             let (first, rest): (Vec<&Value>, Vec<&Value>) =
                 start.at(place).partition(|object| comes_first(object));
             for object in first.into_iter().chain(rest) {
-                self.apply(place, object).await?;
+                self.fleet.apply(place, object).await?;
             }
         }
         Ok(())
@@ -119,29 +117,12 @@ impl<'a> Player<'a> {
 
     async fn step(&self, step: &Step) -> anyhow::Result<()> {
         for (place, object) in &step.apply {
-            self.apply(place, object).await?;
+            self.fleet.apply(place, object).await?;
         }
         for (place, object) in &step.delete {
             self.fleet.delete(place, object).await?;
         }
         Ok(())
-    }
-
-    /// A registration comes with the Secret that says how to reach the cluster.
-    async fn apply(&self, place: &str, value: &Value) -> anyhow::Result<()> {
-        if place == MANAGEMENT && object::text(value, &["kind"]) == "SveltosCluster" {
-            let (namespace, name) = (object::namespace(value), object::name(value));
-            let member = self.fleet.members.get(&format!("{namespace}/{name}"));
-            let member = member.with_context(|| format!("the test has no cluster {namespace}/{name}"))?;
-            let secret = json!({
-                "apiVersion": "v1",
-                "kind": "Secret",
-                "metadata": {"name": format!("{name}-sveltos-kubeconfig"), "namespace": namespace},
-                "data": {"kubeconfig": STANDARD.encode(&member.kubeconfig)},
-            });
-            self.fleet.apply(MANAGEMENT, &secret).await?;
-        }
-        self.fleet.apply(place, value).await
     }
 
     /// Waits until everything is as it should be, and looks whether it stays so.

@@ -103,9 +103,10 @@ fn texts<'a>(problems: impl IntoIterator<Item = &'a ProblemRow>) -> String {
 
 /// The text, with what it is about besides the object itself.
 fn line(problem: &ProblemRow) -> String {
+    let named = || problem.error.strip_prefix(&problem.object)?.strip_prefix(": ");
     match problem.object.split_once(", ") {
         Some((_, rest)) => format!("{rest}: {}", problem.error),
-        None => problem.error.clone(),
+        None => named().unwrap_or(&problem.error).to_owned(),
     }
 }
 
@@ -172,7 +173,7 @@ mod tests {
         let rows = [
             problem("sveltos:default/a", "EventTrigger t, EventSource s, Service default/x", "it fails"),
             problem("sveltos:default/a", "EventTrigger t, EventSource s, Service default/y", "it fails too"),
-            problem("", "EventTrigger t", "spec.sourceClusterSelector: unknown field"),
+            problem("", "EventTrigger t", "EventTrigger t: spec.sourceClusterSelector: unknown field"),
         ];
         let status = status(&concerned(&rows[0]).unwrap(), &rows);
         let info = &status["clusterInfo"];
@@ -184,7 +185,9 @@ mod tests {
         );
         let condition = &status["conditions"][0];
         assert_eq!(condition["lastTransitionTime"], "2023-11-14T22:13:20Z");
-        assert!(condition["message"].as_str().unwrap().contains("unknown field"));
+        let message = condition["message"].as_str().unwrap();
+        assert!(message.ends_with("spec.sourceClusterSelector: unknown field"), "{message}");
+        assert!(!message.contains("EventTrigger t"), "the object need not name itself: {message}");
         assert!(is_judged(&json!({"status": status})) && !is_judged(&json!({"status": {}})));
     }
 
