@@ -36,6 +36,8 @@ pub struct Burst {
     pub form: &'static str,
     /// What happened.
     pub phase: Phase,
+    /// One more, some times.
+    pub more: Phase,
 }
 
 // === impl Report ===
@@ -58,7 +60,7 @@ impl Report {
     }
 
     fn phases(&self) -> impl Iterator<Item = &Phase> {
-        let bursts = self.bursts.iter().map(|burst| &burst.phase);
+        let bursts = self.bursts.iter().flat_map(|burst| [&burst.phase, &burst.more]);
         self.paced.iter().chain(bursts).chain([&self.flood])
     }
 
@@ -108,16 +110,21 @@ impl Report {
 
     fn bursts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\n### Bursts in one cluster\n")?;
-        writeln!(f, "| what | applied | all there after s | p50 ms | others, cores | load average |")?;
-        writeln!(f, "|---|---|---|---|---|---|")?;
-        for Burst { form, phase } in &self.bursts {
+        writeln!(
+            f,
+            "| what | applied | all there after s | p50 ms | one more, p50 ms | its max ms | others, cores | load average |"
+        )?;
+        writeln!(f, "|---|---|---|---|---|---|---|---|")?;
+        for Burst { form, phase, more } in &self.bursts {
             writeln!(
                 f,
-                "| {} Services at once, {form} | {} | {:.2} | {:.0} | {:.2} | {} |",
+                "| {} Services at once, {form} | {} | {:.2} | {:.0} | {:.1} | {:.1} | {:.2} | {} |",
                 phase.sent,
                 phase.applied(),
                 phase.span.as_secs_f64(),
                 phase.quantile(0.5),
+                more.quantile(0.5),
+                more.max(),
                 phase.cost.others,
                 phase.cost.load
             )?;

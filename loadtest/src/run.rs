@@ -60,7 +60,8 @@ async fn bursts(plan: &Plan, lab: &mut Lab) -> anyhow::Result<Vec<Burst>> {
             say(&format!("{size} Services at once, {form}"));
             // Each burst has a cluster of its own, so that it meets nothing that another one left.
             let phase = lab.burst(size, label, bursts.len()).await?;
-            bursts.push(Burst { form, phase });
+            let more = lab.one_more(size, label, bursts.len(), plan.pause).await?;
+            bursts.push(Burst { form, phase, more });
         }
     }
     Ok(bursts)

@@ -21,6 +21,9 @@ use crate::fleet::{Arrivals, Sender};
 use crate::manifests;
 use crate::stack::{Access, Connection, Options, Stack};
 
+/// Services that are added to a burst.
+const MORE: u32 = 10;
+
 /// A running pipeline, ready to be measured.
 #[derive(Debug)]
 pub struct Lab {
@@ -78,10 +81,25 @@ impl Lab {
     pub async fn idle(&mut self, count: u32, pause: Duration) -> anyhow::Result<Phase> {
         let (meter, mut events) = (Meter::start(&self.stack), Events::new("idle"));
         for index in 0..count {
-            let due = Instant::now();
-            self.send(&mut events, due, index as usize, manifests::EACH);
-            self.collect(&mut events).await;
-            tokio::time::sleep(pause).await;
+            self.alone(&mut events, index as usize, manifests::EACH, pause).await;
+        }
+        self.finish(events, meter).await
+    }
+
+    /// What one more Service costs in a cluster that holds a burst already: some of them, one after the other.
+    ///
+    /// # Errors
+    /// When Services cannot be created.
+    pub async fn one_more(
+        &mut self,
+        size: u32,
+        label: &'static str,
+        cluster: usize,
+        pause: Duration,
+    ) -> anyhow::Result<Phase> {
+        let (meter, mut events) = (Meter::start(&self.stack), Events::new(&format!("more{size}{label}")));
+        for _ in 0..MORE {
+            self.alone(&mut events, cluster, label, pause).await;
         }
         self.finish(events, meter).await
     }
@@ -135,6 +153,13 @@ impl Lab {
         if let Some(target) = self.targets.get(cluster % self.targets.len().max(1)) {
             self.sender.create(target, events.push(due), label);
         }
+    }
+
+    /// Sends one event, waits for its add-on and then for as long as `pause`.
+    async fn alone(&mut self, events: &mut Events, cluster: usize, label: &'static str, pause: Duration) {
+        self.send(events, Instant::now(), cluster, label);
+        self.collect(events).await;
+        tokio::time::sleep(pause).await;
     }
 
     async fn collect(&mut self, events: &mut Events) {
