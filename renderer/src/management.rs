@@ -7,14 +7,16 @@ use kube::Client;
 use kube::runtime::watcher;
 use serde_json::Value;
 use sluice_api::model::{CONFIG_GROUP, LIB_GROUP};
-use sluice_api::{Gvk, ObjectKey};
+use sluice_api::{ClusterRef, Gvk, ObjectKey};
 use sluice_bus::Feed;
 use sluice_protocol::Problem;
 use sluice_renderer_core::{Change, generated_for};
 use sluice_runtime::{Context, Reporter, WatchEvent, watch};
 
-/// Objects by key.
+/// Objects that users wrote, by key.
 pub(crate) type Management = Feed<ObjectKey, Change>;
+/// For which cluster each generated object is: they are many, and nothing else of them matters.
+pub(crate) type Generated = Feed<ObjectKey, ClusterRef>;
 
 /// Where each kind is. Kinds that do not exist count as empty.
 fn kinds() -> Vec<Gvk> {
@@ -27,8 +29,8 @@ fn kinds() -> Vec<Gvk> {
 }
 
 /// The feeds of user-written and of generated objects.
-pub(crate) fn follow(context: &Context, client: &Client) -> (Management, Management) {
-    let (written, generated) = (Management::new(), Management::new());
+pub(crate) fn follow(context: &Context, client: &Client) -> (Management, Generated) {
+    let (written, generated) = (Management::new(), Generated::new());
     let unlisted: Arc<Mutex<BTreeSet<Gvk>>> = Arc::new(Mutex::new(kinds().into_iter().collect()));
     for gvk in kinds() {
         let (written, generated, unlisted) = (written.clone(), generated.clone(), unlisted.clone());
@@ -67,32 +69,35 @@ pub(crate) fn follow(context: &Context, client: &Client) -> (Management, Managem
     (written, generated)
 }
 
-fn take(written: &Management, generated: &Management, kind: &Gvk, event: WatchEvent) {
+fn take(written: &Management, generated: &Generated, kind: &Gvk, event: WatchEvent) {
     match event {
         WatchEvent::Trouble(_) => {}
         WatchEvent::Listed(objects) => {
             let present: BTreeSet<ObjectKey> = objects.iter().filter_map(ObjectKey::of).collect();
-            for feed in [written, generated] {
-                for key in feed.keys().into_iter().filter(|key| key.gvk == *kind && !present.contains(key)) {
-                    if let Some(Change::Upsert(last)) = feed.get(&key) {
-                        feed.remove(&key, Change::Delete(last));
-                    }
+            let absent = |key: &ObjectKey| key.gvk == *kind && !present.contains(key);
+            for key in written.keys_where(|key, _| absent(key)) {
+                if let Some(Change::Upsert(last)) = written.get(&key) {
+                    written.remove(&key, Change::Delete(last));
                 }
+            }
+            for key in generated.keys_where(|key, _| absent(key)) {
+                generated.forget(&key);
             }
             objects.into_iter().for_each(|object| put(written, generated, object));
         }
         WatchEvent::Applied(object) => put(written, generated, object),
         WatchEvent::Deleted(object) => {
             let Some(key) = ObjectKey::of(&object) else { return };
-            let last = Change::Delete(Arc::new(object));
-            written.remove(&key, last.clone());
-            generated.remove(&key, last);
+            written.remove(&key, Change::Delete(Arc::new(object)));
+            generated.forget(&key);
         }
     }
 }
 
-fn put(written: &Management, generated: &Management, object: Value) {
+fn put(written: &Management, generated: &Generated, object: Value) {
     let Some(key) = ObjectKey::of(&object) else { return };
-    let feed = if generated_for(&object).is_some() { generated } else { written };
-    feed.put(key, Change::Upsert(Arc::new(object)));
+    match generated_for(&object) {
+        Some(cluster) => generated.put(key, cluster),
+        None => written.put(key, Change::Upsert(Arc::new(object))),
+    }
 }

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::engine::Waiting;
-use crate::management::Management;
+use crate::management::{Generated, Management};
 use crate::status::Statuses;
 use crate::verdicts::Problems;
 use crate::{leftovers, management, status, verdicts};
@@ -29,7 +29,7 @@ use crate::{leftovers, management, status, verdicts};
 struct Shared {
     context: Context,
     written: Management,
-    generated: Management,
+    generated: Generated,
     statuses: Statuses,
     problems: Problems,
     interests: sluice_bus::Feed<ClusterRef, (ClusterRef, Interest)>,
@@ -83,7 +83,8 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) {
     tasks.spawn(verdicts::keep(written, shared.problems.clone(), verdicts, (shard, bus.shards())));
     forward(&mut tasks, shared.written.subscribe(), &sender, Side::Management);
     forward(&mut tasks, shared.interests.subscribe(), &sender, |(cluster, row)| Side::Interest(cluster, row));
-    forward(&mut tasks, shared.statuses.subscribe(), &sender, Side::Status);
+    let statuses = shared.statuses.subscribe_where(move |_, status| status.origin == Some(shard));
+    forward(&mut tasks, statuses, &sender, |status| Side::Status(status.row));
     let input = Load { stream: Table::Reports.stream(shard), filters: Vec::new(), heads_only: false };
     let core = Renderer::new(Config {
         shard,
@@ -155,7 +156,7 @@ fn write_interests(
 struct Shell {
     reporter: Reporter,
     projector: Projector,
-    generated: Management,
+    generated: Generated,
     interests: mpsc::UnboundedSender<(ClusterRef, Interest)>,
     wanted: BTreeSet<ObjectKey>,
 }

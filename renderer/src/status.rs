@@ -3,11 +3,19 @@
 use std::sync::Arc;
 
 use sluice_bus::{Bus, Feed, Follower, ReadEvent};
+use sluice_protocol::rows::StatusMeta;
 use sluice_protocol::{Row, Table};
 use tokio_util::sync::CancellationToken;
 
 /// Rows by subject.
-pub(crate) type Statuses = Feed<String, Arc<Row>>;
+pub(crate) type Statuses = Feed<String, Status>;
+
+/// A row, and the shard of the renderer that made the profile; `None` when it does not say so.
+#[derive(Clone, Debug)]
+pub(crate) struct Status {
+    pub(crate) origin: Option<u16>,
+    pub(crate) row: Arc<Row>,
+}
 
 struct Rows;
 
@@ -18,16 +26,18 @@ pub(crate) fn follow(bus: &Bus, stop: CancellationToken) -> Statuses {
 
 impl Follower for Rows {
     type Key = String;
-    type Value = Arc<Row>;
+    type Value = Status;
 
     fn take(feed: &Statuses, event: ReadEvent) -> Option<String> {
         let ReadEvent::Row(row, _) = event else { return None };
-        let (key, tombstone, row) = (row.subject.to_string(), row.head.tombstone, Arc::new(row));
+        let (key, tombstone) = (row.subject.to_string(), row.head.tombstone);
+        let origin = serde_json::from_str::<StatusMeta>(&row.head.meta).ok().map(|meta| meta.origin);
+        let status = Status { origin, row: Arc::new(row) };
         if tombstone {
-            feed.remove(&key, row);
+            feed.remove(&key, status);
             return None;
         }
-        feed.put(key.clone(), row);
+        feed.put(key.clone(), status);
         Some(key)
     }
 

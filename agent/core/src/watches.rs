@@ -54,7 +54,10 @@ mod tests {
 
     fn interest(selectors: Value) -> Interest {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": selectors}});
-        Interest { revision: 1, sources: vec![Source { name: "s".into(), changed: 1, manifest }] }
+        Interest {
+            revision: 1,
+            sources: vec![Source { name: "s".into(), changed: 1, manifest: manifest.into() }],
+        }
     }
 
     #[test]

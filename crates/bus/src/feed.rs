@@ -15,8 +15,21 @@ pub struct Feed<K, V> {
 #[derive(Debug)]
 struct State<K, V> {
     values: BTreeMap<K, V>,
+    subscribers: Vec<Subscriber<K, V>>,
+}
+
+struct Subscriber<K, V> {
+    wants: Wants<K, V>,
     /// Unbounded: a subscriber only updates its memory, it never waits for anything while it takes a value.
-    subscribers: Vec<(Option<K>, mpsc::UnboundedSender<V>)>,
+    sender: mpsc::UnboundedSender<V>,
+}
+
+type Wants<K, V> = Box<dyn Fn(&K, &V) -> bool + Send>;
+
+impl<K, V> std::fmt::Debug for Subscriber<K, V> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Subscriber").finish_non_exhaustive()
+    }
 }
 
 impl<K, V> Clone for Feed<K, V> {
@@ -46,13 +59,18 @@ impl<K: Ord + Clone, V: Clone> Feed<K, V> {
         });
     }
 
-    /// `key` is gone; `last` tells the subscribers so.
+    /// `key` is gone; `last` tells those so who wanted its value.
     pub fn remove(&self, key: &K, last: V) {
         self.with(|state| {
-            if state.values.remove(key).is_some() {
-                state.tell(key, &last);
+            if let Some(former) = state.values.remove(key) {
+                state.tell_if(key, &former, &last);
             }
         });
+    }
+
+    /// `key` is gone, and nobody is told.
+    pub fn forget(&self, key: &K) {
+        self.with(|state| drop(state.values.remove(key)));
     }
 
     /// The value of `key`.
@@ -65,6 +83,12 @@ impl<K: Ord + Clone, V: Clone> Feed<K, V> {
         self.with(|state| state.values.keys().cloned().collect())
     }
 
+    /// The keys of those that are wanted.
+    pub fn keys_where(&self, wanted: impl Fn(&K, &V) -> bool) -> Vec<K> {
+        let wanted = |(key, value): (&K, &V)| wanted(key, value).then(|| key.clone());
+        self.with(|state| state.values.iter().filter_map(wanted).collect())
+    }
+
     /// All values.
     pub fn values(&self) -> Vec<V> {
         self.with(|state| state.values.values().cloned().collect())
@@ -72,23 +96,27 @@ impl<K: Ord + Clone, V: Clone> Feed<K, V> {
 
     /// The values as they are, then every change, until the receiver is dropped.
     pub fn subscribe(&self) -> mpsc::UnboundedReceiver<V> {
-        self.subscribe_to(None)
+        self.subscribe_where(|_, _| true)
     }
 
     /// The same for one key only.
-    pub fn subscribe_key(&self, key: K) -> mpsc::UnboundedReceiver<V> {
-        self.subscribe_to(Some(key))
+    pub fn subscribe_key(&self, key: K) -> mpsc::UnboundedReceiver<V>
+    where
+        K: Send + 'static,
+    {
+        self.subscribe_where(move |of, _| *of == key)
     }
 
-    fn subscribe_to(&self, key: Option<K>) -> mpsc::UnboundedReceiver<V> {
+    /// The same for those that are wanted.
+    pub fn subscribe_where(
+        &self,
+        wants: impl Fn(&K, &V) -> bool + Send + 'static,
+    ) -> mpsc::UnboundedReceiver<V> {
         let (sender, receiver) = mpsc::unbounded_channel();
         self.with(|state| {
-            let present: Vec<&V> = match &key {
-                Some(key) => state.values.get(key).into_iter().collect(),
-                None => state.values.values().collect(),
-            };
-            if present.into_iter().all(|value| sender.send(value.clone()).is_ok()) {
-                state.subscribers.push((key, sender));
+            let mut present = state.values.iter().filter(|(key, value)| wants(key, value));
+            if present.all(|(_, value)| sender.send(value.clone()).is_ok()) {
+                state.subscribers.push(Subscriber { wants: Box::new(wants), sender });
             }
         });
         receiver
@@ -120,9 +148,13 @@ impl<K: Ord + Clone, V: Clone> Feed<K, V> {
 
 impl<K: PartialEq, V: Clone> State<K, V> {
     fn tell(&mut self, key: &K, value: &V) {
-        let wants = |wanted: &Option<K>| wanted.as_ref().is_none_or(|wanted| wanted == key);
-        self.subscribers.retain(|(wanted, subscriber)| {
-            if wants(wanted) { subscriber.send(value.clone()).is_ok() } else { !subscriber.is_closed() }
+        self.tell_if(key, value, value);
+    }
+
+    /// Tells `value` to who wants `judged`.
+    fn tell_if(&mut self, key: &K, judged: &V, value: &V) {
+        self.subscribers.retain(|Subscriber { wants, sender }| {
+            if wants(key, judged) { sender.send(value.clone()).is_ok() } else { !sender.is_closed() }
         });
     }
 }
@@ -130,6 +162,24 @@ impl<K: PartialEq, V: Clone> State<K, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_wants_some_values_hears_of_their_end_too() {
+        let feed = Feed::new();
+        let mut even = feed.subscribe_where(|_, value| value % 2 == 0);
+        let mut b = feed.subscribe_key("b");
+        feed.put("a", 1);
+        feed.put("b", 2);
+        feed.remove(&"a", -2);
+        feed.remove(&"b", -1);
+        feed.put("c", 4);
+        feed.forget(&"c");
+        let seen = |from: &mut mpsc::UnboundedReceiver<i32>| {
+            std::iter::from_fn(|| from.try_recv().ok()).collect::<Vec<_>>()
+        };
+        assert_eq!((seen(&mut even), seen(&mut b)), (vec![2, -1, 4], vec![2, -1]));
+        assert!(feed.keys().is_empty());
+    }
 
     #[test]
     fn subscribers_get_what_is_there_and_what_comes() {

@@ -1,5 +1,8 @@
 //! What happened: small messages for people. Losing them loses no work.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use futures::StreamExt as _;
 use sluice_protocol::Happened;
 use tokio::sync::mpsc;
@@ -9,6 +12,9 @@ use crate::layout::Bus;
 
 /// Lines that wait to be sent; more are dropped, nothing waits for the journal.
 const QUEUE: usize = 4096;
+/// Lines that are sent together at most, and the pause after it: a storm of events is few messages.
+const TOGETHER: usize = 256;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Sends journal lines of one process. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -22,13 +28,14 @@ impl Journal {
         let (sender, mut receiver) = mpsc::channel::<Happened>(QUEUE);
         let client = bus.js.client();
         tokio::spawn(async move {
-            while let Some(line) = receiver.recv().await {
-                let body = serde_json::to_vec(&line).unwrap_or_default();
-                if let Err(error) =
-                    client.publish(format!("journal.{}.{}", line.stage, line.what), body.into()).await
-                {
-                    tracing::debug!(%error, "a journal line was not sent");
+            let mut lines = Vec::new();
+            while receiver.recv_many(&mut lines, TOGETHER).await > 0 {
+                for (subject, body) in messages(lines.drain(..)) {
+                    if let Err(error) = client.publish(subject, body.into()).await {
+                        tracing::debug!(%error, "journal lines were not sent");
+                    }
                 }
+                tokio::time::sleep(PAUSE).await;
             }
         });
         Self { sender }
@@ -42,6 +49,17 @@ impl Journal {
     }
 }
 
+/// One message for each subject: its lines, each a JSON object.
+fn messages(lines: impl Iterator<Item = Happened>) -> BTreeMap<String, Vec<u8>> {
+    let mut messages: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for line in lines {
+        let body = messages.entry(format!("journal.{}.{}", line.stage, line.what)).or_default();
+        body.extend(serde_json::to_vec(&line).unwrap_or_default());
+        body.push(b'\n');
+    }
+    messages
+}
+
 /// The journal from now on.
 ///
 /// # Errors
@@ -52,9 +70,11 @@ pub async fn journal(bus: &Bus) -> Result<mpsc::Receiver<Happened>, BusError> {
     let (sender, receiver) = mpsc::channel(QUEUE);
     tokio::spawn(async move {
         while let Some(message) = lines.next().await {
-            let Ok(line) = serde_json::from_slice(&message.payload) else { continue };
-            if sender.send(line).await.is_err() {
-                return;
+            for line in serde_json::Deserializer::from_slice(&message.payload).into_iter() {
+                let Ok(line) = line else { break };
+                if sender.send(line).await.is_err() {
+                    return;
+                }
             }
         }
     });

@@ -1,6 +1,8 @@
 //! The `interest` rows: which EventSources are live on a cluster. Written by the renderer, read by agents
 //! and matchers.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -20,8 +22,8 @@ pub struct Source {
     pub name: String,
     /// The revision in which its spec changed last.
     pub changed: u64,
-    /// Its manifest: `kind`, `metadata.name` and `spec`, as written.
-    pub manifest: Value,
+    /// Its manifest: `kind`, `metadata.name` and `spec`, as written. Every shard knows every cluster's sources.
+    pub manifest: Arc<Value>,
 }
 
 /// Meta of a completeness row.
@@ -36,11 +38,11 @@ pub struct Complete {
 impl Interest {
     /// The row that should follow this one for `wanted` (name and manifest, sorted by name); `None` when it
     /// would say the same. `now` is in milliseconds since 1970. No row has revision 0.
-    pub fn next(previous: Option<&Self>, wanted: Vec<(String, Value)>, now: u64) -> Option<Self> {
+    pub fn next(previous: Option<&Self>, wanted: Vec<(String, Arc<Value>)>, now: u64) -> Option<Self> {
         let revision = previous.map_or(1, |row| row.revision + 1).max(now);
         let before =
             |name: &str| previous.and_then(|row| row.sources.iter().find(|source| source.name == name));
-        let source = |(name, manifest): (String, Value)| {
+        let source = |(name, manifest): (String, Arc<Value>)| {
             let same = before(&name).filter(|source| source.manifest == manifest);
             Source { changed: same.map_or(revision, |source| source.changed), name, manifest }
         };
@@ -69,13 +71,23 @@ mod tests {
 
     #[test]
     fn only_what_changes_gets_the_new_revision() {
-        let first = Interest::next(None, vec![("a".into(), json!(1)), ("b".into(), json!(1))], 100).unwrap();
+        let first =
+            Interest::next(None, vec![("a".into(), json!(1).into()), ("b".into(), json!(1).into())], 100)
+                .unwrap();
         assert_eq!(
-            Interest::next(Some(&first), vec![("a".into(), json!(1)), ("b".into(), json!(1))], 200),
+            Interest::next(
+                Some(&first),
+                vec![("a".into(), json!(1).into()), ("b".into(), json!(1).into())],
+                200
+            ),
             None
         );
-        let second =
-            Interest::next(Some(&first), vec![("a".into(), json!(1)), ("b".into(), json!(2))], 50).unwrap();
+        let second = Interest::next(
+            Some(&first),
+            vec![("a".into(), json!(1).into()), ("b".into(), json!(2).into())],
+            50,
+        )
+        .unwrap();
         assert_eq!(second.revision, 101);
         assert_eq!((second.source("a").unwrap().changed, second.source("b").unwrap().changed), (100, 101));
         let third = Interest::next(Some(&second), vec![], 50).unwrap();

@@ -19,7 +19,7 @@ mod watch;
 
 /// Rows and objects are parsed and built all the time: a third of the work of the pure cores was the system's allocator.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 pub use admin::serve;
 pub use args::CommonArgs;

@@ -351,6 +351,8 @@ impl Job {
 
     fn settle(&mut self, now: i64) -> Ended {
         self.phase = Phase::Idle;
+        // They are prepared again when there is more to do; a fleet of profiles at rest is small.
+        (self.objects, self.absent) = Default::default();
         let changed = std::mem::take(&mut self.changed);
         if self.errors.is_empty() {
             self.attempts = 0;

@@ -1,6 +1,7 @@
 //! Which triggers listen to which EventSource on which cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::ClusterRef;
@@ -48,7 +49,7 @@ impl ClusterBindings {
     }
 
     /// What the interest row of the cluster should list.
-    pub(crate) fn interest(&self, world: &World) -> Vec<(String, Value)> {
+    pub(crate) fn interest(&self, world: &World) -> Vec<(String, Arc<Value>)> {
         let manifest =
             |name: &String| world.sources.get(name).map(|manifest| (name.clone(), manifest.clone()));
         self.sources().filter_map(manifest).collect()

@@ -103,7 +103,7 @@ mod tests {
         let cluster = ClusterRef::sveltos("a", "b");
         let row = |revision, changed| Interest {
             revision,
-            sources: vec![Source { name: "s".into(), changed, manifest: json!({}) }],
+            sources: vec![Source { name: "s".into(), changed, manifest: json!({}).into() }],
         };
         let meta =
             |incarnation, revision| serde_json::to_string(&Complete { incarnation, revision }).unwrap();

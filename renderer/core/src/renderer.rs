@@ -31,8 +31,8 @@ pub(crate) const STAGE: &str = "renderer";
 const QUIET: i64 = 20_000;
 /// But a change waits no longer than this.
 const PATIENCE: i64 = 250_000;
-/// EventReports are written at most this often.
-const REPORT_PERIOD: i64 = 500_000;
+/// EventReports are written at most this often: each is the whole set, and people read them.
+const REPORT_PERIOD: i64 = 2_000_000;
 
 /// What a renderer must know of its place.
 #[derive(Clone, Debug)]

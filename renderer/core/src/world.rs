@@ -48,7 +48,7 @@ pub(crate) enum Touched {
 #[derive(Default)]
 pub(crate) struct World {
     /// EventSources: kind, name and spec only, as they go into interest rows.
-    pub(crate) sources: BTreeMap<String, Value>,
+    pub(crate) sources: BTreeMap<String, Arc<Value>>,
     pub(crate) triggers: BTreeMap<String, Arc<Result<Trigger, FieldError>>>,
     pub(crate) clusters: BTreeMap<ClusterRef, Arc<Cluster>>,
     pub(crate) profiles: BTreeMap<String, Arc<Result<Profile, FieldError>>>,
@@ -85,7 +85,7 @@ impl World {
             "EventSource" => {
                 let manifest =
                     json!({"kind": "EventSource", "metadata": {"name": name}, "spec": object.get("spec")});
-                let changed = replace(&mut self.sources, &name, (!gone).then_some(manifest));
+                let changed = replace(&mut self.sources, &name, (!gone).then(|| Arc::new(manifest)));
                 if changed { Touched::Source(name) } else { Touched::Nothing }
             }
             "EventTrigger" | "EventBasedAddOn" => {

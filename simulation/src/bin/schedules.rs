@@ -5,7 +5,7 @@ use sluice_simulation::{Coverage, Simulation};
 
 /// As in the product's binaries.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> std::process::ExitCode {
     let mut numbers = std::env::args().skip(1).filter_map(|text| text.parse::<u64>().ok());

@@ -13,7 +13,7 @@ fn agent() -> Agent {
 fn interest(revision: u64, kinds: &[&str]) -> Side {
     let source = |kind: &&str| {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": kind}, "spec": {"resourceSelectors": [{"version": "v1", "kind": kind}]}});
-        Source { name: (*kind).into(), changed: revision, manifest }
+        Source { name: (*kind).into(), changed: revision, manifest: manifest.into() }
     };
     Side::Interest(Interest { revision, sources: kinds.iter().map(source).collect() })
 }
@@ -107,8 +107,10 @@ fn a_changed_interest_withdraws_nothing_before_its_lists_are_done() {
     let mut agent = started(&[], &["Service"]);
     side(&mut agent, Side::Listed(1, vec![seen("Service", "a"), seen("Service", "b")]));
     let narrowed = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [{"version": "v1", "kind": "Service", "namespace": "n"}]}});
-    let row =
-        Interest { revision: 2, sources: vec![Source { name: "s".into(), changed: 2, manifest: narrowed }] };
+    let row = Interest {
+        revision: 2,
+        sources: vec![Source { name: "s".into(), changed: 2, manifest: narrowed.into() }],
+    };
     assert_eq!(side(&mut agent, Side::Interest(row)), ["unwatch 1", "watch 2 Service"]);
     assert!(side(&mut agent, Side::Deleted(1, key("Service", "a"))).is_empty(), "the watch has ended");
     assert_eq!(
@@ -126,7 +128,7 @@ fn an_object_shown_by_two_watches_goes_with_the_second() {
         &mut agent,
         Side::Interest(Interest {
             revision: 2,
-            sources: vec![Source { name: "s".into(), changed: 2, manifest }],
+            sources: vec![Source { name: "s".into(), changed: 2, manifest: manifest.into() }],
         }),
     );
     side(&mut agent, Side::Listed(1, vec![seen("Service", "x")]));

@@ -17,7 +17,7 @@ fn matcher() -> Matcher {
 fn source(label: &str, changed: u64) -> sluice_protocol::interest::Source {
     let manifest = json!({"kind": "EventSource", "metadata": {"name": label}, "spec": {"collectResources": true,
         "resourceSelectors": [{"version": "v1", "kind": "Service", "labelFilters": [{"key": label, "operation": "Has"}]}]}});
-    sluice_protocol::interest::Source { name: label.into(), changed, manifest }
+    sluice_protocol::interest::Source { name: label.into(), changed, manifest: manifest.into() }
 }
 
 fn interest(revision: u64, labels: &[(&str, u64)]) -> Side {
@@ -221,7 +221,11 @@ fn a_failing_script_keeps_the_last_verdict_and_heals() {
         [{"version": "v1", "kind": "Service", "evaluate": "function evaluate() return { matching = obj.metadata.labels.a ~= nil } end"}]}});
     let row = Interest {
         revision: 1,
-        sources: vec![sluice_protocol::interest::Source { name: "a".into(), changed: 1, manifest }],
+        sources: vec![sluice_protocol::interest::Source {
+            name: "a".into(),
+            changed: 1,
+            manifest: manifest.into(),
+        }],
     };
     step(&mut matcher, |m, s| m.side(Side::Interest(cluster(), row), s));
     step(&mut matcher, |m, s| m.start(s));
@@ -243,7 +247,8 @@ fn a_removed_source_takes_its_problems_along() {
     let mut matcher = matcher();
     let manifest = json!({"kind": "EventSource", "metadata": {"name": "a"}, "spec": {"resourceSelectors":
         [{"version": "v1", "kind": "Service", "evaluate": "function evaluate() return nil + 1 end"}]}});
-    let sources = vec![sluice_protocol::interest::Source { name: "a".into(), changed: 1, manifest }];
+    let sources =
+        vec![sluice_protocol::interest::Source { name: "a".into(), changed: 1, manifest: manifest.into() }];
     step(&mut matcher, |m, s| m.side(Side::Interest(cluster(), Interest { revision: 1, sources }), s));
     step(&mut matcher, |m, s| m.start(s));
     let (_, effects) = step(&mut matcher, |m, s| m.row(&change("x", Some("a"), 1), s));
