@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use sluice_protocol::Happened;
-use sluice_runtime::{management_client, stop_on_signals};
+use sluice_runtime::{management_client, stop_on_signals_then};
 use sluice_simcluster::{FleetConfig, SimFleet};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -56,9 +56,10 @@ pub(crate) struct Args {
 impl Args {
     /// Runs until a signal.
     pub(crate) async fn run(self) -> anyhow::Result<()> {
-        let stop = stop_on_signals();
         std::fs::create_dir_all(&self.dir).with_context(|| format!("--dir {}", self.dir.display()))?;
         let dir = self.dir.canonicalize()?;
+        let place = dir.clone();
+        let stop = stop_on_signals_then(move || nats::stop_leftover(&place));
         let nats = nats::Server::start(&dir).await?;
         let fleet = SimFleet::start(FleetConfig {
             listen: "127.0.0.1:0".parse()?,

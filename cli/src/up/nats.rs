@@ -10,6 +10,8 @@ use tokio::process::{Child, Command};
 
 /// Tries to get a port that nobody else takes in between.
 const TRIES: usize = 5;
+/// Says which process it is.
+const PID_FILE: &str = "nats.pid";
 
 /// The server; killed when dropped.
 pub(super) struct Server {
@@ -23,8 +25,8 @@ impl Server {
     pub(super) async fn start(dir: &Path) -> anyhow::Result<Self> {
         let program = std::env::var_os("SLUICE_NATS_SERVER")
             .map_or_else(|| PathBuf::from("nats-server"), PathBuf::from);
-        let pid_file = dir.join("nats.pid");
-        stop_leftover(dir, &pid_file);
+        let pid_file = dir.join(PID_FILE);
+        stop_leftover(dir);
         for _ in 0..TRIES {
             let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
             let config = dir.join("nats.conf");
@@ -88,7 +90,8 @@ impl Server {
 }
 
 /// A server that a killed run left behind would share the data with the new one.
-fn stop_leftover(dir: &Path, pid_file: &Path) {
+pub(super) fn stop_leftover(dir: &Path) {
+    let pid_file = dir.join(PID_FILE);
     let Some(pid) = std::fs::read_to_string(pid_file).ok().and_then(|text| text.trim().parse::<u32>().ok())
     else {
         return;

@@ -15,12 +15,18 @@ pub fn install_defaults() -> anyhow::Result<()> {
 
 /// A token that is cancelled by the first SIGINT or SIGTERM. The second one ends the process at once.
 pub fn stop_on_signals() -> CancellationToken {
+    stop_on_signals_then(|| {})
+}
+
+/// The same; `last` is done before the second signal ends the process.
+pub fn stop_on_signals_then(last: impl FnOnce() + Send + 'static) -> CancellationToken {
     let stop = CancellationToken::new();
     let token = stop.clone();
     tokio::spawn(async move {
         signal().await;
         token.cancel();
         signal().await;
+        last();
         std::process::abort();
     });
     stop

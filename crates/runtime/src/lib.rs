@@ -25,7 +25,7 @@ pub use admin::serve;
 pub use args::CommonArgs;
 pub use clusters::{Access, ClusterFeed, access_feed, client_of_kubeconfig, management_client};
 pub use context::{Context, Readiness, count_shards};
-pub use defaults::{install_defaults, stop_on_signals};
+pub use defaults::{install_defaults, stop_on_signals, stop_on_signals_then};
 pub use metrics::Metrics;
 pub use projector::Projector;
 pub use raw::Raw;

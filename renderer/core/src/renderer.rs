@@ -31,7 +31,7 @@ pub(crate) const STAGE: &str = "renderer";
 const QUIET: i64 = 20_000;
 /// But a change waits no longer than this.
 const PATIENCE: i64 = 250_000;
-/// EventReports are written at most this often: each is the whole set, and people read them.
+/// An EventReport is written at most this often: it is the whole set, and people read it.
 const REPORT_PERIOD: i64 = 2_000_000;
 
 /// What a renderer must know of its place.
@@ -92,8 +92,8 @@ pub struct Renderer {
     failing: BTreeSet<(String, String)>,
     dirty: BTreeMap<Cause, Dirty>,
     rendered_at: BTreeMap<Cause, i64>,
-    reports_due: BTreeSet<(ClusterRef, String)>,
-    reports_at: i64,
+    /// EventReports that are to be written, and when: each has its own time, so that they do not come all at once.
+    reports_due: BTreeMap<(ClusterRef, String), i64>,
     gone_early: Vec<(ClusterRef, String, ObjectKey)>,
     started: bool,
     caught_up: bool,
@@ -144,8 +144,7 @@ impl Renderer {
             failing: BTreeSet::new(),
             dirty: BTreeMap::new(),
             rendered_at: BTreeMap::new(),
-            reports_due: BTreeSet::new(),
-            reports_at: 0,
+            reports_due: BTreeMap::new(),
             gone_early: Vec::new(),
             started: false,
             caught_up: false,

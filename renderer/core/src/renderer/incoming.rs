@@ -101,18 +101,15 @@ impl Renderer {
     }
 
     pub(super) fn report_due(&mut self, cluster: &ClusterRef, source: &str, step: &mut Step<Effect>) {
-        if self.reports_due.is_empty() {
-            self.reports_at = step.now + REPORT_PERIOD;
-            step.wake_at(self.reports_at);
-        }
-        self.reports_due.insert((cluster.clone(), source.to_owned()));
+        let due = step.now + REPORT_PERIOD;
+        step.wake_at(*self.reports_due.entry((cluster.clone(), source.to_owned())).or_insert(due));
     }
 
     pub(super) fn write_reports(&mut self, step: &mut Step<Effect>) {
-        if step.now < self.reports_at {
-            return step.wake_at(self.reports_at);
-        }
-        for (cluster, source) in std::mem::take(&mut self.reports_due) {
+        let now = step.now;
+        let due: Vec<_> = self.reports_due.extract_if(.., |_, at| *at <= now).collect();
+        self.reports_due.values().for_each(|at| step.wake_at(*at));
+        for ((cluster, source), _) in due {
             let empty = BTreeMap::new();
             let set = self.sets.get(&cluster, &source).unwrap_or(&empty);
             step.effect(Effect::Project(project::event_report(&cluster, &source, set)));
