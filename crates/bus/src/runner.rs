@@ -17,6 +17,7 @@ use crate::layout::Bus;
 use crate::lives::{Lives, output_streams};
 use crate::marks::Marks;
 use crate::membership::Lease;
+use crate::observer::{Effects, Observer};
 use crate::reader::{Load, ReadEvent, read};
 use crate::writer;
 
@@ -45,31 +46,6 @@ pub struct ShardSpec {
     pub outputs: Outputs,
     /// What it reads.
     pub input: Option<Load>,
-}
-
-/// Carries out what a core wants besides rows.
-pub trait Effects<C: Core>: Send {
-    /// Takes one effect; must not block.
-    fn effect(&mut self, effect: C::Effect);
-}
-
-/// Is told what passes through a shard, for metrics and problems.
-pub trait Observer: Send + Sync {
-    /// A message of the input is no row.
-    fn malformed(&self, subject: &str, reason: &str);
-
-    /// A row of the input is there, but its body cannot be read; the core says what follows.
-    fn unreadable(&self, subject: &str, reason: &str);
-
-    /// A row of the input was read, and this many are known to follow it.
-    fn read(&self, pending: u64);
-
-    /// A row was published.
-    fn published(&self);
-
-    /// A row cannot be published because of its size, and what was published of it before stays; without a reason it can
-    /// be published again.
-    fn too_large(&self, subject: &str, reason: Option<&str>);
 }
 
 /// What tasks of a shard send to its loop.

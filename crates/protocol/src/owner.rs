@@ -17,6 +17,12 @@ use crate::row::{Body, Head, Publish, Row};
 use crate::subject::Subject;
 use crate::view::View;
 
+mod shell;
+mod step;
+
+pub use shell::{Command, Event, Stop};
+pub use step::Step;
+
 /// Pause before the end of the input is looked for again, microseconds.
 const FIND_AGAIN: i64 = 200_000;
 
@@ -56,16 +62,6 @@ pub trait Core {
     fn tick(&mut self, step: &mut Step<Self::Effect>);
 }
 
-/// What follows from one input.
-#[derive(Debug)]
-pub struct Step<E> {
-    /// Now, microseconds since 1970.
-    pub now: i64,
-    publishes: Vec<Publish>,
-    effects: Vec<E>,
-    wake: Option<i64>,
-}
-
 /// What an owner has to know.
 #[derive(Clone, Debug)]
 pub struct OwnerConfig {
@@ -77,77 +73,6 @@ pub struct OwnerConfig {
     pub patience: i64,
     /// How long the owner may lag behind its input before it may have missed a tombstone, microseconds.
     pub max_lag: i64,
-}
-
-/// What happened, told by the shell.
-#[derive(Debug)]
-pub enum Event<S> {
-    /// The fence row of `output` is now this owner's, at `sequence`.
-    Claimed {
-        /// Index of the output stream.
-        output: usize,
-        /// Sequence of the fence row.
-        sequence: u64,
-    },
-    /// A row of this shard's own output.
-    Found(Subject, Head),
-    /// All own rows of one output stream have been found.
-    Loaded,
-    /// A row of the input table; `pending` when more are known to follow at once.
-    Row(Row, bool),
-    /// The input table had nothing after this sequence, and every row up to it has been delivered.
-    CaughtUp(u64),
-    /// It has more than was known when [`Command::FindEnd`] was given.
-    More,
-    /// News for the core.
-    Side(S),
-    /// The server has stored a publish.
-    Stored(u64),
-    /// The server refused a claim or publish, or did not answer.
-    Refused,
-    /// Time passed.
-    Tick,
-}
-
-/// What to do, told to the shell.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "commands live for a moment, publishes are the most frequent")]
-pub enum Command<E> {
-    /// Replace the fence row of an output stream; answer with [`Event::Claimed`] or [`Event::Refused`].
-    Claim(usize),
-    /// Read the heads of this shard's own rows in an output stream; answer with [`Event::Found`] for each and
-    /// one [`Event::Loaded`].
-    Load(usize),
-    /// Read the input table from its first row.
-    Read,
-    /// Ask whether the input table has a row after this sequence; answer with [`Event::CaughtUp`] or [`Event::More`].
-    FindEnd(u64),
-    /// Publish under the fence; answer with [`Event::Stored`] or [`Event::Refused`].
-    Publish {
-        /// Number of the publish.
-        id: u64,
-        /// Required last sequence of the fence row.
-        fence: u64,
-        /// Head of the row.
-        head: Head,
-        /// The row.
-        row: Publish,
-    },
-    /// Something of the stage's own.
-    Effect(E),
-    /// Send [`Event::Tick`] at this time, microseconds since 1970.
-    WakeAt(i64),
-    /// Drop the owner and begin again.
-    Stop(Stop),
-}
-
-/// Why an owner ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// Another replica has the shard, or an answer is missing.
-    Refused,
-    /// It could not keep up and may have missed a tombstone.
-    Lagging,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,35 +102,6 @@ pub struct Owner<C: Core> {
     /// Whether the end of the input is being looked for.
     finding: bool,
     find_at: Option<i64>,
-}
-
-// === impl Step ===
-
-impl<E> Step<E> {
-    /// An empty step at `now`.
-    pub fn at(now: i64) -> Self {
-        Self { now, publishes: Vec::new(), effects: Vec::new(), wake: None }
-    }
-
-    /// This row should exist.
-    pub fn publish(&mut self, row: Publish) {
-        self.publishes.push(row);
-    }
-
-    /// This should be done.
-    pub fn effect(&mut self, effect: E) {
-        self.effects.push(effect);
-    }
-
-    /// The core wants a tick at `time`; the earliest asked for wins.
-    pub fn wake_at(&mut self, time: i64) {
-        self.wake = Some(self.wake.map_or(time, |wake| wake.min(time)));
-    }
-
-    /// Takes it apart: rows, effects, wake-up time.
-    pub fn into_parts(self) -> (Vec<Publish>, Vec<E>, Option<i64>) {
-        (self.publishes, self.effects, self.wake)
-    }
 }
 
 // === impl Owner ===

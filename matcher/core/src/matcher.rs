@@ -6,14 +6,15 @@ use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
-use sluice_protocol::subject::{Table, cluster_shard};
-use sluice_protocol::{Body, Core, Happened, Head, Problem, Publish, Row, Step, Subject, View};
+use sluice_protocol::{Body, Core, Happened, Head, Problem, Row, Step, Subject, View};
 use sluice_script::Limits;
 
 use crate::failing::{heal_source, note_problem, watches};
 use crate::live::{Live, Programs, Replay};
 use crate::program::{Outcome, Program};
 use crate::reported::Reported;
+
+mod rows;
 
 pub(crate) const STAGE: &str = "matcher";
 
@@ -238,22 +239,6 @@ impl Matcher {
         }
     }
 
-    fn report(&self, cluster: &ClusterRef, key: &ObjectKey, source: &str, body: Body, time: i64) -> Publish {
-        let subject = Subject::Report {
-            shard: cluster_shard(cluster, self.config.shards),
-            cluster: cluster.clone(),
-            source: source.to_owned(),
-            origin: self.config.shard,
-            object: key.clone(),
-        };
-        let mut view = View::default();
-        view.note(
-            &cluster.to_string(),
-            self.clusters.get(cluster).and_then(|live| live.revision).unwrap_or(0),
-        );
-        Publish::new(subject, body, time).view(view)
-    }
-
     /// Once everything of a cluster is known: withdraws what has no cause, and tells the renderer.
     fn settle(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let Some(live) = self.clusters.get_mut(cluster) else { return };
@@ -270,19 +255,6 @@ impl Matcher {
         if !told {
             step.publish(self.complete_row(cluster, complete.revision));
         }
-    }
-
-    fn complete_row(&self, cluster: &ClusterRef, revision: u64) -> Publish {
-        let shard = cluster_shard(cluster, self.config.shards);
-        let incarnation = self.config.outputs.get(usize::from(shard)).copied().unwrap_or(0);
-        let meta = serde_json::to_string(&Complete { incarnation, revision }).unwrap_or_default();
-        let subject = Subject::Complete {
-            table: Table::Reports,
-            shard,
-            cluster: cluster.clone(),
-            origin: Some(self.config.shard),
-        };
-        Publish::new(subject, Body::value([]), 0).meta(meta).after_all()
     }
 
     /// Rows that were replaced since the agent wrote this may still follow: it counts from the end of the table on.

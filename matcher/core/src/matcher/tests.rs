@@ -2,6 +2,9 @@
 
 use serde_json::json;
 
+use sluice_protocol::subject::cluster_shard;
+use sluice_protocol::{Publish, Table};
+
 use super::*;
 
 const INPUT: u64 = 7;

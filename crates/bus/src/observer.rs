@@ -1,0 +1,28 @@
+//! Who is told what a shard does besides moving rows.
+
+use sluice_protocol::Core;
+
+/// Carries out what a core wants besides rows.
+pub trait Effects<C: Core>: Send {
+    /// Takes one effect; must not block.
+    fn effect(&mut self, effect: C::Effect);
+}
+
+/// Is told what passes through a shard, for metrics and problems.
+pub trait Observer: Send + Sync {
+    /// A message of the input is no row.
+    fn malformed(&self, subject: &str, reason: &str);
+
+    /// A row of the input is there, but its body cannot be read; the core says what follows.
+    fn unreadable(&self, subject: &str, reason: &str);
+
+    /// A row of the input was read, and this many are known to follow it.
+    fn read(&self, pending: u64);
+
+    /// A row was published.
+    fn published(&self);
+
+    /// A row cannot be published because of its size, and what was published of it before stays; without a reason it can
+    /// be published again.
+    fn too_large(&self, subject: &str, reason: Option<&str>);
+}

@@ -1,0 +1,48 @@
+//! The rows that a matcher publishes.
+
+use sluice_api::{ClusterRef, ObjectKey};
+use sluice_protocol::interest::Complete;
+use sluice_protocol::subject::{Table, cluster_shard};
+use sluice_protocol::{Body, Publish, Subject, View};
+
+use super::Matcher;
+
+impl Matcher {
+    /// A match, or its end.
+    pub(super) fn report(
+        &self,
+        cluster: &ClusterRef,
+        key: &ObjectKey,
+        source: &str,
+        body: Body,
+        time: i64,
+    ) -> Publish {
+        let subject = Subject::Report {
+            shard: cluster_shard(cluster, self.config.shards),
+            cluster: cluster.clone(),
+            source: source.to_owned(),
+            origin: self.config.shard,
+            object: key.clone(),
+        };
+        let mut view = View::default();
+        view.note(
+            &cluster.to_string(),
+            self.clusters.get(cluster).and_then(|live| live.revision).unwrap_or(0),
+        );
+        Publish::new(subject, body, time).view(view)
+    }
+
+    /// Says that every match of the cluster is reported as of this revision.
+    pub(super) fn complete_row(&self, cluster: &ClusterRef, revision: u64) -> Publish {
+        let shard = cluster_shard(cluster, self.config.shards);
+        let incarnation = self.config.outputs.get(usize::from(shard)).copied().unwrap_or(0);
+        let meta = serde_json::to_string(&Complete { incarnation, revision }).unwrap_or_default();
+        let subject = Subject::Complete {
+            table: Table::Reports,
+            shard,
+            cluster: cluster.clone(),
+            origin: Some(self.config.shard),
+        };
+        Publish::new(subject, Body::value([]), 0).meta(meta).after_all()
+    }
+}
