@@ -7,6 +7,7 @@
 use async_nats::jetstream::stream::{RawMessageErrorKind, Stream};
 
 use crate::error::BusError;
+use crate::layout::Bus;
 use crate::reader::Load;
 
 /// The end of what a [`Load`] reads. See the module's text.
@@ -17,10 +18,16 @@ pub(crate) struct End {
 }
 
 impl End {
-    /// The end of this life of a stream.
-    pub(crate) fn of(stream: Stream, load: &Load) -> Self {
+    /// The end of the stream in its present life.
+    ///
+    /// # Errors
+    /// When the server does not answer or the stream does not exist.
+    pub(crate) async fn of(bus: &Bus, load: &Load) -> Result<Self, BusError> {
+        let named = || format!("read stream {}", load.stream);
+        let stream = bus.js.get_stream(&load.stream).await.map_err(BusError::request(named()))?;
         let all = || vec![">".to_owned()];
-        Self { stream, filters: if load.filters.is_empty() { all() } else { load.filters.clone() } }
+        let filters = if load.filters.is_empty() { all() } else { load.filters.clone() };
+        Ok(Self { stream, filters })
     }
 
     /// Whether nothing follows `sequence` now.

@@ -15,7 +15,6 @@ use sluice_api::Digest;
 use sluice_protocol::{Head, Row, Subject};
 
 use crate::codec;
-use crate::contents::Contents;
 use crate::end::End;
 use crate::error::BusError;
 use crate::layout::Bus;
@@ -40,7 +39,7 @@ pub struct Load {
     pub stream: String,
     /// Only subjects that match one of these; empty for all.
     pub filters: Vec<String>,
-    /// Whether bodies are left out.
+    /// Whether bodies are left out: for an owner's own rows, which it has claimed so that nobody adds to them.
     pub heads_only: bool,
 }
 
@@ -61,10 +60,12 @@ pub enum ReadEvent {
 
 /// An open reader. See the module's text.
 pub struct Reader {
-    contents: Contents,
-    heads_only: bool,
+    bus: Bus,
+    load: Load,
     named: HashMap<Subject, Digest>,
-    end: End,
+    end: Option<End>,
+    /// How many there were when it was opened.
+    found: u64,
     messages: Option<Messages>,
     /// How many follow, as the server estimates.
     pending: u64,
@@ -90,17 +91,19 @@ pub async fn read(bus: &Bus, load: &Load) -> Result<Reader, BusError> {
         inactive_threshold: FORGET,
         ..pull::Config::default()
     };
-    let stream = bus.js.get_stream(&load.stream).await.map_err(BusError::request(named()))?;
+    let end = if load.heads_only { None } else { Some(End::of(bus, load).await?) };
+    let stream = bus.js.get_stream_no_info(&load.stream).await.map_err(BusError::request(named()))?;
     let consumer = stream.create_consumer(config).await.map_err(BusError::request(named()))?;
     let pending = consumer.cached_info().num_pending;
     let messages =
         consumer.stream().max_messages_per_batch(BATCH).heartbeat(HEARTBEAT).expires(Duration::from_secs(30));
     let messages = messages.messages().await.map_err(BusError::request(named()))?;
     Ok(Reader {
-        contents: bus.contents.clone(),
-        heads_only: load.heads_only,
+        bus: bus.clone(),
+        load: load.clone(),
         named: HashMap::new(),
-        end: End::of(stream, load),
+        end,
+        found: pending,
         messages: Some(messages),
         pending,
         last: 0,
@@ -114,7 +117,7 @@ impl Reader {
     pub async fn next(&mut self) -> Option<ReadEvent> {
         loop {
             if self.pending == 0 && !self.caught_up {
-                match self.end.is_at(self.sequence).await {
+                match self.is_at_end().await {
                     Ok(true) => {
                         self.caught_up = true;
                         return Some(ReadEvent::CaughtUp(self.sequence));
@@ -137,9 +140,18 @@ impl Reader {
         }
     }
 
-    /// Where the stream ends that is read.
-    pub(crate) fn end(&self) -> End {
+    /// Where the stream ends that is read; own rows end where they are.
+    pub(crate) fn end(&self) -> Option<End> {
         self.end.clone()
+    }
+
+    async fn is_at_end(&self) -> Result<bool, BusError> {
+        match &self.end {
+            Some(end) => end.is_at(self.sequence).await,
+            None if self.last >= self.found => Ok(true),
+            // Some may have expired since.
+            None => End::of(&self.bus, &self.load).await?.is_at(self.sequence).await,
+        }
     }
 
     async fn received(&mut self, next: Option<Result<Message, MessagesError>>) -> Option<ReadEvent> {
@@ -178,7 +190,7 @@ impl Reader {
             Err(error) => return Some(malformed(&message.subject, &error.to_string())),
         };
         let body = match codec::content(message.headers.as_ref()) {
-            Some(digest) if self.heads_only => {
+            Some(digest) if self.load.heads_only => {
                 self.named.insert(subject.clone(), digest);
                 Ok(Arc::from([]))
             }
@@ -198,7 +210,7 @@ impl Reader {
     async fn fetch(&self, digest: Digest) -> Option<Result<Arc<[u8]>, String>> {
         let deadline = tokio::time::Instant::now() + CONTENT_PATIENCE;
         loop {
-            match self.contents.get(digest).await {
+            match self.bus.contents.get(digest).await {
                 Ok(Some(body)) => return Some(Ok(body)),
                 Ok(None) if tokio::time::Instant::now() < deadline => {}
                 Ok(None) => return Some(Err(format!("its content {digest} has expired"))),

@@ -279,7 +279,9 @@ where
                 Ok(reader) => reader,
                 Err(error) => return send(&sender, refused(&error)).await,
             };
-            if sender.send(Inner::Opened(Box::new(reader.end()))).await.is_err() {
+            if let Some(end) = reader.end()
+                && sender.send(Inner::Opened(Box::new(end))).await.is_err()
+            {
                 return;
             }
             while let Some(event) = reader.next().await {
