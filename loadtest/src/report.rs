@@ -19,7 +19,7 @@ pub struct Report {
     pub bare: Rate,
     /// A matcher that makes all reports again.
     pub matcher: Rate,
-    /// Memory before the first phase, by process.
+    /// Memory after the idle phase, by process.
     pub idle_memory: BTreeMap<&'static str, Usage>,
     /// The idle phase and those with a rate.
     pub paced: Vec<Phase>,

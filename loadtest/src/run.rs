@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::args::Plan;
 use crate::bus_path;
 use crate::manifests::{ALL, EACH};
-use crate::measure::{Lab, Phase};
+use crate::measure::Lab;
 use crate::report::{Burst, Report};
 
 /// Measures everything, prints it, and fails when an event had no effect.
@@ -33,24 +33,19 @@ async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
     say("the pipeline comes up");
     let mut lab = Lab::start(&stack_dir, plan).await?;
     lab.warm_up().await?;
+    say("idle");
+    let mut paced = vec![lab.idle(plan.idle, plan.pause).await?];
     let idle_memory = crate::measure::usages(&lab.stack);
-    let paced = paced(plan, &mut lab).await?;
+    for &rate in &plan.rates {
+        say(&format!("{rate} events/s"));
+        paced.push(lab.paced(rate, plan.phase).await?);
+    }
     let bursts = bursts(plan, &mut lab).await?;
     say("a flood");
     let flood = lab.flood("flood", plan.flood as usize).await?;
     say("the matcher alone");
     let matcher = bus_path::matcher_alone(&mut lab).await?;
     Ok(Report { clusters: plan.clusters, bare, matcher, idle_memory, paced, bursts, flood })
-}
-
-async fn paced(plan: &Plan, lab: &mut Lab) -> anyhow::Result<Vec<Phase>> {
-    say("idle");
-    let mut phases = vec![lab.idle(plan.idle, plan.pause).await?];
-    for &rate in &plan.rates {
-        say(&format!("{rate} events/s"));
-        phases.push(lab.paced(rate, plan.phase).await?);
-    }
-    Ok(phases)
 }
 
 async fn bursts(plan: &Plan, lab: &mut Lab) -> anyhow::Result<Vec<Burst>> {
