@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::Client;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, PatchParams};
 use kube::config::{Kubeconfig, NamedContext};
 use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
@@ -163,6 +163,6 @@ async fn apply(client: &Client, object: &Value) -> anyhow::Result<()> {
         metadata.remove("namespace");
     }
     let params = PatchParams::apply(MANAGER).force();
-    api.patch(&key.name, &params, &Patch::Apply(&body)).await.with_context(|| format!("apply {key}"))?;
+    sluice_runtime::apply(&api, &key.name, &params, &body).await.with_context(|| format!("apply {key}"))?;
     Ok(())
 }

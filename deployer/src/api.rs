@@ -152,13 +152,13 @@ impl Site {
             body["metadata"]["resourceVersion"] = version.into();
         }
         let params = PatchParams::apply(MANAGER).force();
-        let mut result = api.patch(&key.name, &params, &Patch::Apply(&body)).await;
+        let mut result = sluice_runtime::apply(&api, &key.name, &params, &body).await;
         if let (Err(kube::Error::Api(status)), Some(namespace)) = (&result, &namespace)
             && status.code == 404
             && status.message.contains(&format!("namespaces \"{namespace}\" not found"))
         {
             self.make_namespace(namespace).await?;
-            result = api.patch(&key.name, &params, &Patch::Apply(&body)).await;
+            result = sluice_runtime::apply(&api, &key.name, &params, &body).await;
         }
         match result {
             Ok(object) => Ok(Reply::Applied(Live::of(&object.value))),

@@ -35,7 +35,7 @@ pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> any
         context: context.clone(),
         feed: feed.clone(),
         sites: Sites::default(),
-        projector: Projector::start(management, "sluice-deployer"),
+        projector: Projector::start(&context, management, "sluice-deployer"),
     };
     context.ready.wait_for("the registered clusters");
     let (ready, synced) = (context.ready.clone(), feed);

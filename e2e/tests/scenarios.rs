@@ -43,6 +43,7 @@ scenarios! {
     f_cross_cluster: "f-cross-cluster",
     g_edits: "g-edits",
     h_clusters_come_and_go: "h-clusters-come-and-go",
+    i_emptied_part: "i-emptied-part",
 }
 
 #[test]
@@ -101,6 +102,18 @@ async fn every_scenario_is_played_on_real_api_servers() {
         drop(up);
         player.clear().await.unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd and kube-apiserver: make e2e"]
+async fn a_mistake_is_told_on_real_api_servers_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let (planes, fleet) = real_fleet(dir.path()).await;
+    let kubeconfig = dir.path().join("management.kubeconfig");
+    std::fs::write(&kubeconfig, planes[0].kubeconfig()).unwrap();
+    let up = Up::start(dir.path(), &real_up(&kubeconfig)).await.unwrap();
+    let played = mistakes::play(&fleet).await;
+    assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
 }
 
 /// A `sluice up` beside real API servers.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod apply;
 mod args;
 mod clusters;
 mod context;
@@ -22,6 +23,7 @@ mod watch;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 pub use admin::serve;
+pub use apply::apply;
 pub use args::CommonArgs;
 pub use clusters::{Access, ClusterFeed, access_feed, client_of_kubeconfig, management_client};
 pub use context::{Context, Readiness, count_shards};

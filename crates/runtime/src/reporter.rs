@@ -19,6 +19,11 @@ impl Reporter {
         Self { context: context.clone(), voice: context.problems.voice(), shard: shard.into() }
     }
 
+    /// The stage in whose name it reports.
+    pub fn stage(&self) -> &'static str {
+        self.context.stage
+    }
+
     /// Something is wrong, or no longer.
     pub fn problem(&self, problem: Problem) {
         if let Some(error) = &problem.error {

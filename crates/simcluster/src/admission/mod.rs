@@ -27,7 +27,11 @@ pub fn complete(body: &mut Json, live: Option<&Json>, write: &Write<'_>) -> Resu
     }
     let mut causes = names::check(body, &write.endpoint.def);
     if let Some(structural) = &version.structural {
-        causes.extend(structural.validate(body));
+        causes.extend(if write.is_status() {
+            structural.validate_status(body)
+        } else {
+            structural.validate(body)
+        });
     }
     causes.extend(required::check(body, &write.endpoint.def.kind));
     causes.extend(check_immutable(body, live, &write.endpoint.def));

@@ -232,7 +232,7 @@ impl<'a> Write<'a> {
     }
 
     /// Whether it writes `/status`.
-    pub(super) fn is_status(&self) -> bool {
+    pub fn is_status(&self) -> bool {
         self.subresource == "status"
     }
 }

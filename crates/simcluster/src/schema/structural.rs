@@ -53,6 +53,19 @@ impl Structural {
         validate_members(body, &self.0, "", &mut causes);
         causes
     }
+
+    /// What is wrong with the status of the object. The real server looks at the status alone when
+    /// that is what is written, and its messages name the places within it.
+    pub fn validate_status(&self, body: &Json) -> Vec<Cause> {
+        let schema = self.0.get("properties").and_then(|properties| properties.get("status"));
+        let (Some(status), Some(schema)) = (body.get("status"), schema) else { return Vec::new() };
+        let mut causes = Vec::new();
+        validate(status, schema, "", &mut causes);
+        for cause in &mut causes {
+            cause.field = if cause.field.is_empty() { "status".into() } else { join("status", &cause.field) };
+        }
+        causes
+    }
 }
 
 fn keeps_unknown(schema: &Value) -> bool {
@@ -212,7 +225,7 @@ fn wrong_type<'a>(value: &Value, schema: &'a Value) -> Option<&'a str> {
     if schema.get("x-kubernetes-int-or-string").and_then(Value::as_bool) == Some(true) {
         return (!value.is_string() && !value.is_i64() && !value.is_u64()).then_some("integer,string");
     }
-    if value.is_null() {
+    if value.is_null() && schema.get("nullable").and_then(Value::as_bool) == Some(true) {
         return None;
     }
     let wanted = schema.get("type").and_then(Value::as_str)?;

@@ -1,6 +1,8 @@
 //! Writing what people see to the management cluster: coalesced, limited, never in the path of an event.
 
-use std::collections::{BTreeMap, HashMap};
+mod queue;
+mod refused;
+
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -12,7 +14,12 @@ use serde_json::{Value, json};
 use sluice_api::{Digest, ObjectKey};
 use tokio::sync::mpsc;
 
+use self::queue::Queue;
+use self::refused::Refused;
+use crate::apply::apply;
+use crate::context::Context;
 use crate::raw::Raw;
+use crate::reporter::Reporter;
 
 /// Objects written at the same time: the management cluster has other work to do.
 const AT_ONCE: usize = 8;
@@ -20,8 +27,6 @@ const AT_ONCE: usize = 8;
 const PAUSE: Duration = Duration::from_millis(40);
 /// Pause before an object that could not be written is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
-/// What was written is remembered up to this many objects; who is forgotten is written once more.
-const REMEMBERED: usize = 100_000;
 
 /// What should become of an object.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,13 +49,17 @@ pub struct Projector {
 
 impl Projector {
     /// Begins to write, as this field manager.
-    pub fn start(client: Client, manager: &'static str) -> Self {
+    pub fn start(context: &Context, client: Client, manager: &'static str) -> Self {
         // Unbounded: at most one entry for each object waits, the newest.
         let (sender, receiver) = mpsc::unbounded_channel();
-        tokio::spawn(
-            Writer { client, manager, waiting: BTreeMap::new(), written: HashMap::new(), busy: Vec::new() }
-                .run(receiver),
-        );
+        let writer = Writer {
+            client,
+            manager,
+            reporter: Reporter::new(context, manager),
+            queue: Queue::default(),
+            refused: Refused::default(),
+        };
+        tokio::spawn(writer.run(receiver));
         Self { sender }
     }
 
@@ -71,74 +80,87 @@ impl Projector {
     }
 }
 
+/// What became of a write.
+#[derive(Debug)]
+enum Outcome {
+    Written,
+    /// The API server does not take the object, for this reason.
+    Refused(String),
+    /// The API server is not there or busy, so that other objects fare no better.
+    Failed,
+}
+
 struct Writer {
     client: Client,
     manager: &'static str,
-    waiting: BTreeMap<ObjectKey, Wish>,
-    written: HashMap<ObjectKey, Digest>,
-    busy: Vec<ObjectKey>,
+    reporter: Reporter,
+    queue: Queue,
+    refused: Refused,
 }
 
 impl Writer {
     async fn run(mut self, mut receiver: mpsc::UnboundedReceiver<Wanted>) {
-        let mut writes = FuturesUnordered::new();
+        let (mut writes, mut retries) = (FuturesUnordered::new(), FuturesUnordered::new());
         loop {
             tokio::select! {
                 wanted = receiver.recv() => match wanted {
-                    Some((key, wish)) => drop(self.waiting.insert(key, wish)),
+                    Some((key, wish)) => self.queue.want(key, wish),
                     None => return,
                 },
-                Some((key, wish, result)) = writes.next(), if !writes.is_empty() => self.done(key, wish, result),
+                Some((key, wish, outcome)) = writes.next(), if !writes.is_empty() => {
+                    self.tell(&key, &outcome);
+                    match outcome {
+                        Outcome::Written => self.queue.written(key, &wish),
+                        Outcome::Failed => self.queue.again(key, wish),
+                        // It waits without keeping others from being written.
+                        Outcome::Refused(_) => retries.push(async move {
+                            tokio::time::sleep(AGAIN).await;
+                            (key, wish)
+                        }),
+                    }
+                }
+                Some((key, wish)) = retries.next(), if !retries.is_empty() => self.queue.again(key, wish),
             }
             while writes.len() < AT_ONCE
-                && let Some((key, wish)) = self.next()
+                && let Some((key, wish)) = self.queue.next()
             {
                 let (client, manager) = (self.client.clone(), self.manager);
                 writes.push(async move {
-                    let result = write(&client, manager, &key, &wish).await;
-                    tokio::time::sleep(if result.is_err() { AGAIN } else { PAUSE }).await;
-                    (key, wish, result)
+                    let outcome = Outcome::of(write(&client, manager, &key, &wish).await, &key);
+                    tokio::time::sleep(if matches!(outcome, Outcome::Failed) { AGAIN } else { PAUSE }).await;
+                    (key, wish, outcome)
                 });
             }
         }
     }
 
-    /// The next object that is not being written and differs from what was written last.
-    fn next(&mut self) -> Option<Wanted> {
-        loop {
-            let key = self.waiting.keys().find(|key| !self.busy.contains(key))?.clone();
-            let wish = self.waiting.remove(&key)?;
-            if digest(&wish).is_some_and(|digest| self.written.get(&key) == Some(&digest)) {
-                continue;
-            }
-            self.busy.push(key.clone());
-            return Some((key, wish));
-        }
-    }
-
-    fn done(&mut self, key: ObjectKey, wish: Wish, result: Result<(), kube::Error>) {
-        self.busy.retain(|busy| *busy != key);
-        if let Err(error) = result {
-            tracing::debug!(%error, object = %key, "a projection cannot be written; trying again");
-            self.waiting.entry(key).or_insert(wish);
-            return;
-        }
-        let Some(written) = digest(&wish) else {
-            self.written.remove(&key);
-            return;
+    fn tell(&mut self, key: &ObjectKey, outcome: &Outcome) {
+        let refused = match outcome {
+            Outcome::Written => None,
+            Outcome::Refused(why) => Some(why.clone()),
+            Outcome::Failed => return,
         };
-        if self.written.len() >= REMEMBERED {
-            self.written.clear();
+        if let Some(problem) = self.refused.outcome(self.reporter.stage(), key, refused) {
+            self.reporter.problem(problem);
         }
-        self.written.insert(key, written);
     }
 }
 
-/// What is remembered of a wish that has been fulfilled.
-fn digest(wish: &Wish) -> Option<Digest> {
-    match wish {
-        Wish::Object(value) | Wish::Status(value) => Some(Digest::of(&[value.to_string().as_bytes()])),
-        Wish::Gone => None,
+impl Outcome {
+    fn of(result: Result<(), kube::Error>, key: &ObjectKey) -> Self {
+        let Err(error) = result else { return Self::Written };
+        tracing::debug!(%error, object = %key, "a projection cannot be written; trying again");
+        refused::reason(&error).map_or(Self::Failed, Self::Refused)
+    }
+}
+
+impl Wish {
+    /// What is remembered of a wish that has been fulfilled.
+    fn digest(&self) -> Option<Digest> {
+        match self {
+            Self::Object(value) | Self::Status(value) => Some(Digest::of(&[value.to_string().as_bytes()])),
+            Self::Gone => None,
+        }
     }
 }
 
@@ -157,30 +179,35 @@ async fn write(client: &Client, manager: &str, key: &ObjectKey, wish: &Wish) -> 
     let params = PatchParams::apply(manager).force();
     match wish {
         Wish::Gone => absent_is_fine(api.delete(&key.name, &DeleteParams::default()).await.map(drop)),
-        Wish::Status(status) => {
-            let body = Patch::Apply(status_of(key, status));
-            absent_is_fine(api.patch_status(&key.name, &params, &body).await.map(drop))
-        }
+        Wish::Status(status) => absent_is_fine(write_status(&api, key, &params, status).await),
         Wish::Object(object) => {
             let mut main = object.clone();
             let status = main.as_object_mut().and_then(|map| map.remove("status"));
-            api.patch(&key.name, &params, &Patch::Apply(&main)).await?;
-            if let Some(status) = status {
-                let body = Patch::Apply(status_of(key, &status));
-                api.patch_status(&key.name, &params, &body).await?;
+            apply(&api, &key.name, &params, &main).await?;
+            match status {
+                Some(status) => write_status(&api, key, &params, &status).await,
+                None => Ok(()),
             }
-            Ok(())
         }
     }
 }
 
-fn status_of(key: &ObjectKey, status: &Value) -> Value {
-    json!({
+/// A status that says nothing is left out as a whole: the API server refuses to empty one.
+async fn write_status(
+    api: &Api<Raw>,
+    key: &ObjectKey,
+    params: &PatchParams,
+    status: &Value,
+) -> Result<(), kube::Error> {
+    let mut body = json!({
         "apiVersion": key.gvk.api_version(),
         "kind": key.gvk.kind,
         "metadata": {"name": key.name},
-        "status": status,
-    })
+    });
+    if status.as_object().is_none_or(|map| !map.is_empty()) {
+        body["status"] = status.clone();
+    }
+    api.patch_status(&key.name, params, &Patch::Apply(&body)).await.map(drop)
 }
 
 fn absent_is_fine(result: Result<(), kube::Error>) -> Result<(), kube::Error> {

@@ -1,0 +1,68 @@
+//! Server-side apply as its users mean it: a part that is empty now is empty.
+
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use serde_json::Value;
+
+use crate::raw::Raw;
+
+/// Applies `body` to the object of this name.
+///
+/// Where all that the field manager owned below a part of a custom resource goes while the part itself
+/// stays (`{a: 1}` became `{}`), a real API server leaves null in its place and then refuses that. The part
+/// is taken away first, and applied anew.
+///
+/// # Errors
+/// Those of the API server.
+pub async fn apply(api: &Api<Raw>, name: &str, params: &PatchParams, body: &Value) -> kube::Result<Raw> {
+    let result = api.patch(name, params, &Patch::Apply(body)).await;
+    let Err(kube::Error::Api(status)) = &result else { return result };
+    let Some(filled) = filled(body).filter(|_| status.code == 422 && status.message.contains("\"null\""))
+    else {
+        return result;
+    };
+    let between = api.patch(name, params, &Patch::Apply(&filled)).await?;
+    let mut body = body.clone();
+    if let Some(version) = body.pointer_mut("/metadata/resourceVersion") {
+        *version = between.value["metadata"]["resourceVersion"].clone();
+    }
+    api.patch(name, params, &Patch::Apply(&body)).await
+}
+
+/// The object without its empty parts; `None` when it has none.
+fn filled(object: &Value) -> Option<Value> {
+    let mut filled = object.clone();
+    drop_empty(&mut filled);
+    (filled != *object).then_some(filled)
+}
+
+/// A part is empty when it is, not when it becomes so.
+fn drop_empty(value: &mut Value) {
+    let empty = |value: &Value| match value {
+        Value::Object(map) => map.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    match value {
+        Value::Object(map) => {
+            map.retain(|_, value| !empty(value));
+            map.values_mut().for_each(drop_empty);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_empty),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn empty_parts_are_left_out_and_items_of_lists_stay() {
+        let object = json!({"a": {}, "b": {"c": [], "d": {"e": {}}}, "f": [{}, {"g": {}}], "h": ""});
+        assert_eq!(filled(&object).unwrap(), json!({"b": {"d": {}}, "f": [{}, {}], "h": ""}));
+        assert_eq!(filled(&json!({"a": {"b": 1}})), None);
+    }
+}
