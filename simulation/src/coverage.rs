@@ -21,12 +21,14 @@ faults! {
     Crash,
     /// A replica does nothing for a while.
     Pause,
-    /// A replica is silent beyond the life of its membership: another one takes over while it believes to own.
-    Lapse,
-    /// Another replica becomes the owner of a role.
-    Takeover,
+    /// A replica begins to work while another one still works on the same: neither knows of the other.
+    Overlap,
+    /// A replica leaves in good order and comes back.
+    Leave,
     /// A replica has no connection to the bus for a while.
     Cut,
+    /// A replica hears nothing of the others for a while.
+    Deaf,
     /// An API server does not answer for a while.
     Outage,
     /// A message reaches its server late.
@@ -51,7 +53,9 @@ faults! {
     Wipe,
     /// The interest bucket is deleted and made anew.
     WipeInterest,
-    /// All streams and the bucket at once.
+    /// The bucket of members is deleted and made anew.
+    WipeMembers,
+    /// All streams and buckets at once.
     WipeAll,
     /// A watch is cut and lists again.
     Relist,

@@ -5,9 +5,8 @@ use rand::rngs::SmallRng;
 
 use crate::coverage::Fault;
 use crate::management::CLUSTERS;
-use crate::replica::lapses;
 use crate::schedule::Schedule;
-use crate::world::{Lapse, MEMBER_TTL, STEP};
+use crate::world::STEP;
 
 /// How much of each kind there is in this schedule: schedules differ, so that what needs quiet in one place and
 /// trouble in another comes together too.
@@ -73,13 +72,13 @@ impl Faults {
 
     fn break_replicas(&self, schedule: &mut Schedule) {
         let Schedule { world, replicas, .. } = schedule;
-        if world.random.random_bool(self.owners) {
-            let role = world.random.random_range(0..world.owners.len());
-            world.hand_over(role);
-            world.happened(Fault::Takeover, || role.to_string());
-        }
         let index = world.random.random_range(0..replicas.len());
         let victim = &mut replicas[index];
+        if world.random.random_bool(self.owners) {
+            let until = world.now + [1, 10, 70, 200][world.random.random_range(0..4)] * STEP;
+            victim.leave(world, until);
+            world.happened(Fault::Leave, || victim.name().to_owned());
+        }
         if world.random.random_bool(self.crashes) {
             victim.crash();
             world.happened(Fault::Crash, || victim.name().to_owned());
@@ -92,18 +91,21 @@ impl Faults {
         }
         let steps = [3, 30, 70, 300][world.random.random_range(0..4)];
         let until = world.now + steps * STEP;
-        let fault = if world.random.random_bool(0.6) {
-            victim.pause(until);
-            Fault::Pause
-        } else {
-            victim.cut(until);
-            Fault::Cut
+        let fault = match world.random.random_range(0..10) {
+            0..5 => {
+                victim.pause(until);
+                Fault::Pause
+            }
+            5..8 => {
+                victim.cut(until);
+                Fault::Cut
+            }
+            _ => {
+                victim.deafen(until);
+                Fault::Deaf
+            }
         };
         world.happened(fault, || format!("{} for {steps} steps", victim.name()));
-        if lapses(steps) {
-            let seat = victim.seat();
-            world.lapses.push(Lapse { at: world.now + MEMBER_TTL, role: seat.role, index: seat.index });
-        }
     }
 
     fn break_servers(&self, schedule: &mut Schedule) {
@@ -121,7 +123,12 @@ impl Faults {
             if world.random.random_bool(0.2) {
                 streams.into_iter().for_each(|(table, shard)| world.store.wipe(table, shard));
                 world.store.wipe_interests();
+                world.members.wipe();
                 return world.happened(Fault::WipeAll, String::new);
+            }
+            if world.random.random_bool(0.1) {
+                world.members.wipe();
+                return world.happened(Fault::WipeMembers, String::new);
             }
             let Some(&(table, shard)) = streams.get(world.random.random_range(0..=streams.len())) else {
                 world.store.wipe_interests();

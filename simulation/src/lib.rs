@@ -1,6 +1,6 @@
 //! The whole pipeline in one thread, under a scheduler that breaks everything it may break.
 //!
-//! The cores and the shard owner are those of production; only the shell is replaced: streams, API servers
+//! The cores, the shard owner and the membership are those of production; only the shell is replaced: streams, API servers
 //! and the management cluster are in memory, and one seeded random generator decides who does what next, who
 //! crashes, sleeps, loses its shard or its streams, and which message comes late, twice or not at all. A seed
 //! replays exactly.
@@ -20,6 +20,7 @@ mod coverage;
 mod faults;
 mod management;
 mod manifests;
+mod membership;
 mod replica;
 mod role;
 mod roles;

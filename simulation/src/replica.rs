@@ -6,8 +6,9 @@ use rand::Rng as _;
 use sluice_protocol::{Body, Command, Core, Event, Head, Owner, Publish, Row, Subject, Table};
 
 use crate::coverage::Fault;
-use crate::role::{Role, Seat, owner_config};
-use crate::world::{MEMBER_TTL, STEP, TOMBSTONE_TTL, World};
+use crate::membership::Membership;
+use crate::role::{Link, Role, Seat, owner_config};
+use crate::world::{TOMBSTONE_TTL, World};
 
 mod wire;
 
@@ -17,18 +18,22 @@ use wire::Wire;
 pub(crate) trait Replica {
     /// Name of its role.
     fn name(&self) -> &str;
-    /// Which replica of which role it is.
-    fn seat(&self) -> Seat;
     /// Does one micro step.
     fn step(&mut self, world: &mut World);
     /// Whether a micro step could do anything; else the time passes for it as if it had done one.
     fn rest(&mut self, world: &World) -> bool;
+    /// Says that it lives, and hears of others; once in every step.
+    fn keep_membership(&mut self, world: &mut World);
     /// Loses everything but its name.
     fn crash(&mut self);
+    /// Ends in good order, and begins anew then.
+    fn leave(&mut self, world: &mut World, until: i64);
     /// Does nothing until then; a long pause makes others take its work over.
     fn pause(&mut self, until: i64);
     /// Has no connection to the bus until then.
     fn cut(&mut self, until: i64);
+    /// Hears nothing of other replicas until then.
+    fn deafen(&mut self, until: i64);
     /// Cuts its watches, when it has any: they list again.
     fn relist(&mut self) -> bool;
 }
@@ -52,6 +57,7 @@ pub(crate) struct Process<R: Role> {
     /// How often it has begun: answers to what was asked before are for nobody.
     lives: u64,
     wire: Wire,
+    membership: Membership,
     /// Whether it believes to own its role.
     believes: bool,
     paused_until: i64,
@@ -60,6 +66,8 @@ pub(crate) struct Process<R: Role> {
 
 struct Running<C: Core> {
     owner: Owner<C>,
+    /// The lease with which it began.
+    lease: u64,
     /// In the order in which they were given, for each output stream.
     outbox: Vec<VecDeque<Out>>,
     answers: VecDeque<Event<C::Side>>,
@@ -82,6 +90,7 @@ impl<R: Role> Process<R> {
         let outputs = if role.output() == Table::Status { 1 } else { crate::roles::SHARDS };
         let fence = |shard| Subject::Owner { table: role.output(), shard, owner: role.fence() };
         Self {
+            membership: Membership::new(seat, role.name()),
             fences: (0..outputs).map(fence).collect(),
             role,
             name,
@@ -108,6 +117,7 @@ impl<R: Role> Process<R> {
         let (owner, first) = Owner::begin(self.role.core(world), owner_config(&self.role, self.fences.len()));
         self.running = Some(Running {
             owner,
+            lease: self.membership.lapses(),
             outbox: self.fences.iter().map(|_| VecDeque::new()).collect(),
             answers: VecDeque::new(),
             stored: Vec::new(),
@@ -188,9 +198,59 @@ impl<R: Role> Process<R> {
     }
 
     fn learn(&mut self, world: &mut World) {
-        if let Some(side) = self.role.side(world, world.now >= self.cut_until) {
+        let link = Link { online: world.now >= self.cut_until, lease: self.holds_lease(world.now) };
+        if let Some(side) = self.role.side(world, link) {
             self.handle(world, Event::Side(side));
         }
+    }
+
+    /// Does one thing, when there is one.
+    fn work(&mut self, world: &mut World) {
+        // What is under way arrives, whatever its sender does.
+        self.arrive(world);
+        self.role.arrive(world);
+        if world.now < self.paused_until {
+            return;
+        }
+        let cut = world.now < self.cut_until;
+        // Ownership and incarnations are looked at now and then.
+        if world.random.random_bool(0.3) {
+            self.believes = self.membership.owns(world.now);
+            let same = self.running.as_ref().is_some_and(|running| running.lease == self.membership.lapses());
+            if !self.believes || !same || (!cut && self.is_reborn(world)) {
+                self.running = None;
+            }
+        }
+        if !self.believes {
+            return;
+        }
+        let Some(running) = &mut self.running else {
+            if !cut {
+                self.begin(world);
+            }
+            return;
+        };
+        // Missed heartbeats.
+        if world.now - running.looked_at > TOMBSTONE_TTL / 2 {
+            self.running = None;
+            return;
+        }
+        if running.wake.is_some_and(|at| at <= world.now) {
+            running.wake = None;
+            return self.handle(world, Event::Tick);
+        }
+        match world.random.random_range(0..5) {
+            4 => self.learn(world),
+            _ if cut => {}
+            0 | 1 => self.send(world),
+            2 => self.answer(world),
+            _ => self.read(world),
+        }
+    }
+
+    /// Whether it holds the lease with which it began.
+    fn holds_lease(&self, now: i64) -> bool {
+        self.running.as_ref().is_some_and(|running| self.membership.holds(running.lease, now))
     }
 
     /// Whether the streams are others than at the beginning, as far as it can know.
@@ -210,59 +270,29 @@ impl<R: Role> Replica for Process<R> {
         &self.name
     }
 
-    fn seat(&self) -> Seat {
-        self.seat
-    }
-
     fn step(&mut self, world: &mut World) {
-        // What is under way arrives, whatever its sender does.
-        self.arrive(world);
-        self.role.arrive(world);
-        if world.now < self.paused_until {
-            return;
-        }
-        let cut = world.now < self.cut_until;
-        if !cut && world.random.random_bool(0.3) {
-            self.believes = world.owners[self.seat.role].by == self.seat.index;
-        }
-        if !self.believes {
-            return self.crash();
-        }
-        let reborn = self.is_reborn(world);
-        let Some(running) = &mut self.running else {
-            return if cut { self.crash() } else { self.begin(world) };
-        };
-        // Missed heartbeats, or a lapsed membership after a pause.
-        if world.now - running.looked_at > TOMBSTONE_TTL / 2 {
-            return self.crash();
-        }
-        // Incarnations are looked at now and then.
-        if reborn && !cut && world.random.random_bool(0.3) {
-            return self.crash();
-        }
-        if running.wake.is_some_and(|at| at <= world.now) {
-            running.wake = None;
-            return self.handle(world, Event::Tick);
-        }
-        match world.random.random_range(0..5) {
-            4 => self.learn(world),
-            _ if cut => {}
-            0 | 1 => self.send(world),
-            2 => self.answer(world),
-            _ => self.read(world),
-        }
+        self.work(world);
+        let Seat { role, index } = self.seat;
+        let working = self.running.is_some();
+        let began = working && !std::mem::replace(&mut world.at_work[role][index], working);
+        world.coverage.many(Fault::Overlap, u64::from(began && world.at_work[role][1 - index]));
+        world.at_work[role][index] = working;
     }
 
     fn rest(&mut self, world: &World) -> bool {
         let under_way = !self.wire.is_empty() || self.role.is_calling();
-        if under_way || world.now < self.paused_until || world.now < self.cut_until {
+        if under_way || world.now < self.paused_until {
             return !under_way;
         }
-        if self.believes != (world.owners[self.seat.role].by == self.seat.index) || self.is_reborn(world) {
+        let owns = self.membership.owns(world.now);
+        if self.believes != owns || self.is_reborn(world) {
             return false;
         }
-        if !self.believes {
-            return true;
+        if !owns {
+            return self.running.is_none();
+        }
+        if self.running.is_some() && !self.holds_lease(world.now) {
+            return false;
         }
         let Some(running) = &mut self.running else { return false };
         let unread = self.role.input().zip(running.cursor).is_some_and(|((table, shard), cursor)| {
@@ -280,8 +310,24 @@ impl<R: Role> Replica for Process<R> {
         true
     }
 
+    fn keep_membership(&mut self, world: &mut World) {
+        world.at_work[self.seat.role][self.seat.index] = self.running.is_some();
+        self.membership.arrive(world);
+        if world.now >= self.paused_until {
+            self.membership.keep(world, world.now >= self.cut_until);
+        }
+    }
+
     fn crash(&mut self) {
         self.running = None;
+        self.believes = false;
+        self.membership.restart();
+    }
+
+    fn leave(&mut self, world: &mut World, until: i64) {
+        self.crash();
+        self.membership.leave(world);
+        self.paused_until = until;
     }
 
     fn pause(&mut self, until: i64) {
@@ -292,14 +338,13 @@ impl<R: Role> Replica for Process<R> {
         self.cut_until = until;
     }
 
+    fn deafen(&mut self, until: i64) {
+        self.membership.deafen(until);
+    }
+
     fn relist(&mut self) -> bool {
         self.running.is_some() && self.role.relist()
     }
-}
-
-/// Whether a silence of so long ends a membership.
-pub(crate) fn lapses(steps: i64) -> bool {
-    steps * STEP > MEMBER_TTL
 }
 
 /// Whether a row tells that something is gone.

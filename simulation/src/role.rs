@@ -11,6 +11,15 @@ pub(crate) struct Seat {
     pub(crate) index: usize,
 }
 
+/// What a replica has at the moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    /// A connection to the bus.
+    pub(crate) online: bool,
+    /// The lease with which it began.
+    pub(crate) lease: bool,
+}
+
 /// The shell of one stage over one shard, in memory.
 pub(crate) trait Role {
     type Core: Core;
@@ -36,8 +45,8 @@ pub(crate) trait Role {
     /// Forgets everything that came with the former owner.
     fn reset(&mut self, world: &mut World);
 
-    /// The next thing it learns besides rows, if there is one; without the bus when it is not `online`.
-    fn side(&mut self, world: &mut World, online: bool) -> Option<<Self::Core as Core>::Side>;
+    /// The next thing it learns besides rows, if there is one.
+    fn side(&mut self, world: &mut World, link: Link) -> Option<<Self::Core as Core>::Side>;
 
     /// Whether there may be something to learn, or something to do besides commands.
     fn has_news(&self, world: &World) -> bool;

@@ -14,11 +14,12 @@ use crate::checks::History;
 use crate::coverage::{Coverage, Fault};
 use crate::faults::Faults;
 use crate::management::{CLUSTERS, Management};
+use crate::membership::Bucket;
 use crate::replica::{Process, Replica};
 use crate::role::Seat;
 use crate::roles::{AgentRole, DeployerRole, MatcherRole, RendererRole, SHARDS};
 use crate::store::Store;
-use crate::world::{Owned, STEP, World};
+use crate::world::{STEP, World};
 
 /// Steps of a schedule; faults end after a part of them.
 const STEPS: i64 = 4000;
@@ -105,8 +106,8 @@ impl Schedule {
             management: Management::new(&mut random),
             clusters: CLUSTERS.into_iter().map(|name| (name, ApiServer::default())).collect(),
             history: History::default(),
-            owners: vec![Owned::default(); replicas.len() / 2],
-            lapses: Vec::new(),
+            members: Bucket::new(replicas.len() / 2),
+            at_work: vec![[false; 2]; replicas.len() / 2],
             coverage: Coverage::default(),
             rough: faults.is_rough(),
             trace,
@@ -127,7 +128,6 @@ impl Schedule {
         world.history.now = world.now;
         let expired = world.store.expire(world.now);
         world.coverage.many(Fault::Expired, expired as u64);
-        world.lapse();
         world.note_reasons();
         if world.now < FAULTS_UNTIL * STEP {
             self.faults.clone().happen(self);
@@ -141,6 +141,7 @@ impl Schedule {
     /// Lets replicas do something in a random order: those that could, as often as if all were asked.
     fn work(&mut self) {
         let Self { world, replicas, awake, .. } = self;
+        replicas.iter_mut().for_each(|replica| replica.keep_membership(world));
         awake.clear();
         awake.extend((0..replicas.len()).filter(|index| !replicas[*index].rest(world)));
         if awake.is_empty() {

@@ -11,6 +11,7 @@ use crate::api_server::ApiServer;
 use crate::checks::History;
 use crate::coverage::{Coverage, Fault};
 use crate::management::Management;
+use crate::membership::Bucket;
 use crate::store::Store;
 
 /// One step of the schedule, microseconds.
@@ -18,9 +19,6 @@ pub(crate) const STEP: i64 = 10_000;
 
 /// How long tombstones live in the simulation: short, so that they expire unread.
 pub(crate) const TOMBSTONE_TTL: i64 = 150 * STEP;
-
-/// A replica that is silent for so long has lost its membership.
-pub(crate) const MEMBER_TTL: i64 = 60 * STEP;
 
 /// How long a call to an API server may be under way.
 pub(crate) const CALL_TIMEOUT: i64 = 30 * STEP;
@@ -33,10 +31,10 @@ pub(crate) struct World {
     pub(crate) management: Management,
     pub(crate) clusters: BTreeMap<&'static str, ApiServer>,
     pub(crate) history: History,
-    /// Who should own each role, and since when; replicas learn of it later.
-    pub(crate) owners: Vec<Owned>,
-    /// Replicas that are silent and will have lost their membership.
-    pub(crate) lapses: Vec<Lapse>,
+    /// Where replicas say that they live.
+    pub(crate) members: Bucket,
+    /// Which replicas of each role are at work: they are two for a while when one does not know of the other.
+    pub(crate) at_work: Vec<[bool; 2]>,
     pub(crate) coverage: Coverage,
     /// What renderers compile.
     pub(crate) caches: Caches,
@@ -46,22 +44,6 @@ pub(crate) struct World {
     pub(crate) trace: bool,
     /// The first thing that must not have happened.
     pub(crate) violation: Option<String>,
-}
-
-/// Who owns a role.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Owned {
-    /// Index of the replica.
-    pub(crate) by: usize,
-    pub(crate) since: i64,
-}
-
-/// A replica whose membership ends at a time, unless it has spoken before.
-#[derive(Clone, Copy)]
-pub(crate) struct Lapse {
-    pub(crate) at: i64,
-    pub(crate) role: usize,
-    pub(crate) index: usize,
 }
 
 impl World {
@@ -88,24 +70,6 @@ impl World {
     /// The management cluster gives reasons to withdraw things, from now on and as long as it is like this.
     pub(crate) fn note_reasons(&mut self) {
         self.management.reasons.iter().for_each(|reason| self.history.reason(*reason));
-    }
-
-    /// The other replica of a role becomes its owner.
-    pub(crate) fn hand_over(&mut self, role: usize) {
-        self.owners[role] = Owned { by: self.owners[role].by ^ 1, since: self.now };
-    }
-
-    /// Memberships of replicas that are silent end.
-    pub(crate) fn lapse(&mut self) {
-        let now = self.now;
-        let (due, later): (Vec<_>, Vec<_>) = self.lapses.drain(..).partition(|lapse| lapse.at <= now);
-        self.lapses = later;
-        for Lapse { role, index, .. } in due {
-            if self.owners[role].by == index {
-                self.hand_over(role);
-                self.coverage.note(Fault::Lapse);
-            }
-        }
     }
 }
 

@@ -29,6 +29,7 @@ impl Wire {
 impl<R: Role> Process<R> {
     /// One command is sent; most arrive at once.
     pub(super) fn send(&mut self, world: &mut World) {
+        let lease = self.holds_lease(world.now);
         let Some(running) = &mut self.running else { return };
         let waiting = running.outbox.iter().filter(|out| !out.is_empty()).count();
         if waiting == 0 {
@@ -38,6 +39,9 @@ impl<R: Role> Process<R> {
         let mut queues = running.outbox.iter_mut().enumerate().filter(|(_, out)| !out.is_empty());
         let Some((output, queue)) = queues.nth(pick) else { return };
         let Some(out) = queue.pop_front() else { return };
+        if matches!(out, Out::Publish { .. }) && !lease {
+            return running.answers.push_back(Event::Refused);
+        }
         let overtakes = |queue: &std::collections::VecDeque<Out>| {
             matches!((&out, queue.front()),
             (Out::Publish { id, .. }, Some(Out::Publish { id: older, .. })) if older < id)

@@ -10,7 +10,7 @@ use sluice_protocol::{Subject, Table};
 use super::{Interests, SHARDS};
 use crate::api_server::Filter;
 use crate::coverage::Fault;
-use crate::role::Role;
+use crate::role::{Link, Role};
 use crate::world::{World, cluster_ref};
 
 /// The agent of one cluster.
@@ -91,8 +91,8 @@ impl Role for AgentRole {
         *self = Self::new(self.cluster);
     }
 
-    fn side(&mut self, world: &mut World, online: bool) -> Option<agent::Side> {
-        if online
+    fn side(&mut self, world: &mut World, link: Link) -> Option<agent::Side> {
+        if link.online
             && world.random.random_bool(0.5)
             && let Some((cluster, row)) = self.interests.next(world)
         {

@@ -11,11 +11,8 @@ use super::SHARDS;
 use crate::api_server::Written;
 use crate::coverage::Fault;
 use crate::management::CLUSTERS;
-use crate::role::{Role, Seat};
+use crate::role::{Link, Role, Seat};
 use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
-
-/// A replica may learn so late that it is no longer the owner.
-const LATE: i64 = CALL_TIMEOUT / 3;
 
 /// The deployer of one shard.
 pub(crate) struct DeployerRole {
@@ -52,7 +49,7 @@ impl DeployerRole {
     }
 
     /// One call leaves. Calls that no version of an object protects need the lease.
-    fn send(&mut self, world: &mut World) {
+    fn send(&mut self, world: &mut World, lease: bool) {
         if self.calls.is_empty() {
             return;
         }
@@ -60,15 +57,13 @@ impl DeployerRole {
         world.coverage.many(Fault::Reorder, u64::from(index > 0));
         let call = self.calls.remove(index);
         let unprotected = matches!(call.request, Request::Apply { against: None, .. });
-        let owned = world.owners[self.seat.role];
-        let lease = owned.by == self.seat.index || world.now - owned.since <= LATE;
         if unprotected && !lease {
             return self.reply(call, transient("the lease has lapsed"));
         }
         if !self.clusters.iter().any(|(name, reachable)| *reachable && *name == call.cluster.name) {
             return self.reply(call, transient("no such cluster"));
         }
-        let longest = (CALL_TIMEOUT - LATE) / STEP;
+        let longest = CALL_TIMEOUT / STEP;
         if world.mishap(Fault::Delay, 0.03) {
             let at = world.now + world.random.random_range(1..longest) * STEP;
             return self.flying.push((at, call));
@@ -144,7 +139,7 @@ impl Role for DeployerRole {
         *self = Self { flying, life: self.life + 1, ..Self::new(self.shard, self.seat) };
     }
 
-    fn side(&mut self, world: &mut World, _: bool) -> Option<deployer::Side> {
+    fn side(&mut self, world: &mut World, link: Link) -> Option<deployer::Side> {
         let wrong = |(name, told): &&mut (&'static str, bool)| world.management.is_registered(name) != *told;
         if let Some((name, told)) = self.clusters.iter_mut().find(wrong) {
             *told = !*told;
@@ -159,7 +154,7 @@ impl Role for DeployerRole {
             let index = world.random.random_range(0..self.replies.len());
             return Some(self.replies.remove(index));
         }
-        self.send(world);
+        self.send(world, link.lease);
         None
     }
 

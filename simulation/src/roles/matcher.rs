@@ -8,7 +8,7 @@ use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Row, Subject, Table};
 
 use super::{Interests, SHARDS};
-use crate::role::Role;
+use crate::role::{Link, Role};
 use crate::world::World;
 
 /// The matcher of one shard.
@@ -66,8 +66,8 @@ impl Role for MatcherRole {
         *self = Self::new(self.shard);
     }
 
-    fn side(&mut self, world: &mut World, online: bool) -> Option<matcher::Side> {
-        if !online {
+    fn side(&mut self, world: &mut World, link: Link) -> Option<matcher::Side> {
+        if !link.online {
             return None;
         }
         if world.random.random_bool(0.5)

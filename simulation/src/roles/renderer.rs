@@ -9,7 +9,7 @@ use sluice_renderer_core as renderer;
 
 use super::{Interests, SHARDS};
 use crate::coverage::Fault;
-use crate::role::Role;
+use crate::role::{Link, Role};
 use crate::world::{STEP, TOMBSTONE_TTL, World};
 
 /// How long the view of the management cluster lags behind at most when a renderer begins.
@@ -106,10 +106,10 @@ impl Role for RendererRole {
         *self = Self { interests, management: self.management.max(from), ..Self::new(self.shard) };
     }
 
-    fn side(&mut self, world: &mut World, online: bool) -> Option<renderer::Side> {
+    fn side(&mut self, world: &mut World, link: Link) -> Option<renderer::Side> {
         match world.random.random_range(0..3) {
             0 => self.change(world),
-            _ if !online => None,
+            _ if !link.online => None,
             1 => self.interests.next(world).map(|(cluster, row)| renderer::Side::Interest(cluster, row)),
             _ => self.status(world),
         }
