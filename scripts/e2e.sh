@@ -35,4 +35,5 @@ assets() {
 KUBEBUILDER_ASSETS="$(assets)"
 export KUBEBUILDER_ASSETS
 cargo build --locked --workspace --bins
-exec cargo test --locked -p sluice-e2e --test contract_control_plane --test scenarios -- --ignored --test-threads=1 "$@"
+exec cargo test --locked -p sluice-e2e --test contract_control_plane --test kubectl --test scenarios -- \
+  --ignored --test-threads=1 "$@"

@@ -105,31 +105,18 @@ impl ControlPlane {
     }
 }
 
-/// The folder with `etcd` and `kube-apiserver`: `KUBEBUILDER_ASSETS`, or what the Go module beside
-/// this crate builds, which takes minutes the first time.
+/// The folder with `etcd` and `kube-apiserver`, named by `KUBEBUILDER_ASSETS`.
+///
+/// # Errors
+/// When it is not set or holds no kube-apiserver.
 pub fn assets() -> anyhow::Result<PathBuf> {
-    if let Some(folder) = std::env::var_os("KUBEBUILDER_ASSETS") {
-        let folder = PathBuf::from(folder);
-        if !folder.join("kube-apiserver").exists() {
-            bail!("KUBEBUILDER_ASSETS names {}, which holds no kube-apiserver", folder.display());
-        }
-        return Ok(folder);
+    let folder = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from).context(
+        "KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver; `make e2e` builds them and sets it",
+    )?;
+    if !folder.join("kube-apiserver").exists() {
+        bail!("KUBEBUILDER_ASSETS names {}, which holds no kube-apiserver", folder.display());
     }
-    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate_folder.join("../target"), PathBuf::from);
-    let folder = target.join("controlplane");
-    if folder.join("kube-apiserver").exists() {
-        return Ok(folder);
-    }
-    let built = Command::new(crate_folder.join("controlplane/build.sh")).arg(&folder).status();
-    match built {
-        Ok(status) if status.success() => Ok(folder),
-        _ => bail!(
-            "no control plane to test against: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver, \
-             or install Go so that e2e/controlplane/build.sh can build them"
-        ),
-    }
+    Ok(folder)
 }
 
 fn etcd_arguments(dir: &Path, client: &str, peer: u16) -> Vec<String> {
