@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kube::Client;
 use sluice_api::ClusterRef;
-use sluice_bus::{Effects, Lease, Load, Outputs, ShardSpec, Supervisor, Tally, drive};
+use sluice_bus::{Effects, Lease, Load, MEMBER_TTL, Outputs, ShardSpec, Supervisor, Tally, drive};
 use sluice_deployer_core::{Class, Config, Deployer, Effect, Failure, Reply, Request, Side, cluster_summary};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Problem, Table};
@@ -68,7 +68,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) {
     };
     let core = Deployer::new(Config {
         shard,
-        request_timeout: i64::try_from(TIMEOUT.as_micros()).unwrap_or(i64::MAX),
+        former_calls: i64::try_from((TIMEOUT + MEMBER_TTL).as_micros()).unwrap_or(i64::MAX),
     });
     let observer = reporter.clone();
     let mut effects = Shell {

@@ -47,7 +47,7 @@ pub use follow::{Follower, follow};
 pub use interest::{InterestWriter, interest_feed};
 pub use journal::{Journal, journal};
 pub use layout::{Bus, BusOptions};
-pub use membership::{Lease, Membership};
+pub use membership::{Lease, MEMBER_TTL, Membership};
 pub use observer::{Effects, Observer};
 pub use problems::{Problems, Voice, problem_feed};
 pub use reader::{Load, ReadEvent, Reader, read};

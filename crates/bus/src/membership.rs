@@ -12,7 +12,7 @@ use crate::layout::{Bus, MEMBERS};
 use crate::reader::{Load, ReadEvent, read};
 
 /// A member that was not seen for this long is gone.
-const TTL: Duration = Duration::from_secs(3);
+pub const MEMBER_TTL: Duration = Duration::from_secs(3);
 /// How often a row is refreshed.
 const REFRESH: Duration = Duration::from_secs(1);
 
@@ -36,7 +36,7 @@ impl Membership {
                 "--name {name:?}: use letters, digits, '-' and '_' only"
             )));
         }
-        let ttl = i64::try_from(TTL.as_micros()).unwrap_or(i64::MAX);
+        let ttl = i64::try_from(MEMBER_TTL.as_micros()).unwrap_or(i64::MAX);
         let membership = Self {
             members: Arc::new(Mutex::new(Members::new(name, ttl))),
             subject: format!("$KV.{MEMBERS}.{stage}.{name}"),
@@ -68,7 +68,7 @@ impl Membership {
     async fn refresh(self, bus: Bus, stop: CancellationToken) {
         loop {
             let sent = mono_micros();
-            match self.write(&bus, "Nats-TTL", &format!("{}s", TTL.as_secs())).await {
+            match self.write(&bus, "Nats-TTL", &format!("{}s", MEMBER_TTL.as_secs())).await {
                 Ok(()) => self.with(|members| members.confirmed(sent, mono_micros())),
                 Err(error) => tracing::warn!(%error, "the membership row cannot be refreshed"),
             }

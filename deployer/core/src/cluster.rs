@@ -26,6 +26,8 @@ pub(crate) struct Cluster {
     budget: Budget,
     access: Access,
     reopen_failures: u32,
+    /// Until when calls of a former owner may arrive.
+    pub(crate) former_until: i64,
     /// Profiles whose work ended since the inventories were asked for.
     ended: BTreeSet<String>,
 }
@@ -73,6 +75,7 @@ impl Cluster {
             budget: Budget::new(),
             access: Access::None,
             reopen_failures: 0,
+            former_until: 0,
             ended: BTreeSet::new(),
         }
     }
@@ -245,7 +248,13 @@ impl Cluster {
             self.retries.remove(&(at, profile.to_owned()));
         }
         let mut calls = Vec::new();
-        let mut site = Site { now, live: &mut self.live, claims: &mut self.claims, calls: &mut calls };
+        let mut site = Site {
+            now,
+            former_until: self.former_until,
+            live: &mut self.live,
+            claims: &mut self.claims,
+            calls: &mut calls,
+        };
         let ended = f(job, &mut site);
         if let Some(at) = job.retry_at {
             self.retries.insert((at, profile.to_owned()));

@@ -23,8 +23,9 @@ const SPOILED_ATTEMPTS: u32 = BREAK_AFTER;
 pub struct Config {
     /// Its shard of `desired`.
     pub shard: u16,
-    /// How long a call may take, microseconds: calls of a deposed owner end by then.
-    pub request_timeout: i64,
+    /// How long calls of a former owner may still arrive once this one works, microseconds: how long they may take, and
+    /// how long it may not know that it was deposed.
+    pub former_calls: i64,
 }
 
 /// What a deployer learns besides `desired`.
@@ -84,6 +85,7 @@ impl Deployer {
         f: impl FnOnce(&mut Cluster, &mut u64) -> Outcome,
     ) {
         let state = self.clusters.entry(cluster.clone()).or_insert_with(Cluster::new);
+        state.former_until = self.verify_at.unwrap_or(0);
         let outcome = f(state, &mut self.next_id);
         for (id, request) in outcome.calls {
             step.effect(Effect::Call(cluster.clone(), id, request));
@@ -285,10 +287,11 @@ impl Core for Deployer {
     fn start(&mut self, step: &mut Step<Effect>) {
         self.started = true;
         let now = step.now;
-        self.each(step, |state, next_id| state.reachable(now, next_id));
         // A former owner may still have calls on their way: what they leave is compared once more.
-        self.verify_at = Some(now + self.config.request_timeout);
-        step.wake_at(now + self.config.request_timeout);
+        let verify_at = now + self.config.former_calls;
+        self.verify_at = Some(verify_at);
+        step.wake_at(verify_at);
+        self.each(step, |state, next_id| state.reachable(now, next_id));
     }
 
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {

@@ -85,6 +85,8 @@ enum Phase {
 /// What a job may look at and change in its cluster.
 pub(crate) struct Site<'a> {
     pub(crate) now: i64,
+    /// Until when calls of a former owner may arrive.
+    pub(crate) former_until: i64,
     pub(crate) live: &'a mut HashMap<ObjectKey, Live>,
     pub(crate) claims: &'a mut HashMap<ObjectKey, (i32, String)>,
     pub(crate) calls: &'a mut Vec<Request>,
@@ -333,7 +335,15 @@ impl Job {
     fn record(&mut self, site: &mut Site<'_>) -> Ended {
         self.unclaim(site);
         let Some(held) = &self.held else { return self.settle(site.now) };
-        if matches!(self.target, Target::Gone) {
+        let gone = matches!(self.target, Target::Gone);
+        // What a former owner was about to create may come yet: it stays in the inventory, and everything is compared
+        // once more when that is over.
+        let stale = |key: &&ObjectKey| !self.objects.contains_key(*key) && self.absent.contains(*key);
+        if site.now < site.former_until && held.inventory.objects.iter().any(|key| stale(&key)) {
+            self.phase = Phase::Idle;
+            return if gone { Ended::NotYet } else { self.settle(site.now) };
+        }
+        if gone {
             self.phase = Phase::Recording;
             let (profile, against) = (self.profile.clone(), held.version.clone());
             self.call(Request::DeleteInventory { profile, against }, site);

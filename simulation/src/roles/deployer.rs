@@ -11,6 +11,7 @@ use super::SHARDS;
 use crate::api_server::Written;
 use crate::coverage::Fault;
 use crate::management::CLUSTERS;
+use crate::membership::MEMBER_TTL;
 use crate::role::{Link, Role, Seat};
 use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
 
@@ -115,7 +116,10 @@ impl Role for DeployerRole {
     }
 
     fn core(&self, _: &World) -> deployer::Deployer {
-        deployer::Deployer::new(deployer::Config { shard: self.shard, request_timeout: CALL_TIMEOUT })
+        deployer::Deployer::new(deployer::Config {
+            shard: self.shard,
+            former_calls: CALL_TIMEOUT + MEMBER_TTL,
+        })
     }
 
     fn output(&self) -> Table {

@@ -66,7 +66,7 @@ fn row_of(profile: &str, desired: Option<Desired>) -> Row {
 impl World {
     fn new() -> Self {
         let mut world = Self {
-            deployer: Deployer::new(Config { shard: 0, request_timeout: 10_000_000 }),
+            deployer: Deployer::new(Config { shard: 0, former_calls: 10_000_000 }),
             objects: BTreeMap::new(),
             inventories: BTreeMap::new(),
             statuses: BTreeMap::new(),
@@ -83,7 +83,7 @@ impl World {
 
     /// The same cluster under a new owner.
     fn restart(&mut self) {
-        self.deployer = Deployer::new(Config { shard: 0, request_timeout: 10_000_000 });
+        self.deployer = Deployer::new(Config { shard: 0, former_calls: 10_000_000 });
         self.run(|deployer, step| deployer.start(step));
         self.reach();
     }
@@ -303,6 +303,40 @@ fn a_new_owner_applies_nothing_twice_and_withdraws_nothing_by_absence() {
     assert_eq!(world.names(), ["a", "b"]);
     world.row("q", None);
     assert_eq!(world.take_calls(), ["delete b"]);
+}
+
+#[test]
+fn what_a_former_owner_creates_late_is_withdrawn() {
+    let mut world = World::new();
+    world.reach();
+    let late = config_map("late", "1");
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1"), late])));
+    // The inventory names it, and its creation is still under way while a new owner begins.
+    let key = world.objects.keys().find(|key| key.name == "late").unwrap().clone();
+    let created = world.objects.remove(&key).unwrap();
+    world.restart();
+    world.row("p", None);
+    assert_eq!((world.names(), world.inventories.len()), (vec![], 1), "the inventory still names it");
+    world.objects.insert(key, created);
+    world.wait();
+    assert_eq!((world.names(), world.inventories.len()), (vec![], 0));
+    assert!(world.statuses["p"].is_none());
+}
+
+#[test]
+fn what_a_former_owner_creates_late_for_an_older_content_is_pruned() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("late", "1")])));
+    let key = world.objects.keys().find(|key| key.name == "late").unwrap().clone();
+    let created = world.objects.remove(&key).unwrap();
+    world.restart();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "2")])));
+    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
+    world.objects.insert(key, created);
+    world.wait();
+    assert_eq!(world.names(), ["a"]);
+    assert_eq!(world.inventories["p"].inventory.objects.len(), 1);
 }
 
 #[test]
