@@ -3,12 +3,16 @@
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
+/// What is logged unless `RUST_LOG` says otherwise. The client of Kubernetes returns each of its errors as well, and an API
+/// server that is away is told once, as a problem.
+const LOGGED: &str = "warn,sluice=info,kube_client::client::builder=off";
+
 /// Installs logging (`RUST_LOG`, default `info` for the pipeline) to standard error.
 ///
 /// # Errors
 /// When logging was installed before.
 pub fn install_defaults() -> anyhow::Result<()> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,sluice=info"));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     logs.try_init().map_err(|error| anyhow::anyhow!("logging cannot be installed: {error}"))
 }
