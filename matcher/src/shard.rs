@@ -1,5 +1,6 @@
 //! One task for each shard of `changes`.
 
+use sluice_api::ClusterRef;
 use sluice_bus::{
     Bus, Effects, Lease, Load, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed, replay,
 };
@@ -11,8 +12,7 @@ use sluice_script::Limits;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-type Interests =
-    sluice_bus::Feed<sluice_api::ClusterRef, (sluice_api::ClusterRef, sluice_protocol::interest::Interest)>;
+type Interests = sluice_bus::Feed<ClusterRef, (ClusterRef, sluice_protocol::interest::Interest)>;
 
 /// Runs the matcher until the context stops.
 ///
@@ -66,17 +66,44 @@ async fn match_shard(context: Context, lease: Lease, interests: Interests, key: 
         input: Some(input),
     };
     let observer = Reporter::new(&context, key);
-    let mut effects = Shell { bus: bus.clone(), shard, sender, reporter: observer.clone(), tasks };
+    let (replays, wanted) = mpsc::unbounded_channel();
+    tasks.spawn(replay_each(bus.clone(), shard, sender, wanted));
+    let mut effects = Shell { replays, reporter: observer.clone() };
     let stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer).await;
     tracing::debug!(shard, ?stopped, "a matcher shard begins again");
 }
 
-struct Shell {
+/// Reads what the shard holds of a cluster once more, for each that is wanted.
+async fn replay_each(
     bus: Bus,
     shard: u16,
     sender: mpsc::UnboundedSender<Side>,
+    mut wanted: mpsc::UnboundedReceiver<(ClusterRef, u64)>,
+) {
+    let mut running = JoinSet::new();
+    loop {
+        let (cluster, id) = tokio::select! {
+            Some(_) = running.join_next() => continue,
+            next = wanted.recv() => match next {
+                Some(next) => next,
+                None => return,
+            },
+        };
+        let load = Load {
+            stream: Table::Changes.stream(shard),
+            filters: own_rows::changes_of(&cluster, shard),
+            heads_only: false,
+        };
+        let (bus, sender) = (bus.clone(), sender.clone());
+        running.spawn(async move {
+            replay(&bus, &load, &sender, Side::Replayed, Side::ReplayDone(cluster, id)).await;
+        });
+    }
+}
+
+struct Shell {
+    replays: mpsc::UnboundedSender<(ClusterRef, u64)>,
     reporter: Reporter,
-    tasks: JoinSet<()>,
 }
 
 impl Effects<Matcher> for Shell {
@@ -85,15 +112,9 @@ impl Effects<Matcher> for Shell {
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Happened(line) => self.reporter.happened(line),
             Effect::Replay(cluster, id) => {
-                let load = Load {
-                    stream: Table::Changes.stream(self.shard),
-                    filters: own_rows::changes_of(&cluster, self.shard),
-                    heads_only: false,
-                };
-                let (bus, sender) = (self.bus.clone(), self.sender.clone());
-                self.tasks.spawn(async move {
-                    replay(&bus, &load, &sender, Side::Replayed, Side::ReplayDone(cluster, id)).await
-                });
+                if self.replays.send((cluster, id)).is_err() {
+                    tracing::debug!("the shard has ended");
+                }
             }
         }
     }

@@ -1,12 +1,13 @@
 //! Connecting, and making every stream and bucket as the pipeline needs them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
 use sluice_protocol::Table;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::clock::now_micros;
 use crate::contents::Contents;
@@ -20,6 +21,8 @@ const OLDEST_SERVER: (u64, u64) = (2, 12);
 const ACK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Publishes in flight: enough to hide the round trip, little enough to be sent again.
 const MAX_IN_FLIGHT: usize = 4096;
+/// Parts of tables that are read to their end at the same time.
+const READS_AT_ONCE: usize = 64;
 /// The small tables, as KV buckets; each is a stream `KV_<bucket>`.
 pub(crate) const BUCKETS: [&str; 5] = [CONFIG, MEMBERS, INTEREST, PROBLEMS, CONTENT];
 pub(crate) const CONFIG: &str = "sluice";
@@ -53,6 +56,7 @@ pub struct Bus {
     pub(crate) tombstone_ttl: Duration,
     pub(crate) incarnations: watch::Receiver<Incarnations>,
     pub(crate) contents: Contents,
+    turns: Arc<Semaphore>,
 }
 
 impl Bus {
@@ -81,7 +85,13 @@ impl Bus {
         let layout = BusOptions { shards, ..options.clone() };
         let incarnations = incarnations::follow(js.clone(), layout).await?;
         let contents = Contents::new(js.clone(), options.tombstone_ttl, incarnations.clone());
-        Ok(Self { js, shards, tombstone_ttl: options.tombstone_ttl, incarnations, contents })
+        let turns = Arc::new(Semaphore::new(READS_AT_ONCE));
+        Ok(Self { js, shards, tombstone_ttl: options.tombstone_ttl, incarnations, contents, turns })
+    }
+
+    /// Waits for the turn to read a part of a table to its end: thousands at once only take memory from each other.
+    pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        self.turns.acquire().await.ok()
     }
 
     /// Number of shards of each table.

@@ -20,6 +20,7 @@ pub async fn replay<S>(
     done: S,
 ) {
     while !sender.is_closed() {
+        let turn = bus.turn().await;
         let events = match read(bus, load).await {
             Ok(mut reader) => reader.all().await,
             Err(error) => {
@@ -27,6 +28,7 @@ pub async fn replay<S>(
                 None
             }
         };
+        drop(turn);
         if let Some(events) = events {
             let rows = events.into_iter().filter_map(|event| match event {
                 ReadEvent::Row(found, _) | ReadEvent::Unreadable(found, ..) => Some(row(found)),

@@ -126,6 +126,11 @@ where
                     continue;
                 }
             },
+            // A task that has ended keeps its memory until it is joined.
+            Some(ended) = runner.tasks.join_next() => match ended {
+                Ok(()) => continue,
+                Err(error) => refused(&error),
+            },
             () = sleep_until(runner.wake) => {
                 runner.wake = None;
                 Event::Tick
@@ -249,6 +254,7 @@ where
         let filters = self.spec.outputs.own_rows.iter().map(|filter| filter.replace("{}", &shard)).collect();
         let load = Load { stream: output_stream(self.spec, output), filters, heads_only: true };
         self.tasks.spawn(async move {
+            let turn = bus.turn().await;
             let mut reader = match read(&bus, &load).await {
                 Ok(reader) => reader,
                 Err(error) => return send(&sender, refused(&error)).await,
@@ -258,6 +264,7 @@ where
                 Ok(missing) => missing,
                 Err(error) => return send(&sender, refused(&error)).await,
             };
+            drop((reader, turn));
             for event in found {
                 if let ReadEvent::Row(Row { subject, mut head, .. }, _) = event {
                     // A row whose body is lost is published again, whatever its content.
@@ -358,7 +365,7 @@ async fn send<S>(sender: &mpsc::Sender<Inner<S>>, event: Event<S>) {
     }
 }
 
-fn refused<S>(error: &BusError) -> Event<S> {
+fn refused<S>(error: &dyn std::error::Error) -> Event<S> {
     tracing::info!(%error, "the shard begins again");
     Event::Refused
 }

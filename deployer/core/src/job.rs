@@ -8,11 +8,11 @@ use sluice_api::ObjectKey;
 use sluice_protocol::rows::{Desired, State};
 
 use crate::budget::{backoff, micros};
-use crate::conflict::conflict;
 use crate::inventory::{Inventory, Stored};
 use crate::prepare::{Prepared, owner_name, prepare};
 use crate::request::{Live, Request};
 
+mod claims;
 mod replies;
 
 use replies::Fault;
@@ -210,32 +210,6 @@ impl Job {
             return Ended::Removed;
         }
         self.prune(site)
-    }
-
-    /// An object belongs to one profile: the one with the lower tier, else the one that came first.
-    fn claim(&mut self, desired: &Desired, one: Prepared, site: &mut Site<'_>) {
-        match site.claims.get(&one.key) {
-            Some((tier, other)) if *other != self.profile && *tier <= desired.tier => {
-                let profile = format!("{} {other}", desired.owner_kind);
-                let text = conflict(&one.key, &profile, "another row of this deployer");
-                self.errors.insert(one.key.to_string(), Fault { text, transient: false });
-            }
-            _ => {
-                site.claims.insert(one.key.clone(), (desired.tier, self.profile.clone()));
-                self.claimed.insert(one.key.clone());
-                self.objects.insert(one.key.clone(), one);
-            }
-        }
-    }
-
-    fn unclaim(&mut self, site: &mut Site<'_>) {
-        let objects = &self.objects;
-        let left = self.claimed.extract_if(.., |key| !objects.contains_key(key));
-        for key in left {
-            if site.claims.get(&key).is_some_and(|(_, profile)| *profile == self.profile) {
-                site.claims.remove(&key);
-            }
-        }
     }
 
     /// What will be created is written into the inventory first: a crash must not leave an unknown object.
