@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use sluice_bus::{Bus, BusOptions, bare_loop, wipe};
 
 use crate::measure::Lab;
@@ -56,7 +56,8 @@ pub async fn bare(dir: &Path, rows: u64) -> anyhow::Result<Rate> {
     Ok(Rate { rows: run.rows as f64, elapsed: run.elapsed })
 }
 
-/// One matcher alone takes every shard over and makes all reports again. Nothing else works afterwards.
+/// One matcher alone takes every shard over and makes all reports again; its rate while it is at it, which taking over
+/// and the last rows are not. Nothing else works afterwards.
 ///
 /// # Errors
 /// When the matcher does not come up or publishes nothing.
@@ -71,22 +72,50 @@ pub async fn matcher_alone(lab: &mut Lab) -> anyhow::Result<Rate> {
     stack.start_replica("matcher", 1)?;
     let matcher = stack.replica("matcher-1")?;
     let deadline = Instant::now() + PATIENCE;
-    let (mut first, mut last) = (Instant::now(), (Instant::now(), 0.0));
-    while last.1 == 0.0 || last.0.elapsed() < QUIET {
+    let mut seen: Vec<Sample> = Vec::new();
+    while seen.last().is_none_or(|last| last.at.elapsed() < QUIET) {
+        let published = seen.last().map_or(0.0, |last| last.rows);
         if Instant::now() > deadline {
-            bail!("the matcher published {} rows and then was not done in {PATIENCE:?}", last.1);
+            bail!("the matcher published {published} rows and then was not done in {PATIENCE:?}");
         }
-        let before = Instant::now();
         tokio::time::sleep(LOOK).await;
         // While it comes up it does not answer.
         let labels = ["stage=\"matcher\"", "outcome=\"published\""];
         let rows = matcher.metric("sluice_rows_total", &labels).await.unwrap_or(0.0);
-        if rows > last.1 {
-            if last.1 == 0.0 {
-                first = before;
-            }
-            last = (Instant::now(), rows);
+        if rows > published {
+            seen.push(Sample { at: Instant::now(), rows });
         }
     }
-    Ok(Rate { rows: last.1, elapsed: last.0.saturating_duration_since(first) })
+    middle(&seen).context("the matcher published too little to measure a rate")
+}
+
+/// So many rows had been published.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    at: Instant,
+    rows: f64,
+}
+
+/// The rate between a fifth and nine tenths of all rows.
+fn middle(seen: &[Sample]) -> Option<Rate> {
+    let all = seen.last()?.rows;
+    let at = |share: f64| seen.iter().find(|sample| sample.rows >= all * share);
+    let (from, to) = (at(0.2)?, at(0.9)?);
+    let elapsed = to.at.saturating_duration_since(from.at);
+    (!elapsed.is_zero()).then_some(Rate { rows: to.rows - from.rows, elapsed })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_rate_is_that_of_the_middle() {
+        let begin = Instant::now();
+        let sample = |(millis, rows)| Sample { at: begin + Duration::from_millis(millis), rows };
+        let seen = [(0, 1.0), (900, 20.0), (1000, 55.0), (1100, 90.0), (3000, 100.0)].map(sample);
+        assert!((middle(&seen).unwrap().per_second() - 350.0).abs() < 1.0);
+        assert!(middle(&seen[..1]).is_none() && middle(&[]).is_none());
+    }
 }
