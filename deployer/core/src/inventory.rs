@@ -31,6 +31,9 @@ pub struct Inventory {
     /// Whether the objects stay when the profile goes.
     #[serde(default)]
     pub leave: bool,
+    /// How often an owner wrote it only to give it another version: an API server keeps the version of what is the same.
+    #[serde(default)]
+    pub renewed: u64,
     /// Everything it may have created. Written before the first of them is.
     pub objects: BTreeSet<ObjectKey>,
 }
@@ -110,6 +113,7 @@ mod tests {
             origin: 3,
             cause: Cause::Profile("ClusterProfile p".into()),
             leave: false,
+            renewed: 7,
             objects: [key].into(),
         };
         assert_eq!(Inventory::from_object(&inventory.to_object().unwrap()), Ok(inventory));

@@ -42,6 +42,10 @@ pub(crate) struct Job {
     pub(crate) target: Target,
     /// The inventory in the cluster, as far as it is known.
     held: Option<Stored>,
+    /// Whether this owner wrote that inventory: no call of a former one can change or delete it any more.
+    wrote: bool,
+    /// Whether the inventory must be written although it says all it should.
+    renew: bool,
     /// The inventory that was deleted last.
     pub(crate) withdrawn: Option<Arc<Inventory>>,
     /// When the cause of the newest row happened, microseconds since 1970.
@@ -115,6 +119,8 @@ impl Job {
             origin,
             target: Target::Unknown,
             held: None,
+            wrote: false,
+            renew: false,
             withdrawn: None,
             time: 0,
             phase: Phase::Idle,
@@ -156,7 +162,7 @@ impl Job {
             return;
         }
         self.claimed.extend(found.iter().flat_map(|stored| stored.inventory.objects.iter().cloned()));
-        self.held = found;
+        (self.held, self.wrote) = (found, false);
     }
 
     /// A newer row came; whether the work must begin (again).
@@ -221,9 +227,13 @@ impl Job {
             origin: self.origin,
             cause: desired.cause.clone(),
             leave: desired.leave,
+            renewed: self.inventory().map_or(0, |known| known.renewed),
             objects: self.objects.keys().cloned().collect(),
         };
         inventory.objects.extend(self.inventory().iter().flat_map(|known| known.objects.iter().cloned()));
+        if std::mem::take(&mut self.renew) {
+            inventory.renewed += 1;
+        }
         if self.inventory() == Some(&inventory) {
             return self.apply(true, site);
         }
@@ -262,6 +272,11 @@ impl Job {
         }
         let against = match site.live.get(key) {
             None if !self.absent.remove(key) => return self.call(Request::Read(key.clone()), site),
+            // A former owner may be about to delete the inventory, or to take this object out of it.
+            None if site.now < site.former_until && !self.wrote => {
+                (self.renew, self.again) = (true, true);
+                return;
+            }
             None => None,
             Some(live) if live.hash.as_deref() == Some(&one.hash) && self.owns(live) => return,
             Some(live) => Some(live.version()),

@@ -340,6 +340,20 @@ fn what_a_former_owner_creates_late_for_an_older_content_is_pruned() {
 }
 
 #[test]
+fn an_inventory_that_a_former_owner_may_delete_is_written_before_something_is_created() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let former = world.inventories["p"].version.clone();
+    // The former owner deleted the object, and the deletion of the inventory is under way.
+    world.objects.clear();
+    world.restart();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    assert_eq!(world.names(), ["a"]);
+    assert_ne!(world.inventories["p"].version, former, "a deletion of the former version is refused");
+}
+
+#[test]
 fn an_object_that_changed_owner_meanwhile_is_not_deleted() {
     let mut world = World::new();
     world.reach();

@@ -49,11 +49,12 @@ impl Job {
             Reply::Inventory(found) => {
                 self.unsure = false;
                 self.claimed.extend(found.iter().flat_map(|stored| stored.inventory.objects.iter().cloned()));
-                self.held = found;
+                (self.held, self.wrote) = (found, false);
             }
             Reply::Written(version) => {
                 self.inventory_conflicts = 0;
                 self.held = self.writing.take().map(|inventory| Stored { inventory, version });
+                self.wrote = true;
             }
             _ => self.withdrawn = self.held.take().map(|held| held.inventory),
         }
