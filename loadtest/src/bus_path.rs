@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use sluice_bus::{Bus, BusOptions, bare_loop, wipe};
+use sluice_bus::{BareForm, Bus, BusOptions, bare_loop, wipe};
 
 use crate::measure::Lab;
 use crate::stack::BusServer;
@@ -42,7 +42,7 @@ impl Rate {
 ///
 /// # Errors
 /// When the server cannot be started or does not answer.
-pub async fn bare(dir: &Path, rows: u64) -> anyhow::Result<Rate> {
+pub async fn bare(dir: &Path, rows: u64, form: BareForm) -> anyhow::Result<Rate> {
     let server = BusServer::start(dir).await?;
     let options = BusOptions {
         url: server.url(),
@@ -52,7 +52,7 @@ pub async fn bare(dir: &Path, rows: u64) -> anyhow::Result<Rate> {
         tombstone_ttl: Duration::from_secs(3600),
     };
     let bus = Bus::connect(&options).await?;
-    let run = bare_loop(&bus, rows, ROW).await?;
+    let run = bare_loop(&bus, rows, ROW, form).await?;
     Ok(Rate { rows: run.rows as f64, elapsed: run.elapsed })
 }
 

@@ -17,6 +17,8 @@ pub struct Report {
     pub clusters: usize,
     /// The bare loop.
     pub bare: Rate,
+    /// The bare loop with heads and fences.
+    pub fenced: Rate,
     /// A matcher that makes all reports again.
     pub matcher: Rate,
     /// Memory after the idle phase, by process.
@@ -91,12 +93,15 @@ impl Report {
     }
 
     fn limits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (bare, matcher) = (self.bare.per_second(), self.matcher.per_second());
+        let (bare, fenced) = (self.bare.per_second(), self.fenced.per_second());
+        let matcher = self.matcher.per_second();
         writeln!(f, "\n### The limit, taken in the same run\n")?;
         writeln!(f, "| what | rate |\n|---|---|")?;
         writeln!(f, "| bare loop: consume a row, publish a row, same streams, no work | {bare:.0}/s |")?;
+        writeln!(f, "| the same with the head and the fence of each row | {fenced:.0}/s |")?;
         writeln!(f, "| one matcher alone: decode, match, publish | {matcher:.0}/s |")?;
-        writeln!(f, "| share | {:.0} % |", 100.0 * matcher / bare.max(1.0))?;
+        let share = |limit: f64| 100.0 * matcher / limit.max(1.0);
+        writeln!(f, "| its share of the two | {:.0} %, {:.0} % |", share(bare), share(fenced))?;
         let (flood, cost) = (&self.flood, &self.flood.cost);
         writeln!(
             f,

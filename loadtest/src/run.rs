@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use sluice_bus::BareForm;
+
 use crate::args::Plan;
 use crate::bus_path;
 use crate::manifests::{ALL, EACH};
@@ -25,11 +27,13 @@ pub async fn run(plan: Plan) -> anyhow::Result<()> {
 }
 
 async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
-    let (bare_dir, stack_dir) = (dir.join("bare"), dir.join("stack"));
-    std::fs::create_dir_all(&bare_dir)?;
-    std::fs::create_dir_all(&stack_dir)?;
+    let [bare_dir, fenced_dir, stack_dir] = ["bare", "fenced", "stack"].map(|name| dir.join(name));
+    for folder in [&bare_dir, &fenced_dir, &stack_dir] {
+        std::fs::create_dir_all(folder)?;
+    }
     say("the bare loop");
-    let bare = bus_path::bare(&bare_dir, plan.rows).await?;
+    let bare = bus_path::bare(&bare_dir, plan.rows, BareForm::Bare).await?;
+    let fenced = bus_path::bare(&fenced_dir, plan.rows, BareForm::Fenced).await?;
     say("the pipeline comes up");
     let mut lab = Lab::start(&stack_dir, plan).await?;
     lab.warm_up().await?;
@@ -45,7 +49,7 @@ async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
     let flood = lab.flood("flood", plan.flood as usize).await?;
     say("the matcher alone");
     let matcher = bus_path::matcher_alone(&mut lab).await?;
-    Ok(Report { clusters: plan.clusters, bare, matcher, idle_memory, paced, bursts, flood })
+    Ok(Report { clusters: plan.clusters, bare, fenced, matcher, idle_memory, paced, bursts, flood })
 }
 
 async fn bursts(plan: &Plan, lab: &mut Lab) -> anyhow::Result<Vec<Burst>> {

@@ -2,25 +2,41 @@
 //!
 //! Measurements put this beside the pipeline's own rate. It uses the tables themselves, so it needs a bus that
 //! nothing else works on.
+//!
+//! Messages are bare, or have what the protocol demands of every row: the difference is what the server does for heads
+//! and fences.
 
 use std::time::{Duration, Instant};
 
+use async_nats::HeaderMap;
 use async_nats::jetstream::consumer::pull;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
 use async_nats::jetstream::context::PublishAckFuture;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use sluice_protocol::Table;
+use sluice_api::Digest;
+use sluice_protocol::{Head, Subject, Table, View};
 use tokio::task::JoinSet;
 
+use crate::clock::now_micros;
 use crate::error::BusError;
 use crate::layout::Bus;
+use crate::{codec, writer};
 
 /// Publishes in flight over all shards: half of what a connection allows, so that nobody waits for a permit.
 const IN_FLIGHT: usize = 2048;
 /// Messages asked for at once, as readers do.
 const BATCH: usize = 512;
+
+/// What the messages of the loop have besides a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BareForm {
+    /// Nothing.
+    Bare,
+    /// The head of a row, and the fence that the server compares.
+    Fenced,
+}
 
 /// What the loop did.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +51,12 @@ pub struct BareRun {
 ///
 /// # Errors
 /// When the server does not answer or refuses a row.
-pub async fn bare_loop(bus: &Bus, rows: u64, size: usize) -> Result<BareRun, BusError> {
-    fill(bus, rows, size).await?;
+pub async fn bare_loop(bus: &Bus, rows: u64, size: usize, form: BareForm) -> Result<BareRun, BusError> {
+    fill(bus, rows, size, form).await?;
     let started = Instant::now();
     let mut shards = JoinSet::new();
     for shard in 0..bus.shards {
-        shards.spawn(pass(bus.clone(), shard));
+        shards.spawn(pass(bus.clone(), shard, form));
     }
     let mut moved = 0;
     while let Some(done) = shards.join_next().await {
@@ -60,11 +76,21 @@ impl Pipe {
         Self { acks: FuturesUnordered::new(), room: room.max(1) }
     }
 
-    async fn send(&mut self, bus: &Bus, subject: String, body: Bytes) -> Result<(), BusError> {
+    async fn send(
+        &mut self,
+        bus: &Bus,
+        subject: String,
+        headers: Option<HeaderMap>,
+        body: Bytes,
+    ) -> Result<(), BusError> {
         while self.acks.len() >= self.room {
             self.one().await?;
         }
-        let sent = bus.js.publish(subject, body).await.map_err(BusError::request("publish a row"))?;
+        let sent = match headers {
+            Some(headers) => bus.js.publish_with_headers(subject, headers, body).await,
+            None => bus.js.publish(subject, body).await,
+        };
+        let sent = sent.map_err(BusError::request("publish a row"))?;
         self.acks.push(sent.into_future());
         Ok(())
     }
@@ -84,19 +110,31 @@ impl Pipe {
     }
 }
 
-async fn fill(bus: &Bus, rows: u64, size: usize) -> Result<(), BusError> {
+async fn fill(bus: &Bus, rows: u64, size: usize, form: BareForm) -> Result<(), BusError> {
     let body = Bytes::from(vec![b'x'; size]);
     let mut pipe = Pipe::new(IN_FLIGHT);
     for row in 0..rows {
         let shard = row % u64::from(bus.shards.max(1));
         let subject = format!("{}.{shard:02}.bare.{row}", Table::Changes.name());
-        pipe.send(bus, subject, body.clone()).await?;
+        let headers = (form == BareForm::Fenced).then(|| codec::headers(&head(row)));
+        pipe.send(bus, subject, headers, body.clone()).await?;
     }
     pipe.finish().await
 }
 
+/// A head as rows have it.
+fn head(row: u64) -> Head {
+    Head {
+        digest: Digest::of(&[&row.to_le_bytes()]),
+        time: now_micros(),
+        view: View::parse("default/cluster=7"),
+        meta: r#"{"selectors":[0]}"#.to_owned(),
+        tombstone: false,
+    }
+}
+
 /// Moves one shard; returns how many rows it had.
-async fn pass(bus: Bus, shard: u16) -> Result<u64, BusError> {
+async fn pass(bus: Bus, shard: u16, form: BareForm) -> Result<u64, BusError> {
     let config = pull::Config {
         deliver_policy: DeliverPolicy::All,
         ack_policy: AckPolicy::None,
@@ -110,6 +148,12 @@ async fn pass(bus: Bus, shard: u16) -> Result<u64, BusError> {
     let rows = consumer.cached_info().num_pending;
     let reader = consumer.stream().max_messages_per_batch(BATCH);
     let mut messages = reader.messages().await.map_err(BusError::request("read the stream"))?;
+    let owner = Subject::Owner { table: Table::Reports, shard, owner: "bare".to_owned() };
+    let fence = match form {
+        BareForm::Bare => None,
+        BareForm::Fenced => Some(writer::claim(&bus, &Table::Reports.stream(shard), &owner).await?),
+    };
+    let owner = owner.to_string();
     let mut pipe = Pipe::new(IN_FLIGHT / usize::from(bus.shards.max(1)));
     for row in 0..rows {
         let Some(message) = messages.next().await else {
@@ -119,7 +163,12 @@ async fn pass(bus: Bus, shard: u16) -> Result<u64, BusError> {
         };
         let message = message.map_err(BusError::request("read the stream"))?;
         let subject = format!("{}.{shard:02}.bare.{row}", Table::Reports.name());
-        pipe.send(&bus, subject, message.payload.clone()).await?;
+        let headers = fence.map(|fence| {
+            let mut headers = codec::headers(&codec::head(message.headers.as_ref()));
+            writer::fence(&mut headers, fence, &owner);
+            headers
+        });
+        pipe.send(&bus, subject, headers, message.payload.clone()).await?;
     }
     pipe.finish().await?;
     Ok(rows)

@@ -39,7 +39,7 @@ mod supervisor;
 mod wipe;
 mod writer;
 
-pub use bare::{BareRun, bare_loop};
+pub use bare::{BareForm, BareRun, bare_loop};
 pub use clock::{mono_micros, now_micros};
 pub use error::BusError;
 pub use feed::Feed;

@@ -1,5 +1,6 @@
 //! Claiming fence rows, and publishing under them.
 
+use async_nats::HeaderMap;
 use async_nats::jetstream::context::{PublishAckFuture, PublishErrorKind};
 use sluice_api::Digest;
 use sluice_protocol::{Body, Head, Publish, Subject};
@@ -21,7 +22,7 @@ pub(crate) async fn claim(bus: &Bus, stream: &str, subject: &Subject) -> Result<
     let subject = subject.to_string();
     let mut seen = 0;
     for _ in 0..ATTEMPTS {
-        let mut headers = async_nats::HeaderMap::new();
+        let mut headers = HeaderMap::new();
         headers.insert(EXPECTED, seen.to_string());
         let named = || format!("claim {subject}");
         let ack = bus.js.publish_with_headers(subject.clone(), headers, bytes::Bytes::new()).await;
@@ -41,6 +42,12 @@ pub(crate) async fn claim(bus: &Bus, stream: &str, subject: &Subject) -> Result<
     })
 }
 
+/// Demands that `sequence` is still the last one of the fence row.
+pub(crate) fn fence(headers: &mut HeaderMap, sequence: u64, subject: &str) {
+    headers.insert(EXPECTED, sequence.to_string());
+    headers.insert(EXPECTED_SUBJECT, subject);
+}
+
 /// Sends a row that the server accepts only while `fence` is the last sequence of the fence row; with the name of its
 /// body, when that is large and stored apart.
 pub(crate) async fn publish(
@@ -50,8 +57,7 @@ pub(crate) async fn publish(
     fence: (u64, &str),
 ) -> Result<(PublishAckFuture, Option<Digest>), BusError> {
     let mut headers = codec::headers(head);
-    headers.insert(EXPECTED, fence.0.to_string());
-    headers.insert(EXPECTED_SUBJECT, fence.1);
+    self::fence(&mut headers, fence.0, fence.1);
     let mut content = None;
     let body = match &row.body {
         Body::Value(bytes) if bytes.len() > LARGE => {
