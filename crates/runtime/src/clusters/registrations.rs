@@ -1,0 +1,276 @@
+//! Which clusters are registered and where their kubeconfigs are, as the watches of the management cluster tell it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+use sluice_api::model::{Cluster, KubeconfigRef, LIB_GROUP};
+use sluice_api::{ClusterRef, Gvk, object};
+
+use super::{Access, ClusterFeed};
+use crate::watch::WatchEvent;
+
+/// A kind that says something of clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Sveltos,
+    Capi,
+    Secret,
+}
+
+/// See the module's text.
+#[derive(Default)]
+pub(super) struct Registrations {
+    clusters: BTreeMap<(Kind, ClusterRef), KubeconfigRef>,
+    /// By namespace and name. Only what may be a kubeconfig is kept: other Secrets can be many and large.
+    secrets: BTreeMap<(String, String), Option<Map<String, Value>>>,
+    listed: BTreeSet<Kind>,
+}
+
+/// Whose access may have changed.
+enum Touched {
+    All,
+    Cluster(Kind, ClusterRef),
+    UsersOf(String, String),
+    None,
+}
+
+// === impl Kind ===
+
+impl Kind {
+    pub(super) const ALL: [Self; 3] = [Self::Sveltos, Self::Capi, Self::Secret];
+
+    pub(super) fn gvk(self) -> Gvk {
+        match self {
+            Self::Sveltos => Gvk::new(LIB_GROUP, "v1beta1", "SveltosCluster"),
+            Self::Capi => Gvk::new("cluster.x-k8s.io", "v1beta2", "Cluster"),
+            Self::Secret => Gvk::new("", "v1", "Secret"),
+        }
+    }
+}
+
+// === impl Registrations ===
+
+impl Registrations {
+    /// Takes what a watch says; `feed` learns the accesses that are others now.
+    pub(super) fn take(&mut self, kind: Kind, event: WatchEvent, feed: &ClusterFeed) {
+        let touched = self.note(kind, event);
+        if Kind::ALL.iter().any(|kind| !self.listed.contains(kind)) {
+            return;
+        }
+        match touched {
+            Touched::None => {}
+            Touched::Cluster(kind, id) => self.publish(kind, &id, feed),
+            Touched::UsersOf(namespace, secret) => {
+                let uses = |(_, id): &&(Kind, ClusterRef), named: &KubeconfigRef| {
+                    id.namespace == namespace && named.secret == secret
+                };
+                let users = self.clusters.iter().filter(|(key, named)| uses(key, named));
+                users.for_each(|((kind, id), _)| self.publish(*kind, id, feed));
+            }
+            Touched::All => {
+                self.clusters.keys().for_each(|(kind, id)| self.publish(*kind, id, feed));
+                let known: BTreeSet<&ClusterRef> = self.clusters.keys().map(|(_, id)| id).collect();
+                let gone = feed.keys().into_iter().filter(|id| !known.contains(id));
+                gone.for_each(|id| withdraw(&id, feed));
+                feed.set_synced();
+            }
+        }
+    }
+
+    fn note(&mut self, kind: Kind, event: WatchEvent) -> Touched {
+        match event {
+            WatchEvent::Trouble(error) => {
+                tracing::warn!(error, "the management cluster cannot be watched; trying again");
+                Touched::None
+            }
+            WatchEvent::Listed(objects) => {
+                match kind {
+                    Kind::Secret => self.secrets.clear(),
+                    _ => self.clusters.retain(|(of, _), _| *of != kind),
+                }
+                objects.into_iter().for_each(|object| drop(self.put(kind, object)));
+                self.listed.insert(kind);
+                Touched::All
+            }
+            WatchEvent::Applied(object) => self.put(kind, object),
+            WatchEvent::Deleted(object) if kind == Kind::Secret => {
+                let (namespace, name) = place(&object);
+                self.secrets.remove(&(namespace.clone(), name.clone()));
+                Touched::UsersOf(namespace, name)
+            }
+            WatchEvent::Deleted(object) => match Cluster::read(&Arc::new(object)) {
+                Some(cluster) => {
+                    self.clusters.remove(&(kind, cluster.id.clone()));
+                    Touched::Cluster(kind, cluster.id)
+                }
+                None => Touched::None,
+            },
+        }
+    }
+
+    fn put(&mut self, kind: Kind, mut object: Value) -> Touched {
+        if kind == Kind::Secret {
+            let (namespace, name) = place(&object);
+            let data = match object.get_mut("data").map(Value::take) {
+                Some(Value::Object(data)) if data.values().any(may_be_kubeconfig) => Some(data),
+                _ => None,
+            };
+            self.secrets.insert((namespace.clone(), name.clone()), data);
+            return Touched::UsersOf(namespace, name);
+        }
+        let Some(cluster) = Cluster::read(&Arc::new(object)) else { return Touched::None };
+        let named = self.clusters.insert((kind, cluster.id.clone()), cluster.kubeconfig.clone());
+        // Its status is written all the time.
+        if named == Some(cluster.kubeconfig) { Touched::None } else { Touched::Cluster(kind, cluster.id) }
+    }
+
+    fn publish(&self, kind: Kind, id: &ClusterRef, feed: &ClusterFeed) {
+        let Some(named) = self.clusters.get(&(kind, id.clone())) else { return withdraw(id, feed) };
+        let secret = self.secrets.get(&(id.namespace.clone(), named.secret.clone()));
+        let kubeconfig = kubeconfig(named, secret).map(Into::into);
+        let access = Access { cluster: id.clone(), kubeconfig: Some(kubeconfig) };
+        if feed.get(id).as_ref() != Some(&access) {
+            feed.put(id.clone(), access);
+        }
+    }
+}
+
+fn withdraw(id: &ClusterRef, feed: &ClusterFeed) {
+    feed.remove(id, Access { cluster: id.clone(), kubeconfig: None });
+}
+
+fn place(object: &Value) -> (String, String) {
+    (object::namespace(object).to_owned(), object::name(object).to_owned())
+}
+
+fn decoded(value: &Value) -> Option<String> {
+    let bytes = STANDARD.decode(value.as_str()?).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+/// Every kubeconfig has this field, and little else does.
+fn may_be_kubeconfig(value: &Value) -> bool {
+    decoded(value).is_some_and(|text| text.contains("clusters"))
+}
+
+fn kubeconfig(named: &KubeconfigRef, secret: Option<&Option<Map<String, Value>>>) -> Result<String, String> {
+    let name = &named.secret;
+    let data = match secret {
+        None => return Err(format!("Secret {name} does not exist; create it with the cluster's kubeconfig")),
+        Some(None) => {
+            return Err(format!(
+                "Secret {name} holds no kubeconfig; put it under any key, or under the one that spec.kubeconfigKeyName names"
+            ));
+        }
+        Some(Some(data)) => data,
+    };
+    let value = match &named.key {
+        Some(key) => {
+            data.get(key).ok_or_else(|| format!("Secret {name} has no key {key} (spec.kubeconfigKeyName)"))?
+        }
+        None => data.values().find(|value| may_be_kubeconfig(value)).unwrap_or(&Value::Null),
+    };
+    decoded(value).ok_or_else(|| format!("Secret {name}: the value is not base64 of text"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    const KUBECONFIG: &str = "clusters: []";
+
+    fn secret(name: &str, data: &[(&str, &str)]) -> Value {
+        let data: Map<_, _> =
+            data.iter().map(|(key, text)| ((*key).to_owned(), json!(STANDARD.encode(text)))).collect();
+        json!({"kind": "Secret", "metadata": {"namespace": "default", "name": name}, "data": data})
+    }
+
+    fn cluster(name: &str, spec: Value) -> Value {
+        json!({"kind": "SveltosCluster", "metadata": {"namespace": "default", "name": name}, "spec": spec})
+    }
+
+    struct World {
+        registrations: Registrations,
+        feed: ClusterFeed,
+    }
+
+    impl World {
+        /// A management cluster that holds these when it is listed.
+        fn listed(clusters: Vec<Value>, secrets: Vec<Value>) -> Self {
+            let mut world = Self { registrations: Registrations::default(), feed: ClusterFeed::new() };
+            // Secrets may be listed before anybody knows which of them is named.
+            world.take(Kind::Secret, WatchEvent::Listed(secrets));
+            world.take(Kind::Sveltos, WatchEvent::Listed(clusters));
+            assert!(!world.feed.is_synced());
+            world.take(Kind::Capi, WatchEvent::Listed(Vec::new()));
+            assert!(world.feed.is_synced());
+            world
+        }
+
+        fn take(&mut self, kind: Kind, event: WatchEvent) {
+            self.registrations.take(kind, event, &self.feed);
+        }
+
+        fn access(&self, name: &str) -> Option<Result<String, String>> {
+            let id = self.feed.keys().into_iter().find(|id| id.name == name)?;
+            self.feed.get(&id)?.kubeconfig.map(|text| text.map(|text| text.to_string()))
+        }
+    }
+
+    #[test]
+    fn a_secret_of_any_name_is_found_whenever_it_comes() {
+        let own = json!({"kubeconfigName": "own"});
+        let mut world =
+            World::listed(vec![cluster("a", own.clone())], vec![secret("own", &[("v", KUBECONFIG)])]);
+        assert_eq!(world.access("a"), Some(Ok(KUBECONFIG.to_owned())));
+        // A cluster may name later what is there already.
+        world.take(Kind::Sveltos, WatchEvent::Applied(cluster("b", own)));
+        assert_eq!(world.access("b"), Some(Ok(KUBECONFIG.to_owned())));
+        world.take(Kind::Secret, WatchEvent::Applied(secret("own", &[("v", "clusters: [new]")])));
+        assert_eq!(world.access("a"), Some(Ok("clusters: [new]".to_owned())));
+        world.take(Kind::Secret, WatchEvent::Deleted(secret("own", &[])));
+        assert!(world.access("b").unwrap().unwrap_err().contains("does not exist"));
+        world.take(Kind::Sveltos, WatchEvent::Deleted(cluster("a", json!({}))));
+        assert_eq!(world.access("a"), None);
+        world.take(Kind::Sveltos, WatchEvent::Listed(Vec::new()));
+        assert!(world.feed.keys().is_empty());
+    }
+
+    #[test]
+    fn only_a_new_access_is_told() {
+        let mut world = World::listed(
+            vec![cluster("a", json!({}))],
+            vec![secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])],
+        );
+        let mut told = world.feed.subscribe();
+        assert!(told.try_recv().is_ok());
+        let mut object = cluster("a", json!({}));
+        object["status"] = json!({"ready": true});
+        world.take(Kind::Sveltos, WatchEvent::Applied(object));
+        world.take(Kind::Secret, WatchEvent::Applied(secret("other", &[("v", "x")])));
+        world.take(Kind::Secret, WatchEvent::Applied(secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])));
+        assert!(told.try_recv().is_err());
+    }
+
+    #[test]
+    fn the_absence_of_a_kubeconfig_is_explained() {
+        let of = |spec: Value, data: &[(&str, &str)]| {
+            World::listed(vec![cluster("a", spec)], vec![secret("a-sveltos-kubeconfig", data)])
+                .access("a")
+                .unwrap()
+        };
+        assert_eq!(of(json!({}), &[("note", "x"), ("v", KUBECONFIG)]).unwrap(), KUBECONFIG);
+        let key = json!({"kubeconfigKeyName": "k"});
+        assert_eq!(of(key.clone(), &[("a", "clusters"), ("k", "as named")]).unwrap(), "as named");
+        assert!(of(key, &[("v", KUBECONFIG)]).unwrap_err().contains("has no key k"));
+        assert!(of(json!({}), &[("v", "x")]).unwrap_err().contains("holds no kubeconfig"));
+        assert!(of(json!({}), &[]).unwrap_err().contains("holds no kubeconfig"));
+    }
+}
