@@ -35,7 +35,7 @@ pub async fn run(context: Context, feed: ClusterFeed, only: Option<ClusterRef>) 
     let group = only
         .as_ref()
         .map_or("agent".to_owned(), |cluster| format!("agent-{}-{}", cluster.namespace, cluster.name));
-    let membership = context.join(&group).await?;
+    let membership = context.join(&group)?;
     let interests = interest_feed(&context.bus, context.stop.clone());
     let shared = Shared { context: context.clone(), feed: feed.clone(), interests };
     context.ready.wait_for("the registered clusters");

@@ -30,7 +30,7 @@ struct Shared {
 /// # Errors
 /// When the members of the stage cannot be joined.
 pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> anyhow::Result<()> {
-    let membership = context.join("deployer").await?;
+    let membership = context.join("deployer")?;
     let shared = Shared {
         context: context.clone(),
         feed: feed.clone(),

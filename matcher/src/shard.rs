@@ -19,7 +19,7 @@ type Interests = sluice_bus::Feed<ClusterRef, (ClusterRef, sluice_protocol::inte
 /// # Errors
 /// When the members of the stage cannot be joined.
 pub async fn run(context: Context) -> anyhow::Result<()> {
-    let membership = context.join("matcher").await?;
+    let membership = context.join("matcher")?;
     let interests = interest_feed(&context.bus, context.stop.clone());
     let tally = Tally::default();
     sluice_runtime::count_shards(&context, &tally);

@@ -43,7 +43,7 @@ struct Shared {
 /// # Errors
 /// When the members of the stage cannot be joined.
 pub async fn run(context: Context, client: Client) -> anyhow::Result<()> {
-    let membership = context.join("renderer").await?;
+    let membership = context.join("renderer")?;
     let (written, generated) = management::follow(&context, &client);
     context.ready.wait_for("the management cluster");
     let (ready, synced) = (context.ready.clone(), written.clone());

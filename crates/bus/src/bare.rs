@@ -24,7 +24,7 @@ use crate::error::BusError;
 use crate::layout::Bus;
 use crate::{codec, writer};
 
-/// Publishes in flight over all shards: half of what a connection allows, so that nobody waits for a permit.
+/// Publishes in flight over all shards.
 const IN_FLIGHT: usize = 2048;
 /// Messages asked for at once, as readers do.
 const BATCH: usize = 512;

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use crate::error::BusError;
 use crate::layout::{BusOptions, lay_out};
+use crate::pulse::Pulse;
 
 /// How often the server is asked.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -28,6 +29,7 @@ impl Incarnations {
 pub(crate) async fn follow(
     js: Context,
     layout: BusOptions,
+    pulse: Pulse,
 ) -> Result<watch::Receiver<Incarnations>, BusError> {
     let first = ask(&js).await?;
     let expected = first.0.len();
@@ -36,6 +38,7 @@ pub(crate) async fn follow(
         while !sender.is_closed() {
             tokio::time::sleep(PERIOD).await;
             let Ok(found) = ask(&js).await else { continue };
+            pulse.beat();
             if found.0.len() < expected {
                 tracing::warn!("streams are missing; making them again");
                 if let Err(error) = lay_out(&js, &layout).await {

@@ -13,14 +13,13 @@ use crate::clock::now_micros;
 use crate::contents::Contents;
 use crate::error::BusError;
 use crate::incarnations::{self, Incarnations};
+use crate::pulse::Pulse;
 
 /// The oldest server with everything that is used: per-message time to live came with 2.11, the last of its
 /// repairs with 2.12.
 const OLDEST_SERVER: (u64, u64) = (2, 12);
 /// How long the server may take to answer before a publish counts as refused.
 const ACK_TIMEOUT: Duration = Duration::from_secs(5);
-/// Publishes in flight: enough to hide the round trip, little enough to be sent again.
-const MAX_IN_FLIGHT: usize = 4096;
 /// Parts of tables that are read to their end at the same time.
 const READS_AT_ONCE: usize = 64;
 /// The small tables, as KV buckets; each is a stream `KV_<bucket>`.
@@ -56,6 +55,8 @@ pub struct Bus {
     pub(crate) tombstone_ttl: Duration,
     pub(crate) incarnations: watch::Receiver<Incarnations>,
     pub(crate) contents: Contents,
+    pub(crate) pulse: Pulse,
+    options: Arc<BusOptions>,
     turns: Arc<Semaphore>,
 }
 
@@ -67,11 +68,7 @@ impl Bus {
     pub async fn connect(options: &BusOptions) -> Result<Self, BusError> {
         let client = connect_when_there(options).await?;
         check_version(&client.server_info().version)?;
-        let js = ContextBuilder::new()
-            .timeout(ACK_TIMEOUT)
-            .ack_timeout(ACK_TIMEOUT)
-            .max_ack_inflight(MAX_IN_FLIGHT)
-            .build(client);
+        let (js, pulse) = (jetstream(client), Pulse::new());
         let shards = loop {
             match lay_out(&js, options).await {
                 Ok(shards) => break shards,
@@ -83,10 +80,16 @@ impl Bus {
             }
         };
         let layout = BusOptions { shards, ..options.clone() };
-        let incarnations = incarnations::follow(js.clone(), layout).await?;
+        let incarnations = incarnations::follow(js.clone(), layout, pulse.clone()).await?;
         let contents = Contents::new(js.clone(), options.tombstone_ttl, incarnations.clone());
         let turns = Arc::new(Semaphore::new(READS_AT_ONCE));
-        Ok(Self { js, shards, tombstone_ttl: options.tombstone_ttl, incarnations, contents, turns })
+        let (options, tombstone_ttl) = (Arc::new(options.clone()), options.tombstone_ttl);
+        Ok(Self { js, shards, tombstone_ttl, incarnations, contents, pulse, options, turns })
+    }
+
+    /// The same bus over another connection, which lives in the runtime that calls this.
+    pub(crate) async fn beside(&self) -> Result<Self, BusError> {
+        Ok(Self { js: jetstream(connect_when_there(&self.options).await?), ..self.clone() })
     }
 
     /// Waits for the turn to read a part of a table to its end: thousands at once only take memory from each other.
@@ -113,6 +116,16 @@ impl Bus {
     pub fn incarnations_of(&self, table: Table) -> Vec<u64> {
         (0..self.shards).map(|shard| self.incarnation(&table.stream(shard))).collect()
     }
+}
+
+fn jetstream(client: async_nats::Client) -> Context {
+    ContextBuilder::new()
+        .timeout(ACK_TIMEOUT)
+        .ack_timeout(ACK_TIMEOUT)
+        // Who publishes limits itself. A limit here is shared by all shards, and what waits for it would wait for
+        // acknowledgements that it does not read meanwhile.
+        .max_ack_inflight(Semaphore::MAX_PERMITS)
+        .build(client)
 }
 
 async fn connect_when_there(options: &BusOptions) -> Result<async_nats::Client, BusError> {

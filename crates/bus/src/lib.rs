@@ -6,6 +6,7 @@
 //!                   │ commands of protocol::Owner            ▲ events
 //!                   ▼                                        │
 //!              claim, load, publish under the fence     rows, acks, refusals
+//!   Membership ─► heart: refreshes this replica's row and hears of others, beside all work
 //!   Feed ◄─ interest, status (whole small tables that every shard wants to know)
 //! ```
 //!
@@ -21,6 +22,7 @@ mod end;
 mod error;
 mod feed;
 mod follow;
+mod heart;
 mod incarnations;
 mod interest;
 mod journal;
@@ -30,6 +32,7 @@ mod marks;
 mod membership;
 mod observer;
 mod problems;
+mod pulse;
 mod reader;
 #[cfg(test)]
 mod real_server;

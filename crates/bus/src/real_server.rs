@@ -15,9 +15,11 @@ use crate::error::BusError;
 use crate::interest::{InterestWriter, interest_feed};
 use crate::layout::{Bus, BusOptions};
 use crate::marks::Marks;
-use crate::membership::Membership;
+use crate::membership::{MEMBER_TTL, Membership};
 use crate::reader::{Load, ReadEvent, read};
 use crate::writer;
+
+mod runner;
 
 struct Server {
     child: Child,
@@ -193,8 +195,8 @@ async fn every_key_has_one_owner_and_a_leaving_member_gives_its_keys_up() {
     let server = server();
     let bus = bus(&server).await;
     let (stop_a, stop_b) = (CancellationToken::new(), CancellationToken::new());
-    let a = Membership::join(&bus, "matcher", "a", stop_a.clone()).await.unwrap();
-    let b = Membership::join(&bus, "matcher", "b", stop_b.clone()).await.unwrap();
+    let a = Membership::join(&bus, "matcher", "a", stop_a.clone()).unwrap();
+    let b = Membership::join(&bus, "matcher", "b", stop_b.clone()).unwrap();
     let keys: Vec<String> = (0..32).map(|key| key.to_string()).collect();
     let owned = |member: &Membership| keys.iter().filter(|key| member.owns(key)).count();
     let shared = || a.live() == 2 && b.live() == 2 && a.lease().is_held() && b.lease().is_held();
@@ -214,7 +216,27 @@ async fn every_key_has_one_owner_and_a_leaving_member_gives_its_keys_up() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(owned(&a), keys.len());
-    assert!(Membership::join(&bus, "matcher", "no.dots", stop_a).await.is_err());
+    assert!(Membership::join(&bus, "matcher", "no.dots", stop_a).is_err());
+}
+
+#[tokio::test]
+async fn a_process_that_is_busy_keeps_its_lease() {
+    let server = server();
+    let bus = bus(&server).await;
+    let stop = CancellationToken::new();
+    let membership = Membership::join(&bus, "matcher", "a", stop.clone()).unwrap();
+    while !membership.lease().is_held() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let lease = membership.lease();
+    // Nothing else of this runtime runs meanwhile.
+    let busy = std::time::Instant::now();
+    while busy.elapsed() < MEMBER_TTL + Duration::from_secs(1) {
+        std::hint::spin_loop();
+    }
+    assert!(lease.is_held());
+    stop.cancel();
+    membership.left().await;
 }
 
 #[tokio::test]

@@ -27,6 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const READ_AHEAD: usize = 1024;
 /// Side inputs taken at once before rows get their turn.
 const SIDES_AT_ONCE: usize = 256;
+/// Publishes in flight beyond which nothing is taken in: enough to hide the round trip. One step may publish more.
+const ENOUGH_IN_FLIGHT: usize = 1024;
 
 /// The streams a shard writes to.
 #[derive(Clone, Debug)]
@@ -103,14 +105,14 @@ where
     while runner.stop.is_none() {
         let event = tokio::select! {
             Some(event) = runner.acks.next(), if !runner.acks.is_empty() => event,
-            side = sides.recv() => match side {
+            side = sides.recv(), if runner.has_room() => match side {
                 Some(side) => {
                     runner.sides(side, &mut sides).await;
                     continue;
                 }
                 None => return None,
             },
-            Some(inner) = inbox.recv() => match inner {
+            Some(inner) = inbox.recv(), if runner.has_room() => match inner {
                 Inner::Event(event) => event,
                 Inner::Row(row, pending) => runner.row(row, pending),
                 Inner::Unreadable(row, pending, reason) => {
@@ -210,15 +212,18 @@ where
 
     /// Several side inputs at once: they come in bursts, and each may be cheap.
     async fn sides(&mut self, first: C::Side, more: &mut mpsc::UnboundedReceiver<C::Side>) {
-        let mut next = Some(first);
-        for _ in 0..SIDES_AT_ONCE {
-            let Some(side) = next.take() else { return };
+        self.handle(Event::Side(first)).await;
+        for _ in 1..SIDES_AT_ONCE {
+            if !self.has_room() {
+                return;
+            }
+            let Ok(side) = more.try_recv() else { return };
             self.handle(Event::Side(side)).await;
-            next = more.try_recv().ok();
         }
-        if let Some(side) = next {
-            self.handle(Event::Side(side)).await;
-        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.acks.len() < ENOUGH_IN_FLIGHT
     }
 
     async fn execute(&mut self, commands: Vec<Command<C::Effect>>) {

@@ -85,5 +85,6 @@ impl Supervisor {
         for task in self.running.values() {
             task.abort();
         }
+        self.membership.left().await;
     }
 }

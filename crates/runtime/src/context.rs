@@ -103,8 +103,8 @@ impl Context {
     ///
     /// # Errors
     /// When the name cannot be used.
-    pub async fn join(&self, group: &str) -> anyhow::Result<Membership> {
-        Ok(Membership::join(&self.bus, group, &self.name, self.stop.clone()).await?)
+    pub fn join(&self, group: &str) -> anyhow::Result<Membership> {
+        Ok(Membership::join(&self.bus, group, &self.name, self.stop.clone())?)
     }
 }
 

@@ -1,0 +1,90 @@
+//! Running an owner against the server.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sluice_protocol::subject::own_rows;
+use sluice_protocol::{Core, Head, Row, Step, View};
+use tokio::sync::mpsc;
+
+use super::*;
+use crate::observer::{Effects, Observer};
+use crate::runner::{Outputs, ShardSpec, drive};
+
+/// More than the publishes that any connection allows in flight.
+const ROWS: usize = 10_000;
+
+/// Publishes everything it has when it starts.
+struct AllAtOnce;
+
+impl Core for AllAtOnce {
+    type Side = ();
+    type Effect = ();
+
+    fn found(&mut self, _: &Subject, _: &Head) {}
+
+    fn view(&self) -> View {
+        View::default()
+    }
+
+    fn side(&mut self, (): (), _: &mut Step<()>) {}
+
+    fn start(&mut self, step: &mut Step<()>) {
+        (0..ROWS).for_each(|number| step.publish(row(&number.to_string(), Some("{}"))));
+        step.publish(row("last", Some("{}")).after_all());
+    }
+
+    fn row(&mut self, _: &Row, _: &mut Step<()>) {}
+
+    fn caught_up(&mut self, _: u64, _: &mut Step<()>) {}
+
+    fn tick(&mut self, _: &mut Step<()>) {}
+}
+
+struct Nothing;
+
+impl Effects<AllAtOnce> for Nothing {
+    fn effect(&mut self, (): ()) {}
+}
+
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Observer for Count {
+    fn malformed(&self, _: &str, _: &str) {}
+    fn unreadable(&self, _: &str, _: &str) {}
+    fn read(&self, _: u64) {}
+    fn published(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+    fn too_large(&self, _: &str, _: Option<&str>) {}
+}
+
+#[tokio::test]
+async fn one_step_may_publish_more_than_may_be_in_flight() {
+    let server = server();
+    let bus = bus(&server).await;
+    let stop = CancellationToken::new();
+    let membership = Membership::join(&bus, "renderer", "a", stop.clone()).unwrap();
+    while !membership.lease().is_held() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let outputs = Outputs {
+        table: Table::Desired,
+        owner: own_rows::shard_token(0),
+        own_rows: vec!["desired.{}.*.*.*".into()],
+    };
+    let spec = ShardSpec { outputs, input: None };
+    let (_sides, receiver) = mpsc::unbounded_channel();
+    let (lease, count, mut effects) = (membership.lease(), Count::default(), Nothing);
+    let stored = async {
+        // The last row is sent when the server has all others.
+        while count.0.load(Ordering::Relaxed) <= ROWS {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        stopped = drive(&bus, &lease, &spec, AllAtOnce, receiver, &mut effects, &count) => panic!("{stopped:?}"),
+        done = tokio::time::timeout(Duration::from_secs(60), stored) => done.expect("all rows are published"),
+    }
+    stop.cancel();
+}
