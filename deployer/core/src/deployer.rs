@@ -1,15 +1,14 @@
 //! The deployer of one shard of `desired`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use sluice_api::ClusterRef;
-use sluice_protocol::rows::{Desired, State, Status, StatusMeta};
+use sluice_protocol::rows::{State, Status, StatusMeta};
 use sluice_protocol::{Body, Core, Happened, Head, Problem, Publish, Row, Step, Subject, View};
 
 use crate::budget::BREAK_AFTER;
 use crate::cluster::{Cluster, Outcome};
-use crate::job::{Ended, Target};
+use crate::job::{Ended, Goal, Target};
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
 
@@ -159,16 +158,18 @@ impl Deployer {
         changed: bool,
         step: &mut Step<Effect>,
     ) {
-        let Some(known) = self.clusters.get(cluster) else { return };
-        let Some(job) = known.jobs.get(profile) else { return };
+        let Some(known) = self.clusters.get_mut(cluster) else { return };
         // A server in trouble is one problem, not one for each profile on it.
-        let held_up = job.is_held_up(if known.is_in_trouble() { u32::MAX } else { SPOILED_ATTEMPTS });
+        let spoiled = if known.is_in_trouble() { u32::MAX } else { SPOILED_ATTEMPTS };
+        let Some(job) = known.jobs.get_mut(profile) else { return };
+        let held_up = job.is_held_up(spoiled);
         let errors = job.errors();
         let (time, origin) = (job.time, job.origin);
-        let (cause, desired) = match (&job.target, job.inventory()) {
-            (Target::Value(desired), _) => (desired.cause.clone(), Some(desired.clone())),
-            (_, Some(inventory)) => (inventory.cause.clone(), None),
-            _ => return,
+        let desired = job.target.rest();
+        let cause = match (&desired, job.inventory()) {
+            (Some(desired), _) => desired.cause.clone(),
+            (None, Some(inventory)) => inventory.cause.clone(),
+            (None, None) => return,
         };
         let status = Status { state, errors: errors.clone() };
         let meta = serde_json::to_string(&StatusMeta { origin, cause }).unwrap_or_default();
@@ -222,8 +223,8 @@ impl Deployer {
         let target = if row.head.tombstone {
             Target::Gone
         } else {
-            match serde_json::from_slice::<Desired>(&row.body) {
-                Ok(desired) => Target::Value(Arc::new(desired)),
+            match Goal::read(&row.body) {
+                Ok(goal) => Target::Value(goal),
                 Err(error) => {
                     let text = format!(
                         "the row cannot be read ({error}); it is rewritten when the profile changes or the renderer restarts"

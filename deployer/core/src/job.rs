@@ -14,25 +14,16 @@ use crate::request::{Live, Request};
 
 mod claims;
 mod replies;
+mod target;
 
 use replies::Fault;
+pub(crate) use target::{Goal, Target};
 
 /// Pause before a failed profile is tried again.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 /// Under this name the inventory's own error is kept among those of the objects.
 const INVENTORY: &str = "inventory";
-
-/// What the newest row says.
-#[derive(Clone, Debug)]
-pub(crate) enum Target {
-    /// It should be like this.
-    Value(Arc<Desired>),
-    /// It should go.
-    Gone,
-    /// Only the inventory is known; nothing is done.
-    Unknown,
-}
 
 /// See the module's text.
 #[derive(Debug)]
@@ -192,7 +183,7 @@ impl Job {
             self.call(Request::ReadInventory(self.profile.clone()), site);
             return Ended::NotYet;
         }
-        let Target::Value(desired) = self.target.clone() else { return self.begin_removal(site) };
+        let Some(desired) = self.target.decode() else { return self.begin_removal(site) };
         let (prepared, errors) = prepare(&desired);
         for text in errors {
             self.errors.insert(text.clone(), Fault { text, transient: false });
@@ -208,7 +199,7 @@ impl Job {
     }
 
     fn begin_removal(&mut self, site: &mut Site<'_>) -> Ended {
-        if matches!(self.target, Target::Unknown) {
+        if !matches!(self.target, Target::Gone) {
             return Ended::Settled { state: State::Held, changed: false };
         }
         if self.held.is_none() {
@@ -290,8 +281,8 @@ impl Job {
         let named = |kind: &str, namespace: &str| {
             owner.kind == kind && owner.name == owner_name(namespace, &self.profile)
         };
-        match (&self.target, self.inventory()) {
-            (Target::Value(desired), _) => named(&desired.owner_kind, &desired.owner_namespace),
+        match (self.target.decoded(), self.inventory()) {
+            (Some(desired), _) => named(&desired.owner_kind, &desired.owner_namespace),
             (_, Some(inventory)) => named(&inventory.owner_kind, &inventory.owner_namespace),
             _ => false,
         }

@@ -28,13 +28,13 @@ const PAUSE: Duration = Duration::from_millis(40);
 /// Pause before an object that could not be written is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// What should become of an object.
-#[derive(Clone, Debug, PartialEq)]
+/// What should become of an object. Many wishes may wait, and as text they are a tenth of the size.
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Wish {
-    /// It should be like this, with its status.
-    Object(Value),
-    /// Where it exists, its status should say this.
-    Status(Value),
+    /// It should be like this JSON, with its status.
+    Object(Box<str>),
+    /// Where it exists, its status should say this JSON.
+    Status(Box<str>),
     /// It should not be.
     Gone,
 }
@@ -65,12 +65,12 @@ impl Projector {
 
     /// The object should be like this, or should not be.
     pub fn project(&self, key: ObjectKey, object: Option<Value>) {
-        self.send(key, object.map_or(Wish::Gone, Wish::Object));
+        self.send(key, object.map_or(Wish::Gone, |object| Wish::Object(object.to_string().into())));
     }
 
     /// The status of somebody else's object should say this; fields that it said before and does not say now go.
     pub fn project_status(&self, key: ObjectKey, status: Value) {
-        self.send(key, Wish::Status(status));
+        self.send(key, Wish::Status(status.to_string().into()));
     }
 
     fn send(&self, key: ObjectKey, wish: Wish) {
@@ -158,7 +158,7 @@ impl Wish {
     /// What is remembered of a wish that has been fulfilled.
     fn digest(&self) -> Option<Digest> {
         match self {
-            Self::Object(value) | Self::Status(value) => Some(Digest::of(&[value.to_string().as_bytes()])),
+            Self::Object(text) | Self::Status(text) => Some(Digest::of(&[text.as_bytes()])),
             Self::Gone => None,
         }
     }
@@ -179,9 +179,12 @@ async fn write(client: &Client, manager: &str, key: &ObjectKey, wish: &Wish) -> 
     let params = PatchParams::apply(manager).force();
     match wish {
         Wish::Gone => absent_is_fine(api.delete(&key.name, &DeleteParams::default()).await.map(drop)),
-        Wish::Status(status) => absent_is_fine(write_status(&api, key, &params, status).await),
-        Wish::Object(object) => {
-            let mut main = object.clone();
+        Wish::Status(text) => {
+            let status = serde_json::from_str(text).map_err(kube::Error::SerdeError)?;
+            absent_is_fine(write_status(&api, key, &params, &status).await)
+        }
+        Wish::Object(text) => {
+            let mut main: Value = serde_json::from_str(text).map_err(kube::Error::SerdeError)?;
             let status = main.as_object_mut().and_then(|map| map.remove("status"));
             apply(&api, &key.name, &params, &main).await?;
             match status {

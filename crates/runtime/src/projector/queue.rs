@@ -73,7 +73,6 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use serde_json::json;
     use sluice_api::Gvk;
 
     use super::*;
@@ -83,7 +82,7 @@ mod tests {
     }
 
     fn wish(number: u32) -> Wish {
-        Wish::Object(json!({ "number": number }))
+        Wish::Object(format!("{{\"number\":{number}}}").into())
     }
 
     fn queue(names: &[&str]) -> Queue {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Map, Value, json};
 use sluice_api::{ObjectKey, object};
-use sluice_protocol::rows::{Cause, Policy};
+use sluice_protocol::rows::{Cause, Desired, Policy};
 
 use super::*;
 use crate::inventory::Stored;

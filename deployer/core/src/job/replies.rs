@@ -2,7 +2,7 @@
 
 use sluice_api::ObjectKey;
 
-use super::{Ended, INVENTORY, Job, Phase, Site, Target};
+use super::{Ended, INVENTORY, Job, Phase, Site};
 use crate::conflict::owned_by;
 use crate::inventory::Stored;
 use crate::request::{Class, Failure, Live, Reply, Request};
@@ -82,8 +82,8 @@ impl Job {
             self.absent.insert(key.clone());
             return self.next_after(key, site);
         };
-        if let (Some(owner), Target::Value(desired)) =
-            (live.owner.as_ref().filter(|_| !self.owns(&live)), &self.target)
+        if let (Some(owner), Some(desired)) =
+            (live.owner.as_ref().filter(|_| !self.owns(&live)), self.target.decoded())
             && self.objects.contains_key(key)
             && owner.tier <= desired.tier
         {

@@ -1,0 +1,57 @@
+//! What the newest row of a profile says.
+
+use std::sync::Arc;
+
+use sluice_protocol::rows::Desired;
+
+/// See the module's text.
+#[derive(Clone, Debug)]
+pub(crate) enum Target {
+    /// It should be like this.
+    Value(Goal),
+    /// It should go.
+    Gone,
+    /// Only the inventory is known; nothing is done.
+    Unknown,
+}
+
+/// The body of a row. Decoded it is ten times as large, so that it is decoded only while there is work on it.
+#[derive(Clone, Debug)]
+pub(crate) struct Goal {
+    body: Arc<[u8]>,
+    decoded: Option<Arc<Desired>>,
+}
+
+impl Goal {
+    pub(crate) fn read(body: &Arc<[u8]>) -> Result<Self, serde_json::Error> {
+        let decoded = Some(Arc::new(serde_json::from_slice(body)?));
+        Ok(Self { body: body.clone(), decoded })
+    }
+}
+
+impl Target {
+    /// What it should be like, decoded if need be.
+    pub(super) fn decode(&mut self) -> Option<Arc<Desired>> {
+        let Self::Value(goal) = self else { return None };
+        if goal.decoded.is_none() {
+            // It was read before: it can be read.
+            goal.decoded = serde_json::from_slice(&goal.body).ok().map(Arc::new);
+        }
+        goal.decoded.clone()
+    }
+
+    /// The same while there is work on it.
+    pub(super) fn decoded(&self) -> Option<&Desired> {
+        let Self::Value(goal) = self else { return None };
+        goal.decoded.as_deref()
+    }
+
+    /// Work on it has ended: what it should be like, for the last time.
+    pub(crate) fn rest(&mut self) -> Option<Arc<Desired>> {
+        let desired = self.decode();
+        if let Self::Value(goal) = self {
+            goal.decoded = None;
+        }
+        desired
+    }
+}
