@@ -42,11 +42,16 @@ async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
     let idle_memory = crate::measure::usages(&lab.stack);
     for &rate in &plan.rates {
         say(&format!("{rate} events/s"));
-        paced.push(lab.paced(rate, plan.phase).await?);
+        paced.push(lab.paced(&format!("rate{rate}"), rate, plan.phase).await?);
     }
     let bursts = bursts(plan, &mut lab).await?;
     say("a flood");
     let flood = lab.flood("flood", plan.flood as usize).await?;
+    if let Some(&rate) = plan.rates.first() {
+        // What an event costs must not depend on how much is there already.
+        say(&format!("{rate} events/s beside everything that is there by now"));
+        paced.push(lab.paced(&format!("later{rate}"), rate, plan.phase).await?);
+    }
     say("the matcher alone");
     let matcher = bus_path::matcher_alone(&mut lab).await?;
     Ok(Report { clusters: plan.clusters, bare, fenced, matcher, idle_memory, paced, bursts, flood })

@@ -108,8 +108,8 @@ impl Lab {
     ///
     /// # Errors
     /// When Services cannot be created.
-    pub async fn paced(&mut self, rate: u32, length: Duration) -> anyhow::Result<Phase> {
-        let (meter, mut events) = (Meter::start(&self.stack), Events::new(&format!("rate{rate}")));
+    pub async fn paced(&mut self, name: &str, rate: u32, length: Duration) -> anyhow::Result<Phase> {
+        let (meter, mut events) = (Meter::start(&self.stack), Events::new(name));
         let count = u32::try_from(length.as_millis() * u128::from(rate) / 1000)?;
         let start = Instant::now();
         for index in 0..count {
