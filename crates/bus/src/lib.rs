@@ -22,6 +22,7 @@ mod end;
 mod error;
 mod feed;
 mod follow;
+mod heads;
 mod heart;
 mod incarnations;
 mod interest;

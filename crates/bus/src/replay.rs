@@ -11,6 +11,16 @@ use crate::reader::{Load, ReadEvent, read};
 /// Pause before a replay that failed begins again.
 const AGAIN: Duration = Duration::from_millis(200);
 
+async fn all(bus: &Bus, load: &Load) -> Option<Vec<ReadEvent>> {
+    match read(bus, load).await {
+        Ok(mut reader) => reader.all().await,
+        Err(error) => {
+            tracing::warn!(%error, stream = load.stream, "replay failed; trying again");
+            None
+        }
+    }
+}
+
 /// Reads present rows once more, as side inputs of a shard; `row` wraps each, `done` ends them.
 pub async fn replay<S>(
     bus: &Bus,
@@ -21,13 +31,8 @@ pub async fn replay<S>(
 ) {
     while !sender.is_closed() {
         let turn = bus.turn().await;
-        let events = match read(bus, load).await {
-            Ok(mut reader) => reader.all().await,
-            Err(error) => {
-                tracing::warn!(%error, stream = load.stream, "replay failed; trying again");
-                None
-            }
-        };
+        // Boxed, since it is large and thousands may wait for their turn.
+        let events = Box::pin(all(bus, load)).await;
         drop(turn);
         if let Some(events) = events {
             let rows = events.into_iter().filter_map(|event| match event {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use sluice_api::Digest;
 use sluice_protocol::{Command, Core, Event, Head, Owner, OwnerConfig, Publish, Row, Stop, Subject, Table};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -13,6 +12,7 @@ use tokio::task::JoinSet;
 use crate::clock::now_micros;
 use crate::end::End;
 use crate::error::BusError;
+use crate::heads::heads;
 use crate::layout::Bus;
 use crate::lives::{Lives, output_streams};
 use crate::marks::Marks;
@@ -260,26 +260,18 @@ where
         let load = Load { stream: output_stream(self.spec, output), filters, heads_only: true };
         self.tasks.spawn(async move {
             let turn = bus.turn().await;
-            let mut reader = match read(&bus, &load).await {
-                Ok(reader) => reader,
-                Err(error) => return send(&sender, refused(&error)).await,
-            };
-            let Some(found) = reader.all().await else { return send(&sender, Event::Refused).await };
-            let missing = match marks.adopt(&bus.contents, reader.take_named()).await {
-                Ok(missing) => missing,
-                Err(error) => return send(&sender, refused(&error)).await,
-            };
-            drop((reader, turn));
-            for event in found {
-                if let ReadEvent::Row(Row { subject, mut head, .. }, _) = event {
-                    // A row whose body is lost is published again, whatever its content.
-                    if missing.contains(&subject) {
-                        head.digest = Digest::default();
+            // Boxed, since it is large and thousands may wait for their turn.
+            let found = Box::pin(heads(&bus, &load, &marks)).await;
+            drop(turn);
+            match found {
+                Ok(found) => {
+                    for (subject, head) in found {
+                        send(&sender, Event::Found(subject, head)).await;
                     }
-                    send(&sender, Event::Found(subject, head)).await;
+                    send(&sender, Event::Loaded).await;
                 }
+                Err(error) => send(&sender, refused(&error)).await,
             }
-            send(&sender, Event::Loaded).await;
         });
     }
 
