@@ -24,7 +24,8 @@ pub(super) enum Kind {
 #[derive(Default)]
 pub(super) struct Registrations {
     clusters: BTreeMap<(Kind, ClusterRef), KubeconfigRef>,
-    /// By namespace and name. Only what may be a kubeconfig is kept: other Secrets can be many and large.
+    /// By namespace and name. Data is kept of what may be a kubeconfig, by its text or by its name: other Secrets can be
+    /// many and large.
     secrets: BTreeMap<(String, String), Option<Map<String, Value>>>,
     listed: BTreeSet<Kind>,
 }
@@ -115,9 +116,11 @@ impl Registrations {
         if kind == Kind::Secret {
             let (namespace, name) = place(&object);
             let data = match object.get_mut("data").map(Value::take) {
-                Some(Value::Object(data)) if data.values().any(may_be_kubeconfig) => Some(data),
-                _ => None,
+                Some(Value::Object(data)) => data,
+                _ => Map::new(),
             };
+            let kept = name.ends_with("kubeconfig") || data.values().any(may_be_kubeconfig);
+            let data = kept.then_some(data);
             self.secrets.insert((namespace.clone(), name.clone()), data);
             return Touched::UsersOf(namespace, name);
         }
@@ -171,7 +174,11 @@ fn kubeconfig(named: &KubeconfigRef, secret: Option<&Option<Map<String, Value>>>
         Some(key) => {
             data.get(key).ok_or_else(|| format!("Secret {name} has no key {key} (spec.kubeconfigKeyName)"))?
         }
-        None => data.values().find(|value| may_be_kubeconfig(value)).unwrap_or(&Value::Null),
+        None => {
+            let mut values = data.values();
+            let found = values.clone().find(|value| may_be_kubeconfig(value)).or_else(|| values.next());
+            found.ok_or_else(|| format!("Secret {name} is empty; put the kubeconfig under any key"))?
+        }
     };
     decoded(value).ok_or_else(|| format!("Secret {name}: the value is not base64 of text"))
 }
@@ -270,7 +277,10 @@ mod tests {
         let key = json!({"kubeconfigKeyName": "k"});
         assert_eq!(of(key.clone(), &[("a", "clusters"), ("k", "as named")]).unwrap(), "as named");
         assert!(of(key, &[("v", KUBECONFIG)]).unwrap_err().contains("has no key k"));
-        assert!(of(json!({}), &[("v", "x")]).unwrap_err().contains("holds no kubeconfig"));
-        assert!(of(json!({}), &[]).unwrap_err().contains("holds no kubeconfig"));
+        assert_eq!(of(json!({}), &[("v", "x")]).unwrap(), "x", "who reads it says what is wrong with it");
+        assert!(of(json!({}), &[]).unwrap_err().contains("is empty"));
+        let own = json!({"kubeconfigName": "own"});
+        let other = World::listed(vec![cluster("a", own)], vec![secret("own", &[("v", "x")])]);
+        assert!(other.access("a").unwrap().unwrap_err().contains("holds no kubeconfig"));
     }
 }
