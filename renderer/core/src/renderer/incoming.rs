@@ -9,7 +9,7 @@ use sluice_protocol::rows::{Cause, ReportMeta, StatusMeta};
 use sluice_protocol::{Row, Step, Subject};
 
 use super::place::event_cause;
-use super::{Dirty, Effect, PATIENCE, QUIET, REPORT_PERIOD, Renderer};
+use super::{Dirty, Effect, LONGEST_QUIET, PATIENCE, QUIET, QUIET_EACH, REPORT_PERIOD, Renderer};
 use crate::project::{self};
 use crate::sets::Match;
 
@@ -70,9 +70,13 @@ impl Renderer {
     ) {
         let listeners =
             self.bindings.get(cluster).map(|bindings| bindings.listeners(source)).unwrap_or_default();
+        // Rendering a large set takes longer than the usual pause between changes: each would be rendered alone.
+        let size = self.sets.get(cluster, source).map_or(0, |set| set.len());
+        let quiet =
+            i64::try_from(size).unwrap_or(i64::MAX).saturating_mul(QUIET_EACH).clamp(QUIET, LONGEST_QUIET);
         for trigger in listeners {
             if !self.is_one_for_event(&trigger) {
-                self.soon(event_cause(&trigger, cluster, source, None), time, step);
+                self.soon(event_cause(&trigger, cluster, source, None), quiet, time, step);
                 continue;
             }
             let cause = event_cause(&trigger, cluster, source, Some(key.clone()));
@@ -86,13 +90,13 @@ impl Renderer {
     }
 
     /// Renders at once when nothing came for a while, else together with what comes next.
-    pub(super) fn soon(&mut self, cause: Cause, time: i64, step: &mut Step<Effect>) {
+    fn soon(&mut self, cause: Cause, quiet: i64, time: i64, step: &mut Step<Effect>) {
         let now = step.now;
         if let Some(dirty) = self.dirty.get_mut(&cause) {
             dirty.due = (now + QUIET).min(dirty.first + PATIENCE);
             return step.wake_at(dirty.due);
         }
-        if self.rendered_at.get(&cause).is_none_or(|at| now - at >= QUIET) {
+        if self.rendered_at.get(&cause).is_none_or(|at| now - at >= quiet) {
             self.rendered_at.insert(cause.clone(), now);
             return self.refresh(&cause, time, step);
         }

@@ -255,6 +255,22 @@ fn bursts_of_one_set_are_rendered_together_and_the_first_at_once() {
 }
 
 #[test]
+fn changes_of_a_large_set_are_rendered_together_although_its_render_takes_longer_than_their_pause() {
+    let mut world = World::new(vec![trigger(false, json!({})), content(false, "1")]);
+    world.ready(&[]);
+    (0..200).for_each(|number| world.row(report(&format!("n{number}"), false)));
+    world.wait();
+    world.take_log();
+    for name in ["x", "y", "z"] {
+        world.now += 60_000;
+        world.row(report(name, false));
+    }
+    assert!(world.take_log().is_empty());
+    world.wait();
+    assert_eq!(world.take_log().len(), 1);
+}
+
+#[test]
 fn destinations_follow_the_labels_of_clusters() {
     let to = json!({"destinationClusterSelector": {"matchLabels": {"dep": "eng"}}});
     let mut world = World::new(vec![trigger(true, to), content(true, "1")]);
