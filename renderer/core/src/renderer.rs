@@ -29,9 +29,8 @@ pub(crate) const STAGE: &str = "renderer";
 
 /// Changes of one set that follow each other within this time are rendered together.
 const QUIET: i64 = 20_000;
-/// The same for each object of a set that is rendered as a whole, some times what its render takes; and at most.
+/// The same for each object of a set that is rendered as a whole: some times what its render takes.
 const QUIET_EACH: i64 = 500;
-const LONGEST_QUIET: i64 = 1_000_000;
 /// But a change waits no longer than this.
 const PATIENCE: i64 = 250_000;
 /// An EventReport is written at most this often: it is the whole set, and people read it.

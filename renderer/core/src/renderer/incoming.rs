@@ -9,7 +9,7 @@ use sluice_protocol::rows::{Cause, ReportMeta, StatusMeta};
 use sluice_protocol::{Row, Step, Subject};
 
 use super::place::event_cause;
-use super::{Dirty, Effect, LONGEST_QUIET, PATIENCE, QUIET, QUIET_EACH, REPORT_PERIOD, Renderer};
+use super::{Dirty, Effect, PATIENCE, QUIET, QUIET_EACH, REPORT_PERIOD, Renderer};
 use crate::project::{self};
 use crate::sets::Match;
 
@@ -72,8 +72,7 @@ impl Renderer {
             self.bindings.get(cluster).map(|bindings| bindings.listeners(source)).unwrap_or_default();
         // Rendering a large set takes longer than the usual pause between changes: each would be rendered alone.
         let size = self.sets.get(cluster, source).map_or(0, |set| set.len());
-        let quiet =
-            i64::try_from(size).unwrap_or(i64::MAX).saturating_mul(QUIET_EACH).clamp(QUIET, LONGEST_QUIET);
+        let quiet = i64::try_from(size).unwrap_or(i64::MAX).saturating_mul(QUIET_EACH).max(QUIET);
         for trigger in listeners {
             if !self.is_one_for_event(&trigger) {
                 self.soon(event_cause(&trigger, cluster, source, None), quiet, time, step);
