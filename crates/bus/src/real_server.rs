@@ -62,6 +62,15 @@ async fn bus(server: &Server) -> Bus {
     Bus::connect(&options(server)).await.unwrap()
 }
 
+/// A replica that holds a lease.
+async fn member(bus: &Bus, stop: &CancellationToken) -> Membership {
+    let membership = Membership::join(bus, "stage", "a", stop.clone()).unwrap();
+    while !membership.lease().is_held() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    membership
+}
+
 fn row(profile: &str, body: Option<&str>) -> Publish {
     let subject = Subject::Desired {
         shard: 0,
@@ -224,10 +233,7 @@ async fn a_process_that_is_busy_keeps_its_lease() {
     let server = server();
     let bus = bus(&server).await;
     let stop = CancellationToken::new();
-    let membership = Membership::join(&bus, "matcher", "a", stop.clone()).unwrap();
-    while !membership.lease().is_held() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let membership = member(&bus, &stop).await;
     let lease = membership.lease();
     // Nothing else of this runtime runs meanwhile.
     let busy = std::time::Instant::now();

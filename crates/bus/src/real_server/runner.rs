@@ -64,10 +64,7 @@ async fn one_step_may_publish_more_than_may_be_in_flight() {
     let server = server();
     let bus = bus(&server).await;
     let stop = CancellationToken::new();
-    let membership = Membership::join(&bus, "renderer", "a", stop.clone()).unwrap();
-    while !membership.lease().is_held() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let membership = member(&bus, &stop).await;
     let outputs = Outputs {
         table: Table::Desired,
         owner: own_rows::shard_token(0),
