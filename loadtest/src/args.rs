@@ -12,8 +12,11 @@ pub struct Args {
     /// Simulated managed clusters.
     #[arg(long, default_value_t = 300)]
     clusters: usize,
+    /// Nodes of the bus, each of which has a copy of every stream: 1 or 3.
+    #[arg(long, default_value_t = 1)]
+    nodes: usize,
     /// Matched events per second, one phase for each.
-    #[arg(long, value_delimiter = ',', default_value = "100,500,1000")]
+    #[arg(long, value_delimiter = ',', default_value = "100,200,500,1000")]
     rates: Vec<u32>,
     /// Length of each of these phases, in seconds.
     #[arg(long, default_value_t = 20)]
@@ -40,6 +43,8 @@ pub struct Args {
 pub struct Plan {
     /// Simulated managed clusters.
     pub clusters: usize,
+    /// Nodes of the bus.
+    pub nodes: usize,
     /// Matched events per second.
     pub rates: Vec<u32>,
     /// Length of each of these phases.
@@ -83,11 +88,15 @@ impl Args {
         if self.clusters == 0 {
             bail!("--clusters is 0; at least one cluster is needed");
         }
+        if ![1, 3].contains(&self.nodes) {
+            bail!("--nodes is {}; a bus has one node, or three: two stop as soon as one is away", self.nodes);
+        }
         if self.rates.contains(&0) || self.bursts.contains(&0) {
             bail!("--rates and --bursts take numbers above 0, or nothing at all");
         }
         let plan = Plan {
             clusters: self.clusters,
+            nodes: self.nodes,
             rates: self.rates.clone(),
             phase: Duration::from_secs(self.seconds.max(1)),
             idle: self.idle,
@@ -107,6 +116,7 @@ impl Plan {
     fn quick(self) -> Self {
         Self {
             clusters: self.clusters.min(10),
+            nodes: self.nodes,
             rates: vec![50],
             phase: Duration::from_secs(2),
             idle: self.idle.min(5),
@@ -128,7 +138,10 @@ mod tests {
     #[test]
     fn the_defaults_are_those_of_the_documentation() {
         let plan = Args::parse_from(["sluice-loadtest"]).plan().unwrap();
-        assert_eq!((plan.clusters, plan.rates, plan.bursts), (300, vec![100, 500, 1000], vec![200, 1000]));
+        assert_eq!(
+            (plan.clusters, plan.rates, plan.bursts),
+            (300, vec![100, 200, 500, 1000], vec![200, 1000])
+        );
     }
 
     #[test]

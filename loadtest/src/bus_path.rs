@@ -42,13 +42,14 @@ impl Rate {
 ///
 /// # Errors
 /// When the server cannot be started or does not answer.
-pub async fn bare(dir: &Path, rows: u64, form: BareForm) -> anyhow::Result<Rate> {
-    let server = BusServer::start(dir).await?;
+pub async fn bare(dir: &Path, rows: u64, form: BareForm, nodes: usize) -> anyhow::Result<Rate> {
+    let server = BusServer::start(dir, nodes).await?;
+    server.wait_until_healthy(PATIENCE).await?;
     let options = BusOptions {
         url: server.url(),
         name: "sluice-loadtest".to_owned(),
         shards: SHARDS,
-        replicas: 1,
+        replicas: nodes,
         tombstone_ttl: Duration::from_secs(3600),
     };
     let bus = Bus::connect(&options).await?;
@@ -68,7 +69,7 @@ pub async fn matcher_alone(lab: &mut Lab) -> anyhow::Result<Rate> {
     for name in others {
         stack.kill_replica(&name)?;
     }
-    wipe(&stack.nats_url(), "REPORTS").await?;
+    wipe(&stack.bus().url_of(0)?, "REPORTS").await?;
     stack.start_replica("matcher", 1)?;
     let matcher = stack.replica("matcher-1")?;
     let deadline = Instant::now() + PATIENCE;

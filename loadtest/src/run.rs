@@ -32,8 +32,8 @@ async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
         std::fs::create_dir_all(folder)?;
     }
     say("the bare loop");
-    let bare = bus_path::bare(&bare_dir, plan.rows, BareForm::Bare).await?;
-    let fenced = bus_path::bare(&fenced_dir, plan.rows, BareForm::Fenced).await?;
+    let bare = bus_path::bare(&bare_dir, plan.rows, BareForm::Bare, plan.nodes).await?;
+    let fenced = bus_path::bare(&fenced_dir, plan.rows, BareForm::Fenced, plan.nodes).await?;
     say("the pipeline comes up");
     let mut lab = Lab::start(&stack_dir, plan).await?;
     lab.warm_up().await?;

@@ -44,7 +44,7 @@ impl World {
     /// What could not be started, or what is different.
     pub async fn start(tombstone_ttl: Option<u64>) -> anyhow::Result<Self> {
         let dir = tempfile::Builder::new().prefix("sluice-survival-").tempdir()?;
-        let options = Options { clusters: CLUSTERS, replicas: 2, tombstone_ttl };
+        let options = Options { clusters: CLUSTERS, replicas: 2, tombstone_ttl, ..Options::default() };
         let stack = Stack::start(dir.path(), options).await?;
         let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(stack.kubeconfig())?).await?;
         let watcher = Watcher::start(&fleet);

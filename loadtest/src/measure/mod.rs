@@ -43,7 +43,8 @@ impl Lab {
     /// # Errors
     /// What could not be started or written.
     pub async fn start(dir: &Path, plan: &Plan) -> anyhow::Result<Self> {
-        let options = Options { clusters: plan.clusters, replicas: 1, tombstone_ttl: None };
+        let (nodes, stream_replicas) = (plan.nodes, plan.nodes);
+        let options = Options { clusters: plan.clusters, nodes, stream_replicas, ..Options::default() };
         let stack = Stack::start(dir, options).await?;
         let management = named(&stack, "management")?.clone();
         let targets: Vec<Arc<Access>> = stack
