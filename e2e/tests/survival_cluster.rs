@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use sluice_bus::Connection;
 use sluice_e2e::survival::{Settings, World};
 use sluice_loadtest::stack::STAGES;
 use tokio::process::Command;
@@ -180,8 +181,7 @@ async fn every_stream_is_deleted_and_no_add_on_goes() {
     let settings = settings();
     let faults = async |world: &mut World| {
         for _ in 0..settings.rounds {
-            let url = world.stack.bus().url_of(0)?;
-            let deleted = sluice_bus::wipe(&url, "").await?;
+            let deleted = sluice_bus::wipe(&Connection::plain(world.stack.nats_url()), "").await?;
             world.say(&format!("{deleted} streams and buckets were deleted"));
             anyhow::ensure!(deleted > 10, "only {deleted} streams were there to be deleted");
             // Longer than memberships, refreshing and completeness take.

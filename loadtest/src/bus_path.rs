@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use sluice_bus::{BareForm, Bus, BusOptions, bare_loop, wipe};
+use sluice_bus::{BareForm, Bus, BusOptions, Connection, bare_loop, wipe};
 
 use crate::measure::Lab;
 use crate::stack::BusServer;
@@ -46,7 +46,7 @@ pub async fn bare(dir: &Path, rows: u64, form: BareForm, nodes: usize) -> anyhow
     let server = BusServer::start(dir, nodes).await?;
     server.wait_until_healthy(PATIENCE).await?;
     let options = BusOptions {
-        url: server.url(),
+        connection: Connection::plain(server.url()),
         name: "sluice-loadtest".to_owned(),
         shards: SHARDS,
         replicas: nodes,
@@ -69,7 +69,7 @@ pub async fn matcher_alone(lab: &mut Lab) -> anyhow::Result<Rate> {
     for name in others {
         stack.kill_replica(&name)?;
     }
-    wipe(&stack.bus().url_of(0)?, "REPORTS").await?;
+    wipe(&Connection::plain(stack.nats_url()), "REPORTS").await?;
     stack.start_replica("matcher", 1)?;
     let matcher = stack.replica("matcher-1")?;
     let deadline = Instant::now() + PATIENCE;

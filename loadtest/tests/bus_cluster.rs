@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use sluice_bus::{Bus, BusOptions};
+use sluice_bus::{Bus, BusOptions, Connection};
 use sluice_loadtest::stack::BusServer;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -11,7 +11,7 @@ const SHARDS: u16 = 2;
 
 async fn lay_out(server: &BusServer) -> Bus {
     let options = BusOptions {
-        url: server.url(),
+        connection: Connection::plain(server.url()),
         name: "bus-cluster".to_owned(),
         shards: SHARDS,
         replicas: server.nodes(),
