@@ -33,9 +33,10 @@ pub struct Args {
     /// Rows of the bare loop.
     #[arg(long, default_value_t = 40_000)]
     rows: u64,
-    /// How often a node of the bus is killed, on three nodes; replicas of each stage up to three times as well.
-    #[arg(long, default_value_t = 10)]
-    deaths: usize,
+    /// How often a node of the bus is killed, where there are three; and replicas of each stage, up to three times.
+    /// Default: 10 on three nodes, 0 on one.
+    #[arg(long)]
+    deaths: Option<usize>,
     /// Only these phases: bare, idle, rate100, burst200, flood, later, matcher, deaths; `rate` means all rates.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
@@ -114,7 +115,7 @@ impl Args {
             bursts: self.bursts.clone(),
             flood: self.flood,
             rows: self.rows,
-            deaths: if self.nodes == 1 { 0 } else { self.deaths },
+            deaths: self.deaths.unwrap_or(if self.nodes == 1 { 0 } else { 10 }),
             only: self.only.clone(),
             patience: Duration::from_secs(120),
         };

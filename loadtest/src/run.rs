@@ -104,8 +104,11 @@ async fn deaths(plan: &Plan, lab: &mut Lab) -> anyhow::Result<Vec<Deaths>> {
     if plan.deaths == 0 || !plan.wants("deaths") {
         return Ok(Vec::new());
     }
-    say("nodes of the bus die");
-    let mut deaths = vec![lab.nodes_die(plan.deaths).await?];
+    let mut deaths = Vec::new();
+    if plan.nodes > 1 {
+        say("nodes of the bus die");
+        deaths.push(lab.nodes_die(plan.deaths).await?);
+    }
     say("replicas of the stages die");
     deaths.extend(lab.replicas_die(plan.deaths.min(3)).await?);
     Ok(deaths)
