@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sluice_api::ClusterRef;
+use sluice_protocol::Role;
 use sluice_runtime::{
     Access, ClusterFeed, CommonArgs, Context, access_feed, management_client, stop_on_signals,
 };
@@ -36,7 +37,7 @@ impl Args {
     pub async fn run(self) -> anyhow::Result<()> {
         let only = self.cluster.as_deref().map(only).transpose()?;
         let stop = stop_on_signals();
-        let context = Context::start("agent", &self.common, stop.clone()).await?;
+        let context = Context::start(Role::Agent(only.clone()), &self.common, stop.clone()).await?;
         let feed = match (&self.cluster_kubeconfig, &only) {
             (Some(path), Some(cluster)) => {
                 let text = std::fs::read_to_string(path)

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use sluice_bus::problem_feed;
+use sluice_protocol::Role;
 use sluice_runtime::{CommonArgs, Context, Metrics, Readiness, stop_on_signals};
 
 /// Arguments of `sluice problems`.
@@ -16,7 +17,8 @@ impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let stop = stop_on_signals();
         let context =
-            Context::connect("cli", &self.common, Metrics::new(), Readiness::default(), stop.clone()).await?;
+            Context::connect(Role::People, &self.common, Metrics::new(), Readiness::default(), stop.clone())
+                .await?;
         let feed = problem_feed(&context.bus, stop);
         tokio::time::timeout(Duration::from_secs(10), feed.synced())
             .await

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use sluice_protocol::Role;
 use sluice_runtime::{CommonArgs, Context, access_feed, management_client, stop_on_signals};
 
 /// Makes clusters look like their list of profiles.
@@ -23,7 +24,7 @@ impl Args {
     /// When arguments or the bus cannot be used.
     pub async fn run(self) -> anyhow::Result<()> {
         let stop = stop_on_signals();
-        let context = Context::start("deployer", &self.common, stop.clone()).await?;
+        let context = Context::start(Role::Deployer, &self.common, stop.clone()).await?;
         let client = management_client(self.kubeconfig.as_deref()).await?;
         let feed = access_feed(&client, &stop);
         crate::run(context, client, feed).await

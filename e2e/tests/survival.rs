@@ -5,6 +5,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sluice_bus::Connection;
 use sluice_e2e::survival::{CLUSTERS, Problem, World, problems, service};
 use sluice_loadtest::manifests;
 use sluice_loadtest::stack::STAGES;
@@ -96,14 +97,14 @@ async fn a_paused_replica_overwrites_nothing_newer() {
 async fn losing_every_stream_and_bucket_deletes_nothing() {
     let mut world = World::start(None).await.unwrap();
     let before = world.watcher.deletions();
-    assert!(sluice_bus::wipe(&world.stack.nats_url(), "").await.unwrap() > 10);
+    assert!(sluice_bus::wipe(&Connection::plain(world.stack.nats_url()), "").await.unwrap() > 10);
     // Longer than every membership, refresh and completeness takes; nothing changes in the clusters.
     tokio::time::sleep(Duration::from_secs(15)).await;
     world.settle(&[]).await.unwrap();
     assert_eq!(world.watcher.deletions(), before, "a wiped bus withdrew something");
     let storm = world.storm(STORM, &[]);
     storm.part(0.5).await.unwrap();
-    sluice_bus::wipe(&world.stack.nats_url(), "").await.unwrap();
+    sluice_bus::wipe(&Connection::plain(world.stack.nats_url()), "").await.unwrap();
     storm.finish().await.unwrap();
     world.settle(&[]).await.unwrap();
     world.watcher.verdict(never).await.unwrap();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use sluice_bus::{BareForm, Bus, BusOptions, bare_loop, wipe};
+use sluice_bus::{BareForm, Bus, BusOptions, Connection, bare_loop, wipe};
 
 use crate::measure::Lab;
 use crate::stack::BusServer;
@@ -45,7 +45,7 @@ impl Rate {
 pub async fn bare(dir: &Path, rows: u64, form: BareForm) -> anyhow::Result<Rate> {
     let server = BusServer::start(dir).await?;
     let options = BusOptions {
-        url: server.url(),
+        connection: Connection::plain(server.url()),
         name: "sluice-loadtest".to_owned(),
         shards: SHARDS,
         replicas: 1,
@@ -68,7 +68,7 @@ pub async fn matcher_alone(lab: &mut Lab) -> anyhow::Result<Rate> {
     for name in others {
         stack.kill_replica(&name)?;
     }
-    wipe(&stack.nats_url(), "REPORTS").await?;
+    wipe(&Connection::plain(stack.nats_url()), "REPORTS").await?;
     stack.start_replica("matcher", 1)?;
     let matcher = stack.replica("matcher-1")?;
     let deadline = Instant::now() + PATIENCE;

@@ -1,5 +1,6 @@
 //! Arguments of `sluice-matcher`.
 
+use sluice_protocol::Role;
 use sluice_runtime::{CommonArgs, Context, stop_on_signals};
 
 /// Decides which changed objects are events.
@@ -16,7 +17,7 @@ impl Args {
     /// # Errors
     /// When arguments or the bus cannot be used.
     pub async fn run(self) -> anyhow::Result<()> {
-        let context = Context::start("matcher", &self.common, stop_on_signals()).await?;
+        let context = Context::start(Role::Matcher, &self.common, stop_on_signals()).await?;
         crate::run(context).await
     }
 }

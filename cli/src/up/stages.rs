@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use kube::Client;
 use sluice_bus::{Bus, journal};
-use sluice_protocol::Happened;
-use sluice_runtime::{CommonArgs, Context, Metrics, Readiness, access_feed, serve};
+use sluice_protocol::{Happened, Role};
+use sluice_runtime::{CommonArgs, Context, Metrics, NatsArgs, Readiness, access_feed, serve};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -36,9 +36,9 @@ impl Pipeline {
         let admin = serve("127.0.0.1:0".parse()?, metrics.clone(), ready.clone(), stop.clone()).await?;
         let mut tasks = JoinSet::new();
         let feed = access_feed(management, stop);
-        let context = |stage, replica: usize| {
+        let context = |role: Role, replica: usize| {
             let common = CommonArgs {
-                nats_url: nats.clone(),
+                nats: NatsArgs::plain(nats.clone()),
                 http_addr: admin,
                 name: Some(format!("up-{replica}")),
                 tombstone_ttl: args.tombstone_ttl,
@@ -46,27 +46,27 @@ impl Pipeline {
                 stream_replicas: 1,
             };
             let (metrics, ready, stop) = (metrics.clone(), ready.clone(), stop.clone());
-            async move { Context::connect(stage, &common, metrics, ready, stop).await }
+            async move { Context::connect(role, &common, metrics, ready, stop).await }
         };
-        let bus = context("up", 0).await?.bus;
+        let bus = context(Role::Operator, 0).await?.bus;
         for replica in 1..=args.replicas.max(1) {
             for stage in args.stages.split(',').map(str::trim) {
                 match stage {
                     "agent" => {
-                        let (context, feed) = (context("agent", replica).await?, feed.clone());
+                        let (context, feed) = (context(Role::Agent(None), replica).await?, feed.clone());
                         tasks.spawn(async move { ("agent", sluice_agent::run(context, feed, None).await) });
                     }
                     "matcher" => {
-                        let context = context("matcher", replica).await?;
+                        let context = context(Role::Matcher, replica).await?;
                         tasks.spawn(async move { ("matcher", sluice_matcher::run(context).await) });
                     }
                     "renderer" => {
-                        let (context, client) = (context("renderer", replica).await?, management.clone());
+                        let (context, client) = (context(Role::Renderer, replica).await?, management.clone());
                         tasks.spawn(async move { ("renderer", sluice_renderer::run(context, client).await) });
                     }
                     "deployer" => {
                         let (context, client, feed) =
-                            (context("deployer", replica).await?, management.clone(), feed.clone());
+                            (context(Role::Deployer, replica).await?, management.clone(), feed.clone());
                         tasks.spawn(async move {
                             ("deployer", sluice_deployer::run(context, client, feed).await)
                         });

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
-use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
 use sluice_protocol::Table;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::clock::now_micros;
+use crate::connection::{Connection, jetstream};
 use crate::contents::Contents;
 use crate::error::BusError;
 use crate::incarnations::{self, Incarnations};
@@ -18,8 +18,6 @@ use crate::pulse::Pulse;
 /// The oldest server with everything that is used: per-message time to live came with 2.11, the last of its
 /// repairs with 2.12.
 const OLDEST_SERVER: (u64, u64) = (2, 12);
-/// How long the server may take to answer before a publish counts as refused.
-const ACK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Parts of tables that are read to their end at the same time.
 const READS_AT_ONCE: usize = 64;
 /// The small tables, as KV buckets; each is a stream `KV_<bucket>`.
@@ -35,8 +33,8 @@ const JOURNAL: &str = "JOURNAL";
 /// How to reach the bus, and how it is laid out where it is made for the first time.
 #[derive(Clone, Debug)]
 pub struct BusOptions {
-    /// One or more `nats://host:port`, separated by commas.
-    pub url: String,
+    /// Where it is, and who we are.
+    pub connection: Connection,
     /// Name of the connection, for the server's operator.
     pub name: String,
     /// Shards of each table. Only counts when the bus is new.
@@ -66,7 +64,7 @@ impl Bus {
     /// # Errors
     /// When the server is too old, has no JetStream, or holds streams of another layout.
     pub async fn connect(options: &BusOptions) -> Result<Self, BusError> {
-        let client = connect_when_there(options).await?;
+        let client = options.connection.client(&options.name).await?;
         check_version(&client.server_info().version)?;
         let (js, pulse) = (jetstream(client), Pulse::new());
         let shards = loop {
@@ -89,7 +87,7 @@ impl Bus {
 
     /// The same bus over another connection, which lives in the runtime that calls this.
     pub(crate) async fn beside(&self) -> Result<Self, BusError> {
-        Ok(Self { js: jetstream(connect_when_there(&self.options).await?), ..self.clone() })
+        Ok(Self { js: self.options.connection.jetstream(&self.options.name).await?, ..self.clone() })
     }
 
     /// Waits for the turn to read a part of a table to its end: thousands at once only take memory from each other.
@@ -115,41 +113,6 @@ impl Bus {
     /// The present incarnations of all streams of a table.
     pub fn incarnations_of(&self, table: Table) -> Vec<u64> {
         (0..self.shards).map(|shard| self.incarnation(&table.stream(shard))).collect()
-    }
-}
-
-fn jetstream(client: async_nats::Client) -> Context {
-    ContextBuilder::new()
-        .timeout(ACK_TIMEOUT)
-        .ack_timeout(ACK_TIMEOUT)
-        // Who publishes limits itself. A limit here is shared by all shards, and what waits for it would wait for
-        // acknowledgements that it does not read meanwhile.
-        .max_ack_inflight(Semaphore::MAX_PERMITS)
-        .build(client)
-}
-
-async fn connect_when_there(options: &BusOptions) -> Result<async_nats::Client, BusError> {
-    let mut told = false;
-    loop {
-        let connect =
-            async_nats::ConnectOptions::new().name(&options.name).connection_timeout(Duration::from_secs(2));
-        let servers: Vec<String> = options.url.split(',').map(|url| url.trim().to_owned()).collect();
-        match connect.connect(servers).await {
-            Ok(client) => return Ok(client),
-            Err(error) if error.kind() == async_nats::ConnectErrorKind::ServerParse => {
-                return Err(BusError::Unsuitable(format!(
-                    "--nats-url {}: {error}; write nats://host:port",
-                    options.url
-                )));
-            }
-            Err(error) => {
-                if !told {
-                    tracing::info!(url = options.url, %error, "waiting for the bus");
-                    told = true;
-                }
-                tokio::time::sleep(Duration::from_millis(250)).await;
-            }
-        }
     }
 }
 

@@ -11,6 +11,7 @@ use sluice_protocol::memory::{Expect, MemoryStream};
 use sluice_protocol::{Body, Publish, Subject, Table};
 use tokio_util::sync::CancellationToken;
 
+use crate::connection::Connection;
 use crate::error::BusError;
 use crate::interest::{InterestWriter, interest_feed};
 use crate::layout::{Bus, BusOptions};
@@ -50,7 +51,7 @@ fn server() -> Server {
 
 fn options(server: &Server) -> BusOptions {
     BusOptions {
-        url: server.url.clone(),
+        connection: Connection::plain(&server.url),
         name: "test".into(),
         shards: 2,
         replicas: 1,
@@ -328,7 +329,7 @@ async fn interest_that_is_lost_with_its_bucket_is_told_and_can_be_written_again(
     let mut news = feed.subscribe();
     InterestWriter::new(&bus).write(&cluster, &row(5)).await.unwrap();
     assert_eq!(news.recv().await.unwrap().1.revision, 5);
-    crate::wipe::wipe(&server.url, "KV_interest").await.unwrap();
+    crate::wipe::wipe(&Connection::plain(&server.url), "KV_interest").await.unwrap();
     assert!(news.recv().await.unwrap().1.is_lost());
     InterestWriter::new(&bus).write(&cluster, &row(6)).await.unwrap();
     assert_eq!(news.recv().await.unwrap().1.revision, 6);

@@ -2,6 +2,7 @@
 
 use futures::TryStreamExt as _;
 
+use crate::connection::Connection;
 use crate::error::BusError;
 
 /// Deletes every stream, buckets included, whose name begins with `prefix`; says how many there were.
@@ -10,9 +11,8 @@ use crate::error::BusError;
 ///
 /// # Errors
 /// When the server does not answer.
-pub async fn wipe(url: &str, prefix: &str) -> Result<usize, BusError> {
-    let client = async_nats::connect(url).await.map_err(BusError::request(format!("connect to {url}")))?;
-    let js = async_nats::jetstream::new(client);
+pub async fn wipe(connection: &Connection, prefix: &str) -> Result<usize, BusError> {
+    let js = connection.jetstream("sluice-wipe").await?;
     let mut names = Vec::new();
     let mut streams = js.streams();
     while let Some(info) = streams.try_next().await.map_err(BusError::request("list streams"))? {

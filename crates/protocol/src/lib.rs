@@ -18,6 +18,7 @@ pub mod members;
 pub mod memory;
 pub mod owner;
 pub mod report;
+mod role;
 pub mod row;
 pub mod rows;
 pub mod subject;
@@ -26,6 +27,7 @@ pub mod view;
 
 pub use owner::{Claim, Command, Core, Event, Group, Outgoing, Owner, OwnerConfig, Step, Stop};
 pub use report::{Happened, Problem};
+pub use role::Role;
 pub use row::{Body, Head, Publish, Row};
 pub use subject::{Subject, Table};
 pub use view::View;

@@ -4,13 +4,16 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use sluice_bus::BusOptions;
+use sluice_protocol::Role;
+
+use crate::nats::NatsArgs;
 
 /// Arguments of every stage.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CommonArgs {
-    /// NATS servers, separated by commas.
-    #[arg(long, env = "SLUICE_NATS_URL", default_value = "nats://127.0.0.1:4222")]
-    pub nats_url: String,
+    /// Where the bus is and who we are on it.
+    #[command(flatten)]
+    pub nats: NatsArgs,
 
     /// Where metrics and health are served; port 0 takes a free one.
     #[arg(long, env = "SLUICE_HTTP_ADDR", default_value = "127.0.0.1:0")]
@@ -43,13 +46,16 @@ impl CommonArgs {
     }
 
     /// What the bus needs to know.
-    pub fn bus_options(&self, stage: &str) -> BusOptions {
-        BusOptions {
-            url: self.nats_url.clone(),
-            name: format!("sluice-{stage}-{}", self.replica()),
+    ///
+    /// # Errors
+    /// When the arguments about the bus contradict each other, or name a file that cannot be used.
+    pub fn bus_options(&self, role: Role) -> anyhow::Result<BusOptions> {
+        Ok(BusOptions {
+            name: format!("sluice-{}-{}", role.name(), self.replica()),
+            connection: self.nats.connection(role)?,
             shards: self.shards,
             replicas: self.stream_replicas,
             tombstone_ttl: Duration::from_secs(self.tombstone_ttl.max(1)),
-        }
+        })
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sluice_bus::{Bus, Journal, Membership, Problems, Tally};
+use sluice_protocol::Role;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::CommonArgs;
@@ -57,16 +58,14 @@ impl Context {
     ///
     /// # Errors
     /// When the endpoint cannot be bound, or the bus is unsuitable.
-    pub async fn start(
-        stage: &'static str,
-        args: &CommonArgs,
-        stop: CancellationToken,
-    ) -> anyhow::Result<Self> {
+    pub async fn start(role: Role, args: &CommonArgs, stop: CancellationToken) -> anyhow::Result<Self> {
+        // What is wrong with the arguments is said before anything is served.
+        args.bus_options(role.clone())?;
         let (metrics, ready) = (Metrics::new(), Readiness::default());
         ready.wait_for("the bus");
         let addr = crate::admin::serve(args.http_addr, metrics.clone(), ready.clone(), stop.clone()).await?;
-        tracing::info!(stage, name = args.replica(), %addr, "serving metrics and health");
-        let context = Self::connect(stage, args, metrics, ready.clone(), stop).await?;
+        tracing::info!(stage = role.name(), name = args.replica(), %addr, "serving metrics and health");
+        let context = Self::connect(role, args, metrics, ready.clone(), stop).await?;
         ready.done("the bus");
         Ok(context)
     }
@@ -76,13 +75,13 @@ impl Context {
     /// # Errors
     /// When the bus is unsuitable.
     pub async fn connect(
-        stage: &'static str,
+        role: Role,
         args: &CommonArgs,
         metrics: Metrics,
         ready: Readiness,
         stop: CancellationToken,
     ) -> anyhow::Result<Self> {
-        let options = args.bus_options(stage);
+        let (stage, options) = (role.name(), args.bus_options(role)?);
         let bus = tokio::select! {
             bus = Bus::connect(&options) => bus?,
             () = stop.cancelled() => anyhow::bail!("stopped while waiting for the bus"),

@@ -13,6 +13,7 @@ mod clusters;
 mod context;
 mod defaults;
 mod metrics;
+mod nats;
 mod projector;
 mod raw;
 mod reporter;
@@ -29,6 +30,7 @@ pub use clusters::{Access, ClusterFeed, access_feed, client_of_kubeconfig, manag
 pub use context::{Context, Readiness, count_shards};
 pub use defaults::{install_defaults, stop_on_signals, stop_on_signals_then};
 pub use metrics::Metrics;
+pub use nats::NatsArgs;
 pub use projector::Projector;
 pub use raw::Raw;
 pub use reporter::Reporter;

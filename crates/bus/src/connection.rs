@@ -1,0 +1,150 @@
+//! A connection to the bus: where it is, who we are, and how the server proves that it is the one.
+//!
+//! ```text
+//! Connection ─► check: every file can be used, and says which flag to mend where not
+//!            ─► client: waits for the server ─► async_nats, which comes back here for the credentials of every reconnect
+//! ```
+//!
+//! Files are read anew for every connection, so that one that is rotated is used from the next connection on. What they
+//! hold is kept nowhere else.
+
+use std::time::Duration;
+
+use async_nats::jetstream::Context;
+use async_nats::jetstream::context::ContextBuilder;
+use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions};
+use sluice_protocol::Role;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::credentials::Credentials;
+use crate::error::BusError;
+use crate::tls::{self, Tls};
+
+/// How long the server may take to answer before a publish counts as refused.
+const ACK_TIMEOUT: Duration = Duration::from_secs(5);
+/// A server that answers none of three of these is not there any more.
+const PING: Duration = Duration::from_secs(1);
+/// How long one attempt to connect may take.
+const ATTEMPT: Duration = Duration::from_secs(1);
+/// Pause between attempts.
+const AGAIN: Duration = Duration::from_millis(250);
+/// How long the first connection may be refused: one server of a cluster may know a new user before another does.
+const REFUSED: Duration = Duration::from_secs(5);
+
+/// How to reach the bus. Holds the names of files with secrets, never a secret.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// One or more `nats://host:port`, separated by commas.
+    pub url: String,
+    /// How the server knows who we are.
+    pub credentials: Credentials,
+    /// How we know who the server is.
+    pub tls: Tls,
+    /// What we are on the bus.
+    pub role: Role,
+}
+
+impl Connection {
+    /// To a server that asks for nothing: what tests and tools use.
+    pub fn plain(url: impl Into<String>) -> Self {
+        Self { url: url.into(), credentials: Credentials::None, tls: Tls::default(), role: Role::Operator }
+    }
+
+    /// Looks at everything that can be wrong before a server is asked.
+    ///
+    /// # Errors
+    /// When the address or a file cannot be used; names the flag and the remedy.
+    pub fn check(&self) -> Result<(), BusError> {
+        self.servers()?;
+        self.credentials.check()?;
+        self.tls.check()
+    }
+
+    /// A connection, once there is a server; it is made again for as long as the client lives.
+    ///
+    /// # Errors
+    /// When the address or a file cannot be used, or the server goes on refusing us.
+    pub async fn client(&self, name: &str) -> Result<Client, BusError> {
+        self.check()?;
+        let (mut told, mut refused_since) = (false, None);
+        loop {
+            let error = match self.options(name).connect(self.servers()?).await {
+                Ok(client) => return Ok(client),
+                Err(error) => error,
+            };
+            if let Some(refusal) = self.refusal(&error) {
+                if refused_since.get_or_insert_with(Instant::now).elapsed() > REFUSED {
+                    return Err(BusError::Unsuitable(refusal));
+                }
+            } else {
+                refused_since = None;
+            }
+            if !told {
+                tracing::info!(url = self.url, %error, "waiting for the bus");
+                told = true;
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// The same, for requests to JetStream.
+    ///
+    /// # Errors
+    /// As [`Connection::client`].
+    pub async fn jetstream(&self, name: &str) -> Result<Context, BusError> {
+        Ok(jetstream(self.client(name).await?))
+    }
+
+    fn options(&self, name: &str) -> ConnectOptions {
+        let options = self.tls.apply(self.credentials.options());
+        options
+            .name(name)
+            .ping_interval(PING)
+            .connection_timeout(ATTEMPT)
+            .custom_inbox_prefix(self.role.inbox())
+    }
+
+    fn servers(&self) -> Result<Vec<async_nats::ServerAddr>, BusError> {
+        let addresses = self.url.split(',').map(|address| self.server(address.trim()));
+        addresses.collect::<Result<_, _>>().map_err(|reason| {
+            BusError::Unsuitable(format!("--nats-url: {reason}; write nats://host:port or tls://host:port"))
+        })
+    }
+
+    /// Errors do not repeat the address: somebody may have written a password into it.
+    fn server(&self, address: &str) -> Result<async_nats::ServerAddr, String> {
+        let server: async_nats::ServerAddr =
+            address.parse().map_err(|error: std::io::Error| error.to_string())?;
+        if address.contains('@') {
+            return Err(
+                "credentials in an address are seen by everybody who lists processes; use --nats-user with --nats-password-file, --nats-creds or --nats-nkey"
+                    .to_owned(),
+            );
+        }
+        Ok(server)
+    }
+
+    /// Why the server, or we, will not have this connection, however often it is tried; `None` when time may heal it.
+    fn refusal(&self, error: &ConnectError) -> Option<String> {
+        match error.kind() {
+            ConnectErrorKind::AuthorizationViolation => Some(self.credentials.refused(&self.role)),
+            ConnectErrorKind::Authentication | ConnectErrorKind::Tls | ConnectErrorKind::Io => {
+                tls::refusal(error)
+            }
+            _ => None,
+        }
+        .map(|reason| format!("the bus at {}: {reason}", self.url))
+    }
+}
+
+/// JetStream over a connection.
+pub(crate) fn jetstream(client: Client) -> Context {
+    ContextBuilder::new()
+        .timeout(ACK_TIMEOUT)
+        .ack_timeout(ACK_TIMEOUT)
+        // Who publishes limits itself. A limit here is shared by all shards, and what waits for it would wait for
+        // acknowledgements that it does not read meanwhile.
+        .max_ack_inflight(Semaphore::MAX_PERMITS)
+        .build(client)
+}

@@ -1,0 +1,135 @@
+//! How the server knows who we are. What a file holds is read for each connection and forgotten.
+
+use std::path::{Path, PathBuf};
+
+use async_nats::{Auth, AuthError, ConnectOptions};
+use nkeys::{KeyPair, KeyPairType};
+use sluice_protocol::Role;
+
+use crate::error::BusError;
+
+/// How the server knows who we are. Holds the names of files only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Credentials {
+    /// It does not ask, or the certificate says it.
+    #[default]
+    None,
+    /// A file with a user's JWT and seed, as `nsc` writes it.
+    Creds(PathBuf),
+    /// A file with the seed of a user's nkey.
+    Nkey(PathBuf),
+    /// A name, and a file with the password.
+    User {
+        /// The name.
+        name: String,
+        /// The file.
+        password_file: PathBuf,
+    },
+}
+
+/// What is wrong with a file, without a word of what is in it.
+type Reason = String;
+
+impl Credentials {
+    /// Reads the file once.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not what the flag says; names the flag and the remedy.
+    pub(crate) fn check(&self) -> Result<(), BusError> {
+        self.answer(b"").map(drop).map_err(BusError::Unsuitable)
+    }
+
+    /// Options that read the file whenever a server asks.
+    pub(crate) fn options(&self) -> ConnectOptions {
+        if *self == Self::None {
+            return ConnectOptions::new();
+        }
+        let credentials = self.clone();
+        ConnectOptions::with_auth_callback(move |nonce| {
+            std::future::ready(credentials.answer(&nonce).map_err(AuthError::new))
+        })
+    }
+
+    /// What the operator is told when the server says no.
+    pub(crate) fn refused(&self, role: &Role) -> String {
+        let remedy = match self {
+            Self::None => {
+                "it wants to know who we are; give --nats-creds, --nats-nkey, or --nats-user with --nats-password-file"
+                    .to_owned()
+            }
+            Self::Creds(path) => format!("it refuses the user of --nats-creds {}", path.display()),
+            Self::Nkey(path) => format!("it does not know the nkey of --nats-nkey {}", path.display()),
+            Self::User { name, .. } => {
+                format!("it refuses --nats-user {name} with the password of --nats-password-file")
+            }
+        };
+        format!("{remedy}. Add the user to its configuration (`sluice nats users` prints one for {role})")
+    }
+
+    fn answer(&self, nonce: &[u8]) -> Result<Auth, Reason> {
+        let mut auth = Auth::new();
+        match self {
+            Self::None => {}
+            Self::User { name, password_file } => {
+                auth.username = Some(name.clone());
+                auth.password = Some(password(password_file)?);
+            }
+            Self::Nkey(path) => {
+                let text = read("--nats-nkey", path)?;
+                let seed =
+                    text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+                let pair = user("--nats-nkey", path, seed)?;
+                auth.nkey = Some(pair.public_key());
+                auth.signature = Some(sign(&pair, nonce)?);
+            }
+            Self::Creds(path) => {
+                let text = read("--nats-creds", path)?;
+                let jwt = block(&text, "USER JWT").filter(|jwt| jwt.split('.').count() == 3);
+                let jwt = jwt.ok_or_else(|| {
+                    wrong("--nats-creds", path, "no user's JWT in it; write it with `nsc generate creds`")
+                })?;
+                let pair = user("--nats-creds", path, block(&text, "NKEY SEED"))?;
+                auth.jwt = Some(jwt.to_owned());
+                auth.signature = Some(sign(&pair, nonce)?);
+            }
+        }
+        Ok(auth)
+    }
+}
+
+fn wrong(flag: &str, path: &Path, reason: &str) -> Reason {
+    format!("{flag} {}: {reason}", path.display())
+}
+
+fn read(flag: &str, path: &Path) -> Result<String, Reason> {
+    std::fs::read_to_string(path)
+        .map_err(|error| wrong(flag, path, &format!("{error}; name a file that this process may read")))
+}
+
+/// Editors and Secrets end a file with a new line; no password does.
+fn password(path: &Path) -> Result<String, Reason> {
+    let text = read("--nats-password-file", path)?;
+    let password = text.trim_end_matches(['\r', '\n']);
+    if password.is_empty() {
+        return Err(wrong("--nats-password-file", path, "is empty; write the password into it"));
+    }
+    Ok(password.to_owned())
+}
+
+/// The line between `BEGIN … <name>` and `END … <name>`.
+fn block<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = text.lines().map(str::trim);
+    lines.find(|line| line.starts_with("---") && line.contains("BEGIN") && line.contains(name))?;
+    lines.find(|line| !line.is_empty()).filter(|line| !line.starts_with("---"))
+}
+
+fn user(flag: &str, path: &Path, seed: Option<&str>) -> Result<KeyPair, Reason> {
+    let pair = seed.and_then(|seed| KeyPair::from_seed(seed).ok());
+    // The library's error could quote what it was given.
+    pair.filter(|pair| pair.key_pair_type() == KeyPairType::User)
+        .ok_or_else(|| wrong(flag, path, "no seed of a user's nkey in it; such a seed begins with SU"))
+}
+
+fn sign(pair: &KeyPair, nonce: &[u8]) -> Result<Vec<u8>, Reason> {
+    pair.sign(nonce).map_err(|_| "the nkey cannot sign; make a new one".to_owned())
+}

@@ -1,0 +1,109 @@
+//! How we know who the server is, and how a certificate tells it who we are.
+//!
+//! The client reads these files for every connection, so a certificate that is rotated is used from the next one on.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use async_nats::ConnectOptions;
+use async_nats::rustls;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::error::BusError;
+
+/// Files and manners of TLS. Any of them makes TLS a must; without any the server decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tls {
+    /// Who signs servers; without it those whom this machine trusts.
+    pub ca: Option<PathBuf>,
+    /// Our certificate and its key.
+    pub identity: Option<(PathBuf, PathBuf)>,
+    /// Encrypt before the first word of the server.
+    pub first: bool,
+}
+
+impl Tls {
+    /// Reads every file once.
+    ///
+    /// # Errors
+    /// When one cannot be read or does not hold what it should; names the flag and the remedy.
+    pub(crate) fn check(&self) -> Result<(), BusError> {
+        if let Some(ca) = &self.ca {
+            certificates("--nats-ca", ca)?;
+        }
+        let Some((certificate, key)) = &self.identity else { return Ok(()) };
+        certificates("--nats-cert", certificate)?;
+        match PrivateKeyDer::from_pem_file(key) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                Err(unusable("--nats-key", key, &error, "a private key that belongs to --nats-cert"))
+            }
+        }
+    }
+
+    pub(crate) fn apply(&self, mut options: ConnectOptions) -> ConnectOptions {
+        if *self != Self::default() {
+            options = options.require_tls(true);
+        }
+        if self.first {
+            options = options.tls_first();
+        }
+        if let Some(ca) = &self.ca {
+            options = options.add_root_certificates(ca.clone());
+        }
+        match &self.identity {
+            Some((certificate, key)) => options.add_client_certificate(certificate.clone(), key.clone()),
+            None => options,
+        }
+    }
+}
+
+fn certificates(flag: &str, path: &Path) -> Result<(), BusError> {
+    let found = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    match found {
+        Ok(found) if !found.is_empty() => Ok(()),
+        Ok(_) => Err(unusable(flag, path, &"there is none in it", "certificates")),
+        Err(error) => Err(unusable(flag, path, &error, "certificates")),
+    }
+}
+
+fn unusable(flag: &str, path: &Path, error: &dyn std::fmt::Display, wanted: &str) -> BusError {
+    BusError::Unsuitable(format!(
+        "{flag} {}: {error}; name a file in PEM format with {wanted} that this process may read",
+        path.display()
+    ))
+}
+
+/// What the operator is told when a connection ended because of TLS; `None` when it did not.
+pub(crate) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
+    let remedy = match cause(error)? {
+        rustls::Error::InvalidCertificate(_) => {
+            "its certificate is not good; --nats-ca must name who signed it, and --nats-url a name that is in it"
+        }
+        rustls::Error::AlertReceived(_) => {
+            "it refuses our certificate, or that there is none; --nats-cert and --nats-key must name one that its CA signed"
+        }
+        rustls::Error::InvalidMessage(_) => {
+            "it does not speak TLS where we expect it; take the flags of TLS away, or use --nats-tls-first exactly where the server has handshake_first"
+        }
+        _ => "TLS failed; look at --nats-ca, --nats-cert and --nats-key",
+    };
+    Some(format!("{remedy} ({})", cause(error)?))
+}
+
+fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<rustls::Error>() {
+            return Some(found);
+        }
+        // An input or output error keeps its inner one apart from its source.
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        next = match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    None
+}

@@ -1,0 +1,68 @@
+//! Who somebody on the bus is: what its user is called, and where the answers to its questions go.
+
+use std::fmt;
+
+use sluice_api::ClusterRef;
+
+use crate::token;
+
+/// A part that a process plays on the bus. Its text form is what a server's operator reads: `matcher`, or `agent` with
+/// the token of its cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// The agent of one cluster, or of all that are registered.
+    Agent(Option<ClusterRef>),
+    /// A matcher.
+    Matcher,
+    /// A renderer.
+    Renderer,
+    /// A deployer.
+    Deployer,
+    /// Somebody who looks and changes nothing.
+    People,
+    /// Who lays out, scales and wipes the bus.
+    Operator,
+}
+
+// === impl Role ===
+
+impl Role {
+    /// One word for it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Agent(_) => "agent",
+            Self::Matcher => "matcher",
+            Self::Renderer => "renderer",
+            Self::Deployer => "deployer",
+            Self::People => "people",
+            Self::Operator => "operator",
+        }
+    }
+
+    /// Prefix of the subjects that its answers come to: nobody else may read below it.
+    pub fn inbox(&self) -> String {
+        format!("_INBOX.{self}")
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        let Self::Agent(Some(cluster)) = self else { return Ok(()) };
+        let mut out = String::from(".");
+        token::push(&mut out, &cluster.to_string());
+        f.write_str(&out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_role_has_an_inbox_of_its_own() {
+        assert_eq!(Role::Matcher.inbox(), "_INBOX.matcher");
+        let agent = Role::Agent(Some(ClusterRef::sveltos("default", "c.1")));
+        assert_eq!(agent.inbox(), "_INBOX.agent.sveltos:default/c%2E1");
+    }
+}
