@@ -1,7 +1,7 @@
 //! What the server's answer to a publish means.
 
+use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::{PublishError, PublishErrorKind};
-use async_nats::jetstream::errors::ErrorCode;
 use async_nats::jetstream::publish::PublishAck;
 
 /// What became of a message, or of an atomic batch.
@@ -44,7 +44,7 @@ impl Answer {
     }
 }
 
-type ApiError = async_nats::jetstream::errors::Error;
+type ApiError = async_nats::jetstream::Error;
 
 impl From<Result<PublishAck, PublishError>> for Answer {
     fn from(answer: Result<PublishAck, PublishError>) -> Self {

@@ -99,8 +99,7 @@ pub(crate) async fn read_epochs(js: &Context) -> Result<BTreeMap<String, u64>, B
 /// Sequence and value of an epoch; `None` while there is none.
 async fn read_epoch(js: &Context, subject: &str) -> Result<Option<(u64, u64)>, BusError> {
     let named = || format!("read {subject}");
-    let bucket =
-        js.get_stream_no_info(format!("KV_{CONFIG}")).await.map_err(BusError::request(named()))?;
+    let bucket = js.get_stream_no_info(format!("KV_{CONFIG}")).await.map_err(BusError::request(named()))?;
     match bucket.direct_get_last_for_subject(subject).await {
         Ok(message) => {
             let epoch = String::from_utf8_lossy(&message.payload).parse().unwrap_or(0);

@@ -16,13 +16,14 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use sluice_api::Digest;
-use sluice_protocol::{Head, Subject, Table, View};
+use sluice_protocol::{Claim, Head, Subject, Table, View};
 use tokio::task::JoinSet;
 
+use crate::bus::Bus;
 use crate::clock::now_micros;
+use crate::codec;
 use crate::error::BusError;
-use crate::layout::Bus;
-use crate::{codec, writer};
+use crate::fence::{self, Claimed, Fence, Holder};
 
 /// Publishes in flight over all shards.
 const IN_FLIGHT: usize = 2048;
@@ -133,6 +134,16 @@ fn head(row: u64) -> Head {
     }
 }
 
+async fn claim(bus: &Bus, shard: u16, subject: &str) -> Result<u64, BusError> {
+    let fence = Fence { stream: Table::Reports.stream(shard), subject: subject.to_owned() };
+    let holder = Holder { member: "bare".to_owned(), life: 0, number: 1 };
+    let claim = Claim { output: 0, number: 1, former: None, delay: 0 };
+    match fence.claim(bus, &holder, &claim).await {
+        Claimed::At(sequence) => Ok(sequence),
+        other => Err(BusError::Unsuitable(format!("the fence row {subject} cannot be claimed: {other:?}"))),
+    }
+}
+
 /// Moves one shard; returns how many rows it had.
 async fn pass(bus: Bus, shard: u16, form: BareForm) -> Result<u64, BusError> {
     let config = pull::Config {
@@ -148,12 +159,11 @@ async fn pass(bus: Bus, shard: u16, form: BareForm) -> Result<u64, BusError> {
     let rows = consumer.cached_info().num_pending;
     let reader = consumer.stream().max_messages_per_batch(BATCH);
     let mut messages = reader.messages().await.map_err(BusError::request("read the stream"))?;
-    let owner = Subject::Owner { table: Table::Reports, shard, owner: "bare".to_owned() };
+    let owner = Subject::fence(Table::Reports, usize::from(shard), "bare").to_string();
     let fence = match form {
         BareForm::Bare => None,
-        BareForm::Fenced => Some(writer::claim(&bus, &Table::Reports.stream(shard), &owner).await?),
+        BareForm::Fenced => Some(claim(&bus, shard, &owner).await?),
     };
-    let owner = owner.to_string();
     let mut pipe = Pipe::new(IN_FLIGHT / usize::from(bus.shards.max(1)));
     for row in 0..rows {
         let Some(message) = messages.next().await else {
@@ -165,7 +175,7 @@ async fn pass(bus: Bus, shard: u16, form: BareForm) -> Result<u64, BusError> {
         let subject = format!("{}.{shard:02}.bare.{row}", Table::Reports.name());
         let headers = fence.map(|fence| {
             let mut headers = codec::headers(&codec::head(message.headers.as_ref()));
-            writer::fence(&mut headers, fence, &owner);
+            fence::demand(&mut headers, fence, &owner);
             headers
         });
         pipe.send(&bus, subject, headers, message.payload.clone()).await?;

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use sluice_protocol::{Claim, Stop};
 
 use crate::answer::Answer;
+use crate::bus::Bus;
 use crate::codec;
 use crate::error::BusError;
-use crate::layout::Bus;
 
 const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
 const EXPECTED_SUBJECT: &str = "Nats-Expected-Last-Subject-Sequence-Subject";

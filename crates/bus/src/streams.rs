@@ -44,7 +44,10 @@ impl Streams {
     }
 }
 
-async fn pages<T: serde::de::DeserializeOwned>(js: &Context, subject: &str) -> Result<Vec<T>, BusError> {
+async fn pages<T: serde::de::DeserializeOwned>(
+    js: &Context,
+    subject: &'static str,
+) -> Result<Vec<T>, BusError> {
     let mut all = Vec::new();
     // Streams without a leader are not in the answer, and count in the total: ends with a page that brings nothing.
     loop {

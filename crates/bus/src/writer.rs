@@ -13,11 +13,11 @@ use sluice_api::Digest;
 use sluice_protocol::{Body, Group, Outgoing};
 
 use crate::answer::Answer;
+use crate::bus::Bus;
 use crate::codec;
 use crate::contents::LARGE;
 use crate::error::BusError;
 use crate::fence::{self, Fence};
-use crate::layout::Bus;
 
 const TTL: &str = "Nats-TTL";
 const BATCH_ID: &str = "Nats-Batch-Id";
@@ -48,7 +48,8 @@ struct Message {
 
 /// Stores the rows of a group while its fence holds.
 pub(crate) async fn send(bus: &Bus, fence: &Fence, group: &Group) -> Sent {
-    let (mut rows, mut messages) = (Vec::with_capacity(group.rows.len()), Vec::with_capacity(group.rows.len()));
+    let (mut rows, mut messages) =
+        (Vec::with_capacity(group.rows.len()), Vec::with_capacity(group.rows.len()));
     for row in group.rows.iter() {
         match message(bus, row).await {
             Ok((message, content)) => {
@@ -86,7 +87,10 @@ pub(crate) async fn send(bus: &Bus, fence: &Fence, group: &Group) -> Sent {
 }
 
 /// A row as a message, and the name of its body when that is large and stored apart.
-async fn message(bus: &Bus, Outgoing { head, row, .. }: &Outgoing) -> Result<(Message, Option<Digest>), BusError> {
+async fn message(
+    bus: &Bus,
+    Outgoing { head, row, .. }: &Outgoing,
+) -> Result<(Message, Option<Digest>), BusError> {
     let (mut headers, mut content, tombstone) = (codec::headers(head), None, row.body == Body::Tombstone);
     let body = match &row.body {
         Body::Value(bytes) if bytes.len() > LARGE => {

@@ -221,7 +221,10 @@ mod tests {
         members.proved("b", 1);
         assert!(!members.owns(&of_b(), 1));
         (1..59).for_each(|second| beat(&mut members, second * 10));
-        assert!(!members.owns(&of_b(), 581), "and longer than what is heard, or they depose each other for ever");
+        assert!(
+            !members.owns(&of_b(), 581),
+            "and longer than what is heard, or they depose each other for ever"
+        );
         (59..62).for_each(|second| beat(&mut members, second * 10));
         assert!(members.owns(&of_b(), 611));
         members.proved("b", 611);

@@ -105,6 +105,18 @@ pub fn hash_shard(parts: &[&str], shards: u16) -> u16 {
     (hash % u64::from(shards.max(1))) as u16
 }
 
+/// Where a member of a group says that it lives; without a name, the filter for all of them.
+pub fn members_subject(group: &str, name: Option<&str>) -> String {
+    let mut out = "members.".to_owned();
+    token::push(&mut out, group);
+    out.push('.');
+    match name {
+        Some(name) => token::push(&mut out, name),
+        None => out.push('*'),
+    }
+    out
+}
+
 /// Filters that select the rows of one owner in every shard of its output; `{}` stands for the shard.
 pub mod own_rows {
     use super::{ClusterRef, Table, push_shard};
