@@ -62,7 +62,7 @@ async fn a_killed_bus_comes_back_on_its_data() {
     let storm = world.storm(STORM, &[]);
     for part in [0.2, 0.5, 0.8] {
         storm.part(part).await.unwrap();
-        world.stack.bus().kill_and_restart().await.unwrap();
+        world.stack.bus_mut().kill_and_restart(0).await.unwrap();
     }
     storm.finish().await.unwrap();
     world.settle(&[]).await.unwrap();

@@ -12,8 +12,11 @@ pub struct Args {
     /// Simulated managed clusters.
     #[arg(long, default_value_t = 300)]
     clusters: usize,
+    /// Nodes of the bus, each of which has a copy of every stream: 1 or 3.
+    #[arg(long, default_value_t = 1)]
+    nodes: usize,
     /// Matched events per second, one phase for each.
-    #[arg(long, value_delimiter = ',', default_value = "100,500,1000")]
+    #[arg(long, value_delimiter = ',', default_value = "100,200,500,1000")]
     rates: Vec<u32>,
     /// Length of each of these phases, in seconds.
     #[arg(long, default_value_t = 20)]
@@ -30,6 +33,12 @@ pub struct Args {
     /// Rows of the bare loop.
     #[arg(long, default_value_t = 40_000)]
     rows: u64,
+    /// How often a node of the bus is killed, on three nodes; replicas of each stage up to three times as well.
+    #[arg(long, default_value_t = 10)]
+    deaths: usize,
+    /// Only these phases: bare, idle, rate100, burst200, flood, later, matcher, deaths; `rate` means all rates.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
     /// A small version that takes seconds, for CI; sizes given beside it are upper bounds.
     #[arg(long)]
     quick: bool,
@@ -40,6 +49,8 @@ pub struct Args {
 pub struct Plan {
     /// Simulated managed clusters.
     pub clusters: usize,
+    /// Nodes of the bus.
+    pub nodes: usize,
     /// Matched events per second.
     pub rates: Vec<u32>,
     /// Length of each of these phases.
@@ -54,6 +65,10 @@ pub struct Plan {
     pub flood: u32,
     /// Rows of the bare loop.
     pub rows: u64,
+    /// How often a node is killed.
+    pub deaths: usize,
+    /// The phases to run; all when it is empty.
+    pub only: Vec<String>,
     /// How long the add-ons of a phase may take after its last event.
     pub patience: Duration,
 }
@@ -83,11 +98,15 @@ impl Args {
         if self.clusters == 0 {
             bail!("--clusters is 0; at least one cluster is needed");
         }
+        if ![1, 3].contains(&self.nodes) {
+            bail!("--nodes is {}; a bus has one node, or three: two stop as soon as one is away", self.nodes);
+        }
         if self.rates.contains(&0) || self.bursts.contains(&0) {
             bail!("--rates and --bursts take numbers above 0, or nothing at all");
         }
         let plan = Plan {
             clusters: self.clusters,
+            nodes: self.nodes,
             rates: self.rates.clone(),
             phase: Duration::from_secs(self.seconds.max(1)),
             idle: self.idle,
@@ -95,6 +114,8 @@ impl Args {
             bursts: self.bursts.clone(),
             flood: self.flood,
             rows: self.rows,
+            deaths: if self.nodes == 1 { 0 } else { self.deaths },
+            only: self.only.clone(),
             patience: Duration::from_secs(120),
         };
         Ok(if self.quick { plan.quick() } else { plan })
@@ -104,9 +125,19 @@ impl Args {
 // === impl Plan ===
 
 impl Plan {
+    /// Whether a phase is to be run. A name without a number at its end means every phase that begins with it.
+    pub fn wants(&self, phase: &str) -> bool {
+        let meant = |name: &String| {
+            let whole = name.ends_with(|last: char| last.is_ascii_digit());
+            name == phase || (!whole && phase.starts_with(name.as_str()))
+        };
+        self.only.is_empty() || self.only.iter().any(meant)
+    }
+
     fn quick(self) -> Self {
         Self {
             clusters: self.clusters.min(10),
+            nodes: self.nodes,
             rates: vec![50],
             phase: Duration::from_secs(2),
             idle: self.idle.min(5),
@@ -114,6 +145,8 @@ impl Plan {
             bursts: vec![20],
             flood: self.flood.min(200),
             rows: self.rows.min(2000),
+            deaths: self.deaths.min(1),
+            only: self.only,
             patience: Duration::from_secs(30),
         }
     }
@@ -128,7 +161,10 @@ mod tests {
     #[test]
     fn the_defaults_are_those_of_the_documentation() {
         let plan = Args::parse_from(["sluice-loadtest"]).plan().unwrap();
-        assert_eq!((plan.clusters, plan.rates, plan.bursts), (300, vec![100, 500, 1000], vec![200, 1000]));
+        assert_eq!(
+            (plan.clusters, plan.rates, plan.bursts),
+            (300, vec![100, 200, 500, 1000], vec![200, 1000])
+        );
     }
 
     #[test]
@@ -137,5 +173,15 @@ mod tests {
         assert!(plan.clusters <= 10 && plan.phase <= Duration::from_secs(2));
         let refused = Args::parse_from(["sluice-loadtest", "--clusters=0"]).plan().unwrap_err();
         assert!(refused.to_string().contains("--clusters"));
+        let refused = Args::parse_from(["sluice-loadtest", "--nodes=2"]).plan().unwrap_err();
+        assert!(refused.to_string().contains("--nodes"));
+    }
+
+    #[test]
+    fn phases_are_chosen_by_name() {
+        let plan = Args::parse_from(["sluice-loadtest", "--only=idle,rate100,burst"]).plan().unwrap();
+        assert!(["idle", "rate100", "burst200"].iter().all(|phase| plan.wants(phase)));
+        assert!(["rate1000", "flood", "bare"].iter().all(|phase| !plan.wants(phase)));
+        assert!(Args::parse_from(["sluice-loadtest"]).plan().unwrap().wants("bare"));
     }
 }

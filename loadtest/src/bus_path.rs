@@ -42,13 +42,14 @@ impl Rate {
 ///
 /// # Errors
 /// When the server cannot be started or does not answer.
-pub async fn bare(dir: &Path, rows: u64, form: BareForm) -> anyhow::Result<Rate> {
-    let server = BusServer::start(dir).await?;
+pub async fn bare(dir: &Path, rows: u64, form: BareForm, nodes: usize) -> anyhow::Result<Rate> {
+    let server = BusServer::start(dir, nodes).await?;
+    server.wait_until_healthy(PATIENCE).await?;
     let options = BusOptions {
         connection: Connection::plain(server.url()),
         name: "sluice-loadtest".to_owned(),
         shards: SHARDS,
-        replicas: 1,
+        replicas: nodes,
         tombstone_ttl: Duration::from_secs(3600),
     };
     let bus = Bus::connect(&options).await?;

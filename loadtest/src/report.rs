@@ -4,23 +4,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use anyhow::bail;
+use sluice_bus::BareForm;
 
 use crate::bus_path::Rate;
-use crate::measure::{Cost, Phase};
+use crate::measure::{Cost, Deaths, Phase};
 use crate::stack::BusServer;
 use crate::system::{self, Usage};
 
 /// Everything that was measured.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Report {
     /// Simulated clusters.
     pub clusters: usize,
-    /// The bare loop.
-    pub bare: Rate,
-    /// The bare loop with heads and fences.
-    pub fenced: Rate,
+    /// Nodes of the bus.
+    pub nodes: usize,
+    /// The bare loop, in several forms.
+    pub limits: Vec<Limit>,
     /// A matcher that makes all reports again.
-    pub matcher: Rate,
+    pub matcher: Option<Rate>,
     /// Memory after the idle phase, by process.
     pub idle_memory: BTreeMap<&'static str, Usage>,
     /// The idle phase and those with a rate.
@@ -28,7 +29,18 @@ pub struct Report {
     /// The bursts.
     pub bursts: Vec<Burst>,
     /// As many as possible.
-    pub flood: Phase,
+    pub flood: Option<Phase>,
+    /// What died under load.
+    pub deaths: Vec<Deaths>,
+}
+
+/// What the machine does without any work in between.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// What the messages have.
+    pub form: BareForm,
+    /// How fast they went.
+    pub rate: Rate,
 }
 
 /// Services created at once in one cluster.
@@ -54,6 +66,9 @@ impl Report {
             .phases()
             .filter(|phase| phase.applied() < phase.sent)
             .map(|phase| format!("{}: {} of {}", phase.name, phase.sent - phase.applied(), phase.sent))
+            .chain(self.deaths.iter().filter(|deaths| deaths.applied < deaths.sent).map(|deaths| {
+                format!("{}: {} of {}", deaths.what, deaths.sent - deaths.applied, deaths.sent)
+            }))
             .collect();
         if lost.is_empty() {
             return Ok(());
@@ -63,7 +78,7 @@ impl Report {
 
     fn phases(&self) -> impl Iterator<Item = &Phase> {
         let bursts = self.bursts.iter().flat_map(|burst| [&burst.phase, &burst.more]);
-        self.paced.iter().chain(bursts).chain([&self.flood])
+        self.paced.iter().chain(bursts).chain(&self.flood)
     }
 
     fn latencies(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,24 +108,56 @@ impl Report {
     }
 
     fn limits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (bare, fenced) = (self.bare.per_second(), self.fenced.per_second());
-        let matcher = self.matcher.per_second();
         writeln!(f, "\n### The limit, taken in the same run\n")?;
         writeln!(f, "| what | rate |\n|---|---|")?;
-        writeln!(f, "| bare loop: consume a row, publish a row, same streams, no work | {bare:.0}/s |")?;
-        writeln!(f, "| the same with the head and the fence of each row | {fenced:.0}/s |")?;
-        writeln!(f, "| one matcher alone: decode, match, publish | {matcher:.0}/s |")?;
-        let share = |limit: f64| 100.0 * matcher / limit.max(1.0);
-        writeln!(f, "| its share of the two | {:.0} %, {:.0} % |", share(bare), share(fenced))?;
-        let (flood, cost) = (&self.flood, &self.flood.cost);
+        for limit in &self.limits {
+            writeln!(f, "| {} | {:.0}/s |", limit.what(), limit.rate.per_second())?;
+        }
+        if let Some(matcher) = self.matcher.map(|rate| rate.per_second()) {
+            writeln!(f, "| one matcher alone: decode, match, publish | {matcher:.0}/s |")?;
+            let share =
+                |limit: &Limit| format!("{:.0} %", 100.0 * matcher / limit.rate.per_second().max(1.0));
+            let shares: Vec<String> = self.limits.iter().map(share).collect();
+            if !shares.is_empty() {
+                writeln!(f, "| its share of each | {} |", shares.join(", "))?;
+            }
+        }
+        let Some(flood) = &self.flood else { return Ok(()) };
         writeln!(
             f,
             "| the whole pipeline, {} Services at once over all clusters (others {:.2} cores, load {}) | {:.0} events/s |",
             flood.applied(),
-            cost.others,
-            cost.load,
+            flood.cost.others,
+            flood.cost.load,
             flood.rate()
         )
+    }
+
+    fn deaths(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.deaths.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\n### Deaths under 40 events/s\n")?;
+        writeln!(
+            f,
+            "| what died, and what is counted | deaths | median s | longest s | longest latency of all events, ms | sent | applied |"
+        )?;
+        writeln!(f, "|---|---|---|---|---|---|---|")?;
+        for deaths in &self.deaths {
+            let gap = deaths.gap().map_or("events did not flow again | -".to_owned(), |(middle, longest)| {
+                format!("{:.2} | {:.2}", middle.as_secs_f64(), longest.as_secs_f64())
+            });
+            writeln!(
+                f,
+                "| {} | {} | {gap} | {:.0} | {} | {} |",
+                deaths.what,
+                deaths.gaps.len(),
+                deaths.longest,
+                deaths.sent,
+                deaths.applied
+            )?;
+        }
+        Ok(())
     }
 
     fn bursts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -153,9 +200,22 @@ impl Report {
                 write!(f, " {:.2} |", 1000.0 * cpu / phase.sent.max(1) as f64)?;
             }
             let idle = self.idle_memory.get(name).copied().unwrap_or_default();
-            writeln!(f, " {:.1} | {:.1} |", mebibytes(&idle), mebibytes(&of(&self.flood.cost, name)))?;
+            let last = self.flood.as_ref().or(self.paced.last()).map(|phase| of(&phase.cost, name));
+            writeln!(f, " {:.1} | {:.1} |", mebibytes(&idle), mebibytes(&last.unwrap_or_default()))?;
         }
         Ok(())
+    }
+}
+
+// === impl Limit ===
+
+impl Limit {
+    fn what(&self) -> &'static str {
+        match self.form {
+            BareForm::Bare => "bare loop: consume a row, publish a row, same streams, no work",
+            BareForm::Fenced => "the same with the head and the fence of each row",
+            BareForm::Grouped => "the same with the head of each row, in groups under a fence",
+        }
     }
 }
 
@@ -171,14 +231,16 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{}; {}; {} simulated clusters\n",
+            "{}; {}, {} of them; {} simulated clusters\n",
             system::machine(),
             BusServer::version(),
+            self.nodes,
             self.clusters
         )?;
         self.latencies(f)?;
         self.limits(f)?;
         self.bursts(f)?;
+        self.deaths(f)?;
         self.costs(f)
     }
 }

@@ -7,8 +7,8 @@ use sluice_bus::BareForm;
 use crate::args::Plan;
 use crate::bus_path;
 use crate::manifests::{ALL, EACH};
-use crate::measure::Lab;
-use crate::report::{Burst, Report};
+use crate::measure::{Deaths, Lab};
+use crate::report::{Burst, Limit, Report};
 
 /// Measures everything, prints it, and fails when an event had no effect.
 ///
@@ -27,39 +27,68 @@ pub async fn run(plan: Plan) -> anyhow::Result<()> {
 }
 
 async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
-    let [bare_dir, fenced_dir, stack_dir] = ["bare", "fenced", "stack"].map(|name| dir.join(name));
-    for folder in [&bare_dir, &fenced_dir, &stack_dir] {
-        std::fs::create_dir_all(folder)?;
+    let (clusters, nodes, limits) = (plan.clusters, plan.nodes, limits(plan, dir).await?);
+    let mut report = Report { clusters, nodes, limits, ..Report::default() };
+    if plan.only.iter().all(|name| name == "bare") && !plan.only.is_empty() {
+        return Ok(report);
     }
-    say("the bare loop");
-    let bare = bus_path::bare(&bare_dir, plan.rows, BareForm::Bare).await?;
-    let fenced = bus_path::bare(&fenced_dir, plan.rows, BareForm::Fenced).await?;
     say("the pipeline comes up");
+    let stack_dir = dir.join("stack");
+    std::fs::create_dir_all(&stack_dir)?;
     let mut lab = Lab::start(&stack_dir, plan).await?;
     lab.warm_up().await?;
-    say("idle");
-    let mut paced = vec![lab.idle(plan.idle, plan.pause).await?];
-    let idle_memory = crate::measure::usages(&lab.stack);
-    for &rate in &plan.rates {
-        say(&format!("{rate} events/s"));
-        paced.push(lab.paced(&format!("rate{rate}"), rate, plan.phase).await?);
+    if plan.wants("idle") {
+        say("idle");
+        report.paced.push(lab.idle(plan.idle, plan.pause).await?);
     }
-    let bursts = bursts(plan, &mut lab).await?;
-    say("a flood");
-    let flood = lab.flood("flood", plan.flood as usize).await?;
-    if let Some(&rate) = plan.rates.first() {
+    report.idle_memory = crate::measure::usages(&lab.stack);
+    for &rate in &plan.rates {
+        let name = format!("rate{rate}");
+        if plan.wants(&name) {
+            say(&format!("{rate} events/s"));
+            report.paced.push(lab.paced(&name, rate, plan.phase).await?);
+        }
+    }
+    report.bursts = bursts(plan, &mut lab).await?;
+    if plan.wants("flood") {
+        say("a flood");
+        report.flood = Some(lab.flood("flood", plan.flood as usize).await?);
+    }
+    if let Some(&rate) = plan.rates.first().filter(|_| plan.wants("later")) {
         // What an event costs must not depend on how much is there already.
         say(&format!("{rate} events/s beside everything that is there by now"));
-        paced.push(lab.paced(&format!("later{rate}"), rate, plan.phase).await?);
+        report.paced.push(lab.paced(&format!("later{rate}"), rate, plan.phase).await?);
     }
-    say("the matcher alone");
-    let matcher = bus_path::matcher_alone(&mut lab).await?;
-    Ok(Report { clusters: plan.clusters, bare, fenced, matcher, idle_memory, paced, bursts, flood })
+    report.deaths = deaths(plan, &mut lab).await?;
+    if plan.wants("matcher") {
+        say("the matcher alone");
+        report.matcher = Some(bus_path::matcher_alone(&mut lab).await?);
+    }
+    Ok(report)
+}
+
+/// The bare loop in every form that streams with so many copies take.
+async fn limits(plan: &Plan, dir: &Path) -> anyhow::Result<Vec<Limit>> {
+    let mut limits = Vec::new();
+    if !plan.wants("bare") {
+        return Ok(limits);
+    }
+    let forms: &[BareForm] = match plan.nodes {
+        1 => &[BareForm::Bare, BareForm::Fenced],
+        _ => &[BareForm::Bare, BareForm::Grouped],
+    };
+    for &form in forms {
+        say(&format!("the bare loop, {form:?}"));
+        let place = dir.join(format!("{form:?}"));
+        std::fs::create_dir_all(&place)?;
+        limits.push(Limit { form, rate: bus_path::bare(&place, plan.rows, form, plan.nodes).await? });
+    }
+    Ok(limits)
 }
 
 async fn bursts(plan: &Plan, lab: &mut Lab) -> anyhow::Result<Vec<Burst>> {
     let mut bursts = Vec::new();
-    for &size in &plan.bursts {
+    for &size in plan.bursts.iter().filter(|size| plan.wants(&format!("burst{size}"))) {
         for (label, form) in [(EACH, "one profile for each"), (ALL, "one profile for all")] {
             say(&format!("{size} Services at once, {form}"));
             // Each burst has a cluster of its own, so that it meets nothing that another one left.
@@ -69,6 +98,17 @@ async fn bursts(plan: &Plan, lab: &mut Lab) -> anyhow::Result<Vec<Burst>> {
         }
     }
     Ok(bursts)
+}
+
+async fn deaths(plan: &Plan, lab: &mut Lab) -> anyhow::Result<Vec<Deaths>> {
+    if plan.deaths == 0 || !plan.wants("deaths") {
+        return Ok(Vec::new());
+    }
+    say("nodes of the bus die");
+    let mut deaths = vec![lab.nodes_die(plan.deaths).await?];
+    say("replicas of the stages die");
+    deaths.extend(lab.replicas_die(plan.deaths.min(3)).await?);
+    Ok(deaths)
 }
 
 /// Progress goes to standard error; standard output is the report.

@@ -4,39 +4,44 @@
 //! nothing else works on.
 //!
 //! Messages are bare, or have what the protocol demands of every row: the difference is what the server does for heads
-//! and fences.
+//! and fences. Streams with copies admit one message in process for each fence, so that rows go to them in groups.
 
 use std::time::{Duration, Instant};
 
 use async_nats::HeaderMap;
+use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::pull;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
 use async_nats::jetstream::context::PublishAckFuture;
+use async_nats::jetstream::stream::Config;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use sluice_api::Digest;
-use sluice_protocol::{Claim, Head, Subject, Table, View};
+use sluice_protocol::{Head, Subject, Table, View};
 use tokio::task::JoinSet;
 
-use crate::bus::Bus;
+use crate::Bus;
 use crate::clock::now_micros;
 use crate::codec;
 use crate::error::BusError;
-use crate::fence::{self, Claimed, Fence, Holder};
 
 /// Publishes in flight over all shards.
 const IN_FLIGHT: usize = 2048;
 /// Messages asked for at once, as readers do.
 const BATCH: usize = 512;
+/// Rows of a group: the server takes no larger one.
+const GROUP: usize = 1000;
 
 /// What the messages of the loop have besides a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BareForm {
     /// Nothing.
     Bare,
-    /// The head of a row, and the fence that the server compares.
+    /// The head of a row, and the fence that the server compares. Streams with copies refuse it.
     Fenced,
+    /// The head of each row, and one fence for the rows that have come while the group before was stored.
+    Grouped,
 }
 
 /// What the loop did.
@@ -66,15 +71,18 @@ pub async fn bare_loop(bus: &Bus, rows: u64, size: usize, form: BareForm) -> Res
     Ok(BareRun { rows: moved, elapsed: started.elapsed() })
 }
 
+type Acks = FuturesUnordered<Ack>;
+type Ack = <PublishAckFuture as IntoFuture>::IntoFuture;
+
 /// Publishes without waiting, until too many acknowledgements are missing.
 struct Pipe {
-    acks: FuturesUnordered<<PublishAckFuture as IntoFuture>::IntoFuture>,
+    acks: Acks,
     room: usize,
 }
 
 impl Pipe {
     fn new(room: usize) -> Self {
-        Self { acks: FuturesUnordered::new(), room: room.max(1) }
+        Self { acks: Acks::new(), room: room.max(1) }
     }
 
     async fn send(
@@ -117,7 +125,7 @@ async fn fill(bus: &Bus, rows: u64, size: usize, form: BareForm) -> Result<(), B
     for row in 0..rows {
         let shard = row % u64::from(bus.shards.max(1));
         let subject = format!("{}.{shard:02}.bare.{row}", Table::Changes.name());
-        let headers = (form == BareForm::Fenced).then(|| codec::headers(&head(row)));
+        let headers = (form != BareForm::Bare).then(|| codec::headers(&head(row)));
         pipe.send(bus, subject, headers, body.clone()).await?;
     }
     pipe.finish().await
@@ -134,14 +142,18 @@ fn head(row: u64) -> Head {
     }
 }
 
-async fn claim(bus: &Bus, shard: u16, subject: &str) -> Result<u64, BusError> {
-    let fence = Fence { stream: Table::Reports.stream(shard), subject: subject.to_owned() };
-    let holder = Holder { member: "bare".to_owned(), life: 0, number: 1 };
-    let claim = Claim { output: 0, number: 1, former: None, delay: 0 };
-    match fence.claim(bus, &holder, &claim).await {
-        Claimed::At(sequence) => Ok(sequence),
-        other => Err(BusError::Unsuitable(format!("the fence row {subject} cannot be claimed: {other:?}"))),
-    }
+/// The rows of one shard, and where they go.
+struct Shard {
+    bus: Bus,
+    number: u16,
+    rows: u64,
+    messages: pull::Stream,
+}
+
+/// The fence that this loop holds in the stream that it writes to.
+struct Fence {
+    subject: String,
+    sequence: u64,
 }
 
 /// Moves one shard; returns how many rows it had.
@@ -158,28 +170,140 @@ async fn pass(bus: Bus, shard: u16, form: BareForm) -> Result<u64, BusError> {
     let consumer = stream.create_consumer(config).await.map_err(BusError::request("make a consumer"))?;
     let rows = consumer.cached_info().num_pending;
     let reader = consumer.stream().max_messages_per_batch(BATCH);
-    let mut messages = reader.messages().await.map_err(BusError::request("read the stream"))?;
-    let owner = Subject::fence(Table::Reports, usize::from(shard), "bare").to_string();
-    let fence = match form {
-        BareForm::Bare => None,
-        BareForm::Fenced => Some(claim(&bus, shard, &owner).await?),
-    };
-    let mut pipe = Pipe::new(IN_FLIGHT / usize::from(bus.shards.max(1)));
-    for row in 0..rows {
-        let Some(message) = messages.next().await else {
-            return Err(BusError::Unsuitable(format!(
-                "stream {name} ended before its {rows} rows were read"
-            )));
-        };
-        let message = message.map_err(BusError::request("read the stream"))?;
-        let subject = format!("{}.{shard:02}.bare.{row}", Table::Reports.name());
-        let headers = fence.map(|fence| {
-            let mut headers = codec::headers(&codec::head(message.headers.as_ref()));
-            fence::demand(&mut headers, fence, &owner);
-            headers
-        });
-        pipe.send(&bus, subject, headers, message.payload.clone()).await?;
+    let messages = reader.messages().await.map_err(BusError::request("read the stream"))?;
+    let shard = Shard { bus, number: shard, rows, messages };
+    match form {
+        BareForm::Bare => shard.pipelined(None).await?,
+        BareForm::Fenced => {
+            let fence = Fence::claim(&shard.bus, shard.number).await?;
+            shard.pipelined(Some(fence)).await?;
+        }
+        BareForm::Grouped => {
+            allow_groups(&shard.bus, shard.number).await?;
+            let fence = Fence::claim(&shard.bus, shard.number).await?;
+            shard.grouped(&fence).await?;
+        }
     }
-    pipe.finish().await?;
     Ok(rows)
+}
+
+impl Shard {
+    /// Each row by itself, many in flight.
+    async fn pipelined(mut self, fence: Option<Fence>) -> Result<(), BusError> {
+        let mut pipe = Pipe::new(IN_FLIGHT / usize::from(self.bus.shards.max(1)));
+        for row in 0..self.rows {
+            let message = self.next().await?;
+            let headers = fence.as_ref().map(|fence| {
+                let mut headers = codec::headers(&codec::head(message.headers.as_ref()));
+                fence.demand(&mut headers);
+                headers
+            });
+            let subject = self.subject(row);
+            pipe.send(&self.bus, subject, headers, message.payload.clone()).await?;
+        }
+        pipe.finish().await
+    }
+
+    /// What has come while the group before was stored is the next group.
+    async fn grouped(mut self, fence: &Fence) -> Result<(), BusError> {
+        let (mut read, mut groups, mut waiting) = (0, 0, Vec::new());
+        // One group at most.
+        let mut stored = Acks::new();
+        while read < self.rows || !waiting.is_empty() || !stored.is_empty() {
+            tokio::select! {
+                Some(ack) = stored.next(), if !stored.is_empty() => {
+                    ack.map(drop).map_err(BusError::request("publish a group"))?;
+                }
+                message = self.messages.next(), if read < self.rows && waiting.len() < GROUP => {
+                    waiting.push((self.subject(read), self.present(message)?));
+                    read += 1;
+                }
+            }
+            if stored.is_empty() && !waiting.is_empty() {
+                groups += 1;
+                let ack = self.publish(fence, groups, std::mem::take(&mut waiting)).await?;
+                stored.push(ack);
+            }
+        }
+        Ok(())
+    }
+
+    /// Publishes a group; its last message is answered for all. A group of one is a plain publish.
+    async fn publish(
+        &self,
+        fence: &Fence,
+        group: u64,
+        rows: Vec<(String, Message)>,
+    ) -> Result<Ack, BusError> {
+        let (count, client, mut last) = (rows.len(), self.bus.js.client(), None);
+        for (number, (subject, message)) in (1..).zip(rows) {
+            let mut headers = codec::headers(&codec::head(message.headers.as_ref()));
+            if number == 1 {
+                fence.demand(&mut headers);
+            }
+            if count > 1 {
+                headers.insert("Nats-Batch-Id", format!("bare-{}-{group}", self.number));
+                headers.insert("Nats-Batch-Sequence", number.to_string());
+            }
+            let body = message.payload.clone();
+            if number < count {
+                let sent = client.publish_with_headers(subject, headers, body).await;
+                sent.map_err(BusError::request("publish a group"))?;
+                continue;
+            }
+            if count > 1 {
+                headers.insert("Nats-Batch-Commit", "1");
+            }
+            let sent = self.bus.js.publish_with_headers(subject, headers, body).await;
+            last = Some(sent.map_err(BusError::request("publish a group"))?);
+        }
+        let last =
+            last.ok_or_else(|| BusError::Unsuitable("a group without rows was published".to_owned()))?;
+        Ok(last.into_future())
+    }
+
+    fn subject(&self, row: u64) -> String {
+        format!("{}.{:02}.bare.{row}", Table::Reports.name(), self.number)
+    }
+
+    async fn next(&mut self) -> Result<Message, BusError> {
+        let message = self.messages.next().await;
+        self.present(message)
+    }
+
+    fn present(&self, message: Option<Result<Message, pull::MessagesError>>) -> Result<Message, BusError> {
+        let ended = || {
+            let name = Table::Changes.stream(self.number);
+            BusError::Unsuitable(format!("stream {name} ended before its {} rows were read", self.rows))
+        };
+        message.ok_or_else(ended)?.map_err(BusError::request("read the stream"))
+    }
+}
+
+impl Fence {
+    /// Nothing else works on this bus, so the row is replaced whoever has it.
+    async fn claim(bus: &Bus, shard: u16) -> Result<Self, BusError> {
+        let owner = Subject::Owner { table: Table::Reports, shard, owner: "bare".to_owned() };
+        let (subject, failed) = (owner.to_string(), || BusError::request("claim a fence"));
+        let sent = bus.js.publish(subject.clone(), Bytes::new()).await.map_err(failed())?;
+        Ok(Self { subject, sequence: sent.await.map_err(failed())?.sequence })
+    }
+
+    /// Demands that the fence row is still this one.
+    fn demand(&self, headers: &mut HeaderMap) {
+        headers.insert("Nats-Expected-Last-Subject-Sequence", self.sequence.to_string());
+        headers.insert("Nats-Expected-Last-Subject-Sequence-Subject", self.subject.as_str());
+    }
+}
+
+/// A stream that was made without it must be told that it takes groups.
+async fn allow_groups(bus: &Bus, shard: u16) -> Result<(), BusError> {
+    let name = Table::Reports.stream(shard);
+    let stream = bus.js.get_stream(&name).await.map_err(BusError::request("find the stream"))?;
+    let config = &stream.cached_info().config;
+    if config.allow_atomic_publish {
+        return Ok(());
+    }
+    let config = Config { allow_atomic_publish: true, ..config.clone() };
+    bus.js.update_stream(config).await.map_err(BusError::request(format!("update stream {name}"))).map(drop)
 }

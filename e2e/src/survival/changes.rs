@@ -115,7 +115,7 @@ fn restless(number: u64) -> (String, &'static str) {
 }
 
 /// One change: mostly edits, now and then a lost label or a deletion.
-async fn change(site: &Site, number: u64, clusters: u64) -> anyhow::Result<()> {
+pub(super) async fn change(site: &Site, number: u64, clusters: u64) -> anyhow::Result<()> {
     let (own, port) = (number / clusters, FIRST_PORT + number);
     if own % 7 == 0 {
         let name = format!("steady-{}", own / 7 % STEADY);

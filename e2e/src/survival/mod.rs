@@ -7,11 +7,17 @@
 //! ```
 
 mod changes;
+mod pacer;
 mod problems;
+mod standing;
+mod trial;
 mod watcher;
 mod world;
 
 pub use changes::{CLUSTERS, Changes, service};
+pub use pacer::Pacer;
 pub use problems::{Problem, problems};
+pub use standing::Standing;
+pub use trial::{Dice, Settings};
 pub use watcher::Watcher;
 pub use world::World;

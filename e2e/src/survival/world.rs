@@ -1,5 +1,7 @@
 //! The pipeline, its clusters, and what they must hold.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -10,6 +12,7 @@ use sluice_loadtest::stack::{Access, Connection, Options, Stack};
 use tempfile::TempDir;
 
 use super::changes::{CLUSTERS, Changes, first};
+use super::pacer::Pacer;
 use super::watcher::Watcher;
 use crate::fleet::Fleet;
 use crate::scenario::{MANAGEMENT, State, differences};
@@ -31,7 +34,9 @@ pub struct World {
     /// What happened in them.
     pub watcher: Watcher,
     management: State,
-    changes: u64,
+    /// The number of the next change, over all storms and pacers.
+    changes: Arc<AtomicU64>,
+    started: Instant,
     dir: Option<TempDir>,
 }
 
@@ -43,24 +48,46 @@ impl World {
     /// # Errors
     /// What could not be started, or what is different.
     pub async fn start(tombstone_ttl: Option<u64>) -> anyhow::Result<Self> {
+        Self::start_on(Options { clusters: CLUSTERS, replicas: 2, tombstone_ttl, ..Options::default() }).await
+    }
+
+    /// The same with any number of replicas, nodes of the bus and copies of its streams.
+    ///
+    /// # Errors
+    /// What could not be started, or what is different; the logs are kept then.
+    pub async fn start_on(options: Options) -> anyhow::Result<Self> {
         let dir = tempfile::Builder::new().prefix("sluice-survival-").tempdir()?;
-        let options = Options { clusters: CLUSTERS, replicas: 2, tombstone_ttl };
-        let stack = Stack::start(dir.path(), options).await?;
+        let (clusters, started) = (options.clusters, Instant::now());
+        let stack = match Stack::start(dir.path(), options).await {
+            Ok(stack) => stack,
+            Err(error) => return Err(error.context(format!("the logs are in {}", dir.keep().display()))),
+        };
         let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(stack.kubeconfig())?).await?;
-        let watcher = Watcher::start(&fleet);
-        let management = State::default();
-        let mut world = Self { stack, fleet, watcher, management, changes: 0, dir: Some(dir) };
+        let (watcher, management, changes) = (Watcher::start(&fleet), State::default(), Arc::default());
+        let mut world = Self { stack, fleet, watcher, management, changes, started, dir: Some(dir) };
+        match world.fill(clusters).await {
+            Ok(()) => Ok(world),
+            Err(error) => Err(error.context(format!("the logs are in {}", world.keep()))),
+        }
+    }
+
+    /// Puts triggers, registrations and Services into place, and waits until all is well.
+    async fn fill(&mut self, clusters: usize) -> anyhow::Result<()> {
         for (_, object) in manifests::management() {
-            world.apply(object).await?;
+            self.apply(object).await?;
         }
-        for number in 1..=CLUSTERS {
-            world.apply(registration(number)).await?;
+        for number in 1..=clusters {
+            self.apply(registration(number)).await?;
         }
-        for member in world.fleet.members.values() {
+        for member in self.fleet.members.values() {
             first(&member.site).await?;
         }
-        world.settle(&[]).await?;
-        Ok(world)
+        self.settle(&[]).await
+    }
+
+    /// Tells what happens to whoever runs the test, with the seconds since its begin.
+    pub fn say(&self, what: &str) {
+        eprintln!("{:7.1} s  {what}", self.started.elapsed().as_secs_f64());
     }
 
     /// Creates or replaces an object of the management cluster.
@@ -82,10 +109,14 @@ impl World {
     }
 
     /// Begins the next storm, in all clusters but `except`. The one before must be over.
-    pub fn storm(&mut self, total: u64, except: &[&str]) -> Changes {
-        let first = self.changes;
-        self.changes += total;
+    pub fn storm(&self, total: u64, except: &[&str]) -> Changes {
+        let first = self.changes.fetch_add(total, Ordering::Relaxed);
         Changes::begin(&self.fleet, first, total, except)
+    }
+
+    /// Begins changes at a rate, in all clusters. The storm before must be over.
+    pub fn pace(&self, rate: u32) -> Pacer {
+        Pacer::begin(&self.fleet, self.changes.clone(), rate)
     }
 
     /// Waits until every cluster but `except` holds what `sluice build` says, and stays so.

@@ -65,6 +65,22 @@ impl Events {
         self.missing
     }
 
+    /// From `at` until the first event that should have been sent after it was applied; `None` when none was.
+    pub fn first_after(&self, at: Instant) -> Option<Duration> {
+        let pairs = self.intended.iter().zip(&self.applied);
+        let after = pairs.filter(|(due, _)| **due >= at).filter_map(|(_, applied)| *applied);
+        after.min().map(|applied| applied.saturating_duration_since(at))
+    }
+
+    /// From `at` until every event was applied that should have been sent within `span` of it; `None` while one is
+    /// missing, or without any.
+    pub fn all_within(&self, at: Instant, span: Duration) -> Option<Duration> {
+        let pairs = self.intended.iter().zip(&self.applied);
+        let within = pairs.filter(|(due, _)| **due >= at && **due < at + span);
+        let applied: Option<Vec<Instant>> = within.map(|(_, applied)| *applied).collect();
+        applied?.into_iter().max().map(|applied| applied.saturating_duration_since(at))
+    }
+
     /// The phase is over.
     ///
     /// # Errors
@@ -128,5 +144,21 @@ mod tests {
         let phase = events.phase(Cost::default()).unwrap();
         assert_eq!((phase.sent, phase.applied(), phase.span), (3, 2, Duration::from_millis(30)));
         assert!((phase.max() - 20.0).abs() < 0.1 && (phase.quantile(0.5) - 4.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn what_follows_a_death_is_found() {
+        let (start, mut events) = (Instant::now(), Events::new("d"));
+        let at = |millis| start + Duration::from_millis(millis);
+        for millis in [0, 10, 20, 30] {
+            events.push(at(millis));
+        }
+        for (name, millis) in [("front-d-0", 500), ("front-d-2", 70), ("front-d-1", 90)] {
+            events.arrived(&Arrival { name: name.into(), at: at(millis) });
+        }
+        // The first event does not count: it should have been sent before.
+        assert_eq!(events.first_after(at(5)), Some(Duration::from_millis(65)));
+        assert_eq!(events.all_within(at(5), Duration::from_millis(20)), Some(Duration::from_millis(85)));
+        assert_eq!(events.all_within(at(5), Duration::from_millis(26)), None);
     }
 }

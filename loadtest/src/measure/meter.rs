@@ -56,16 +56,13 @@ impl Meter {
     }
 }
 
-/// What each process has used so far; replicas of one stage count together.
+/// What each process has used so far; replicas of one stage, and nodes of the bus, count together.
 pub fn usages(stack: &Stack) -> BTreeMap<&'static str, Usage> {
     let replicas = stack.replicas().values().map(|replica| (replica.stage(), replica.pid()));
-    let others = [
-        ("load generator", std::process::id()),
-        ("nats-server", stack.server().pid()),
-        ("simulated clusters", stack.simulator().pid()),
-    ];
+    let others = [("load generator", std::process::id()), ("simulated clusters", stack.simulator().pid())];
+    let nodes = stack.bus().processes().map(|node| ("nats-server", node.pid()));
     let mut usages: BTreeMap<&'static str, Usage> = BTreeMap::new();
-    for (name, pid) in replicas.chain(others) {
+    for (name, pid) in replicas.chain(others).chain(nodes) {
         let (sum, one) = (usages.entry(name).or_default(), system::usage(pid));
         sum.cpu += one.cpu;
         sum.rss += one.rss;

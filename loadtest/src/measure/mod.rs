@@ -1,5 +1,6 @@
 //! The phases: how events are sent, and what is noted about them.
 
+mod deaths;
 mod events;
 mod meter;
 
@@ -12,6 +13,7 @@ use bytes::Bytes;
 use http::Method;
 use serde_json::json;
 
+pub use deaths::Deaths;
 use events::Events;
 pub use events::Phase;
 pub use meter::{Cost, Meter, usages};
@@ -43,7 +45,8 @@ impl Lab {
     /// # Errors
     /// What could not be started or written.
     pub async fn start(dir: &Path, plan: &Plan) -> anyhow::Result<Self> {
-        let options = Options { clusters: plan.clusters, replicas: 1, tombstone_ttl: None };
+        let (nodes, stream_replicas) = (plan.nodes, plan.nodes);
+        let options = Options { clusters: plan.clusters, nodes, stream_replicas, ..Options::default() };
         let stack = Stack::start(dir, options).await?;
         let management = named(&stack, "management")?.clone();
         let targets: Vec<Arc<Access>> = stack
@@ -110,13 +113,7 @@ impl Lab {
     /// When Services cannot be created.
     pub async fn paced(&mut self, name: &str, rate: u32, length: Duration) -> anyhow::Result<Phase> {
         let (meter, mut events) = (Meter::start(&self.stack), Events::new(name));
-        let count = u32::try_from(length.as_millis() * u128::from(rate) / 1000)?;
-        let start = Instant::now();
-        for index in 0..count {
-            let due = start + Duration::from_secs(1) * index / rate;
-            tokio::time::sleep_until(due.into()).await;
-            self.send(&mut events, due, index as usize, manifests::EACH);
-        }
+        pace(&self.targets, &self.sender, &mut events, rate, length).await?;
         self.collect(&mut events).await;
         self.finish(events, meter).await
     }
@@ -150,9 +147,7 @@ impl Lab {
     }
 
     fn send(&self, events: &mut Events, due: Instant, cluster: usize, label: &'static str) {
-        if let Some(target) = self.targets.get(cluster % self.targets.len().max(1)) {
-            self.sender.create(target, events.push(due), label);
-        }
+        send(&self.targets, &self.sender, events, (due, cluster, label));
     }
 
     /// Sends one event, waits for its add-on and then for as long as `pause`.
@@ -175,6 +170,35 @@ impl Lab {
         let cost = meter.finish(&self.stack).await;
         events.phase(cost)
     }
+}
+
+fn send(
+    targets: &[Arc<Access>],
+    sender: &Sender,
+    events: &mut Events,
+    (due, cluster, label): (Instant, usize, &'static str),
+) {
+    if let Some(target) = targets.get(cluster % targets.len().max(1)) {
+        sender.create(target, events.push(due), label);
+    }
+}
+
+/// Sends events over all clusters on a schedule.
+async fn pace(
+    targets: &[Arc<Access>],
+    sender: &Sender,
+    events: &mut Events,
+    rate: u32,
+    length: Duration,
+) -> anyhow::Result<()> {
+    let count = u32::try_from(length.as_millis() * u128::from(rate) / 1000)?;
+    let start = Instant::now();
+    for index in 0..count {
+        let due = start + Duration::from_secs(1) * index / rate;
+        tokio::time::sleep_until(due.into()).await;
+        send(targets, sender, events, (due, index as usize, manifests::EACH));
+    }
+    Ok(())
 }
 
 fn named<'a>(stack: &'a Stack, name: &str) -> anyhow::Result<&'a Access> {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 
-pub use bus::BusServer;
+pub use bus::{BusServer, View};
 pub use kubeconfig::{Access, contexts};
 pub use process::{Launch, Process, free_port};
 pub use programs::Programs;
@@ -36,6 +36,12 @@ pub struct Options {
     pub replicas: usize,
     /// How long tombstones live, in seconds; the stages' own choice without it.
     pub tombstone_ttl: Option<u64>,
+    /// Nodes of the bus: one, or three.
+    pub nodes: usize,
+    /// Copies of each stream; at most as many as nodes.
+    pub stream_replicas: usize,
+    /// Whether stages may start while the nodes have not elected their leader.
+    pub electing: bool,
 }
 
 /// A running pipeline.
@@ -51,6 +57,15 @@ pub struct Stack {
     clusters: Vec<Access>,
 }
 
+// === impl Options ===
+
+impl Default for Options {
+    fn default() -> Self {
+        let (tombstone_ttl, electing) = (None, false);
+        Self { clusters: 3, replicas: 1, tombstone_ttl, nodes: 1, stream_replicas: 1, electing }
+    }
+}
+
 // === impl Stack ===
 
 impl Stack {
@@ -60,11 +75,16 @@ impl Stack {
     /// What could not be started, with the end of its log.
     pub async fn start(dir: &Path, options: Options) -> anyhow::Result<Self> {
         let programs = Programs::beside_me()?;
-        let bus = BusServer::start(dir).await?;
         let (simulator, clusters) = simulator(&programs, dir, options.clusters).await?;
-        let (dir, replicas) = (dir.to_path_buf(), BTreeMap::new());
-        let mut stack = Self { dir, programs, options, replicas, simulator, bus, clusters };
-        stack.seed().await?;
+        // The bus comes last, so that its nodes are still electing when the stages start, where that is wanted.
+        let electing = options.electing;
+        let (place, replicas) = (dir.to_path_buf(), BTreeMap::new());
+        seed(&programs, dir).await?;
+        let bus = BusServer::start(dir, options.nodes).await?;
+        if !electing {
+            bus.wait_until_healthy(START_TIMEOUT).await?;
+        }
+        let mut stack = Self { dir: place, programs, options, replicas, simulator, bus, clusters };
         for stage in STAGES {
             for number in 1..=stack.options.replicas {
                 stack.start_replica(stage, number)?;
@@ -94,17 +114,17 @@ impl Stack {
         &self.clusters
     }
 
-    /// The server of the bus.
-    pub fn bus(&mut self) -> &mut BusServer {
+    /// The nodes of the bus.
+    pub fn bus(&self) -> &BusServer {
+        &self.bus
+    }
+
+    /// The nodes of the bus, to be damaged.
+    pub fn bus_mut(&mut self) -> &mut BusServer {
         &mut self.bus
     }
 
-    /// The process of the bus.
-    pub fn server(&self) -> &Process {
-        self.bus.process()
-    }
-
-    /// URL of the bus.
+    /// URLs of all nodes of the bus, separated by commas.
     pub fn nats_url(&self) -> String {
         self.bus.url()
     }
@@ -137,6 +157,7 @@ impl Stack {
         if stage != "matcher" {
             arguments.push(format!("--kubeconfig={}", self.kubeconfig().display()));
         }
+        arguments.push(format!("--stream-replicas={}", self.options.stream_replicas));
         if let Some(seconds) = self.options.tombstone_ttl {
             arguments.push(format!("--tombstone-ttl={seconds}"));
         }
@@ -175,26 +196,26 @@ impl Stack {
         }
         Ok(())
     }
+}
 
-    /// CRDs, namespace, registrations and kubeconfig Secrets.
-    async fn seed(&self) -> anyhow::Result<()> {
-        let kubeconfig = self.kubeconfig().display().to_string();
-        let arguments = vec![
-            "seed".to_owned(),
-            format!("--kubeconfig={kubeconfig}"),
-            format!("--clusters-kubeconfig={kubeconfig}"),
-            "--no-examples".to_owned(),
-        ];
-        let launch = Launch::new("seed", self.programs.find("sluice")?, arguments, &self.dir);
-        let mut seed = Process::start(launch)?;
-        let deadline = Instant::now() + START_TIMEOUT;
-        loop {
-            match seed.ended()? {
-                Some(status) if status.success() => return Ok(()),
-                Some(status) => bail!("sluice seed ended with {status}: {}", seed.log_end()),
-                None if Instant::now() > deadline => bail!("sluice seed does not end: {}", seed.log_end()),
-                None => tokio::time::sleep(LOOK).await,
-            }
+/// CRDs, namespace, registrations and kubeconfig Secrets.
+async fn seed(programs: &Programs, dir: &Path) -> anyhow::Result<()> {
+    let kubeconfig = dir.join("kubeconfig").display().to_string();
+    let arguments = vec![
+        "seed".to_owned(),
+        format!("--kubeconfig={kubeconfig}"),
+        format!("--clusters-kubeconfig={kubeconfig}"),
+        "--no-examples".to_owned(),
+    ];
+    let launch = Launch::new("seed", programs.find("sluice")?, arguments, dir);
+    let mut seed = Process::start(launch)?;
+    let deadline = Instant::now() + START_TIMEOUT;
+    loop {
+        match seed.ended()? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => bail!("sluice seed ended with {status}: {}", seed.log_end()),
+            None if Instant::now() > deadline => bail!("sluice seed does not end: {}", seed.log_end()),
+            None => tokio::time::sleep(LOOK).await,
         }
     }
 }

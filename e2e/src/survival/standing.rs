@@ -1,0 +1,114 @@
+//! What a test may demand to be the same before and after: who owns what, and which add-ons are there.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, bail};
+use sluice_api::{Gvk, object};
+
+use super::world::World;
+use crate::site::is_deployed;
+
+/// What was there at one time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// How often a shard began again, over all replicas.
+    restarts: f64,
+    /// Shards that each replica works on.
+    owned: BTreeMap<String, f64>,
+    /// The uid of every add-on whose cause is there all the time.
+    steady: BTreeMap<String, String>,
+}
+
+// === impl Standing ===
+
+impl Standing {
+    /// What is there now.
+    ///
+    /// # Errors
+    /// The replica or the cluster that does not answer.
+    pub async fn of(world: &World) -> anyhow::Result<Self> {
+        let (mut restarts, mut owned) = (0.0, BTreeMap::new());
+        for (name, replica) in world.stack.replicas() {
+            let asked = || format!("the metrics of {name}");
+            restarts += replica.metric("sluice_shard_restarts_total", &[]).await.with_context(asked)?;
+            owned.insert(name.clone(), replica.metric("sluice_shards_owned", &[]).await.with_context(asked)?);
+        }
+        let mut steady = BTreeMap::new();
+        let policies = Gvk::new("networking.k8s.io", "v1", "NetworkPolicy");
+        for (cluster, member) in &world.fleet.members {
+            for policy in member.site.list(&policies).await? {
+                let name = object::name(&policy);
+                if is_deployed(&policy) && name.starts_with("front-steady-") {
+                    let uid = object::text(&policy, &["metadata", "uid"]).to_owned();
+                    steady.insert(format!("{cluster} {name}"), uid);
+                }
+            }
+        }
+        Ok(Self { restarts, owned, steady })
+    }
+
+    /// Whether the add-ons of what was there all the time are the same objects as before.
+    ///
+    /// # Errors
+    /// Those that are not.
+    pub fn same_addons(&self, before: &Self) -> anyhow::Result<()> {
+        if before.steady.is_empty() {
+            bail!("there was no add-on to compare; the test has no steady Services");
+        }
+        let gone = before.steady.iter().filter(|(place, uid)| self.steady.get(*place) != Some(uid));
+        let gone: Vec<&str> = gone.map(|(place, _)| place.as_str()).collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        bail!("add-ons were deleted although their cause lived: {}", gone.join(", "))
+    }
+
+    /// Whether nobody took a shard over, and no shard began again.
+    ///
+    /// # Errors
+    /// What is different.
+    pub fn same_owners(&self, before: &Self) -> anyhow::Result<()> {
+        let mut different = String::new();
+        if self.restarts > before.restarts {
+            write!(different, "{} shards began again; ", self.restarts - before.restarts)?;
+        }
+        if self.owned != before.owned {
+            write!(different, "shards were owned as {:?} and are as {:?}", before.owned, self.owned)?;
+        }
+        if different.is_empty() { Ok(()) } else { bail!("the fault was noticed by stages: {different}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn mk_standing(restarts: f64, owned: f64, uid: &str) -> Standing {
+        Standing {
+            restarts,
+            owned: BTreeMap::from([("matcher-1".to_owned(), owned)]),
+            steady: BTreeMap::from([("default/cluster-1 front-steady-0".to_owned(), uid.to_owned())]),
+        }
+    }
+
+    #[test]
+    fn an_add_on_that_was_made_anew_is_named() {
+        let before = mk_standing(1.0, 8.0, "a");
+        assert!(mk_standing(5.0, 9.0, "a").same_addons(&before).is_ok());
+        let error = mk_standing(1.0, 8.0, "b").same_addons(&before).unwrap_err();
+        assert!(error.to_string().contains("front-steady-0"));
+    }
+
+    #[test]
+    fn a_shard_that_began_again_or_moved_is_told() {
+        let before = mk_standing(1.0, 8.0, "a");
+        assert!(before.same_owners(&before).is_ok());
+        assert!(
+            mk_standing(3.0, 8.0, "a").same_owners(&before).unwrap_err().to_string().contains("2 shards")
+        );
+        assert!(mk_standing(1.0, 9.0, "a").same_owners(&before).is_err());
+    }
+}

@@ -1,0 +1,153 @@
+//! Deaths under a steady load: how long events stand still, and how long the slowest of them took.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+
+use super::events::Events;
+use super::{Lab, pace};
+use crate::stack::{STAGES, Stack};
+
+/// Events a second meanwhile.
+const RATE: u32 = 40;
+/// Before a death events flow for this long.
+const BEFORE: Duration = Duration::from_secs(3);
+/// How long the dead are away: longer than any election or lease takes.
+const AWAY: Duration = Duration::from_secs(9);
+/// How long events are sent in all.
+const LENGTH: Duration = Duration::from_secs(15);
+/// Events of this time after a death touch every shard.
+const TOUCHED: Duration = Duration::from_secs(1);
+/// How long the bus may take until every copy is current.
+const HEALING: Duration = Duration::from_secs(120);
+/// After this replicas that came back have their share.
+const SHARING: Duration = Duration::from_secs(8);
+
+/// Several deaths of one kind.
+#[derive(Debug)]
+pub struct Deaths {
+    /// What died, and what is counted.
+    pub what: String,
+    /// For each death the time that is counted; `None` when events did not flow again.
+    pub gaps: Vec<Option<Duration>>,
+    /// Events that were sent, and those that had their effect.
+    pub sent: usize,
+    /// See `sent`.
+    pub applied: usize,
+    /// The longest latency of all events, in milliseconds.
+    pub longest: f64,
+}
+
+// === impl Deaths ===
+
+impl Deaths {
+    fn new(what: String) -> Self {
+        Self { what, gaps: Vec::new(), sent: 0, applied: 0, longest: 0.0 }
+    }
+
+    /// The gap in the middle, and the longest one; `None` when events did not flow again after one of the deaths.
+    pub fn gap(&self) -> Option<(Duration, Duration)> {
+        let mut gaps: Vec<Duration> = self.gaps.iter().copied().collect::<Option<_>>()?;
+        gaps.sort();
+        Some((*gaps.get(gaps.len() / 2)?, *gaps.last()?))
+    }
+}
+
+impl Lab {
+    /// Kills the node that leads most streams, so often; it comes back each time.
+    ///
+    /// # Errors
+    /// When the bus does not become healthy again, or Services cannot be created.
+    pub async fn nodes_die(&mut self, times: usize) -> anyhow::Result<Deaths> {
+        let mut deaths = Deaths::new("the node that leads most streams: until an event flows again".into());
+        for round in 0..times {
+            self.stack.bus().wait_until_healthy(HEALING).await?;
+            let fault = async |stack: &mut Stack| {
+                let node = stack.bus().busiest().await?;
+                let at = Instant::now();
+                stack.bus_mut().kill(node)?;
+                tokio::time::sleep(AWAY).await;
+                stack.bus_mut().start_node(node).await?;
+                Ok(at)
+            };
+            let count = |events: &Events, at| events.first_after(at);
+            Box::pin(self.death(&mut deaths, &format!("node{round}"), fault, count)).await?;
+        }
+        self.stack.bus().wait_until_healthy(HEALING).await?;
+        Ok(deaths)
+    }
+
+    /// Kills one of two replicas of each stage, so often; it comes back each time.
+    ///
+    /// # Errors
+    /// When a replica does not come up, or Services cannot be created.
+    pub async fn replicas_die(&mut self, times: usize) -> anyhow::Result<Vec<Deaths>> {
+        for stage in STAGES {
+            self.stack.start_replica(stage, 2)?;
+        }
+        let mut all = Vec::new();
+        for stage in STAGES {
+            let mut deaths = Deaths::new(format!(
+                "a replica of the {stage}: until all events of the second after it are applied"
+            ));
+            for round in 0..times {
+                self.stack.wait_until_ready().await?;
+                tokio::time::sleep(SHARING).await;
+                let fault = async |stack: &mut Stack| {
+                    let at = Instant::now();
+                    stack.kill_replica(&format!("{stage}-2"))?;
+                    tokio::time::sleep(AWAY).await;
+                    stack.start_replica(stage, 2)?;
+                    Ok(at)
+                };
+                let count = |events: &Events, at| events.all_within(at, TOUCHED);
+                Box::pin(self.death(&mut deaths, &format!("{stage}{round}"), fault, count)).await?;
+            }
+            all.push(deaths);
+        }
+        Ok(all)
+    }
+
+    /// Sends events all the while; `fault` says when something died.
+    async fn death(
+        &mut self,
+        deaths: &mut Deaths,
+        name: &str,
+        fault: impl AsyncFnOnce(&mut Stack) -> anyhow::Result<Instant>,
+        count: impl Fn(&Events, Instant) -> Option<Duration>,
+    ) -> anyhow::Result<()> {
+        let mut events = Events::new(name);
+        let (stack, targets, sender) = (&mut self.stack, &self.targets, &self.sender);
+        let damage = async {
+            tokio::time::sleep(BEFORE).await;
+            fault(stack).await
+        };
+        let (paced, died) = tokio::join!(pace(targets, sender, &mut events, RATE, LENGTH), damage);
+        paced?;
+        let died = died.context("the death itself")?;
+        self.collect(&mut events).await;
+        self.sender.check()?;
+        deaths.gaps.push(count(&events, died));
+        let phase = events.phase(super::Cost::default())?;
+        deaths.sent += phase.sent;
+        deaths.applied += phase.applied();
+        deaths.longest = deaths.longest.max(phase.max());
+        eprintln!("sluice-loadtest: {name}: {:?}, longest latency {:.0} ms", deaths.gaps.last(), phase.max());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_and_the_longest_gap_are_told_when_events_always_flowed_again() {
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        let mut deaths =
+            Deaths { gaps: vec![seconds(5), seconds(1), seconds(3)], ..Deaths::new(String::new()) };
+        assert_eq!(deaths.gap(), Some((Duration::from_secs(3), Duration::from_secs(5))));
+        deaths.gaps.push(None);
+        assert_eq!((deaths.gap(), Deaths::new(String::new()).gap()), (None, None));
+    }
+}
