@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use sluice_agent_core::{Agent, Config, Side};
 use sluice_api::ClusterRef;
-use sluice_bus::{Lease, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed};
+use sluice_bus::{Lease, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed, interest_feed_of};
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Problem, Table};
+use sluice_protocol::{Problem, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Reporter, client_of_kubeconfig};
 use tokio::sync::mpsc;
 
@@ -36,7 +36,10 @@ pub async fn run(context: Context, feed: ClusterFeed, only: Option<ClusterRef>) 
         .as_ref()
         .map_or("agent".to_owned(), |cluster| format!("agent-{}-{}", cluster.namespace, cluster.name));
     let membership = context.join(&group)?;
-    let interests = interest_feed(&context.bus, context.stop.clone());
+    let interests = match &only {
+        Some(cluster) => interest_feed_of(&context.bus, cluster, context.stop.clone()),
+        None => interest_feed(&context.bus, context.stop.clone()),
+    };
     let shared = Shared { context: context.clone(), feed: feed.clone(), interests };
     context.ready.wait_for("the registered clusters");
     let (ready, synced) = (context.ready.clone(), feed.clone());
@@ -56,11 +59,15 @@ pub async fn run(context: Context, feed: ClusterFeed, only: Option<ClusterRef>) 
     Ok(())
 }
 
-async fn watch_cluster(shared: Shared, lease: Lease, key: String) {
-    let Ok(cluster) = key.parse::<ClusterRef>() else { return };
+async fn watch_cluster(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
+    let cluster = key.parse::<ClusterRef>().ok()?;
     let reporter = Reporter::new(&shared.context, key);
     let mut access = shared.feed.subscribe_key(cluster.clone());
-    let Some(Access { kubeconfig: Some(kubeconfig), .. }) = access.recv().await else { return };
+    let kubeconfig = loop {
+        if let Some(kubeconfig) = access.recv().await?.kubeconfig {
+            break kubeconfig;
+        }
+    };
     let client = match &kubeconfig {
         Ok(text) => client_of_kubeconfig(text).await,
         Err(error) => Err(error.clone()),
@@ -69,15 +76,16 @@ async fn watch_cluster(shared: Shared, lease: Lease, key: String) {
         Ok(client) => client,
         Err(error) => {
             reporter.problem(Problem::open("agent", &cluster, "kubeconfig", error));
-            return tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(AGAIN).await;
+            return None;
         }
     };
     reporter.problem(Problem::healed("agent", &cluster, "kubeconfig"));
     shared.interests.synced().await;
     tokio::select! {
-        () = own_cluster(&shared, &lease, &cluster, client, reporter) => {}
+        stopped = own_cluster(&shared, &lease, &cluster, client, reporter) => stopped,
         // Another kubeconfig, or none: the supervisor begins again with what is there then.
-        _ = changed(&mut access, &kubeconfig) => {}
+        () = changed(&mut access, &kubeconfig) => None,
     }
 }
 
@@ -95,7 +103,7 @@ async fn own_cluster(
     cluster: &ClusterRef,
     client: kube::Client,
     reporter: Reporter,
-) {
+) -> Option<Stop> {
     let bus = &shared.context.bus;
     // Unbounded: the watches are as fast as their server, and the core only compares and publishes.
     let (sender, sides) = mpsc::unbounded_channel();
@@ -129,5 +137,6 @@ async fn own_cluster(
     let mut watches = Watches { cluster: cluster.clone(), client, sender, reporter, running: HashMap::new() };
     let stopped = drive(bus, lease, &spec, core, sides, &mut watches, &observer).await;
     forward.abort();
-    tracing::debug!(%cluster, ?stopped, "the agent of a cluster begins again");
+    tracing::info!(%cluster, ?stopped, "the agent of a cluster has ended");
+    stopped
 }

@@ -8,7 +8,7 @@ use sluice_api::ClusterRef;
 use sluice_bus::{Effects, Lease, Load, MEMBER_TTL, Outputs, ShardSpec, Supervisor, Tally, drive};
 use sluice_deployer_core::{Class, Config, Deployer, Effect, Failure, Reply, Request, Side, cluster_summary};
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{Problem, Table};
+use sluice_protocol::{Problem, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -52,8 +52,8 @@ pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> any
     Ok(())
 }
 
-async fn deploy_shard(shared: Shared, lease: Lease, key: String) {
-    let Ok(shard) = key.parse::<u16>() else { return };
+async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
+    let shard = key.parse::<u16>().ok()?;
     let bus = &shared.context.bus;
     shared.feed.synced().await;
     // Unbounded: at most one answer for each call in flight, and those are limited for each cluster.
@@ -64,7 +64,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) {
     tasks.spawn(follow_access(shared.clone(), shard, sender.clone(), accesses, reporter.clone()));
     let spec = ShardSpec {
         outputs: Outputs { table: Table::Status, owner: key, own_rows: own_rows::deployer(shard) },
-        input: Some(Load { stream: Table::Desired.stream(shard), filters: Vec::new(), heads_only: false }),
+        input: Some(Load::all(Table::Desired.stream(shard))),
     };
     let core = Deployer::new(Config {
         shard,
@@ -82,7 +82,8 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) {
         tasks,
     };
     let stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer).await;
-    tracing::debug!(shard, ?stopped, "a deployer shard begins again");
+    tracing::info!(shard, ?stopped, "a deployer shard has ended");
+    stopped
 }
 
 /// Tells the core which clusters can be reached, and the shell how.

@@ -5,8 +5,8 @@ use sluice_bus::{
     Bus, Effects, Lease, Load, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed, replay,
 };
 use sluice_matcher_core::{Config, Effect, Matcher, Side};
-use sluice_protocol::Table;
 use sluice_protocol::subject::own_rows;
+use sluice_protocol::{Stop, Table};
 use sluice_runtime::{Context, Reporter};
 use sluice_script::Limits;
 use tokio::sync::mpsc;
@@ -31,8 +31,8 @@ pub async fn run(context: Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn match_shard(context: Context, lease: Lease, interests: Interests, key: String) {
-    let Ok(shard) = key.parse::<u16>() else { return };
+async fn match_shard(context: Context, lease: Lease, interests: Interests, key: String) -> Option<Stop> {
+    let shard = key.parse::<u16>().ok()?;
     interests.synced().await;
     let bus = &context.bus;
     // Unbounded: interest rows are few, and a replay is one cluster's part of one shard.
@@ -42,9 +42,7 @@ async fn match_shard(context: Context, lease: Lease, interests: Interests, key: 
     let mut tasks = JoinSet::new();
     // What is known now comes first: the owner's view must cover what its predecessor saw.
     while let Ok((cluster, row)) = rows.try_recv() {
-        if interest.send(Side::Interest(cluster, row)).is_err() {
-            return;
-        }
+        interest.send(Side::Interest(cluster, row)).ok()?;
     }
     tasks.spawn(async move {
         while let Some((cluster, row)) = rows.recv().await {
@@ -53,7 +51,7 @@ async fn match_shard(context: Context, lease: Lease, interests: Interests, key: 
             }
         }
     });
-    let input = Load { stream: Table::Changes.stream(shard), filters: Vec::new(), heads_only: false };
+    let input = Load::all(Table::Changes.stream(shard));
     let core = Matcher::new(Config {
         shard,
         shards: bus.shards(),
@@ -70,7 +68,8 @@ async fn match_shard(context: Context, lease: Lease, interests: Interests, key: 
     tasks.spawn(replay_each(bus.clone(), shard, sender, wanted));
     let mut effects = Shell { replays, reporter: observer.clone() };
     let stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer).await;
-    tracing::debug!(shard, ?stopped, "a matcher shard begins again");
+    tracing::info!(shard, ?stopped, "a matcher shard has ended");
+    stopped
 }
 
 /// Reads what the shard holds of a cluster once more, for each that is wanted.
@@ -89,11 +88,7 @@ async fn replay_each(
                 None => return,
             },
         };
-        let load = Load {
-            stream: Table::Changes.stream(shard),
-            filters: own_rows::changes_of(&cluster, shard),
-            heads_only: false,
-        };
+        let load = Load::some(Table::Changes.stream(shard), own_rows::changes_of(&cluster, shard));
         let (bus, sender) = (bus.clone(), sender.clone());
         running.spawn(async move {
             replay(&bus, &load, &sender, Side::Replayed, Side::ReplayDone(cluster, id)).await;

@@ -9,9 +9,9 @@ use sluice_bus::{
     Effects, InterestWriter, Lease, Load, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed,
     problem_feed,
 };
-use sluice_protocol::Table;
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
+use sluice_protocol::{Stop, Table};
 use sluice_renderer_core::{Config, Effect, Renderer, Side};
 use sluice_runtime::{Context, Projector, Reporter, count_shards};
 use sluice_template::{Engine, Limits};
@@ -71,8 +71,8 @@ pub async fn run(context: Context, client: Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn render_shard(shared: Shared, lease: Lease, key: String) {
-    let Ok(shard) = key.parse::<u16>() else { return };
+async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
+    let shard = key.parse::<u16>().ok()?;
     let bus = &shared.context.bus;
     // A renderer decides from everything or not at all: every feed must have been read once.
     tokio::join!(shared.written.synced(), shared.statuses.synced(), shared.interests.synced());
@@ -85,7 +85,7 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) {
     forward(&mut tasks, shared.interests.subscribe(), &sender, |(cluster, row)| Side::Interest(cluster, row));
     let statuses = shared.statuses.subscribe_where(move |_, status| status.origin == Some(shard));
     forward(&mut tasks, statuses, &sender, |status| Side::Status(status.row));
-    let input = Load { stream: Table::Reports.stream(shard), filters: Vec::new(), heads_only: false };
+    let input = Load::all(Table::Reports.stream(shard));
     let core = Renderer::new(Config {
         shard,
         shards: bus.shards(),
@@ -107,7 +107,8 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) {
         wanted: BTreeSet::new(),
     };
     let stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer).await;
-    tracing::debug!(shard, ?stopped, "a renderer shard begins again");
+    tracing::info!(shard, ?stopped, "a renderer shard has ended");
+    stopped
 }
 
 /// What is known now goes through at once, so that the owner begins with it; then every change follows.

@@ -21,7 +21,7 @@ struct Rows;
 
 /// Follows the table until `stop`.
 pub(crate) fn follow(bus: &Bus, stop: CancellationToken) -> Statuses {
-    sluice_bus::follow::<Rows>(bus, Table::Status.stream(0), stop)
+    sluice_bus::follow::<Rows>(bus, Table::Status.stream(0), Vec::new(), stop)
 }
 
 impl Follower for Rows {

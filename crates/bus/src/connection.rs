@@ -12,13 +12,14 @@ use std::time::Duration;
 
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::ContextBuilder;
-use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions};
+use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event};
 use sluice_protocol::Role;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::credentials::Credentials;
 use crate::error::BusError;
+use crate::health::ConnectionHealth;
 use crate::tls::{self, Tls};
 
 /// How long the server may take to answer before a publish counts as refused.
@@ -66,10 +67,33 @@ impl Connection {
     /// # Errors
     /// When the address or a file cannot be used, or the server goes on refusing us.
     pub async fn client(&self, name: &str) -> Result<Client, BusError> {
+        self.connect(|| self.options(name)).await
+    }
+
+    /// The same, and `health` is told whenever the connection is lost.
+    pub(crate) async fn watched(&self, name: &str, health: &ConnectionHealth) -> Result<Client, BusError> {
+        let options = || {
+            let health = health.clone();
+            self.options(name).event_callback(move |event| {
+                if event == Event::Disconnected {
+                    health.lost();
+                }
+                std::future::ready(())
+            })
+        };
+        self.connect(options).await
+    }
+
+    /// One connection for each server.
+    pub(crate) fn to_each(&self) -> Vec<Self> {
+        self.url.split(',').map(|url| Self { url: url.trim().to_owned(), ..self.clone() }).collect()
+    }
+
+    async fn connect(&self, options: impl Fn() -> ConnectOptions) -> Result<Client, BusError> {
         self.check()?;
         let (mut told, mut refused_since) = (false, None);
         loop {
-            let error = match self.options(name).connect(self.servers()?).await {
+            let error = match options().connect(self.servers()?).await {
                 Ok(client) => return Ok(client),
                 Err(error) => error,
             };
@@ -88,10 +112,10 @@ impl Connection {
         }
     }
 
-    /// The same, for requests to JetStream.
+    /// As [`Connection::client`], for requests to JetStream.
     ///
     /// # Errors
-    /// As [`Connection::client`].
+    /// The same.
     pub async fn jetstream(&self, name: &str) -> Result<Context, BusError> {
         Ok(jetstream(self.client(name).await?))
     }
@@ -102,6 +126,7 @@ impl Connection {
             .name(name)
             .ping_interval(PING)
             .connection_timeout(ATTEMPT)
+            .reconnect_delay_callback(reconnect_delay)
             .custom_inbox_prefix(self.role.inbox())
     }
 
@@ -136,6 +161,11 @@ impl Connection {
         }
         .map(|reason| format!("the bus at {}: {reason}", self.url))
     }
+}
+
+/// Pause before another attempt: none for the first, since another server may be there.
+fn reconnect_delay(attempts: usize) -> Duration {
+    if attempts <= 1 { Duration::ZERO } else { AGAIN }
 }
 
 /// JetStream over a connection.

@@ -23,6 +23,10 @@ pub(crate) const LARGE: usize = 64 << 10;
 /// Bodies kept in memory for the next row that names them, bytes.
 const CACHE: usize = 16 << 20;
 
+/// A body must be missing this often before it counts as lost, and the pause in between.
+const LOOKS: usize = 3;
+const LOOK: Duration = Duration::from_millis(50);
+
 /// See the module's text. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Contents {
@@ -120,11 +124,15 @@ impl Contents {
         let named = || format!("read content {digest}");
         let bucket = self.js.get_stream_no_info(format!("KV_{CONTENT}")).await;
         let bucket = bucket.map_err(BusError::request(named()))?;
-        match bucket.direct_get_last_for_subject(subject(digest)).await {
-            Ok(message) => Ok(Some(message.payload)),
-            Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok(None),
-            Err(error) => Err(BusError::Request { what: named(), source: error.into() }),
+        for _ in 0..LOOKS {
+            match bucket.direct_get_last_for_subject(subject(digest)).await {
+                Ok(message) => return Ok(Some(message.payload)),
+                // A replica that lags behind does not have it yet.
+                Err(error) if error.kind() == DirectGetErrorKind::NotFound => tokio::time::sleep(LOOK).await,
+                Err(error) => return Err(BusError::Request { what: named(), source: error.into() }),
+            }
         }
+        Ok(None)
     }
 
     fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {

@@ -4,10 +4,10 @@
 //! its old nor in its new place. Since absence at the end of a table is a reason to withdraw, the stream itself is
 //! asked whether it has any message after the last one that came.
 
-use async_nats::jetstream::stream::{RawMessageErrorKind, Stream};
+use async_nats::jetstream::stream::{DirectGetErrorKind, RawMessageErrorKind, Stream};
 
+use crate::bus::Bus;
 use crate::error::BusError;
-use crate::layout::Bus;
 use crate::reader::Load;
 
 /// The end of what a [`Load`] reads. See the module's text.
@@ -30,6 +30,11 @@ impl End {
         Ok(Self { stream, filters })
     }
 
+    /// When the stream was made that this is the end of.
+    pub(crate) fn created(&self) -> i128 {
+        self.stream.cached_info().created.unix_timestamp_nanos()
+    }
+
     /// Whether nothing follows `sequence` now.
     ///
     /// # Errors
@@ -37,10 +42,12 @@ impl End {
     pub(crate) async fn is_at(&self, sequence: u64) -> Result<bool, BusError> {
         let named = || format!("look for the end of stream {}", self.stream.cached_info().config.name);
         for filter in &self.filters {
-            match self.stream.get_first_raw_message_by_subject(filter, sequence + 1).await {
-                Ok(_) => return Ok(false),
-                Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => {}
-                Err(error) => return Err(BusError::request(named())(error)),
+            if self
+                .has_after(filter, sequence)
+                .await
+                .map_err(|source| BusError::Request { what: named(), source })?
+            {
+                return Ok(false);
             }
         }
         let info = self.stream.get_info().await.map_err(BusError::request(named()))?;
@@ -48,5 +55,21 @@ impl End {
             return Err(BusError::Unsuitable(format!("{}: it has been made anew", named())));
         }
         Ok(true)
+    }
+
+    /// Asks the leader; for a single subject any replica, which a user may be allowed who may not read all of the stream.
+    async fn has_after(&self, filter: &str, sequence: u64) -> Result<bool, async_nats::Error> {
+        if !filter.contains(['*', '>']) {
+            return match self.stream.direct_get_last_for_subject(filter).await {
+                Ok(message) => Ok(message.sequence > sequence),
+                Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok(false),
+                Err(error) => Err(error.into()),
+            };
+        }
+        match self.stream.get_first_raw_message_by_subject(filter, sequence + 1).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 }

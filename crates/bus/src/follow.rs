@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::bus::Bus;
 use crate::feed::Feed;
-use crate::layout::Bus;
 use crate::reader::{Load, ReadEvent, read};
 
 /// Pause before a stream whose reader has ended is read again.
@@ -26,12 +26,17 @@ pub trait Follower: Send + Sync + 'static {
     fn lost(feed: &Feed<Self::Key, Self::Value>, key: &Self::Key);
 }
 
-/// Follows a stream until `stop`.
-pub fn follow<F: Follower>(bus: &Bus, stream: String, stop: CancellationToken) -> Feed<F::Key, F::Value> {
+/// Follows those rows of a stream whose subject matches one of `filters`, or all, until `stop`.
+pub fn follow<F: Follower>(
+    bus: &Bus,
+    stream: String,
+    filters: Vec<String>,
+    stop: CancellationToken,
+) -> Feed<F::Key, F::Value> {
     let feed = Feed::new();
     let (bus, out) = (bus.clone(), feed.clone());
     tokio::spawn(async move {
-        let load = Load { stream, filters: Vec::new(), heads_only: false };
+        let load = Load::some(stream, filters);
         while !stop.is_cancelled() {
             once::<F>(&bus, &load, &out).await;
             tokio::time::sleep(AGAIN).await;

@@ -3,22 +3,24 @@
 use sluice_api::Digest;
 use sluice_protocol::{Head, Row, Subject};
 
+use crate::bus::Bus;
 use crate::error::BusError;
-use crate::layout::Bus;
 use crate::marks::Marks;
 use crate::reader::{Load, ReadEvent, read};
 
 /// The heads of the rows that `load` selects. The large bodies that they name are marked from now on.
 pub(crate) async fn heads(bus: &Bus, load: &Load, marks: &Marks) -> Result<Vec<(Subject, Head)>, BusError> {
     let mut reader = read(bus, load).await?;
-    let Some(found) = reader.all().await else {
+    // Boxed, since it is large and thousands may read.
+    let Some(found) = Box::pin(reader.all()).await else {
         return Err(BusError::Request {
             what: format!("read the heads of {}", load.stream),
-            source: "the server fell silent".into(),
+            source: "the stream is another one now".into(),
         });
     };
     let missing = marks.adopt(&bus.contents, reader.take_named()).await?;
     let head = |event| match event {
+        ReadEvent::Row(Row { subject: Subject::Owner { .. }, .. }, _) => None,
         ReadEvent::Row(Row { subject, mut head, .. }, _) => {
             // A row whose body is lost is published again, whatever its content.
             if missing.contains(&subject) {

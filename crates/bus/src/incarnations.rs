@@ -1,67 +1,210 @@
-//! Which life of each stream this is: a stream that was deleted and made again holds nothing of before.
+//! Which life of each stream this is: a stream that was deleted and made again holds nothing of before, and one that has
+//! lost rows which it had acknowledged is not what its readers and writers take it for.
+//!
+//! The server is asked once in a while, and at once when it says that something has changed. Missing streams are made
+//! again. A stream of which acknowledged rows are missing gets another *epoch*, a row in the bucket `sluice`, and
+//! everybody takes it for another stream from then on.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use async_nats::jetstream::Context;
-use futures::TryStreamExt as _;
+use async_nats::jetstream::stream::Info;
+use futures::StreamExt as _;
 use tokio::sync::watch;
 
+use crate::audit;
 use crate::error::BusError;
-use crate::layout::{BusOptions, lay_out};
-use crate::pulse::Pulse;
+use crate::health::ConnectionHealth;
+use crate::layout::{BusOptions, CONFIG, lay_out};
+use crate::ledger::Ledger;
+use crate::streams::Streams;
 
 /// How often the server is asked.
-const PERIOD: Duration = Duration::from_secs(1);
+const PERIOD: Duration = Duration::from_secs(2);
+/// Changes within this time are one.
+const TOGETHER: Duration = Duration::from_millis(100);
+/// So often in a row a stream must be missing, or shorter than it was, before that is believed: a server that comes back
+/// may say so for a moment.
+const BELIEVE: u32 = 3;
 
-/// When each stream was made, nanoseconds since 1970.
+/// What is known of each stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Incarnations(BTreeMap<String, u64>);
+pub(crate) struct Incarnations(BTreeMap<String, Known>);
+
+/// What is known of one stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Known {
+    /// When it was made, nanoseconds since 1970.
+    created: u64,
+    epoch: u64,
+    replicas: usize,
+    leader: String,
+}
 
 impl Incarnations {
     /// The incarnation of a stream, 0 while it does not exist.
     pub(crate) fn get(&self, stream: &str) -> u64 {
-        self.0.get(stream).copied().unwrap_or(0)
+        self.0.get(stream).map_or(0, |known| known.created + known.epoch)
+    }
+
+    /// Whether it has more than one replica.
+    pub(crate) fn is_replicated(&self, stream: &str) -> bool {
+        self.0.get(stream).is_some_and(|known| known.replicas > 1)
     }
 }
 
-/// Asks the server once a second, and makes missing streams again.
-pub(crate) async fn follow(
-    js: Context,
-    layout: BusOptions,
-    pulse: Pulse,
-) -> Result<watch::Receiver<Incarnations>, BusError> {
-    let first = ask(&js).await?;
-    let expected = first.0.len();
-    let (sender, receiver) = watch::channel(first);
-    tokio::spawn(async move {
-        while !sender.is_closed() {
-            tokio::time::sleep(PERIOD).await;
-            let Ok(found) = ask(&js).await else { continue };
-            pulse.beat();
-            if found.0.len() < expected {
-                tracing::warn!("streams are missing; making them again");
-                if let Err(error) = lay_out(&js, &layout).await {
-                    tracing::warn!(%error, "streams cannot be made");
-                }
-                continue;
+/// Follows the streams of a bus.
+pub(crate) struct Follower {
+    pub(crate) js: async_nats::jetstream::Context,
+    pub(crate) layout: BusOptions,
+    pub(crate) health: ConnectionHealth,
+    pub(crate) ledger: Ledger,
+    sender: watch::Sender<Incarnations>,
+    /// Number of the newest row of the bucket with the epochs, when they were read.
+    epochs_at: Option<u64>,
+    epochs: BTreeMap<String, u64>,
+    /// The highest last sequence that was seen of each stream, and how often in a row it was lower.
+    highest: BTreeMap<String, (u64, u32)>,
+    missing: u32,
+}
+
+impl Follower {
+    /// Asks once, then goes on by itself.
+    ///
+    /// # Errors
+    /// When the server does not answer the first time.
+    pub(crate) async fn start(
+        js: async_nats::jetstream::Context,
+        layout: BusOptions,
+        health: ConnectionHealth,
+        ledger: Ledger,
+    ) -> Result<watch::Receiver<Incarnations>, BusError> {
+        let (sender, receiver) = watch::channel(Incarnations::default());
+        let mut follower = Self {
+            js,
+            layout,
+            health,
+            ledger,
+            sender,
+            epochs_at: None,
+            epochs: BTreeMap::new(),
+            highest: BTreeMap::new(),
+            missing: 0,
+        };
+        follower.look().await?;
+        tokio::spawn(follower.run());
+        Ok(receiver)
+    }
+
+    async fn run(mut self) {
+        let mut connection = self.health.watch();
+        let mut news = self.js.client().subscribe("$JS.EVENT.ADVISORY.STREAM.>").await.ok();
+        while !self.sender.is_closed() {
+            let reconnected = tokio::select! {
+                () = tokio::time::sleep(PERIOD) => false,
+                () = next(&mut news) => false,
+                () = connection.lost() => true,
+            };
+            tokio::time::sleep(TOGETHER).await;
+            if reconnected {
+                self.audit_all();
             }
-            sender.send_if_modified(|known| {
-                let changed = *known != found;
-                *known = found;
-                changed
-            });
+            if let Err(error) = self.look().await {
+                tracing::debug!(%error, "the streams are not known now");
+            }
         }
-    });
-    Ok(receiver)
+    }
+
+    /// Looks at all streams, once.
+    async fn look(&mut self) -> Result<(), BusError> {
+        let streams = Streams::ask(&self.js).await?;
+        self.make_missing(&streams).await;
+        self.read_epochs(&streams).await;
+        let before = self.sender.borrow().clone();
+        let mut now = before.clone();
+        now.0.retain(|name, _| streams.has(name) || self.missing < BELIEVE);
+        for (name, info) in &streams.found {
+            let known = self.known(name, info);
+            let former = before.0.get(name);
+            if former.is_some_and(|former| (former.created, former.epoch) != (known.created, known.epoch)) {
+                self.ledger.forget(name);
+                self.highest.remove(name);
+            } else if former.is_some_and(|former| former.leader != known.leader) {
+                self.audit(name, known.epoch);
+            }
+            self.compare(name, info.state.last_sequence, known.epoch);
+            now.0.insert(name.clone(), known);
+        }
+        self.sender.send_if_modified(|known| std::mem::replace(known, now.clone()) != now);
+        Ok(())
+    }
+
+    fn known(&self, name: &str, info: &Info) -> Known {
+        let leader = info.cluster.as_ref().and_then(|cluster| cluster.leader.clone());
+        Known {
+            created: u64::try_from(info.created.unix_timestamp_nanos()).unwrap_or(0),
+            epoch: self.epochs.get(name).copied().unwrap_or(0),
+            replicas: info.config.num_replicas,
+            leader: leader.unwrap_or_default(),
+        }
+    }
+
+    async fn make_missing(&mut self, streams: &Streams) {
+        let missing = self.layout.stream_names().into_iter().any(|name| !streams.has(&name));
+        self.missing = if missing { self.missing + 1 } else { 0 };
+        if !missing {
+            return;
+        }
+        tracing::warn!("streams are missing; making them again");
+        if let Err(error) = lay_out(&self.js, &self.layout).await {
+            tracing::warn!(%error, "streams cannot be made");
+        }
+    }
+
+    /// A stream that is shorter than it was has lost rows.
+    fn compare(&mut self, name: &str, last: u64, epoch: u64) {
+        let (highest, lower) = self.highest.entry(name.to_owned()).or_default();
+        if last >= *highest {
+            (*highest, *lower) = (last, 0);
+            return;
+        }
+        *lower += 1;
+        if *lower == BELIEVE {
+            tracing::warn!(stream = name, was = *highest, is = last, "the stream is shorter than it was");
+            tokio::spawn(audit::raise_epoch(self.js.clone(), name.to_owned(), epoch));
+        }
+    }
+
+    async fn read_epochs(&mut self, streams: &Streams) {
+        let Some(bucket) = streams.found.get(&format!("KV_{CONFIG}")) else { return };
+        if self.epochs_at == Some(bucket.state.last_sequence) {
+            return;
+        }
+        match audit::read_epochs(&self.js).await {
+            Ok(epochs) => (self.epochs, self.epochs_at) = (epochs, Some(bucket.state.last_sequence)),
+            Err(error) => tracing::debug!(%error, "the epochs of streams cannot be read"),
+        }
+    }
+
+    fn audit_all(&self) {
+        let known = self.sender.borrow();
+        known.0.iter().for_each(|(name, known)| self.audit(name, known.epoch));
+    }
+
+    fn audit(&self, name: &str, epoch: u64) {
+        let entries = self.ledger.entries(name);
+        if !entries.is_empty() {
+            tokio::spawn(audit::audit(self.js.clone(), name.to_owned(), entries, epoch));
+        }
+    }
 }
 
-async fn ask(js: &Context) -> Result<Incarnations, BusError> {
-    let mut found = BTreeMap::new();
-    let mut streams = js.streams();
-    while let Some(info) = streams.try_next().await.map_err(BusError::request("list streams"))? {
-        let created = info.created.unix_timestamp_nanos();
-        found.insert(info.config.name, u64::try_from(created).unwrap_or(0));
+/// The next thing that the server says by itself; never, when it says nothing.
+async fn next(news: &mut Option<async_nats::Subscriber>) {
+    if let Some(news) = news
+        && news.next().await.is_some()
+    {
+        return;
     }
-    Ok(Incarnations(found))
+    std::future::pending().await
 }

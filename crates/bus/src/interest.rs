@@ -1,13 +1,15 @@
 //! The `interest` bucket: who watches what where.
 
+use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use sluice_api::{ClusterKind, ClusterRef};
 use sluice_protocol::interest::Interest;
 use tokio_util::sync::CancellationToken;
 
+use crate::bus::Bus;
 use crate::error::BusError;
 use crate::feed::Feed;
 use crate::follow::{Follower, follow};
-use crate::layout::{Bus, INTEREST};
+use crate::layout::INTEREST;
 use crate::reader::ReadEvent;
 
 /// Rows by cluster.
@@ -34,7 +36,12 @@ struct Rows;
 /// Follows the bucket until `stop`. A row that is lost with its bucket comes as the default one, which is older than any:
 /// who reads it keeps what it knows, who writes it writes it again.
 pub fn interest_feed(bus: &Bus, stop: CancellationToken) -> InterestFeed {
-    follow::<Rows>(bus, format!("KV_{INTEREST}"), stop)
+    follow::<Rows>(bus, format!("KV_{INTEREST}"), Vec::new(), stop)
+}
+
+/// The same for the row of one cluster.
+pub fn interest_feed_of(bus: &Bus, cluster: &ClusterRef, stop: CancellationToken) -> InterestFeed {
+    follow::<Rows>(bus, format!("KV_{INTEREST}"), vec![subject(cluster)], stop)
 }
 
 impl Follower for Rows {
@@ -79,7 +86,11 @@ impl InterestWriter {
             .get_stream_no_info(format!("KV_{INTEREST}"))
             .await
             .map_err(BusError::request(named()))?;
-        let known = stream.direct_get_last_for_subject(&subject).await.ok();
+        let known = match stream.get_last_raw_message_by_subject(&subject).await {
+            Ok(known) => Some(known),
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => None,
+            Err(error) => return Err(BusError::Request { what: named(), source: error.into() }),
+        };
         let newer = known.as_ref().and_then(|known| serde_json::from_slice::<Interest>(&known.payload).ok());
         if newer.is_some_and(|newer| newer.revision >= row.revision) {
             return Ok(());

@@ -7,8 +7,8 @@ use futures::StreamExt as _;
 use sluice_protocol::Happened;
 use tokio::sync::mpsc;
 
+use crate::bus::Bus;
 use crate::error::BusError;
-use crate::layout::Bus;
 
 /// Lines that wait to be sent; more are dropped, nothing waits for the journal.
 const QUEUE: usize = 4096;

@@ -1,29 +1,23 @@
-//! Connecting, and making every stream and bucket as the pipeline needs them.
+//! The streams and buckets that the pipeline needs: making what is missing, and bringing older layouts up to date.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
+use async_nats::jetstream::ErrorCode;
+use async_nats::jetstream::context::CreateStreamErrorKind;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
 use sluice_protocol::Table;
-use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::clock::now_micros;
-use crate::connection::{Connection, jetstream};
-use crate::contents::Contents;
+use crate::connection::Connection;
 use crate::error::BusError;
-use crate::incarnations::{self, Incarnations};
-use crate::pulse::Pulse;
+use crate::streams::Streams;
 
-/// The oldest server with everything that is used: per-message time to live came with 2.11, the last of its
-/// repairs with 2.12.
+/// The oldest server with everything that is used: atomic batches came with it.
 const OLDEST_SERVER: (u64, u64) = (2, 12);
-/// Parts of tables that are read to their end at the same time.
-const READS_AT_ONCE: usize = 64;
 /// The small tables, as KV buckets; each is a stream `KV_<bucket>`.
-pub(crate) const BUCKETS: [&str; 5] = [CONFIG, MEMBERS, INTEREST, PROBLEMS, CONTENT];
+pub(crate) const BUCKETS: [&str; 4] = [CONFIG, INTEREST, PROBLEMS, CONTENT];
 pub(crate) const CONFIG: &str = "sluice";
-pub(crate) const MEMBERS: &str = "members";
 pub(crate) const INTEREST: &str = "interest";
 pub(crate) const PROBLEMS: &str = "problems";
 pub(crate) const CONTENT: &str = "content";
@@ -45,78 +39,29 @@ pub struct BusOptions {
     pub tombstone_ttl: Duration,
 }
 
-/// A connection to a bus that is laid out as the pipeline needs it. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct Bus {
-    pub(crate) js: Context,
-    pub(crate) shards: u16,
-    pub(crate) tombstone_ttl: Duration,
-    pub(crate) incarnations: watch::Receiver<Incarnations>,
-    pub(crate) contents: Contents,
-    pub(crate) pulse: Pulse,
-    options: Arc<BusOptions>,
-    turns: Arc<Semaphore>,
-}
-
-impl Bus {
-    /// Connects, waits for the server where it is not there yet, and makes what is missing.
-    ///
-    /// # Errors
-    /// When the server is too old, has no JetStream, or holds streams of another layout.
-    pub async fn connect(options: &BusOptions) -> Result<Self, BusError> {
-        let client = options.connection.client(&options.name).await?;
-        check_version(&client.server_info().version)?;
-        let (js, pulse) = (jetstream(client), Pulse::new());
-        let shards = loop {
-            match lay_out(&js, options).await {
-                Ok(shards) => break shards,
-                Err(BusError::Unsuitable(reason)) => return Err(BusError::Unsuitable(reason)),
-                Err(error) => {
-                    tracing::warn!(%error, "the bus cannot be laid out yet");
-                    tokio::time::sleep(Duration::from_millis(500)).await;
-                }
+impl BusOptions {
+    /// What every stream should be, the buckets first.
+    fn configs(&self) -> Vec<Config> {
+        let mut configs: Vec<Config> = BUCKETS.iter().map(|bucket| bucket_config(bucket, self)).collect();
+        for table in [Table::Changes, Table::Reports, Table::Desired] {
+            for shard in 0..self.shards {
+                let subjects = vec![format!("{}.{shard:02}.>", table.name())];
+                configs.push(table_config(table.stream(shard), subjects, self));
             }
-        };
-        let layout = BusOptions { shards, ..options.clone() };
-        let incarnations = incarnations::follow(js.clone(), layout, pulse.clone()).await?;
-        let contents = Contents::new(js.clone(), options.tombstone_ttl, incarnations.clone());
-        let turns = Arc::new(Semaphore::new(READS_AT_ONCE));
-        let (options, tombstone_ttl) = (Arc::new(options.clone()), options.tombstone_ttl);
-        Ok(Self { js, shards, tombstone_ttl, incarnations, contents, pulse, options, turns })
+        }
+        let status = vec![format!("{}.>", Table::Status.name())];
+        configs.push(table_config(Table::Status.stream(0), status, self));
+        configs.push(journal_config(self));
+        configs
     }
 
-    /// The same bus over another connection, which lives in the runtime that calls this.
-    pub(crate) async fn beside(&self) -> Result<Self, BusError> {
-        Ok(Self { js: self.options.connection.jetstream(&self.options.name).await?, ..self.clone() })
-    }
-
-    /// Waits for the turn to read a part of a table to its end: thousands at once only take memory from each other.
-    pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
-        self.turns.acquire().await.ok()
-    }
-
-    /// Number of shards of each table.
-    pub fn shards(&self) -> u16 {
-        self.shards
-    }
-
-    /// How long tombstones live.
-    pub fn tombstone_ttl(&self) -> Duration {
-        self.tombstone_ttl
-    }
-
-    /// The present incarnation of a stream, 0 while it does not exist.
-    pub fn incarnation(&self, stream: &str) -> u64 {
-        self.incarnations.borrow().get(stream)
-    }
-
-    /// The present incarnations of all streams of a table.
-    pub fn incarnations_of(&self, table: Table) -> Vec<u64> {
-        (0..self.shards).map(|shard| self.incarnation(&table.stream(shard))).collect()
+    /// The name of every stream.
+    pub(crate) fn stream_names(&self) -> Vec<String> {
+        self.configs().into_iter().map(|config| config.name).collect()
     }
 }
 
-fn check_version(version: &str) -> Result<(), BusError> {
+pub(crate) fn check_version(version: &str) -> Result<(), BusError> {
     let mut parts = version.split(['.', '-']).map_while(|part| part.parse::<u64>().ok());
     let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
     if found >= OLDEST_SERVER {
@@ -124,25 +69,22 @@ fn check_version(version: &str) -> Result<(), BusError> {
     }
     let (major, minor) = OLDEST_SERVER;
     Err(BusError::Unsuitable(format!(
-        "nats-server {version} is too old: tombstones need per-message time to live; run {major}.{minor} or newer"
+        "nats-server {version} is too old: groups of rows need atomic batches; run {major}.{minor} or newer"
     )))
 }
 
 /// Makes what is missing; the number of shards is that of the first layout.
+///
+/// # Errors
+/// When the server does not answer, which may heal, or a stream is another one than the pipeline needs.
 pub(crate) async fn lay_out(js: &Context, options: &BusOptions) -> Result<u16, BusError> {
-    for bucket in BUCKETS {
-        ensure(js, bucket_config(bucket, options)).await?;
-    }
+    ensure(js, &Streams::ask(js).await?, bucket_config(CONFIG, options)).await?;
     let shards = stored_shards(js, options.shards).await?;
-    for table in [Table::Changes, Table::Reports, Table::Desired] {
-        for shard in 0..shards {
-            let subjects = vec![format!("{}.{shard:02}.>", table.name())];
-            ensure(js, table_config(table.stream(shard), subjects, options)).await?;
-        }
+    let layout = BusOptions { shards, ..options.clone() };
+    let streams = Streams::ask(js).await?;
+    for config in layout.configs() {
+        ensure(js, &streams, config).await?;
     }
-    ensure(js, table_config(Table::Status.stream(0), vec![format!("{}.>", Table::Status.name())], options))
-        .await?;
-    ensure(js, journal_config(options)).await?;
     Ok(shards)
 }
 
@@ -155,6 +97,7 @@ fn table_config(name: String, subjects: Vec<String>, options: &BusOptions) -> Co
         max_messages_per_subject: 1,
         allow_direct: true,
         allow_message_ttl: true,
+        allow_atomic_publish: true,
         num_replicas: options.replicas,
         // A fence of a stream's former life must never be by chance one of this life.
         first_sequence: u64::try_from(now_micros()).ok(),
@@ -195,32 +138,49 @@ fn journal_config(options: &BusOptions) -> Config {
 }
 
 /// Makes the stream where it is missing, and checks that it is what was asked for.
-async fn ensure(js: &Context, config: Config) -> Result<(), BusError> {
-    let name = config.name.clone();
-    let stream = js.get_or_create_stream(config.clone()).await;
-    let found = match &stream {
-        Ok(stream) => &stream.cached_info().config,
-        Err(error) if error.to_string().contains("already in use") => return Ok(()),
-        Err(error) => {
-            return Err(BusError::Request {
-                what: format!("make stream {name}"),
-                source: error.to_string().into(),
-            });
-        }
-    };
-    let different = [
-        ("max_msgs_per_subject", found.max_messages_per_subject == config.max_messages_per_subject),
-        ("allow_msg_ttl", found.allow_message_ttl == config.allow_message_ttl),
-        ("allow_direct", found.allow_direct == config.allow_direct),
-        ("subjects", found.subjects == config.subjects),
-        ("retention", found.retention == config.retention),
-    ];
-    match different.iter().find(|(_, same)| !same) {
-        None => Ok(()),
-        Some((field, _)) => Err(BusError::Unsuitable(format!(
-            "stream {name} has another {field} than it needs; the server dropped it, or the stream belongs to something else. Use a server of its own, or delete the stream"
-        ))),
+async fn ensure(js: &Context, streams: &Streams, wanted: Config) -> Result<(), BusError> {
+    let name = wanted.name.clone();
+    if let Some(info) = streams.found.get(&name) {
+        return adapt(js, &info.config, &wanted).await;
     }
+    if streams.has(&name) {
+        // It has no leader now; who finds it otherwise than it should be says so later.
+        return Ok(());
+    }
+    let named = format!("make stream {name}");
+    match js.create_stream(wanted.clone()).await {
+        Ok(made) => adapt(js, &made.cached_info().config, &wanted).await,
+        // Somebody else was faster: its first sequence is another one.
+        Err(error) if is_name_in_use(&error.kind()) => Ok(()),
+        Err(error) => Err(BusError::Request { what: named, source: error.to_string().into() }),
+    }
+}
+
+fn is_name_in_use(kind: &CreateStreamErrorKind) -> bool {
+    matches!(kind, CreateStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NAME_EXIST)
+}
+
+/// Checks that a stream is what was asked for; what an older layout lacks is added.
+async fn adapt(js: &Context, found: &Config, wanted: &Config) -> Result<(), BusError> {
+    let name = &wanted.name;
+    let different = [
+        ("max_msgs_per_subject", found.max_messages_per_subject == wanted.max_messages_per_subject),
+        ("allow_msg_ttl", found.allow_message_ttl == wanted.allow_message_ttl),
+        ("allow_direct", found.allow_direct == wanted.allow_direct),
+        ("subjects", found.subjects == wanted.subjects),
+        ("retention", found.retention == wanted.retention),
+    ];
+    if let Some((field, _)) = different.iter().find(|(_, same)| !same) {
+        return Err(BusError::Unsuitable(format!(
+            "stream {name} has another {field} than it needs; the server dropped it, or the stream belongs to something else. Use a server of its own, or delete the stream"
+        )));
+    }
+    if found.allow_atomic_publish || !wanted.allow_atomic_publish {
+        return Ok(());
+    }
+    tracing::info!(stream = name, "the stream takes atomic batches from now on");
+    let updated = Config { allow_atomic_publish: true, ..found.clone() };
+    js.update_stream(updated).await.map_err(BusError::request(format!("update stream {name}"))).map(drop)
 }
 
 /// The number of shards is fixed by whoever comes first.

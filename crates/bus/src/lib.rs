@@ -1,61 +1,71 @@
 //! The bus: NATS JetStream streams as compacted tables. The only crate that talks to NATS.
 //!
 //! ```text
-//! Bus::connect ─► bootstrap (streams, buckets, versions, incarnations)
+//! Bus::connect ─► layout (streams, buckets, versions) ─► Follower (incarnations, leaders; audits what was acknowledged)
 //!   Supervisor ─► for each shard this replica owns: runner::drive
 //!                   │ commands of protocol::Owner            ▲ events
 //!                   ▼                                        │
-//!              claim, load, publish under the fence     rows, acks, refusals
-//!   Membership ─► heart: refreshes this replica's row and hears of others, beside all work
+//!              claim, load, groups under the fence     rows, answers
+//!   Membership ─► LeaseKeeper: says that this replica lives and hears the others, beside all work
 //!   Feed ◄─ interest, status (whole small tables that every shard wants to know)
 //! ```
 //!
-//! Streams can be lost at any time; they are made again, and everybody begins again.
+//! Streams can be lost at any time; they are made again, and everybody begins again. A node of the bus can be lost at
+//! any time; groups are sent again, readers go on where they were, and nobody begins again.
 
 #![forbid(unsafe_code)]
 
+mod answer;
+mod audit;
 mod bare;
+mod bus;
 mod clock;
 mod codec;
 mod connection;
+mod consumers;
 mod contents;
 mod credentials;
 mod end;
 mod error;
 mod feed;
+mod fence;
 mod follow;
 mod heads;
-mod heart;
+mod health;
 mod incarnations;
 mod interest;
 mod journal;
 mod layout;
+mod lease_keeper;
+mod ledger;
 mod lives;
 mod marks;
 mod membership;
 mod observer;
 mod problems;
-mod pulse;
 mod reader;
 #[cfg(test)]
 mod real_server;
 mod replay;
 mod runner;
+mod shipping;
+mod streams;
 mod supervisor;
 mod tls;
 mod wipe;
 mod writer;
 
 pub use bare::{BareForm, BareRun, bare_loop};
+pub use bus::Bus;
 pub use clock::{mono_micros, now_micros};
 pub use connection::Connection;
 pub use credentials::Credentials;
 pub use error::BusError;
 pub use feed::Feed;
 pub use follow::{Follower, follow};
-pub use interest::{InterestWriter, interest_feed};
+pub use interest::{InterestWriter, interest_feed, interest_feed_of};
 pub use journal::{Journal, journal};
-pub use layout::{Bus, BusOptions};
+pub use layout::BusOptions;
 pub use membership::{Lease, MEMBER_TTL, Membership};
 pub use observer::{Effects, Observer};
 pub use problems::{Problems, Voice, problem_feed};

@@ -3,8 +3,9 @@
 use sluice_protocol::Table;
 use tokio::sync::watch;
 
+use crate::bus::Bus;
 use crate::incarnations::Incarnations;
-use crate::layout::{Bus, CONTENT};
+use crate::layout::CONTENT;
 use crate::runner::ShardSpec;
 
 /// The present life of every stream of a shard.

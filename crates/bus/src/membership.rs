@@ -1,4 +1,4 @@
-//! This replica's row in `members`, and who else is there.
+//! Which replicas of a stage live, and the lease of this one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -6,12 +6,11 @@ use std::time::Duration;
 use sluice_protocol::members::Members;
 use tokio_util::sync::CancellationToken;
 
+use crate::bus::Bus;
 use crate::clock::mono_micros;
 use crate::error::BusError;
-use crate::heart::Heart;
-use crate::layout::{Bus, MEMBERS};
-
-/// A member that was not seen for this long is gone.
+use crate::lease_keeper::LeaseKeeper;
+/// A member that was not heard for this long is gone.
 pub const MEMBER_TTL: Duration = Duration::from_secs(3);
 /// How long a replica that leaves waits for the server to know it.
 const LEAVING: Duration = Duration::from_secs(1);
@@ -19,13 +18,14 @@ const LEAVING: Duration = Duration::from_secs(1);
 /// Membership of one replica in one stage. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Membership {
+    name: Arc<str>,
     members: Arc<Mutex<Members>>,
-    /// Cancelled when the row is not refreshed any more.
+    /// Cancelled when this replica does not say any more that it lives.
     gone: CancellationToken,
 }
 
 impl Membership {
-    /// Joins: keeps the row fresh until `stop`, then deletes it.
+    /// Joins: says that it lives until `stop`, and then that it leaves.
     ///
     /// # Errors
     /// When the name cannot be part of a key, or the system has no thread to spare.
@@ -38,15 +38,12 @@ impl Membership {
             )));
         }
         let ttl = i64::try_from(MEMBER_TTL.as_micros()).unwrap_or(i64::MAX);
-        let membership =
-            Self { members: Arc::new(Mutex::new(Members::new(name, ttl))), gone: CancellationToken::new() };
-        let heart = Heart {
-            membership: membership.clone(),
-            prefix: format!("$KV.{MEMBERS}.{stage}."),
-            name: name.to_owned(),
-            stop,
+        let membership = Self {
+            name: name.into(),
+            members: Arc::new(Mutex::new(Members::new(name, ttl))),
+            gone: CancellationToken::new(),
         };
-        heart.start(bus.clone())?;
+        LeaseKeeper::new(bus, membership.clone(), stage, stop).start()?;
         Ok(membership)
     }
 
@@ -68,8 +65,13 @@ impl Membership {
     /// After it was stopped: waits until others know that this replica has left, or must find out.
     pub async fn left(&self) {
         if tokio::time::timeout(LEAVING, self.gone.cancelled()).await.is_err() {
-            tracing::debug!("the membership row stays until it expires");
+            tracing::debug!("the others must find out that this replica has left");
         }
+    }
+
+    /// The name of this replica.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     pub(crate) fn has_left(&self) {
@@ -93,6 +95,16 @@ impl Lease {
     /// Whether this replica may write: others must have taken it for live ever since the lease began.
     pub fn is_held(&self) -> bool {
         self.membership.with(|members| members.lapses() == self.lapses && members.holds_lease(mono_micros()))
+    }
+
+    /// The replica that holds it.
+    pub(crate) fn member(&self) -> &str {
+        self.membership.name()
+    }
+
+    /// Another member has written where this one would: it lives.
+    pub(crate) fn proved(&self, member: &str) {
+        self.membership.with(|members| members.proved(member, mono_micros()));
     }
 
     /// Whether both are the same one.

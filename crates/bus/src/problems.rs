@@ -13,10 +13,11 @@ use sluice_protocol::report::ProblemRow;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::bus::Bus;
 use crate::clock::now_micros;
 use crate::feed::Feed;
 use crate::follow::{Follower, follow};
-use crate::layout::{Bus, PROBLEMS};
+use crate::layout::PROBLEMS;
 use crate::reader::ReadEvent;
 
 /// Problems that wait to be written: a storm of them is one row for each object, and the newest text wins.
@@ -156,7 +157,7 @@ struct Rows;
 
 /// Follows the bucket until `stop`; healed problems come with an empty error.
 pub fn problem_feed(bus: &Bus, stop: CancellationToken) -> Feed<String, ProblemRow> {
-    follow::<Rows>(bus, format!("KV_{PROBLEMS}"), stop)
+    follow::<Rows>(bus, format!("KV_{PROBLEMS}"), Vec::new(), stop)
 }
 
 impl Follower for Rows {

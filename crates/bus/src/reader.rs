@@ -1,36 +1,44 @@
 //! Reading a stream from its first row, in order, without acknowledgements.
 //!
-//! The reader does not repair anything: when a message is missing or the server is silent it ends, and who
-//! uses it begins again. Reading again is the one way of recovery.
+//! The server's consumer is on one node, and goes with it. A reader whose consumer is gone, silent or out of step makes
+//! another one and goes on after the last row that it has delivered. It ends when the stream is another one, or when it
+//! was without a consumer for so long that it may have missed a tombstone.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::Message;
-use async_nats::jetstream::consumer::pull::{self, MessagesError, Stream as Messages};
+use async_nats::jetstream::consumer::pull::{self, Stream as Messages};
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
 use futures::StreamExt as _;
 use sluice_api::Digest;
 use sluice_protocol::{Head, Row, Subject};
+use tokio::time::Instant;
 
+use crate::bus::Bus;
 use crate::codec;
+use crate::consumers::Consumer;
 use crate::end::End;
 use crate::error::BusError;
-use crate::layout::Bus;
 
-/// Without a sign of life for twice this long the server counts as gone.
-const HEARTBEAT: Duration = Duration::from_secs(2);
+/// Without a sign of life for twice this long the consumer counts as gone.
+const HEARTBEAT: Duration = Duration::from_secs(1);
 /// Messages asked for at once.
 const BATCH: usize = 512;
 /// Silence before the end of the first pass that makes the reader ask whether there is more.
 const ASK_AFTER: Duration = Duration::from_millis(300);
+/// How often a reader that waits for the next change notes that it was not stopped.
+const LOOK: Duration = Duration::from_secs(5);
 /// How long a row waits for its content.
 const CONTENT_PATIENCE: Duration = Duration::from_secs(20);
 /// Stands for a body that cannot be read; no row has it, since bodies are JSON.
 const UNREADABLE: &[u8] = b"\0";
 /// The server forgets a consumer that nobody asks for this long.
 const FORGET: Duration = Duration::from_secs(30);
+/// Pauses before another consumer is asked for, doubled from the first to the last.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LAST_PAUSE: Duration = Duration::from_millis(500);
 
 /// What to read.
 #[derive(Clone, Debug)]
@@ -39,8 +47,23 @@ pub struct Load {
     pub stream: String,
     /// Only subjects that match one of these; empty for all.
     pub filters: Vec<String>,
-    /// Whether bodies are left out: for an owner's own rows, which it has claimed so that nobody adds to them.
+    /// Whether bodies are left out.
     pub heads_only: bool,
+    /// Subject and sequence of a row at which the reading is at its end, on any node: the reader's own fence row, whose
+    /// claim came after everything that there is to read.
+    pub until: Option<(String, u64)>,
+}
+
+impl Load {
+    /// Everything that is in a stream.
+    pub fn all(stream: String) -> Self {
+        Self::some(stream, Vec::new())
+    }
+
+    /// Rows of a stream whose subject matches one of `filters`.
+    pub fn some(stream: String, filters: Vec<String>) -> Self {
+        Self { stream, filters, heads_only: false, until: None }
+    }
 }
 
 /// What a reader delivers.
@@ -63,16 +86,25 @@ pub struct Reader {
     bus: Bus,
     load: Load,
     named: HashMap<Subject, Digest>,
-    end: Option<End>,
-    /// How many there were when it was opened.
-    found: u64,
-    messages: Option<Messages>,
+    end: End,
+    open: Option<Open>,
+    /// Until when nothing can have been missed.
+    heard: Instant,
+    /// Tries to make a consumer since then.
+    tries: u32,
     /// How many follow, as the server estimates.
     pending: u64,
-    /// Number of the message that came last, and its sequence in the stream.
-    last: u64,
+    /// Sequence of the message that came last.
     sequence: u64,
     caught_up: bool,
+}
+
+/// The server's side of it.
+struct Open {
+    messages: Messages,
+    /// Number of the message that came last.
+    last: u64,
+    _consumer: Consumer,
 }
 
 /// Opens a reader.
@@ -80,107 +112,174 @@ pub struct Reader {
 /// # Errors
 /// When the server does not answer or the stream does not exist.
 pub async fn read(bus: &Bus, load: &Load) -> Result<Reader, BusError> {
-    let named = || format!("read stream {}", load.stream);
-    let config = pull::Config {
-        deliver_policy: DeliverPolicy::All,
-        ack_policy: AckPolicy::None,
-        filter_subjects: load.filters.clone(),
-        headers_only: load.heads_only,
-        memory_storage: true,
-        num_replicas: 1,
-        inactive_threshold: FORGET,
-        ..pull::Config::default()
-    };
-    let end = if load.heads_only { None } else { Some(End::of(bus, load).await?) };
-    let stream = bus.js.get_stream_no_info(&load.stream).await.map_err(BusError::request(named()))?;
-    let consumer = stream.create_consumer(config).await.map_err(BusError::request(named()))?;
-    let pending = consumer.cached_info().num_pending;
-    let messages =
-        consumer.stream().max_messages_per_batch(BATCH).heartbeat(HEARTBEAT).expires(Duration::from_secs(30));
-    let messages = messages.messages().await.map_err(BusError::request(named()))?;
-    Ok(Reader {
+    let mut reader = Reader {
         bus: bus.clone(),
         load: load.clone(),
         named: HashMap::new(),
-        end,
-        found: pending,
-        messages: Some(messages),
-        pending,
-        last: 0,
+        end: End::of(bus, load).await?,
+        open: None,
+        heard: Instant::now(),
+        tries: 0,
+        pending: 0,
         sequence: 0,
         caught_up: false,
-    })
+    };
+    reader.open().await?;
+    Ok(reader)
 }
 
 impl Reader {
     /// The next event; `None` when the reader has ended and must be opened again.
     pub async fn next(&mut self) -> Option<ReadEvent> {
         loop {
-            if self.pending == 0 && !self.caught_up {
-                match self.is_at_end().await {
-                    Ok(true) => {
-                        self.caught_up = true;
-                        return Some(ReadEvent::CaughtUp(self.sequence));
-                    }
+            if self.open.is_none() && !self.reopen().await {
+                return None;
+            }
+            if self.pending == 0 && !self.caught_up && self.load.until.is_none() {
+                match self.end.is_at(self.sequence).await {
+                    Ok(true) => return Some(self.at_end()),
                     Ok(false) => self.pending = 1,
-                    Err(error) => return self.ended(&error),
+                    Err(error) => {
+                        self.lose(&error);
+                        continue;
+                    }
                 }
             }
-            let next = self.messages.as_mut()?.next();
-            if self.caught_up {
-                let next = next.await;
-                return self.received(next).await;
-            }
-            match tokio::time::timeout(ASK_AFTER, next).await {
-                Ok(next) => return self.received(next).await,
-                // The last rows may have been replaced or have expired before they came: then no message says that
-                // it was the last one.
-                Err(_) => self.pending = 0,
+            let (patience, began) = (if self.caught_up { LOOK } else { ASK_AFTER }, Instant::now());
+            let next = tokio::time::timeout(patience, self.open.as_mut()?.messages.next()).await;
+            match next {
+                Ok(Some(Ok(message))) => {
+                    if let Some(event) = self.event(message).await {
+                        return Some(event);
+                    }
+                }
+                Ok(Some(Err(error))) => self.lose(&error),
+                Ok(None) => self.lose(&"the consumer has ended"),
+                Err(_) => {
+                    // The last rows may have been replaced or have expired before they came: then no message says that
+                    // it was the last one.
+                    self.pending = 0;
+                    // Unless this process was stopped meanwhile, nothing was missed.
+                    if began.elapsed() < patience * 2 {
+                        self.heard = Instant::now();
+                    }
+                }
             }
         }
     }
 
-    /// Where the stream ends that is read; own rows end where they are.
-    pub(crate) fn end(&self) -> Option<End> {
+    fn at_end(&mut self) -> ReadEvent {
+        self.caught_up = true;
+        ReadEvent::CaughtUp(self.sequence)
+    }
+
+    /// Where the stream ends that is read.
+    pub(crate) fn end(&self) -> End {
         self.end.clone()
     }
 
-    async fn is_at_end(&self) -> Result<bool, BusError> {
-        match &self.end {
-            Some(end) => end.is_at(self.sequence).await,
-            None if self.last >= self.found => Ok(true),
-            // Some may have expired since.
-            None => End::of(&self.bus, &self.load).await?.is_at(self.sequence).await,
+    fn lose(&mut self, error: &impl std::fmt::Display) {
+        tracing::debug!(%error, stream = self.load.stream, "the consumer is lost");
+        self.open = None;
+    }
+
+    /// Makes another consumer; whether the reader goes on.
+    async fn reopen(&mut self) -> bool {
+        loop {
+            // What was not read for half of a tombstone's life may have come and gone.
+            if self.heard.elapsed() > self.bus.tombstone_ttl / 2 {
+                tracing::warn!(stream = self.load.stream, "the stream could not be read for too long");
+                return false;
+            }
+            if self.tries > 0 {
+                let pause = FIRST_PAUSE * 2_u32.saturating_pow(self.tries.min(16) - 1);
+                tokio::time::sleep(pause.min(LAST_PAUSE)).await;
+            }
+            self.tries += 1;
+            match End::of(&self.bus, &self.load).await {
+                Ok(now) if now.created() != self.end.created() => return false,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::debug!(%error, stream = self.load.stream, "the stream cannot be read now");
+                    continue;
+                }
+            }
+            match self.open().await {
+                Ok(()) => return true,
+                Err(error) => {
+                    tracing::debug!(%error, stream = self.load.stream, "no consumer can be made now");
+                }
+            }
         }
     }
 
-    async fn received(&mut self, next: Option<Result<Message, MessagesError>>) -> Option<ReadEvent> {
-        match next {
-            Some(Ok(message)) => self.event(message).await,
-            Some(Err(error)) => self.ended(&error),
-            None => None,
-        }
+    async fn open(&mut self) -> Result<(), BusError> {
+        let named = || format!("read stream {}", self.load.stream);
+        let name = format!("{:016x}", crate::bus::random());
+        // With a single filter the request names it, and a user can be given the right to it alone.
+        let (filter_subject, filter_subjects) = match &self.load.filters[..] {
+            [one] => (one.clone(), Vec::new()),
+            several => (String::new(), several.to_vec()),
+        };
+        let config = pull::Config {
+            name: Some(name.clone()),
+            deliver_policy: match self.sequence {
+                0 => DeliverPolicy::All,
+                last => DeliverPolicy::ByStartSequence { start_sequence: last + 1 },
+            },
+            ack_policy: AckPolicy::None,
+            filter_subject,
+            filter_subjects,
+            headers_only: self.load.heads_only,
+            memory_storage: true,
+            num_replicas: 1,
+            inactive_threshold: FORGET,
+            ..pull::Config::default()
+        };
+        let js = &self.bus.js;
+        let stream = js.get_stream_no_info(&self.load.stream).await.map_err(BusError::request(named()))?;
+        let consumer = stream.create_consumer(config).await.map_err(BusError::request(named()))?;
+        let kept = self.bus.consumers.note(&self.load.stream, &name);
+        self.pending = consumer.cached_info().num_pending;
+        let messages = consumer
+            .stream()
+            .max_messages_per_batch(BATCH)
+            .heartbeat(HEARTBEAT)
+            .expires(Duration::from_secs(30));
+        let messages = messages.messages().await.map_err(BusError::request(named()))?;
+        self.open = Some(Open { messages, last: 0, _consumer: kept });
+        Ok(())
     }
 
-    fn ended(&mut self, error: &impl std::fmt::Display) -> Option<ReadEvent> {
-        tracing::debug!(%error, "reader ended");
-        self.messages = None;
-        None
-    }
-
+    /// What a message says; nothing when it is not the one that follows the last one, or the reading is lost.
     async fn event(&mut self, message: Message) -> Option<ReadEvent> {
         let Ok(info) = message.info() else {
             return Some(malformed(&message.subject, "not a stored message"));
         };
-        self.last += 1;
-        if info.consumer_sequence != self.last {
-            tracing::debug!(expected = self.last, found = info.consumer_sequence, "reader missed a message");
-            self.messages = None;
+        let open = self.open.as_mut()?;
+        open.last += 1;
+        if info.consumer_sequence != open.last {
+            self.lose(&"a message is missing");
             return None;
         }
         let (sequence, pending) = (info.stream_sequence, info.pending);
-        (self.sequence, self.pending) = (sequence, pending);
+        (self.heard, self.tries) = (Instant::now(), 0);
         let head = codec::head(message.headers.as_ref());
+        if let Some((fence, end)) = &self.load.until
+            && *message.subject == **fence
+            && sequence >= *end
+        {
+            self.sequence = sequence;
+            return Some(self.at_end());
+        }
+        let event = self.row(&message, head, sequence, pending).await;
+        if event.is_some() {
+            (self.sequence, self.pending) = (sequence, pending);
+        }
+        event
+    }
+
+    async fn row(&mut self, message: &Message, head: Head, sequence: u64, pending: u64) -> Option<ReadEvent> {
         if message.subject.starts_with('$') {
             let (subject, body) = (message.subject.to_string(), message.payload.to_vec());
             return Some(ReadEvent::Entry(subject, head, body, sequence));
@@ -194,7 +293,14 @@ impl Reader {
                 self.named.insert(subject.clone(), digest);
                 Ok(Arc::from([]))
             }
-            Some(digest) => self.fetch(digest).await?,
+            Some(digest) => match self.fetch(digest).await {
+                Some(body) => body,
+                None => {
+                    self.lose(&"the content of a row cannot be read now");
+                    return None;
+                }
+            },
+            None if self.load.heads_only => Ok(Arc::from([])),
             None => codec::decode(&message.payload).map_err(|error| error.to_string()),
         };
         Some(match body {
@@ -215,7 +321,7 @@ impl Reader {
                 Ok(None) if tokio::time::Instant::now() < deadline => {}
                 Ok(None) => return Some(Err(format!("its content {digest} has expired"))),
                 Err(error) => {
-                    tracing::debug!(%error, "reader ended");
+                    tracing::debug!(%error, "content cannot be read now");
                     return None;
                 }
             }

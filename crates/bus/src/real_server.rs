@@ -8,13 +8,15 @@ use std::time::Duration;
 use sluice_api::{ClusterRef, Digest};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
-use sluice_protocol::{Body, Publish, Subject, Table};
+use sluice_protocol::{Body, Claim, Group, Outgoing, Publish, Subject, Table};
 use tokio_util::sync::CancellationToken;
 
+use crate::answer::Answer;
+use crate::bus::Bus;
 use crate::connection::Connection;
-use crate::error::BusError;
+use crate::fence::{Claimed, Fence, Holder};
 use crate::interest::{InterestWriter, interest_feed};
-use crate::layout::{Bus, BusOptions};
+use crate::layout::BusOptions;
 use crate::marks::Marks;
 use crate::membership::{MEMBER_TTL, Membership};
 use crate::reader::{Load, ReadEvent, read};
@@ -82,22 +84,41 @@ fn row(profile: &str, body: Option<&str>) -> Publish {
     Publish::new(subject, body.map_or(Body::Tombstone, |body| Body::value(body.as_bytes())), 1)
 }
 
-fn fence(owner: &str) -> Subject {
-    Subject::Owner { table: Table::Desired, shard: 0, owner: owner.into() }
+fn fence(owner: &str) -> Fence {
+    let subject = Subject::fence(Table::Desired, 0, owner).to_string();
+    Fence { stream: Table::Desired.stream(0), subject }
 }
 
-async fn put(bus: &Bus, row: &Publish, fence: &Subject, sequence: u64) -> Option<u64> {
-    let (sent, _) = writer::publish(bus, row, &row.head(), (sequence, &fence.to_string())).await.unwrap();
-    sent.await.ok().map(|ack| ack.sequence)
+/// The claim of a replica of this name, as its first one or under a former fence.
+async fn claim_as(bus: &Bus, fence: &Fence, member: &str, number: u32, former: Option<u64>) -> Claimed {
+    let holder = Holder { member: member.into(), life: member.len() as u64, number };
+    fence.claim(bus, &holder, &Claim { output: 0, number, former, delay: 0 }).await
+}
+
+async fn claim(bus: &Bus, fence: &Fence) -> u64 {
+    match claim_as(bus, fence, "test", 1, None).await {
+        Claimed::At(sequence) => sequence,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Stores rows in one group.
+async fn send(bus: &Bus, rows: &[Publish], fence: &Fence, sequence: u64) -> writer::Sent {
+    let outgoing = |row: &Publish| Outgoing { id: 0, head: row.head(), row: row.clone() };
+    let rows = rows.iter().map(outgoing).collect();
+    writer::send(bus, fence, &Group { output: 0, fence: sequence, rows, delay: 0 }).await
+}
+
+async fn put(bus: &Bus, row: &Publish, fence: &Fence, sequence: u64) -> Option<u64> {
+    match send(bus, std::slice::from_ref(row), fence, sequence).await.answer {
+        Some(Answer::Stored(sequence)) => Some(sequence),
+        _ => None,
+    }
 }
 
 /// What the stream holds: profile, body and sequence, in order.
 async fn rows(bus: &Bus) -> Vec<(String, String, u64)> {
-    let load = Load {
-        stream: Table::Desired.stream(0),
-        filters: vec!["desired.00.*.*.*".into()],
-        heads_only: false,
-    };
+    let load = Load::some(Table::Desired.stream(0), vec!["desired.00.*.*.*".into()]);
     let events = read(bus, &load).await.unwrap().all().await.unwrap();
     let row = |event: ReadEvent| match event {
         ReadEvent::Row(row, _) => {
@@ -115,8 +136,8 @@ async fn the_real_stream_and_the_one_in_memory_do_the_same() {
     let server = server();
     let bus = bus(&server).await;
     let (fence, other) = (fence("00"), fence("01"));
-    let name = fence.to_string();
-    let first = writer::claim(&bus, &Table::Desired.stream(0), &fence).await.unwrap();
+    let name = fence.subject.clone();
+    let first = claim(&bus, &fence).await;
     assert!(first > 1_700_000_000_000_000, "sequences begin with the time the stream is made: {first}");
     let mut memory = MemoryStream::after(1, first - 1);
     assert_eq!(Ok(first), memory.put(&name, None, Some(Expect { subject: &name, sequence: 0 }), None));
@@ -148,10 +169,10 @@ async fn the_real_stream_and_the_one_in_memory_do_the_same() {
         "only the wrong fence is refused"
     );
 
-    let seconds = writer::claim(&bus, &Table::Desired.stream(0), &fence).await.unwrap();
+    let seconds = claim(&bus, &fence).await;
     assert_eq!(Ok(seconds), memory.put(&name, None, None, None));
     assert_eq!(put(&bus, &row("x", Some("3")), &fence, first).await, None, "deposed");
-    assert!(writer::claim(&bus, &Table::Desired.stream(0), &other).await.unwrap() > seconds);
+    assert!(claim(&bus, &other).await > seconds);
     assert!(
         put(&bus, &row("x", Some("3")), &fence, seconds).await.is_some(),
         "another owner's fence is another row"
@@ -177,7 +198,7 @@ async fn tombstones_expire_and_a_wiped_stream_refuses_every_fence() {
     let server = server();
     let bus = bus(&server).await;
     let stream = Table::Desired.stream(0);
-    let sequence = writer::claim(&bus, &stream, &fence("00")).await.unwrap();
+    let sequence = claim(&bus, &fence("00")).await;
     put(&bus, &row("x", None), &fence("00"), sequence).await.unwrap();
     assert_eq!(rows(&bus).await.len(), 1);
     let mut left = 1;
@@ -197,7 +218,7 @@ async fn tombstones_expire_and_a_wiped_stream_refuses_every_fence() {
         incarnations.changed().await.unwrap();
     }
     assert_eq!(put(&bus, &row("x", Some("1")), &fence("00"), sequence).await, None);
-    assert!(writer::claim(&bus, &stream, &fence("00")).await.is_ok());
+    assert!(claim(&bus, &fence("00")).await > sequence);
 }
 
 #[tokio::test]
@@ -274,14 +295,13 @@ async fn large_bodies_are_stored_once_and_live_while_a_row_names_them() {
     let bus = bus(&server).await;
     let stream = Table::Desired.stream(0);
     let fence = fence("00");
-    let sequence = writer::claim(&bus, &stream, &fence).await.unwrap();
+    let sequence = claim(&bus, &fence).await;
     let large: String = (0..40_000).map(|number| format!("{number},")).collect();
     let marks = Marks::default();
     for profile in ["x", "y"] {
         let row = row(profile, Some(&large));
-        let sent = writer::publish(&bus, &row, &row.head(), (sequence, &fence.to_string())).await.unwrap();
-        sent.0.await.unwrap();
-        marks.note(&row.subject, sent.1);
+        let sent = send(&bus, std::slice::from_ref(&row), &fence, sequence).await;
+        marks.note(&row.subject, sent.rows[0].clone().unwrap());
     }
     let digest = Digest::of(&[large.as_bytes()]);
     let mut bucket = bus.js.get_stream("KV_content").await.unwrap();
@@ -297,7 +317,7 @@ async fn large_bodies_are_stored_once_and_live_while_a_row_names_them() {
     let third = self::bus(&server).await;
     assert!(third.contents.get(digest).await.unwrap().is_none());
     // Who takes the rows over learns that their bodies are lost.
-    let load = Load { stream, filters: vec!["desired.00.*.*.*".into()], heads_only: true };
+    let load = Load { heads_only: true, ..Load::some(stream, vec!["desired.00.*.*.*".into()]) };
     let mut reader = read(&third, &load).await.unwrap();
     assert_eq!(reader.all().await.unwrap().len(), 2);
     let missing = Marks::default().adopt(&third.contents, reader.take_named()).await.unwrap();
@@ -309,13 +329,13 @@ async fn a_row_that_no_message_can_hold_is_an_error_of_its_own() {
     let server = server();
     let bus = bus(&server).await;
     let fence = fence("00");
-    let sequence = writer::claim(&bus, &Table::Desired.stream(0), &fence).await.unwrap();
+    let sequence = claim(&bus, &fence).await;
     // Not compressible: the digests of numbers.
     let noise: String =
         (0..200_000_u32).map(|number| Digest::of(&[&number.to_le_bytes()]).to_string()).collect();
     let row = row("x", Some(&noise));
-    let error = writer::publish(&bus, &row, &row.head(), (sequence, &fence.to_string())).await.err().unwrap();
-    assert!(matches!(error, BusError::TooLarge(_)), "{error}");
+    let sent = send(&bus, std::slice::from_ref(&row), &fence, sequence).await;
+    assert!(sent.answer.is_none() && sent.rows[0].is_err(), "{sent:?}");
 }
 
 #[tokio::test]
@@ -344,7 +364,7 @@ async fn the_end_of_a_table_is_not_told_while_a_row_is_being_replaced() {
     let server = server();
     let bus = bus(&server).await;
     let fence = fence("00");
-    let sequence = writer::claim(&bus, &Table::Desired.stream(0), &fence).await.unwrap();
+    let sequence = claim(&bus, &fence).await;
     for profile in 0..ROWS {
         put(&bus, &row(&format!("p{profile}"), Some("0")), &fence, sequence).await.unwrap();
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sluice_protocol::Row;
 use tokio::sync::mpsc;
 
-use crate::layout::Bus;
+use crate::bus::Bus;
 use crate::reader::{Load, ReadEvent, read};
 
 /// Pause before a replay that failed begins again.

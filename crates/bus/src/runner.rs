@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use sluice_protocol::{Command, Core, Event, Head, Owner, OwnerConfig, Publish, Row, Stop, Subject, Table};
+use sluice_protocol::{Command, Core, Event, Group, Owner, OwnerConfig, Row, Stop, Subject, Table};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use crate::bus::Bus;
 use crate::clock::now_micros;
 use crate::end::End;
-use crate::error::BusError;
+use crate::fence::Fence;
 use crate::heads::heads;
-use crate::layout::Bus;
 use crate::lives::{Lives, output_streams};
 use crate::marks::Marks;
 use crate::membership::Lease;
 use crate::observer::{Effects, Observer};
 use crate::reader::{Load, ReadEvent, read};
-use crate::writer;
+use crate::shipping::{Delivery, Shipping};
 
 /// How long a new owner waits for a view as new as its predecessor's.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -27,8 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const READ_AHEAD: usize = 1024;
 /// Side inputs taken at once before rows get their turn.
 const SIDES_AT_ONCE: usize = 256;
-/// Publishes in flight beyond which nothing is taken in: enough to hide the round trip. One step may publish more.
-const ENOUGH_IN_FLIGHT: usize = 1024;
+/// Rows without an acknowledgement beyond which nothing is taken in: enough for full groups. One step may publish more.
+const ENOUGH_OUTSTANDING: usize = 2048;
+/// Pause before something is asked again that was not answered.
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// The streams a shard writes to.
 #[derive(Clone, Debug)]
@@ -60,12 +62,12 @@ enum Inner<S> {
     Opened(Box<End>),
 }
 
-type Ack<S> = std::pin::Pin<Box<dyn Future<Output = Event<S>> + Send>>;
+type OnItsWay<S> = std::pin::Pin<Box<dyn Future<Output = Delivery<S>> + Send>>;
 
 struct Runner<'a, C: Core, E> {
     bus: &'a Bus,
-    lease: &'a Lease,
     spec: &'a ShardSpec,
+    shipping: Shipping,
     owner: Owner<C>,
     effects: &'a mut E,
     observer: &'a dyn Observer,
@@ -75,14 +77,14 @@ struct Runner<'a, C: Core, E> {
     sender: mpsc::Sender<Inner<C::Side>>,
     /// Dropped with the runner, and every task of the shard with it.
     tasks: JoinSet<()>,
-    acks: FuturesUnordered<Ack<C::Side>>,
-    fences: Vec<String>,
+    groups: FuturesUnordered<OnItsWay<C::Side>>,
+    fences: Vec<Fence>,
     end: Option<End>,
     wake: Option<i64>,
     stop: Option<Stop>,
 }
 
-/// Owns the shard under `lease` until it is cancelled (`None`), refused or out of date. The caller begins again as long as
+/// Owns the shard under `lease` until it is cancelled (`None`), deposed or out of date. The caller begins again as long as
 /// the shard is its own.
 pub async fn drive<C, E>(
     bus: &Bus,
@@ -104,7 +106,7 @@ where
     runner.execute(first).await;
     while runner.stop.is_none() {
         let event = tokio::select! {
-            Some(event) = runner.acks.next(), if !runner.acks.is_empty() => event,
+            Some(delivery) = runner.groups.next(), if !runner.groups.is_empty() => runner.delivered(delivery),
             side = sides.recv(), if runner.has_room() => match side {
                 Some(side) => {
                     runner.sides(side, &mut sides).await;
@@ -131,13 +133,16 @@ where
             // A task that has ended keeps its memory until it is joined.
             Some(ended) = runner.tasks.join_next() => match ended {
                 Ok(()) => continue,
-                Err(error) => refused(&error),
+                Err(error) => {
+                    tracing::error!(%error, "a task of a shard has failed");
+                    Event::Ended(Stop::Failed)
+                }
             },
             () = sleep_until(runner.wake) => {
                 runner.wake = None;
                 Event::Tick
             }
-            () = lives.ended() => Event::Refused,
+            () = lives.ended() => Event::Ended(Stop::Reborn),
         };
         runner.handle(event).await;
     }
@@ -168,11 +173,11 @@ where
             OwnerConfig { outputs, reads: spec.input.is_some(), patience: micros(PATIENCE), max_lag };
         let (owner, first) = Owner::begin(core, config);
         let (sender, inbox) = mpsc::channel(READ_AHEAD);
-        let fence = |shard: usize| fence_row(spec, shard).to_string();
+        let life = crate::bus::random();
         let mut runner = Self {
             bus,
-            lease,
             spec,
+            shipping: Shipping { bus: bus.clone(), lease: lease.clone(), life },
             owner,
             effects,
             observer,
@@ -180,8 +185,8 @@ where
             oversized: HashSet::new(),
             sender,
             tasks: JoinSet::new(),
-            acks: FuturesUnordered::new(),
-            fences: (0..outputs).map(fence).collect(),
+            groups: FuturesUnordered::new(),
+            fences: (0..outputs).map(|output| fence(spec, output)).collect(),
             end: None,
             wake: None,
             stop: None,
@@ -196,7 +201,7 @@ where
         let (marks, contents, sender) = (self.marks.clone(), self.bus.contents.clone(), self.sender.clone());
         self.tasks.spawn(async move {
             marks.keep(contents).await;
-            send(&sender, Event::Refused).await;
+            send(&sender, Event::Ended(Stop::Content)).await;
         });
     }
 
@@ -223,17 +228,21 @@ where
     }
 
     fn has_room(&self) -> bool {
-        self.acks.len() < ENOUGH_IN_FLIGHT
+        self.owner.outstanding() < ENOUGH_OUTSTANDING
     }
 
     async fn execute(&mut self, commands: Vec<Command<C::Effect>>) {
         for command in commands {
             match command {
-                Command::Claim(output) => self.claim(output),
-                Command::Load(output) => self.load(output),
+                Command::Claim(claim) => {
+                    let Some(fence) = self.fences.get(claim.output).cloned() else { continue };
+                    let (shipping, sender) = (self.shipping.clone(), self.sender.clone());
+                    self.tasks.spawn(async move { send(&sender, shipping.claim(fence, claim).await).await });
+                }
+                Command::Load { output, fence } => self.load(output, fence),
                 Command::Read => self.read(),
                 Command::FindEnd(after) => self.find_end(after),
-                Command::Publish { id, fence, head, row } => self.publish(id, fence, &head, &row).await,
+                Command::Send(group) => self.send(group),
                 Command::Effect(effect) => self.effects.effect(effect),
                 Command::WakeAt(at) => self.wake = Some(self.wake.map_or(at, |wake| wake.min(at))),
                 Command::Stop(stop) => self.stop = Some(stop),
@@ -241,37 +250,57 @@ where
         }
     }
 
-    fn claim(&mut self, output: usize) {
-        let (bus, sender) = (self.bus.clone(), self.sender.clone());
-        let (stream, fence) = (output_stream(self.spec, output), fence_row(self.spec, output));
-        self.tasks.spawn(async move {
-            let event = match writer::claim(&bus, &stream, &fence).await {
-                Ok(sequence) => Event::Claimed { output, sequence },
-                Err(error) => refused(&error),
-            };
-            send(&sender, event).await;
-        });
+    fn send(&mut self, group: Group) {
+        let Some(fence) = self.fences.get(group.output).cloned() else { return };
+        self.groups.push(Box::pin(self.shipping.clone().send(fence, group)));
     }
 
-    fn load(&mut self, output: usize) {
+    /// A group is back.
+    fn delivered(&mut self, Delivery { event, rows }: Delivery<C::Side>) -> Event<C::Side> {
+        for (subject, outcome) in rows {
+            match outcome {
+                Ok(content) => {
+                    self.observer.published();
+                    self.marks.note(&subject, content);
+                    if self.oversized.remove(&subject) {
+                        self.observer.too_large(&subject.to_string(), None);
+                    }
+                }
+                Err(reason) => {
+                    self.observer.too_large(&subject.to_string(), Some(&reason));
+                    self.oversized.insert(subject);
+                }
+            }
+        }
+        event
+    }
+
+    fn load(&mut self, output: usize, fence: u64) {
         let (bus, sender, marks) = (self.bus.clone(), self.sender.clone(), self.marks.clone());
+        let Some(Fence { stream, subject }) = self.fences.get(output).cloned() else { return };
         let shard = format!("{output:02}");
-        let filters = self.spec.outputs.own_rows.iter().map(|filter| filter.replace("{}", &shard)).collect();
-        let load = Load { stream: output_stream(self.spec, output), filters, heads_only: true };
+        let own_rows = &self.spec.outputs.own_rows;
+        let mut filters: Vec<String> = own_rows.iter().map(|filter| filter.replace("{}", &shard)).collect();
+        // Some have their fence row among their rows, and the server takes no two filters for one subject.
+        if !filters.iter().any(|filter| covers(filter, &subject)) {
+            filters.push(subject.clone());
+        }
+        let load = Load { stream, filters, heads_only: true, until: Some((subject, fence)) };
         self.tasks.spawn(async move {
             let turn = bus.turn().await;
             // Boxed, since it is large and thousands may wait for their turn.
-            let found = Box::pin(heads(&bus, &load, &marks)).await;
-            drop(turn);
-            match found {
-                Ok(found) => {
-                    for (subject, head) in found {
-                        send(&sender, Event::Found(subject, head)).await;
-                    }
-                    send(&sender, Event::Loaded).await;
+            let found = loop {
+                match Box::pin(heads(&bus, &load, &marks)).await {
+                    Ok(found) => break found,
+                    Err(error) => tracing::info!(%error, "own rows cannot be read yet"),
                 }
-                Err(error) => send(&sender, refused(&error)).await,
+                tokio::time::sleep(AGAIN).await;
+            };
+            drop(turn);
+            for (subject, head) in found {
+                send(&sender, Event::Found(subject, head)).await;
             }
+            send(&sender, Event::Loaded).await;
         });
     }
 
@@ -279,13 +308,14 @@ where
         let Some(input) = self.spec.input.clone() else { return };
         let (bus, sender) = (self.bus.clone(), self.sender.clone());
         self.tasks.spawn(async move {
-            let mut reader = match read(&bus, &input).await {
-                Ok(reader) => reader,
-                Err(error) => return send(&sender, refused(&error)).await,
+            let mut reader = loop {
+                match read(&bus, &input).await {
+                    Ok(reader) => break reader,
+                    Err(error) => tracing::info!(%error, "the input cannot be read yet"),
+                }
+                tokio::time::sleep(AGAIN).await;
             };
-            if let Some(end) = reader.end()
-                && sender.send(Inner::Opened(Box::new(end))).await.is_err()
-            {
+            if sender.send(Inner::Opened(Box::new(reader.end()))).await.is_err() {
                 return;
             }
             while let Some(event) = reader.next().await {
@@ -300,7 +330,8 @@ where
                     return;
                 }
             }
-            send(&sender, Event::Refused).await;
+            // It is another stream, which is seen elsewhere too, or it was silent for too long.
+            send(&sender, Event::Ended(Stop::Lagging)).await;
         });
     }
 
@@ -311,48 +342,14 @@ where
             let event = match end.is_at(after).await {
                 Ok(true) => Event::CaughtUp(after),
                 Ok(false) => Event::More,
-                Err(error) => refused(&error),
+                // The owner asks again.
+                Err(error) => {
+                    tracing::debug!(%error, "the end of the input is not known now");
+                    Event::More
+                }
             };
             send(&sender, event).await;
         });
-    }
-
-    async fn publish(&mut self, id: u64, fence: u64, head: &Head, row: &Publish) {
-        let Some(fence_subject) =
-            self.fences.get(if self.fences.len() == 1 { 0 } else { usize::from(row.subject.shard()) })
-        else {
-            return;
-        };
-        // A replica whose lease lapsed must not write, whatever the fence says: its successor is at work.
-        if !self.lease.is_held() {
-            self.acks.push(Box::pin(std::future::ready(Event::Refused)));
-            return;
-        }
-        self.observer.published();
-        let ack: Ack<C::Side> = match writer::publish(self.bus, row, head, (fence, fence_subject)).await {
-            Ok((ack, content)) => {
-                self.marks.note(&row.subject, content);
-                if self.oversized.remove(&row.subject) {
-                    self.observer.too_large(&row.subject.to_string(), None);
-                }
-                Box::pin(async move {
-                    match ack.await {
-                        Ok(_) => Event::Stored(id),
-                        Err(error) => {
-                            tracing::info!(%error, "publish refused");
-                            Event::Refused
-                        }
-                    }
-                })
-            }
-            Err(BusError::TooLarge(reason)) => {
-                self.observer.too_large(&row.subject.to_string(), Some(&reason));
-                self.oversized.insert(row.subject.clone());
-                Box::pin(std::future::ready(Event::Stored(id)))
-            }
-            Err(error) => Box::pin(std::future::ready(refused(&error))),
-        };
-        self.acks.push(ack);
     }
 }
 
@@ -362,22 +359,19 @@ async fn send<S>(sender: &mpsc::Sender<Inner<S>>, event: Event<S>) {
     }
 }
 
-fn refused<S>(error: &dyn std::error::Error) -> Event<S> {
-    tracing::info!(%error, "the shard begins again");
-    Event::Refused
-}
-
 fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
-fn fence_row(spec: &ShardSpec, output: usize) -> Subject {
-    let shard = u16::try_from(output).unwrap_or(0);
-    Subject::Owner { table: spec.outputs.table, shard, owner: spec.outputs.owner.clone() }
+fn fence(spec: &ShardSpec, output: usize) -> Fence {
+    let Outputs { table, owner, .. } = &spec.outputs;
+    let subject = Subject::fence(*table, output, owner).to_string();
+    Fence { stream: table.stream(u16::try_from(output).unwrap_or(0)), subject }
 }
 
-fn output_stream(spec: &ShardSpec, output: usize) -> String {
-    spec.outputs.table.stream(u16::try_from(output).unwrap_or(0))
+/// Whether a filter of own rows selects a subject, too.
+fn covers(filter: &str, subject: &str) -> bool {
+    filter.strip_suffix('>').is_some_and(|prefix| !prefix.contains('*') && subject.starts_with(prefix))
 }
 
 async fn sleep_until(wake: Option<i64>) {

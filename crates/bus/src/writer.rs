@@ -1,79 +1,172 @@
-//! Claiming fence rows, and publishing under them.
+//! Storing a group of rows under a fence, in one go.
+//!
+//! To a replicated stream a group is an atomic batch: the server admits one conditional message in process for each
+//! fence, and a batch counts as one. To a stream of one replica the rows are pipelined, each with the fence: there a
+//! batch costs a write to the disk, and nothing is refused.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_nats::HeaderMap;
-use async_nats::jetstream::context::{PublishAckFuture, PublishErrorKind};
+use bytes::Bytes;
 use sluice_api::Digest;
-use sluice_protocol::{Body, Head, Publish, Subject};
+use sluice_protocol::{Body, Group, Outgoing};
 
+use crate::answer::Answer;
+use crate::bus::Bus;
 use crate::codec;
 use crate::contents::LARGE;
 use crate::error::BusError;
-use crate::layout::Bus;
+use crate::fence::{self, Fence};
 
-const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
-const EXPECTED_SUBJECT: &str = "Nats-Expected-Last-Subject-Sequence-Subject";
 const TTL: &str = "Nats-TTL";
+const BATCH_ID: &str = "Nats-Batch-Id";
+const BATCH_SEQUENCE: &str = "Nats-Batch-Sequence";
+const BATCH_COMMIT: &str = "Nats-Batch-Commit";
 
-/// Tries to claim a fence row this often while others do the same.
-const ATTEMPTS: usize = 4;
+/// How long the server may take to answer a group: longer than it does under any load, and shorter than an election.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// And this much more for each of its rows.
+const PATIENCE_EACH: Duration = Duration::from_millis(5);
 
-/// Replaces a fence row; its new sequence is the proof of ownership.
-pub(crate) async fn claim(bus: &Bus, stream: &str, subject: &Subject) -> Result<u64, BusError> {
-    let subject = subject.to_string();
-    let mut seen = 0;
-    for _ in 0..ATTEMPTS {
-        let mut headers = HeaderMap::new();
-        headers.insert(EXPECTED, seen.to_string());
-        let named = || format!("claim {subject}");
-        let ack = bus.js.publish_with_headers(subject.clone(), headers, bytes::Bytes::new()).await;
-        match ack.map_err(BusError::request(named()))?.await {
-            Ok(ack) => return Ok(ack.sequence),
-            Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => {
-                let table = bus.js.get_stream_no_info(stream).await.map_err(BusError::request(named()))?;
-                seen =
-                    table.direct_get_last_for_subject(&subject).await.map_or(0, |message| message.sequence);
+/// What became of a group.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    /// Of all rows that a message can hold; `None` without any.
+    pub(crate) answer: Option<Answer>,
+    /// For each row: the name of its body, when that is stored apart; or why no message can hold the row.
+    pub(crate) rows: Vec<Result<Option<Digest>, String>>,
+}
+
+/// A row as it is sent.
+struct Message {
+    subject: String,
+    headers: HeaderMap,
+    body: Bytes,
+    tombstone: bool,
+}
+
+/// Stores the rows of a group while its fence holds.
+pub(crate) async fn send(bus: &Bus, fence: &Fence, group: &Group) -> Sent {
+    let (mut rows, mut messages) =
+        (Vec::with_capacity(group.rows.len()), Vec::with_capacity(group.rows.len()));
+    for row in group.rows.iter() {
+        match message(bus, row).await {
+            Ok((message, content)) => {
+                messages.push(message);
+                rows.push(Ok(content));
             }
-            Err(error) => return Err(BusError::Request { what: named(), source: error.into() }),
+            Err(BusError::TooLarge(reason)) => rows.push(Err(reason)),
+            // Nothing has been sent.
+            Err(error) => return Sent { answer: Some(Answer::Held(error.to_string())), rows: Vec::new() },
         }
     }
-    Err(BusError::Request {
-        what: format!("claim {subject}"),
-        source: "others claim it at the same time".into(),
-    })
+    let Some(last) = messages.last() else { return Sent { answer: None, rows } };
+    let (subject, tombstone) = (last.subject.clone(), last.tombstone);
+    let patience = PATIENCE + PATIENCE_EACH * u32::try_from(messages.len()).unwrap_or(u32::MAX);
+    let mut connection = bus.health.watch();
+    let sent = async {
+        if messages.len() > 1 && bus.is_replicated(&fence.stream) {
+            batch(bus, fence, group.fence, messages).await
+        } else {
+            pipeline(bus, fence, group.fence, messages).await
+        }
+    };
+    let answer = tokio::select! {
+        answer = tokio::time::timeout(patience, sent) => {
+            answer.unwrap_or_else(|_| Answer::Unanswered("no answer in time".to_owned()))
+        }
+        () = connection.lost() => Answer::Unanswered("the connection was lost".to_owned()),
+    };
+    match &answer {
+        Answer::Stored(sequence) => bus.ledger.note(&fence.stream, *sequence, &subject, tombstone),
+        answer if answer.is_in_process() => bus.note_replicated(&fence.stream),
+        _ => {}
+    }
+    Sent { answer: Some(answer), rows }
 }
 
-/// Demands that `sequence` is still the last one of the fence row.
-pub(crate) fn fence(headers: &mut HeaderMap, sequence: u64, subject: &str) {
-    headers.insert(EXPECTED, sequence.to_string());
-    headers.insert(EXPECTED_SUBJECT, subject);
-}
-
-/// Sends a row that the server accepts only while `fence` is the last sequence of the fence row; with the name of its
-/// body, when that is large and stored apart.
-pub(crate) async fn publish(
+/// A row as a message, and the name of its body when that is large and stored apart.
+async fn message(
     bus: &Bus,
-    row: &Publish,
-    head: &Head,
-    fence: (u64, &str),
-) -> Result<(PublishAckFuture, Option<Digest>), BusError> {
-    let mut headers = codec::headers(head);
-    self::fence(&mut headers, fence.0, fence.1);
-    let mut content = None;
+    Outgoing { head, row, .. }: &Outgoing,
+) -> Result<(Message, Option<Digest>), BusError> {
+    let (mut headers, mut content, tombstone) = (codec::headers(head), None, row.body == Body::Tombstone);
     let body = match &row.body {
         Body::Value(bytes) if bytes.len() > LARGE => {
             let digest = Digest::of(&[bytes]);
             bus.contents.put(digest, bytes).await?;
             headers.insert(codec::CONTENT, digest.to_string());
             content = Some(digest);
-            bytes::Bytes::new()
+            Bytes::new()
         }
         Body::Value(bytes) => codec::encode(bytes),
         Body::Tombstone => {
             headers.insert(TTL, format!("{}s", bus.tombstone_ttl.as_secs().max(1)));
-            bytes::Bytes::new()
+            Bytes::new()
         }
     };
-    let subject = row.subject.to_string();
-    let sent = bus.js.publish_with_headers(subject.clone(), headers, body).await;
-    Ok((sent.map_err(BusError::request(subject))?, content))
+    Ok((Message { subject: row.subject.to_string(), headers, body, tombstone }, content))
+}
+
+/// All or nothing, the fence compared once.
+async fn batch(bus: &Bus, fence: &Fence, sequence: u64, messages: Vec<Message>) -> Answer {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let id = format!("{:x}-{:x}", bus.session, NEXT.fetch_add(1, Ordering::Relaxed));
+    let turn = bus.batch_turn(&fence.stream).await;
+    let (client, count) = (bus.js.client(), messages.len());
+    for (number, message) in (1..).zip(messages) {
+        let Message { subject, mut headers, body, .. } = message;
+        headers.insert(BATCH_ID, id.as_str());
+        headers.insert(BATCH_SEQUENCE, number.to_string());
+        if number == 1 {
+            fence::demand(&mut headers, sequence, &fence.subject);
+        }
+        if number < count {
+            // Only the last one is answered.
+            if let Err(error) = client.publish_with_headers(subject, headers, body).await {
+                return Answer::Held(error.to_string());
+            }
+            continue;
+        }
+        headers.insert(BATCH_COMMIT, "1");
+        let answer = match bus.js.publish_with_headers(subject, headers, body).await {
+            Ok(ack) => Answer::from(ack.await),
+            Err(error) => Answer::of(&error),
+        };
+        drop(turn);
+        return answer;
+    }
+    Answer::Held("an empty batch".to_owned())
+}
+
+/// Each by itself, in order, the fence compared for each.
+async fn pipeline(bus: &Bus, fence: &Fence, sequence: u64, messages: Vec<Message>) -> Answer {
+    let mut acks = Vec::with_capacity(messages.len());
+    let mut answer = Answer::Stored(0);
+    for Message { subject, mut headers, body, .. } in messages {
+        fence::demand(&mut headers, sequence, &fence.subject);
+        match bus.js.publish_with_headers(subject, headers, body).await {
+            Ok(ack) => acks.push(ack),
+            Err(error) => {
+                answer = Answer::of(&error);
+                break;
+            }
+        }
+    }
+    for ack in acks {
+        answer = worse(answer, Answer::from(ack.await));
+    }
+    answer
+}
+
+/// Of two messages of a group: what is unknown counts most, then what ends the owner, then what is tried again.
+fn worse(one: Answer, other: Answer) -> Answer {
+    let rank = |answer: &Answer| match answer {
+        Answer::Unanswered(_) => 3,
+        Answer::Replaced(_) => 2,
+        Answer::Held(_) => 1,
+        Answer::Stored(_) => 0,
+    };
+    if rank(&one) > rank(&other) { one } else { other }
 }

@@ -4,7 +4,7 @@
 //!            claim outputs        load own rows      read the input table from its first row
 //! new owner ───────────────► fenced ────────► knows what it wrote ────────► caught up ──► tail
 //!     ▲                                                                                    │
-//!     └──────────────── refused, lagging, incarnation changed: drop everything ◄───────────┘
+//!     └──────────────── deposed, lagging, incarnation changed: drop everything ◄───────────┘
 //! ```
 //!
 //! A stage gives its decision as a [`Core`]; [`Owner`] runs it over one shard and says what to do, as
@@ -25,7 +25,7 @@ pub mod subject;
 mod token;
 pub mod view;
 
-pub use owner::{Command, Core, Event, Owner, OwnerConfig, Step, Stop};
+pub use owner::{Claim, Command, Core, Event, Group, Outgoing, Owner, OwnerConfig, Step, Stop};
 pub use report::{Happened, Problem};
 pub use role::Role;
 pub use row::{Body, Head, Publish, Row};

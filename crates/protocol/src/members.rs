@@ -22,22 +22,26 @@ pub fn owner<'a>(key: &str, members: impl IntoIterator<Item = &'a str>) -> Optio
 
 /// The members of one stage as this replica sees them, and its own lease.
 ///
-/// A member is live until its row was not refreshed for `ttl`, by this replica's own clock, while this replica was
-/// listening: silence says nothing about others to who hears nothing at all, its own echo neither. Times are
-/// microseconds of one monotonic clock.
+/// Every member says once in a while that it lives, and hears itself and the others. A member is live until nothing was
+/// heard of it for `ttl`, by this replica's own clock, while this replica heard anything at all: who hears nothing takes
+/// nobody for dead. Times are microseconds of one monotonic clock.
 #[derive(Debug)]
 pub struct Members {
     own: String,
     ttl: i64,
     seen: BTreeMap<String, i64>,
-    /// Whether every row that was there has been heard, and none was missed since.
-    listening: bool,
-    /// When a row was heard last while listening.
+    /// Members that have written something although nothing is heard of them, and until when they count as live.
+    proven: BTreeMap<String, i64>,
+    /// When something was heard last.
     heard: Option<i64>,
     lease: Option<i64>,
-    /// How often the lease had lapsed when it was renewed.
+    /// How often the lease had lapsed when it was held again.
     lapses: u64,
 }
+
+/// So many times the time to live counts the proof that a member lives of which nothing is heard: long, since the two
+/// would depose each other as often.
+const PROOF: i64 = 20;
 
 impl Members {
     /// A replica called `own` that has not joined yet.
@@ -46,52 +50,55 @@ impl Members {
             own: own.into(),
             ttl,
             seen: BTreeMap::new(),
-            listening: false,
+            proven: BTreeMap::new(),
             heard: None,
             lease: None,
             lapses: 0,
         }
     }
 
-    /// The row of `member` was refreshed, or first seen, at `now`.
-    pub fn refreshed(&mut self, member: &str, now: i64) {
-        self.seen.insert(member.to_owned(), now);
+    /// `member` says at `now` that it lives.
+    pub fn heard(&mut self, member: &str, now: i64) {
         self.hear(now);
+        self.proven.remove(member);
+        self.seen.insert(member.to_owned(), now);
     }
 
-    /// The row of `member` was deleted: it left.
+    /// This replica hears at `now` itself, what it said at `sent`.
+    pub fn confirmed(&mut self, sent: i64, now: i64) {
+        self.hear(now);
+        self.note_lapse(now);
+        self.lease = Some(self.lease.map_or(sent, |lease| lease.max(sent)));
+    }
+
+    /// `member` has left.
     pub fn left(&mut self, member: &str) {
         self.seen.remove(member);
+        self.proven.remove(member);
     }
 
-    /// Every row that is there has been told.
-    pub fn caught_up(&mut self, now: i64) {
-        self.listening = true;
-        self.hear(now);
-    }
-
-    /// Rows may be missed from now on, until everything has been told again.
-    pub fn deaf(&mut self) {
-        self.listening = false;
+    /// The server refuses this replica because of what `member` wrote: it lives, whether it is heard or not.
+    pub fn proved(&mut self, member: &str, now: i64) {
+        if member != self.own && !self.is_heard(member) {
+            self.proven.insert(member.to_owned(), now + PROOF * self.ttl);
+        }
     }
 
     fn hear(&mut self, now: i64) {
-        if self.listening {
-            self.note_lapse(now);
-            self.heard = Some(now);
+        let silence = self.heard.map_or(0, |heard| now - heard);
+        if silence >= self.ttl / 2 {
+            // It may have missed as much of everybody.
+            self.seen.values_mut().for_each(|seen| *seen += silence);
         }
+        self.note_lapse(now);
+        self.heard = Some(now);
+        self.proven.retain(|_, until| now < *until);
     }
 
     /// Before the lease is held again.
     fn note_lapse(&mut self, now: i64) {
         let held_once = self.lease.is_some() && self.heard.is_some();
         self.lapses += u64::from(held_once && !self.holds_lease(now));
-    }
-
-    /// The server confirmed at `now` this replica's own row, which was sent at `sent`.
-    pub fn confirmed(&mut self, sent: i64, now: i64) {
-        self.note_lapse(now);
-        self.lease = Some(self.lease.map_or(sent, |lease| lease.max(sent)));
     }
 
     /// Whether others must still take this replica for live, and it would know of a newcomer that has taken some of its
@@ -119,9 +126,15 @@ impl Members {
     }
 
     fn others(&self) -> impl Iterator<Item = &str> {
-        let live = |seen: &i64| self.heard.is_none_or(|heard| heard - seen < self.ttl);
-        let live = self.seen.iter().filter(move |(_, seen)| live(seen)).map(|(member, _)| member.as_str());
-        live.filter(|member| *member != self.own)
+        let heard = self.seen.keys().filter(|member| self.is_heard(member));
+        let proven = self.proven.keys().filter(|member| !self.is_heard(member));
+        heard.chain(proven).map(String::as_str).filter(|member| *member != self.own)
+    }
+
+    /// Whether `member` was heard of lately, as long as anything is heard.
+    fn is_heard(&self, member: &str) -> bool {
+        let recent = |seen: i64| self.heard.is_none_or(|heard| heard - seen < self.ttl);
+        self.seen.get(member).is_some_and(|seen| recent(*seen))
     }
 }
 
@@ -141,31 +154,28 @@ mod tests {
         assert!(after.contains(&"c"));
     }
 
-    /// A replica that has heard everything.
-    fn listening(own: &str, ttl: i64) -> Members {
-        let mut members = Members::new(own, ttl);
-        members.caught_up(0);
-        members
+    /// Says and hears that it lives.
+    fn beat(members: &mut Members, now: i64) {
+        let own = members.own.clone();
+        members.heard(&own, now);
+        members.confirmed(now, now);
     }
 
     #[test]
     fn who_lost_its_lease_owns_nothing() {
-        let mut members = listening("a", 3);
+        let mut members = Members::new("a", 3);
         assert!(!members.owns("0", 0));
         members.confirmed(10, 11);
-        members.refreshed("a", 11);
-        assert!(members.owns("0", 12) && !members.owns("0", 13));
-        members.confirmed(13, 13);
-        assert!(members.owns("0", 13) && !members.owns("0", 14), "it hears nothing any more");
+        assert!(members.owns("0", 12) && !members.owns("0", 13), "it counts from when it was said");
+        beat(&mut members, 13);
+        assert!(members.owns("0", 15) && !members.owns("0", 16), "it hears nothing any more");
     }
 
     #[test]
     fn a_lease_that_lapsed_is_another_one() {
         let mut members = Members::new("a", 3);
-        members.caught_up(9);
         let mut refresh = |sent, now| {
             members.confirmed(sent, now);
-            members.refreshed("a", now);
             members.lapses()
         };
         assert_eq!((refresh(10, 10), refresh(12, 12)), (0, 0));
@@ -180,45 +190,65 @@ mod tests {
 
     #[test]
     fn silent_members_are_forgotten() {
-        let mut members = listening("a", 3);
-        members.refreshed("b", 10);
-        members.refreshed("a", 12);
-        members.confirmed(12, 12);
-        assert!(!members.owns(&of_b(), 12));
-        members.refreshed("a", 13);
-        assert!(members.owns(&of_b(), 13));
+        let mut members = Members::new("a", 30);
+        (0..3).for_each(|second| {
+            members.heard("b", second * 10);
+            beat(&mut members, second * 10);
+        });
+        (3..5).for_each(|second| beat(&mut members, second * 10));
+        assert!(!members.owns(&of_b(), 49));
+        beat(&mut members, 50);
+        assert!(members.owns(&of_b(), 50));
         assert_eq!(members.live(), 1);
     }
 
     #[test]
     fn who_hears_nothing_takes_nobody_for_dead() {
-        let mut members = Members::new("a", 3);
-        members.confirmed(10, 10);
-        assert!(!members.owns("0", 10), "it does not know the others yet");
-        members.refreshed("b", 10);
-        members.caught_up(11);
-        members.deaf();
-        members.confirmed(20, 20);
-        assert!(!members.owns(&of_b(), 20), "b may have been refreshed in silence");
-        // What is told again comes in the order of the last refreshes: its own echo may be the first.
-        members.refreshed("a", 20);
-        assert!(!members.owns(&of_b(), 20));
-        members.refreshed("b", 20);
-        members.caught_up(20);
-        assert!(!members.owns(&of_b(), 20));
-        members.deaf();
-        members.refreshed("a", 24);
-        members.caught_up(24);
-        members.confirmed(24, 24);
-        assert!(members.owns(&of_b(), 24), "everything was told, and b was not in it");
+        let mut members = Members::new("a", 30);
+        members.heard("b", 10);
+        beat(&mut members, 12);
+        beat(&mut members, 100);
+        assert!(members.holds_lease(100) && !members.owns(&of_b(), 100), "b may have spoken in the silence");
+        (11..14).for_each(|second| beat(&mut members, second * 10));
+        assert!(members.owns(&of_b(), 130), "there was time enough to hear b");
+    }
+
+    #[test]
+    fn a_refusal_proves_that_somebody_lives_of_whom_nothing_is_heard() {
+        let mut members = Members::new("a", 30);
+        beat(&mut members, 0);
+        assert!(members.owns(&of_b(), 1));
+        members.proved("b", 1);
+        assert!(!members.owns(&of_b(), 1));
+        (1..59).for_each(|second| beat(&mut members, second * 10));
+        assert!(
+            !members.owns(&of_b(), 581),
+            "and longer than what is heard, or they depose each other for ever"
+        );
+        (59..62).for_each(|second| beat(&mut members, second * 10));
+        assert!(members.owns(&of_b(), 611));
+        members.proved("b", 611);
+        members.heard("b", 612);
+        (62..66).for_each(|second| beat(&mut members, second * 10));
+        assert!(members.owns(&of_b(), 650), "who is heard again counts as all others do");
+    }
+
+    #[test]
+    fn who_leaves_is_forgotten_at_once() {
+        let mut members = Members::new("a", 30);
+        members.proved("b", 0);
+        members.heard("b", 1);
+        beat(&mut members, 2);
+        members.left("b");
+        assert!(members.owns(&of_b(), 2));
     }
 
     proptest! {
         #[test]
         fn exactly_one_member_owns_a_key(names in proptest::collection::btree_set("[a-z]{1,6}", 1..6), key in "[0-9]{1,3}") {
             let owners = names.iter().filter(|own| {
-                let mut members = listening(own, 10);
-                names.iter().for_each(|name| members.refreshed(name, 0));
+                let mut members = Members::new(own.as_str(), 10);
+                names.iter().for_each(|name| members.heard(name, 0));
                 members.confirmed(0, 0);
                 members.owns(&key, 1)
             });

@@ -7,20 +7,23 @@
 //!   it, or after [`OwnerConfig::patience`].
 //! - *Reading*: the input table is being read from its first row; the core runs. Never leaves by itself.
 //!
-//! Any refused or unanswered publish stops the owner: its state may be wrong, and the next one reads again.
+//! Rows go to each output stream in groups, one after the other; what is not answered is sent again under a renewed
+//! fence. A replaced fence, and acknowledged rows that are lost, stop the owner: the next one reads again.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use sluice_api::Digest;
 
+use self::outlet::Outlet;
 use crate::row::{Body, Head, Publish, Row};
 use crate::subject::Subject;
 use crate::view::View;
 
+mod outlet;
 mod shell;
 mod step;
 
-pub use shell::{Command, Event, Stop};
+pub use shell::{Claim, Command, Event, Group, Outgoing, Stop};
 pub use step::Step;
 
 /// Pause before the end of the input is looked for again, microseconds.
@@ -89,10 +92,13 @@ pub struct Owner<C: Core> {
     core: C,
     config: OwnerConfig,
     phase: Phase,
-    fences: Vec<u64>,
+    outlets: Vec<Outlet>,
+    /// Outlets that may have a group to send.
+    ready: BTreeSet<usize>,
     needed: View,
     own: HashMap<String, Digest>,
-    in_flight: BTreeSet<u64>,
+    /// Rows that the server has not acknowledged.
+    outstanding: BTreeSet<u64>,
     barriers: VecDeque<(u64, Publish)>,
     next_id: u64,
     caught_up: bool,
@@ -109,13 +115,15 @@ pub struct Owner<C: Core> {
 impl<C: Core> Owner<C> {
     /// Begins to own a shard; the commands are the first things to do.
     pub fn begin(core: C, config: OwnerConfig) -> (Self, Vec<Command<C::Effect>>) {
-        let commands = (0..config.outputs).map(Command::Claim).collect();
+        let (outlets, claims): (Vec<_>, Vec<_>) = (0..config.outputs).map(Outlet::new).unzip();
+        let commands = claims.into_iter().map(Command::Claim).collect();
         let owner = Self {
             phase: Phase::Claiming(config.outputs),
-            fences: vec![0; config.outputs],
+            outlets,
+            ready: BTreeSet::new(),
             needed: View::default(),
             own: HashMap::new(),
-            in_flight: BTreeSet::new(),
+            outstanding: BTreeSet::new(),
             barriers: VecDeque::new(),
             next_id: 0,
             caught_up: false,
@@ -139,6 +147,11 @@ impl<C: Core> Owner<C> {
         self.caught_up
     }
 
+    /// How many rows the server has not acknowledged.
+    pub fn outstanding(&self) -> usize {
+        self.outstanding.len()
+    }
+
     /// Takes one event at `now` (microseconds since 1970); returns what to do because of it, in order.
     pub fn handle(&mut self, now: i64, event: Event<C::Side>) -> Vec<Command<C::Effect>> {
         let mut commands = Vec::new();
@@ -146,13 +159,16 @@ impl<C: Core> Owner<C> {
             return commands;
         }
         match event {
-            Event::Refused => self.stop(Stop::Refused, &mut commands),
+            Event::Ended(reason) => self.stop(reason, &mut commands),
             Event::Claimed { output, sequence } => self.claimed(output, sequence, &mut commands),
             Event::Found(subject, head) => self.found(&subject, head),
             Event::Loaded => self.loaded(now, &mut commands),
-            Event::Stored(id) => {
-                self.in_flight.remove(&id);
-                self.release_barriers(&mut commands);
+            Event::Stored { output, sequence } => self.stored(output, sequence, &mut commands),
+            Event::Held(output) => {
+                commands.extend(self.outlets.get_mut(output).and_then(Outlet::held));
+            }
+            Event::Unanswered(output) => {
+                commands.extend(self.outlets.get_mut(output).map(Outlet::unanswered));
             }
             Event::Side(side) => self.run(now, &mut commands, |core, step| core.side(side, step)),
             Event::Row(row, pending) if self.phase == Phase::Reading => {
@@ -170,6 +186,7 @@ impl<C: Core> Owner<C> {
         }
         self.find_end_later(now, &mut commands);
         self.begin_reading_when_ready(now, &mut commands);
+        self.send(&mut commands);
         commands
     }
 
@@ -179,13 +196,37 @@ impl<C: Core> Owner<C> {
     }
 
     fn claimed(&mut self, output: usize, sequence: u64, commands: &mut Vec<Command<C::Effect>>) {
-        let (Phase::Claiming(left), Some(fence)) = (self.phase, self.fences.get_mut(output)) else { return };
-        *fence = sequence;
+        let Some(outlet) = self.outlets.get_mut(output) else { return };
+        match outlet.claimed(sequence) {
+            Ok(again) => commands.extend(again),
+            Err(reason) => return self.stop(reason, commands),
+        }
+        let Phase::Claiming(left) = self.phase else { return };
         self.phase = Phase::Claiming(left - 1);
         if left == 1 {
             // Only now: a row that the predecessor still gets in after this load would be unknown to us.
             self.phase = Phase::Loading(self.config.outputs);
-            commands.extend((0..self.config.outputs).map(Command::Load));
+            let load = |(output, outlet): (usize, &Outlet)| Command::Load { output, fence: outlet.fence() };
+            commands.extend(self.outlets.iter().enumerate().map(load));
+        }
+    }
+
+    fn stored(&mut self, output: usize, sequence: Option<u64>, commands: &mut Vec<Command<C::Effect>>) {
+        let Some(outlet) = self.outlets.get_mut(output) else { return };
+        match outlet.stored(sequence) {
+            Ok(rows) => rows.iter().for_each(|row| {
+                self.outstanding.remove(&row.id);
+            }),
+            Err(reason) => return self.stop(reason, commands),
+        }
+        self.ready.insert(output);
+        self.release_barriers();
+    }
+
+    /// The next group of every outlet that has one.
+    fn send(&mut self, commands: &mut Vec<Command<C::Effect>>) {
+        while let Some(output) = self.ready.pop_first().filter(|_| self.phase != Phase::Stopped) {
+            commands.extend(self.outlets.get_mut(output).and_then(Outlet::next));
         }
     }
 
@@ -291,29 +332,30 @@ impl<C: Core> Owner<C> {
             if row.barrier {
                 self.barriers.push_back((self.next_id, row));
             } else {
-                self.publish(row, commands);
+                self.publish(row);
             }
         }
         commands.extend(effects.into_iter().map(Command::Effect));
         commands.extend(wake.map(Command::WakeAt));
-        self.release_barriers(commands);
+        self.release_barriers();
     }
 
-    /// Sends what waited for earlier publishes to be stored: a row that claims completeness must not be
-    /// readable before what it speaks of.
-    fn release_barriers(&mut self, commands: &mut Vec<Command<C::Effect>>) {
+    /// Lets go what waited for earlier rows to be stored: a row that claims completeness must not be readable before
+    /// what it speaks of.
+    fn release_barriers(&mut self) {
         while let Some(&(after, _)) = self.barriers.front() {
-            if self.in_flight.first().is_some_and(|&oldest| oldest < after) {
+            if self.outstanding.first().is_some_and(|&oldest| oldest < after) {
                 return;
             }
             if let Some((_, row)) = self.barriers.pop_front() {
-                self.publish(row, commands);
+                self.publish(row);
             }
         }
     }
 
-    fn publish(&mut self, row: Publish, commands: &mut Vec<Command<C::Effect>>) {
-        let Some(&fence) = self.fences.get(self.output_of(&row.subject)) else { return };
+    fn publish(&mut self, row: Publish) {
+        let output = self.output_of(&row.subject);
+        let Some(outlet) = self.outlets.get_mut(output) else { return };
         let (key, head) = (row.subject.to_string(), row.head());
         match row.body {
             Body::Tombstone if self.own.remove(&key).is_none() && !row.forced => return,
@@ -323,8 +365,9 @@ impl<C: Core> Owner<C> {
         }
         let id = self.next_id;
         self.next_id += 1;
-        self.in_flight.insert(id);
-        commands.push(Command::Publish { id, fence, head, row });
+        self.outstanding.insert(id);
+        outlet.push(Outgoing { id, head, row });
+        self.ready.insert(output);
     }
 
     /// Index of the output stream of `subject`: outputs are one stream for each shard, or a single one.

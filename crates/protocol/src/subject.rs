@@ -105,6 +105,18 @@ pub fn hash_shard(parts: &[&str], shards: u16) -> u16 {
     (hash % u64::from(shards.max(1))) as u16
 }
 
+/// Where a member of a group says that it lives; without a name, the filter for all of them.
+pub fn members_subject(group: &str, name: Option<&str>) -> String {
+    let mut out = "members.".to_owned();
+    token::push(&mut out, group);
+    out.push('.');
+    match name {
+        Some(name) => token::push(&mut out, name),
+        None => out.push('*'),
+    }
+    out
+}
+
 /// Filters that select the rows of one owner in every shard of its output; `{}` stands for the shard.
 pub mod own_rows {
     use super::{ClusterRef, Table, push_shard};
@@ -192,6 +204,16 @@ impl Subject {
         }
     }
 
+    /// The fence row of `owner` in one of its output streams. `status` is one stream for all: there a fence row is in the
+    /// owner's own shard, as its rows are.
+    pub fn fence(table: Table, output: usize, owner: &str) -> Self {
+        let shard = match table {
+            Table::Status => owner.parse().unwrap_or(0),
+            _ => u16::try_from(output).unwrap_or(0),
+        };
+        Self::Owner { table, shard, owner: owner.to_owned() }
+    }
+
     /// The shard it is in.
     pub fn shard(&self) -> u16 {
         match self {
@@ -234,6 +256,11 @@ impl fmt::Display for Subject {
         push_shard(&mut out, self.shard());
         out.push('.');
         match self {
+            // An agent's fence row is among its cluster's rows, so that it needs no right to any others.
+            Self::Owner { table: Table::Changes, owner, .. } => {
+                token::push(&mut out, owner);
+                out.push_str(".~owner");
+            }
             Self::Owner { owner, .. } => {
                 out.push_str("~owner.");
                 token::push(&mut out, owner);
@@ -297,9 +324,11 @@ impl FromStr for Subject {
 fn parse(tokens: &[&str]) -> Option<Subject> {
     let (&[table, shard, cluster], rest) = tokens.split_first_chunk::<3>()?;
     let (table, shard) = (Table::parse(table)?, parse_shard(shard)?);
-    if cluster == "~owner" {
-        let [owner] = rest else { return None };
-        return Some(Subject::Owner { table, shard, owner: token::read(owner)? });
+    let fence = |owner: &str| Some(Subject::Owner { table, shard, owner: token::read(owner)? });
+    match (table, cluster, rest) {
+        (Table::Changes, owner, ["~owner"]) => return fence(owner),
+        (Table::Reports | Table::Desired | Table::Status, "~owner", [owner]) => return fence(owner),
+        _ => {}
     }
     let cluster: ClusterRef = token::read(cluster)?.parse().ok()?;
     match (table, rest) {
@@ -365,6 +394,9 @@ mod tests {
         assert_eq!(change.to_string(), "changes.07.sveltos:default/c%2E1.-.apps.v1.Deployment.-.a%2Eb");
         let fence = Subject::Owner { table: Table::Reports, shard: 1, owner: "03".into() };
         assert_eq!(fence.to_string(), "reports.01.~owner.03");
+        let of_agent = Subject::fence(Table::Changes, 2, &cluster.to_string());
+        assert_eq!(of_agent.to_string(), "changes.02.sveltos:default/c%2E1.~owner");
+        assert_eq!(Subject::fence(Table::Status, 0, "03").to_string(), "status.03.~owner.03");
         let complete = Subject::Complete { table: Table::Reports, shard: 1, cluster, origin: Some(12) };
         assert_eq!(complete.to_string(), "reports.01.sveltos:default/c%2E1.~complete.12");
     }
@@ -372,7 +404,7 @@ mod tests {
     fn any_subject() -> impl Strategy<Value = Subject> {
         let text = "[a-z.*>~% -]{0,8}";
         let name = "[a-z][a-z.*>~% -]{0,8}";
-        (0..120_u16, 0..120_u16, name, text, name, 0..6_usize).prop_map(|(shard, origin, a, b, c, form)| {
+        (0..120_u16, 0..120_u16, name, text, name, 0..7_usize).prop_map(|(shard, origin, a, b, c, form)| {
             let cluster = ClusterRef::sveltos(a.clone(), c.clone());
             let object = ObjectKey {
                 gvk: Gvk::new(b.clone(), a.clone(), c.clone()),
@@ -385,6 +417,7 @@ mod tests {
                 2 => Subject::Desired { shard, cluster, origin, profile: c },
                 3 => Subject::Status { shard, cluster, profile: c },
                 4 => Subject::Owner { table: Table::Desired, shard, owner: a },
+                5 => Subject::Owner { table: Table::Changes, shard, owner: a },
                 _ => Subject::Complete { table: Table::Reports, shard, cluster, origin: Some(origin) },
             }
         })

@@ -107,12 +107,16 @@ impl Context {
     }
 }
 
-/// Keeps the number of owned shards in the metrics.
+/// Keeps the number of owned shards, their restarts and the consumers on the bus in the metrics.
 pub fn count_shards(context: &Context, tally: &Tally) {
     let (context, tally) = (context.clone(), tally.clone());
     tokio::spawn(async move {
         while !context.stop.is_cancelled() {
             context.metrics.shards_owned(context.stage, tally.get());
+            context.metrics.bus_consumers(context.stage, context.bus.consumers());
+            for (reason, count) in tally.restarts() {
+                context.metrics.shard_restarts(context.stage, reason, count);
+            }
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
     });

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -15,6 +15,12 @@ use prometheus_client::registry::Registry;
 struct Rows {
     stage: &'static str,
     outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Restart {
+    stage: &'static str,
+    reason: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -36,6 +42,8 @@ pub struct Metrics {
     happened: Family<Rows, Counter>,
     problems: Family<Stage, Counter>,
     shards: Family<Stage, Gauge>,
+    restarts: Family<Restart, Counter>,
+    consumers: Family<Stage, Gauge>,
     lag: Family<Shard, Gauge>,
     event_to_applied: Histogram,
     calls: Family<Rows, Counter>,
@@ -57,6 +65,8 @@ impl Metrics {
             happened: Family::default(),
             problems: Family::default(),
             shards: Family::default(),
+            restarts: Family::default(),
+            consumers: Family::default(),
             lag: Family::default(),
             // 1 ms to 65 s: the original's timers are in it too.
             event_to_applied: Histogram::new(exponential_buckets(0.001, 2.0, 17)),
@@ -72,6 +82,16 @@ impl Metrics {
             metrics.problems.clone(),
         );
         registry.register("shards_owned", "Shards that this replica works on", metrics.shards.clone());
+        registry.register(
+            "shard_restarts",
+            "How often shards of this replica began again, by reason",
+            metrics.restarts.clone(),
+        );
+        registry.register(
+            "bus_consumers",
+            "Consumers that the bus keeps for this process",
+            metrics.consumers.clone(),
+        );
         registry.register(
             "shard_lag_rows",
             "Rows of the input table that a shard has not read",
@@ -109,6 +129,16 @@ impl Metrics {
     /// Sets how many shards are worked on.
     pub fn shards_owned(&self, stage: &'static str, count: usize) {
         self.shards.get_or_create(&Stage { stage }).set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// Sets how often shards began again for a reason; it never falls.
+    pub fn shard_restarts(&self, stage: &'static str, reason: &'static str, count: u64) {
+        self.restarts.get_or_create(&Restart { stage, reason }).inner().store(count, Ordering::Relaxed);
+    }
+
+    /// Sets how many consumers the bus keeps.
+    pub fn bus_consumers(&self, stage: &'static str, count: usize) {
+        self.consumers.get_or_create(&Stage { stage }).set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// Sets how many rows a shard has not read yet.

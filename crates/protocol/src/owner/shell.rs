@@ -1,5 +1,7 @@
 //! What the shell tells an owner, and what it is told to do.
 
+use std::sync::Arc;
+
 use crate::row::{Head, Publish, Row};
 use crate::subject::Subject;
 
@@ -21,55 +23,122 @@ pub enum Event<S> {
     Row(Row, bool),
     /// The input table had nothing after this sequence, and every row up to it has been delivered.
     CaughtUp(u64),
-    /// It has more than was known when [`Command::FindEnd`] was given.
+    /// It has more than was known when [`Command::FindEnd`] was given, or nobody could say.
     More,
     /// News for the core.
     Side(S),
-    /// The server has stored a publish.
-    Stored(u64),
-    /// The server refused a claim or publish, or did not answer.
-    Refused,
+    /// The server has stored the whole group that was sent to `output`.
+    Stored {
+        /// Index of the output stream.
+        output: usize,
+        /// Sequence of its last row; `None` when no message can hold any of its rows.
+        sequence: Option<u64>,
+    },
+    /// The server will not take the group now, and nothing of it is under way.
+    Held(usize),
+    /// There is no answer to a claim or a group: it may have been stored, and it may still be.
+    Unanswered(usize),
+    /// It is over, for a reason that the shell has seen.
+    Ended(Stop),
     /// Time passed.
     Tick,
 }
 
 /// What to do, told to the shell.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "commands live for a moment, publishes are the most frequent")]
 pub enum Command<E> {
-    /// Replace the fence row of an output stream; answer with [`Event::Claimed`] or [`Event::Refused`].
-    Claim(usize),
-    /// Read the heads of this shard's own rows in an output stream; answer with [`Event::Found`] for each and
-    /// one [`Event::Loaded`].
-    Load(usize),
+    /// Replace a fence row; answer with [`Event::Claimed`], [`Event::Unanswered`] or [`Event::Ended`].
+    Claim(Claim),
+    /// Read the heads of this shard's own rows in an output stream, up to its fence row; answer with [`Event::Found`] for
+    /// each and one [`Event::Loaded`].
+    Load {
+        /// Index of the output stream.
+        output: usize,
+        /// Sequence of the fence row: a reader that has delivered it has delivered everything before it.
+        fence: u64,
+    },
     /// Read the input table from its first row.
     Read,
     /// Ask whether the input table has a row after this sequence; answer with [`Event::CaughtUp`] or [`Event::More`].
     FindEnd(u64),
-    /// Publish under the fence; answer with [`Event::Stored`] or [`Event::Refused`].
-    Publish {
-        /// Number of the publish.
-        id: u64,
-        /// Required last sequence of the fence row.
-        fence: u64,
-        /// Head of the row.
-        head: Head,
-        /// The row.
-        row: Publish,
-    },
+    /// Store rows in one go under the fence; answer with [`Event::Stored`], [`Event::Held`], [`Event::Unanswered`] or
+    /// [`Event::Ended`].
+    Send(Group),
     /// Something of the stage's own.
     Effect(E),
     /// Send [`Event::Tick`] at this time, microseconds since 1970.
     WakeAt(i64),
-    /// Drop the owner and begin again.
+    /// Drop the owner. Whether another one begins is the shell's to decide.
     Stop(Stop),
 }
 
+/// A fence row that is to be replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Index of the output stream.
+    pub output: usize,
+    /// Which claim of this owner it is: the row says so, and a claim without an answer is recognised by it.
+    pub number: u32,
+    /// The owner's own fence row that must be there still; `None` takes the place of whoever has it.
+    pub former: Option<u64>,
+    /// How long to wait first, microseconds; around it, so that not all come at once.
+    pub delay: i64,
+}
+
+/// Rows that go to one output stream together.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Index of the output stream.
+    pub output: usize,
+    /// Required last sequence of the fence row.
+    pub fence: u64,
+    /// The rows, in order.
+    pub rows: Arc<[Outgoing]>,
+    /// How long to wait first, microseconds; around it, so that not all come at once.
+    pub delay: i64,
+}
+
+/// A row that is sent.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// Number of the row, in the order in which the core wanted them.
+    pub id: u64,
+    /// Its head.
+    pub head: Head,
+    /// The row.
+    pub row: Publish,
+}
+
 /// Why an owner ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stop {
-    /// Another replica has the shard, or an answer is missing.
-    Refused,
+    /// Another owner has replaced the fence row.
+    Deposed,
+    /// The stream has lost rows that it had acknowledged.
+    Lost,
     /// It could not keep up and may have missed a tombstone.
     Lagging,
+    /// A stream was deleted and made anew.
+    Reborn,
+    /// The replica's lease has lapsed: others may have done its work.
+    Lease,
+    /// A large body that its rows name has expired.
+    Content,
+    /// A task of the shard has failed.
+    Failed,
+}
+
+impl Stop {
+    /// Its name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deposed => "deposed",
+            Self::Lost => "lost",
+            Self::Lagging => "lagging",
+            Self::Reborn => "reborn",
+            Self::Lease => "lease",
+            Self::Content => "content",
+            Self::Failed => "failed",
+        }
+    }
 }

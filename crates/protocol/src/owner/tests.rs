@@ -86,24 +86,33 @@ fn loaded(needed: &str) -> (Owner<Copier>, Vec<Command<&'static str>>) {
 
 fn loaded_as(config: OwnerConfig, needed: &str) -> (Owner<Copier>, Vec<Command<&'static str>>) {
     let (mut owner, first) = Owner::begin(Copier::default(), config);
-    assert!(matches!(first[..], [Command::Claim(0)]));
+    assert!(matches!(&first[..], [Command::Claim(Claim { output: 0, number: 1, former: None, delay: 0 })]));
     let commands = owner.handle(0, Event::Claimed { output: 0, sequence: 42 });
-    assert!(matches!(commands[..], [Command::Load(0)]));
+    assert!(matches!(commands[..], [Command::Load { output: 0, fence: 42 }]));
     let body = Publish::new(subject("old"), Body::value(&b"same"[..]), 1).view(View::parse(needed));
     owner.handle(0, Event::Found(body.subject.clone(), body.head()));
     let commands = owner.handle(0, Event::Loaded);
     (owner, commands)
 }
 
-fn published(commands: &[Command<&'static str>]) -> Vec<String> {
-    let name = |command: &Command<_>| match command {
-        Command::Publish { row, fence, .. } => {
-            assert_eq!(*fence, 42);
-            Some(row.subject.to_string())
+/// The groups that are sent: fence, delay, and the subjects of the rows.
+fn sent(commands: &[Command<&'static str>]) -> Vec<(u64, i64, Vec<String>)> {
+    let group = |command: &Command<_>| match command {
+        Command::Send(group) => {
+            let subjects = group.rows.iter().map(|row| row.row.subject.to_string()).collect();
+            Some((group.fence, group.delay, subjects))
         }
         _ => None,
     };
-    commands.iter().filter_map(name).collect()
+    commands.iter().filter_map(group).collect()
+}
+
+fn published(commands: &[Command<&'static str>]) -> Vec<String> {
+    sent(commands).into_iter().flat_map(|(_, _, rows)| rows).collect()
+}
+
+fn stored(sequence: u64) -> Event<View> {
+    Event::Stored { output: 0, sequence: Some(sequence) }
 }
 
 #[test]
@@ -118,7 +127,84 @@ fn equal_content_is_not_published_again() {
     let (mut owner, _) = loaded("");
     assert!(published(&owner.handle(1, Event::Row(row("old", "same"), false))).is_empty());
     assert_eq!(published(&owner.handle(1, Event::Row(row("old", "new"), false))).len(), 1);
+    owner.handle(1, stored(43));
     assert!(published(&owner.handle(1, Event::Row(row("old", "new"), false))).is_empty());
+}
+
+#[test]
+fn what_comes_while_a_group_is_in_flight_is_the_next_group() {
+    let (mut owner, _) = loaded("");
+    let names = |names: &[&str]| names.iter().map(|name| subject(name).to_string()).collect::<Vec<_>>();
+    assert_eq!(sent(&owner.handle(1, Event::Row(row("a", "1"), true))), [(42, 0, names(&["a"]))]);
+    assert!(sent(&owner.handle(1, Event::Row(row("b", "1"), true))).is_empty());
+    assert!(sent(&owner.handle(1, Event::Row(row("a", "2"), true))).is_empty());
+    assert_eq!(owner.outstanding(), 3);
+    assert_eq!(sent(&owner.handle(1, stored(43))), [(42, 0, names(&["b", "a"]))]);
+    assert!(sent(&owner.handle(1, stored(45))).is_empty());
+    assert_eq!(owner.outstanding(), 0);
+}
+
+#[test]
+fn a_group_has_a_limit_of_rows_and_of_bytes() {
+    let (mut owner, _) = loaded("");
+    owner.handle(1, Event::Row(row("first", "1"), true));
+    for number in 0..1001 {
+        owner.handle(1, Event::Row(row(&number.to_string(), "1"), true));
+    }
+    assert_eq!(published(&owner.handle(1, stored(43))).len(), 1000);
+    for number in 0..40 {
+        owner.handle(1, Event::Row(row(&format!("large{number}"), &"x".repeat(50_000)), true));
+    }
+    assert_eq!(published(&owner.handle(1, stored(1043))).len(), 1 + 20, "a megabyte");
+    assert_eq!(published(&owner.handle(1, stored(1064))).len(), 20);
+}
+
+#[test]
+fn a_group_that_is_held_goes_again_as_it_is_and_ever_later() {
+    let (mut owner, _) = loaded("");
+    let first = sent(&owner.handle(1, Event::Row(row("a", "1"), true)));
+    owner.handle(1, Event::Row(row("a", "2"), true));
+    let mut pauses = Vec::new();
+    for _ in 0..9 {
+        let again = sent(&owner.handle(1, Event::Held(0)));
+        assert_eq!((again[0].0, &again[0].2), (42, &first[0].2));
+        pauses.push(again[0].1 / 1000);
+    }
+    assert_eq!(pauses, [5, 10, 20, 40, 80, 160, 320, 320, 320]);
+    assert_eq!(published(&owner.handle(1, stored(43))).len(), 1);
+}
+
+#[test]
+fn a_group_without_an_answer_goes_again_under_another_fence() {
+    let (mut owner, _) = loaded("");
+    owner.handle(1, Event::Row(row("a", "1"), true));
+    let commands = owner.handle(1, Event::Unanswered(0));
+    assert!(
+        matches!(&commands[..], [Command::Claim(Claim { output: 0, number: 2, former: Some(42), .. })]),
+        "{commands:?}"
+    );
+    let commands = owner.handle(1, Event::Unanswered(0));
+    assert!(matches!(&commands[..], [Command::Claim(Claim { number: 2, former: Some(42), .. })]));
+    assert!(owner.handle(1, Event::Held(0)).is_empty(), "nothing is in flight but a claim");
+    let again = sent(&owner.handle(1, Event::Claimed { output: 0, sequence: 50 }));
+    assert_eq!(again, [(50, 0, vec![subject("a").to_string()])]);
+    assert!(owner.handle(1, stored(51)).is_empty());
+}
+
+#[test]
+fn sequences_that_do_not_grow_mean_that_rows_are_lost() {
+    let (mut owner, _) = loaded("");
+    owner.handle(1, Event::Row(row("a", "1"), true));
+    assert!(matches!(owner.handle(1, stored(42))[..], [Command::Stop(Stop::Lost)]));
+    let (mut owner, _) = loaded("");
+    owner.handle(1, Event::Row(row("a", "1"), true));
+    owner.handle(1, stored(60));
+    owner.handle(1, Event::Row(row("b", "1"), true));
+    owner.handle(1, Event::Unanswered(0));
+    assert!(matches!(
+        owner.handle(1, Event::Claimed { output: 0, sequence: 55 })[..],
+        [Command::Stop(Stop::Lost)]
+    ));
 }
 
 #[test]
@@ -143,15 +229,20 @@ fn completeness_waits_until_everything_before_it_is_stored() {
     owner.handle(1, Event::Row(row("a", "1"), true));
     owner.handle(1, Event::Row(row("b", "1"), true));
     assert!(published(&owner.handle(1, Event::CaughtUp(u64::MAX))).is_empty());
+    assert_eq!(published(&owner.handle(1, stored(43))), [subject("b").to_string()]);
     owner.handle(1, Event::Row(row("c", "1"), false));
-    assert!(published(&owner.handle(1, Event::Stored(1))).is_empty());
-    assert_eq!(published(&owner.handle(1, Event::Stored(0))), [complete().to_string()]);
+    assert_eq!(
+        published(&owner.handle(1, stored(44))),
+        [subject("c").to_string(), complete().to_string()],
+        "what came later does not hold it up"
+    );
 }
 
 #[test]
 fn a_refusal_ends_it_at_once() {
     let (mut owner, _) = loaded("");
-    assert!(matches!(owner.handle(1, Event::Refused)[..], [Command::Stop(Stop::Refused)]));
+    let commands = owner.handle(1, Event::Ended(Stop::Deposed));
+    assert!(matches!(commands[..], [Command::Stop(Stop::Deposed)]));
     assert!(owner.handle(1, Event::Row(row("a", "1"), false)).is_empty());
 }
 
@@ -221,12 +312,9 @@ fn the_end_is_found_also_when_the_server_always_says_that_more_follows() {
 #[test]
 fn tombstones_make_room_for_the_same_content_again() {
     let (mut owner, _) = loaded("");
-    let mut step: Step<&str> = Step::at(1);
-    step.publish(Publish::new(subject("old"), Body::Tombstone, 1));
-    let (rows, _, _) = step.into_parts();
-    let mut commands = Vec::new();
-    rows.into_iter().for_each(|row| owner.publish(row, &mut commands));
-    assert_eq!(published(&commands).len(), 1);
+    owner.publish(Publish::new(subject("old"), Body::Tombstone, 1));
+    assert_eq!(published(&owner.handle(1, Event::Tick)).len(), 1);
+    owner.handle(1, stored(43));
     let again = Row { body: Arc::from(&b"same"[..]), ..row("old", "") };
     assert_eq!(published(&owner.handle(2, Event::Row(again, false))).len(), 1);
 }

@@ -1,0 +1,158 @@
+//! A connection to a bus that is laid out as the pipeline needs it.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_nats::jetstream::Context;
+use sluice_protocol::Table;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
+
+use crate::connection::{Connection, jetstream};
+use crate::consumers::Consumers;
+use crate::contents::Contents;
+use crate::error::BusError;
+use crate::health::ConnectionHealth;
+use crate::incarnations::{Follower, Incarnations};
+use crate::layout::{BusOptions, check_version, lay_out};
+use crate::ledger::Ledger;
+
+/// Parts of tables that are read to their end at the same time.
+const READS_AT_ONCE: usize = 64;
+/// Atomic batches of this process in one stream at the same time: the server allows 50 of all together.
+const BATCHES_AT_ONCE: usize = 8;
+/// Pause before a bus is laid out once more.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// See the module's text. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Bus {
+    pub(crate) js: Context,
+    pub(crate) shards: u16,
+    pub(crate) tombstone_ttl: Duration,
+    pub(crate) incarnations: watch::Receiver<Incarnations>,
+    pub(crate) contents: Contents,
+    pub(crate) health: ConnectionHealth,
+    pub(crate) ledger: Ledger,
+    pub(crate) consumers: Consumers,
+    /// Different for every connection to a bus.
+    pub(crate) session: u64,
+    options: Arc<BusOptions>,
+    turns: Arc<Semaphore>,
+    batches: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
+    /// Streams of which it was noticed that they are replicated, before the server was asked.
+    replicated: Arc<Mutex<HashSet<String>>>,
+}
+
+impl Bus {
+    /// Connects, waits for the server where it is not there yet, and makes what is missing.
+    ///
+    /// # Errors
+    /// When the server is too old, has no JetStream, or holds streams of another layout.
+    pub async fn connect(options: &BusOptions) -> Result<Self, BusError> {
+        let (health, ledger) = (ConnectionHealth::new(), Ledger::default());
+        let client = options.connection.watched(&options.name, &health).await?;
+        check_version(&client.server_info().version)?;
+        tokio::spawn(health.clone().follow(client.clone()));
+        let js = jetstream(client);
+        let (shards, incarnations) = loop {
+            match prepare(&js, options, &health, &ledger).await {
+                Ok(prepared) => break prepared,
+                Err(BusError::Unsuitable(reason)) => return Err(BusError::Unsuitable(reason)),
+                Err(error) => {
+                    tracing::info!(%error, "the bus cannot be laid out yet");
+                    tokio::time::sleep(AGAIN).await;
+                }
+            }
+        };
+        Ok(Self {
+            contents: Contents::new(js.clone(), options.tombstone_ttl, incarnations.clone()),
+            consumers: Consumers::start(js.clone()),
+            js,
+            shards,
+            tombstone_ttl: options.tombstone_ttl,
+            incarnations,
+            health,
+            ledger,
+            session: random(),
+            options: Arc::new(options.clone()),
+            turns: Arc::new(Semaphore::new(READS_AT_ONCE)),
+            batches: Arc::default(),
+            replicated: Arc::default(),
+        })
+    }
+
+    /// A connection to each server of the bus.
+    pub(crate) fn to_each_server(&self) -> Vec<Connection> {
+        self.options.connection.to_each()
+    }
+
+    /// Waits for the turn to read a part of a table to its end: thousands at once only take memory from each other.
+    pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        self.turns.acquire().await.ok()
+    }
+
+    /// Waits for the turn to send an atomic batch to a stream.
+    pub(crate) async fn batch_turn(&self, stream: &str) -> Option<OwnedSemaphorePermit> {
+        let turns = {
+            let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+            let new = || Arc::new(Semaphore::new(BATCHES_AT_ONCE));
+            batches.entry(stream.to_owned()).or_insert_with(new).clone()
+        };
+        turns.acquire_owned().await.ok()
+    }
+
+    /// Whether a stream has more than one replica.
+    pub(crate) fn is_replicated(&self, stream: &str) -> bool {
+        self.incarnations.borrow().is_replicated(stream)
+            || self.replicated.lock().unwrap_or_else(PoisonError::into_inner).contains(stream)
+    }
+
+    /// The server treats a stream as a replicated one.
+    pub(crate) fn note_replicated(&self, stream: &str) {
+        self.replicated.lock().unwrap_or_else(PoisonError::into_inner).insert(stream.to_owned());
+    }
+
+    /// Number of shards of each table.
+    pub fn shards(&self) -> u16 {
+        self.shards
+    }
+
+    /// How long tombstones live.
+    pub fn tombstone_ttl(&self) -> Duration {
+        self.tombstone_ttl
+    }
+
+    /// How many readers of this process the server keeps.
+    pub fn consumers(&self) -> usize {
+        self.consumers.count()
+    }
+
+    /// The present incarnation of a stream, 0 while it does not exist.
+    pub fn incarnation(&self, stream: &str) -> u64 {
+        self.incarnations.borrow().get(stream)
+    }
+
+    /// The present incarnations of all streams of a table.
+    pub fn incarnations_of(&self, table: Table) -> Vec<u64> {
+        (0..self.shards).map(|shard| self.incarnation(&table.stream(shard))).collect()
+    }
+}
+
+/// A number that no other process has.
+pub(crate) fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+async fn prepare(
+    js: &Context,
+    options: &BusOptions,
+    health: &ConnectionHealth,
+    ledger: &Ledger,
+) -> Result<(u16, watch::Receiver<Incarnations>), BusError> {
+    let shards = lay_out(js, options).await?;
+    let layout = BusOptions { shards, ..options.clone() };
+    let incarnations = Follower::start(js.clone(), layout, health.clone(), ledger.clone()).await?;
+    Ok((shards, incarnations))
+}

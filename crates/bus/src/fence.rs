@@ -1,0 +1,142 @@
+//! Fence rows: who may write to a stream, with the row's sequence as the proof.
+//!
+//! A fence row names its owner, so that whoever is refused knows who took the shard, and an owner recognises a claim of
+//! its own to which no answer came.
+
+use std::time::Duration;
+
+use async_nats::HeaderMap;
+use async_nats::jetstream::stream::DirectGetErrorKind;
+use serde::{Deserialize, Serialize};
+use sluice_protocol::{Claim, Stop};
+
+use crate::answer::Answer;
+use crate::bus::Bus;
+use crate::codec;
+use crate::error::BusError;
+
+const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
+const EXPECTED_SUBJECT: &str = "Nats-Expected-Last-Subject-Sequence-Subject";
+
+/// Tries to take a fence row this often while others do the same.
+const ATTEMPTS: usize = 8;
+/// Pause after another conditional message was in process, or a replica of the stream lags behind.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long the server may take to answer a claim.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Body of a fence row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Holder {
+    /// Name of the replica.
+    pub(crate) member: String,
+    /// Of one life of one shard's owner, different for each.
+    pub(crate) life: u64,
+    /// Which claim of this owner it is.
+    pub(crate) number: u32,
+}
+
+/// A fence row of a stream.
+#[derive(Clone, Debug)]
+pub(crate) struct Fence {
+    pub(crate) stream: String,
+    pub(crate) subject: String,
+}
+
+/// What became of a claim.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Claimed {
+    /// The fence row is the claimer's, with this sequence.
+    At(u64),
+    /// It may be, or may become so.
+    Unanswered,
+    /// Somebody else's, with the name of the replica where it is known.
+    Refused(Stop, Option<String>),
+}
+
+/// Demands that `sequence` is still the last one of the fence row.
+pub(crate) fn demand(headers: &mut HeaderMap, sequence: u64, subject: &str) {
+    headers.insert(EXPECTED, sequence.to_string());
+    headers.insert(EXPECTED_SUBJECT, subject);
+}
+
+impl Fence {
+    /// Takes the fence row for `holder`: from whoever has it, or only where it is the claimer's own former one.
+    pub(crate) async fn claim(&self, bus: &Bus, holder: &Holder, claim: &Claim) -> Claimed {
+        let mut expected = claim.former;
+        for _ in 0..ATTEMPTS {
+            let last = match expected {
+                Some(sequence) => sequence,
+                None => match self.last(bus).await {
+                    Ok(found) => found.map_or(0, |(sequence, _)| sequence),
+                    Err(_) => return Claimed::Unanswered,
+                },
+            };
+            match self.publish(bus, holder, last).await {
+                Answer::Stored(sequence) => {
+                    bus.ledger.note(&self.stream, sequence, &self.subject, false);
+                    return Claimed::At(sequence);
+                }
+                Answer::Held(_) => tokio::time::sleep(PAUSE).await,
+                Answer::Unanswered(_) => return Claimed::Unanswered,
+                Answer::Replaced(now) => match self.after_refusal(bus, holder, claim, now).await {
+                    Some(claimed) => return claimed,
+                    None => expected = (now > 0).then_some(now),
+                },
+            }
+        }
+        Claimed::Unanswered
+    }
+
+    /// The row is another one than expected, `now` by the server's word: whether it is a former try of this same claim, or
+    /// somebody else's who may not be replaced. `None` when it may.
+    async fn after_refusal(&self, bus: &Bus, holder: &Holder, claim: &Claim, now: u64) -> Option<Claimed> {
+        for _ in 0..ATTEMPTS {
+            match self.last(bus).await {
+                Ok(Some((sequence, found))) if sequence >= now => {
+                    if found.as_ref() == Some(holder) {
+                        return Some(Claimed::At(sequence));
+                    }
+                    claim.former?;
+                    return Some(Claimed::Refused(Stop::Deposed, found.map(|found| found.member)));
+                }
+                Ok(None) if now == 0 => {
+                    claim.former?;
+                    return Some(Claimed::Refused(Stop::Lost, None));
+                }
+                // Who answered lags behind.
+                Ok(_) => tokio::time::sleep(PAUSE).await,
+                Err(_) => return Some(Claimed::Unanswered),
+            }
+        }
+        Some(Claimed::Unanswered)
+    }
+
+    async fn publish(&self, bus: &Bus, holder: &Holder, last: u64) -> Answer {
+        let mut headers = HeaderMap::new();
+        headers.insert(EXPECTED, last.to_string());
+        let body = codec::encode(&serde_json::to_vec(holder).unwrap_or_default());
+        match bus.js.publish_with_headers(self.subject.clone(), headers, body).await {
+            Ok(ack) => match tokio::time::timeout(PATIENCE, ack.into_future()).await {
+                Ok(answer) => Answer::from(answer),
+                Err(_) => Answer::Unanswered("no answer in time".to_owned()),
+            },
+            Err(error) => Answer::of(&error),
+        }
+    }
+
+    /// Sequence of the row and who has it; `None` without a row.
+    pub(crate) async fn last(&self, bus: &Bus) -> Result<Option<(u64, Option<Holder>)>, BusError> {
+        let named = || format!("read fence row {}", self.subject);
+        let stream = bus.js.get_stream_no_info(&self.stream).await.map_err(BusError::request(named()))?;
+        match stream.direct_get_last_for_subject(&self.subject).await {
+            Ok(message) => {
+                let body = codec::decode(&message.payload).ok();
+                let holder = body.and_then(|body| serde_json::from_slice(&body).ok());
+                Ok(Some((message.sequence, holder)))
+            }
+            Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok(None),
+            Err(error) => Err(BusError::Request { what: named(), source: error.into() }),
+        }
+    }
+}

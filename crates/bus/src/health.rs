@@ -1,0 +1,102 @@
+//! Whether the working connection of the process is there, and answered.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use tokio::sync::watch;
+
+use crate::clock::mono_micros;
+
+/// Without an answer for this long the process counts as stuck: more than a busy one ever needs, and its leases lapse.
+const STUCK: Duration = Duration::from_secs(15);
+/// How often the server is asked for an answer.
+const PERIOD: Duration = Duration::from_secs(1);
+/// How long one may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Of one connection. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct ConnectionHealth {
+    answered: Arc<AtomicI64>,
+    /// How often the connection was lost.
+    losses: Arc<watch::Sender<u64>>,
+}
+
+/// Waits for the connection to be lost.
+pub(crate) struct ConnectionWatch(watch::Receiver<u64>);
+
+impl ConnectionHealth {
+    /// A connection that is there and answered now.
+    pub(crate) fn new() -> Self {
+        Self { answered: Arc::new(AtomicI64::new(mono_micros())), losses: Arc::new(watch::Sender::new(0)) }
+    }
+
+    /// The connection was lost.
+    pub(crate) fn lost(&self) {
+        self.losses.send_modify(|losses| *losses += 1);
+    }
+
+    /// Watches for the next loss.
+    pub(crate) fn watch(&self) -> ConnectionWatch {
+        ConnectionWatch(self.losses.subscribe())
+    }
+
+    /// Whether the server answered of late.
+    pub(crate) fn is_well(&self) -> bool {
+        let ago = mono_micros() - self.answered.load(Ordering::Relaxed);
+        u128::try_from(ago).unwrap_or(0) < STUCK.as_micros()
+    }
+
+    /// Asks the server again and again whether messages come through, for as long as the client lives.
+    pub(crate) async fn follow(self, client: async_nats::Client) {
+        let inbox = client.new_inbox();
+        let Ok(mut echo) = client.subscribe(inbox.clone()).await else { return };
+        loop {
+            if client.publish(inbox.clone(), bytes::Bytes::new()).await.is_err() {
+                return;
+            }
+            if let Ok(answer) = tokio::time::timeout(PATIENCE, echo.next()).await {
+                if answer.is_none() {
+                    return;
+                }
+                self.answered.store(mono_micros(), Ordering::Relaxed);
+            }
+            tokio::time::sleep(PERIOD).await;
+        }
+    }
+}
+
+impl ConnectionWatch {
+    /// Waits until the connection is lost.
+    pub(crate) async fn lost(&mut self) {
+        if self.0.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_well_until_the_server_is_silent_for_too_long() {
+        let health = ConnectionHealth::new();
+        assert!(health.is_well());
+        health.answered.store(i64::MIN / 2, Ordering::Relaxed);
+        assert!(!health.is_well());
+    }
+
+    #[tokio::test]
+    async fn a_loss_is_told_to_who_waits() {
+        let health = ConnectionHealth::new();
+        health.lost();
+        let mut watch = health.watch();
+        let early = tokio::time::timeout(Duration::ZERO, watch.lost()).await;
+        assert!(early.is_err(), "what was before is over");
+        health.lost();
+        watch.lost().await;
+    }
+}

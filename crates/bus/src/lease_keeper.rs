@@ -1,0 +1,204 @@
+//! What keeps a replica's lease: it says every second that it lives, and hears itself and the others.
+//!
+//! That goes over core NATS, which needs no leader: an election of the bus takes longer than a lease lives. It goes over
+//! a connection to each server, so that no server's end is anybody's. And it has a thread of its own: work may keep the
+//! threads and the connection of the process busy for longer than a lease, and a replica that lost its leases because
+//! there is much to do would begin everything again, which is more to do. So it lives as long as the working
+//! connection is answered at all.
+//!
+//! ```text
+//! beat <session> <time>    I live. Heard by itself, it is the proof that the server passes it on
+//! join <session> <time>    the same, and everybody answers with a beat
+//! leave <session> <time>   I do not
+//! ```
+
+use std::time::Duration;
+
+use async_nats::{Client, Message, Subscriber};
+use futures::StreamExt as _;
+use sluice_protocol::subject::members_subject;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::bus::Bus;
+use crate::clock::mono_micros;
+use crate::connection::Connection;
+use crate::error::BusError;
+use crate::membership::Membership;
+
+/// How often a replica says that it lives.
+const BEAT: Duration = Duration::from_millis(750);
+/// Pause before a server that refuses this replica is asked again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// See the module's text.
+#[derive(Clone)]
+pub(crate) struct LeaseKeeper {
+    bus: Bus,
+    membership: Membership,
+    group: String,
+    stop: CancellationToken,
+}
+
+/// What a replica says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Word {
+    what: What,
+    /// Of the process: two replicas of one name are told apart by it.
+    session: u64,
+    /// By the sender's own clock.
+    sent: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Beat,
+    Join,
+    Leave,
+}
+
+impl LeaseKeeper {
+    /// Of a replica in a group of them.
+    pub(crate) fn new(bus: &Bus, membership: Membership, group: &str, stop: CancellationToken) -> Self {
+        Self { bus: bus.clone(), membership, group: group.to_owned(), stop }
+    }
+
+    /// Begins, and goes on until it is stopped.
+    pub(crate) fn start(self) -> Result<(), BusError> {
+        let named = || format!("join {} as {}", self.group, self.membership.name());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(BusError::request(named()))?;
+        let thread = std::thread::Builder::new().name("membership".to_owned());
+        let failed = BusError::request(named());
+        thread.spawn(move || runtime.block_on(self.run())).map(drop).map_err(failed)
+    }
+
+    async fn run(self) {
+        let mut links = JoinSet::new();
+        for server in self.bus.to_each_server() {
+            let keeper = self.clone();
+            links.spawn(async move { keeper.link(server).await });
+        }
+        while links.join_next().await.is_some() {}
+        self.membership.has_left();
+    }
+
+    /// Over one server, whenever it is there.
+    async fn link(self, server: Connection) {
+        while !self.stop.is_cancelled() {
+            let name = format!("{}-lease", self.membership.name());
+            let connected = tokio::select! {
+                client = server.client(&name) => client,
+                () = self.stop.cancelled() => return,
+            };
+            match connected {
+                Ok(client) => self.talk(&client).await,
+                Err(error) => {
+                    tracing::error!(%error, "this replica cannot be a member over one of the servers");
+                    tokio::time::sleep(AGAIN).await;
+                }
+            }
+        }
+    }
+
+    async fn talk(&self, client: &Client) {
+        let Ok(mut others) = client.subscribe(members_subject(&self.group, None)).await else { return };
+        self.say(client, What::Join).await;
+        let mut beat = tokio::time::interval(BEAT);
+        beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = beat.tick() => if self.bus.health.is_well() {
+                    self.say(client, What::Beat).await;
+                },
+                heard = others.next() => match heard {
+                    Some(message) => self.hear(client, &message).await,
+                    None => return,
+                },
+                () = self.stop.cancelled() => return self.leave(client, others).await,
+            }
+        }
+    }
+
+    async fn leave(&self, client: &Client, mut others: Subscriber) {
+        self.say(client, What::Leave).await;
+        if let Err(error) = others.unsubscribe().await {
+            tracing::debug!(%error, "the connection of the membership has ended");
+        }
+        if let Err(error) = client.flush().await {
+            tracing::debug!(%error, "the others must find out that this replica has left");
+        }
+    }
+
+    async fn say(&self, client: &Client, what: What) {
+        let word = Word { what, session: self.bus.session, sent: mono_micros() };
+        let subject = members_subject(&self.group, Some(self.membership.name()));
+        if let Err(error) = client.publish(subject, word.to_string().into()).await {
+            tracing::debug!(%error, "nobody hears that this replica lives");
+        }
+    }
+
+    async fn hear(&self, client: &Client, message: &Message) {
+        let Some(member) = message.subject.rsplit('.').next() else { return };
+        let Some(word) = Word::parse(&String::from_utf8_lossy(&message.payload)) else {
+            return tracing::debug!(subject = %message.subject, "what a member says cannot be read");
+        };
+        let now = mono_micros();
+        if member == self.membership.name() {
+            if word.session == self.bus.session && word.what != What::Leave {
+                self.membership.with(|members| members.confirmed(word.sent, now));
+            } else if word.session != self.bus.session {
+                tracing::error!(name = member, group = self.group, "another replica has the same --name");
+            }
+            return;
+        }
+        match word.what {
+            What::Leave => self.membership.with(|members| members.left(member)),
+            What::Beat | What::Join => self.membership.with(|members| members.heard(member, now)),
+        }
+        if word.what == What::Join && self.bus.health.is_well() {
+            self.say(client, What::Beat).await;
+        }
+    }
+}
+
+impl std::fmt::Display for Word {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what = match self.what {
+            What::Beat => "beat",
+            What::Join => "join",
+            What::Leave => "leave",
+        };
+        write!(f, "{what} {:x} {}", self.session, self.sent)
+    }
+}
+
+impl Word {
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(' ');
+        let what = match parts.next()? {
+            "beat" => What::Beat,
+            "join" => What::Join,
+            "leave" => What::Leave,
+            _ => return None,
+        };
+        let session = u64::from_str_radix(parts.next()?, 16).ok()?;
+        Some(Self { what, session, sent: parts.next()?.parse().ok()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_back_and_anything_else_is_nothing() {
+        for what in [What::Beat, What::Join, What::Leave] {
+            let word = Word { what, session: u64::MAX, sent: 17 };
+            assert_eq!(Word::parse(&word.to_string()), Some(word));
+        }
+        for text in ["", "beat", "beat x 1", "beat 1 x", "dance 1 1"] {
+            assert_eq!(Word::parse(text), None, "{text}");
+        }
+    }
+}

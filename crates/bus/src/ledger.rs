@@ -1,0 +1,102 @@
+//! What the server has acknowledged to this process, as the evidence that a stream has not lost it.
+//!
+//! For each stream a few rows of the last while. A stream that loses acknowledged rows loses its newest ones: after a power
+//! failure, from a restored backup, with a leader that lagged. So it is enough to look for these again.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Rows that are remembered of each stream: newer ones may be written to a shortened stream before it is looked at.
+const KEPT: usize = 6;
+/// Time between them.
+const APART: Duration = Duration::from_secs(2);
+
+/// See the module's text. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger(Arc<Mutex<HashMap<String, VecDeque<Entry>>>>);
+
+/// A row that was acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Its sequence.
+    pub(crate) sequence: u64,
+    /// Its subject.
+    pub(crate) subject: String,
+    /// Whether it is gone by itself after a while.
+    pub(crate) tombstone: bool,
+    at: Instant,
+}
+
+impl Ledger {
+    /// The server has acknowledged a row.
+    pub(crate) fn note(&self, stream: &str, sequence: u64, subject: &str, tombstone: bool) {
+        let mut streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = match streams.get_mut(stream) {
+            Some(entries) => entries,
+            None => streams.entry(stream.to_owned()).or_default(),
+        };
+        if entries.back().is_some_and(|last| last.sequence >= sequence) {
+            return;
+        }
+        let now = Instant::now();
+        // The newest is replaced until it is old enough to be kept.
+        let before = entries.iter().rev().nth(1).map(|entry| entry.at);
+        if entries.len() > 1 && before.is_some_and(|before| now - before < APART) {
+            entries.pop_back();
+        }
+        entries.push_back(Entry { sequence, subject: subject.to_owned(), tombstone, at: now });
+        while entries.len() > KEPT {
+            entries.pop_front();
+        }
+    }
+
+    /// What is known of a stream.
+    pub(crate) fn entries(&self, stream: &str) -> Vec<Entry> {
+        let streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.get(stream).map(|entries| entries.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// The stream is another one now.
+    pub(crate) fn forget(&self, stream: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(stream);
+    }
+}
+
+impl Entry {
+    /// Whether it is lost, given what is the last row of its subject now: its sequence, or that there is none. Whoever has
+    /// the subject replaces the row by later ones only.
+    pub(crate) fn is_lost(&self, last: Option<u64>) -> bool {
+        match last {
+            Some(last) => last < self.sequence,
+            None => !self.tombstone,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_lost_when_its_subject_is_older_than_it_or_gone() {
+        let ledger = Ledger::default();
+        ledger.note("S", 5, "a", false);
+        ledger.note("S", 7, "b", true);
+        let [value, tombstone] = &ledger.entries("S")[..] else { panic!() };
+        assert!(value.is_lost(Some(4)) && value.is_lost(None));
+        assert!(!value.is_lost(Some(5)) && !value.is_lost(Some(9)), "it may have been replaced");
+        assert!(tombstone.is_lost(Some(6)) && !tombstone.is_lost(None), "tombstones expire");
+    }
+
+    #[test]
+    fn the_newest_and_a_few_of_the_last_while_are_kept() {
+        let ledger = Ledger::default();
+        (1..100).for_each(|sequence| ledger.note("S", sequence, "a", false));
+        ledger.note("S", 50, "late", false);
+        let kept: Vec<u64> = ledger.entries("S").iter().map(|entry| entry.sequence).collect();
+        assert_eq!(kept, [1, 99]);
+        ledger.forget("S");
+        assert!(ledger.entries("S").is_empty());
+    }
+}
