@@ -16,9 +16,15 @@ pub(crate) struct History {
     born: BTreeMap<u64, i64>,
     /// When the management cluster last gave a reason to withdraw an add-on from, or because of, a cluster.
     reason: [[i64; CLUSTERS.len()]; Addon::ALL.len()],
+    /// When a stream last lost what it had acknowledged.
+    pub(crate) lost_at: i64,
     /// Now.
     pub(crate) now: i64,
 }
+
+/// What was done upon a stream that has lost rows is excused for so long: it holds older rows until their owner, who may be
+/// away itself, has found it out and written them again.
+const UNNOTICED: i64 = LATE;
 
 /// Renderers learn late of what changes in the management cluster, and may act upon it for so long.
 const LATE: i64 = 600 * STEP;
@@ -28,7 +34,7 @@ const NEVER: i64 = -2 * LATE;
 impl Default for History {
     fn default() -> Self {
         let reason = [[NEVER; CLUSTERS.len()]; Addon::ALL.len()];
-        Self { event_since: BTreeMap::new(), born: BTreeMap::new(), reason, now: 0 }
+        Self { event_since: BTreeMap::new(), born: BTreeMap::new(), reason, lost_at: NEVER, now: 0 }
     }
 }
 
@@ -72,6 +78,9 @@ impl History {
         new: Option<&Value>,
     ) -> Result<(), String> {
         let Some(old) = old else { return Ok(()) };
+        if self.now - self.lost_at < UNNOTICED {
+            return Ok(());
+        }
         if let Some(service) = key.name.strip_prefix("each-") {
             return self.check_each(cluster, key, service, old, new);
         }

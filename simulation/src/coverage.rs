@@ -53,8 +53,18 @@ faults! {
     Wipe,
     /// The interest bucket is deleted and made anew.
     WipeInterest,
-    /// The bucket of members is deleted and made anew.
-    WipeMembers,
+    /// A stream has no leader for a while.
+    Election,
+    /// A node of the bus dies, and readers that were on it go on over another one.
+    NodeDeath,
+    /// A node has not come as far as its stream's leader.
+    Lag,
+    /// A stream loses the last rows that it has acknowledged.
+    LostTail,
+    /// A message is given up by its sender, and arrives later than what is sent after it.
+    GivenUp,
+    /// The server does not take a group now.
+    Held,
     /// All streams and buckets at once.
     WipeAll,
     /// A watch is cut and lists again.

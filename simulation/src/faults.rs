@@ -6,6 +6,7 @@ use rand::rngs::SmallRng;
 use crate::coverage::Fault;
 use crate::management::CLUSTERS;
 use crate::schedule::Schedule;
+use crate::store::NODES;
 use crate::world::STEP;
 
 /// How much of each kind there is in this schedule: schedules differ, so that what needs quiet in one place and
@@ -20,6 +21,9 @@ pub(crate) struct Faults {
     silence: f64,
     outages: f64,
     wipes: f64,
+    elections: f64,
+    losses: f64,
+    replicated: bool,
     rough: bool,
 }
 
@@ -35,6 +39,9 @@ impl Faults {
             silence: 0.01 * pick(),
             outages: 0.002 * pick(),
             wipes: 0.004 * pick(),
+            elections: 0.01 * pick(),
+            losses: 0.002 * pick(),
+            replicated: pick() > 0.5,
             rough: pick() > 0.0,
         }
     }
@@ -42,6 +49,11 @@ impl Faults {
     /// Whether messages are delayed, lost, repeated and reordered.
     pub(crate) fn is_rough(&self) -> bool {
         self.rough
+    }
+
+    /// Whether streams have several replicas.
+    pub(crate) fn is_replicated(&self) -> bool {
+        self.replicated
     }
 
     /// What happens in one step.
@@ -52,6 +64,40 @@ impl Faults {
         self.manage(schedule);
         self.break_replicas(schedule);
         self.break_servers(schedule);
+        if self.replicated {
+            self.break_nodes(schedule);
+        }
+    }
+
+    /// Leaders change, nodes die, and a stream may not have what it had acknowledged.
+    fn break_nodes(&self, schedule: &mut Schedule) {
+        let Schedule { world, replicas, .. } = schedule;
+        if world.random.random_bool(self.elections) {
+            let streams = world.store.keys();
+            let until = world.now + world.random.random_range(2..80) * STEP;
+            // A node leads a third of them.
+            for key in streams {
+                if world.random.random_bool(0.3) {
+                    world.store.elect(key, until);
+                }
+            }
+            world.happened(Fault::Election, String::new);
+            let node = world.random.random_range(0..NODES);
+            if world.random.random_bool(0.5) {
+                replicas.iter_mut().for_each(|replica| replica.lose_node(node, (node + 1) % NODES));
+                world.happened(Fault::NodeDeath, || node.to_string());
+            }
+        }
+        if world.random.random_bool(self.losses) {
+            let streams = world.store.keys();
+            let key = streams[world.random.random_range(0..streams.len())];
+            let (rows, after) = (world.random.random_range(1..6), world.random.random_range(1..20) * STEP);
+            let lost = world.store.lose_tail(key, rows, world.now + after);
+            if lost > 0 {
+                world.note_loss();
+                world.happened(Fault::LostTail, || format!("{lost} of {key:?}"));
+            }
+        }
     }
 
     fn manage(&self, schedule: &mut Schedule) {
@@ -123,12 +169,7 @@ impl Faults {
             if world.random.random_bool(0.2) {
                 streams.into_iter().for_each(|(table, shard)| world.store.wipe(table, shard));
                 world.store.wipe_interests();
-                world.members.wipe();
                 return world.happened(Fault::WipeAll, String::new);
-            }
-            if world.random.random_bool(0.1) {
-                world.members.wipe();
-                return world.happened(Fault::WipeMembers, String::new);
             }
             let Some(&(table, shard)) = streams.get(world.random.random_range(0..=streams.len())) else {
                 world.store.wipe_interests();

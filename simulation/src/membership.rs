@@ -1,4 +1,4 @@
-//! The bucket of members, and the shell of one replica's [`Members`] around it.
+//! What replicas say and hear of each other, and the shell of one replica's [`Members`] around it.
 
 use rand::Rng as _;
 use sluice_protocol::members::Members;
@@ -7,49 +7,30 @@ use crate::coverage::Fault;
 use crate::role::Seat;
 use crate::world::{STEP, World};
 
-/// A replica whose row was not refreshed for so long is gone.
+/// A replica of which nothing was heard for so long is gone.
 pub(crate) const MEMBER_TTL: i64 = 60 * STEP;
-/// How often a row is refreshed.
-const REFRESH: i64 = MEMBER_TTL / 3;
+/// How often a replica says that it lives.
+const BEAT: i64 = MEMBER_TTL / 4;
 /// The replicas of a role are called by their index.
 const NAMES: [&str; 2] = ["0", "1"];
 
-/// Every row that was written since the bucket was made, by role.
-#[derive(Default)]
-pub(crate) struct Bucket {
-    roles: Vec<Vec<Row>>,
-    life: u64,
-}
+/// Everything that was ever said, by role. Who does not listen misses it.
+pub(crate) struct Air(Vec<Vec<Word>>);
 
-struct Row {
+#[derive(Clone, Copy)]
+struct Word {
     index: usize,
-    at: i64,
+    /// Of the replica.
+    life: u64,
+    sent: i64,
     left: bool,
 }
 
-impl Bucket {
+impl Air {
     /// Where the replicas of so many roles meet.
     pub(crate) fn new(roles: usize) -> Self {
-        Self { roles: (0..roles).map(|_| Vec::new()).collect(), life: 0 }
+        Self((0..roles).map(|_| Vec::new()).collect())
     }
-
-    fn write(&mut self, seat: Seat, at: i64, left: bool) {
-        self.roles[seat.role].push(Row { index: seat.index, at, left });
-    }
-
-    /// Deletes the bucket and makes it anew.
-    pub(crate) fn wipe(&mut self) {
-        self.roles.iter_mut().for_each(Vec::clear);
-        self.life += 1;
-    }
-}
-
-/// A row on its way to the bucket, or its confirmation on the way back.
-struct Refresh {
-    sent: i64,
-    at: i64,
-    /// Of the replica: what a former life sent is confirmed to nobody.
-    life: u64,
 }
 
 /// One replica of a role.
@@ -58,11 +39,11 @@ pub(crate) struct Membership {
     /// The role: what the replicas share.
     key: String,
     members: Members,
-    /// The life of the bucket that is followed, and how much of it has been heard; `None` while nothing is heard.
-    position: Option<(u64, usize)>,
-    refresh_at: i64,
-    flying: Vec<Refresh>,
-    confirmed: Vec<Refresh>,
+    /// How much of what was said it has heard or missed; `None` while it does not listen.
+    position: Option<usize>,
+    beat_at: i64,
+    /// What it said, and when it will be heard.
+    flying: Vec<(i64, Word)>,
     deaf_until: i64,
     /// Whether it owned the role when it heard something last.
     chosen: bool,
@@ -77,16 +58,15 @@ impl Membership {
             key,
             members: Members::new(NAMES[seat.index], MEMBER_TTL),
             position: None,
-            refresh_at: 0,
+            beat_at: 0,
             flying: Vec::new(),
-            confirmed: Vec::new(),
             deaf_until: 0,
             chosen: false,
             life: 0,
         }
     }
 
-    /// It has lost its memory; what it sent is still under way.
+    /// It has lost its memory; what it said is still under way.
     pub(crate) fn restart(&mut self) {
         let flying = std::mem::take(&mut self.flying);
         *self = Self { flying, life: self.life + 1, ..Self::new(self.seat, std::mem::take(&mut self.key)) };
@@ -94,13 +74,20 @@ impl Membership {
 
     /// It leaves in good order.
     pub(crate) fn leave(&mut self, world: &mut World) {
-        world.members.write(self.seat, world.now, true);
+        let word = Word { index: self.seat.index, life: self.life, sent: world.now, left: true };
+        world.air.0[self.seat.role].push(word);
         self.restart();
     }
 
     /// Hears nothing until then, while what it says is heard.
     pub(crate) fn deafen(&mut self, until: i64) {
         self.deaf_until = until;
+    }
+
+    /// The other replica has written where this one would.
+    pub(crate) fn proved(&mut self, index: usize, now: i64) {
+        self.members.proved(NAMES[index], now);
+        self.chosen = self.members.owns(&self.key, now);
     }
 
     /// Whether the replica owns its role, as far as it knows.
@@ -113,68 +100,56 @@ impl Membership {
         self.members.lapses() == lapses && self.members.holds_lease(now)
     }
 
-    /// How often its lease had lapsed when it was renewed.
+    /// How often its lease had lapsed when it was held again.
     pub(crate) fn lapses(&self) -> u64 {
         self.members.lapses()
     }
 
-    /// What it said arrives, whatever it does itself.
+    /// What it said is heard, whatever it does itself.
     pub(crate) fn arrive(&mut self, world: &mut World) {
-        while let Some(index) = self.flying.iter().position(|refresh| refresh.at <= world.now) {
-            let refresh = self.flying.swap_remove(index);
-            world.members.write(self.seat, world.now, false);
-            if refresh.life == self.life && !world.mishap(Fault::Unanswered, 0.002) {
-                self.confirmed.push(refresh);
-            }
+        while let Some(index) = self.flying.iter().position(|(at, _)| *at <= world.now) {
+            let (_, word) = self.flying.swap_remove(index);
+            world.air.0[self.seat.role].push(word);
         }
     }
 
-    /// Time passes for a replica that is awake: it refreshes its row and hears of others.
+    /// Time passes for a replica that is awake: it says that it lives, and hears the others.
     pub(crate) fn keep(&mut self, world: &mut World, online: bool) {
-        if online && self.refresh_at <= world.now {
-            self.refresh_at = world.now + REFRESH;
+        if online && self.beat_at <= world.now {
+            self.beat_at = world.now + BEAT;
             let delay =
                 if world.mishap(Fault::Delay, 0.02) { world.random.random_range(1..30) * STEP } else { 0 };
-            self.flying.push(Refresh { sent: world.now, at: world.now + delay, life: self.life });
+            let word = Word { index: self.seat.index, life: self.life, sent: world.now, left: false };
+            // Nobody says that a word was not heard.
+            if !world.mishap(Fault::Lost, 0.01) {
+                self.flying.push((world.now + delay, word));
+            }
             self.arrive(world);
         }
-        for refresh in self.confirmed.drain(..) {
-            self.members.confirmed(refresh.sent, world.now);
-            self.chosen = self.members.owns(&self.key, world.now);
-        }
-        let listening = online && self.deaf_until <= world.now;
-        match self.position {
-            Some((life, _)) if !listening || life != world.members.life => {
-                self.position = None;
-                self.members.deaf();
+        let said = &world.air.0[self.seat.role];
+        if !online || self.deaf_until > world.now {
+            self.position = None;
+        } else if let Some(heard) = self.position {
+            for word in &said[heard..] {
+                hear(&mut self.members, self.seat, self.life, *word, world.now);
             }
-            Some((life, heard)) => self.follow(world, life, heard),
-            None if listening => self.listen(world),
-            None => {}
-        }
-    }
-
-    /// Hears every row that is there.
-    fn listen(&mut self, world: &World) {
-        let rows = &world.members.roles[self.seat.role];
-        let newest = |index: usize| rows.iter().enumerate().rev().find(|(_, row)| row.index == index);
-        let mut present: Vec<_> = (0..NAMES.len()).filter_map(newest).collect();
-        present.retain(|(_, row)| !row.left && row.at + MEMBER_TTL > world.now);
-        present.sort_by_key(|(place, _)| *place);
-        present.iter().for_each(|(_, row)| self.members.refreshed(NAMES[row.index], world.now));
-        self.members.caught_up(world.now);
-        self.position = Some((world.members.life, rows.len()));
-        self.chosen = self.members.owns(&self.key, world.now);
-    }
-
-    fn follow(&mut self, world: &World, life: u64, heard: usize) {
-        let Some(row) = world.members.roles[self.seat.role].get(heard) else { return };
-        if row.left {
-            self.members.left(NAMES[row.index]);
+            if heard < said.len() {
+                self.chosen = self.members.owns(&self.key, world.now);
+            }
+            self.position = Some(said.len());
         } else {
-            self.members.refreshed(NAMES[row.index], world.now);
+            self.position = Some(said.len());
         }
-        self.position = Some((life, heard + 1));
-        self.chosen = self.members.owns(&self.key, world.now);
+    }
+}
+
+fn hear(members: &mut Members, seat: Seat, life: u64, word: Word, now: i64) {
+    if word.index != seat.index {
+        match word.left {
+            true => members.left(NAMES[word.index]),
+            false => members.heard(NAMES[word.index], now),
+        }
+    } else if word.life == life && !word.left {
+        members.confirmed(word.sent, now);
     }
 }

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use rand::Rng as _;
-use sluice_protocol::{Body, Command, Core, Event, Head, Owner, Publish, Row, Subject, Table};
+use sluice_protocol::{Claim, Command, Core, Event, Group, Owner, Row, Stop, Subject, Table};
 
 use crate::coverage::Fault;
 use crate::membership::Membership;
 use crate::role::{Link, Role, Seat, owner_config};
-use crate::world::{TOMBSTONE_TTL, World};
+use crate::store::NODES;
+use crate::world::{STEP, World};
 
 mod wire;
 
@@ -34,17 +35,22 @@ pub(crate) trait Replica {
     fn cut(&mut self, until: i64);
     /// Hears nothing of other replicas until then.
     fn deafen(&mut self, until: i64);
+    /// A node of the bus has died: a reader that was on it goes on over another one.
+    fn lose_node(&mut self, node: usize, other: usize);
     /// Cuts its watches, when it has any: they list again.
     fn relist(&mut self) -> bool;
 }
 
 /// A command to a server.
 enum Out {
-    Claim(usize),
-    Load(usize),
+    Claim(Claim),
+    Load { output: usize, fence: u64 },
     FindEnd(u64),
-    Publish { id: u64, fence: u64, head: Head, row: Box<Publish> },
+    Send(Group),
 }
+
+/// A shard that ended begins again after so many steps at most.
+const REST: i64 = 20;
 
 /// A replica of role `R`.
 pub(crate) struct Process<R: Role> {
@@ -62,17 +68,19 @@ pub(crate) struct Process<R: Role> {
     believes: bool,
     paused_until: i64,
     cut_until: i64,
+    /// Not to begin before.
+    rest_until: i64,
+    /// The node of the bus that it reads from.
+    node: usize,
 }
 
 struct Running<C: Core> {
     owner: Owner<C>,
     /// The lease with which it began.
     lease: u64,
-    /// In the order in which they were given, for each output stream.
-    outbox: Vec<VecDeque<Out>>,
+    /// In the order in which they were given, for each output stream; not before a time.
+    outbox: Vec<VecDeque<(i64, Out)>>,
     answers: VecDeque<Event<C::Side>>,
-    /// Publishes that were stored: these answers come in any order.
-    stored: Vec<u64>,
     cursor: Option<u64>,
     /// When it last looked at its input: a shell whose reader is silent for long begins again.
     looked_at: i64,
@@ -88,7 +96,7 @@ impl<R: Role> Process<R> {
     pub(crate) fn new(role: R, seat: Seat) -> Self {
         let name = format!("{} {}", role.name(), seat.index);
         let outputs = if role.output() == Table::Status { 1 } else { crate::roles::SHARDS };
-        let fence = |shard| Subject::Owner { table: role.output(), shard, owner: role.fence() };
+        let fence = |shard| Subject::fence(role.output(), usize::from(shard), &role.fence());
         Self {
             membership: Membership::new(seat, role.name()),
             fences: (0..outputs).map(fence).collect(),
@@ -101,6 +109,8 @@ impl<R: Role> Process<R> {
             believes: false,
             paused_until: 0,
             cut_until: 0,
+            rest_until: 0,
+            node: 0,
         }
     }
 
@@ -114,13 +124,14 @@ impl<R: Role> Process<R> {
         world.tell(|| format!("{} begins", self.name));
         self.lives += 1;
         self.role.reset(world);
-        let (owner, first) = Owner::begin(self.role.core(world), owner_config(&self.role, self.fences.len()));
+        self.node = world.random.random_range(0..NODES);
+        let config = owner_config(&self.role, self.fences.len(), world.tombstone_ttl);
+        let (owner, first) = Owner::begin(self.role.core(world), config);
         self.running = Some(Running {
             owner,
             lease: self.membership.lapses(),
             outbox: self.fences.iter().map(|_| VecDeque::new()).collect(),
             answers: VecDeque::new(),
-            stored: Vec::new(),
             cursor: None,
             looked_at: world.now,
             caught_up: false,
@@ -136,19 +147,28 @@ impl<R: Role> Process<R> {
         for command in commands {
             let Some(running) = &mut self.running else { return };
             match command {
-                Command::Claim(output) => running.outbox[output].push_back(Out::Claim(output)),
-                Command::Load(output) => running.outbox[output].push_back(Out::Load(output)),
+                Command::Claim(claim) => {
+                    running.outbox[claim.output].push_back((world.now + claim.delay, Out::Claim(claim)));
+                }
+                Command::Load { output, fence } => {
+                    running.outbox[output].push_back((world.now, Out::Load { output, fence }));
+                }
                 Command::Read => running.cursor = Some(0),
-                Command::FindEnd(after) => running.outbox[0].push_back(Out::FindEnd(after)),
-                Command::Publish { id, fence, head, row } => {
-                    let output = if running.outbox.len() == 1 { 0 } else { usize::from(row.subject.shard()) };
-                    running.outbox[output].push_back(Out::Publish { id, fence, head, row: Box::new(row) })
+                Command::FindEnd(after) => running.outbox[0].push_front((world.now, Out::FindEnd(after))),
+                Command::Send(group) => {
+                    running.outbox[group.output].push_back((world.now + group.delay, Out::Send(group)));
                 }
                 Command::WakeAt(at) => running.wake = Some(running.wake.map_or(at, |wake| wake.min(at))),
                 Command::Effect(effect) => self.role.effect(world, effect),
-                Command::Stop(_) => self.running = None,
+                Command::Stop(reason) => self.stop(world, reason),
             }
         }
+    }
+
+    fn stop(&mut self, world: &mut World, reason: Stop) {
+        world.tell(|| format!("{} ends: {}", self.name, reason.name()));
+        self.running = None;
+        self.rest_until = world.now + world.random.random_range(1..REST) * STEP;
     }
 
     fn handle(&mut self, world: &mut World, event: Event<<R::Core as Core>::Side>) {
@@ -165,16 +185,17 @@ impl<R: Role> Process<R> {
         let stream = world.store.stream(table, shard);
         // A reader belongs to one life of its stream; it ends with it, and never says that it has caught up.
         if running.born.last() != Some(&stream.incarnation()) {
-            return self.handle(world, Event::Refused);
+            return self.handle(world, Event::Ended(Stop::Reborn));
         }
-        let Some((sequence, stored)) = stream.next(cursor) else {
-            if !std::mem::replace(&mut running.caught_up, true) {
+        let Some((sequence, message)) = world.store.next_on(self.node, (table, shard), cursor) else {
+            // The leader is asked, and there may be none.
+            let ends = stream.next(cursor).is_none() && world.store.has_leader(table, shard, world.now);
+            if ends && !std::mem::replace(&mut running.caught_up, true) {
                 world.tell(|| format!("{} has read everything", self.name));
                 self.handle(world, Event::CaughtUp(cursor));
             }
             return;
         };
-        let message = &stored.value;
         let (subject, head, body) = (message.subject.clone(), message.head.clone(), message.body.clone());
         // Only an estimate: while a row is replaced it is counted neither in its old nor in its new place.
         let pending = stream.next(sequence).is_some() && !world.mishap(Fault::Miscount, 0.1);
@@ -188,10 +209,6 @@ impl<R: Role> Process<R> {
 
     fn answer(&mut self, world: &mut World) {
         let Some(running) = &mut self.running else { return };
-        if !running.stored.is_empty() && (running.answers.is_empty() || world.random.random_bool(0.5)) {
-            let id = running.stored.swap_remove(world.random.random_range(0..running.stored.len()));
-            return self.handle(world, Event::Stored(id));
-        }
         if let Some(answer) = running.answers.pop_front() {
             self.handle(world, answer);
         }
@@ -225,13 +242,13 @@ impl<R: Role> Process<R> {
             return;
         }
         let Some(running) = &mut self.running else {
-            if !cut {
+            if !cut && self.rest_until <= world.now {
                 self.begin(world);
             }
             return;
         };
         // Missed heartbeats.
-        if world.now - running.looked_at > TOMBSTONE_TTL / 2 {
+        if world.now - running.looked_at > world.tombstone_ttl / 2 {
             self.running = None;
             return;
         }
@@ -300,9 +317,8 @@ impl<R: Role> Replica for Process<R> {
         });
         let waiting = running.outbox.iter().any(|out| !out.is_empty())
             || !running.answers.is_empty()
-            || !running.stored.is_empty()
             || running.wake.is_some_and(|at| at <= world.now)
-            || world.now - running.looked_at > TOMBSTONE_TTL / 2;
+            || world.now - running.looked_at > world.tombstone_ttl / 2;
         if unread || waiting || self.role.has_news(world) {
             return false;
         }
@@ -342,12 +358,13 @@ impl<R: Role> Replica for Process<R> {
         self.membership.deafen(until);
     }
 
+    fn lose_node(&mut self, node: usize, other: usize) {
+        if self.node == node {
+            self.node = other;
+        }
+    }
+
     fn relist(&mut self) -> bool {
         self.running.is_some() && self.role.relist()
     }
-}
-
-/// Whether a row tells that something is gone.
-fn sign(body: &Body) -> &'static str {
-    if *body == Body::Tombstone { "-" } else { "+" }
 }

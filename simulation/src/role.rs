@@ -2,7 +2,7 @@
 
 use sluice_protocol::{Core, OwnerConfig, Subject, Table};
 
-use crate::world::{STEP, TOMBSTONE_TTL, World};
+use crate::world::{STEP, World};
 
 /// Which replica of which role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,6 +69,6 @@ pub(crate) trait Role {
 }
 
 /// The configuration of every owner in the simulation.
-pub(crate) fn owner_config(role: &impl Role, outputs: usize) -> OwnerConfig {
-    OwnerConfig { outputs, reads: role.input().is_some(), patience: 200 * STEP, max_lag: TOMBSTONE_TTL / 2 }
+pub(crate) fn owner_config(role: &impl Role, outputs: usize, tombstone_ttl: i64) -> OwnerConfig {
+    OwnerConfig { outputs, reads: role.input().is_some(), patience: 200 * STEP, max_lag: tombstone_ttl / 2 }
 }

@@ -14,12 +14,12 @@ use crate::checks::History;
 use crate::coverage::{Coverage, Fault};
 use crate::faults::Faults;
 use crate::management::{CLUSTERS, Management};
-use crate::membership::Bucket;
+use crate::membership::Air;
 use crate::replica::{Process, Replica};
 use crate::role::Seat;
 use crate::roles::{AgentRole, DeployerRole, MatcherRole, RendererRole, SHARDS};
 use crate::store::Store;
-use crate::world::{STEP, World};
+use crate::world::{STEP, TOMBSTONE_TTLS, World};
 
 /// Steps of a schedule; faults end after a part of them.
 const STEPS: i64 = 4000;
@@ -102,11 +102,12 @@ impl Schedule {
         let (replicas, faults) = (replicas(), Faults::new(&mut random));
         let world = World {
             now: 0,
-            store: Store::new(SHARDS),
+            store: Store::new(SHARDS, faults.is_replicated()),
+            tombstone_ttl: TOMBSTONE_TTLS[random.random_range(0..TOMBSTONE_TTLS.len())],
             management: Management::new(&mut random),
             clusters: CLUSTERS.into_iter().map(|name| (name, ApiServer::default())).collect(),
             history: History::default(),
-            members: Bucket::new(replicas.len() / 2),
+            air: Air::new(replicas.len() / 2),
             at_work: vec![[false; 2]; replicas.len() / 2],
             coverage: Coverage::default(),
             rough: faults.is_rough(),
@@ -128,6 +129,12 @@ impl Schedule {
         world.history.now = world.now;
         let expired = world.store.expire(world.now);
         world.coverage.many(Fault::Expired, expired as u64);
+        let World { store, random, rough, coverage, now, .. } = world;
+        store.pass_time(*now, || {
+            let lags = *rough && random.random_bool(0.3);
+            coverage.many(Fault::Lag, u64::from(lags));
+            lags
+        });
         world.note_reasons();
         if world.now < FAULTS_UNTIL * STEP {
             self.faults.clone().happen(self);

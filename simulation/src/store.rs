@@ -1,4 +1,8 @@
 //! The streams and the interest bucket.
+//!
+//! In half of the schedules streams are replicated: one conditional message in process for each fence, elections in which
+//! a stream takes nothing, readers on followers that lag behind and die with their node, and now and then a stream
+//! that loses the last rows that it had acknowledged.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +10,10 @@ use std::sync::Arc;
 use sluice_api::ClusterRef;
 use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
-use sluice_protocol::{Body, Head, Publish, Subject, Table};
+use sluice_protocol::{Body, Group, Head, Subject, Table};
+
+/// Nodes of the bus, when it is replicated.
+pub(crate) const NODES: usize = 3;
 
 /// What a message holds.
 #[derive(Clone, Debug)]
@@ -14,15 +21,53 @@ pub(crate) struct Message {
     pub(crate) subject: Subject,
     pub(crate) head: Head,
     pub(crate) body: Arc<[u8]>,
+    /// Of a fence row.
+    pub(crate) holder: Option<Holder>,
+}
+
+/// Who has a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    /// Which of the two replicas.
+    pub(crate) index: usize,
+    /// Which of its lives.
+    pub(crate) life: u64,
+    /// Which claim of that life.
+    pub(crate) number: u32,
 }
 
 /// All streams of a bus, and the bucket.
 pub(crate) struct Store {
     shards: u16,
-    streams: BTreeMap<(Table, u16), MemoryStream<Message>>,
+    streams: BTreeMap<(Table, u16), Stream>,
     interests: Interests,
-    /// How many streams have been wiped.
+    /// How often a stream became another one.
     wipes: u64,
+    /// Whether streams are replicated.
+    pub(crate) replicated: bool,
+}
+
+struct Stream {
+    rows: MemoryStream<Message>,
+    /// No leader until then.
+    away_until: i64,
+    /// How far each node has come.
+    applied: [u64; NODES],
+    /// Fence rows that are compared with a message in process, and until when.
+    in_process: BTreeMap<String, i64>,
+    /// When somebody will have noticed that acknowledged rows are lost.
+    noticed_at: Option<i64>,
+}
+
+/// What the server says to a conditional message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Stored, with this sequence.
+    Stored(u64),
+    /// Another one is in process, or there is no leader.
+    Held,
+    /// The fence row is another one, whose this is; or there is none.
+    Replaced(Option<Holder>),
 }
 
 /// Every interest row that was ever written, in order: readers have positions in it. A bucket keeps the newest row
@@ -34,25 +79,33 @@ struct Interests {
 }
 
 impl Store {
-    pub(crate) fn new(shards: u16) -> Self {
+    pub(crate) fn new(shards: u16, replicated: bool) -> Self {
         let tables = [Table::Changes, Table::Reports, Table::Desired].into_iter();
         let all =
             tables.flat_map(|table| (0..shards).map(move |shard| (table, shard))).chain([(Table::Status, 0)]);
+        let new = || Stream {
+            rows: MemoryStream::new(1),
+            away_until: 0,
+            applied: [0; NODES],
+            in_process: BTreeMap::new(),
+            noticed_at: None,
+        };
         Self {
             shards,
-            streams: all.map(|key| (key, MemoryStream::new(1))).collect(),
+            streams: all.map(|key| (key, new())).collect(),
             interests: Interests::default(),
             wipes: 0,
+            replicated,
         }
     }
 
     /// The stream that holds a shard of a table.
     pub(crate) fn stream(&self, table: Table, shard: u16) -> &MemoryStream<Message> {
-        &self.streams[&stream_key(table, shard)]
+        &self.streams[&stream_key(table, shard)].rows
     }
 
-    fn stream_mut(&mut self, table: Table, shard: u16) -> &mut MemoryStream<Message> {
-        self.streams.entry(stream_key(table, shard)).or_insert_with(|| MemoryStream::new(1))
+    fn stream_mut(&mut self, table: Table, shard: u16) -> Option<&mut Stream> {
+        self.streams.get_mut(&stream_key(table, shard))
     }
 
     /// Every stream.
@@ -62,13 +115,73 @@ impl Store {
 
     /// Deletes a stream and makes it anew.
     pub(crate) fn wipe(&mut self, table: Table, shard: u16) {
-        self.stream_mut(table, shard).wipe();
+        if let Some(stream) = self.stream_mut(table, shard) {
+            stream.rows.wipe();
+            stream.noticed_at = None;
+        }
         self.wipes += 1;
     }
 
-    /// How many streams have been wiped: while it stays the same, every incarnation does.
+    /// How often streams became others: while it stays the same, every incarnation does.
     pub(crate) fn wipes(&self) -> u64 {
         self.wipes
+    }
+
+    /// A stream has no leader until then.
+    pub(crate) fn elect(&mut self, (table, shard): (Table, u16), until: i64) {
+        if let Some(stream) = self.stream_mut(table, shard) {
+            stream.away_until = until;
+        }
+    }
+
+    /// A stream loses its last rows, which is noticed at some time; how many there were.
+    pub(crate) fn lose_tail(&mut self, (table, shard): (Table, u16), rows: usize, noticed_at: i64) -> usize {
+        let Some(stream) = self.stream_mut(table, shard) else { return 0 };
+        let lost = stream.rows.lose_tail(rows);
+        stream.applied = [stream.rows.last(); NODES];
+        if lost > 0 {
+            stream.noticed_at = Some(noticed_at);
+        }
+        lost
+    }
+
+    /// Nodes catch up, and what is lost is noticed.
+    pub(crate) fn pass_time(&mut self, now: i64, mut lags: impl FnMut() -> bool) {
+        for stream in self.streams.values_mut() {
+            let last = stream.rows.last();
+            for applied in &mut stream.applied {
+                if *applied != last && !(self.replicated && lags()) {
+                    *applied = last;
+                }
+            }
+            if stream.noticed_at.is_some_and(|at| at <= now) {
+                stream.noticed_at = None;
+                stream.rows.raise_epoch();
+                self.wipes += 1;
+            }
+        }
+    }
+
+    /// Whether a stream has a leader.
+    pub(crate) fn has_leader(&self, table: Table, shard: u16, now: i64) -> bool {
+        self.streams[&stream_key(table, shard)].away_until <= now
+    }
+
+    /// The first row after `sequence` that has come to a node.
+    pub(crate) fn next_on(
+        &self,
+        node: usize,
+        (table, shard): (Table, u16),
+        sequence: u64,
+    ) -> Option<(u64, &Message)> {
+        let stream = &self.streams[&stream_key(table, shard)];
+        let (found, stored) = stream.rows.next(sequence)?;
+        (found <= stream.applied[node]).then_some((found, &stored.value))
+    }
+
+    /// How far a node has come.
+    pub(crate) fn applied(&self, node: usize, table: Table, shard: u16) -> u64 {
+        self.streams[&stream_key(table, shard)].applied[node]
     }
 
     /// Incarnations of a table's streams.
@@ -77,38 +190,85 @@ impl Store {
         (0..count).map(|shard| self.stream(table, shard).incarnation()).collect()
     }
 
-    /// Replaces a fence row; its sequence.
-    pub(crate) fn claim(&mut self, fence: &Subject) -> Option<u64> {
+    /// Replaces a fence row, whoever has it or only the one with the sequence `former`.
+    pub(crate) fn claim(
+        &mut self,
+        fence: &Subject,
+        holder: Holder,
+        former: Option<u64>,
+        clock: (i64, i64),
+    ) -> Verdict {
         let name = fence.to_string();
-        let stream = self.stream_mut(fence.table(), fence.shard());
-        let seen = stream.last_sequence(&name);
-        let message = Message { subject: fence.clone(), head: Head::default(), body: Arc::from([]) };
-        stream.put(&name, message, Some(Expect { subject: &name, sequence: seen }), None).ok()
+        let Some(stream) = self.stream_mut(fence.table(), fence.shard()) else { return Verdict::Held };
+        let last = stream.rows.last_sequence(&name);
+        let found = stream.rows.get(&name).and_then(|stored| stored.value.holder);
+        if former.is_some_and(|former| former != last) {
+            // A former try of the same claim.
+            return if found == Some(holder) { Verdict::Stored(last) } else { Verdict::Replaced(found) };
+        }
+        let message = Message {
+            subject: fence.clone(),
+            head: Head::default(),
+            body: Arc::from([]),
+            holder: Some(holder),
+        };
+        self.put(&name, &[(message, None)], (&name, last), clock)
     }
 
-    /// Publishes under a fence; whether it was accepted.
-    pub(crate) fn publish(
+    /// Stores a group under a fence.
+    pub(crate) fn send(
         &mut self,
-        row: &Publish,
-        head: Head,
-        fence: (&Subject, u64),
+        fence: &Subject,
+        group: &Group,
         expires: i64,
-    ) -> bool {
-        let (body, expires) = match &row.body {
-            Body::Value(body) => (body.clone(), None),
-            Body::Tombstone => (Arc::from([]), Some(expires)),
+        clock: (i64, i64),
+    ) -> Verdict {
+        let rows: Vec<_> = group
+            .rows
+            .iter()
+            .map(|row| {
+                let (body, expires) = match &row.row.body {
+                    Body::Value(body) => (body.clone(), None),
+                    Body::Tombstone => (Arc::from([]), Some(expires)),
+                };
+                let (subject, head) = (row.row.subject.clone(), row.head.clone());
+                (Message { subject, head, body, holder: None }, expires)
+            })
+            .collect();
+        self.put(&fence.to_string(), &rows, (&fence.to_string(), group.fence), clock)
+    }
+
+    /// Stores messages while the last row of the fence has this sequence; `clock` is now, and until when the message is in
+    /// process.
+    fn put(
+        &mut self,
+        of: &str,
+        messages: &[(Message, Option<i64>)],
+        (fence, sequence): (&str, u64),
+        (now, until): (i64, i64),
+    ) -> Verdict {
+        let replicated = self.replicated;
+        let place = messages.first().map(|(message, _)| (message.subject.table(), message.subject.shard()));
+        let Some(stream) = place.and_then(|(table, shard)| self.stream_mut(table, shard)) else {
+            return Verdict::Held;
         };
-        let fence_name = fence.0.to_string();
-        let message = Message { subject: row.subject.clone(), head, body };
-        let stream = self.stream_mut(row.subject.table(), fence.0.shard());
-        stream
-            .put(
-                &row.subject.to_string(),
-                message,
-                Some(Expect { subject: &fence_name, sequence: fence.1 }),
-                expires,
-            )
-            .is_ok()
+        let busy = stream.in_process.get(of).is_some_and(|until| now < *until);
+        if now < stream.away_until || (replicated && busy) {
+            return Verdict::Held;
+        }
+        if stream.rows.last_sequence(fence) != sequence {
+            return Verdict::Replaced(stream.rows.get(fence).and_then(|stored| stored.value.holder));
+        }
+        stream.in_process.insert(of.to_owned(), until);
+        let mut stored = 0;
+        for (message, expires) in messages {
+            let expect = Expect { subject: fence, sequence };
+            let subject = message.subject.to_string();
+            if let Ok(sequence) = stream.rows.put(&subject, message.clone(), Some(expect), *expires) {
+                stored = sequence;
+            }
+        }
+        Verdict::Stored(stored)
     }
 
     /// Writes an interest row unless a newer one is there.
@@ -152,7 +312,7 @@ impl Store {
 
     /// Removes expired tombstones; how many there were.
     pub(crate) fn expire(&mut self, now: i64) -> usize {
-        self.streams.values_mut().map(|stream| stream.expire(now)).sum()
+        self.streams.values_mut().map(|stream| stream.rows.expire(now)).sum()
     }
 }
 

@@ -11,14 +11,15 @@ use crate::api_server::ApiServer;
 use crate::checks::History;
 use crate::coverage::{Coverage, Fault};
 use crate::management::Management;
-use crate::membership::Bucket;
+use crate::membership::Air;
 use crate::store::Store;
 
 /// One step of the schedule, microseconds.
 pub(crate) const STEP: i64 = 10_000;
 
-/// How long tombstones live in the simulation: short, so that they expire unread.
-pub(crate) const TOMBSTONE_TTL: i64 = 150 * STEP;
+/// How long tombstones live in a schedule: short, so that they expire unread, or so long that nothing that is done once in
+/// their life happens: what ends well then does not owe it to that.
+pub(crate) const TOMBSTONE_TTLS: [i64; 2] = [150 * STEP, 20_000 * STEP];
 
 /// How long a call to an API server may be under way.
 pub(crate) const CALL_TIMEOUT: i64 = 30 * STEP;
@@ -31,8 +32,10 @@ pub(crate) struct World {
     pub(crate) management: Management,
     pub(crate) clusters: BTreeMap<&'static str, ApiServer>,
     pub(crate) history: History,
+    /// How long tombstones live.
+    pub(crate) tombstone_ttl: i64,
     /// Where replicas say that they live.
-    pub(crate) members: Bucket,
+    pub(crate) air: Air,
     /// Which replicas of each role are at work: they are two for a while when one does not know of the other.
     pub(crate) at_work: Vec<[bool; 2]>,
     pub(crate) coverage: Coverage,
@@ -65,6 +68,11 @@ impl World {
         let happens = self.rough && self.random.random_bool(probability);
         self.coverage.many(fault, u64::from(happens));
         happens
+    }
+
+    /// A stream has lost what it had acknowledged: until that has been noticed nobody can know better.
+    pub(crate) fn note_loss(&mut self) {
+        self.history.lost_at = self.now;
     }
 
     /// The management cluster gives reasons to withdraw things, from now on and as long as it is like this.

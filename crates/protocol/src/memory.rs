@@ -2,7 +2,7 @@
 //! the fence check, tombstones that expire, and being wiped. The simulation runs on it, and its suite runs
 //! against a real server too.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// A stream that keeps the newest row of each subject.
 #[derive(Clone, Debug)]
@@ -13,7 +13,12 @@ pub struct MemoryStream<T> {
     by_subject: HashMap<String, u64>,
     /// No row expires before this time.
     next_expiry: i64,
+    /// The last rows that were stored, and what each replaced: what a stream may lose, and has again then.
+    tail: VecDeque<(u64, Option<(u64, Stored<T>)>)>,
 }
+
+/// How many rows a stream can lose at most.
+const TAIL: usize = 8;
 
 /// A row of a [`MemoryStream`].
 #[derive(Clone, Debug)]
@@ -39,7 +44,7 @@ pub struct Expect<'a> {
     pub sequence: u64,
 }
 
-impl<T> MemoryStream<T> {
+impl<T: Clone> MemoryStream<T> {
     /// An empty stream.
     pub fn new(incarnation: u64) -> Self {
         Self::after(incarnation, 0)
@@ -53,6 +58,7 @@ impl<T> MemoryStream<T> {
             by_sequence: BTreeMap::new(),
             by_subject: HashMap::new(),
             next_expiry: i64::MAX,
+            tail: VecDeque::new(),
         }
     }
 
@@ -91,14 +97,51 @@ impl<T> MemoryStream<T> {
         }
         self.last += 1;
         self.next_expiry = self.next_expiry.min(expires.unwrap_or(i64::MAX));
-        match self.by_subject.get_mut(subject) {
+        let replaced = match self.by_subject.get_mut(subject) {
             Some(sequence) => {
-                self.by_sequence.remove(&std::mem::replace(sequence, self.last));
+                let former = std::mem::replace(sequence, self.last);
+                self.by_sequence.remove(&former).map(|stored| (former, stored))
             }
-            None => drop(self.by_subject.insert(subject.to_owned(), self.last)),
+            None => {
+                self.by_subject.insert(subject.to_owned(), self.last);
+                None
+            }
+        };
+        self.tail.push_back((self.last, replaced));
+        if self.tail.len() > TAIL {
+            self.tail.pop_front();
         }
         self.by_sequence.insert(self.last, Stored { subject: subject.to_owned(), value, expires });
         Ok(self.last)
+    }
+
+    /// Forgets the last rows that were stored, as a leader does that had not seen them: what they replaced is there again,
+    /// and their sequences are given to others. How many there were.
+    pub fn lose_tail(&mut self, rows: usize) -> usize {
+        for lost in 0..rows {
+            let Some((sequence, replaced)) = self.tail.pop_back() else { return lost };
+            if let Some(gone) = self.by_sequence.remove(&sequence) {
+                self.by_subject.remove(&gone.subject);
+            }
+            if let Some((former, stored)) = replaced {
+                self.next_expiry = self.next_expiry.min(stored.expires.unwrap_or(i64::MAX));
+                self.by_subject.insert(stored.subject.clone(), former);
+                self.by_sequence.insert(former, stored);
+            }
+            self.last = sequence - 1;
+        }
+        rows
+    }
+
+    /// It is taken for another stream from now on, with the rows that it has.
+    pub fn raise_epoch(&mut self) {
+        self.incarnation += 1;
+        self.tail.clear();
+    }
+
+    /// The highest sequence that was given.
+    pub fn last(&self) -> u64 {
+        self.last
     }
 
     /// The first row after `sequence`.
@@ -166,6 +209,21 @@ mod tests {
             stream.put("~owner", 0, under(0), None).unwrap() > newer,
             "no fence is the same in two lives"
         );
+    }
+
+    #[test]
+    fn a_lost_tail_brings_back_what_it_had_replaced() {
+        let mut stream = MemoryStream::new(1);
+        for (subject, value) in [("a", 1), ("b", 2), ("a", 3), ("c", 4)] {
+            stream.put(subject, value, None, None).unwrap();
+        }
+        assert_eq!(stream.lose_tail(2), 2);
+        let rows: Vec<_> = stream.rows().map(|(sequence, row)| (sequence, row.value)).collect();
+        assert_eq!((rows, stream.last()), (vec![(1, 1), (2, 2)], 2));
+        assert_eq!((stream.last_sequence("a"), stream.last_sequence("c")), (1, 0));
+        assert_eq!(stream.put("d", 5, None, None), Ok(3), "the sequence is given again");
+        stream.raise_epoch();
+        assert_eq!((stream.incarnation(), stream.rows().count(), stream.lose_tail(9)), (2, 3, 0));
     }
 
     #[test]

@@ -1,14 +1,15 @@
-//! Commands between a replica and the bus: late, overtaken by others, and without an answer.
+//! Commands between a replica and the bus: late, overtaken by others, without an answer, and more than once.
 
 use rand::Rng as _;
-use sluice_protocol::Event;
+use sluice_protocol::{Claim, Event, Group, Stop};
 
-use super::{Out, Process, sign};
+use super::{Out, Process};
 use crate::coverage::Fault;
 use crate::role::Role;
-use crate::world::{STEP, TOMBSTONE_TTL, World};
+use crate::store::{Holder, Verdict};
+use crate::world::{STEP, World};
 
-/// Commands that are under way. Those to one stream arrive in their order.
+/// Commands that are under way. Those to one stream arrive in their order, but for those that were given up.
 #[derive(Default)]
 pub(super) struct Wire(Vec<Parcel>);
 
@@ -17,6 +18,8 @@ struct Parcel {
     output: usize,
     /// Which life of the replica waits for the answer.
     life: u64,
+    /// Whether its sender has been told that there is no answer: a server that was paused carries it out all the same.
+    given_up: bool,
     out: Out,
 }
 
@@ -31,28 +34,31 @@ impl<R: Role> Process<R> {
     pub(super) fn send(&mut self, world: &mut World) {
         let lease = self.holds_lease(world.now);
         let Some(running) = &mut self.running else { return };
-        let waiting = running.outbox.iter().filter(|out| !out.is_empty()).count();
-        if waiting == 0 {
+        let due = |out: &(i64, Out)| out.0 <= world.now;
+        let ready: Vec<usize> = (0..running.outbox.len())
+            .filter(|output| running.outbox[*output].front().is_some_and(due))
+            .collect();
+        if ready.is_empty() {
             return;
         }
-        let pick = if waiting == 1 { 0 } else { world.random.random_range(0..waiting) };
-        let mut queues = running.outbox.iter_mut().enumerate().filter(|(_, out)| !out.is_empty());
-        let Some((output, queue)) = queues.nth(pick) else { return };
-        let Some(out) = queue.pop_front() else { return };
-        if matches!(out, Out::Publish { .. }) && !lease {
-            return running.answers.push_back(Event::Refused);
+        let output = ready[world.random.random_range(0..ready.len())];
+        world.coverage.many(Fault::Reorder, u64::from(output > ready[0]));
+        let Some((_, out)) = running.outbox[output].pop_front() else { return };
+        if matches!(out, Out::Send(_) | Out::Claim(_)) && !lease {
+            return running.answers.push_back(Event::Ended(Stop::Lease));
         }
-        let overtakes = |queue: &std::collections::VecDeque<Out>| {
-            matches!((&out, queue.front()),
-            (Out::Publish { id, .. }, Some(Out::Publish { id: older, .. })) if older < id)
-        };
-        world.coverage.many(Fault::Reorder, u64::from(running.outbox.iter().any(overtakes)));
         let delay =
             if world.mishap(Fault::Delay, 0.02) { world.random.random_range(1..60) * STEP } else { 0 };
-        let before =
-            self.wire.0.iter().filter(|parcel| parcel.output == output).map(|parcel| parcel.at).max();
-        let at = before.map_or(world.now + delay, |before| before.max(world.now + delay));
-        let parcel = Parcel { at, output, life: self.lives, out };
+        let given_up =
+            delay > 0 && matches!(out, Out::Send(_) | Out::Claim(_)) && world.mishap(Fault::GivenUp, 0.5);
+        if given_up {
+            running.answers.push_back(Event::Unanswered(output));
+        }
+        let kept = |parcel: &&Parcel| parcel.output == output && !parcel.given_up;
+        let before = self.wire.0.iter().filter(kept).map(|parcel| parcel.at).max();
+        let at = world.now + delay;
+        let at = if given_up { at } else { before.map_or(at, |before| before.max(at)) };
+        let parcel = Parcel { at, output, life: self.lives, given_up, out };
         if at > world.now {
             return self.wire.0.push(parcel);
         }
@@ -71,54 +77,106 @@ impl<R: Role> Process<R> {
     }
 
     /// A command reaches its server; the answer is on its way back, unless nobody waits for it.
-    fn deliver(&mut self, world: &mut World, Parcel { output, life, out, .. }: Parcel) {
-        let fence = &self.fences[output];
+    fn deliver(&mut self, world: &mut World, parcel: Parcel) {
+        let Parcel { output, life, given_up, .. } = parcel;
         let mut answers = Vec::new();
-        let mut stored = None;
-        match out {
-            Out::Claim(output) => {
-                let claimed = world.store.claim(fence);
-                answers.push(claimed.map_or(Event::Refused, |sequence| Event::Claimed { output, sequence }));
-            }
-            Out::Load(output) => {
-                let stream = world.store.stream(self.role.output(), u16::try_from(output).unwrap_or(0));
-                let rows = stream.rows().map(|(_, stored)| &stored.value);
-                let own = rows.filter(|message| self.role.owns(&message.subject));
+        match &parcel.out {
+            Out::Claim(claim) => answers.extend(self.claim(world, claim, life)),
+            Out::Send(group) => answers.extend(self.store(world, group)),
+            Out::Load { output, fence } => {
+                let (table, shard) = (self.role.output(), u16::try_from(*output).unwrap_or(0));
+                if life != self.lives {
+                    return;
+                }
+                if world.store.applied(self.node, table, shard) < *fence {
+                    // The reader's node has not come so far.
+                    return self.wire.0.push(Parcel { at: world.now + STEP, ..parcel });
+                }
+                let rows = world.store.stream(table, shard).rows().map(|(_, stored)| &stored.value);
+                let own = rows.filter(|message| message.holder.is_none() && self.role.owns(&message.subject));
                 answers
                     .extend(own.map(|message| Event::Found(message.subject.clone(), message.head.clone())));
                 answers.push(Event::Loaded);
             }
             Out::FindEnd(after) => {
-                let more = self
-                    .role
-                    .input()
-                    .is_some_and(|(table, shard)| world.store.stream(table, shard).next(after).is_some());
-                answers.push(if more { Event::More } else { Event::CaughtUp(after) });
-            }
-            Out::Publish { .. } if world.mishap(Fault::Lost, 0.002) => answers.push(Event::Refused),
-            Out::Publish { id, fence: sequence, head, row } => {
-                let accepted = world.store.publish(&row, head, (fence, sequence), world.now + TOMBSTONE_TTL);
-                world.coverage.many(Fault::Refused, u64::from(!accepted));
-                let outcome = if accepted { "" } else { " REFUSED" };
-                world.tell(|| {
-                    format!(
-                        "{} publishes {}{}{outcome} {}",
-                        self.name,
-                        sign(&row.body),
-                        row.subject,
-                        row.meta
-                    )
+                let ends = self.role.input().is_some_and(|(table, shard)| {
+                    let has_leader = world.store.has_leader(table, shard, world.now);
+                    has_leader && world.store.stream(table, shard).next(*after).is_none()
                 });
-                if accepted && !world.mishap(Fault::Unanswered, 0.002) {
-                    stored = Some(id);
-                } else {
-                    answers.push(Event::Refused);
-                }
+                answers.push(if ends { Event::CaughtUp(*after) } else { Event::More });
             }
         }
-        if let Some(running) = self.running.as_mut().filter(|_| life == self.lives) {
+        if let Some(running) = self.running.as_mut().filter(|_| life == self.lives && !given_up) {
+            let sent = matches!(parcel.out, Out::Send(_) | Out::Claim(_));
+            if sent && world.mishap(Fault::Unanswered, 0.004) {
+                answers = vec![Event::Unanswered(output)];
+            }
             running.answers.extend(answers);
-            running.stored.extend(stored);
         }
     }
+
+    fn claim(&mut self, world: &mut World, claim: &Claim, life: u64) -> Option<Event<Side<R>>> {
+        let fence = &self.fences[claim.output];
+        if world.mishap(Fault::Lost, 0.002) {
+            return Some(Event::Unanswered(claim.output));
+        }
+        let holder = Holder { index: self.seat.index, life, number: claim.number };
+        let clock = (world.now, world.now + world.random.random_range(0..3) * STEP);
+        let verdict = world.store.claim(fence, holder, claim.former, clock);
+        Some(match verdict {
+            Verdict::Stored(sequence) => Event::Claimed { output: claim.output, sequence },
+            // The shell asks again, and gives up for a while.
+            Verdict::Held => Event::Unanswered(claim.output),
+            Verdict::Replaced(by) => self.deposed(world, by, life),
+        })
+    }
+
+    fn store(&mut self, world: &mut World, group: &Group) -> Option<Event<Side<R>>> {
+        if world.mishap(Fault::Lost, 0.002) {
+            return Some(Event::Unanswered(group.output));
+        }
+        let fence = &self.fences[group.output];
+        let clock = (world.now, world.now + world.random.random_range(0..3) * STEP);
+        let expires = world.now + world.tombstone_ttl;
+        let verdict = world.store.send(fence, group, expires, clock);
+        world.coverage.many(Fault::Held, u64::from(verdict == Verdict::Held));
+        world.coverage.many(Fault::Refused, u64::from(matches!(verdict, Verdict::Replaced(_))));
+        world.tell(|| {
+            format!("{} sends {} rows: {verdict:?} {:?}", self.name, group.rows.len(), names(group))
+        });
+        Some(match verdict {
+            Verdict::Stored(sequence) => Event::Stored { output: group.output, sequence: Some(sequence) },
+            Verdict::Held => Event::Held(group.output),
+            Verdict::Replaced(by) => match by {
+                Some(by) if (by.index, by.life) == (self.seat.index, self.lives) => {
+                    Event::Unanswered(group.output)
+                }
+                by => self.deposed(world, by, self.lives),
+            },
+        })
+    }
+
+    fn deposed(&mut self, world: &mut World, by: Option<Holder>, life: u64) -> Event<Side<R>> {
+        match by {
+            Some(by) => {
+                if life == self.lives {
+                    self.membership.proved(by.index, world.now);
+                }
+                Event::Ended(Stop::Deposed)
+            }
+            None => Event::Ended(Stop::Lost),
+        }
+    }
+}
+
+type Side<R> = <<R as Role>::Core as sluice_protocol::Core>::Side;
+
+/// The rows of a group, for people.
+fn names(group: &Group) -> Vec<String> {
+    let sign = |tombstone| if tombstone { "-" } else { "+" };
+    group
+        .rows
+        .iter()
+        .map(|row| format!("{}{} {}", sign(row.head.tombstone), row.row.subject, row.row.meta))
+        .collect()
 }

@@ -71,7 +71,7 @@ impl Role for AgentRole {
     }
 
     fn fence(&self) -> String {
-        self.cluster.to_owned()
+        cluster_ref(self.cluster).to_string()
     }
 
     fn owns(&self, subject: &Subject) -> bool {

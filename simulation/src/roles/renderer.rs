@@ -10,7 +10,7 @@ use sluice_renderer_core as renderer;
 use super::{Interests, SHARDS};
 use crate::coverage::Fault;
 use crate::role::{Link, Role};
-use crate::world::{STEP, TOMBSTONE_TTL, World};
+use crate::world::{STEP, World};
 
 /// How long the view of the management cluster lags behind at most when a renderer begins.
 const STALE: i64 = 50 * STEP;
@@ -65,7 +65,7 @@ impl Role for RendererRole {
             shard: self.shard,
             shards: SHARDS,
             input: world.store.stream(Table::Reports, self.shard).incarnation(),
-            tombstone_ttl: TOMBSTONE_TTL,
+            tombstone_ttl: world.tombstone_ttl,
             limits: sluice_template::Limits::default(),
         };
         let mut core = renderer::Renderer::with_caches(config, &world.caches);
