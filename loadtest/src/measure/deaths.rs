@@ -12,10 +12,10 @@ use crate::stack::{STAGES, Stack};
 const RATE: u32 = 40;
 /// Before a death events flow for this long.
 const BEFORE: Duration = Duration::from_secs(3);
-/// How long the dead are away: longer than any election or lease takes.
+/// A dead replica is away for longer than any lease lives.
 const AWAY: Duration = Duration::from_secs(9);
-/// How long events are sent in all.
-const LENGTH: Duration = Duration::from_secs(15);
+/// Events flow for this long after the dead are back.
+const AFTER: Duration = Duration::from_secs(3);
 /// Events of this time after a death touch every shard.
 const TOUCHED: Duration = Duration::from_secs(1);
 /// How long the bus may take until every copy is current.
@@ -54,11 +54,11 @@ impl Deaths {
 }
 
 impl Lab {
-    /// Kills the node that leads most streams, so often; it comes back each time.
+    /// Kills the node that leads most streams, so often; it comes back each time when it was away for so long.
     ///
     /// # Errors
     /// When the bus does not become healthy again, or Services cannot be created.
-    pub async fn nodes_die(&mut self, times: usize) -> anyhow::Result<Deaths> {
+    pub async fn nodes_die(&mut self, times: usize, away: Duration) -> anyhow::Result<Deaths> {
         let mut deaths = Deaths::new("the node that leads most streams: until an event flows again".into());
         for round in 0..times {
             self.stack.bus().wait_until_healthy(HEALING).await?;
@@ -66,12 +66,12 @@ impl Lab {
                 let node = stack.bus().busiest().await?;
                 let at = Instant::now();
                 stack.bus_mut().kill(node)?;
-                tokio::time::sleep(AWAY).await;
+                tokio::time::sleep(away).await;
                 stack.bus_mut().start_node(node).await?;
                 Ok(at)
             };
             let count = |events: &Events, at| events.first_after(at);
-            Box::pin(self.death(&mut deaths, &format!("node{round}"), fault, count)).await?;
+            Box::pin(self.death(&mut deaths, (&format!("node{round}"), away), fault, count)).await?;
         }
         self.stack.bus().wait_until_healthy(HEALING).await?;
         Ok(deaths)
@@ -101,7 +101,7 @@ impl Lab {
                     Ok(at)
                 };
                 let count = |events: &Events, at| events.all_within(at, TOUCHED);
-                Box::pin(self.death(&mut deaths, &format!("{stage}{round}"), fault, count)).await?;
+                Box::pin(self.death(&mut deaths, (&format!("{stage}{round}"), AWAY), fault, count)).await?;
             }
             all.push(deaths);
         }
@@ -112,7 +112,7 @@ impl Lab {
     async fn death(
         &mut self,
         deaths: &mut Deaths,
-        name: &str,
+        (name, away): (&str, Duration),
         fault: impl AsyncFnOnce(&mut Stack) -> anyhow::Result<Instant>,
         count: impl Fn(&Events, Instant) -> Option<Duration>,
     ) -> anyhow::Result<()> {
@@ -122,7 +122,8 @@ impl Lab {
             tokio::time::sleep(BEFORE).await;
             fault(stack).await
         };
-        let (paced, died) = tokio::join!(pace(targets, sender, &mut events, RATE, LENGTH), damage);
+        let length = BEFORE + away + AFTER;
+        let (paced, died) = tokio::join!(pace(targets, sender, &mut events, RATE, length), damage);
         paced?;
         let died = died.context("the death itself")?;
         self.collect(&mut events).await;
