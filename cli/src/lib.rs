@@ -5,11 +5,13 @@
 //! sluice up           bus, simulated clusters and all four stages in one process
 //! sluice seed         CRDs, registrations and examples into a management cluster
 //! sluice problems     what cannot be done, and why
+//! sluice bus          what the bus is like, and giving it more replicas
 //! ```
 
 #![forbid(unsafe_code)]
 
 pub mod build;
+mod bus;
 mod problems;
 mod seed;
 mod up;
@@ -34,6 +36,8 @@ enum Command {
     Seed(seed::Args),
     /// Print what cannot be done, one JSON object a line.
     Problems(problems::Args),
+    /// Look at the bus, or change it.
+    Bus(bus::Args),
 }
 
 impl Args {
@@ -44,6 +48,7 @@ impl Args {
             Command::Up(args) => blocking(args.run()),
             Command::Seed(args) => blocking(args.run()),
             Command::Problems(args) => blocking(args.run()),
+            Command::Bus(args) => blocking(args.run()),
         }
     }
 }

@@ -56,7 +56,7 @@ impl Bus {
         check_version(&client.server_info().version)?;
         tokio::spawn(health.clone().follow(client.clone()));
         let js = jetstream(client);
-        let (shards, incarnations) = loop {
+        let (layout, incarnations) = loop {
             match prepare(&js, options, &health, &ledger).await {
                 Ok(prepared) => break prepared,
                 Err(BusError::Unsuitable(reason)) => return Err(BusError::Unsuitable(reason)),
@@ -70,7 +70,7 @@ impl Bus {
             contents: Contents::new(js.clone(), options.tombstone_ttl, incarnations.clone()),
             consumers: Consumers::start(js.clone()),
             js,
-            shards,
+            shards: layout.shards,
             tombstone_ttl: options.tombstone_ttl,
             incarnations,
             health,
@@ -150,9 +150,8 @@ async fn prepare(
     options: &BusOptions,
     health: &ConnectionHealth,
     ledger: &Ledger,
-) -> Result<(u16, watch::Receiver<Incarnations>), BusError> {
-    let shards = lay_out(js, options).await?;
-    let layout = BusOptions { shards, ..options.clone() };
-    let incarnations = Follower::start(js.clone(), layout, health.clone(), ledger.clone()).await?;
-    Ok((shards, incarnations))
+) -> Result<(BusOptions, watch::Receiver<Incarnations>), BusError> {
+    let layout = lay_out(js, options).await?;
+    let incarnations = Follower::start(js.clone(), layout.clone(), health.clone(), ledger.clone()).await?;
+    Ok((layout, incarnations))
 }

@@ -118,6 +118,10 @@ impl Follower {
     /// Looks at all streams, once.
     async fn look(&mut self) -> Result<(), BusError> {
         let streams = Streams::ask(&self.js).await?;
+        if let Some(info) = streams.found.get(&format!("KV_{CONFIG}")) {
+            // Somebody may have changed it: what is made again is as the rest.
+            self.layout.replicas = info.config.num_replicas;
+        }
         self.make_missing(&streams).await;
         self.read_epochs(&streams).await;
         let before = self.sender.borrow().clone();

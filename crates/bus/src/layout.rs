@@ -5,7 +5,9 @@ use std::time::Duration;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::CreateStreamErrorKind;
-use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
+use async_nats::jetstream::stream::{
+    Config, DirectGetErrorKind, DiscardPolicy, RetentionPolicy, StorageType,
+};
 use sluice_protocol::Table;
 
 use crate::clock::now_micros;
@@ -21,6 +23,9 @@ pub(crate) const CONFIG: &str = "sluice";
 pub(crate) const INTEREST: &str = "interest";
 pub(crate) const PROBLEMS: &str = "problems";
 pub(crate) const CONTENT: &str = "content";
+/// Settings of the whole bus in the bucket `sluice`.
+pub(crate) const SHARDS: &str = "shards";
+pub(crate) const REPLICAS: &str = "replicas";
 /// Stream of the journal.
 const JOURNAL: &str = "JOURNAL";
 
@@ -41,7 +46,7 @@ pub struct BusOptions {
 
 impl BusOptions {
     /// What every stream should be, the buckets first.
-    fn configs(&self) -> Vec<Config> {
+    pub(crate) fn configs(&self) -> Vec<Config> {
         let mut configs: Vec<Config> = BUCKETS.iter().map(|bucket| bucket_config(bucket, self)).collect();
         for table in [Table::Changes, Table::Reports, Table::Desired] {
             for shard in 0..self.shards {
@@ -73,19 +78,22 @@ pub(crate) fn check_version(version: &str) -> Result<(), BusError> {
     )))
 }
 
-/// Makes what is missing; the number of shards is that of the first layout.
+/// Makes what is missing; the numbers of shards and replicas are those of the first layout, or of who changed them since.
 ///
 /// # Errors
 /// When the server does not answer, which may heal, or a stream is another one than the pipeline needs.
-pub(crate) async fn lay_out(js: &Context, options: &BusOptions) -> Result<u16, BusError> {
+pub(crate) async fn lay_out(js: &Context, options: &BusOptions) -> Result<BusOptions, BusError> {
     ensure(js, &Streams::ask(js).await?, bucket_config(CONFIG, options)).await?;
-    let shards = stored_shards(js, options.shards).await?;
-    let layout = BusOptions { shards, ..options.clone() };
+    let shards = fixed(js, SHARDS, options.shards.into()).await?;
+    let replicas = fixed(js, REPLICAS, options.replicas as u64).await?;
+    let shards = u16::try_from(shards)
+        .map_err(|_| BusError::Unsuitable(format!("bucket {CONFIG}: {shards} shards are too many")))?;
+    let layout = BusOptions { shards, replicas: usize::try_from(replicas).unwrap_or(1), ..options.clone() };
     let streams = Streams::ask(js).await?;
     for config in layout.configs() {
         ensure(js, &streams, config).await?;
     }
-    Ok(shards)
+    Ok(layout)
 }
 
 fn table_config(name: String, subjects: Vec<String>, options: &BusOptions) -> Config {
@@ -160,17 +168,22 @@ fn is_name_in_use(kind: &CreateStreamErrorKind) -> bool {
     matches!(kind, CreateStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NAME_EXIST)
 }
 
-/// Checks that a stream is what was asked for; what an older layout lacks is added.
-async fn adapt(js: &Context, found: &Config, wanted: &Config) -> Result<(), BusError> {
-    let name = &wanted.name;
-    let different = [
+/// The first field in which a stream is another one than it must be.
+pub(crate) fn difference(found: &Config, wanted: &Config) -> Option<&'static str> {
+    let same = [
         ("max_msgs_per_subject", found.max_messages_per_subject == wanted.max_messages_per_subject),
         ("allow_msg_ttl", found.allow_message_ttl == wanted.allow_message_ttl),
         ("allow_direct", found.allow_direct == wanted.allow_direct),
         ("subjects", found.subjects == wanted.subjects),
         ("retention", found.retention == wanted.retention),
     ];
-    if let Some((field, _)) = different.iter().find(|(_, same)| !same) {
+    same.iter().find(|(_, same)| !same).map(|(field, _)| *field)
+}
+
+/// Checks that a stream is what was asked for; what an older layout lacks is added.
+async fn adapt(js: &Context, found: &Config, wanted: &Config) -> Result<(), BusError> {
+    let name = &wanted.name;
+    if let Some(field) = difference(found, wanted) {
         return Err(BusError::Unsuitable(format!(
             "stream {name} has another {field} than it needs; the server dropped it, or the stream belongs to something else. Use a server of its own, or delete the stream"
         )));
@@ -183,28 +196,43 @@ async fn adapt(js: &Context, found: &Config, wanted: &Config) -> Result<(), BusE
     js.update_stream(updated).await.map_err(BusError::request(format!("update stream {name}"))).map(drop)
 }
 
-/// The number of shards is fixed by whoever comes first.
-async fn stored_shards(js: &Context, wanted: u16) -> Result<u16, BusError> {
-    let subject = format!("$KV.{CONFIG}.shards");
+/// A number that whoever comes first has fixed.
+async fn fixed(js: &Context, what: &str, wanted: u64) -> Result<u64, BusError> {
+    if let Some(stored) = stored(js, what).await? {
+        return Ok(stored);
+    }
     let mut headers = async_nats::HeaderMap::new();
     headers.insert("Nats-Expected-Last-Subject-Sequence", "0");
-    let sent = js.publish_with_headers(subject.clone(), headers, wanted.to_string().into()).await;
-    if let Ok(ack) = sent
-        && ack.await.is_ok()
-    {
-        return Ok(wanted);
+    let sent = js.publish_with_headers(setting(what), headers, wanted.to_string().into()).await;
+    let named = || format!("write the number of {what}");
+    match sent.map_err(BusError::request(named()))?.await {
+        Ok(_) => Ok(wanted),
+        // Somebody else was faster.
+        Err(error) => match stored(js, what).await? {
+            Some(stored) => Ok(stored),
+            None => Err(BusError::Request { what: named(), source: error.into() }),
+        },
     }
-    let stream =
-        js.get_stream_no_info(format!("KV_{CONFIG}")).await.map_err(BusError::request("read the layout"))?;
-    let stored = stream
-        .direct_get_last_for_subject(subject)
-        .await
-        .map_err(BusError::request("read the number of shards"))?;
-    let text = String::from_utf8_lossy(&stored.payload).into_owned();
-    let shards = text.parse().ok().filter(|&shards: &u16| shards > 0);
-    shards.ok_or_else(|| {
-        BusError::Unsuitable(format!("bucket {CONFIG}: shards is {text:?}, not a number; delete the key"))
+}
+
+/// A number in the bucket `sluice`, once there is one.
+pub(crate) async fn stored(js: &Context, what: &str) -> Result<Option<u64>, BusError> {
+    let named = || format!("read the number of {what}");
+    let stream = js.get_stream_no_info(format!("KV_{CONFIG}")).await.map_err(BusError::request(named()))?;
+    let text = match stream.direct_get_last_for_subject(setting(what)).await {
+        Ok(message) => String::from_utf8_lossy(&message.payload).into_owned(),
+        Err(error) if error.kind() == DirectGetErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(BusError::Request { what: named(), source: error.into() }),
+    };
+    let number = text.parse().ok().filter(|&number: &u64| number > 0);
+    number.map(Some).ok_or_else(|| {
+        BusError::Unsuitable(format!("bucket {CONFIG}: {what} is {text:?}, not a number; delete the key"))
     })
+}
+
+/// Subject of a setting of the whole bus.
+pub(crate) fn setting(what: &str) -> String {
+    format!("$KV.{CONFIG}.{what}")
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admin;
 mod answer;
 mod audit;
 mod bare;
@@ -55,6 +56,7 @@ mod tls;
 mod wipe;
 mod writer;
 
+pub use admin::{BusReport, ServerReport, StreamReport, check, scale};
 pub use bare::{BareForm, BareRun, bare_loop};
 pub use bus::Bus;
 pub use clock::{mono_micros, now_micros};

@@ -2,13 +2,14 @@
 //! the simulation has too, so that it cannot drift.
 #![allow(clippy::unwrap_used)]
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use sluice_api::{ClusterRef, Digest};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
-use sluice_protocol::{Body, Claim, Group, Outgoing, Publish, Subject, Table};
+use sluice_protocol::{Body, Claim, Group, Outgoing, Publish, Stop, Subject, Table};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answer;
@@ -22,11 +23,13 @@ use crate::membership::{MEMBER_TTL, Membership};
 use crate::reader::{Load, ReadEvent, read};
 use crate::writer;
 
+mod cluster;
+mod losses;
 mod runner;
 
 struct Server {
     child: Child,
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
     url: String,
 }
 
@@ -40,15 +43,19 @@ impl Drop for Server {
 fn server() -> Server {
     let dir = tempfile::tempdir().unwrap();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let child = spawn(&arguments(dir.path(), port));
+    Server { child, dir, url: format!("nats://127.0.0.1:{port}") }
+}
+
+fn arguments(dir: &Path, port: u16) -> Vec<String> {
+    let text = ["-a", "127.0.0.1", "-js", "-sd"].map(str::to_owned);
+    text.into_iter().chain([dir.display().to_string(), "-p".into(), port.to_string()]).collect()
+}
+
+fn spawn(arguments: &[String]) -> Child {
     let program = std::env::var("SLUICE_NATS_SERVER").unwrap_or_else(|_| "nats-server".into());
-    let child = Command::new(program)
-        .args(["-a", "127.0.0.1", "-p", &port.to_string(), "-js", "-sd"])
-        .arg(dir.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("nats-server 2.12 or newer must be on PATH; `make test` puts it there");
-    Server { child, _dir: dir, url: format!("nats://127.0.0.1:{port}") }
+    let server = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    server.expect("nats-server 2.12 or newer must be on PATH; `make test` puts it there")
 }
 
 fn options(server: &Server) -> BusOptions {

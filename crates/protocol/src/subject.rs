@@ -214,6 +214,15 @@ impl Subject {
         Self::Owner { table, shard, owner: owner.to_owned() }
     }
 
+    /// The filter that selects the fence rows of a table's first stream.
+    pub fn fences(table: Table) -> String {
+        match table {
+            Table::Changes => format!("{}.00.*.~owner", table.name()),
+            Table::Status => format!("{}.*.~owner.*", table.name()),
+            Table::Reports | Table::Desired => format!("{}.00.~owner.*", table.name()),
+        }
+    }
+
     /// The shard it is in.
     pub fn shard(&self) -> u16 {
         match self {

@@ -1,0 +1,92 @@
+//! `sluice bus`: what the bus is like, and giving it more replicas.
+
+use std::time::Duration;
+
+use sluice_bus::{BusOptions, BusReport, check, scale};
+use sluice_protocol::Role;
+use sluice_runtime::{CommonArgs, NatsArgs};
+
+/// Arguments of `sluice bus`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Print servers, streams and owners; exit code 1 when something is not as it should be.
+    Check {
+        #[command(flatten)]
+        common: CommonArgs,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give every stream another number of replicas, while everything works on.
+    Scale {
+        #[command(flatten)]
+        nats: NatsArgs,
+        /// Copies of each stream; as many servers are needed.
+        #[arg(long, value_parser = clap::value_parser!(u8).range(1..=5))]
+        replicas: u8,
+    },
+}
+
+impl Args {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        match self.command {
+            Command::Check { common, json } => {
+                let options = BusOptions {
+                    tombstone_ttl: Duration::from_secs(common.tombstone_ttl.max(1)),
+                    ..common.bus_options(Role::People)?
+                };
+                let report = check(&options).await?;
+                if json {
+                    println!("{}", serde_json::to_string(&report)?);
+                } else {
+                    print(&report);
+                }
+                anyhow::ensure!(report.problems.is_empty(), "{} things are wrong", report.problems.len());
+            }
+            Command::Scale { nats, replicas } => {
+                let tell = |stream: &str| println!("{stream} has {replicas} replicas");
+                let changed = scale(&nats.connection(Role::Operator)?, replicas.into(), tell).await?;
+                println!("{changed} streams were changed");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn print(report: &BusReport) {
+    for server in &report.servers {
+        let name = if server.name.is_empty() { "no answer" } else { &server.name };
+        println!("server {:<32} {name} {}", server.url, server.version);
+    }
+    println!("JetStream API level {}", report.api_level);
+    println!();
+    println!(
+        "{:<16} {:<12} {:>8} {:>6} {:>8} {:>12}",
+        "STREAM", "LEADER", "REPLICAS", "LAG", "ROWS", "BYTES"
+    );
+    for stream in &report.streams {
+        println!(
+            "{:<16} {:<12} {:>8} {:>6} {:>8} {:>12}",
+            stream.name,
+            stream.leader.as_deref().unwrap_or("-"),
+            format!("{}/{}", stream.current, stream.replicas),
+            stream.lag,
+            stream.rows,
+            stream.bytes
+        );
+    }
+    for (stage, owners) in &report.owners {
+        println!();
+        owners.iter().for_each(|(member, shards)| println!("{stage:<10} {member:<32} {shards:>6} shards"));
+    }
+    if !report.problems.is_empty() {
+        println!();
+    }
+    report.problems.iter().for_each(|problem| println!("problem: {problem}"));
+}

@@ -1,0 +1,290 @@
+//! What an operator asks of a bus, and changes in it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use async_nats::jetstream::Context;
+use async_nats::jetstream::stream::{Config, Info};
+use serde::Serialize;
+use serde_json::Value;
+use sluice_protocol::{Subject, Table};
+
+use crate::bus::Bus;
+use crate::connection::{Connection, jetstream};
+use crate::error::BusError;
+use crate::fence::Holder;
+use crate::layout::{self, BusOptions, check_version};
+use crate::reader::{Load, ReadEvent, read};
+use crate::streams::Streams;
+
+/// How long one server may take to say who it is.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Pause between two looks at a stream that gets more replicas.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long it may take.
+const SCALING: Duration = Duration::from_secs(120);
+
+/// A bus as its operator sees it.
+#[derive(Clone, Debug, Serialize)]
+pub struct BusReport {
+    /// The servers that were named.
+    pub servers: Vec<ServerReport>,
+    /// The level of the server's JetStream interface, 0 when it says none.
+    pub api_level: u64,
+    /// The streams, by name.
+    pub streams: Vec<StreamReport>,
+    /// For each stage, who owns how many of its shards.
+    pub owners: BTreeMap<String, BTreeMap<String, usize>>,
+    /// What is not as it should be, and the remedy.
+    pub problems: Vec<String>,
+}
+
+/// One server.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerReport {
+    /// Its address.
+    pub url: String,
+    /// Its name; empty when it does not answer.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// One stream.
+#[derive(Clone, Debug, Serialize)]
+pub struct StreamReport {
+    /// Its name.
+    pub name: String,
+    /// The server that leads it, when it has a leader.
+    pub leader: Option<String>,
+    /// How many replicas it should have.
+    pub replicas: usize,
+    /// How many of them have everything.
+    pub current: usize,
+    /// Operations that the replica furthest behind lacks.
+    pub lag: u64,
+    /// Rows that it holds.
+    pub rows: u64,
+    /// Bytes that it holds, before compression.
+    pub bytes: u64,
+}
+
+/// Looks at a bus, which must have been laid out.
+///
+/// # Errors
+/// When no server answers.
+pub async fn check(options: &BusOptions) -> Result<BusReport, BusError> {
+    let mut problems = Vec::new();
+    let mut servers = Vec::new();
+    for connection in options.connection.to_each() {
+        servers.push(server(&connection, &mut problems).await);
+    }
+    let js = jetstream(options.connection.client("sluice-bus").await?);
+    let account: Value = js.request("INFO", &()).await.map_err(BusError::request("ask about JetStream"))?;
+    let api_level = account.pointer("/api/level").and_then(Value::as_u64).unwrap_or(0);
+    let streams = Streams::ask(&js).await?;
+    let layout = asked_for(&js, options, &mut problems).await?;
+    let reports = layout.configs().iter().map(|wanted| stream(&streams, wanted, &mut problems)).collect();
+    // Connecting makes what is missing, which a look must not.
+    let owners = if problems.is_empty() { owners(options).await? } else { BTreeMap::new() };
+    Ok(BusReport { servers, api_level, streams: reports, owners, problems })
+}
+
+async fn server(connection: &Connection, problems: &mut Vec<String>) -> ServerReport {
+    let url = connection.url.clone();
+    match tokio::time::timeout(PATIENCE, connection.client("sluice-bus")).await {
+        Ok(Ok(client)) => {
+            let info = client.server_info();
+            if let Err(error) = check_version(&info.version) {
+                problems.push(format!("server {url}: {error}"));
+            }
+            ServerReport { url, name: info.server_name, version: info.version }
+        }
+        Ok(Err(error)) => {
+            problems.push(error.to_string());
+            ServerReport { url, name: String::new(), version: String::new() }
+        }
+        Err(_) => {
+            problems.push(format!("server {url} does not answer; start it, or leave it out of --nats-url"));
+            ServerReport { url, name: String::new(), version: String::new() }
+        }
+    }
+}
+
+/// The layout that the bus was made with.
+async fn asked_for(
+    js: &Context,
+    options: &BusOptions,
+    problems: &mut Vec<String>,
+) -> Result<BusOptions, BusError> {
+    let numbers = (layout::stored(js, layout::SHARDS).await, layout::stored(js, layout::REPLICAS).await);
+    match numbers {
+        (Ok(Some(shards)), Ok(Some(replicas))) => Ok(BusOptions {
+            shards: u16::try_from(shards).unwrap_or(u16::MAX),
+            replicas: usize::try_from(replicas).unwrap_or(1),
+            ..options.clone()
+        }),
+        (Err(BusError::Unsuitable(reason)), _) | (_, Err(BusError::Unsuitable(reason))) => {
+            Err(BusError::Unsuitable(reason))
+        }
+        _ => {
+            problems
+                .push("the bus has not been laid out; start a renderer, which makes its streams".to_owned());
+            Ok(options.clone())
+        }
+    }
+}
+
+fn stream(streams: &Streams, wanted: &Config, problems: &mut Vec<String>) -> StreamReport {
+    let name = wanted.name.clone();
+    let Some(info) = streams.found.get(&name) else {
+        problems.push(if streams.has(&name) {
+            format!(
+                "stream {name} has no leader; most of its replicas are away: start the servers that have them"
+            )
+        } else {
+            format!("stream {name} is missing; a running renderer makes it again")
+        });
+        return StreamReport {
+            name,
+            leader: None,
+            replicas: wanted.num_replicas,
+            current: 0,
+            lag: 0,
+            rows: 0,
+            bytes: 0,
+        };
+    };
+    if let Some(field) = layout::difference(&info.config, wanted) {
+        problems
+            .push(format!("stream {name} has another {field} than it needs; delete it, it is made again"));
+    }
+    if wanted.allow_atomic_publish && !info.config.allow_atomic_publish {
+        problems.push(format!("stream {name} does not take atomic batches; a stage that starts mends it"));
+    }
+    let (current, lag) = copies(info);
+    if info.config.num_replicas != wanted.num_replicas {
+        problems.push(format!(
+            "stream {name} has {} replicas and should have {}; run sluice bus scale --replicas {}",
+            info.config.num_replicas, wanted.num_replicas, wanted.num_replicas
+        ));
+    } else if current < wanted.num_replicas {
+        problems.push(format!("stream {name}: {current} of {} replicas are current", wanted.num_replicas));
+    }
+    StreamReport {
+        name,
+        leader: info.cluster.as_ref().and_then(|cluster| cluster.leader.clone()),
+        replicas: info.config.num_replicas,
+        current,
+        lag,
+        rows: info.state.messages,
+        bytes: info.state.bytes,
+    }
+}
+
+/// How many replicas have everything, and how far the last one is behind.
+fn copies(info: &Info) -> (usize, u64) {
+    let Some(cluster) = &info.cluster else { return (1, 0) };
+    let current = cluster.replicas.iter().filter(|peer| peer.current && !peer.offline).count();
+    let lag = cluster.replicas.iter().filter_map(|peer| peer.lag).max().unwrap_or(0);
+    (current + usize::from(cluster.leader.is_some()), lag)
+}
+
+async fn owners(options: &BusOptions) -> Result<BTreeMap<String, BTreeMap<String, usize>>, BusError> {
+    let bus = Bus::connect(options).await?;
+    let mut owners = BTreeMap::new();
+    let stages = [
+        ("agent", Table::Changes),
+        ("matcher", Table::Reports),
+        ("renderer", Table::Desired),
+        ("deployer", Table::Status),
+    ];
+    for (stage, table) in stages {
+        // An owner has its fence row in every stream of the table: the first one tells of all.
+        let load = Load::some(table.stream(0), vec![Subject::fences(table)]);
+        let mut reader = read(&bus, &load).await?;
+        let rows = Box::pin(reader.all()).await.unwrap_or_default();
+        let held: &mut BTreeMap<String, usize> = owners.entry(stage.to_owned()).or_default();
+        for event in rows {
+            if let ReadEvent::Row(row, _) = event
+                && let Ok(holder) = serde_json::from_slice::<Holder>(&row.body)
+            {
+                *held.entry(holder.member).or_default() += 1;
+            }
+        }
+    }
+    Ok(owners)
+}
+
+/// Gives every stream another number of replicas, one after the other, while everything works on; `tell` hears of each.
+///
+/// # Errors
+/// When the bus has too few servers, or a stream does not get its replicas in time. Trying again goes on.
+pub async fn scale(
+    connection: &Connection,
+    replicas: usize,
+    mut tell: impl FnMut(&str),
+) -> Result<usize, BusError> {
+    let js = connection.jetstream("sluice-bus").await?;
+    let options = BusOptions {
+        connection: connection.clone(),
+        name: "sluice-bus".to_owned(),
+        shards: 1,
+        replicas,
+        tombstone_ttl: Duration::from_secs(1),
+    };
+    let Some(shards) = layout::stored(&js, layout::SHARDS).await? else {
+        let text = "the bus has not been laid out; start a renderer, which makes its streams";
+        return Err(BusError::Unsuitable(text.to_owned()));
+    };
+    let options = BusOptions { shards: u16::try_from(shards).unwrap_or(u16::MAX), ..options };
+    let mut changed = 0;
+    for name in options.stream_names() {
+        if scale_one(&js, &name, replicas).await? {
+            tell(&name);
+            changed += 1;
+        }
+    }
+    let stored = js.publish(layout::setting(layout::REPLICAS), replicas.to_string().into()).await;
+    let named = "write the number of replicas";
+    stored.map_err(BusError::request(named))?.await.map_err(BusError::request(named))?;
+    Ok(changed)
+}
+
+/// Whether the stream was changed; waits until all of its replicas have everything.
+async fn scale_one(js: &Context, name: &str, replicas: usize) -> Result<bool, BusError> {
+    let (deadline, mut changed) = (tokio::time::Instant::now() + SCALING, false);
+    loop {
+        let found = js.get_stream(name).await;
+        let why = match found.as_ref().map(|stream| stream.cached_info()) {
+            Ok(info) if info.config.num_replicas == replicas => {
+                let (current, lag) = copies(info);
+                if current == replicas {
+                    return Ok(changed);
+                }
+                format!("{current} of {replicas} replicas are current, the last lacks {lag} operations")
+            }
+            Ok(info) => {
+                let config = Config { num_replicas: replicas, ..info.config.clone() };
+                match js.update_stream(config).await {
+                    Ok(_) => {
+                        changed = true;
+                        "it was just told".to_owned()
+                    }
+                    Err(error) if error.to_string().contains("peer") => {
+                        return Err(BusError::Unsuitable(format!(
+                            "stream {name}: {error}; {replicas} replicas need as many servers with JetStream"
+                        )));
+                    }
+                    Err(error) => error.to_string(),
+                }
+            }
+            Err(error) => error.to_string(),
+        };
+        if tokio::time::Instant::now() > deadline {
+            let source = why.into();
+            return Err(BusError::Request { what: format!("scale stream {name}"), source });
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}

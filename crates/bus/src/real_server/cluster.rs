@@ -1,0 +1,114 @@
+//! Replicated streams: three servers, and what a publisher and a reader of them meet.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+/// Three servers that know each other.
+struct Cluster {
+    servers: Vec<Server>,
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let ports: Vec<(u16, u16)> = (0..3).map(|_| (free(), free())).collect();
+        let routes: Vec<String> =
+            ports.iter().map(|(_, route)| format!("\"nats://127.0.0.1:{route}\"")).collect();
+        let start = |(index, (port, route)): (usize, &(u16, u16))| {
+            let dir = tempfile::tempdir().unwrap();
+            let text = format!(
+                "server_name: \"n{index}\"\nlisten: \"127.0.0.1:{port}\"\njetstream {{ store_dir: {:?} }}\ncluster {{ name: \"c\", listen: \"127.0.0.1:{route}\", routes: [{}] }}\n",
+                dir.path().join("store"),
+                routes.join(", ")
+            );
+            let file = dir.path().join("nats.conf");
+            std::fs::write(&file, text).unwrap();
+            let child = spawn(&["-c".into(), file.display().to_string()]);
+            Server { child, dir, url: format!("nats://127.0.0.1:{port}") }
+        };
+        Self { servers: ports.iter().enumerate().map(start).collect() }
+    }
+
+    fn options(&self) -> BusOptions {
+        let urls: Vec<&str> = self.servers.iter().map(|server| server.url.as_str()).collect();
+        let connection = Connection::plain(urls.join(","));
+        let ttl = Duration::from_secs(60);
+        BusOptions { connection, name: "test".into(), shards: 2, replicas: 3, tombstone_ttl: ttl }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replicated_bus_is_laid_out_by_all_at_once_and_takes_groups() {
+    let cluster = Cluster::start();
+    // Eight processes, while the servers still elect.
+    let options = cluster.options();
+    let connecting = (0..8).map(|_| Bus::connect(&options));
+    let mut buses: Vec<Bus> =
+        futures::future::join_all(connecting).await.into_iter().map(Result::unwrap).collect();
+    let bus = buses.pop().unwrap();
+    assert!(bus.is_replicated(&Table::Desired.stream(0)));
+
+    let fence = fence("00");
+    let Claimed::At(first) = claim_as(&bus, &fence, "a", 1, None).await else { panic!() };
+    let many: Vec<Publish> = (0..1000).map(|row| self::row(&format!("p{row}"), Some("1"))).collect();
+    let sent = send(&bus, &many, &fence, first).await;
+    assert_eq!(sent.answer, Some(Answer::Stored(first + 1000)));
+    assert_eq!(rows(&bus).await.len(), 1000);
+
+    // A second conditional message while one is in process is held, and nothing of it is stored.
+    let (one, other) = (&many[..], &[row("late", Some("1"))][..]);
+    let mut held = false;
+    for _ in 0..20 {
+        let (one, other) = tokio::join!(send(&bus, one, &fence, first), send(&bus, other, &fence, first));
+        assert!(matches!(one.answer, Some(Answer::Stored(_) | Answer::Held(_))), "{one:?}");
+        held |= [one, other].iter().any(|sent| sent.answer.as_ref().is_some_and(Answer::is_in_process));
+    }
+    assert!(held, "the server takes one conditional message at a time");
+
+    // A renewed fence refuses what was sent under the former one, however late it comes.
+    let Claimed::At(second) = claim_as(&bus, &fence, "a", 2, Some(first)).await else { panic!() };
+    assert_eq!(claim_as(&bus, &fence, "a", 2, Some(first)).await, Claimed::At(second), "the same claim");
+    assert_eq!(send(&bus, &many, &fence, first).await.answer, Some(Answer::Replaced(second)));
+    assert_eq!(put(&bus, &row("p1", Some("2")), &fence, second).await, Some(second + 1));
+
+    // Another owner takes the fence from the first, and is known by name.
+    let Claimed::At(third) = claim_as(&bus, &fence, "bb", 1, None).await else { panic!() };
+    assert!(third > second);
+    let refused = claim_as(&bus, &fence, "a", 3, Some(second)).await;
+    assert_eq!(refused, Claimed::Refused(Stop::Deposed, Some("bb".into())));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_goes_on_where_it_was_when_its_consumer_is_gone() {
+    let cluster = Cluster::start();
+    let bus = Bus::connect(&cluster.options()).await.unwrap();
+    let fence = fence("00");
+    let Claimed::At(sequence) = claim_as(&bus, &fence, "a", 1, None).await else { panic!() };
+    let load = Load::some(Table::Desired.stream(0), vec!["desired.00.*.*.*".into()]);
+    let mut reader = read(&bus, &load).await.unwrap();
+    let (mut seen, mut rows) = (BTreeSet::new(), 0);
+    for round in 0..4 {
+        for number in 0..50 {
+            let name = format!("p{round}-{number}");
+            put(&bus, &row(&name, Some("1")), &fence, sequence).await.unwrap();
+        }
+        while seen.len() < (round + 1) * 50 {
+            match reader.next().await.unwrap() {
+                ReadEvent::Row(row, _) => {
+                    rows += 1;
+                    seen.insert(row.sequence);
+                }
+                ReadEvent::CaughtUp(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        let stream = bus.js.get_stream(&load.stream).await.unwrap();
+        let names: Vec<String> = futures::TryStreamExt::try_collect(stream.consumer_names()).await.unwrap();
+        assert_eq!((names.len(), bus.consumers()), (1, 1), "the former one was deleted");
+        stream.delete_consumer(&names[0]).await.unwrap();
+    }
+    assert_eq!(rows, 200, "nothing comes twice");
+    drop(reader);
+    assert_eq!(bus.consumers(), 0);
+}

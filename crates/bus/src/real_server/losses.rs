@@ -1,0 +1,78 @@
+//! A bus that has lost what it had acknowledged.
+
+use super::*;
+
+/// Copies a folder with all that is in it.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+impl Server {
+    fn stop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn start_again(&mut self) {
+        let port = self.url.rsplit(':').next().unwrap().parse().unwrap();
+        self.child = spawn(&arguments(self.dir.path(), port));
+    }
+}
+
+async fn incarnation_after(bus: &Bus, before: u64, patience: Duration) -> u64 {
+    let stream = Table::Desired.stream(0);
+    let changed = async {
+        let mut incarnations = bus.incarnations.clone();
+        while bus.incarnation(&stream) == before {
+            incarnations.changed().await.unwrap();
+        }
+    };
+    if tokio::time::timeout(patience, changed).await.is_err() {
+        tracing::debug!("it stays");
+    }
+    bus.incarnation(&stream)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bus_that_is_put_back_to_a_backup_is_noticed_and_a_restart_is_not() {
+    let mut server = server();
+    let bus = bus(&server).await;
+    let stream = Table::Desired.stream(0);
+    let fence = fence("00");
+    let sequence = claim(&bus, &fence).await;
+    put(&bus, &row("x", Some("1")), &fence, sequence).await.unwrap();
+    let before = bus.incarnation(&stream);
+
+    // A server that comes back with everything is the same bus.
+    server.stop();
+    let backup = tempfile::tempdir().unwrap();
+    copy(server.dir.path(), backup.path());
+    server.start_again();
+    let same = incarnation_after(&bus, before, Duration::from_secs(6)).await;
+    assert_eq!(same, before);
+    put(&bus, &row("x", Some("2")), &fence, sequence).await.unwrap();
+
+    // The backup does not have the last row. What comes next has a sequence beyond it.
+    server.stop();
+    std::fs::remove_dir_all(server.dir.path()).unwrap();
+    copy(backup.path(), server.dir.path());
+    server.start_again();
+    for profile in ["y", "z"] {
+        while put(&bus, &row(profile, Some("1")), &fence, sequence).await.is_none() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+    let other = incarnation_after(&bus, before, Duration::from_secs(30)).await;
+    assert_eq!(other, before + 1, "acknowledged rows are lost: it is another stream");
+    let fresh = self::bus(&server).await;
+    assert_eq!(fresh.incarnation(&stream), other, "for everybody");
+}
