@@ -15,8 +15,9 @@ use super::world::World;
 const AROUND: Duration = Duration::from_secs(3);
 /// How long the nodes of the bus may take until every copy is current.
 const HEALING: Duration = Duration::from_secs(120);
-/// How long readers that were replaced may take to go.
-const RESTING: Duration = Duration::from_secs(60);
+/// How long readers that were replaced may take to go: a node of the bus forgets a consumer after 30 seconds without
+/// interest, and asks again one or two minutes later when its leader was away at that time.
+const RESTING: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(500);
 /// Shards of the three tables that are read.
 const SHARDS_READ: usize = 3 * 16;
