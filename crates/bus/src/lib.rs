@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accounts;
 mod bare;
 mod clock;
 mod codec;
@@ -43,9 +44,11 @@ mod replay;
 mod runner;
 mod supervisor;
 mod tls;
+mod users;
 mod wipe;
 mod writer;
 
+pub use accounts::{accounts, variable};
 pub use bare::{BareForm, BareRun, bare_loop};
 pub use clock::{mono_micros, now_micros};
 pub use connection::Connection;
@@ -64,4 +67,5 @@ pub use replay::replay;
 pub use runner::{Outputs, ShardSpec, drive};
 pub use supervisor::{Supervisor, Tally};
 pub use tls::Tls;
+pub use users::Rights;
 pub use wipe::wipe;
