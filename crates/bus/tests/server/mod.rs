@@ -1,5 +1,7 @@
 //! A real nats-server with a configuration of the test's own.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
