@@ -5,11 +5,13 @@
 //! sluice up           bus, simulated clusters and all four stages in one process
 //! sluice seed         CRDs, registrations and examples into a management cluster
 //! sluice problems     what cannot be done, and why
+//! sluice nats users   who may do what on the bus, as configuration of its servers
 //! ```
 
 #![forbid(unsafe_code)]
 
 pub mod build;
+mod nats;
 mod problems;
 mod seed;
 mod up;
@@ -34,6 +36,8 @@ enum Command {
     Seed(seed::Args),
     /// Print what cannot be done, one JSON object a line.
     Problems(problems::Args),
+    /// Print configuration of nats-servers.
+    Nats(nats::Args),
 }
 
 impl Args {
@@ -44,6 +48,7 @@ impl Args {
             Command::Up(args) => blocking(args.run()),
             Command::Seed(args) => blocking(args.run()),
             Command::Problems(args) => blocking(args.run()),
+            Command::Nats(args) => blocking(args.run()),
         }
     }
 }

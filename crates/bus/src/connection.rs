@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::ContextBuilder;
-use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions};
+use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event};
 use sluice_protocol::Role;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -103,6 +103,10 @@ impl Connection {
             .ping_interval(PING)
             .connection_timeout(ATTEMPT)
             .custom_inbox_prefix(self.role.inbox())
+            .event_callback(|event| {
+                tell(&event);
+                std::future::ready(())
+            })
     }
 
     fn servers(&self) -> Result<Vec<async_nats::ServerAddr>, BusError> {
@@ -135,6 +139,13 @@ impl Connection {
             _ => None,
         }
         .map(|reason| format!("the bus at {}: {reason}", self.url))
+    }
+}
+
+/// What a user has no right to is never answered: this is the only sign of it.
+fn tell(event: &Event) {
+    if let Event::ServerError(error) = event {
+        tracing::warn!(%error, "the bus says no; `sluice nats users` prints the rights that each role needs");
     }
 }
 
