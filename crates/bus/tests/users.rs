@@ -14,7 +14,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use server::Server;
 use sluice_api::ClusterRef;
-use sluice_bus::{Bus, BusOptions, Connection, Credentials, accounts};
+use sluice_bus::{Bus, BusOptions, Connection, Credentials, Seed, accounts};
 use sluice_protocol::Role;
 
 /// An answer that has not come by now will not.
@@ -33,12 +33,7 @@ struct World {
 impl World {
     async fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let clusters = ["cluster-1", "cluster-2"].map(|name| ClusterRef::sveltos("default", name));
-        let config = accounts(&clusters, SHARDS, |role| {
-            let pair = nkeys::KeyPair::new_user();
-            std::fs::write(file(dir.path(), role), pair.seed().unwrap()).unwrap();
-            pair.public_key()
-        });
+        let config = config(dir.path(), &["cluster-1", "cluster-2"]);
         let server = Server::start_in(dir, &config);
         let connection = connection(&server, Role::Operator);
         let options = BusOptions {
@@ -89,6 +84,18 @@ impl World {
         let answer = self.operator.request(subject.to_owned(), body.to_string().into()).await.unwrap();
         serde_json::from_slice(&answer.payload).unwrap()
     }
+}
+
+/// The printed configuration, with keys as they are in the folder.
+fn config(dir: &std::path::Path, clusters: &[&str]) -> String {
+    let clusters: Vec<_> = clusters.iter().map(|name| ClusterRef::sveltos("default", *name)).collect();
+    accounts(&clusters, SHARDS, |role| {
+        let file = file(dir, role);
+        let known = std::fs::read_to_string(&file).ok().and_then(|text| Seed::read(&text));
+        let seed = known.unwrap_or_else(Seed::new);
+        std::fs::write(file, seed.secret()).unwrap();
+        seed.public_key()
+    })
 }
 
 fn file(dir: &std::path::Path, role: &Role) -> PathBuf {
@@ -261,6 +268,7 @@ async fn nobody_hears_what_is_meant_for_others() {
 async fn an_answer_cannot_be_sent_where_its_asker_may_not_write() {
     let world = World::start().await;
     let before = world.rows().await;
+    let mut heard = world.operator.subscribe("members.>").await.unwrap();
     for (role, stream, row) in [
         (agent_of("cluster-1"), "CHANGES-00", format!("changes.00.{FIRST}.-.x")),
         (Role::People, "KV_interest", "$KV.interest.sveltos.default.cluster-1".to_owned()),
@@ -291,7 +299,8 @@ async fn an_answer_cannot_be_sent_where_its_asker_may_not_write() {
             }
         }
     }
-    tokio::time::sleep(PATIENCE).await;
+    let heard = tokio::time::timeout(PATIENCE, heard.next()).await;
+    assert!(heard.is_err(), "{heard:?}");
     assert_eq!(world.rows().await, before);
 }
 
@@ -412,4 +421,22 @@ async fn one_entry_does_not_replace_a_bucket() {
     let sent = js.publish_with_headers("$KV.content.9", headers, "".into()).await.unwrap();
     assert!(sent.await.is_err());
     assert_eq!(world.rows().await, before);
+}
+
+/// Clusters come and go while everybody else works.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reload_adds_one_cluster_and_ends_the_rights_of_another() {
+    let world = World::start().await;
+    let [first, second] =
+        [world.client(agent_of("cluster-1")).await, world.client(agent_of("cluster-2")).await];
+    let row = |cluster: u8| format!("changes.00.sveltos:default/cluster-{cluster}.-.y");
+    let may = async |client: &Client, cluster| {
+        let asked = client.request(row(cluster), "".into());
+        matches!(tokio::time::timeout(PATIENCE, asked).await, Ok(Ok(_)))
+    };
+    assert!(may(&first, 1).await && may(&second, 2).await);
+    world.server.reload(&config(world.server.dir.path(), &["cluster-1", "cluster-3"]));
+    let third = tokio::time::timeout(4 * PATIENCE, world.client(agent_of("cluster-3"))).await.unwrap();
+    assert!(may(&third, 3).await && !may(&third, 1).await);
+    assert!(may(&first, 1).await && !may(&second, 2).await);
 }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// A server, its folder and its port; it ends with the value.
@@ -38,18 +38,30 @@ impl Server {
         self.child = run(self.dir.path(), self.port, config);
     }
 
+    /// The same one with another configuration, without an end.
+    pub fn reload(&self, config: &str) {
+        write(self.dir.path(), self.port, config);
+        let told = Command::new("kill").args(["-HUP", &self.child.id().to_string()]).status();
+        assert!(told.unwrap().success());
+    }
+
     pub fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
 }
 
-fn run(dir: &Path, port: u16, config: &str) -> Child {
+fn write(dir: &Path, port: u16, config: &str) -> PathBuf {
     let file = dir.join("nats.conf");
     let text = format!(
         "listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\" }}\n{config}",
         dir.join("data").display()
     );
     std::fs::write(&file, text).unwrap();
+    file
+}
+
+fn run(dir: &Path, port: u16, config: &str) -> Child {
+    let file = write(dir, port, config);
     let program = std::env::var("SLUICE_NATS_SERVER").unwrap_or_else(|_| "nats-server".into());
     Command::new(program)
         .arg("-c")
