@@ -42,7 +42,7 @@ impl Rights {
         let mut rights = Self::common(role);
         match role {
             Role::Operator => return None,
-            Role::Agent(Some(cluster)) => rights.agent_of(cluster),
+            Role::Agent(Some(cluster)) => rights.agent_of(cluster, shards),
             Role::Agent(None) => {
                 rights.stage(role, Table::Changes, shards);
                 rights.reads(&[bucket(INTEREST)]);
@@ -86,12 +86,13 @@ impl Rights {
         let stage = role.name();
         self.publish.push(format!("{}.>", table.name()));
         self.reads(&streams(table, shards));
+        self.writes(table, shards);
         self.tells(role, &format!("$KV.{PROBLEMS}.{stage}.*.*"));
         self.reads(&[bucket(CONTENT)]);
     }
 
     /// The same for one cluster: whatever names another one is refused.
-    fn agent_of(&mut self, cluster: &ClusterRef) {
+    fn agent_of(&mut self, cluster: &ClusterRef, shards: u16) {
         let token = subject::cluster_token(cluster);
         let rows = format!("{}.*.{token}.>", Table::Changes.name());
         let row = interest::subject(cluster);
@@ -103,18 +104,26 @@ impl Rights {
             format!("$JS.API.DIRECT.GET.{}.{}", bucket(CONTENT), entries(CONTENT)),
             rows,
         ]);
+        self.writes(Table::Changes, shards);
         let role = Role::Agent(Some(cluster.clone()));
         self.tells(&role, &format!("$KV.{PROBLEMS}.{}.{token}.*", role.name()));
     }
 
+    /// Who writes into a stream says so when the stream has lost what it had acknowledged: then it is another one.
+    fn writes(&mut self, table: Table, shards: u16) {
+        let epochs = streams(table, shards).into_iter().map(|stream| format!("$KV.{CONFIG}.epoch.{stream}"));
+        self.publish.extend(epochs);
+    }
+
     fn tells(&mut self, role: &Role, problems: &str) {
+        let group = subject::token(&role.group());
         self.publish.extend([
             problems.to_owned(),
             format!("$KV.{CONTENT}.*"),
             format!("journal.{}.>", role.name()),
-            format!("members.{}.*", role.group()),
+            format!("members.{group}.*"),
         ]);
-        self.subscribe.push(format!("members.{}.>", role.group()));
+        self.subscribe.push(format!("members.{group}.>"));
     }
 
     fn reads(&mut self, streams: &[String]) {

@@ -39,10 +39,10 @@ impl Role {
         }
     }
 
-    /// The replicas that share its work, as one token: those of one cluster's agent are among themselves.
+    /// Name of the replicas that share its work: those of one cluster's agent are among themselves.
     pub fn group(&self) -> String {
         match self {
-            Self::Agent(Some(cluster)) => format!("agent-{}", cluster_token(cluster)),
+            Self::Agent(Some(cluster)) => format!("agent-{cluster}"),
             role => role.name().to_owned(),
         }
     }
@@ -70,6 +70,6 @@ mod tests {
         assert_eq!(Role::Matcher.inbox(), "_INBOX.matcher");
         let agent = Role::Agent(Some(ClusterRef::sveltos("default", "c.1")));
         assert_eq!(agent.inbox(), "_INBOX.agent.sveltos:default/c%2E1");
-        assert_eq!(agent.group(), "agent-sveltos:default/c%2E1");
+        assert_eq!(agent.group(), "agent-sveltos:default/c.1");
     }
 }
