@@ -58,6 +58,14 @@ impl Up {
         &self.nats
     }
 
+    /// Ends it without warning; what it has started stays.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn kill(&mut self) -> anyhow::Result<()> {
+        self.process.kill()
+    }
+
     /// What it has logged last, for errors.
     pub fn log_end(&self) -> String {
         self.process.log_end()

@@ -33,10 +33,15 @@ pub struct Args {
     /// Rows of the bare loop.
     #[arg(long, default_value_t = 40_000)]
     rows: u64,
-    /// How often a node of the bus is killed, on three nodes; replicas of each stage up to three times as well.
-    #[arg(long, default_value_t = 10)]
-    deaths: usize,
-    /// Only these phases: bare, idle, rate100, burst200, flood, later, matcher, deaths; `rate` means all rates.
+    /// How often a node of the bus is killed, where there are three; and replicas of each stage, up to three times.
+    /// Default: 10 on three nodes, 0 on one.
+    #[arg(long)]
+    deaths: Option<usize>,
+    /// How long a node that was killed is away, in seconds.
+    #[arg(long, default_value_t = 9)]
+    away: u64,
+    /// Only these phases: bare, idle, rate100, burst200, flood, later, matcher, deaths-nodes, deaths-replicas; a name
+    /// without a number means all that begin with it, as `rate` or `deaths`.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// A small version that takes seconds, for CI; sizes given beside it are upper bounds.
@@ -67,6 +72,8 @@ pub struct Plan {
     pub rows: u64,
     /// How often a node is killed.
     pub deaths: usize,
+    /// How long a node that was killed is away.
+    pub away: Duration,
     /// The phases to run; all when it is empty.
     pub only: Vec<String>,
     /// How long the add-ons of a phase may take after its last event.
@@ -114,7 +121,8 @@ impl Args {
             bursts: self.bursts.clone(),
             flood: self.flood,
             rows: self.rows,
-            deaths: if self.nodes == 1 { 0 } else { self.deaths },
+            deaths: self.deaths.unwrap_or(if self.nodes == 1 { 0 } else { 10 }),
+            away: Duration::from_secs(self.away),
             only: self.only.clone(),
             patience: Duration::from_secs(120),
         };
@@ -146,6 +154,7 @@ impl Plan {
             flood: self.flood.min(200),
             rows: self.rows.min(2000),
             deaths: self.deaths.min(1),
+            away: self.away,
             only: self.only,
             patience: Duration::from_secs(30),
         }

@@ -101,13 +101,18 @@ async fn bursts(plan: &Plan, lab: &mut Lab) -> anyhow::Result<Vec<Burst>> {
 }
 
 async fn deaths(plan: &Plan, lab: &mut Lab) -> anyhow::Result<Vec<Deaths>> {
-    if plan.deaths == 0 || !plan.wants("deaths") {
-        return Ok(Vec::new());
+    let mut deaths = Vec::new();
+    if plan.deaths == 0 {
+        return Ok(deaths);
     }
-    say("nodes of the bus die");
-    let mut deaths = vec![lab.nodes_die(plan.deaths).await?];
-    say("replicas of the stages die");
-    deaths.extend(lab.replicas_die(plan.deaths.min(3)).await?);
+    if plan.nodes > 1 && plan.wants("deaths-nodes") {
+        say("nodes of the bus die");
+        deaths.push(lab.nodes_die(plan.deaths, plan.away).await?);
+    }
+    if plan.wants("deaths-replicas") {
+        say("replicas of the stages die");
+        deaths.extend(lab.replicas_die(plan.deaths.min(3)).await?);
+    }
     Ok(deaths)
 }
 

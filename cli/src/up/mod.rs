@@ -32,6 +32,10 @@ pub(crate) struct Args {
     #[arg(long)]
     no_examples: bool,
 
+    /// Nodes of the bus: 1, or 3 with a copy of every stream on each.
+    #[arg(long, default_value = "1", value_parser = nats::nodes)]
+    nodes: usize,
+
     /// Replicas of each stage.
     #[arg(long, default_value_t = 1)]
     replicas: usize,
@@ -59,8 +63,8 @@ impl Args {
         std::fs::create_dir_all(&self.dir).with_context(|| format!("--dir {}", self.dir.display()))?;
         let dir = self.dir.canonicalize()?;
         let place = dir.clone();
-        let stop = stop_on_signals_then(move || nats::stop_leftover(&place));
-        let nats = nats::Server::start(&dir).await?;
+        let stop = stop_on_signals_then(move || nats::stop_leftovers(&place));
+        let nats = nats::Servers::start(&dir, self.nodes).await?;
         let fleet = SimFleet::start(FleetConfig {
             listen: "127.0.0.1:0".parse()?,
             clusters: self.ids(),

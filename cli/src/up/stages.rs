@@ -43,7 +43,7 @@ impl Pipeline {
                 name: Some(format!("up-{replica}")),
                 tombstone_ttl: args.tombstone_ttl,
                 shards: args.shards,
-                stream_replicas: 1,
+                stream_replicas: args.nodes,
             };
             let (metrics, ready, stop) = (metrics.clone(), ready.clone(), stop.clone());
             async move { Context::connect(role, &common, metrics, ready, stop).await }

@@ -12,10 +12,10 @@ use crate::stack::{STAGES, Stack};
 const RATE: u32 = 40;
 /// Before a death events flow for this long.
 const BEFORE: Duration = Duration::from_secs(3);
-/// How long the dead are away: longer than any election or lease takes.
+/// A dead replica is away for longer than any lease lives.
 const AWAY: Duration = Duration::from_secs(9);
-/// How long events are sent in all.
-const LENGTH: Duration = Duration::from_secs(15);
+/// Events flow for this long after the dead are back.
+const AFTER: Duration = Duration::from_secs(3);
 /// Events of this time after a death touch every shard.
 const TOUCHED: Duration = Duration::from_secs(1);
 /// How long the bus may take until every copy is current.
@@ -26,10 +26,12 @@ const SHARING: Duration = Duration::from_secs(8);
 /// Several deaths of one kind.
 #[derive(Debug)]
 pub struct Deaths {
-    /// What died, and what is counted.
+    /// What died.
     pub what: String,
-    /// For each death the time that is counted; `None` when events did not flow again.
-    pub gaps: Vec<Option<Duration>>,
+    /// For each death the time until an event was applied that should have been sent after it.
+    pub first: Vec<Option<Duration>>,
+    /// For each death the time until all events of the second after it were applied.
+    pub all: Vec<Option<Duration>>,
     /// Events that were sent, and those that had their effect.
     pub sent: usize,
     /// See `sent`.
@@ -42,36 +44,35 @@ pub struct Deaths {
 
 impl Deaths {
     fn new(what: String) -> Self {
-        Self { what, gaps: Vec::new(), sent: 0, applied: 0, longest: 0.0 }
-    }
-
-    /// The gap in the middle, and the longest one; `None` when events did not flow again after one of the deaths.
-    pub fn gap(&self) -> Option<(Duration, Duration)> {
-        let mut gaps: Vec<Duration> = self.gaps.iter().copied().collect::<Option<_>>()?;
-        gaps.sort();
-        Some((*gaps.get(gaps.len() / 2)?, *gaps.last()?))
+        Self { what, first: Vec::new(), all: Vec::new(), sent: 0, applied: 0, longest: 0.0 }
     }
 }
 
+/// The time in the middle, and the longest one; `None` when one of them never came.
+pub fn middle_and_longest(times: &[Option<Duration>]) -> Option<(Duration, Duration)> {
+    let mut times: Vec<Duration> = times.iter().copied().collect::<Option<_>>()?;
+    times.sort();
+    Some((*times.get(times.len() / 2)?, *times.last()?))
+}
+
 impl Lab {
-    /// Kills the node that leads most streams, so often; it comes back each time.
+    /// Kills the node that leads most streams, so often; it comes back each time when it was away for so long.
     ///
     /// # Errors
     /// When the bus does not become healthy again, or Services cannot be created.
-    pub async fn nodes_die(&mut self, times: usize) -> anyhow::Result<Deaths> {
-        let mut deaths = Deaths::new("the node that leads most streams: until an event flows again".into());
+    pub async fn nodes_die(&mut self, times: usize, away: Duration) -> anyhow::Result<Deaths> {
+        let mut deaths = Deaths::new("the node that leads most streams".into());
         for round in 0..times {
             self.stack.bus().wait_until_healthy(HEALING).await?;
             let fault = async |stack: &mut Stack| {
                 let node = stack.bus().busiest().await?;
                 let at = Instant::now();
                 stack.bus_mut().kill(node)?;
-                tokio::time::sleep(AWAY).await;
+                tokio::time::sleep(away).await;
                 stack.bus_mut().start_node(node).await?;
                 Ok(at)
             };
-            let count = |events: &Events, at| events.first_after(at);
-            Box::pin(self.death(&mut deaths, &format!("node{round}"), fault, count)).await?;
+            Box::pin(self.death(&mut deaths, (&format!("node{round}"), away), fault)).await?;
         }
         self.stack.bus().wait_until_healthy(HEALING).await?;
         Ok(deaths)
@@ -87,9 +88,7 @@ impl Lab {
         }
         let mut all = Vec::new();
         for stage in STAGES {
-            let mut deaths = Deaths::new(format!(
-                "a replica of the {stage}: until all events of the second after it are applied"
-            ));
+            let mut deaths = Deaths::new(format!("one of two replicas of the {stage}"));
             for round in 0..times {
                 self.stack.wait_until_ready().await?;
                 tokio::time::sleep(SHARING).await;
@@ -100,8 +99,7 @@ impl Lab {
                     stack.start_replica(stage, 2)?;
                     Ok(at)
                 };
-                let count = |events: &Events, at| events.all_within(at, TOUCHED);
-                Box::pin(self.death(&mut deaths, &format!("{stage}{round}"), fault, count)).await?;
+                Box::pin(self.death(&mut deaths, (&format!("{stage}{round}"), AWAY), fault)).await?;
             }
             all.push(deaths);
         }
@@ -112,9 +110,8 @@ impl Lab {
     async fn death(
         &mut self,
         deaths: &mut Deaths,
-        name: &str,
+        (name, away): (&str, Duration),
         fault: impl AsyncFnOnce(&mut Stack) -> anyhow::Result<Instant>,
-        count: impl Fn(&Events, Instant) -> Option<Duration>,
     ) -> anyhow::Result<()> {
         let mut events = Events::new(name);
         let (stack, targets, sender) = (&mut self.stack, &self.targets, &self.sender);
@@ -122,17 +119,24 @@ impl Lab {
             tokio::time::sleep(BEFORE).await;
             fault(stack).await
         };
-        let (paced, died) = tokio::join!(pace(targets, sender, &mut events, RATE, LENGTH), damage);
+        let length = BEFORE + away + AFTER;
+        let (paced, died) = tokio::join!(pace(targets, sender, &mut events, RATE, length), damage);
         paced?;
         let died = died.context("the death itself")?;
         self.collect(&mut events).await;
         self.sender.check()?;
-        deaths.gaps.push(count(&events, died));
+        deaths.first.push(events.first_after(died));
+        deaths.all.push(events.all_within(died, TOUCHED));
         let phase = events.phase(super::Cost::default())?;
         deaths.sent += phase.sent;
         deaths.applied += phase.applied();
         deaths.longest = deaths.longest.max(phase.max());
-        eprintln!("sluice-loadtest: {name}: {:?}, longest latency {:.0} ms", deaths.gaps.last(), phase.max());
+        eprintln!(
+            "sluice-loadtest: {name}: first {:?}, all {:?}, longest latency {:.0} ms",
+            deaths.first.last().copied().flatten(),
+            deaths.all.last().copied().flatten(),
+            phase.max()
+        );
         Ok(())
     }
 }
@@ -142,12 +146,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_and_the_longest_gap_are_told_when_events_always_flowed_again() {
+    fn the_middle_and_the_longest_time_are_told_when_there_is_one_for_each_death() {
         let seconds = |seconds| Some(Duration::from_secs(seconds));
-        let mut deaths =
-            Deaths { gaps: vec![seconds(5), seconds(1), seconds(3)], ..Deaths::new(String::new()) };
-        assert_eq!(deaths.gap(), Some((Duration::from_secs(3), Duration::from_secs(5))));
-        deaths.gaps.push(None);
-        assert_eq!((deaths.gap(), Deaths::new(String::new()).gap()), (None, None));
+        let times = [seconds(5), seconds(1), seconds(3), None];
+        let told = Some((Duration::from_secs(3), Duration::from_secs(5)));
+        assert_eq!(middle_and_longest(&times[..3]), told);
+        assert_eq!((middle_and_longest(&times), middle_and_longest(&[])), (None, None));
     }
 }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::Method;
 use serde_json::json;
 
-pub use deaths::Deaths;
+pub use deaths::{Deaths, middle_and_longest};
 use events::Events;
 pub use events::Phase;
 pub use meter::{Cost, Meter, usages};
