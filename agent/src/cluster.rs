@@ -8,7 +8,7 @@ use sluice_agent_core::{Agent, Config, Side};
 use sluice_api::ClusterRef;
 use sluice_bus::{Lease, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed, interest_feed_of};
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Problem, Stop, Table};
+use sluice_protocol::{Problem, Role, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Reporter, client_of_kubeconfig};
 use tokio::sync::mpsc;
 
@@ -32,9 +32,7 @@ struct Shared {
 /// # Errors
 /// When the members of the stage cannot be joined.
 pub async fn run(context: Context, feed: ClusterFeed, only: Option<ClusterRef>) -> anyhow::Result<()> {
-    let group = only
-        .as_ref()
-        .map_or("agent".to_owned(), |cluster| format!("agent-{}-{}", cluster.namespace, cluster.name));
+    let group = Role::Agent(only.clone()).group();
     let membership = context.join(&group)?;
     let interests = match &only {
         Some(cluster) => interest_feed_of(&context.bus, cluster, context.stop.clone()),

@@ -6,12 +6,14 @@
 //! sluice seed         CRDs, registrations and examples into a management cluster
 //! sluice problems     what cannot be done, and why
 //! sluice bus          what the bus is like, and giving it more replicas
+//! sluice nats users   who may do what on the bus, as configuration of its servers
 //! ```
 
 #![forbid(unsafe_code)]
 
 pub mod build;
 mod bus;
+mod nats;
 mod problems;
 mod seed;
 mod up;
@@ -38,6 +40,8 @@ enum Command {
     Problems(problems::Args),
     /// Look at the bus, or change it.
     Bus(bus::Args),
+    /// Print configuration of nats-servers.
+    Nats(nats::Args),
 }
 
 impl Args {
@@ -49,6 +53,7 @@ impl Args {
             Command::Seed(args) => blocking(args.run()),
             Command::Problems(args) => blocking(args.run()),
             Command::Bus(args) => blocking(args.run()),
+            Command::Nats(args) => blocking(args.run()),
         }
     }
 }

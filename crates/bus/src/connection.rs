@@ -78,6 +78,7 @@ impl Connection {
                 if event == Event::Disconnected {
                     health.lost();
                 }
+                tell(&event);
                 std::future::ready(())
             })
         };
@@ -128,6 +129,10 @@ impl Connection {
             .connection_timeout(ATTEMPT)
             .reconnect_delay_callback(reconnect_delay)
             .custom_inbox_prefix(self.role.inbox())
+            .event_callback(|event| {
+                tell(&event);
+                std::future::ready(())
+            })
     }
 
     fn servers(&self) -> Result<Vec<async_nats::ServerAddr>, BusError> {
@@ -166,6 +171,13 @@ impl Connection {
 /// Pause before another attempt: none for the first, since another server may be there.
 fn reconnect_delay(attempts: usize) -> Duration {
     if attempts <= 1 { Duration::ZERO } else { AGAIN }
+}
+
+/// What a user has no right to is never answered: this is the only sign of it.
+fn tell(event: &Event) {
+    if let Event::ServerError(error) = event {
+        tracing::warn!(%error, "the bus says no; `sluice nats users` prints the rights that each role needs");
+    }
 }
 
 /// JetStream over a connection.

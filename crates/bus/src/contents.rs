@@ -72,9 +72,7 @@ impl Contents {
         if let Some(body) = self.with(|state| state.cached.get(&digest).cloned()) {
             return Ok(Some(body));
         }
-        let Some(message) = self.fetch(digest).await? else { return Ok(None) };
-        let named = || format!("read content {digest}");
-        let body = codec::decode(&message).map_err(BusError::request(named()))?;
+        let Some((_, body)) = self.fetch(digest).await? else { return Ok(None) };
         self.with(|state| state.keep(digest, body.clone()));
         Ok(Some(body))
     }
@@ -84,7 +82,7 @@ impl Contents {
         if self.is_fresh(digest) {
             return Ok(true);
         }
-        let Some(message) = self.fetch(digest).await? else { return Ok(false) };
+        let Some((message, _)) = self.fetch(digest).await? else { return Ok(false) };
         self.store(digest, message).await.map(|()| true)
     }
 
@@ -120,13 +118,21 @@ impl Contents {
         Ok(())
     }
 
-    async fn fetch(&self, digest: Digest) -> Result<Option<Bytes>, BusError> {
+    /// A body and the message it is in. Every stage may store bodies: one that is not what its digest says is not there,
+    /// so that whoever has the right one stores it again.
+    async fn fetch(&self, digest: Digest) -> Result<Option<(Bytes, Arc<[u8]>)>, BusError> {
         let named = || format!("read content {digest}");
         let bucket = self.js.get_stream_no_info(format!("KV_{CONTENT}")).await;
         let bucket = bucket.map_err(BusError::request(named()))?;
         for _ in 0..LOOKS {
             match bucket.direct_get_last_for_subject(subject(digest)).await {
-                Ok(message) => return Ok(Some(message.payload)),
+                Ok(message) => match codec::decode(&message.payload) {
+                    Ok(body) if Digest::of(&[&body]) == digest => return Ok(Some((message.payload, body))),
+                    _ => {
+                        tracing::warn!(%digest, "content is not what its digest says and counts as missing");
+                        return Ok(None);
+                    }
+                },
                 // A replica that lags behind does not have it yet.
                 Err(error) if error.kind() == DirectGetErrorKind::NotFound => tokio::time::sleep(LOOK).await,
                 Err(error) => return Err(BusError::Request { what: named(), source: error.into() }),

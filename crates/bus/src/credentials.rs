@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use async_nats::{Auth, AuthError, ConnectOptions};
-use nkeys::{KeyPair, KeyPairType};
 use sluice_protocol::Role;
 
 use crate::error::BusError;
+use crate::seed::Seed;
 
 /// How the server knows who we are. Holds the names of files only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,9 +76,7 @@ impl Credentials {
             }
             Self::Nkey(path) => {
                 let text = read("--nats-nkey", path)?;
-                let seed =
-                    text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
-                let pair = user("--nats-nkey", path, seed)?;
+                let pair = seed("--nats-nkey", path, Some(&text))?;
                 auth.nkey = Some(pair.public_key());
                 auth.signature = Some(sign(&pair, nonce)?);
             }
@@ -88,7 +86,7 @@ impl Credentials {
                 let jwt = jwt.ok_or_else(|| {
                     wrong("--nats-creds", path, "no user's JWT in it; write it with `nsc generate creds`")
                 })?;
-                let pair = user("--nats-creds", path, block(&text, "NKEY SEED"))?;
+                let pair = seed("--nats-creds", path, block(&text, "NKEY SEED"))?;
                 auth.jwt = Some(jwt.to_owned());
                 auth.signature = Some(sign(&pair, nonce)?);
             }
@@ -123,13 +121,11 @@ fn block<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     lines.find(|line| !line.is_empty()).filter(|line| !line.starts_with("---"))
 }
 
-fn user(flag: &str, path: &Path, seed: Option<&str>) -> Result<KeyPair, Reason> {
-    let pair = seed.and_then(|seed| KeyPair::from_seed(seed).ok());
-    // The library's error could quote what it was given.
-    pair.filter(|pair| pair.key_pair_type() == KeyPairType::User)
+fn seed(flag: &str, path: &Path, text: Option<&str>) -> Result<Seed, Reason> {
+    text.and_then(Seed::read)
         .ok_or_else(|| wrong(flag, path, "no seed of a user's nkey in it; such a seed begins with SU"))
 }
 
-fn sign(pair: &KeyPair, nonce: &[u8]) -> Result<Vec<u8>, Reason> {
-    pair.sign(nonce).map_err(|_| "the nkey cannot sign; make a new one".to_owned())
+fn sign(seed: &Seed, nonce: &[u8]) -> Result<Vec<u8>, Reason> {
+    seed.sign(nonce).ok_or_else(|| "the nkey cannot sign; make a new one".to_owned())
 }

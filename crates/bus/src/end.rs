@@ -4,11 +4,16 @@
 //! its old nor in its new place. Since absence at the end of a table is a reason to withdraw, the stream itself is
 //! asked whether it has any message after the last one that came.
 
+use std::time::Duration;
+
 use async_nats::jetstream::stream::{DirectGetErrorKind, RawMessageErrorKind, Stream};
 
 use crate::bus::Bus;
 use crate::error::BusError;
 use crate::reader::Load;
+
+/// How long the stream's leader may take to answer.
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// The end of what a [`Load`] reads. See the module's text.
 #[derive(Clone, Debug)]
@@ -40,6 +45,15 @@ impl End {
     /// # Errors
     /// When the server does not answer, or the stream has been made anew.
     pub(crate) async fn is_at(&self, sequence: u64) -> Result<bool, BusError> {
+        // While there is no leader nobody answers.
+        let asked = tokio::time::timeout(ANSWER, self.ask(sequence)).await;
+        asked.unwrap_or_else(|_| {
+            let what = format!("look for the end of stream {}", self.stream.cached_info().config.name);
+            Err(BusError::Request { what, source: "no answer".into() })
+        })
+    }
+
+    async fn ask(&self, sequence: u64) -> Result<bool, BusError> {
         let named = || format!("look for the end of stream {}", self.stream.cached_info().config.name);
         for filter in &self.filters {
             if self

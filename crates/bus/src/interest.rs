@@ -21,7 +21,7 @@ pub struct InterestWriter {
     bus: Bus,
 }
 
-fn subject(cluster: &ClusterRef) -> String {
+pub(crate) fn subject(cluster: &ClusterRef) -> String {
     format!("$KV.{INTEREST}.{}.{}.{}", cluster.kind.lower(), cluster.namespace, cluster.name)
 }
 

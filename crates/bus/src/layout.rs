@@ -27,7 +27,7 @@ pub(crate) const CONTENT: &str = "content";
 pub(crate) const SHARDS: &str = "shards";
 pub(crate) const REPLICAS: &str = "replicas";
 /// Stream of the journal.
-const JOURNAL: &str = "JOURNAL";
+pub(crate) const JOURNAL: &str = "JOURNAL";
 
 /// How to reach the bus, and how it is laid out where it is made for the first time.
 #[derive(Clone, Debug)]
@@ -121,14 +121,7 @@ fn bucket_config(bucket: &str, options: &BusOptions) -> Config {
     let max_age = if bucket == CONTENT { options.tombstone_ttl } else { Duration::ZERO };
     // Followers hear of a problem that nobody says any more.
     let subject_delete_marker_ttl = (bucket == PROBLEMS).then_some(Duration::from_secs(60));
-    Config {
-        subject_delete_marker_ttl,
-        allow_rollup: true,
-        deny_delete: true,
-        discard: DiscardPolicy::New,
-        max_age,
-        ..config
-    }
+    Config { subject_delete_marker_ttl, deny_delete: true, discard: DiscardPolicy::New, max_age, ..config }
 }
 
 fn journal_config(options: &BusOptions) -> Config {

@@ -8,8 +8,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use sluice_api::Digest;
-use sluice_protocol::Problem;
 use sluice_protocol::report::ProblemRow;
+use sluice_protocol::{Problem, subject};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -42,10 +42,11 @@ pub struct Voice {
     alive: Arc<()>,
 }
 
-fn subject(problem: &Problem) -> String {
+/// Stage and cluster are in it, so that a user can be given the right to its own.
+fn key(problem: &Problem) -> String {
     let digest =
         Digest::of(&[problem.stage.as_bytes(), problem.cluster.as_bytes(), problem.object.as_bytes()]);
-    format!("$KV.{PROBLEMS}.{digest}")
+    format!("$KV.{PROBLEMS}.{}.{}.{digest}", problem.stage, subject::token(&problem.cluster))
 }
 
 impl Problems {
@@ -93,7 +94,7 @@ impl Writer {
                 _ = again.tick() => self.say_again().await,
             }
             let newest: HashMap<String, (Problem, Weak<()>)> =
-                batch.drain(..).map(|(problem, voice)| (subject(&problem), (problem, voice))).collect();
+                batch.drain(..).map(|(problem, voice)| (key(&problem), (problem, voice))).collect();
             for (subject, (problem, voice)) in newest {
                 match next_row(self.known.get(&subject).map(|known| &known.row), &problem) {
                     Some(row) => self.say(subject, row, voice).await,

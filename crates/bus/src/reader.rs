@@ -36,6 +36,8 @@ const CONTENT_PATIENCE: Duration = Duration::from_secs(20);
 const UNREADABLE: &[u8] = b"\0";
 /// The server forgets a consumer that nobody asks for this long.
 const FORGET: Duration = Duration::from_secs(30);
+/// How long the server may take to make a consumer.
+const ANSWER: Duration = Duration::from_secs(1);
 /// Pauses before another consumer is asked for, doubled from the first to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_PAUSE: Duration = Duration::from_millis(500);
@@ -139,10 +141,12 @@ impl Reader {
                 match self.end.is_at(self.sequence).await {
                     Ok(true) => return Some(self.at_end()),
                     Ok(false) => self.pending = 1,
-                    Err(error) => {
+                    Err(error @ BusError::Unsuitable(_)) => {
                         self.lose(&error);
                         continue;
                     }
+                    // There may be no leader now.
+                    Err(_) => self.pending = 1,
                 }
             }
             let (patience, began) = (if self.caught_up { LOOK } else { ASK_AFTER }, Instant::now());
@@ -196,21 +200,24 @@ impl Reader {
                 tokio::time::sleep(pause.min(LAST_PAUSE)).await;
             }
             self.tries += 1;
-            match End::of(&self.bus, &self.load).await {
-                Ok(now) if now.created() != self.end.created() => return false,
-                Ok(_) => {}
-                Err(error) => {
+            // While there is no leader nobody answers: the next try must not wait for long.
+            match tokio::time::timeout(ANSWER, self.open_again()).await {
+                Ok(Ok(goes_on)) => return goes_on,
+                Ok(Err(error)) => {
                     tracing::debug!(%error, stream = self.load.stream, "the stream cannot be read now");
-                    continue;
                 }
-            }
-            match self.open().await {
-                Ok(()) => return true,
-                Err(error) => {
-                    tracing::debug!(%error, stream = self.load.stream, "no consumer can be made now");
-                }
+                Err(_) => tracing::debug!(stream = self.load.stream, "the stream does not answer"),
             }
         }
+    }
+
+    /// Whether the stream is still the same one, and is being read again.
+    async fn open_again(&mut self) -> Result<bool, BusError> {
+        let now = End::of(&self.bus, &self.load).await?;
+        if now.created() != self.end.created() {
+            return Ok(false);
+        }
+        self.open().await.map(|()| true)
     }
 
     async fn open(&mut self) -> Result<(), BusError> {

@@ -5,8 +5,8 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use async_nats::ConnectOptions;
 use async_nats::rustls;
+use async_nats::{ConnectError, ConnectErrorKind, ConnectOptions};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -76,8 +76,13 @@ fn unusable(flag: &str, path: &Path, error: &dyn std::fmt::Display, wanted: &str
 }
 
 /// What the operator is told when a connection ended because of TLS; `None` when it did not.
-pub(crate) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
-    let remedy = match cause(error)? {
+pub(crate) fn refusal(error: &ConnectError) -> Option<String> {
+    let Some(cause) = cause(error) else {
+        // Files that were good one by one, but are not good for each other.
+        return (error.kind() == ConnectErrorKind::Tls)
+            .then(|| format!("TLS cannot be set up; --nats-key must belong to --nats-cert ({error})"));
+    };
+    let remedy = match cause {
         rustls::Error::InvalidCertificate(_) => {
             "its certificate is not good; --nats-ca must name who signed it, and --nats-url a name that is in it"
         }
@@ -89,7 +94,7 @@ pub(crate) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
         }
         _ => "TLS failed; look at --nats-ca, --nats-cert and --nats-key",
     };
-    Some(format!("{remedy} ({})", cause(error)?))
+    Some(format!("{remedy} ({cause})"))
 }
 
 fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {

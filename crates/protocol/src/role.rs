@@ -4,7 +4,7 @@ use std::fmt;
 
 use sluice_api::ClusterRef;
 
-use crate::token;
+use crate::subject::cluster_token;
 
 /// A part that a process plays on the bus. Its text form is what a server's operator reads: `matcher`, or `agent` with
 /// the token of its cluster.
@@ -39,6 +39,14 @@ impl Role {
         }
     }
 
+    /// Name of the replicas that share its work: those of one cluster's agent are among themselves.
+    pub fn group(&self) -> String {
+        match self {
+            Self::Agent(Some(cluster)) => format!("agent-{cluster}"),
+            role => role.name().to_owned(),
+        }
+    }
+
     /// Prefix of the subjects that its answers come to: nobody else may read below it.
     pub fn inbox(&self) -> String {
         format!("_INBOX.{self}")
@@ -49,9 +57,7 @@ impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
         let Self::Agent(Some(cluster)) = self else { return Ok(()) };
-        let mut out = String::from(".");
-        token::push(&mut out, &cluster.to_string());
-        f.write_str(&out)
+        write!(f, ".{}", cluster_token(cluster))
     }
 }
 
@@ -64,5 +70,6 @@ mod tests {
         assert_eq!(Role::Matcher.inbox(), "_INBOX.matcher");
         let agent = Role::Agent(Some(ClusterRef::sveltos("default", "c.1")));
         assert_eq!(agent.inbox(), "_INBOX.agent.sveltos:default/c%2E1");
+        assert_eq!(agent.group(), "agent-sveltos:default/c.1");
     }
 }

@@ -117,14 +117,25 @@ pub fn members_subject(group: &str, name: Option<&str>) -> String {
     out
 }
 
+/// A text as one token of a subject; `-` for the empty one.
+pub fn token(text: &str) -> String {
+    let mut out = String::new();
+    token::push(&mut out, text);
+    out
+}
+
+/// The token of a cluster.
+pub fn cluster_token(cluster: &ClusterRef) -> String {
+    token(&cluster.to_string())
+}
+
 /// Filters that select the rows of one owner in every shard of its output; `{}` stands for the shard.
 pub mod own_rows {
-    use super::{ClusterRef, Table, push_shard};
-    use crate::token;
+    use super::{ClusterRef, Table, cluster_token, push_shard};
 
     /// The rows of an agent.
     pub fn agent(cluster: &ClusterRef) -> Vec<String> {
-        vec![format!("{}.{{}}.{}.>", Table::Changes.name(), token_of(cluster))]
+        vec![format!("{}.{{}}.{}.>", Table::Changes.name(), cluster_token(cluster))]
     }
 
     /// The rows of the matcher of one shard.
@@ -145,19 +156,13 @@ pub mod own_rows {
 
     /// The changes of one cluster in one shard.
     pub fn changes_of(cluster: &ClusterRef, shard: u16) -> Vec<String> {
-        vec![format!("{}.{}.{}.>", Table::Changes.name(), shard_token(shard), token_of(cluster))]
+        vec![format!("{}.{}.{}.>", Table::Changes.name(), shard_token(shard), cluster_token(cluster))]
     }
 
     /// The token of a shard, which is also the name of its owner in fence rows.
     pub fn shard_token(shard: u16) -> String {
         let mut out = String::new();
         push_shard(&mut out, shard);
-        out
-    }
-
-    fn token_of(cluster: &ClusterRef) -> String {
-        let mut out = String::new();
-        token::push(&mut out, &cluster.to_string());
         out
     }
 }

@@ -1,0 +1,120 @@
+//! The rights of everybody as text for a nats-server.
+
+use std::fmt::Write as _;
+
+use sluice_api::ClusterRef;
+use sluice_protocol::Role;
+
+use crate::users::Rights;
+
+/// What other accounts may import. Answers come one for each question, except to who reads a stream.
+const EXPORTS: [(&str, &str); 10] = [
+    ("service", "$JS.API.INFO"),
+    ("service", "$JS.API.STREAM.>"),
+    ("service", "$JS.API.CONSUMER.CREATE.>"),
+    ("service", "$JS.API.CONSUMER.INFO.>"),
+    ("service", "$JS.API.CONSUMER.DELETE.>"),
+    ("service", "$JS.API.DIRECT.GET.>"),
+    ("service", "$KV.>"),
+    ("service", "changes.>"),
+    ("service", AGENT_JOURNAL),
+    ("stream", "$JS.EVENT.ADVISORY.STREAM.>"),
+];
+/// What the agent of a cluster tells people.
+const AGENT_JOURNAL: &str = "journal.agent.>";
+/// The account of the streams.
+const MAIN: &str = "SLUICE";
+
+/// The `accounts` of a bus with so many shards, for a server's configuration: one user for each role, and an account
+/// for the agent of each cluster. `key` gives the public nkey of a user, or the `$NAME` of a variable.
+pub fn accounts(clusters: &[ClusterRef], shards: u16, key: impl Fn(&Role) -> String) -> String {
+    let mut out = String::from(HEAD);
+    let _ = writeln!(out, "accounts {{\n  {MAIN} {{\n    jetstream: enabled\n    users: [");
+    for role in [Role::Operator, Role::Renderer, Role::Matcher, Role::Deployer, Role::Agent(None)] {
+        user(&mut out, &role, shards, &key(&role));
+    }
+    out.push_str("    ]\n    exports: [\n");
+    for (kind, subject) in EXPORTS {
+        let _ = writeln!(out, "      {{ {kind}: \"{subject}\" }}");
+    }
+    out.push_str("      { service: \"$JS.API.CONSUMER.MSG.NEXT.>\", response_type: \"Stream\" }\n");
+    out.push_str("      { stream: \"journal.>\" }\n    ]\n  }\n");
+    let agents: Vec<Role> = clusters.iter().map(|cluster| Role::Agent(Some(cluster.clone()))).collect();
+    alone(&mut out, &Role::People, shards, &key(&Role::People));
+    // What comes to an account by one import does not leave it by another: people hear each agent itself.
+    for agent in &agents {
+        import(&mut out, "stream", &account(agent), AGENT_JOURNAL);
+    }
+    out.push_str("    ]\n  }\n");
+    for agent in &agents {
+        alone(&mut out, agent, shards, &key(agent));
+        let _ = writeln!(out, "    ]\n    exports: [\n      {{ stream: \"{AGENT_JOURNAL}\" }}\n    ]\n  }}");
+    }
+    out.push_str("}\n");
+    out
+}
+
+const HEAD: &str =
+    "# Printed by `sluice nats users`. Include it in the configuration of every server of the bus.
+# What may be known by others only is not in here: an nkey is a public key.
+
+";
+
+/// Name of the variable that holds a user's nkey: letters, digits and `_` only, different for different clusters.
+pub fn variable(role: &Role) -> String {
+    match role {
+        Role::Agent(Some(cluster)) => {
+            let name = cluster.path().replace('/', "_SLASH_").replace('.', "_DOT_").replace('-', "_");
+            format!("NKEY_AGENT_{}_{name}", cluster.kind.lower())
+        }
+        role => format!("NKEY_{}", role.name().to_uppercase()),
+    }
+}
+
+fn user(out: &mut String, role: &Role, shards: u16, key: &str) {
+    let _ = writeln!(out, "      {{ # {role}\n        nkey: {key}");
+    if let Some(rights) = Rights::of(role, shards) {
+        out.push_str("        permissions: {\n");
+        list(out, "publish", &rights.publish);
+        list(out, "subscribe", &rights.subscribe);
+        out.push_str("        }\n");
+    }
+    out.push_str("      }\n");
+}
+
+fn list(out: &mut String, name: &str, subjects: &[String]) {
+    let _ = writeln!(out, "          {name}: {{ allow: [");
+    for subject in subjects {
+        let _ = writeln!(out, "            \"{subject}\"");
+    }
+    out.push_str("          ] }\n");
+}
+
+fn account(role: &Role) -> String {
+    match role {
+        Role::Agent(Some(cluster)) => format!("AGENT-{cluster}"),
+        role => role.name().to_uppercase(),
+    }
+}
+
+fn import(out: &mut String, kind: &str, account: &str, subject: &str) {
+    let _ = writeln!(out, "      {{ {kind}: {{ account: \"{account}\", subject: \"{subject}\" }} }}");
+}
+
+/// An account with one user and nothing but what it imports; its list of imports is left open.
+fn alone(out: &mut String, role: &Role, shards: u16, key: &str) {
+    let _ = writeln!(out, "  \"{}\" {{\n    users: [", account(role));
+    user(out, role, shards, key);
+    out.push_str("    ]\n    imports: [\n");
+    let Some(rights) = Rights::of(role, shards) else { return };
+    // Replicas of one agent hear of each other in their own account.
+    for subject in rights.publish.iter().filter(|subject| !subject.starts_with("members.")) {
+        import(out, "service", MAIN, subject);
+    }
+    let inbox = role.inbox();
+    for subject in &rights.subscribe {
+        if !subject.starts_with("members.") && !subject.starts_with(&inbox) {
+            import(out, "stream", MAIN, subject);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Who may do what on the bus, and the server's configuration that says so.
+//!
+//! ```text
+//! account SLUICE      stages and operator: the streams are here
+//!   ▲ imports, each with the subjects of one cluster
+//! accounts AGENT-…    the agent of one cluster each, with nothing else in it
+//! account PEOPLE      who looks
+//! ```
+//!
+//! Permissions alone do not keep a user of the same account from writing what it may not: whoever may ask the server
+//! anything names the subject that the answer goes to, and an answer may be a row of its own making. The server does not
+//! check it. An import does: answers stay in the account that asked. So whoever is not trusted with the whole bus has an
+//! account of its own.
+
+use sluice_api::ClusterRef;
+use sluice_protocol::{Role, Table, subject};
+
+use crate::interest;
+use crate::layout::{CONFIG, CONTENT, INTEREST, JOURNAL, PROBLEMS};
+
+/// What one user may send and hear.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// Subjects that it may publish to, requests included.
+    pub publish: Vec<String>,
+    /// Subjects that it may subscribe to.
+    pub subscribe: Vec<String>,
+}
+
+/// Everybody's questions about the server and the streams; the answers name no row unless asked for the subjects.
+const QUESTIONS: [&str; 4] =
+    ["$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.*"];
+/// What a reader does with the consumer that it has made. Its name is a random number that nobody else knows.
+const READING: [&str; 3] =
+    ["$JS.API.CONSUMER.INFO.*.*", "$JS.API.CONSUMER.MSG.NEXT.*.>", "$JS.API.CONSUMER.DELETE.*.*"];
+/// What is told when streams come and go.
+const ADVISORIES: &str = "$JS.EVENT.ADVISORY.STREAM.>";
+
+impl Rights {
+    /// The rights of a role on a bus with so many shards; `None` for the operator, who may do everything.
+    pub fn of(role: &Role, shards: u16) -> Option<Self> {
+        let mut rights = Self::common(role);
+        match role {
+            Role::Operator => return None,
+            Role::Agent(Some(cluster)) => rights.agent_of(cluster, shards),
+            Role::Agent(None) => {
+                rights.stage(role, Table::Changes, shards);
+                rights.reads(&[bucket(INTEREST)]);
+            }
+            Role::Matcher => {
+                rights.stage(role, Table::Reports, shards);
+                rights.reads(&streams(Table::Changes, shards));
+                rights.reads(&[bucket(INTEREST)]);
+            }
+            Role::Renderer => {
+                rights.stage(role, Table::Desired, shards);
+                rights.reads(&streams(Table::Reports, shards));
+                rights.reads(&[Table::Status.stream(0), bucket(INTEREST), bucket(PROBLEMS)]);
+                let made = ["$JS.API.STREAM.CREATE.*", "$JS.API.STREAM.UPDATE.*"].map(str::to_owned);
+                rights.publish.extend([entries(INTEREST), entries(CONFIG)].into_iter().chain(made));
+            }
+            Role::Deployer => {
+                rights.stage(role, Table::Status, shards);
+                rights.reads(&streams(Table::Desired, shards));
+            }
+            Role::People => {
+                rights.reads(&[bucket(PROBLEMS), bucket(INTEREST), JOURNAL.to_owned()]);
+                rights.subscribe.push("journal.>".to_owned());
+            }
+        }
+        Some(rights)
+    }
+
+    /// Looking at the server, and at how the bus is laid out.
+    fn common(role: &Role) -> Self {
+        let publish = QUESTIONS.iter().chain(&READING).map(|&subject| subject.to_owned()).collect();
+        let subscribe = vec![format!("{}.>", role.inbox()), ADVISORIES.to_owned()];
+        let mut rights = Self { publish, subscribe };
+        rights.publish.push(format!("$JS.API.CONSUMER.CREATE.{}.>", bucket(CONFIG)));
+        rights.publish.push(format!("$JS.API.DIRECT.GET.{}.{}", bucket(CONFIG), entries(CONFIG)));
+        rights
+    }
+
+    /// What every stage does: it writes a table and reads what it wrote, and tells others of itself.
+    fn stage(&mut self, role: &Role, table: Table, shards: u16) {
+        let stage = role.name();
+        self.publish.push(format!("{}.>", table.name()));
+        self.reads(&streams(table, shards));
+        self.writes(table, shards);
+        self.tells(role, &format!("$KV.{PROBLEMS}.{stage}.*.*"));
+        self.reads(&[bucket(CONTENT)]);
+    }
+
+    /// The same for one cluster: whatever names another one is refused.
+    fn agent_of(&mut self, cluster: &ClusterRef, shards: u16) {
+        let token = subject::cluster_token(cluster);
+        let rows = format!("{}.*.{token}.>", Table::Changes.name());
+        let row = interest::subject(cluster);
+        self.publish.extend([
+            format!("$JS.API.CONSUMER.CREATE.*.*.{rows}"),
+            format!("$JS.API.CONSUMER.CREATE.{}.*.{row}", bucket(INTEREST)),
+            format!("$JS.API.DIRECT.GET.*.{rows}"),
+            format!("$JS.API.DIRECT.GET.{}.{row}", bucket(INTEREST)),
+            format!("$JS.API.DIRECT.GET.{}.{}", bucket(CONTENT), entries(CONTENT)),
+            rows,
+        ]);
+        self.writes(Table::Changes, shards);
+        let role = Role::Agent(Some(cluster.clone()));
+        self.tells(&role, &format!("$KV.{PROBLEMS}.{}.{token}.*", role.name()));
+    }
+
+    /// Who writes into a stream says so when the stream has lost what it had acknowledged: then it is another one.
+    fn writes(&mut self, table: Table, shards: u16) {
+        let epochs = streams(table, shards).into_iter().map(|stream| format!("$KV.{CONFIG}.epoch.{stream}"));
+        self.publish.extend(epochs);
+    }
+
+    fn tells(&mut self, role: &Role, problems: &str) {
+        let group = subject::token(&role.group());
+        self.publish.extend([
+            problems.to_owned(),
+            format!("$KV.{CONTENT}.*"),
+            format!("journal.{}.>", role.name()),
+            format!("members.{group}.*"),
+        ]);
+        self.subscribe.push(format!("members.{group}.>"));
+    }
+
+    fn reads(&mut self, streams: &[String]) {
+        for stream in streams {
+            self.publish.extend([
+                format!("$JS.API.CONSUMER.CREATE.{stream}.>"),
+                format!("$JS.API.STREAM.MSG.GET.{stream}"),
+                format!("$JS.API.DIRECT.GET.{stream}"),
+                format!("$JS.API.DIRECT.GET.{stream}.>"),
+            ]);
+        }
+    }
+}
+
+fn bucket(name: &str) -> String {
+    format!("KV_{name}")
+}
+
+fn entries(bucket: &str) -> String {
+    format!("$KV.{bucket}.>")
+}
+
+fn streams(table: Table, shards: u16) -> Vec<String> {
+    match table {
+        Table::Status => vec![table.stream(0)],
+        _ => (0..shards).map(|shard| table.stream(shard)).collect(),
+    }
+}
