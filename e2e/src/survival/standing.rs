@@ -12,8 +12,8 @@ use crate::site::is_deployed;
 /// What was there at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// How often a shard began again, over all replicas.
-    restarts: f64,
+    /// How often shards began again, by replica and reason.
+    restarts: BTreeMap<String, f64>,
     /// Shards that each replica works on.
     owned: BTreeMap<String, f64>,
     /// The uid of every add-on whose cause is there all the time.
@@ -28,10 +28,12 @@ impl Standing {
     /// # Errors
     /// The replica or the cluster that does not answer.
     pub async fn of(world: &World) -> anyhow::Result<Self> {
-        let (mut restarts, mut owned) = (0.0, BTreeMap::new());
+        let (mut restarts, mut owned) = (BTreeMap::new(), BTreeMap::new());
         for (name, replica) in world.stack.replicas() {
             let asked = || format!("the metrics of {name}");
-            restarts += replica.metric("sluice_shard_restarts_total", &[]).await.with_context(asked)?;
+            for (labels, count) in replica.series("sluice_shard_restarts_total").await.with_context(asked)? {
+                restarts.insert(format!("{name} {labels}"), count);
+            }
             owned.insert(name.clone(), replica.metric("sluice_shards_owned", &[]).await.with_context(asked)?);
         }
         let mut steady = BTreeMap::new();
@@ -70,8 +72,11 @@ impl Standing {
     /// What is different.
     pub fn same_owners(&self, before: &Self) -> anyhow::Result<()> {
         let mut different = String::new();
-        if self.restarts > before.restarts {
-            write!(different, "{} shards began again; ", self.restarts - before.restarts)?;
+        for (named, now) in &self.restarts {
+            let more = now - before.restarts.get(named).unwrap_or(&0.0);
+            if more != 0.0 {
+                write!(different, "{more} shards of {named} began again; ")?;
+            }
         }
         if self.owned != before.owned {
             write!(different, "shards were owned as {:?} and are as {:?}", before.owned, self.owned)?;
@@ -88,7 +93,7 @@ mod tests {
 
     fn mk_standing(restarts: f64, owned: f64, uid: &str) -> Standing {
         Standing {
-            restarts,
+            restarts: BTreeMap::from([("matcher-1 {reason=\"lease\"}".to_owned(), restarts)]),
             owned: BTreeMap::from([("matcher-1".to_owned(), owned)]),
             steady: BTreeMap::from([("default/cluster-1 front-steady-0".to_owned(), uid.to_owned())]),
         }

@@ -1,5 +1,6 @@
 //! One replica of one stage.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -88,6 +89,19 @@ impl Replica {
     pub async fn metric(&self, name: &str, labels: &[&str]) -> anyhow::Result<f64> {
         let (_, text) = self.ask("/metrics").await?;
         Ok(sum(&text, name, labels))
+    }
+
+    /// Every series of a metric, by its labels as they are written.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub async fn series(&self, name: &str) -> anyhow::Result<BTreeMap<String, f64>> {
+        let (_, text) = self.ask("/metrics").await?;
+        let labels = |line: &str| {
+            let (series, value) = line.strip_prefix(name)?.rsplit_once(' ')?;
+            (series.is_empty() || series.starts_with('{')).then_some((series.to_owned(), value.parse().ok()?))
+        };
+        Ok(text.lines().filter_map(labels).collect())
     }
 
     async fn ask(&self, path: &str) -> anyhow::Result<(u16, String)> {
