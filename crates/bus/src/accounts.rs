@@ -1,7 +1,5 @@
 //! The rights of everybody as text for a nats-server.
 
-use std::fmt::Write as _;
-
 use sluice_api::ClusterRef;
 use sluice_protocol::Role;
 
@@ -29,13 +27,13 @@ const MAIN: &str = "SLUICE";
 /// for the agent of each cluster. `key` gives the public nkey of a user, or the `$NAME` of a variable.
 pub fn accounts(clusters: &[ClusterRef], shards: u16, key: impl Fn(&Role) -> String) -> String {
     let mut out = String::from(HEAD);
-    let _ = writeln!(out, "accounts {{\n  {MAIN} {{\n    jetstream: enabled\n    users: [");
+    out.push_str(&format!("accounts {{\n  {MAIN} {{\n    jetstream: enabled\n    users: [\n"));
     for role in [Role::Operator, Role::Renderer, Role::Matcher, Role::Deployer, Role::Agent(None)] {
         user(&mut out, &role, shards, &key(&role));
     }
     out.push_str("    ]\n    exports: [\n");
     for (kind, subject) in EXPORTS {
-        let _ = writeln!(out, "      {{ {kind}: \"{subject}\" }}");
+        out.push_str(&format!("      {{ {kind}: \"{subject}\" }}\n"));
     }
     out.push_str("      { service: \"$JS.API.CONSUMER.MSG.NEXT.>\", response_type: \"Stream\" }\n");
     out.push_str("      { stream: \"journal.>\" }\n    ]\n  }\n");
@@ -48,7 +46,9 @@ pub fn accounts(clusters: &[ClusterRef], shards: u16, key: impl Fn(&Role) -> Str
     out.push_str("    ]\n  }\n");
     for agent in &agents {
         alone(&mut out, agent, shards, &key(agent));
-        let _ = writeln!(out, "    ]\n    exports: [\n      {{ stream: \"{AGENT_JOURNAL}\" }}\n    ]\n  }}");
+        out.push_str(&format!(
+            "    ]\n    exports: [\n      {{ stream: \"{AGENT_JOURNAL}\" }}\n    ]\n  }}\n"
+        ));
     }
     out.push_str("}\n");
     out
@@ -72,7 +72,7 @@ pub fn variable(role: &Role) -> String {
 }
 
 fn user(out: &mut String, role: &Role, shards: u16, key: &str) {
-    let _ = writeln!(out, "      {{ # {role}\n        nkey: {key}");
+    out.push_str(&format!("      {{ # {role}\n        nkey: {key}\n"));
     if let Some(rights) = Rights::of(role, shards) {
         out.push_str("        permissions: {\n");
         list(out, "publish", &rights.publish);
@@ -83,9 +83,9 @@ fn user(out: &mut String, role: &Role, shards: u16, key: &str) {
 }
 
 fn list(out: &mut String, name: &str, subjects: &[String]) {
-    let _ = writeln!(out, "          {name}: {{ allow: [");
+    out.push_str(&format!("          {name}: {{ allow: [\n"));
     for subject in subjects {
-        let _ = writeln!(out, "            \"{subject}\"");
+        out.push_str(&format!("            \"{subject}\"\n"));
     }
     out.push_str("          ] }\n");
 }
@@ -98,12 +98,12 @@ fn account(role: &Role) -> String {
 }
 
 fn import(out: &mut String, kind: &str, account: &str, subject: &str) {
-    let _ = writeln!(out, "      {{ {kind}: {{ account: \"{account}\", subject: \"{subject}\" }} }}");
+    out.push_str(&format!("      {{ {kind}: {{ account: \"{account}\", subject: \"{subject}\" }} }}\n"));
 }
 
 /// An account with one user and nothing but what it imports; its list of imports is left open.
 fn alone(out: &mut String, role: &Role, shards: u16, key: &str) {
-    let _ = writeln!(out, "  \"{}\" {{\n    users: [", account(role));
+    out.push_str(&format!("  \"{}\" {{\n    users: [\n", account(role)));
     user(out, role, shards, key);
     out.push_str("    ]\n    imports: [\n");
     let Some(rights) = Rights::of(role, shards) else { return };

@@ -16,6 +16,8 @@ use crate::ledger::Entry;
 const BELIEVE: usize = 8;
 /// Pause in between.
 const AGAIN: Duration = Duration::from_millis(500);
+/// More than there will ever be.
+const LAST_EPOCH: u64 = u32::MAX as u64;
 /// It is asked this often at most: the stream may have no leader for long.
 const ATTEMPTS: usize = 120;
 
@@ -73,7 +75,7 @@ async fn raise(js: &Context, subject: &str, epoch: u64) -> Result<(), BusError> 
     }
     let mut headers = HeaderMap::new();
     headers.insert("Nats-Expected-Last-Subject-Sequence", sequence.to_string());
-    let body = (epoch + 1).to_string();
+    let body = (written.max(epoch) + 1).to_string();
     let sent = js.publish_with_headers(subject.to_owned(), headers, body.into()).await;
     sent.map_err(BusError::request(named()))?.await.map_err(BusError::request(named())).map(drop)
 }
@@ -102,8 +104,9 @@ async fn read_epoch(js: &Context, subject: &str) -> Result<Option<(u64, u64)>, B
     let bucket = js.get_stream_no_info(format!("KV_{CONFIG}")).await.map_err(BusError::request(named()))?;
     match bucket.direct_get_last_for_subject(subject).await {
         Ok(message) => {
-            let epoch = String::from_utf8_lossy(&message.payload).parse().unwrap_or(0);
-            Ok(Some((message.sequence, epoch)))
+            let epoch: u64 = String::from_utf8_lossy(&message.payload).parse().unwrap_or(0);
+            // Who writes nonsense must not make the next one impossible.
+            Ok(Some((message.sequence, epoch.min(LAST_EPOCH))))
         }
         Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok(None),
         Err(error) => Err(BusError::Request { what: named(), source: error.into() }),

@@ -44,7 +44,7 @@ struct Known {
 impl Incarnations {
     /// The incarnation of a stream, 0 while it does not exist.
     pub(crate) fn get(&self, stream: &str) -> u64 {
-        self.0.get(stream).map_or(0, |known| known.created + known.epoch)
+        self.0.get(stream).map_or(0, |known| known.created.saturating_add(known.epoch))
     }
 
     /// Whether it has more than one replica.
@@ -173,8 +173,12 @@ impl Follower {
             return;
         }
         *lower += 1;
-        if *lower == BELIEVE {
-            tracing::warn!(stream = name, was = *highest, is = last, "the stream is shorter than it was");
+        if *lower != BELIEVE {
+            return;
+        }
+        tracing::warn!(stream = name, was = *highest, is = last, "the stream is shorter than it was");
+        // Who writes to it says so; others may not have the right to.
+        if !self.ledger.entries(name).is_empty() {
             tokio::spawn(audit::raise_epoch(self.js.clone(), name.to_owned(), epoch));
         }
     }

@@ -15,10 +15,10 @@
 
 #![forbid(unsafe_code)]
 
+mod accounts;
 mod admin;
 mod answer;
 mod audit;
-mod accounts;
 mod bare;
 mod bus;
 mod clock;
@@ -50,17 +50,17 @@ mod reader;
 mod real_server;
 mod replay;
 mod runner;
+mod seed;
 mod shipping;
 mod streams;
-mod seed;
 mod supervisor;
 mod tls;
 mod users;
 mod wipe;
 mod writer;
 
-pub use admin::{BusReport, ServerReport, StreamReport, check, scale};
 pub use accounts::{accounts, variable};
+pub use admin::{BusReport, ServerReport, StreamReport, check, scale};
 pub use bare::{BareForm, BareRun, bare_loop};
 pub use bus::Bus;
 pub use clock::{mono_micros, now_micros};

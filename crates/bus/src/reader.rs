@@ -222,7 +222,9 @@ impl Reader {
 
     async fn open(&mut self) -> Result<(), BusError> {
         let named = || format!("read stream {}", self.load.stream);
-        let name = format!("{:016x}", crate::bus::random());
+        // Nobody else can guess it, and so nobody else can read or delete it.
+        let inbox = self.bus.js.client().new_inbox();
+        let name = inbox.rsplit('.').next().unwrap_or_default().to_owned();
         // With a single filter the request names it, and a user can be given the right to it alone.
         let (filter_subject, filter_subjects) = match &self.load.filters[..] {
             [one] => (one.clone(), Vec::new()),

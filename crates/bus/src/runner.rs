@@ -133,10 +133,7 @@ where
             // A task that has ended keeps its memory until it is joined.
             Some(ended) = runner.tasks.join_next() => match ended {
                 Ok(()) => continue,
-                Err(error) => {
-                    tracing::error!(%error, "a task of a shard has failed");
-                    Event::Ended(Stop::Failed)
-                }
+                Err(error) => failed(&error),
             },
             () = sleep_until(runner.wake) => {
                 runner.wake = None;
@@ -351,6 +348,11 @@ where
             send(&sender, event).await;
         });
     }
+}
+
+fn failed<S>(error: &tokio::task::JoinError) -> Event<S> {
+    tracing::error!(%error, "a task of a shard has failed");
+    Event::Ended(Stop::Failed)
 }
 
 async fn send<S>(sender: &mpsc::Sender<Inner<S>>, event: Event<S>) {

@@ -14,8 +14,11 @@ pub struct MemoryStream<T> {
     /// No row expires before this time.
     next_expiry: i64,
     /// The last rows that were stored, and what each replaced: what a stream may lose, and has again then.
-    tail: VecDeque<(u64, Option<(u64, Stored<T>)>)>,
+    tail: VecDeque<(u64, Replaced<T>)>,
 }
+
+/// The former row of a subject.
+type Replaced<T> = Option<(u64, Stored<T>)>;
 
 /// How many rows a stream can lose at most.
 const TAIL: usize = 8;

@@ -1,0 +1,139 @@
+//! The bus as each role uses it, with the rights that are printed for it.
+#![allow(clippy::unwrap_used)]
+
+mod server;
+
+use std::time::Duration;
+
+use server::Server;
+use sluice_api::ClusterRef;
+use sluice_bus::{
+    Bus, BusOptions, Connection, Credentials, InterestWriter, Journal, Load, Membership, Problems, Seed,
+    accounts, interest_feed, interest_feed_of, journal, problem_feed, read,
+};
+use sluice_protocol::interest::Interest;
+use sluice_protocol::subject::own_rows;
+use sluice_protocol::{Happened, Problem, Role, Subject, Table};
+use tokio_util::sync::CancellationToken;
+
+const PATIENCE: Duration = Duration::from_secs(8);
+
+fn first() -> ClusterRef {
+    ClusterRef::sveltos("default", "cluster-1")
+}
+
+async fn within<T>(what: &str, work: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(PATIENCE, Box::pin(work)).await;
+    done.unwrap_or_else(|_| panic!("{what}: not done in {PATIENCE:?}"))
+}
+
+async fn connected(options: BusOptions) -> Bus {
+    let connecting = Box::pin(Bus::connect(&options));
+    within(&format!("{} connects", options.name), connecting).await.unwrap()
+}
+
+/// What each role reads, from end to end.
+fn loads(role: &Role) -> Vec<Load> {
+    let all = |table: Table| Load::all(table.stream(0));
+    let own = |table: Table, filters: Vec<String>| {
+        Load::some(table.stream(0), filters.iter().map(|filter| filter.replace("{}", "00")).collect())
+    };
+    match role {
+        Role::Agent(Some(cluster)) => vec![own(Table::Changes, own_rows::agent(cluster))],
+        Role::Agent(None) => vec![own(Table::Changes, own_rows::agent(&first()))],
+        Role::Matcher => vec![all(Table::Changes), own(Table::Reports, own_rows::matcher(0))],
+        Role::Renderer => {
+            vec![all(Table::Reports), all(Table::Status), own(Table::Desired, own_rows::renderer(0))]
+        }
+        Role::Deployer => vec![all(Table::Desired), own(Table::Status, own_rows::deployer(0))],
+        Role::People | Role::Operator => Vec::new(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_role_finds_what_it_needs() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |role: &Role| dir.path().join(role.to_string().replace(['/', ':'], "_"));
+    let config = accounts(&[first()], 2, |role| {
+        let seed = Seed::new();
+        std::fs::write(file(role), seed.secret()).unwrap();
+        seed.public_key()
+    });
+    let server = Server::start(&config);
+    let options = |role: Role| BusOptions {
+        connection: Connection {
+            credentials: Credentials::Nkey(file(&role)),
+            role: role.clone(),
+            ..Connection::plain(server.url())
+        },
+        name: role.to_string(),
+        shards: 2,
+        replicas: 1,
+        tombstone_ttl: Duration::from_secs(60),
+    };
+    let stop = CancellationToken::new();
+    let renderer = connected(options(Role::Renderer)).await;
+    within(
+        "interest",
+        InterestWriter::new(&renderer).write(&first(), &Interest { revision: 7, sources: vec![] }),
+    )
+    .await
+    .unwrap();
+    let people = connected(options(Role::People)).await;
+    let mut lines = within("journal", journal(&people)).await.unwrap();
+    let problems = problem_feed(&people, stop.clone());
+    within("problems of people", problems.synced()).await;
+    let stages =
+        [Role::Agent(Some(first())), Role::Agent(None), Role::Matcher, Role::Renderer, Role::Deployer];
+    for role in stages {
+        let bus = connected(options(role.clone())).await;
+        let membership = Membership::join(&bus, &role.group(), "a", stop.clone()).unwrap();
+        let held = async {
+            while !membership.lease().is_held() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        within(&format!("{role}: lease"), held).await;
+        let mut loads = loads(&role);
+        if let Role::Agent(_) = role {
+            // Own rows end at the fence row, which is the last one of them.
+            let js = options(role.clone()).connection.jetstream("fence").await.unwrap();
+            let fence = Subject::fence(Table::Changes, 0, &first().to_string()).to_string();
+            let sent = js.publish(fence.clone(), "".into()).await.unwrap();
+            let sequence = within(&format!("{role}: fence"), sent.into_future()).await.unwrap().sequence;
+            loads[0].until = Some((fence, sequence));
+        }
+        for load in loads {
+            let what = format!("{role} reads {}", load.stream);
+            let mut reader = within(&what, read(&bus, &load)).await.unwrap();
+            within(&what, reader.all()).await.unwrap();
+        }
+        if role != Role::Deployer {
+            let feed = match &role {
+                Role::Agent(Some(cluster)) => interest_feed_of(&bus, cluster, stop.clone()),
+                _ => interest_feed(&bus, stop.clone()),
+            };
+            within(&format!("{role}: interest"), feed.synced()).await;
+            assert_eq!(feed.values().len(), 1, "{role}");
+        }
+        let voice = Problems::start(&bus).voice();
+        voice.report(Problem::open(role.name(), first(), format!("of {role}"), "broken"));
+        Journal::start(&bus).happened(Happened {
+            what: "tried".into(),
+            stage: role.name().into(),
+            cluster: first().to_string(),
+            object: role.to_string(),
+            micros: 0,
+        });
+        let line = within(&format!("{role}: journal"), lines.recv()).await.unwrap();
+        assert_eq!(line.object, role.to_string());
+        let told = async {
+            while !problems.values().iter().any(|row| row.object == format!("of {role}")) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        within(&format!("{role}: problem"), told).await;
+        drop(voice);
+    }
+    stop.cancel();
+}
