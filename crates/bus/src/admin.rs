@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::stream::{Config, Info};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sluice_protocol::{Subject, Table};
 
 use crate::bus::Bus;
@@ -245,10 +245,40 @@ pub async fn scale(
             changed += 1;
         }
     }
+    spread_leaders(&js).await;
     let stored = js.publish(layout::setting(layout::REPLICAS), replicas.to_string().into()).await;
     let named = "write the number of replicas";
     stored.map_err(BusError::request(named))?.await.map_err(BusError::request(named))?;
     Ok(changed)
+}
+
+/// A stream that gets more replicas keeps its leader: without this one server would lead all of them.
+async fn spread_leaders(js: &Context) {
+    let Ok(streams) = Streams::ask(js).await else { return };
+    let mut led: BTreeMap<String, Vec<&Info>> = BTreeMap::new();
+    for info in streams.found.values() {
+        let Some(cluster) = &info.cluster else { continue };
+        for peer in &cluster.replicas {
+            led.entry(peer.name.clone()).or_default();
+        }
+        if let Some(leader) = &cluster.leader {
+            led.entry(leader.clone()).or_default().push(info);
+        }
+    }
+    let share = streams.found.len().div_ceil(led.len().max(1));
+    let mut moving: Vec<&Info> =
+        led.values_mut().flat_map(|infos| infos.split_off(infos.len().min(share))).collect();
+    for (server, infos) in &led {
+        for info in moving.split_off(moving.len().saturating_sub(share - infos.len())) {
+            let stream = &info.config.name;
+            let subject = format!("STREAM.LEADER.STEPDOWN.{stream}");
+            let moved: Result<Value, _> =
+                js.request(subject, &json!({"placement": {"preferred": server}})).await;
+            if let Err(error) = moved {
+                tracing::info!(%error, stream, server, "the stream keeps its leader");
+            }
+        }
+    }
 }
 
 /// Whether the stream was changed; waits until all of its replicas have everything.

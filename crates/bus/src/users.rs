@@ -76,6 +76,8 @@ impl Rights {
         let publish = QUESTIONS.iter().chain(&READING).map(|&subject| subject.to_owned()).collect();
         let subscribe = vec![format!("{}.>", role.inbox()), ADVISORIES.to_owned()];
         let mut rights = Self { publish, subscribe };
+        // Whether messages come through is seen by sending oneself some.
+        rights.publish.push(format!("{}.>", role.inbox()));
         rights.publish.push(format!("$JS.API.CONSUMER.CREATE.{}.>", bucket(CONFIG)));
         rights.publish.push(format!("$JS.API.DIRECT.GET.{}.{}", bucket(CONFIG), entries(CONFIG)));
         rights
