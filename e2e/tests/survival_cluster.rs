@@ -225,3 +225,15 @@ async fn stages_that_start_during_the_election_wait_for_it() {
     let settings = Settings { electing: true, ..settings() };
     settings.survive(async |_: &mut World| Ok(())).await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make survive"]
+async fn a_bus_with_users_and_tls_loses_a_node() {
+    let settings = Settings { secured: true, unnoticed: true, ..settings() };
+    let faults = async |world: &mut World| {
+        let node = choose(world, 0, 0).await?;
+        away(world, node, settings.away).await?;
+        healthy(world).await
+    };
+    settings.survive(faults).await.unwrap();
+}

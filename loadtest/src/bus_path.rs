@@ -43,7 +43,7 @@ impl Rate {
 /// # Errors
 /// When the server cannot be started or does not answer.
 pub async fn bare(dir: &Path, rows: u64, form: BareForm, nodes: usize) -> anyhow::Result<Rate> {
-    let server = BusServer::start(dir, nodes).await?;
+    let server = BusServer::start(dir, nodes, None).await?;
     server.wait_until_healthy(PATIENCE).await?;
     let options = BusOptions {
         connection: Connection::plain(server.url()),

@@ -23,7 +23,7 @@ async fn lay_out(server: &BusServer) -> Bus {
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_are_killed_paused_and_emptied_and_become_healthy_again() {
     let dir = tempfile::tempdir().unwrap();
-    let mut server = BusServer::start(dir.path(), 3).await.unwrap();
+    let mut server = BusServer::start(dir.path(), 3, None).await.unwrap();
     assert_eq!(server.url().split(',').count(), 3);
     server.wait_until_led().await.unwrap();
     let bus = lay_out(&server).await;
@@ -68,7 +68,7 @@ async fn nodes_are_killed_paused_and_emptied_and_become_healthy_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_is_alone_is_killed_and_comes_back_on_its_data() {
     let dir = tempfile::tempdir().unwrap();
-    let mut server = BusServer::start(dir.path(), 1).await.unwrap();
+    let mut server = BusServer::start(dir.path(), 1, None).await.unwrap();
     server.wait_until_healthy(PATIENCE).await.unwrap();
     lay_out(&server).await;
     let before = server.view().await.streams().clone();

@@ -43,6 +43,8 @@ pub struct Settings {
     pub stream_replicas: usize,
     /// Whether the stages start while the nodes are still electing.
     pub electing: bool,
+    /// Whether the bus has TLS and users.
+    pub secured: bool,
     /// Whether a stage may notice the fault at all.
     pub unnoticed: bool,
 }
@@ -69,6 +71,7 @@ impl Settings {
             nodes,
             stream_replicas: nodes,
             electing: false,
+            secured: false,
             unnoticed: false,
         })
     }
@@ -93,6 +96,7 @@ impl Settings {
             nodes: self.nodes,
             stream_replicas: self.stream_replicas,
             electing: self.electing,
+            secured: self.secured,
             ..Options::default()
         };
         let mut world = World::start_on(options).await?;

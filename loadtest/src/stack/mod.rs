@@ -7,6 +7,7 @@ mod kubeconfig;
 mod process;
 mod programs;
 mod replica;
+mod security;
 mod web;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub use kubeconfig::{Access, contexts};
 pub use process::{Launch, Process, free_port};
 pub use programs::Programs;
 pub use replica::{Replica, STAGES};
+pub use security::Security;
 pub use web::{Answer, Connection};
 
 /// How long something may take to come up on a busy machine.
@@ -42,6 +44,8 @@ pub struct Options {
     pub stream_replicas: usize,
     /// Whether stages may start while the nodes have not elected their leader.
     pub electing: bool,
+    /// Whether the bus has TLS and a user for each stage.
+    pub secured: bool,
 }
 
 /// A running pipeline.
@@ -54,6 +58,7 @@ pub struct Stack {
     replicas: BTreeMap<String, Replica>,
     simulator: Process,
     bus: BusServer,
+    security: Option<Security>,
     clusters: Vec<Access>,
 }
 
@@ -61,8 +66,8 @@ pub struct Stack {
 
 impl Default for Options {
     fn default() -> Self {
-        let (tombstone_ttl, electing) = (None, false);
-        Self { clusters: 3, replicas: 1, tombstone_ttl, nodes: 1, stream_replicas: 1, electing }
+        let (tombstone_ttl, electing, secured) = (None, false, false);
+        Self { clusters: 3, replicas: 1, tombstone_ttl, nodes: 1, stream_replicas: 1, electing, secured }
     }
 }
 
@@ -80,11 +85,12 @@ impl Stack {
         let electing = options.electing;
         let (place, replicas) = (dir.to_path_buf(), BTreeMap::new());
         seed(&programs, dir).await?;
-        let bus = BusServer::start(dir, options.nodes).await?;
+        let security = options.secured.then(|| Security::make(&programs, dir)).transpose()?;
+        let bus = BusServer::start(dir, options.nodes, security.as_ref()).await?;
         if !electing {
             bus.wait_until_healthy(START_TIMEOUT).await?;
         }
-        let mut stack = Self { dir: place, programs, options, replicas, simulator, bus, clusters };
+        let mut stack = Self { dir: place, programs, options, replicas, simulator, bus, security, clusters };
         for stage in STAGES {
             for number in 1..=stack.options.replicas {
                 stack.start_replica(stage, number)?;
@@ -161,6 +167,7 @@ impl Stack {
         if let Some(seconds) = self.options.tombstone_ttl {
             arguments.push(format!("--tombstone-ttl={seconds}"));
         }
+        arguments.extend(self.security.iter().flat_map(|security| security.arguments(stage)));
         let program = self.programs.find(&format!("sluice-{stage}"))?;
         let replica = Replica::start(stage, &name, program, arguments, &self.dir)?;
         self.replicas.insert(name, replica);

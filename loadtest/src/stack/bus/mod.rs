@@ -18,6 +18,7 @@ use anyhow::{Context as _, bail};
 
 use super::process::Process;
 use super::programs::Programs;
+use super::security::Security;
 use node::{Addresses, Node};
 pub use view::View;
 
@@ -39,12 +40,12 @@ impl BusServer {
     ///
     /// # Errors
     /// When one cannot be started.
-    pub async fn start(dir: &Path, nodes: usize) -> anyhow::Result<Self> {
+    pub async fn start(dir: &Path, nodes: usize, security: Option<&Security>) -> anyhow::Result<Self> {
         let all: Vec<Addresses> = (0..nodes).map(|_| Addresses::free()).collect::<anyhow::Result<_>>()?;
         let routes: Vec<u16> = all.iter().map(|addresses| addresses.route).collect();
         let mut server = Self { nodes: Vec::new() };
         for (index, addresses) in all.into_iter().enumerate() {
-            server.nodes.push(Node::new(dir, index, addresses, &routes)?);
+            server.nodes.push(Node::new(dir, index, addresses, &routes, security)?);
         }
         for node in &mut server.nodes {
             node.launch()?;

@@ -10,6 +10,7 @@ use super::ports::steady_port;
 use super::view::Said;
 use crate::stack::process::{Launch, Process};
 use crate::stack::programs::Programs;
+use crate::stack::security::Security;
 use crate::stack::web::Connection;
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -34,6 +35,8 @@ pub(super) struct Node {
     dir: PathBuf,
     name: String,
     addresses: Addresses,
+    /// Whether it takes encrypted connections only.
+    secured: bool,
     process: Option<Process>,
 }
 
@@ -55,12 +58,13 @@ impl Node {
         index: usize,
         addresses: Addresses,
         routes: &[u16],
+        security: Option<&Security>,
     ) -> anyhow::Result<Self> {
-        let node =
-            Self { dir: dir.to_path_buf(), name: format!("nats-{}", index + 1), addresses, process: None };
-        let text = configuration(&node.name, addresses, &node.store(), routes);
+        let (dir, name) = (dir.to_path_buf(), format!("nats-{}", index + 1));
+        let node = Self { dir, name, addresses, secured: security.is_some(), process: None };
+        let text = configuration(&node.name, addresses, &node.store(), routes, security);
         std::fs::write(node.config(), text)
-            .with_context(|| format!("cannot write into {}", dir.display()))?;
+            .with_context(|| format!("cannot write {}", node.config().display()))?;
         Ok(node)
     }
 
@@ -71,7 +75,8 @@ impl Node {
 
     /// Where clients connect.
     pub(super) fn url(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.addresses.client)
+        let scheme = if self.secured { "tls" } else { "nats" };
+        format!("{scheme}://127.0.0.1:{}", self.addresses.client)
     }
 
     /// Its process, while it runs.
@@ -181,16 +186,26 @@ impl Node {
 }
 
 /// The same settings as in production, on one's own addresses.
-fn configuration(name: &str, addresses: Addresses, store: &Path, routes: &[u16]) -> String {
+fn configuration(
+    name: &str,
+    addresses: Addresses,
+    store: &Path,
+    routes: &[u16],
+    security: Option<&Security>,
+) -> String {
+    let tls = security.map(Security::tls).unwrap_or_default();
+    let accounts = security.map(Security::accounts).unwrap_or_default();
     let Addresses { client, monitor, route } = addresses;
     let one = format!(
         "server_name: \"{name}\"\nlisten: \"127.0.0.1:{client}\"\nhttp: \"127.0.0.1:{monitor}\"\nmax_payload: 8MB\n\
-        jetstream {{\n  store_dir: {store:?}\n  sync_interval: \"2m\"\n}}\n"
+        jetstream {{\n  store_dir: {store:?}\n  sync_interval: \"2m\"\n}}\n{tls}{accounts}"
     );
     if routes.len() < 2 {
         return one;
     }
     let routes: Vec<String> = routes.iter().map(|port| format!("\"nats://127.0.0.1:{port}\"")).collect();
     let routes = routes.join(", ");
-    format!("{one}cluster {{\n  name: sluice\n  listen: \"127.0.0.1:{route}\"\n  routes: [{routes}]\n}}\n")
+    format!(
+        "{one}cluster {{\n  name: sluice\n  listen: \"127.0.0.1:{route}\"\n  routes: [{routes}]\n{tls}}}\n"
+    )
 }

@@ -1,0 +1,68 @@
+//! A bus with TLS and users, as `deploy/nats` describes it: certificates, keys and accounts in a folder of their own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+use super::programs::Programs;
+
+/// What the nodes and the stages need to know each other.
+#[derive(Clone, Debug)]
+pub struct Security {
+    folder: PathBuf,
+}
+
+// === impl Security ===
+
+impl Security {
+    /// Makes certificates, the key of each user, and the accounts that the nodes include.
+    ///
+    /// # Errors
+    /// What cannot be made: `openssl` is needed.
+    pub fn make(programs: &Programs, dir: &Path) -> anyhow::Result<Self> {
+        let folder = dir.join("security");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/dev-certificates.sh");
+        output(Command::new(script).arg(folder.join("tls")))?;
+        let mut users = Command::new(programs.find("sluice")?);
+        let accounts = output(users.args(["nats", "users", "--nkeys"]).arg(folder.join("nkeys")))?;
+        std::fs::write(folder.join("accounts.conf"), accounts)?;
+        Ok(Self { folder })
+    }
+
+    /// The part of a node's configuration that says how it proves itself, for clients and for other nodes.
+    pub(super) fn tls(&self) -> String {
+        let file = |name: &str| self.folder.join("tls").join(name).display().to_string();
+        format!(
+            "tls {{\n  cert_file: {:?}\n  key_file: {:?}\n  ca_file: {:?}\n  verify: true\n  timeout: 2\n}}\n",
+            file("server.pem"),
+            file("server-key.pem"),
+            file("ca.pem")
+        )
+    }
+
+    /// The accounts, as a node's configuration includes them: relative to it.
+    pub(super) fn accounts(&self) -> &'static str {
+        "include \"security/accounts.conf\"\n"
+    }
+
+    /// What a stage says of itself.
+    pub(super) fn arguments(&self, stage: &str) -> Vec<String> {
+        let file = |name: &str| self.folder.join(name).display().to_string();
+        vec![
+            format!("--nats-nkey={}", file(&format!("nkeys/{stage}.nk"))),
+            format!("--nats-ca={}", file("tls/ca.pem")),
+            format!("--nats-cert={}", file("tls/client.pem")),
+            format!("--nats-key={}", file("tls/client-key.pem")),
+        ]
+    }
+}
+
+fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
+    let named = format!("{command:?}");
+    let said = command.output().context(named.clone())?;
+    if !said.status.success() {
+        bail!("{named}: {}", String::from_utf8_lossy(&said.stderr));
+    }
+    Ok(said.stdout)
+}
