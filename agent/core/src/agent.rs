@@ -145,14 +145,16 @@ impl Agent {
     fn show(&mut self, id: u64, seen: Seen, step: &mut Step<Effect>) {
         self.doubtful.remove(&seen.key);
         self.shown.entry(seen.key.clone()).or_default().insert(id);
-        step.publish(Publish::new(self.subject(seen.key), Body::Value(seen.body), step.now));
+        let subject = self.subject(seen.key);
+        step.publish(Publish::new(subject, Body::Value(seen.body), step.now).view(self.view()));
     }
 
     fn hide(&mut self, id: u64, key: &ObjectKey, step: &mut Step<Effect>) {
         let Some(watches) = self.shown.get_mut(key) else { return };
         if watches.remove(&id) && watches.is_empty() {
             self.shown.remove(key);
-            step.publish(Publish::new(self.subject(key.clone()), Body::Tombstone, step.now));
+            let subject = self.subject(key.clone());
+            step.publish(Publish::new(subject, Body::Tombstone, step.now).view(self.view()));
         }
     }
 
@@ -169,7 +171,7 @@ impl Agent {
             return;
         }
         for key in std::mem::take(&mut self.doubtful) {
-            step.publish(Publish::new(self.subject(key), Body::Tombstone, step.now));
+            step.publish(Publish::new(self.subject(key), Body::Tombstone, step.now).view(self.view()));
         }
         if self.completed.replace(revision) == Some(revision) {
             return;
@@ -183,7 +185,9 @@ impl Agent {
                 cluster: self.config.cluster.clone(),
                 origin: None,
             };
-            step.publish(Publish::new(subject, Body::value([]), step.now).meta(meta).after_all());
+            step.publish(
+                Publish::new(subject, Body::value([]), step.now).meta(meta).view(self.view()).after_all(),
+            );
         }
     }
 }
@@ -203,8 +207,14 @@ impl Core for Agent {
         }
     }
 
+    /// The interest: an agent with an older one would take for gone what a newer one asks for.
     fn view(&self) -> View {
-        View::default()
+        let mut view = View::default();
+        let waiting = self.waiting.as_ref().map(|row| row.revision);
+        if let Some(revision) = self.revision.max(waiting) {
+            view.note(&self.config.cluster.to_string(), revision);
+        }
+        view
     }
 
     fn side(&mut self, side: Side, step: &mut Step<Effect>) {
@@ -212,6 +222,7 @@ impl Core for Agent {
             Side::Interest(row) if row.is_lost() => {}
             Side::Interest(row) if self.started => self.interest(&row, step),
             // Watches begin with the start: what they showed before could not be published.
+            Side::Interest(row) if self.waiting.as_ref().is_some_and(|known| known.revision > row.revision) => {}
             Side::Interest(row) => self.waiting = Some(row),
             Side::Listed(id, objects) if self.is_running(id) => self.listed(id, objects, step),
             Side::Applied(id, seen) if self.is_running(id) => self.show(id, seen, step),

@@ -107,14 +107,13 @@ fn alone(out: &mut String, role: &Role, shards: u16, key: &str) {
     user(out, role, shards, key);
     out.push_str("    ]\n    imports: [\n");
     let Some(rights) = Rights::of(role, shards) else { return };
-    // Replicas of one agent hear of each other in their own account.
-    for subject in rights.publish.iter().filter(|subject| !subject.starts_with("members.")) {
+    // Replicas of one agent hear of each other in their own account, and each of itself.
+    let inbox = role.inbox();
+    let own = |subject: &&String| subject.starts_with("members.") || subject.starts_with(&inbox);
+    for subject in rights.publish.iter().filter(|subject| !own(subject)) {
         import(out, "service", MAIN, subject);
     }
-    let inbox = role.inbox();
-    for subject in &rights.subscribe {
-        if !subject.starts_with("members.") && !subject.starts_with(&inbox) {
-            import(out, "stream", MAIN, subject);
-        }
+    for subject in rights.subscribe.iter().filter(|subject| !own(subject)) {
+        import(out, "stream", MAIN, subject);
     }
 }

@@ -19,6 +19,9 @@ pub trait Observer: Send + Sync {
     /// A row of the input was read, and this many are known to follow it.
     fn read(&self, pending: u64);
 
+    /// Rows of a former owner stay as they are, and why; without a reason they do not any more.
+    fn behind(&self, why: Option<&str>);
+
     /// A row was published.
     fn published(&self);
 

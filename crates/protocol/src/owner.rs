@@ -3,8 +3,9 @@
 //! The phases, and what leaves them:
 //! - *Claiming*: the fence row of every output stream is being replaced. Leaves when all are.
 //! - *Loading*: the heads of this shard's own rows are being read. Leaves when all are.
-//! - *Waiting*: some row was made from newer knowledge than this replica has. Leaves when the view covers
-//!   it, or after [`OwnerConfig::patience`].
+//! - *Waiting*: the core does not know yet what there is besides rows, or some row was made from newer knowledge than
+//!   this replica has. Leaves when the core is ready and its view covers every row; for the view it waits
+//!   [`OwnerConfig::patience`] at most. Rows that are newer than the view stay as they are until it covers them.
 //! - *Reading*: the input table is being read from its first row; the core runs. Never leaves by itself.
 //!
 //! Rows go to each output stream in groups, one after the other; what is not answered is sent again under a renewed
@@ -14,11 +15,13 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use sluice_api::Digest;
 
+use self::newer::Newer;
 use self::outlet::Outlet;
 use crate::row::{Body, Head, Publish, Row};
 use crate::subject::Subject;
 use crate::view::View;
 
+mod newer;
 mod outlet;
 mod shell;
 mod step;
@@ -41,6 +44,12 @@ pub trait Core {
 
     /// How new this core's knowledge is.
     fn view(&self) -> View;
+
+    /// Whether it has been told everything that was there besides rows when it began: with half of it, it would take
+    /// the other half for gone.
+    fn is_ready(&self) -> bool {
+        true
+    }
 
     /// News from elsewhere. Before [`Core::start`] it may change state and ask for effects, not publish.
     fn side(&mut self, side: Self::Side, step: &mut Step<Self::Effect>);
@@ -97,6 +106,7 @@ pub struct Owner<C: Core> {
     ready: BTreeSet<usize>,
     needed: View,
     own: HashMap<String, Digest>,
+    newer: Newer,
     /// Rows that the server has not acknowledged.
     outstanding: BTreeSet<u64>,
     barriers: VecDeque<(u64, Publish)>,
@@ -123,6 +133,7 @@ impl<C: Core> Owner<C> {
             ready: BTreeSet::new(),
             needed: View::default(),
             own: HashMap::new(),
+            newer: Newer::default(),
             outstanding: BTreeSet::new(),
             barriers: VecDeque::new(),
             next_id: 0,
@@ -186,6 +197,7 @@ impl<C: Core> Owner<C> {
         }
         self.find_end_later(now, &mut commands);
         self.begin_reading_when_ready(now, &mut commands);
+        self.release_newer(&mut commands);
         self.send(&mut commands);
         commands
     }
@@ -232,6 +244,7 @@ impl<C: Core> Owner<C> {
 
     fn found(&mut self, subject: &Subject, head: Head) {
         self.needed.merge(&head.view);
+        self.newer.found(subject, &head.view);
         self.core.found(subject, &head);
         if !head.tombstone {
             self.own.insert(subject.to_string(), head.digest);
@@ -250,9 +263,11 @@ impl<C: Core> Owner<C> {
 
     fn begin_reading_when_ready(&mut self, now: i64, commands: &mut Vec<Command<C::Effect>>) {
         let Phase::Waiting { until } = self.phase else { return };
-        if now < until && !self.core.view().covers(&self.needed) {
+        let view = self.core.view();
+        if !self.core.is_ready() || (now < until && !view.covers(&self.needed)) {
             return;
         }
+        self.newer.forget_covered(&view);
         self.phase = Phase::Reading;
         self.run(now, commands, |core, step| core.start(step));
         if self.config.reads {
@@ -353,7 +368,18 @@ impl<C: Core> Owner<C> {
         }
     }
 
+    /// Rows that were newer than the view, and are not any more, become what the core wants them to be.
+    fn release_newer(&mut self, commands: &mut Vec<Command<C::Effect>>) {
+        if self.phase != Phase::Reading || self.newer.is_empty() {
+            return;
+        }
+        let view = self.core.view();
+        self.newer.release(&view).into_iter().for_each(|row| self.publish(row));
+        commands.extend(self.newer.news(&view).map(Command::Behind));
+    }
+
     fn publish(&mut self, row: Publish) {
+        let Some(row) = self.newer.hold(row) else { return };
         let output = self.output_of(&row.subject);
         let Some(outlet) = self.outlets.get_mut(output) else { return };
         let (key, head) = (row.subject.to_string(), row.head());

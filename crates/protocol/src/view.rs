@@ -32,6 +32,12 @@ impl View {
         needed.0.iter().all(|(source, &version)| self.0.get(source).is_some_and(|&known| known >= version))
     }
 
+    /// The sources of which `needed` has a newer version, with that version.
+    pub fn lacks(&self, needed: &Self) -> Vec<String> {
+        let newer = |(source, version): &(&String, &u64)| self.version(source) < **version;
+        needed.0.iter().filter(newer).map(|(source, version)| format!("{source} {version}")).collect()
+    }
+
     /// The version of `source`, 0 when unknown.
     pub fn version(&self, source: &str) -> u64 {
         self.0.get(source).copied().unwrap_or(0)

@@ -72,6 +72,14 @@ impl Observer for Reporter {
         self.context.metrics.lag(self.context.stage, &self.shard, pending);
     }
 
+    fn behind(&self, why: Option<&str>) {
+        let object = format!("shard {}", self.shard);
+        self.problem(match why {
+            Some(why) => Problem::open(self.context.stage, "", object, why),
+            None => Problem::healed(self.context.stage, "", object),
+        });
+    }
+
     fn published(&self) {
         self.context.metrics.row(self.context.stage, "published");
     }

@@ -53,6 +53,7 @@ impl Observer for Count {
     fn malformed(&self, _: &str, _: &str) {}
     fn unreadable(&self, _: &str, _: &str) {}
     fn read(&self, _: u64) {}
+    fn behind(&self, _: Option<&str>) {}
     fn published(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }

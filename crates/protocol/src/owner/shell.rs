@@ -66,6 +66,8 @@ pub enum Command<E> {
     Send(Group),
     /// Something of the stage's own.
     Effect(E),
+    /// Tell people why rows stay as they are, or that they do not any more.
+    Behind(Option<String>),
     /// Send [`Event::Tick`] at this time, microseconds since 1970.
     WakeAt(i64),
     /// Drop the owner. Whether another one begins is the shell's to decide.

@@ -15,6 +15,7 @@ struct Copier {
     caught_up: bool,
     ends: Vec<u64>,
     awaits_end: bool,
+    not_ready: bool,
     view: View,
 }
 
@@ -30,7 +31,12 @@ impl Core for Copier {
         self.view.clone()
     }
 
+    fn is_ready(&self) -> bool {
+        !self.not_ready
+    }
+
     fn side(&mut self, side: View, _: &mut Step<&'static str>) {
+        self.not_ready = false;
         self.view = side;
     }
 
@@ -220,6 +226,48 @@ fn an_older_view_waits_but_not_for_ever() {
     owner.handle(29, Event::Tick);
     assert!(!owner.core().started);
     owner.handle(30, Event::Tick);
+    assert!(owner.core().started);
+}
+
+/// What is told of rows that are newer than the view.
+fn behind(commands: &[Command<&'static str>]) -> Vec<Option<String>> {
+    let told = |command: &Command<_>| match command {
+        Command::Behind(told) => Some(told.clone()),
+        _ => None,
+    };
+    commands.iter().filter_map(told).collect()
+}
+
+#[test]
+fn rows_that_are_newer_than_the_view_stay_until_it_covers_them() {
+    let (mut owner, _) = loaded("x=5 y=1");
+    owner.handle(1, Event::Side(View::parse("x=4 y=1")));
+    let told = behind(&owner.handle(30, Event::Tick));
+    assert!(matches!(&told[..], [Some(text)] if text.starts_with("1 rows") && text.contains("(x 5)")), "{told:?}");
+    assert!(published(&owner.handle(31, Event::Row(row("old", "older"), true))).is_empty());
+    assert_eq!(published(&owner.handle(31, Event::Row(row("other", "1"), true))).len(), 1);
+    owner.handle(31, stored(43));
+    assert!(published(&owner.handle(32, Event::Row(row("old", "newest"), true))).is_empty());
+    let commands = owner.handle(33, Event::Side(View::parse("x=5 y=1")));
+    assert_eq!(published(&commands), [subject("old").to_string()]);
+    assert_eq!(behind(&commands), [None]);
+    let Some(Command::Send(group)) = commands.iter().find(|command| matches!(command, Command::Send(_))) else {
+        panic!()
+    };
+    assert_eq!(group.rows[0].row.body, Body::value(&b"newest"[..]), "what the core wanted last");
+}
+
+#[test]
+fn a_core_that_is_not_ready_does_not_begin_however_long_it_takes() {
+    let (mut owner, _) = loaded("");
+    assert!(owner.core().started);
+    let begun = Owner::begin(Copier { not_ready: true, ..Copier::default() }, config());
+    owner = begun.0;
+    owner.handle(0, Event::Claimed { output: 0, sequence: 42 });
+    owner.handle(0, Event::Loaded);
+    owner.handle(1000, Event::Tick);
+    assert!(!owner.core().started);
+    owner.handle(1001, Event::Side(View::parse("ready=1")));
     assert!(owner.core().started);
 }
 
