@@ -13,6 +13,9 @@ use sluice_runtime::{Reporter, WatchEvent, watch};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+/// After so many failures in a row everything else of the cluster does not wait for a kind.
+const GIVEN_UP: u32 = 3;
+
 /// Begins and ends watches as the core says.
 pub(crate) struct Watches {
     pub(crate) cluster: ClusterRef,
@@ -45,21 +48,26 @@ impl Watches {
     fn begin(&self, id: u64, spec: WatchSpec) -> JoinHandle<()> {
         let (client, sender, reporter) = (self.client.clone(), self.sender.clone(), self.reporter.clone());
         let (cluster, object) = (self.cluster.clone(), format!("watch of {}", spec.gvk));
-        let mut troubled = false;
+        let mut failures = 0_u32;
         let config = config(&spec);
         tokio::spawn(async move {
             watch(client, spec.gvk, spec.namespace, config, |event| {
                 let side = match event {
                     WatchEvent::Trouble(error) => {
-                        troubled = true;
+                        failures += 1;
                         reporter.problem(Problem::open(
                             "agent",
                             &cluster,
                             &object,
                             format!("{error}; it is tried again"),
                         ));
+                        // Now and then a server does not answer; who is told so again and again is not waited for.
+                        if failures == GIVEN_UP {
+                            return sender.send(Side::Troubled(id)).is_ok();
+                        }
                         return !sender.is_closed();
                     }
+                    WatchEvent::Version(_) => return true,
                     WatchEvent::Listed(objects) => {
                         Side::Listed(id, objects.iter().filter_map(seen).collect())
                     }
@@ -72,7 +80,7 @@ impl Watches {
                         None => return true,
                     },
                 };
-                if std::mem::take(&mut troubled) {
+                if std::mem::take(&mut failures) > 0 {
                     reporter.problem(Problem::healed("agent", &cluster, &object));
                 }
                 sender.send(side).is_ok()
@@ -94,5 +102,6 @@ fn config(spec: &WatchSpec) -> watcher::Config {
 }
 
 fn seen(object: &Value) -> Option<Seen> {
-    Some(Seen { key: ObjectKey::of(object)?, body: serde_json::to_vec(object).ok()?.into() })
+    let version = sluice_api::object::resource_version(object);
+    Some(Seen { key: ObjectKey::of(object)?, version, body: serde_json::to_vec(object).ok()?.into() })
 }

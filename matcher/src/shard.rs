@@ -44,6 +44,7 @@ async fn match_shard(context: Context, lease: Lease, interests: Interests, key: 
     while let Ok((cluster, row)) = rows.try_recv() {
         interest.send(Side::Interest(cluster, row)).ok()?;
     }
+    interest.send(Side::Told).ok()?;
     tasks.spawn(async move {
         while let Some((cluster, row)) = rows.recv().await {
             if interest.send(Side::Interest(cluster, row)).is_err() {

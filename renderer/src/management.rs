@@ -11,7 +11,7 @@ use sluice_api::{ClusterRef, Gvk, ObjectKey};
 use sluice_bus::Feed;
 use sluice_protocol::Problem;
 use sluice_renderer_core::{Change, generated_for};
-use sluice_runtime::{Context, Reporter, WatchEvent, watch};
+use sluice_runtime::{Context, Reporter, WatchEvent, watch_versioned};
 
 /// Objects that users wrote, by key.
 pub(crate) type Management = Feed<ObjectKey, Change>;
@@ -39,7 +39,7 @@ pub(crate) fn follow(context: &Context, client: &Client) -> (Management, Generat
         tokio::spawn(async move {
             let mut troubled = false;
             let kind = gvk.clone();
-            watch(client, gvk, String::new(), watcher::Config::default(), |event| {
+            watch_versioned(client, gvk, String::new(), watcher::Config::default(), |event| {
                 let object = format!("watch of {kind} in the management cluster");
                 if let WatchEvent::Trouble(error) = &event {
                     troubled = true;
@@ -54,7 +54,8 @@ pub(crate) fn follow(context: &Context, client: &Client) -> (Management, Generat
                 if std::mem::take(&mut troubled) {
                     reporter.problem(Problem::healed("renderer", "", &object));
                 }
-                let listed = matches!(event, WatchEvent::Listed(_));
+                // The version of what was listed comes after it.
+                let listed = matches!(event, WatchEvent::Version(_));
                 take(&written, &generated, &kind, event);
                 let mut unlisted = unlisted.lock().unwrap_or_else(PoisonError::into_inner);
                 if listed && unlisted.remove(&kind) && unlisted.is_empty() {
@@ -72,6 +73,10 @@ pub(crate) fn follow(context: &Context, client: &Client) -> (Management, Generat
 fn take(written: &Management, generated: &Generated, kind: &Gvk, event: WatchEvent) {
     match event {
         WatchEvent::Trouble(_) => {}
+        WatchEvent::Version(version) => {
+            let none = ObjectKey { gvk: kind.clone(), namespace: String::new(), name: String::new() };
+            written.put(none, Change::Listed(kind.kind.clone(), version));
+        }
         WatchEvent::Listed(objects) => {
             let present: BTreeSet<ObjectKey> = objects.iter().filter_map(ObjectKey::of).collect();
             let absent = |key: &ObjectKey| key.gvk == *kind && !present.contains(key);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::Client;
 use sluice_api::{ClusterRef, ObjectKey};
@@ -11,7 +12,7 @@ use sluice_bus::{
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Stop, Table};
+use sluice_protocol::{Problem, Stop, Table};
 use sluice_renderer_core::{Config, Effect, Renderer, Side};
 use sluice_runtime::{Context, Projector, Reporter, count_shards};
 use sluice_template::{Engine, Limits};
@@ -23,6 +24,9 @@ use crate::management::{Generated, Management};
 use crate::status::Statuses;
 use crate::verdicts::Problems;
 use crate::{leftovers, management, status, verdicts};
+
+/// Pause before an interest row that could not be written is written again.
+const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
 /// What every shard needs.
 #[derive(Clone)]
@@ -85,6 +89,7 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     forward(&mut tasks, shared.interests.subscribe(), &sender, |(cluster, row)| Side::Interest(cluster, row));
     let statuses = shared.statuses.subscribe_where(move |_, status| status.origin == Some(shard));
     forward(&mut tasks, statuses, &sender, |status| Side::Status(status.row));
+    sender.send(Side::Told).ok()?;
     let input = Load::all(Table::Reports.stream(shard));
     let core = Renderer::new(Config {
         shard,
@@ -103,7 +108,7 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         reporter: observer.clone(),
         projector: shared.projector.clone(),
         generated: shared.generated.clone(),
-        interests: write_interests(InterestWriter::new(bus), &mut tasks),
+        interests: write_interests(InterestWriter::new(bus), observer.clone(), &mut tasks),
         wanted: BTreeSet::new(),
     };
     let stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer).await;
@@ -133,20 +138,35 @@ fn forward<T: Send + 'static>(
     });
 }
 
-/// Writes interest rows, the newest of each cluster.
+/// Writes interest rows, the newest of each cluster, again and again until they are written.
 fn write_interests(
     writer: InterestWriter,
+    reporter: Reporter,
     tasks: &mut JoinSet<()>,
 ) -> mpsc::UnboundedSender<(ClusterRef, Interest)> {
     // Unbounded: one row for each cluster and change of a trigger.
     let (sender, mut receiver) = mpsc::unbounded_channel::<(ClusterRef, Interest)>();
     tasks.spawn(async move {
-        let mut batch = Vec::new();
-        while receiver.recv_many(&mut batch, 1024).await > 0 {
-            let newest: HashMap<ClusterRef, Interest> = batch.drain(..).collect();
-            for (cluster, row) in newest {
-                if let Err(error) = writer.write(&cluster, &row).await {
-                    tracing::info!(%error, "an interest row was not written; the next look at the triggers writes it");
+        let (mut batch, mut newest) = (Vec::new(), HashMap::<ClusterRef, Interest>::new());
+        let mut failing = BTreeSet::new();
+        loop {
+            tokio::select! {
+                count = receiver.recv_many(&mut batch, 1024) => if count == 0 { return },
+                () = tokio::time::sleep(WRITE_AGAIN), if !newest.is_empty() => {}
+            }
+            newest.extend(batch.drain(..));
+            for (cluster, row) in std::mem::take(&mut newest) {
+                match writer.write(&cluster, &row).await {
+                    Ok(()) if failing.remove(&cluster) => {
+                        reporter.problem(Problem::healed("renderer", &cluster, "interest"));
+                    }
+                    Ok(()) => {}
+                    Err(error) => {
+                        let text = format!("{error}; it is tried again");
+                        reporter.problem(Problem::open("renderer", &cluster, "interest", text));
+                        failing.insert(cluster.clone());
+                        newest.insert(cluster, row);
+                    }
                 }
             }
         }

@@ -56,7 +56,7 @@ impl ApiServer {
         let yes = |flag: bool| if flag { "yes" } else { "no" };
         let object = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "default",
             "labels": {"event": yes(event), "gold": yes(gold)}, "annotations": {"v": v.to_string()}}});
-        let seen = Seen { key: service_key(name), body: object.to_string().into_bytes().into() };
+        let seen = Seen { key: service_key(name), version: v, body: object.to_string().into_bytes().into() };
         let service = Service { object: Arc::new(object), seen };
         self.log.push((service_key(name), Some(service.clone())));
         self.services.insert(name.to_owned(), service).is_none()

@@ -128,11 +128,22 @@ impl Management {
         self.objects.iter().any(same)
     }
 
+    /// The version of every kind at a position: a list says which version of the server it shows.
+    pub(crate) fn versions_at(&self, position: usize) -> Vec<(String, u64)> {
+        let objects =
+            self.log[..position.min(self.log.len())].iter().filter_map(|(_, change)| match change {
+                Change::Upsert(object) | Change::Delete(object) => Some(object),
+                Change::Listed(..) => None,
+            });
+        let newest = objects.map(|object| object::resource_version(object)).max().unwrap_or(0);
+        sluice_renderer_core::KINDS.iter().map(|kind| ((*kind).to_owned(), newest)).collect()
+    }
+
     /// The objects as somebody sees them who has read the log up to `position`.
     pub(crate) fn at(&self, position: usize) -> Vec<Arc<Value>> {
         let mut objects = Vec::<(Option<ObjectKey>, Arc<Value>)>::new();
         for (_, change) in &self.log[..position.min(self.log.len())] {
-            let (Change::Upsert(object) | Change::Delete(object)) = change;
+            let (Change::Upsert(object) | Change::Delete(object)) = change else { continue };
             let key = ObjectKey::of(object);
             objects.retain(|(known, _)| *known != key);
             if matches!(change, Change::Upsert(_)) {

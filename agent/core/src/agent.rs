@@ -8,7 +8,7 @@ use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::subject::{Table, change_shard};
 use sluice_protocol::{Body, Core, Head, Publish, Row, Step, Subject, View};
 
-use crate::watches::{WatchSpec, wanted};
+use crate::watches::{WatchSpec, Wishes, by_source, wanted};
 
 /// What an agent must know of its place.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Config {
 pub struct Seen {
     /// Which object.
     pub key: ObjectKey,
+    /// Its resourceVersion, 0 when it has none.
+    pub version: u64,
     /// The object as JSON, without `managedFields`.
     pub body: Arc<[u8]>,
 }
@@ -41,6 +43,8 @@ pub enum Side {
     Applied(u64, Seen),
     /// An object is gone.
     Deleted(u64, ObjectKey),
+    /// A watch cannot list, and will not soon: its kind may be forbidden.
+    Troubled(u64),
 }
 
 /// What an agent wants done.
@@ -58,18 +62,22 @@ pub struct Agent {
     started: bool,
     waiting: Option<Interest>,
     revision: Option<u64>,
+    wishes: Wishes,
     watches: BTreeMap<WatchSpec, Running>,
-    /// The watches that show each object.
-    shown: BTreeMap<ObjectKey, BTreeSet<u64>>,
+    /// The watches that show each object, and the version that each showed last.
+    shown: BTreeMap<ObjectKey, BTreeMap<u64, u64>>,
     /// Rows on the bus that no watch has shown, or whose watch has ended.
     doubtful: BTreeSet<ObjectKey>,
-    completed: Option<u64>,
+    /// What it has said to be there completely, apart from the streams' incarnations.
+    completed: Option<Complete>,
     next_watch: u64,
 }
 
 struct Running {
     id: u64,
     listed: bool,
+    /// Whether it cannot list, and is not waited for.
+    troubled: bool,
 }
 
 impl Agent {
@@ -80,6 +88,7 @@ impl Agent {
             started: false,
             waiting: None,
             revision: None,
+            wishes: Wishes::new(),
             watches: BTreeMap::new(),
             shown: BTreeMap::new(),
             doubtful: BTreeSet::new(),
@@ -93,7 +102,8 @@ impl Agent {
             return;
         }
         self.revision = Some(row.revision);
-        let wanted = wanted(row);
+        self.wishes = by_source(row, &self.wishes);
+        let wanted = wanted(&self.wishes);
         let ended: Vec<_> = self.watches.keys().filter(|spec| !wanted.contains(spec)).cloned().collect();
         for spec in ended {
             if let Some(watch) = self.watches.remove(&spec) {
@@ -105,7 +115,7 @@ impl Agent {
             if !self.watches.contains_key(&spec) {
                 self.next_watch += 1;
                 step.effect(Effect::Watch(self.next_watch, spec.clone()));
-                self.watches.insert(spec, Running { id: self.next_watch, listed: false });
+                self.watches.insert(spec, Running { id: self.next_watch, listed: false, troubled: false });
             }
         }
         self.complete(step);
@@ -115,7 +125,7 @@ impl Agent {
     fn doubt_all(&mut self, id: u64) {
         let mut doubtful = Vec::new();
         self.shown.retain(|key, watches| {
-            if watches.remove(&id) && watches.is_empty() {
+            if watches.remove(&id).is_some() && watches.is_empty() {
                 doubtful.push(key.clone());
             }
             !watches.is_empty()
@@ -130,7 +140,7 @@ impl Agent {
     fn listed(&mut self, id: u64, objects: Vec<Seen>, step: &mut Step<Effect>) {
         let keys: BTreeSet<_> = objects.iter().map(|seen| seen.key.clone()).collect();
         let vanished =
-            self.shown.iter().filter(|(key, watches)| watches.contains(&id) && !keys.contains(*key));
+            self.shown.iter().filter(|(key, watches)| watches.contains_key(&id) && !keys.contains(*key));
         let vanished: Vec<_> = vanished.map(|(key, _)| key.clone()).collect();
         for key in vanished {
             self.hide(id, &key, step);
@@ -142,16 +152,53 @@ impl Agent {
         self.complete(step);
     }
 
+    /// What this watch would show is not known for now. Everything else does not wait for it.
+    fn troubled(&mut self, id: u64, step: &mut Step<Effect>) {
+        self.watches.values_mut().filter(|watch| watch.id == id).for_each(|watch| watch.troubled = true);
+        self.complete(step);
+    }
+
+    /// Sources that nothing can be said of: they could never be read, or a watch that they need has not listed.
+    fn lacking(&self) -> Vec<String> {
+        let unlisted: Vec<&WatchSpec> =
+            self.watches.iter().filter(|(_, watch)| !watch.listed).map(|(spec, _)| spec).collect();
+        let lacks = |wish: &Option<BTreeSet<WatchSpec>>| match wish {
+            None => true,
+            Some(specs) => specs.iter().any(|spec| unlisted.iter().any(|watch| watch.contains(spec))),
+        };
+        self.wishes.iter().filter(|(_, wish)| lacks(wish)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Rows on the bus that are proved to be gone: their kind has been listed, or nobody asks for it.
+    fn take_gone(&mut self) -> Vec<ObjectKey> {
+        if self.wishes.values().any(Option::is_none) {
+            // Who knows which kinds that source asks for.
+            return Vec::new();
+        }
+        let unlisted: BTreeSet<_> = self
+            .watches
+            .iter()
+            .filter(|(_, watch)| !watch.listed)
+            .map(|(spec, _)| spec.gvk.clone())
+            .collect();
+        self.doubtful.extract_if(.., |key| !unlisted.contains(&key.gvk)).collect()
+    }
+
     fn show(&mut self, id: u64, seen: Seen, step: &mut Step<Effect>) {
         self.doubtful.remove(&seen.key);
-        self.shown.entry(seen.key.clone()).or_default().insert(id);
+        let watches = self.shown.entry(seen.key.clone()).or_default();
+        watches.insert(id, seen.version);
+        // Watches that overlap are not equally fast: the slower one must not bring an older state back.
+        if watches.iter().any(|(other, version)| *other != id && *version > seen.version) {
+            return;
+        }
         let subject = self.subject(seen.key);
         step.publish(Publish::new(subject, Body::Value(seen.body), step.now).view(self.view()));
     }
 
     fn hide(&mut self, id: u64, key: &ObjectKey, step: &mut Step<Effect>) {
         let Some(watches) = self.shown.get_mut(key) else { return };
-        if watches.remove(&id) && watches.is_empty() {
+        if watches.remove(&id).is_some() && watches.is_empty() {
             self.shown.remove(key);
             let subject = self.subject(key.clone());
             step.publish(Publish::new(subject, Body::Tombstone, step.now).view(self.view()));
@@ -164,21 +211,23 @@ impl Agent {
         Subject::Change { shard, cluster, viewer: String::new(), object }
     }
 
-    /// Once every watch has listed: what nobody shows is gone, and the bus holds everything.
+    /// Once every watch has listed that can: what nobody shows is gone, and the bus holds everything.
     fn complete(&mut self, step: &mut Step<Effect>) {
         let Some(revision) = self.revision.filter(|_| self.started) else { return };
-        if !self.watches.values().all(|watch| watch.listed) {
+        if !self.watches.values().all(|watch| watch.listed || watch.troubled) {
             return;
         }
-        for key in std::mem::take(&mut self.doubtful) {
+        for key in self.take_gone() {
             step.publish(Publish::new(self.subject(key), Body::Tombstone, step.now).view(self.view()));
         }
-        if self.completed.replace(revision) == Some(revision) {
+        let complete = Complete { lacking: self.lacking(), ..Complete::of_all(0, revision) };
+        if self.completed.replace(complete.clone()).as_ref() == Some(&complete) {
             return;
         }
         for shard in 0..self.config.shards {
             let incarnation = self.config.outputs.get(usize::from(shard)).copied().unwrap_or(0);
-            let meta = serde_json::to_string(&Complete { incarnation, revision }).unwrap_or_default();
+            let complete = Complete { incarnation, ..complete.clone() };
+            let meta = serde_json::to_string(&complete).unwrap_or_default();
             let subject = Subject::Complete {
                 table: Table::Changes,
                 shard,
@@ -222,12 +271,14 @@ impl Core for Agent {
             Side::Interest(row) if row.is_lost() => {}
             Side::Interest(row) if self.started => self.interest(&row, step),
             // Watches begin with the start: what they showed before could not be published.
-            Side::Interest(row) if self.waiting.as_ref().is_some_and(|known| known.revision > row.revision) => {}
+            Side::Interest(row)
+                if self.waiting.as_ref().is_some_and(|known| known.revision > row.revision) => {}
             Side::Interest(row) => self.waiting = Some(row),
             Side::Listed(id, objects) if self.is_running(id) => self.listed(id, objects, step),
             Side::Applied(id, seen) if self.is_running(id) => self.show(id, seen, step),
             Side::Deleted(id, key) if self.is_running(id) => self.hide(id, &key, step),
-            Side::Listed(..) | Side::Applied(..) | Side::Deleted(..) => {}
+            Side::Troubled(id) if self.is_running(id) => self.troubled(id, step),
+            Side::Listed(..) | Side::Applied(..) | Side::Deleted(..) | Side::Troubled(_) => {}
         }
     }
 

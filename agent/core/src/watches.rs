@@ -1,10 +1,10 @@
 //! Which watches an interest row asks for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::Gvk;
 use sluice_api::model::EventSource;
-use sluice_protocol::interest::Interest;
+use sluice_protocol::interest::{Interest, Source};
 
 /// One watch: a kind, narrowed as far as the server can.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,24 +19,38 @@ pub struct WatchSpec {
     pub labels: String,
 }
 
-/// The watches of all sources. Sources that cannot be read ask for none; the matcher reports them.
-pub(crate) fn wanted(interest: &Interest) -> BTreeSet<WatchSpec> {
-    let sources = interest.sources.iter().filter_map(|source| EventSource::read(&source.manifest).ok());
-    let selectors = sources.flat_map(|source| source.selectors);
+/// What each source asks for, by name; `None` for one that could never be read. One that cannot be read any more, for a
+/// typing error or because it is of a newer version, asks for what it asked for `before`: the matcher reports it.
+pub(crate) fn by_source(interest: &Interest, before: &Wishes) -> Wishes {
     let spec = |selector: sluice_api::model::ResourceSelector| WatchSpec {
         labels: selector.labels.to_string(),
         gvk: selector.gvk,
         namespace: selector.namespace,
         name: selector.name,
     };
-    let all: BTreeSet<_> = selectors.map(spec).collect();
-    let contained = |spec: &WatchSpec| all.iter().any(|other| other != spec && other.contains(spec));
-    all.iter().filter(|spec| !contained(spec)).cloned().collect()
+    let wish = |source: &Source| {
+        let wish = match EventSource::read(&source.manifest) {
+            Ok(read) => Some(read.selectors.into_iter().map(spec).collect()),
+            Err(_) => before.get(&source.name).cloned().flatten(),
+        };
+        (source.name.clone(), wish)
+    };
+    interest.sources.iter().map(wish).collect()
+}
+
+/// What sources ask for, by name.
+pub(crate) type Wishes = BTreeMap<String, Option<BTreeSet<WatchSpec>>>;
+
+/// The watches that are needed for it.
+pub(crate) fn wanted(wishes: &Wishes) -> BTreeSet<WatchSpec> {
+    let all: BTreeSet<_> = wishes.values().flatten().flatten().collect();
+    let contained = |spec: &WatchSpec| all.iter().any(|other| **other != *spec && other.contains(spec));
+    all.iter().filter(|spec| !contained(spec)).map(|spec| (*spec).clone()).collect()
 }
 
 impl WatchSpec {
     /// Whether every object of `other` is also one of this watch.
-    fn contains(&self, other: &Self) -> bool {
+    pub(crate) fn contains(&self, other: &Self) -> bool {
         let wider = |own: &str, others: &str| own.is_empty() || own == others;
         self.gvk == other.gvk
             && wider(&self.namespace, &other.namespace)
@@ -48,16 +62,17 @@ impl WatchSpec {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use sluice_protocol::interest::Source;
 
     use super::*;
 
-    fn interest(selectors: Value) -> Interest {
+    fn interest(selectors: Value) -> Wishes {
+        after(selectors, &Wishes::new())
+    }
+
+    fn after(selectors: Value, before: &Wishes) -> Wishes {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": selectors}});
-        Interest {
-            revision: 1,
-            sources: vec![Source { name: "s".into(), changed: 1, manifest: manifest.into() }],
-        }
+        let sources = vec![Source { name: "s".into(), changed: 1, manifest: manifest.into() }];
+        by_source(&Interest { revision: 1, sources }, before)
     }
 
     #[test]
@@ -76,7 +91,11 @@ mod tests {
     }
 
     #[test]
-    fn broken_sources_ask_for_nothing() {
-        assert!(wanted(&interest(json!([{"version": "v1"}]))).is_empty());
+    fn a_source_that_cannot_be_read_any_more_asks_for_what_it_asked_for() {
+        let broken = json!([{"version": "v1"}]);
+        let never = interest(broken.clone());
+        assert_eq!((wanted(&never).len(), &never["s"]), (0, &None));
+        let before = interest(json!([{"version": "v1", "kind": "Service"}]));
+        assert_eq!(after(broken, &before), before);
     }
 }

@@ -6,6 +6,7 @@ use sluice_protocol::interest::Interest;
 use tokio_util::sync::CancellationToken;
 
 use crate::bus::Bus;
+use crate::codec;
 use crate::error::BusError;
 use crate::feed::Feed;
 use crate::follow::{Follower, follow};
@@ -31,6 +32,14 @@ fn cluster(subject: &str) -> Option<ClusterRef> {
     Some(ClusterRef { kind, namespace: parts.next()?.to_owned(), name: parts.next()?.to_owned() })
 }
 
+/// Rows of before have no format byte.
+fn decode(body: &[u8]) -> Option<Interest> {
+    match body.first() {
+        Some(b'{') => serde_json::from_slice(body).ok(),
+        _ => serde_json::from_slice(&codec::decode(body).ok()?).ok(),
+    }
+}
+
 struct Rows;
 
 /// Follows the bucket until `stop`. A row that is lost with its bucket comes as the default one, which is older than any:
@@ -53,8 +62,7 @@ impl Follower for Rows {
         if head.tombstone {
             return None;
         }
-        let Some((cluster, row)) = cluster(&subject).zip(serde_json::from_slice::<Interest>(&body).ok())
-        else {
+        let Some((cluster, row)) = cluster(&subject).zip(decode(&body)) else {
             tracing::warn!(subject, "an interest row cannot be read; it is rewritten when triggers change");
             return None;
         };
@@ -91,7 +99,7 @@ impl InterestWriter {
             Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => None,
             Err(error) => return Err(BusError::Request { what: named(), source: error.into() }),
         };
-        let newer = known.as_ref().and_then(|known| serde_json::from_slice::<Interest>(&known.payload).ok());
+        let newer = known.as_ref().and_then(|known| decode(&known.payload));
         if newer.is_some_and(|newer| newer.revision >= row.revision) {
             return Ok(());
         }
@@ -100,11 +108,18 @@ impl InterestWriter {
             "Nats-Expected-Last-Subject-Sequence",
             known.map_or(0, |known| known.sequence).to_string(),
         );
-        let body = serde_json::to_vec(row).map_err(BusError::request(named()))?;
+        let body = codec::encode(&serde_json::to_vec(row).map_err(BusError::request(named()))?);
+        let limit = self.bus.js.client().server_info().max_payload;
+        if body.len() > limit {
+            return Err(BusError::TooLarge(format!(
+                "{cluster}: the EventSources for it take {} bytes, compressed, and a message of the bus may have {limit}; use fewer or smaller ones, or raise max_payload of nats-server",
+                body.len()
+            )));
+        }
         let ack = self
             .bus
             .js
-            .publish_with_headers(subject, headers, body.into())
+            .publish_with_headers(subject, headers, body)
             .await
             .map_err(BusError::request(named()))?;
         ack.await.map_err(BusError::request(named())).map(drop)

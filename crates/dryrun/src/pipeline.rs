@@ -166,7 +166,7 @@ fn change(cluster: &ClusterRef, object: &Value) -> Option<Row> {
 fn complete(cluster: &ClusterRef, revision: u64) -> Row {
     let subject =
         Subject::Complete { table: Table::Changes, shard: 0, cluster: cluster.clone(), origin: None };
-    let meta = serde_json::to_string(&Complete { incarnation: INCARNATION, revision }).unwrap_or_default();
+    let meta = serde_json::to_string(&Complete::of_all(INCARNATION, revision)).unwrap_or_default();
     Row { subject, head: Head { meta, ..Head::default() }, body: Arc::from([]), sequence: 0 }
 }
 

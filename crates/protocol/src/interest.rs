@@ -27,12 +27,27 @@ pub struct Source {
 }
 
 /// Meta of a completeness row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Complete {
     /// Incarnation of the stream that the row is in.
     pub incarnation: u64,
     /// The interest revision that is complete.
     pub revision: u64,
+    /// Sources that it says nothing of, by name: one of their kinds may not be listed, or they cannot be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacking: Vec<String>,
+}
+
+impl Complete {
+    /// Of every source.
+    pub fn of_all(incarnation: u64, revision: u64) -> Self {
+        Self { incarnation, revision, lacking: Vec::new() }
+    }
+
+    /// Whether it says something of a source.
+    pub fn covers(&self, source: &str) -> bool {
+        !self.lacking.iter().any(|lacking| lacking == source)
+    }
 }
 
 impl Interest {

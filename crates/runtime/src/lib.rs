@@ -34,4 +34,4 @@ pub use nats::NatsArgs;
 pub use projector::Projector;
 pub use raw::Raw;
 pub use reporter::Reporter;
-pub use watch::{WatchEvent, resource_of, watch};
+pub use watch::{WatchEvent, resource_of, watch, watch_versioned};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use kube::api::ApiResource;
+use kube::api::{ApiResource, ListParams};
 use kube::core::GroupVersionKind;
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
@@ -18,7 +18,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// What a watch says.
 #[derive(Debug)]
 pub enum WatchEvent {
-    /// The complete list. An absent kind has an empty one.
+    /// The complete list. A kind of which discovery says that it does not exist has an empty one.
     Listed(Vec<Value>),
     /// An object appeared or changed.
     Applied(Value),
@@ -26,22 +26,32 @@ pub enum WatchEvent {
     Deleted(Value),
     /// The server does not answer as it should; the watch goes on by itself.
     Trouble(String),
+    /// What was listed is as new as this version of the server, or newer. Only where it is asked for.
+    Version(u64),
 }
 
-/// The resource of a kind, and whether it is namespaced; `None` when the server does not have the kind.
+/// The resource of a kind, and whether it is namespaced; `None` when the server says that it does not have the kind.
+///
+/// A 404 alone does not say so: a proxy in between gives one as well. A group is absent when the list of all groups is
+/// there and it is not in it; the core group never is.
 ///
 /// # Errors
-/// When the server does not answer: then nothing is known.
+/// When the server does not answer, or not as an API server does: then nothing is known.
 pub async fn resource_of(client: &Client, gvk: &Gvk) -> Result<Option<(ApiResource, bool)>, kube::Error> {
-    let group = if gvk.group.is_empty() {
-        client.list_core_api_resources(&gvk.version).await
+    let list = if gvk.group.is_empty() {
+        client.list_core_api_resources(&gvk.version).await?
     } else {
-        client.list_api_group_resources(&gvk.api_version()).await
-    };
-    let list = match group {
-        Ok(list) => list,
-        Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
-        Err(error) => return Err(error),
+        match client.list_api_group_resources(&gvk.api_version()).await {
+            Ok(list) => list,
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                let groups = client.list_api_groups().await?.groups;
+                let versions =
+                    groups.iter().filter(|group| group.name == gvk.group).flat_map(|g| &g.versions);
+                let is_there = versions.into_iter().any(|version| version.version == gvk.version);
+                return if is_there { Err(kube::Error::Api(status)) } else { Ok(None) };
+            }
+            Err(error) => return Err(error),
+        }
     };
     let found =
         list.resources.into_iter().find(|resource| resource.kind == gvk.kind && !resource.name.contains('/'));
@@ -57,6 +67,28 @@ pub async fn watch(
     gvk: Gvk,
     namespace: String,
     config: watcher::Config,
+    tell: impl FnMut(WatchEvent) -> bool,
+) {
+    watch_as(client, gvk, namespace, config, false, tell).await;
+}
+
+/// The same, with [`WatchEvent::Version`] after each list.
+pub async fn watch_versioned(
+    client: Client,
+    gvk: Gvk,
+    namespace: String,
+    config: watcher::Config,
+    tell: impl FnMut(WatchEvent) -> bool,
+) {
+    watch_as(client, gvk, namespace, config, true, tell).await;
+}
+
+async fn watch_as(
+    client: Client,
+    gvk: Gvk,
+    namespace: String,
+    config: watcher::Config,
+    versioned: bool,
     mut tell: impl FnMut(WatchEvent) -> bool,
 ) {
     let mut told_absent = false;
@@ -68,13 +100,16 @@ pub async fn watch(
                 } else {
                     Api::all_with(client.clone(), &resource)
                 };
-                if !run(api, &resource, config.clone(), &mut tell).await {
+                let version = if versioned { version_of(&api).await } else { None };
+                if !run(api, &resource, config.clone(), version, &mut tell).await {
                     return;
                 }
                 told_absent = false;
             }
             Ok(None) => {
-                if !told_absent && !tell(WatchEvent::Listed(Vec::new())) {
+                let told = told_absent
+                    || (tell(WatchEvent::Listed(Vec::new())) && (!versioned || tell(WatchEvent::Version(0))));
+                if !told {
                     return;
                 }
                 told_absent = true;
@@ -89,11 +124,19 @@ pub async fn watch(
     }
 }
 
-/// Runs until the kind disappears (`true`) or the receiver has enough (`false`).
+/// The version of the server that a list of now would have; 0 when it does not say. What is listed later is as new.
+async fn version_of(api: &Api<Raw>) -> Option<u64> {
+    let listed = api.list_metadata(&ListParams::default().limit(1)).await.ok();
+    let version = listed.and_then(|listed| listed.metadata.resource_version);
+    Some(version.and_then(|version| version.parse().ok()).unwrap_or(0))
+}
+
+/// Runs until the kind disappears (`true`) or the receiver has enough (`false`); tells `version` after each list.
 async fn run(
     api: Api<Raw>,
     resource: &ApiResource,
     config: watcher::Config,
+    version: Option<u64>,
     tell: &mut impl FnMut(WatchEvent) -> bool,
 ) -> bool {
     let mut events = std::pin::pin!(watcher(api, config).default_backoff());
@@ -108,7 +151,14 @@ async fn run(
                 listed.push(object.complete(resource));
                 continue;
             }
-            Ok(watcher::Event::InitDone) => WatchEvent::Listed(std::mem::take(&mut listed)),
+            Ok(watcher::Event::InitDone) => {
+                let told = tell(WatchEvent::Listed(std::mem::take(&mut listed)));
+                match version {
+                    Some(version) if told => WatchEvent::Version(version),
+                    _ if told => continue,
+                    _ => return false,
+                }
+            }
             Ok(watcher::Event::Apply(object)) => WatchEvent::Applied(object.complete(resource)),
             Ok(watcher::Event::Delete(object)) => WatchEvent::Deleted(object.complete(resource)),
             Err(error) if is_absent(&error) => return true,

@@ -123,6 +123,7 @@ impl Record {
             WatchEvent::Applied(object) => self.note(cluster, &object, false),
             WatchEvent::Deleted(object) => self.note(cluster, &object, true),
             WatchEvent::Trouble(error) => self.interrupted.push(format!("{cluster}: {error}")),
+            WatchEvent::Version(_) => {}
         }
     }
 

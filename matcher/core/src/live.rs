@@ -16,7 +16,10 @@ pub(crate) struct Programs(HashMap<Digest, Arc<Result<Program, String>>>);
 pub(crate) struct LiveSource {
     pub(crate) name: String,
     pub(crate) changed: u64,
+    /// The last form that could be read, while the newest cannot.
     pub(crate) program: Arc<Result<Program, String>>,
+    /// Why the newest form cannot be read.
+    pub(crate) error: Option<String>,
 }
 
 /// What is known of one cluster.
@@ -28,8 +31,8 @@ pub(crate) struct Live {
     /// The newest completeness row of the agent in this incarnation of the input, once everything that was in the
     /// table with it has been read.
     pub(crate) complete: Option<Complete>,
-    /// The revision for which the renderer has been told that all reports are there.
-    pub(crate) told: Option<u64>,
+    /// What the renderer has been told to be there completely, apart from the stream's incarnation.
+    pub(crate) told: Option<Complete>,
     pub(crate) replay: Option<Replay>,
 }
 
@@ -75,10 +78,13 @@ impl Live {
             changed: changed.map(|source| source.name.clone()).collect(),
             removed: removed.map(|source| source.name.clone()).collect(),
         };
-        let live = |source: &sluice_protocol::interest::Source| LiveSource {
-            name: source.name.clone(),
-            changed: source.changed,
-            program: programs.get(&source.manifest),
+        let before = std::mem::take(&mut self.sources);
+        let live = |source: &sluice_protocol::interest::Source| {
+            let newest = programs.get(&source.manifest);
+            let error = newest.as_ref().as_ref().err().cloned();
+            let former = before.iter().find(|former| former.name == source.name && former.program.is_ok());
+            let program = former.filter(|_| error.is_some()).map_or(newest, |former| former.program.clone());
+            LiveSource { name: source.name.clone(), changed: source.changed, program, error }
         };
         self.sources = row.sources.iter().map(live).collect();
         self.revision = Some(row.revision);

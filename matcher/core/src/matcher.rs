@@ -43,6 +43,8 @@ pub enum Side {
     Replayed(Row),
     /// All rows of the replay have come.
     ReplayDone(ClusterRef, u64),
+    /// Every interest row that was there at the beginning has been told.
+    Told,
 }
 
 /// What a matcher wants done.
@@ -63,6 +65,7 @@ pub struct Matcher {
     programs: Programs,
     reported: Reported,
     failing: BTreeSet<(String, String)>,
+    told: bool,
     started: bool,
     caught_up: bool,
     replays: u64,
@@ -79,6 +82,7 @@ impl Matcher {
             programs: Programs::default(),
             reported: Reported::default(),
             failing: BTreeSet::new(),
+            told: false,
             started: false,
             caught_up: false,
             replays: 0,
@@ -119,8 +123,7 @@ impl Matcher {
         let Some(live) = self.clusters.get(cluster) else { return };
         for source in &live.sources {
             let object = format!("EventSource {}", source.name);
-            let error = source.program.as_ref().as_ref().err().cloned();
-            note_problem(&mut self.failing, &cluster.to_string(), object, error, step);
+            note_problem(&mut self.failing, &cluster.to_string(), object, source.error.clone(), step);
         }
     }
 
@@ -242,18 +245,19 @@ impl Matcher {
     /// Once everything of a cluster is known: withdraws what has no cause, and tells the renderer.
     fn settle(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let Some(live) = self.clusters.get_mut(cluster) else { return };
-        let Some(complete) = live.complete.filter(|complete| live.revision == Some(complete.revision)) else {
-            return;
-        };
+        let complete = live.complete.clone().filter(|complete| live.revision == Some(complete.revision));
+        let Some(complete) = complete.map(|complete| Complete { incarnation: 0, ..complete }) else { return };
         if !self.caught_up || live.replay.is_some() {
             return;
         }
-        let told = live.told.replace(complete.revision) == Some(complete.revision);
-        for (object, source) in self.reported.of_cluster(cluster, |_, seen| !seen) {
+        let told = live.told.replace(complete.clone()) == Some(complete.clone());
+        for (object, source) in
+            self.reported.of_cluster(cluster, |source, seen| !seen && complete.covers(source))
+        {
             self.withdraw(cluster, &object, &source, 0, step);
         }
         if !told {
-            step.publish(self.complete_row(cluster, complete.revision));
+            step.publish(self.complete_row(cluster, &complete));
         }
     }
 
@@ -281,7 +285,8 @@ impl Core for Matcher {
                 let life = self.config.outputs.get(usize::from(*shard)).copied().unwrap_or(0);
                 let told = serde_json::from_str::<Complete>(&head.meta).ok();
                 // A predecessor may have begun in another life of the stream: nobody believes what it says.
-                let told = told.filter(|told| told.incarnation == life).map(|told| told.revision);
+                let told = told.filter(|told| told.incarnation == life);
+                let told = told.map(|told| Complete { incarnation: 0, ..told });
                 self.clusters.entry(cluster.clone()).or_default().told = told;
             }
             _ => {}
@@ -296,8 +301,13 @@ impl Core for Matcher {
         view
     }
 
+    fn is_ready(&self) -> bool {
+        self.told
+    }
+
     fn side(&mut self, side: Side, step: &mut Step<Effect>) {
         match side {
+            Side::Told => self.told = true,
             Side::Interest(cluster, row) => self.interest(cluster, &row, step),
             Side::Replayed(row) => {
                 let Subject::Change { cluster, object, .. } = &row.subject else { return };

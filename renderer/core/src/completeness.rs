@@ -10,7 +10,7 @@ pub(crate) struct Completeness {
     shards: u16,
     incarnation: u64,
     interests: HashMap<ClusterRef, Interest>,
-    rows: HashMap<ClusterRef, HashMap<u16, u64>>,
+    rows: HashMap<ClusterRef, HashMap<u16, Complete>>,
     /// Read, but rows that were replaced since they were written may still follow.
     announced: Vec<Announced>,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Completeness {
 struct Announced {
     cluster: ClusterRef,
     origin: u16,
-    revision: u64,
+    complete: Complete,
     after: u64,
 }
 
@@ -56,8 +56,7 @@ impl Completeness {
     pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: u16, meta: &str, after: u64) {
         let complete = serde_json::from_str::<Complete>(meta).ok();
         if let Some(complete) = complete.filter(|complete| complete.incarnation == self.incarnation) {
-            let (cluster, revision) = (cluster.clone(), complete.revision);
-            self.announced.push(Announced { cluster, origin, revision, after });
+            self.announced.push(Announced { cluster: cluster.clone(), origin, complete, after });
         }
     }
 
@@ -70,9 +69,9 @@ impl Completeness {
     pub(crate) fn caught_up(&mut self, sequence: u64) -> BTreeSet<ClusterRef> {
         let mut news = BTreeSet::new();
         let due = self.announced.extract_if(.., |announced| announced.after <= sequence);
-        for Announced { cluster, origin, revision, .. } in due {
-            let before = self.rows.entry(cluster.clone()).or_default().insert(origin, revision);
-            if before != Some(revision) {
+        for Announced { cluster, origin, complete, .. } in due {
+            let before = self.rows.entry(cluster.clone()).or_default().insert(origin, complete.clone());
+            if before != Some(complete) {
                 news.insert(cluster);
             }
         }
@@ -85,7 +84,8 @@ impl Completeness {
             return false;
         };
         let Some(rows) = self.rows.get(cluster) else { return false };
-        (0..self.shards).all(|shard| rows.get(&shard).is_some_and(|&revision| revision >= source.changed))
+        let says = |complete: &Complete| complete.revision >= source.changed && complete.covers(&source.name);
+        (0..self.shards).all(|shard| rows.get(&shard).is_some_and(says))
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
             sources: vec![Source { name: "s".into(), changed, manifest: json!({}).into() }],
         };
         let meta =
-            |incarnation, revision| serde_json::to_string(&Complete { incarnation, revision }).unwrap();
+            |incarnation, revision| serde_json::to_string(&Complete::of_all(incarnation, revision)).unwrap();
         let mut known = Completeness::new(2, 7);
         known.announce(&cluster, 0, &meta(7, 5), 1);
         known.announce(&cluster, 1, &meta(8, 5), 2);

@@ -60,6 +60,8 @@ pub enum Side {
     Interest(ClusterRef, Interest),
     /// A row of `status`.
     Status(Arc<Row>),
+    /// Everything that was there of all three at the beginning has been told.
+    Told,
 }
 
 /// What a renderer wants done.
@@ -97,6 +99,7 @@ pub struct Renderer {
     /// EventReports that are to be written, and when: each has its own time, so that they do not come all at once.
     reports_due: BTreeMap<(ClusterRef, String), i64>,
     gone_early: Vec<(ClusterRef, String, ObjectKey)>,
+    told: bool,
     started: bool,
     caught_up: bool,
     sweep_at: i64,
@@ -148,6 +151,7 @@ impl Renderer {
             rendered_at: BTreeMap::new(),
             reports_due: BTreeMap::new(),
             gone_early: Vec::new(),
+            told: false,
             started: false,
             caught_up: false,
             sweep_at: 0,
@@ -209,8 +213,13 @@ impl Core for Renderer {
         self.world.view().clone()
     }
 
+    fn is_ready(&self) -> bool {
+        self.told
+    }
+
     fn side(&mut self, side: Side, step: &mut Step<Effect>) {
         match side {
+            Side::Told => self.told = true,
             Side::Management(change) => self.management(&change, step),
             Side::Interest(cluster, row) => {
                 self.completeness.set_interest(&cluster, row);

@@ -31,6 +31,8 @@ pub enum Change {
     Upsert(Arc<Value>),
     /// It is gone; the last state that was seen, with the resourceVersion of its deletion.
     Delete(Arc<Value>),
+    /// All that there was of a kind at this version has been told: the newest of its objects may be gone.
+    Listed(String, u64),
 }
 
 /// What a change is about.
@@ -76,6 +78,10 @@ impl World {
         let (object, gone) = match change {
             Change::Upsert(object) => (object, false),
             Change::Delete(object) => (object, true),
+            Change::Listed(kind, version) => {
+                self.view.note(kind, *version);
+                return Touched::Nothing;
+            }
         };
         let kind = object::text(object, &["kind"]);
         self.view.note(kind, object::resource_version(object));

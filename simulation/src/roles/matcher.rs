@@ -16,11 +16,13 @@ pub(crate) struct MatcherRole {
     shard: u16,
     interests: Interests,
     replays: VecDeque<matcher::Side>,
+    /// How many interest rows there were when it began, until all of them have been told.
+    untold: Option<usize>,
 }
 
 impl MatcherRole {
     pub(crate) fn new(shard: u16) -> Self {
-        Self { shard, interests: Interests::default(), replays: VecDeque::new() }
+        Self { shard, interests: Interests::default(), replays: VecDeque::new(), untold: None }
     }
 }
 
@@ -62,8 +64,8 @@ impl Role for MatcherRole {
         Some((Table::Changes, self.shard))
     }
 
-    fn reset(&mut self, _: &mut World) {
-        *self = Self::new(self.shard);
+    fn reset(&mut self, world: &mut World) {
+        *self = Self { untold: Some(world.store.interests_end()), ..Self::new(self.shard) };
     }
 
     fn side(&mut self, world: &mut World, link: Link) -> Option<matcher::Side> {
@@ -75,11 +77,15 @@ impl Role for MatcherRole {
         {
             return Some(replayed);
         }
+        if self.untold.is_some_and(|count| self.interests.0 >= count) {
+            self.untold = None;
+            return Some(matcher::Side::Told);
+        }
         self.interests.next(world).map(|(cluster, row)| matcher::Side::Interest(cluster, row))
     }
 
     fn has_news(&self, world: &World) -> bool {
-        !self.replays.is_empty() || self.interests.has_news(world)
+        self.untold.is_some() || !self.replays.is_empty() || self.interests.has_news(world)
     }
 
     fn effect(&mut self, world: &mut World, effect: matcher::Effect) {

@@ -75,10 +75,15 @@ impl Role for RendererRole {
             let change = renderer::Change::Upsert(object);
             sluice_protocol::Core::side(&mut core, renderer::Side::Management(change), &mut step);
         }
+        for (kind, version) in world.management.versions_at(self.management) {
+            let change = renderer::Change::Listed(kind, version);
+            sluice_protocol::Core::side(&mut core, renderer::Side::Management(change), &mut step);
+        }
         for (cluster, row) in world.store.present_interests() {
             let side = renderer::Side::Interest(cluster.clone(), row.clone());
             sluice_protocol::Core::side(&mut core, side, &mut step);
         }
+        sluice_protocol::Core::side(&mut core, renderer::Side::Told, &mut step);
         core
     }
 

@@ -23,7 +23,70 @@ fn key(kind: &str, name: &str) -> ObjectKey {
 }
 
 fn seen(kind: &str, name: &str) -> Seen {
-    Seen { key: key(kind, name), body: b"{}".as_slice().into() }
+    Seen { key: key(kind, name), version: 1, body: b"{}".as_slice().into() }
+}
+
+/// What the completeness rows say that they do not cover; they all say the same.
+fn lacking(agent: &mut Agent, side: Side) -> Option<Vec<String>> {
+    let mut step = Step::at(10);
+    agent.side(side, &mut step);
+    let (rows, ..) = step.into_parts();
+    let row = rows.iter().find(|row| matches!(row.subject, Subject::Complete { .. }))?;
+    Some(serde_json::from_str::<Complete>(&row.meta).unwrap().lacking)
+}
+
+#[test]
+fn a_kind_that_may_not_be_listed_holds_only_its_own_sources_back() {
+    let mut agent = started(&["kept", "lost"], &["Pod", "Service"]);
+    let secret = agent.subject(key("Pod", "unknown"));
+    agent.found(&secret, &Head::default());
+    assert!(side(&mut agent, Side::Listed(2, vec![seen("Service", "kept")])) == ["+kept"]);
+    assert_eq!(lacking(&mut agent, Side::Troubled(1)), Some(vec!["Pod".to_owned()]));
+    assert!(agent.doubtful.contains(&key("Pod", "unknown")), "nobody has listed its kind");
+    assert!(!agent.doubtful.contains(&key("Service", "lost")));
+    assert_eq!(lacking(&mut agent, Side::Troubled(1)), None, "said once");
+    assert_eq!(lacking(&mut agent, Side::Listed(1, vec![])), Some(vec![]), "now everything is known");
+    assert!(agent.doubtful.is_empty());
+}
+
+#[test]
+fn a_source_that_cannot_be_read_withdraws_nothing() {
+    let broken = |revision| {
+        let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [{"version": "v1"}]}});
+        let sources = vec![Source { name: "Service".into(), changed: revision, manifest: manifest.into() }];
+        Side::Interest(Interest { revision, sources })
+    };
+    let mut agent = started(&[], &["Service"]);
+    side(&mut agent, Side::Listed(1, vec![seen("Service", "a")]));
+    assert_eq!(side(&mut agent, broken(2)), ["complete", "complete"], "the watch goes on");
+    // After a take-over nobody knows what it asked for.
+    let mut fresh = super::tests::agent();
+    let subject = fresh.subject(key("Service", "a"));
+    fresh.found(&subject, &Head::default());
+    side(&mut fresh, broken(2));
+    assert_eq!(step(&mut fresh, |agent, step| agent.start(step)), ["complete", "complete"]);
+    assert!(fresh.doubtful.contains(&key("Service", "a")));
+}
+
+#[test]
+fn a_slower_watch_brings_no_older_state_back() {
+    let versioned = |version| Seen { version, ..seen("Service", "a") };
+    let mut agent = started(&[], &["Service", "Pod"]);
+    side(&mut agent, Side::Applied(1, versioned(5)));
+    assert!(side(&mut agent, Side::Applied(2, versioned(4))).is_empty());
+    assert_eq!(side(&mut agent, Side::Applied(2, versioned(6))), ["+a"]);
+    // A server that was put back counts from an older version on: then all watches list again.
+    assert!(side(&mut agent, Side::Listed(1, vec![versioned(2)])).is_empty());
+    assert_eq!(side(&mut agent, Side::Listed(2, vec![versioned(2)])), ["+a", "complete", "complete"]);
+}
+
+#[test]
+fn rows_say_of_which_interest_they_are() {
+    let mut agent = started(&[], &["Service"]);
+    assert_eq!(agent.view().to_string(), "sveltos:default/c=1");
+    let mut step = Step::at(1);
+    agent.side(Side::Applied(1, seen("Service", "a")), &mut step);
+    assert_eq!(step.into_parts().0[0].view, agent.view());
 }
 
 /// Runs `f`; returns `+name`, `-name`, `complete` for rows, and `watch kind` or `unwatch id` for effects.

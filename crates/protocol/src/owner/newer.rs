@@ -55,7 +55,8 @@ impl Newer {
     pub(super) fn release(&mut self, view: &View) -> Vec<Publish> {
         self.forget_covered(view);
         let Self { rows, wanted, .. } = self;
-        let due: Vec<String> = wanted.keys().filter(|subject| !rows.contains_key(*subject)).cloned().collect();
+        let due: Vec<String> =
+            wanted.keys().filter(|subject| !rows.contains_key(*subject)).cloned().collect();
         due.iter().filter_map(|subject| wanted.remove(subject)).collect()
     }
 

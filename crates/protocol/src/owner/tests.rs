@@ -243,7 +243,10 @@ fn rows_that_are_newer_than_the_view_stay_until_it_covers_them() {
     let (mut owner, _) = loaded("x=5 y=1");
     owner.handle(1, Event::Side(View::parse("x=4 y=1")));
     let told = behind(&owner.handle(30, Event::Tick));
-    assert!(matches!(&told[..], [Some(text)] if text.starts_with("1 rows") && text.contains("(x 5)")), "{told:?}");
+    assert!(
+        matches!(&told[..], [Some(text)] if text.starts_with("1 rows") && text.contains("(x 5)")),
+        "{told:?}"
+    );
     assert!(published(&owner.handle(31, Event::Row(row("old", "older"), true))).is_empty());
     assert_eq!(published(&owner.handle(31, Event::Row(row("other", "1"), true))).len(), 1);
     owner.handle(31, stored(43));
@@ -251,7 +254,8 @@ fn rows_that_are_newer_than_the_view_stay_until_it_covers_them() {
     let commands = owner.handle(33, Event::Side(View::parse("x=5 y=1")));
     assert_eq!(published(&commands), [subject("old").to_string()]);
     assert_eq!(behind(&commands), [None]);
-    let Some(Command::Send(group)) = commands.iter().find(|command| matches!(command, Command::Send(_))) else {
+    let Some(Command::Send(group)) = commands.iter().find(|command| matches!(command, Command::Send(_)))
+    else {
         panic!()
     };
     assert_eq!(group.rows[0].row.body, Body::value(&b"newest"[..]), "what the core wanted last");

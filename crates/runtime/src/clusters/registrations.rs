@@ -83,6 +83,7 @@ impl Registrations {
 
     fn note(&mut self, kind: Kind, event: WatchEvent) -> Touched {
         match event {
+            WatchEvent::Version(_) => Touched::None,
             WatchEvent::Trouble(error) => {
                 tracing::warn!(error, "the management cluster cannot be watched; trying again");
                 Touched::None

@@ -33,10 +33,11 @@ impl Matcher {
     }
 
     /// Says that every match of the cluster is reported as of this revision.
-    pub(super) fn complete_row(&self, cluster: &ClusterRef, revision: u64) -> Publish {
+    pub(super) fn complete_row(&self, cluster: &ClusterRef, complete: &Complete) -> Publish {
         let shard = cluster_shard(cluster, self.config.shards);
         let incarnation = self.config.outputs.get(usize::from(shard)).copied().unwrap_or(0);
-        let meta = serde_json::to_string(&Complete { incarnation, revision }).unwrap_or_default();
+        let complete = Complete { incarnation, ..complete.clone() };
+        let meta = serde_json::to_string(&complete).unwrap_or_default();
         let subject = Subject::Complete {
             table: Table::Reports,
             shard,

@@ -71,7 +71,7 @@ fn report(name: &str, gone: bool) -> Row {
 fn complete(revision: u64) -> Row {
     let subject =
         Subject::Complete { table: Table::Reports, shard: 0, cluster: cluster("a"), origin: Some(0) };
-    let meta = serde_json::to_string(&Complete { incarnation: INCARNATION, revision }).unwrap();
+    let meta = serde_json::to_string(&Complete::of_all(INCARNATION, revision)).unwrap();
     Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 2 }
 }
 
@@ -462,9 +462,7 @@ fn completeness_of_another_incarnation_or_an_older_interest_proves_nothing() {
     let mut world = World::with(vec![trigger(true, json!({})), content(true, "1")], found);
     world.caught_up();
     let mut other = complete(world.revision());
-    other.head.meta =
-        serde_json::to_string(&Complete { incarnation: INCARNATION + 1, revision: world.revision() })
-            .unwrap();
+    other.head.meta = serde_json::to_string(&Complete::of_all(INCARNATION + 1, world.revision())).unwrap();
     world.row(other);
     world.row(complete(world.revision() - 1));
     assert!(world.take_log().is_empty());
