@@ -59,7 +59,7 @@ pub(crate) async fn keep(written: Management, problems: Problems, projector: Pro
 fn key_of(change: &Change) -> Option<ObjectKey> {
     match change {
         Change::Upsert(object) => ObjectKey::of(object).filter(verdict::has_status),
-        Change::Delete(_) => None,
+        Change::Delete(_) | Change::Listed(..) => None,
     }
 }
 
