@@ -22,6 +22,9 @@ use crate::reader::ReadEvent;
 
 /// Problems that wait to be written: a storm of them is one row for each object, and the newest text wins.
 const QUEUE: usize = 1024;
+/// How often a row is sent, and how long the server may take to answer: it may be electing.
+const ATTEMPTS: usize = 4;
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How often problems are written.
 const PERIOD: Duration = Duration::from_millis(100);
 
@@ -137,9 +140,18 @@ impl Writer {
         if let Some(operation) = operation {
             headers.insert("KV-Operation", operation);
         }
-        if let Err(error) = self.bus.js.publish_with_headers(subject.to_owned(), headers, body.into()).await {
-            tracing::warn!(%error, subject, "a problem cannot be written");
+        let body = bytes::Bytes::from(body);
+        for _ in 0..ATTEMPTS {
+            let sent = self.bus.js.publish_with_headers(subject.to_owned(), headers.clone(), body.clone());
+            let stored = async { sent.await?.await };
+            match tokio::time::timeout(PATIENCE, stored).await {
+                Ok(Ok(_)) => return,
+                Ok(Err(error)) => tracing::debug!(%error, subject, "a problem is not written yet"),
+                Err(_) => tracing::debug!(subject, "a problem is not written yet"),
+            }
+            tokio::time::sleep(PERIOD).await;
         }
+        tracing::warn!(subject, "a problem cannot be written");
     }
 }
 
