@@ -4,6 +4,7 @@
 
 mod bus;
 mod kubeconfig;
+mod ports;
 mod process;
 mod programs;
 mod replica;
@@ -18,7 +19,8 @@ use anyhow::{Context as _, bail};
 
 pub use bus::{BusServer, View};
 pub use kubeconfig::{Access, contexts};
-pub use process::{Launch, Process, free_port};
+pub use ports::steady_port;
+pub use process::{Launch, Process};
 pub use programs::Programs;
 pub use replica::{Replica, STAGES};
 pub use security::Security;

@@ -1,7 +1,6 @@
 //! Child processes that end with their handle.
 
 use std::fs::OpenOptions;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -154,15 +153,6 @@ impl Drop for Process {
         self.child.kill().ok();
         self.child.wait().ok();
     }
-}
-
-/// A port of the loopback address that is free now.
-///
-/// # Errors
-/// When there is none.
-pub fn free_port() -> anyhow::Result<u16> {
-    let listener = TcpListener::bind("127.0.0.1:0").context("no free port on the loopback address")?;
-    Ok(listener.local_addr()?.port())
 }
 
 #[cfg(test)]

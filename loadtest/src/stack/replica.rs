@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::process::{Launch, Process, free_port};
+use super::ports::steady_port;
+use super::process::{Launch, Process};
 use super::web::Connection;
 
 /// The stages, in the direction of the data.
@@ -38,7 +39,7 @@ impl Replica {
         mut arguments: Vec<String>,
         dir: &Path,
     ) -> anyhow::Result<Self> {
-        let admin = format!("127.0.0.1:{}", free_port()?);
+        let admin = format!("127.0.0.1:{}", steady_port()?);
         arguments.push(format!("--http-addr={admin}"));
         let process = Process::start(Launch::new(name, program, arguments, dir))?;
         Ok(Self { stage, name: name.to_owned(), admin, process })

@@ -7,7 +7,6 @@
 //! ```
 
 mod node;
-mod ports;
 mod view;
 
 use std::path::Path;

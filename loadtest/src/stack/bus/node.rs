@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use tokio::net::TcpStream;
 
-use super::ports::steady_port;
 use super::view::Said;
+use crate::stack::ports::steady_port;
 use crate::stack::process::{Launch, Process};
 use crate::stack::programs::Programs;
 use crate::stack::security::Security;

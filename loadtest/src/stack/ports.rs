@@ -14,7 +14,10 @@ const COUNT: u16 = 12_000;
 static NEXT: AtomicU16 = AtomicU16::new(0);
 
 /// A port of the loopback address that nobody uses now, and no outgoing connection will take by chance.
-pub(super) fn steady_port() -> anyhow::Result<u16> {
+///
+/// # Errors
+/// When all are in use.
+pub fn steady_port() -> anyhow::Result<u16> {
     // Tests that run at the same time begin at different places.
     let begin = (std::process::id().wrapping_mul(2_654_435_761) >> 16) as u16;
     for _ in 0..COUNT {
