@@ -132,6 +132,20 @@ impl<'a> Cx<'a> {
         Ok(())
     }
 
+    /// Refuses to go deeper into a value or text than the stack surely allows.
+    #[inline]
+    pub(crate) fn may_be_deep(&self, depth: usize, what: &str) -> Result<(), Fail> {
+        if depth > self.limits.value_depth { self.too_deep(what) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn too_deep(&self, what: &str) -> Result<(), Fail> {
+        let limit = self.limits.value_depth;
+        Err(Fail::Limit(format!(
+            "limit: {what} nested deeper than {limit} (value_depth of the engine's limits); make it flatter"
+        )))
+    }
+
     /// A computed string.
     pub(crate) fn string(&mut self, bytes: impl Into<Vec<u8>>) -> Result<Value<'a>, Fail> {
         Ok(Value::Str(self.str(bytes)?))
