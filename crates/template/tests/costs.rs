@@ -123,23 +123,20 @@ const LONG: [&str; 14] = [
 #[test]
 #[ignore = "prints times; needs an optimized build"]
 fn print_what_long_arguments_cost() {
-    let mut all = Vec::new();
     for name in callables(Stage::Event).iter().map(Callable::name).filter(|name| !name.starts_with("gen")) {
-        for text in ["1.2.3-a ", "aB", "9", "/..", "%41", " || ", "\\n", "2006-01-02T"] {
+        for text in ["1.2.3-a ", "aB", "%41/..", " || 9"] {
             for args in LONG {
                 let text = format!(
-                    "{{{{ $s := repeat 20000 \"{text}\" }}}}{{{{ $l := splitList \"1\" $s }}}}{{{{ $m := dict \"a\" $l }}}}\
-                     {{{{ range until 100000 }}}}{{{{ $x := {name} {args} }}}}{{{{ end }}}}"
+                    "{{{{ $s := repeat 20000 \"{text}\" }}}}{{{{ $l := splitList \"1\" $s }}}}\
+                     {{{{ range until 20000 }}}}{{{{ $x := {name} {args} }}}}{{{{ end }}}}"
                 );
                 let took = timed(&text).1;
-                if took > Duration::from_millis(120) {
-                    all.push((took, text));
+                if took > Duration::from_millis(150) {
+                    println!("{took:>12.3?} {text:?}: {name} {args}");
                 }
             }
         }
     }
-    all.sort();
-    all.iter().rev().take(60).for_each(|(took, text)| println!("{took:>12.3?} {text}"));
 }
 
 /// What so many calls lead to, in which time.
