@@ -103,6 +103,7 @@ fn answer<'a>(cx: &mut Cx<'a>, function: &'static Function, args: &'a [Json]) ->
             format!("wrong type for {}; expected {expected}; got {got}", function.names[param])
         })?);
     }
+    cx.look_at(&values)?;
     let value = (function.run)(cx, &values)?;
     to_json(cx, &value, 0)
 }
