@@ -1,10 +1,11 @@
 //! `sluice build`: a pure function of manifests and objects, by the same cores that run in production.
 
+use std::io::{BufWriter, Write as _, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use sluice_dryrun::{Input, Options, build_with};
+use sluice_dryrun::{Input, Options, make};
 use sluice_tera::Workers;
 
 /// Arguments of `sluice build`.
@@ -33,12 +34,16 @@ impl Args {
                 return ExitCode::from(2);
             }
         };
-        let output = build_with(&input, &Options { tera: Arc::new(Workers::new()), ..Options::default() });
-        let text = match self.output {
-            Format::Json => output.to_json(),
-            Format::Yaml => output.to_yaml(),
+        let made = make(input, &Options { tera: Arc::new(Workers::new()), ..Options::default() });
+        let mut out = BufWriter::new(stdout().lock());
+        let written = match self.output {
+            Format::Json => made.write_json(&mut out),
+            Format::Yaml => made.write_yaml(&mut out),
         };
-        println!("{}", text.trim_end());
-        if output.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) }
+        if let Err(error) = written.and_then(|()| out.flush()) {
+            eprintln!("sluice build: the result cannot be written: {error}");
+            return ExitCode::from(2);
+        }
+        if made.is_well() { ExitCode::SUCCESS } else { ExitCode::from(1) }
     }
 }

@@ -14,6 +14,7 @@ pub mod cluster;
 pub mod crd;
 pub mod digest;
 pub mod error;
+pub mod identity;
 pub mod model;
 pub mod names;
 pub mod object;

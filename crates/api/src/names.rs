@@ -44,6 +44,11 @@ pub fn is_object_name(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(part)
 }
 
+/// Whether `text` may stand between two slashes of a path.
+pub fn is_path_segment(text: &str) -> bool {
+    !matches!(text, "" | "." | "..") && !text.contains(['/', '%'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

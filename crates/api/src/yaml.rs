@@ -2,8 +2,22 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
+
+/// Bytes of one text. Far more than etcd (1.5 MiB an object) and the bus (8 MiB a row, compressed) hold of one source;
+/// it is `sluice build` that reads whole clusters from one file.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// Documents of one text, empty ones included.
+pub const MAX_DOCUMENTS: usize = 100_000;
+
+/// Maps, lists and plain values of one text, those that aliases repeat included: each takes some 50 bytes of memory.
+pub const MAX_NODES: usize = 5_000_000;
+
+/// Maps and lists nested in each other. Below the 128 that JSON readers allow, so that an object still fits into the
+/// row that carries it.
+pub const MAX_DEPTH: usize = 100;
 
 /// Reads every document of `text`; empty documents are skipped and a `List` is replaced by its items.
 ///
@@ -18,18 +32,66 @@ pub fn documents(text: &str) -> Result<Vec<Value>, String> {
 }
 
 fn parse(text: &str) -> Result<Vec<Value>, String> {
+    if text.len() > MAX_BYTES {
+        return Err(too_much(&format!("a text of {} bytes, more than {MAX_BYTES}", text.len()), "MAX_BYTES"));
+    }
     if text.trim_start().starts_with('{')
         && let Ok(value) = serde_json::from_str(text)
     {
-        return Ok(vec![value]);
+        return if is_deeper(&value, MAX_DEPTH) { Err(too_deep()) } else { Ok(vec![value]) };
     }
     let options = serde_saphyr::options! {
         legacy_octal_numbers: true,
         duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
+        budget: serde_saphyr::budget! {
+            max_documents: MAX_DOCUMENTS,
+            max_nodes: MAX_NODES,
+            // A node is one event or two, and so is a document.
+            max_events: MAX_NODES * 2 + MAX_DOCUMENTS * 2,
+            max_depth: MAX_DEPTH,
+            max_total_scalar_bytes: MAX_BYTES,
+        },
     };
     let documents: Vec<Yaml> = serde_saphyr::from_multiple_with_options(text, options)
-        .map_err(|error| one_line(&error.to_string()))?;
+        .map_err(|error| explained(&error.to_string()))?;
     Ok(documents.into_iter().map(|Yaml(value)| value).collect())
+}
+
+/// What is wrong, in one line; of a limit its value and where it is set. Errors come wrapped in others where aliases are
+/// involved, so that it is their text that tells them apart.
+fn explained(error: &str) -> String {
+    let breached = |what: &str| error.contains(&format!("budget breached: {what} "));
+    if breached("Documents") {
+        return too_much(&format!("more than {MAX_DOCUMENTS} documents"), "MAX_DOCUMENTS");
+    }
+    if breached("Nodes") || breached("Events") {
+        return too_much(&format!("more than {MAX_NODES} values"), "MAX_NODES");
+    }
+    // The latter is what the scanner says when the text ends far too deep to become events.
+    if breached("Depth") || error.contains("recursion limit exceeded") {
+        return too_deep();
+    }
+    one_line(error)
+}
+
+fn too_much(what: &str, limit: &str) -> String {
+    format!("limit: {what} in one text ({limit} of sluice-api); spread the objects over several texts")
+}
+
+fn too_deep() -> String {
+    format!(
+        "limit: maps and lists nested deeper than {MAX_DEPTH} (MAX_DEPTH of sluice-api); make the object flatter"
+    )
+}
+
+/// Whether a value that a reader of limited depth has read is deeper than so many levels.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let inside = |value: &Value| levels == 0 || is_deeper(value, levels - 1);
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(inside),
+        Value::Object(map) => levels == 0 || map.values().any(inside),
+        _ => false,
+    }
 }
 
 fn one_line(text: &str) -> String {
@@ -59,8 +121,8 @@ struct Key(String);
 
 impl<'de> Deserialize<'de> for Key {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Yaml(value) = Yaml::deserialize(deserializer)?;
-        match value {
+        // A key that is a map or a list is refused, so it need not be shallow; but it must not be deep.
+        match Node(MAX_DEPTH - 1).deserialize(deserializer)? {
             Value::String(text) => Ok(Self(text)),
             Value::Array(_) | Value::Object(_) => Err(D::Error::custom("a key must be a plain value")),
             other => Ok(Self(other.to_string())),
@@ -70,13 +132,30 @@ impl<'de> Deserialize<'de> for Key {
 
 impl<'de> Deserialize<'de> for Yaml {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(YamlVisitor).map(Self)
+        Node(0).deserialize(deserializer).map(Self)
     }
 }
 
-struct YamlVisitor;
+/// A value at this depth. What the reader's own budget counts is the text; aliases can make more of it.
+#[derive(Clone, Copy)]
+struct Node(usize);
 
-impl<'de> Visitor<'de> for YamlVisitor {
+impl<'de> DeserializeSeed<'de> for Node {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Node {
+    /// What is inside of a map or list at this depth.
+    fn inside<E: serde::de::Error>(self) -> Result<Self, E> {
+        if self.0 >= MAX_DEPTH { Err(E::custom(too_deep())) } else { Ok(Self(self.0 + 1)) }
+    }
+}
+
+impl<'de> Visitor<'de> for Node {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,21 +195,21 @@ impl<'de> Visitor<'de> for YamlVisitor {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        Yaml::deserialize(deserializer).map(|Yaml(value)| value)
+        self.deserialize(deserializer)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(Yaml(item)) = access.next_element()? {
+        let (mut items, inside) = (Vec::new(), self.inside()?);
+        while let Some(item) = access.next_element_seed(inside)? {
             items.push(item);
         }
         Ok(Value::Array(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some((Key(key), Yaml(value))) = access.next_entry()? {
-            map.insert(key, value);
+        let (mut map, inside) = (Map::new(), self.inside()?);
+        while let Some(Key(key)) = access.next_key()? {
+            map.insert(key, access.next_value_seed(inside)?);
         }
         Ok(Value::Object(map))
     }
@@ -162,6 +241,65 @@ mod tests {
     fn broken_text_names_its_line() {
         let error = documents("a: 1\nb: [\n").unwrap_err();
         assert!(error.contains("line"), "{error}");
+    }
+
+    #[test]
+    fn as_many_documents_are_read_as_there_are() {
+        let one =
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {a: b, c: d}}\ndata: {k: v}\n";
+        assert_eq!(documents(&format!("---\n{one}").repeat(5_000)).unwrap().len(), 5_000);
+        let list = format!("kind: List\nitems:\n{}", "- {kind: A, metadata: {name: b}}\n".repeat(100_000));
+        assert_eq!(documents(&list).unwrap().len(), 100_000);
+    }
+
+    #[test]
+    fn limits_are_named_with_their_value_and_their_place() {
+        let error = documents(&"---\na\n".repeat(MAX_DOCUMENTS + 1)).unwrap_err();
+        assert_eq!(
+            error,
+            "limit: more than 100000 documents in one text (MAX_DOCUMENTS of sluice-api); spread the objects over several texts"
+        );
+        let error = documents(&format!("[{}]", "1,".repeat(MAX_NODES))).unwrap_err();
+        assert!(error.contains("more than 5000000 values") && error.contains("MAX_NODES"), "{error}");
+        let error = documents(&" ".repeat(MAX_BYTES + 1)).unwrap_err();
+        assert!(error.contains("67108865 bytes") && error.contains("MAX_BYTES"), "{error}");
+    }
+
+    /// What is read on a stack an eighth as large as production's.
+    fn read(text: String) -> Result<Vec<Value>, String> {
+        let read = move || documents(&text);
+        std::thread::Builder::new().stack_size(512 << 10).spawn(read).unwrap().join().unwrap()
+    }
+
+    #[test]
+    fn what_is_too_deep_is_refused_on_any_stack() {
+        let nested = |open: &str, close: &str, levels| open.repeat(levels) + "1" + &close.repeat(levels);
+        // Aliases that hold each other are deep although no text is.
+        let mut aliases = format!("x0: &x0 {}\n", nested("[", "]", 50));
+        for i in 1..60 {
+            let inner = format!("*x{}", i - 1);
+            aliases.push_str(&format!("x{i}: &x{i} {}\n", nested("[", "]", 50).replace('1', &inner)));
+        }
+        for text in [
+            nested("[", "]", 20_000),
+            nested("{a: ", "}", 20_000),
+            nested("{\"a\":", "}", 20_000),
+            nested("{\"a\":", "}", MAX_DEPTH + 1),
+            nested("- ", "", 20_000),
+            nested("? ", "", 20_000),
+            nested("- ? ", "", 9_000),
+            (0..9_000).map(|i| format!("{}a:\n", " ".repeat(i))).collect(),
+            nested("- ", "", MAX_DEPTH + 1),
+            aliases,
+        ] {
+            let error = read(text.clone()).unwrap_err();
+            assert!(error.contains("deeper than 100") || error.contains("key"), "{:.60}: {error}", text);
+        }
+        for text in
+            [nested("- ", "", MAX_DEPTH), nested("[", "]", MAX_DEPTH), nested("{\"a\":", "}", MAX_DEPTH)]
+        {
+            assert!(read(text.clone()).is_ok(), "{:.60}: {:?}", text, read(text.clone()).unwrap_err());
+        }
     }
 
     proptest! {

@@ -2,23 +2,24 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_deployer_core::{Config, Deployer, Effect, Live, Reply, Request, Side};
 use sluice_protocol::{Core as _, Problem, Row, Step};
 
+use crate::packed::Packed;
+
 /// Applied objects of every cluster, by key, and the deployer's problems.
-pub(crate) type Deployed = (BTreeMap<ClusterRef, BTreeMap<ObjectKey, Value>>, Vec<Problem>);
+pub(crate) type Deployed = (BTreeMap<ClusterRef, BTreeMap<ObjectKey, Packed>>, Vec<Problem>);
 
 #[derive(Default)]
 struct Clusters {
-    objects: BTreeMap<ClusterRef, BTreeMap<ObjectKey, Value>>,
+    objects: BTreeMap<ClusterRef, BTreeMap<ObjectKey, Packed>>,
     problems: Vec<Problem>,
     version: u64,
 }
 
 /// Lets a deployer apply `rows` to empty clusters.
-pub(crate) fn deploy(rows: &[Row], clusters: &[ClusterRef]) -> Deployed {
+pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef]) -> Deployed {
     let mut world = Clusters::default();
     let mut deployer = Deployer::new(Config { shard: 0, former_calls: i64::MAX / 4 });
     let mut step = Step::at(0);
@@ -29,7 +30,7 @@ pub(crate) fn deploy(rows: &[Row], clusters: &[ClusterRef]) -> Deployed {
     world.settle(&mut deployer, step);
     for row in rows {
         let mut step = Step::at(0);
-        deployer.row(row, &mut step);
+        deployer.row(&row, &mut step);
         world.settle(&mut deployer, step);
     }
     (world.objects, world.problems)
@@ -60,15 +61,15 @@ impl Clusters {
             // The clusters are empty at first, and nobody else writes to them.
             Request::Inventories => Reply::Inventories(Vec::new()),
             Request::ReadInventory(_) => Reply::Inventory(None),
-            Request::Read(key) => {
-                Reply::Read(objects.get(&key).map(|object| Live { uid: "1".into(), ..Live::of(object) }))
-            }
+            Request::Read(key) => Reply::Read(
+                objects.get(&key).map(|object| Live { uid: "1".into(), ..Live::of(&object.value()) }),
+            ),
             Request::Apply { object, .. } => {
                 self.version += 1;
                 let live =
                     Live { uid: "1".into(), resource_version: self.version.to_string(), ..Live::of(&object) };
                 if let Some(key) = ObjectKey::of(&object) {
-                    objects.insert(key, (*object).clone());
+                    objects.insert(key, Packed::of(&object));
                 }
                 Reply::Applied(live)
             }

@@ -7,8 +7,9 @@
 mod cluster;
 mod input;
 mod output;
+mod packed;
 mod pipeline;
 
 pub use input::{Input, InputError};
-pub use output::Output;
-pub use pipeline::{Options, build, build_at, build_with};
+pub use output::{Made, Output};
+pub use pipeline::{Options, build, build_at, build_with, make};

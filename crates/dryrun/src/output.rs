@@ -1,10 +1,22 @@
 //! The result of a build, in a fixed order.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::Problem;
+
+use crate::packed::Packed;
+
+/// What would exist where, for who prints it: it takes little memory.
+#[derive(Clone, Debug, Serialize)]
+pub struct Made {
+    clusters: BTreeMap<String, Vec<Packed>>,
+    management: Vec<Packed>,
+    problems: Vec<Value>,
+}
 
 /// What would exist where.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,19 +29,21 @@ pub struct Output {
     pub problems: Vec<Value>,
 }
 
-impl Output {
+// === impl Made ===
+
+impl Made {
     pub(crate) fn new(
-        mut management: Vec<Value>,
+        mut management: Vec<Packed>,
         registered: Vec<ClusterRef>,
-        objects: BTreeMap<ClusterRef, BTreeMap<ObjectKey, Value>>,
+        objects: BTreeMap<ClusterRef, BTreeMap<ObjectKey, Packed>>,
         problems: Vec<Problem>,
     ) -> Self {
-        management.sort_by_key(place);
-        let mut clusters: BTreeMap<String, Vec<Value>> =
+        management.sort_by_cached_key(place);
+        let mut clusters: BTreeMap<String, Vec<Packed>> =
             registered.iter().map(|cluster| (cluster.path(), Vec::new())).collect();
         for (cluster, objects) in objects {
-            let mut objects: Vec<Value> = objects.into_values().collect();
-            objects.sort_by_key(place);
+            let mut objects: Vec<Packed> = objects.into_values().collect();
+            objects.sort_by_cached_key(place);
             clusters.insert(cluster.path(), objects);
         }
         let mut open = BTreeMap::new();
@@ -46,44 +60,60 @@ impl Output {
         Self { management, clusters, problems: open.into_iter().map(problem).collect() }
     }
 
-    fn value(&self) -> Value {
-        let clusters: Map<String, Value> =
-            self.clusters.iter().map(|(name, objects)| (name.clone(), objects.clone().into())).collect();
-        json!({"management": self.management, "clusters": clusters, "problems": self.problems})
+    /// Whether nothing is in the way.
+    pub fn is_well(&self) -> bool {
+        self.problems.is_empty()
     }
 
-    /// As one JSON object.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(&self.value()).unwrap_or_default()
+    /// Writes it as one JSON object.
+    ///
+    /// # Errors
+    /// When it cannot be written to `out`.
+    pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        writeln!(out)
     }
 
-    /// As YAML documents, each with a comment that says where it would be; problems come last, as comments.
-    pub fn to_yaml(&self) -> String {
-        let mut text = String::new();
-        let mut add = |place: &str, object: &Value| {
-            text.push_str(&format!("---\n# {place}\n{}\n", sluice_template::to_yaml(object)))
-        };
-        self.management.iter().for_each(|object| add("management", object));
-        for (cluster, objects) in &self.clusters {
-            objects.iter().for_each(|object| add(&format!("cluster {cluster}"), object));
+    /// Writes it as YAML documents, each with a comment that says where it would be; problems come last, as comments.
+    ///
+    /// # Errors
+    /// When it cannot be written to `out`.
+    pub fn write_yaml(&self, out: &mut impl Write) -> io::Result<()> {
+        let management = self.management.iter().map(|object| ("management".to_owned(), object));
+        let clusters = self.clusters.iter().flat_map(|(cluster, objects)| {
+            objects.iter().map(move |object| (format!("cluster {cluster}"), object))
+        });
+        let mut between = "";
+        for (place, object) in management.chain(clusters) {
+            write!(out, "{between}---\n# {place}\n{}", sluice_template::to_yaml(&object.value()))?;
+            between = "\n";
+        }
+        if !self.problems.is_empty() {
+            write!(out, "{between}")?;
         }
         for problem in &self.problems {
             let part = |name: &str| {
                 problem.get(name).and_then(Value::as_str).unwrap_or_default().replace('\n', "\n#   ")
             };
-            text.push_str(&format!(
-                "# problem: {} {} {}: {}\n",
-                part("stage"),
-                part("cluster"),
-                part("object"),
-                part("error")
-            ));
+            let (stage, cluster) = (part("stage"), part("cluster"));
+            writeln!(out, "# problem: {stage} {cluster} {}: {}", part("object"), part("error"))?;
         }
-        text
+        Ok(())
     }
 }
 
-fn place(object: &Value) -> (String, String, String, String) {
-    let text = |path: &[&str]| sluice_api::object::text(object, path).to_owned();
+fn place(object: &Packed) -> (String, String, String, String) {
+    let object = object.value();
+    let text = |path: &[&str]| sluice_api::object::text(&object, path).to_owned();
     (text(&["apiVersion"]), text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]))
+}
+
+// === impl Output ===
+
+impl From<Made> for Output {
+    fn from(made: Made) -> Self {
+        let values = |objects: Vec<Packed>| objects.iter().map(Packed::value).collect::<Vec<_>>();
+        let clusters = made.clusters.into_iter().map(|(cluster, objects)| (cluster, values(objects)));
+        Self { clusters: clusters.collect(), management: values(made.management), problems: made.problems }
+    }
 }

@@ -14,7 +14,8 @@ use sluice_template::{Engine, NoEngine};
 
 use crate::cluster::deploy;
 use crate::input::Input;
-use crate::output::Output;
+use crate::output::{Made, Output};
+use crate::packed::Packed;
 
 /// The only incarnation of streams that do not exist.
 const INCARNATION: u64 = 1;
@@ -51,19 +52,49 @@ pub fn build_at(input: &Input, now: i64) -> Output {
 
 /// Computes what would exist where.
 pub fn build_with(input: &Input, options: &Options) -> Output {
-    let (now, mut problems) = (options.now, Vec::new());
-    let (mut renderer, interests, profiles) = begin_rendering(input, options, &mut problems);
-    let mut rows = Rows::new();
-    for (cluster, interest) in &interests {
-        let held = input.clusters.get(&(cluster.namespace.clone(), cluster.name.clone()));
-        rows.extend(reports(cluster, interest, held.map_or(&[], Vec::as_slice), now, &mut problems));
+    Reported::of(input, options).made(options).into()
+}
+
+/// Computes what would exist where, and keeps no more of it in memory than it must, whoever has a large cluster.
+pub fn make(input: Input, options: &Options) -> Made {
+    let reported = Reported::of(&input, options);
+    drop(input);
+    reported.made(options)
+}
+
+/// What is known when all objects have been seen.
+struct Reported {
+    renderer: renderer::Renderer,
+    clusters: Vec<ClusterRef>,
+    reports: Rows,
+    profiles: Rows,
+    problems: Vec<Problem>,
+}
+
+// === impl Reported ===
+
+impl Reported {
+    fn of(input: &Input, options: &Options) -> Self {
+        let mut problems = Vec::new();
+        let (renderer, interests, profiles) = begin_rendering(input, options, &mut problems);
+        let mut reports = Rows::new();
+        for (cluster, interest) in &interests {
+            let held = input.clusters.get(&(cluster.namespace.clone(), cluster.name.clone()));
+            let held = held.map_or(&[] as &[Value], Vec::as_slice);
+            reports.extend(reports_of(cluster, interest, held, options.now, &mut problems));
+        }
+        Self { renderer, clusters: interests.into_keys().collect(), reports, profiles, problems }
     }
-    let (mut desired, management) = render(&mut renderer, rows, now, &mut problems);
-    desired.extend(profiles);
-    let clusters: Vec<_> = interests.into_keys().collect();
-    let (objects, deployment) = deploy(&in_order(desired), &clusters);
-    problems.extend(deployment);
-    Output::new(management, clusters, objects, problems)
+
+    fn made(mut self, options: &Options) -> Made {
+        let (mut desired, management) =
+            render(&mut self.renderer, self.reports, options.now, &mut self.problems);
+        drop(self.renderer);
+        desired.extend(self.profiles);
+        let (objects, deployment) = deploy(in_order(desired), &self.clusters);
+        self.problems.extend(deployment);
+        Made::new(management, self.clusters, objects, self.problems)
+    }
 }
 
 /// The time that templates see: `SOURCE_DATE_EPOCH` makes a build repeatable to the byte.
@@ -114,7 +145,7 @@ fn begin_rendering(
 }
 
 /// What a matcher reports of one cluster.
-fn reports(
+fn reports_of(
     cluster: &ClusterRef,
     interest: &Interest,
     objects: &[Value],
@@ -173,6 +204,11 @@ fn complete(cluster: &ClusterRef, revision: u64) -> Row {
 /// What a stream would hold after these publishes.
 fn stored(publishes: Vec<Publish>) -> Rows {
     let mut rows = Rows::new();
+    store(&mut rows, publishes);
+    rows
+}
+
+fn store(rows: &mut Rows, publishes: Vec<Publish>) {
     for publish in publishes {
         let (key, head) = (publish.subject.to_string(), publish.head());
         match publish.body {
@@ -182,7 +218,6 @@ fn stored(publishes: Vec<Publish>) -> Rows {
             Body::Tombstone => drop(rows.remove(&key)),
         }
     }
-    rows
 }
 
 /// Desired rows, and the objects that are made in the management cluster.
@@ -191,29 +226,49 @@ fn render(
     rows: Rows,
     now: i64,
     problems: &mut Vec<Problem>,
-) -> (Rows, Vec<Value>) {
-    let mut step = Step::at(now);
+) -> (Rows, Vec<Packed>) {
+    let mut rendering = Rendering { desired: Rows::new(), management: BTreeMap::new(), problems };
     let (complete, reports): (Vec<_>, Vec<_>) =
         rows.into_values().partition(|row| matches!(row.subject, Subject::Complete { .. }));
-    for row in reports.iter().chain(&complete) {
-        renderer.row(row, &mut step);
+    // Each row's effects are packed before the next one's are made.
+    for row in reports.into_iter().chain(complete) {
+        let mut step = Step::at(now);
+        renderer.row(&row, &mut step);
+        rendering.take(step);
     }
+    let mut step = Step::at(now);
     renderer.caught_up(u64::MAX, &mut step);
     // Late enough for everything that waits for more to come.
     step.now += 10_000_000;
     renderer.tick(&mut step);
-    let (publishes, effects, _) = step.into_parts();
-    let mut management: BTreeMap<ObjectKey, Option<Value>> = BTreeMap::new();
-    for effect in effects {
-        match effect {
-            renderer::Effect::Project(projection) => {
-                drop(management.insert(projection.key, projection.object))
+    rendering.take(step);
+    (rendering.desired, rendering.management.into_values().flatten().collect())
+}
+
+/// What a renderer has made so far.
+struct Rendering<'p> {
+    desired: Rows,
+    management: BTreeMap<ObjectKey, Option<Packed>>,
+    problems: &'p mut Vec<Problem>,
+}
+
+// === impl Rendering ===
+
+impl Rendering<'_> {
+    fn take(&mut self, step: Step<renderer::Effect>) {
+        let (publishes, effects, _) = step.into_parts();
+        store(&mut self.desired, publishes);
+        for effect in effects {
+            match effect {
+                renderer::Effect::Project(projection) => {
+                    let object = projection.object.as_ref().map(Packed::of);
+                    drop(self.management.insert(projection.key, object));
+                }
+                renderer::Effect::Problem(problem) => self.problems.push(problem),
+                _ => {}
             }
-            renderer::Effect::Problem(problem) => problems.push(problem),
-            _ => {}
         }
     }
-    (stored(publishes), management.into_values().flatten().collect())
 }
 
 /// The order in which profiles come to their cluster: lower tiers first, then by name, so that the outcome of

@@ -7,19 +7,29 @@ use mlua::ffi;
 use mlua::{Lua, Table};
 use serde_json::Value;
 
-/// Nesting that scripts get to see; JSON decoding allows 128.
-const MAX_DEPTH: usize = 200;
+/// Nesting that scripts get to see; JSON decoding allows 128, and what holds the objects of a script takes two.
+const MAX_DEPTH: usize = 130;
 
 /// Makes the table of `object`; nulls are left out, as Sveltos does.
+///
+/// # Errors
+/// When it is nested too deep, or the state's memory is full.
 #[allow(unsafe_code)]
 pub(crate) fn table(lua: &Lua, object: &Value) -> mlua::Result<Table> {
+    let mut fits = true;
     // SAFETY: `push` leaves exactly one value on the stack, checks the stack before it grows it, and holds
     // nothing that has a destructor while it calls into Lua, so an error may unwind through it.
-    unsafe { lua.exec_raw((), |state| push(state, object, 0)) }
+    let made = unsafe { lua.exec_raw((), |state| push(state, object, 0, &mut fits)) }?;
+    if fits {
+        return Ok(made);
+    }
+    Err(mlua::Error::runtime(format!(
+        "limit: the object is nested deeper than {MAX_DEPTH} (MAX_DEPTH of sluice-script); make it flatter"
+    )))
 }
 
 #[allow(unsafe_code)]
-unsafe fn push(state: *mut ffi::lua_State, value: &Value, depth: usize) {
+unsafe fn push(state: *mut ffi::lua_State, value: &Value, depth: usize, fits: &mut bool) {
     // SAFETY: see `table`; all pointers come from live slices with their lengths.
     unsafe {
         ffi::luaL_checkstack(state, 4, std::ptr::null());
@@ -29,7 +39,7 @@ unsafe fn push(state: *mut ffi::lua_State, value: &Value, depth: usize) {
                 for (key, value) in map {
                     if !value.is_null() {
                         push_text(state, key);
-                        push(state, value, depth + 1);
+                        push(state, value, depth + 1, fits);
                         ffi::lua_rawset(state, -3);
                     }
                 }
@@ -37,14 +47,18 @@ unsafe fn push(state: *mut ffi::lua_State, value: &Value, depth: usize) {
             Value::Array(list) if depth < MAX_DEPTH => {
                 ffi::lua_createtable(state, size(list.len()), 0);
                 for (index, value) in (1..).zip(list.iter().filter(|value| !value.is_null())) {
-                    push(state, value, depth + 1);
+                    push(state, value, depth + 1, fits);
                     ffi::lua_rawseti(state, -2, index);
                 }
             }
             Value::String(text) => push_text(state, text),
             Value::Bool(flag) => ffi::lua_pushboolean(state, i32::from(*flag)),
             Value::Number(number) => ffi::lua_pushnumber(state, number.as_f64().unwrap_or(0.0)),
-            Value::Null | Value::Object(_) | Value::Array(_) => ffi::lua_pushnil(state),
+            Value::Null => ffi::lua_pushnil(state),
+            Value::Object(_) | Value::Array(_) => {
+                *fits = false;
+                ffi::lua_pushnil(state);
+            }
         }
     }
 }
@@ -57,4 +71,30 @@ unsafe fn push_text(state: *mut ffi::lua_State, text: &str) {
 
 fn size(length: usize) -> i32 {
     i32::try_from(length).unwrap_or(i32::MAX).min(1 << 16)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn nested(levels: usize) -> Value {
+        (0..levels)
+            .fold(json!(1), |inner, level| if level % 2 == 0 { json!([inner]) } else { json!({"a": inner}) })
+    }
+
+    #[test]
+    fn what_is_too_deep_is_an_error_on_any_stack() {
+        let run = || {
+            let lua = Lua::new();
+            let error = table(&lua, &nested(MAX_DEPTH + 1)).unwrap_err().to_string();
+            (table(&lua, &nested(MAX_DEPTH)).is_ok(), error)
+        };
+        let done = std::thread::Builder::new().stack_size(256 << 10).spawn(run).unwrap().join();
+        let (fits, error) = done.unwrap();
+        assert!(fits && error.contains("nested deeper than 130"), "{error}");
+    }
 }

@@ -17,9 +17,6 @@ use crate::{
     value::{Certificate, IntTy, Object, Time, UintTy, Value},
 };
 
-/// Answers nested deeper than this are refused.
-const MAX_DEPTH: usize = 100;
-
 /// How times are written.
 const TIME: &[u8] = b"2006-01-02T15:04:05.999999999Z07:00";
 
@@ -106,6 +103,7 @@ fn answer<'a>(cx: &mut Cx<'a>, function: &'static Function, args: &'a [Json]) ->
             format!("wrong type for {}; expected {expected}; got {got}", function.names[param])
         })?);
     }
+    cx.look_at(&values)?;
     let value = (function.run)(cx, &values)?;
     to_json(cx, &value, 0)
 }
@@ -140,9 +138,7 @@ fn object<'a>(json: &Json) -> Option<Value<'a>> {
 
 fn to_json<'a>(cx: &mut Cx<'a>, value: &Value<'a>, depth: usize) -> Result<Json, Fail> {
     cx.step(1)?;
-    if depth > MAX_DEPTH {
-        return Err(Fail::Limit(format!("limit: a value nested deeper than {MAX_DEPTH}")));
-    }
+    cx.may_be_deep(depth, "a value")?;
     Ok(match value {
         Value::Invalid | Value::Nil => Json::Null,
         Value::Bool(truth) => Json::Bool(*truth),

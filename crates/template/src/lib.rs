@@ -50,6 +50,6 @@ pub use engine::{Engine, NoEngine, Request};
 pub use env::Env;
 pub use error::{Error, Kind};
 pub use funcs::reference::reference_page;
-pub use limits::{Deadline, Limits};
+pub use limits::{Deadline, Limits, VALUE_DEPTH};
 pub use options::{MissingKey, Options, Stage};
 pub use program::Program;

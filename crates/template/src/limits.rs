@@ -2,6 +2,10 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+/// The default of [`Limits::value_depth`]. Below the 128 that JSON readers allow, so that a value still fits into the
+/// message that carries it.
+pub const VALUE_DEPTH: usize = 100;
+
 /// Every budget of a compile and a render, passed in by the caller.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -17,6 +21,9 @@ pub struct Limits {
     pub call_depth: usize,
     /// Nested blocks and parentheses in the text. Default 100.
     pub parse_depth: usize,
+    /// Maps and lists nested in each other, for everything that reads, writes, copies, compares or merges them. It is
+    /// the stack that this protects, since those functions are recursive: 200 fit into any. Default [`VALUE_DEPTH`].
+    pub value_depth: usize,
     /// Bytes of the template's text. Default 1 MiB.
     pub template_bytes: usize,
     /// Asked every 1024 steps whether the render must end. Default none.
@@ -42,6 +49,7 @@ impl Default for Limits {
             memory_bytes: 32 << 20,
             call_depth: 100,
             parse_depth: 100,
+            value_depth: VALUE_DEPTH,
             template_bytes: 1 << 20,
             deadline: None,
             wall: Duration::from_secs(1),

@@ -1,10 +1,11 @@
 //! Values between Tera and JSON.
 
 use serde_json::{Map as JsonMap, Value as Json};
+use sluice_template::VALUE_DEPTH;
 use tera::Value;
 use tera::value::{Key, Map, ValueKind};
 
-/// A JSON value as Tera has it; the keys of objects stay sorted.
+/// A JSON value as Tera has it; the keys of objects stay sorted. It is no deeper than its reader allows.
 pub(crate) fn from_json(json: Json) -> Value {
     match json {
         Json::Null => Value::none(),
@@ -28,6 +29,15 @@ pub(crate) fn from_json(json: Json) -> Value {
 /// # Errors
 /// What cannot be passed on.
 pub(crate) fn to_json(value: &Value, undefined: bool) -> Result<Json, String> {
+    to_json_at(value, undefined, 0)
+}
+
+fn to_json_at(value: &Value, undefined: bool, depth: usize) -> Result<Json, String> {
+    if depth > VALUE_DEPTH {
+        return Err(format!(
+            "limit: a value nested deeper than {VALUE_DEPTH} (value_depth of the engine's limits); make it flatter"
+        ));
+    }
     Ok(match value.kind() {
         ValueKind::Undefined if undefined => Json::Null,
         ValueKind::Undefined => return Err("the value is undefined".to_owned()),
@@ -44,12 +54,12 @@ pub(crate) fn to_json(value: &Value, undefined: bool) -> Result<Json, String> {
         },
         ValueKind::Array => {
             let items = value.as_array().unwrap_or_default();
-            items.iter().map(|item| to_json(item, undefined)).collect::<Result<_, _>>()?
+            items.iter().map(|item| to_json_at(item, undefined, depth + 1)).collect::<Result<_, _>>()?
         }
         ValueKind::Map => {
             let mut object = JsonMap::new();
             for (key, item) in value.as_map().into_iter().flatten() {
-                object.insert(key.as_value().to_string(), to_json(item, undefined)?);
+                object.insert(key.as_value().to_string(), to_json_at(item, undefined, depth + 1)?);
             }
             Json::Object(object)
         }
@@ -69,6 +79,14 @@ mod tests {
         let json =
             json!({"a": [1, -1, 1.5, true, null, "text", 18_446_744_073_709_551_615_u64], "b": {"c": {}}});
         assert_eq!(to_json(&from_json(json.clone()), false).unwrap(), json);
+    }
+
+    #[test]
+    fn what_is_too_deep_is_refused() {
+        let deep = |levels| (0..levels).fold(Value::from(1), |inner, _| Value::from(vec![inner]));
+        assert!(to_json(&deep(VALUE_DEPTH), false).is_ok());
+        let error = to_json(&deep(VALUE_DEPTH + 1), false).unwrap_err();
+        assert!(error.contains("nested deeper than 100 (value_depth"), "{error}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Number, Value};
 use sluice_api::digest::sveltos_hash;
-use sluice_api::{ObjectKey, names, object};
+use sluice_api::{ObjectKey, identity, names, object};
 use sluice_protocol::rows::{Desired, Policy};
 
 /// An object, ready to be applied.
@@ -61,6 +61,10 @@ pub fn prepare(desired: &Desired) -> (Vec<Prepared>, Vec<String>) {
     let (mut prepared, mut index, mut errors) = (Vec::<(i32, Prepared)>::new(), BTreeMap::new(), Vec::new());
     for policy in &desired.policies {
         for rendered in &policy.objects {
+            if let Err(error) = identity::validate(rendered) {
+                errors.push(format!("{} {}/{}: {error}", policy.kind, policy.namespace, policy.name));
+                continue;
+            }
             let Some(one) = prepare_one(desired, policy, rendered) else {
                 errors.push(format!(
                     "{} {}/{}: an object without apiVersion, kind or name",
@@ -254,6 +258,19 @@ mod tests {
             prepared.iter().map(|one| (one.key.gvk.kind.as_str(), one.key.namespace.as_str())).collect();
         assert_eq!(places, [("Namespace", ""), ("ConfigMap", "default"), ("Thing", "")]);
         assert_eq!(object::namespace(&prepared[1].object), "default");
+    }
+
+    #[test]
+    fn an_object_whose_name_no_server_takes_is_left_out_alone() {
+        let (prepared, errors) =
+            prepare(&desired(vec![(100, vec![config_map("a/b", "1"), config_map("c", "1")])]));
+        assert_eq!(prepared.iter().map(|one| one.key.name.as_str()).collect::<Vec<_>>(), ["c"]);
+        assert!(errors.len() == 1, "{errors:?}");
+        assert!(
+            errors[0]
+                .starts_with("ConfigMap projectsveltos/c: ConfigMap a/b: metadata.name \"a/b\" is no DNS"),
+            "{errors:?}"
+        );
     }
 
     #[test]

@@ -20,9 +20,6 @@ pub(crate) enum Style {
     Pretty,
 }
 
-/// Values nested deeper than this are taken for cycles.
-const MAX_DEPTH: usize = 200;
-
 /// The value as JSON.
 pub(crate) fn encode<'a>(cx: &mut Cx<'a>, value: &Value<'a>, style: Style) -> Result<Vec<u8>, Fail> {
     let mut encoder = Encoder { cx, out: Vec::new(), style };
@@ -70,10 +67,7 @@ impl<'a> Encoder<'_, 'a> {
     fn value(&mut self, value: &Value<'a>, depth: usize) -> Result<(), Fail> {
         self.cx.step(1)?;
         self.cx.may_be_long(self.out.len())?;
-        if depth > MAX_DEPTH {
-            let name = value.type_name();
-            return Err(format!("json: unsupported value: encountered a cycle via {name}").into());
-        }
+        self.cx.may_be_deep(depth, "a value")?;
         match value {
             Value::Invalid | Value::Nil => self.out.extend_from_slice(b"null"),
             Value::Bool(b) => self.out.extend_from_slice(if *b { b"true" } else { b"false" }),

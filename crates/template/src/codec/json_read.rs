@@ -16,8 +16,6 @@ pub(crate) struct Decoded<'a> {
     pub(crate) error: Option<String>,
 }
 
-const MAX_DEPTH: usize = 200;
-
 struct Reader<'c, 't, 'a> {
     cx: &'c mut Cx<'a>,
     text: &'t [u8],
@@ -76,9 +74,7 @@ impl<'a> Reader<'_, '_, 'a> {
 
     fn value(&mut self, depth: usize) -> Read<Value<'a>> {
         self.cx.step(1)?;
-        if depth > MAX_DEPTH {
-            return Err(Fail::Limit(format!("limit: JSON nested deeper than {MAX_DEPTH}")));
-        }
+        self.cx.may_be_deep(depth, "JSON")?;
         self.space();
         match self.text.get(self.at) {
             Some(b'{') => self.object(depth),

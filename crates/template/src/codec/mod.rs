@@ -58,6 +58,8 @@ fn unbounded() -> Limits {
         output_bytes: usize::MAX,
         string_bytes: usize::MAX,
         memory_bytes: usize::MAX,
+        // More than any JSON reader gives.
+        value_depth: 200,
         ..Limits::default()
     }
 }

@@ -23,8 +23,6 @@ pub(super) struct Reader<'c, 't, 'a> {
 
 pub(super) type Read<T> = Result<T, Fail>;
 
-pub(super) const MAX_DEPTH: usize = 100;
-
 /// Reads a whole text into a map.
 pub(super) fn decode<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Answer<'a> {
     let text = text.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(text);
@@ -34,7 +32,7 @@ pub(super) fn decode<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Answer<'a> {
     if reader.refused.is_some() {
         return reader.fail("");
     }
-    table_value(cx, root)
+    table_value(cx, root, 0)
 }
 
 // === impl Reader ===
@@ -156,7 +154,7 @@ impl Reader<'_, '_, '_> {
                 Some(_) => {
                     self.context.clone_from(&header);
                     match descend(&mut root, &header) {
-                        Some(table) => self.pair(table, 0).map(drop)?,
+                        Some(table) => self.pair(table, header.len()).map(drop)?,
                         None => return Ok(root),
                     }
                     self.context.clone_from(&header);
@@ -213,6 +211,7 @@ impl Reader<'_, '_, '_> {
             return self.unexpected("expected end of table array name delimiter ']'");
         }
         self.key.clear();
+        self.cx.may_be_deep(key.len(), "TOML")?;
         self.define(root, &key, array)?;
         self.context.clone_from(&key);
         Ok(key)
@@ -322,10 +321,12 @@ impl Reader<'_, '_, '_> {
         self.key = key;
     }
 
-    /// `key = value` into a table; answers the key.
+    /// `key = value` into a table that is so deep; answers the key.
     pub(super) fn pair(&mut self, table: &mut Table, depth: usize) -> Read<Vec<u8>> {
         let path = self.keys()?;
         let Some((last, parents)) = path.split_last() else { return Ok(Vec::new()) };
+        let depth = depth + parents.len();
+        self.cx.may_be_deep(depth, "TOML")?;
         let outer = self.context.len();
         self.key.clone_from(last);
         let mut at = table;

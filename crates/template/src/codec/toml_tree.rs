@@ -29,16 +29,17 @@ pub(super) struct Table {
     pub(super) implicit: bool,
 }
 
-pub(super) fn table_value<'a>(cx: &mut Cx<'a>, table: Table) -> Answer<'a> {
+pub(super) fn table_value<'a>(cx: &mut Cx<'a>, table: Table, depth: usize) -> Answer<'a> {
+    cx.may_be_deep(depth, "TOML")?;
     let mut entries = BTreeMap::new();
     for (key, item) in table.entries {
-        let value = item_value(cx, item)?;
+        let value = item_value(cx, item, depth + 1)?;
         entries.insert(cx.str(key)?, value);
     }
     cx.any_map(entries)
 }
 
-fn item_value<'a>(cx: &mut Cx<'a>, item: Item) -> Answer<'a> {
+fn item_value<'a>(cx: &mut Cx<'a>, item: Item, depth: usize) -> Answer<'a> {
     match item {
         Item::Text(text) => cx.string(text),
         Item::Int(i) => Ok(Value::int64(i)),
@@ -46,17 +47,18 @@ fn item_value<'a>(cx: &mut Cx<'a>, item: Item) -> Answer<'a> {
         Item::Bool(b) => Ok(Value::Bool(b)),
         Item::Time(time) => Ok(cx.object(Object::Time(time))),
         Item::Array(items) => {
+            cx.may_be_deep(depth, "TOML")?;
             let mut out = Vec::with_capacity(items.len());
             for item in items {
-                out.push(item_value(cx, item)?);
+                out.push(item_value(cx, item, depth + 1)?);
             }
             cx.any_list(out)
         }
-        Item::Table(table) => table_value(cx, table),
+        Item::Table(table) => table_value(cx, table, depth),
         Item::Tables(tables) => {
             let mut out = Vec::with_capacity(tables.len());
             for table in tables {
-                out.push(table_value(cx, table)?);
+                out.push(table_value(cx, table, depth + 1)?);
             }
             cx.list(ListTy::Maps, out)
         }

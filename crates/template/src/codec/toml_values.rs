@@ -1,11 +1,10 @@
 //! TOML values: numbers, dates, arrays, inline tables.
 
 use super::{
-    toml_read::{MAX_DEPTH, Read, Reader},
+    toml_read::{Read, Reader},
     toml_tree::{Item, Table},
 };
 use crate::{
-    exec::Fail,
     sprig::dates,
     syntax::number::{parse_float, parse_int},
     text::{classes::is_letter, lossy, quote::quoted, runes},
@@ -27,9 +26,7 @@ const LAYOUTS: [&str; 7] = [
 impl Reader<'_, '_, '_> {
     pub(super) fn value(&mut self, depth: usize) -> Read<Item> {
         self.cx.spend(32)?;
-        if depth > MAX_DEPTH {
-            return Err(Fail::Limit(format!("limit: TOML nested deeper than {MAX_DEPTH}")));
-        }
+        self.cx.may_be_deep(depth, "TOML")?;
         self.blanks();
         match self.peek() {
             Some(b'[') => {

@@ -9,8 +9,6 @@ use crate::{
     value::{IntTy, List, Map, Object, Str, Value},
 };
 
-const MAX_DEPTH: usize = 100;
-
 /// The value as TOML.
 pub(super) fn encode<'a>(cx: &mut Cx<'a>, value: &Value<'a>) -> Result<Vec<u8>, Fail> {
     if matches!(value, Value::Complex(..)) {
@@ -42,9 +40,7 @@ type Encode = Result<(), Fail>;
 
 impl<'a> Encoder<'_, 'a> {
     fn shape(&mut self, value: &Value<'a>, depth: usize) -> Result<Shape, Fail> {
-        if depth > MAX_DEPTH {
-            return Err(Fail::Limit(format!("limit: a value nested deeper than {MAX_DEPTH}")));
-        }
+        self.cx.may_be_deep(depth, "a value")?;
         Ok(match value {
             Value::Invalid | Value::Nil | Value::Map(Map::Nil(_)) | Value::List(List::Nil(_)) => Shape::Nil,
             Value::Map(_) | Value::Record(_) => Shape::Table,
@@ -80,9 +76,7 @@ impl<'a> Encoder<'_, 'a> {
     }
 
     fn entry(&mut self, key: &Key, value: &Value<'a>) -> Encode {
-        if key.len() > MAX_DEPTH {
-            return Err(Fail::Limit(format!("limit: a value nested deeper than {MAX_DEPTH}")));
-        }
+        self.cx.may_be_deep(key.len(), "a value")?;
         match self.shape(value, 0)? {
             Shape::Nil if key.is_empty() && matches!(value, Value::List(_)) => self.write(b"[]"),
             Shape::Nil => Ok(()),
@@ -180,9 +174,7 @@ impl<'a> Encoder<'_, 'a> {
     }
 
     fn element(&mut self, value: &Value<'a>, depth: usize) -> Encode {
-        if depth > MAX_DEPTH {
-            return Err(Fail::Limit(format!("limit: a value nested deeper than {MAX_DEPTH}")));
-        }
+        self.cx.may_be_deep(depth, "a value")?;
         match value {
             Value::Str(s) => {
                 let text = quoted_value(s.bytes());

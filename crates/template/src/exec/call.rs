@@ -70,11 +70,11 @@ impl<'a> Exec<'a> {
     }
 
     fn finish(&mut self, function: &'static Function, node: NodeId, args: &[Value<'a>]) -> Eval<'a> {
-        let answer = match function.special {
+        let answer = self.cx.look_at(args).and_then(|()| match function.special {
             Special::Include => self.include(args),
             Special::Tpl => self.tpl(args),
             _ => (function.run)(&mut self.cx, args),
-        };
+        });
         match answer {
             Ok(value) => Ok(Ref::plain(value)),
             Err(fail) => {

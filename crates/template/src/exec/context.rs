@@ -111,6 +111,20 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// Spends what any function may need to look at its arguments: a step, about a microsecond, buys 512 bytes, of
+    /// which the slowest of those that charge nothing else take 1.6 ns each.
+    pub(crate) fn look_at(&mut self, args: &[Value<'a>]) -> Result<(), Fail> {
+        let mut cost = 0;
+        for arg in args {
+            cost += match arg {
+                Value::Str(text) => text.bytes().len() as u64 / 512,
+                Value::List(list) => list.len() as u64 / 32,
+                _ => 0,
+            };
+        }
+        if cost > 0 { self.step(cost) } else { Ok(()) }
+    }
+
     /// Spends memory, and steps for the work of filling it.
     pub(crate) fn spend(&mut self, bytes: usize) -> Result<(), Fail> {
         self.memory = self.memory.saturating_add(bytes);
@@ -130,6 +144,20 @@ impl<'a> Cx<'a> {
             )));
         }
         Ok(())
+    }
+
+    /// Refuses to go deeper into a value or text than the stack surely allows.
+    #[inline]
+    pub(crate) fn may_be_deep(&self, depth: usize, what: &str) -> Result<(), Fail> {
+        if depth > self.limits.value_depth { self.too_deep(what) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn too_deep(&self, what: &str) -> Result<(), Fail> {
+        let limit = self.limits.value_depth;
+        Err(Fail::Limit(format!(
+            "limit: {what} nested deeper than {limit} (value_depth of the engine's limits); make it flatter"
+        )))
     }
 
     /// A computed string.

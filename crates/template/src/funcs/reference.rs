@@ -76,14 +76,14 @@ Every render has budgets. A template that uses one up fails with `limit: …` at
 
 | limit | default |
 |---|---|
-| steps (executed nodes and work inside functions) | 1 000 000 |
+| steps (executed nodes and work inside functions, about a microsecond each) | 1 000 000 |
 | output | 4 MiB |
 | one computed string | 2 MiB |
 | all computed values of a render | 32 MiB |
 | nested `template`, `include`, `tpl` | 100 |
 | nested blocks and parentheses | 100 |
 | template text | 1 MiB |
-| nested values when printed | 100 (text), 200 (JSON, YAML) |
+| maps and lists nested in each other | 100 |
 | deadline | given by the caller |
 ";
 

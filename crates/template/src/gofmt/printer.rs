@@ -21,9 +21,6 @@ pub(crate) struct Printer<'c, 'a> {
     pub(super) depth: usize,
 }
 
-/// Containers nested deeper than this are refused; Go would overflow its stack on a cycle.
-pub(super) const MAX_DEPTH: usize = 100;
-
 // === impl Printer ===
 
 impl<'c, 'a> Printer<'c, 'a> {

@@ -1,8 +1,7 @@
 //! Operands by kind: scalars, lists, maps, structs, objects with a `String` method.
 
-use super::printer::{MAX_DEPTH, Print, Printer};
+use super::printer::{Print, Printer};
 use crate::{
-    exec::Fail,
     sprig::{dates, semver},
     value::{IntTy, List, ListTy, Map, MapTy, Object, Record, Time, UintTy, Value},
 };
@@ -54,9 +53,7 @@ impl<'a> Printer<'_, 'a> {
     }
 
     fn nested(&mut self, part: impl FnOnce(&mut Self) -> Print) -> Print {
-        if self.depth >= MAX_DEPTH {
-            return Err(Fail::Limit(format!("limit: a value nested deeper than {MAX_DEPTH}")));
-        }
+        self.cx.may_be_deep(self.depth + 1, "a value")?;
         self.depth += 1;
         part(self)?;
         self.depth -= 1;

@@ -145,9 +145,7 @@ fn deep_copy<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
 
 /// A copy of a value whose maps and lists are its own.
 pub(crate) fn copy_at<'a>(cx: &mut Cx<'a>, value: &Value<'a>, depth: usize) -> Answer<'a> {
-    if depth > 100 {
-        return Err(Fail::Limit("limit: a value nested deeper than 100".into()));
-    }
+    cx.may_be_deep(depth, "a value")?;
     match value {
         Value::List(list) if !matches!(list, List::Nil(_)) => {
             let mut items = Vec::new();

@@ -5,18 +5,13 @@ use crate::{
     value::{List, Map, Value},
 };
 
-/// Values nested deeper than this are refused; on a cycle Go remembers what it has seen.
-const MAX_DEPTH: usize = 100;
-
 pub(crate) fn deep_equal<'a>(cx: &mut Cx<'a>, a: &Value<'a>, b: &Value<'a>) -> Result<bool, Fail> {
     equal_at(cx, a, b, 0)
 }
 
 fn equal_at<'a>(cx: &mut Cx<'a>, a: &Value<'a>, b: &Value<'a>, depth: usize) -> Result<bool, Fail> {
     cx.step(1)?;
-    if depth > MAX_DEPTH {
-        return Err(Fail::Limit(format!("limit: a value nested deeper than {MAX_DEPTH}")));
-    }
+    cx.may_be_deep(depth, "a value")?;
     Ok(match (a, b) {
         (Value::Invalid | Value::Nil, Value::Invalid | Value::Nil) => true,
         (Value::Bool(x), Value::Bool(y)) => x == y,

@@ -57,9 +57,7 @@ fn merge_map<'a>(
     overwrite: bool,
     depth: usize,
 ) -> Result<(), Fail> {
-    if depth > 100 {
-        return Err(Fail::Limit("limit: maps nested deeper than 100".into()));
-    }
+    cx.may_be_deep(depth, "maps")?;
     cx.spend(cx.maps.len(from) * 64)?;
     for (key, source) in cx.maps.entries(from) {
         cx.step(1)?;

@@ -8,8 +8,6 @@ use crate::{
     value::{IntTy, ListTy, Map, MapTy, Str, Value},
 };
 
-const MAX_DEPTH: usize = 100;
-
 /// A map with values of any kind; other maps are no objects.
 fn as_object<'a>(value: &Value<'a>) -> Option<Map<'a>> {
     match value {
@@ -34,9 +32,7 @@ pub(super) fn find<'a>(cx: &Cx<'a>, map: &Map<'a>, path: &[u8]) -> Option<Value<
 /// A copy of a JSON value; other Go types are refused.
 pub(super) fn copy_json<'a>(cx: &mut Cx<'a>, value: &Value<'a>, depth: usize) -> Answer<'a> {
     cx.step(1)?;
-    if depth > MAX_DEPTH {
-        return Err(Fail::Limit(format!("limit: a value nested deeper than {MAX_DEPTH}")));
-    }
+    cx.may_be_deep(depth, "a value")?;
     match value {
         Value::Map(map) if map.ty() == MapTy::Any => {
             if matches!(map, Map::Nil(_)) {

@@ -17,8 +17,6 @@ use crate::{
 };
 
 const PREFIX: &str = "tag:yaml.org,2002:";
-const MAX_DEPTH: usize = 100;
-
 /// `yaml.Unmarshal` of `sigs.k8s.io/yaml` into an empty interface: the first document.
 pub(crate) fn from_sigs<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Result<Value<'a>, Fail> {
     let converting = |fail| match fail {
@@ -126,9 +124,7 @@ fn allowed_alias_ratio(count: u64) -> f64 {
 impl<'a> Decoder<'_, '_, 'a> {
     fn node(&mut self, id: NodeId, depth: usize) -> Decode<Value<'a>> {
         self.cx.step(1)?;
-        if depth > MAX_DEPTH {
-            return Err(Fail::Limit(format!("limit: YAML nested deeper than {MAX_DEPTH}")));
-        }
+        self.cx.may_be_deep(depth, "YAML")?;
         self.count += 1;
         self.alias_count += u64::from(self.alias_depth > 0);
         let ratio = self.alias_count as f64 / self.count as f64;
@@ -204,9 +200,7 @@ impl<'a> Decoder<'_, '_, 'a> {
 
     /// `<<`: the entries of a mapping, or of several with the first winning.
     fn merge(&mut self, id: NodeId, out: &mut BTreeMap<Str<'a>, Value<'a>>, depth: usize) -> Decode<()> {
-        if depth > MAX_DEPTH {
-            return Err(Fail::Limit(format!("limit: YAML nested deeper than {MAX_DEPTH}")));
-        }
+        self.cx.may_be_deep(depth, "YAML")?;
         let nodes = self.nodes;
         let mapping = |id: NodeId| match &nodes.0[id] {
             Content::Mapping(pairs) => Some(pairs),

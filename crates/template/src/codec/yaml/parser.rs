@@ -45,8 +45,6 @@ pub(super) struct Parser<'c, 't, 'a> {
 
 type Parse<T> = Result<T, Fail>;
 
-const MAX_DEPTH: usize = 100;
-
 /// The properties before a node.
 #[derive(Debug, Default)]
 struct Properties {
@@ -179,9 +177,7 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
     }
 
     fn node(&mut self, block: bool, indentless: bool) -> Parse<NodeId> {
-        if self.depth >= MAX_DEPTH {
-            return Err(Fail::Limit(format!("limit: YAML nested deeper than {MAX_DEPTH}")));
-        }
+        self.cx.may_be_deep(self.depth + 1, "YAML")?;
         self.depth += 1;
         let node = self.node_inside(block, indentless);
         self.depth -= 1;

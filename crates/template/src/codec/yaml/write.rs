@@ -15,9 +15,6 @@ use crate::{
     value::{List, ListTy, Map, Object, Str, Value},
 };
 
-/// Values nested deeper than this are taken for cycles.
-const MAX_DEPTH: usize = 200;
-
 /// `yaml.Marshal` of `sigs.k8s.io/yaml`, without the last newline.
 pub(crate) fn to_sigs<'a>(cx: &mut Cx<'a>, value: &Value<'a>) -> Result<Vec<u8>, Fail> {
     document(cx, value, Dialect::Sigs)
@@ -49,10 +46,7 @@ struct Writer<'c, 'a> {
 impl<'a> Writer<'_, 'a> {
     fn node(&mut self, value: &Value<'a>, place: Place, depth: usize) -> Emit {
         self.emitter.check(self.cx)?;
-        if depth > MAX_DEPTH {
-            let name = value.type_name();
-            return Err(format!("json: unsupported value: encountered a cycle via {name}").into());
-        }
+        self.cx.may_be_deep(depth, "a value")?;
         match value {
             Value::Invalid | Value::Nil => self.plain("null", place),
             Value::Bool(b) => self.plain(if *b { "true" } else { "false" }, place),

@@ -149,12 +149,19 @@ fn must_modify<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(cx.object(Object::Time(plus(&time_of(&args[1]), nanos))))
 }
 
+/// A byte of a layout is compared with every element there is: 53 ns.
+fn parsing<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Result<(), Fail> {
+    cx.step(args[0].bytes().len() as u64 / 16)
+}
+
 fn to_date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+    parsing(cx, args)?;
     let time = parse::parse(args[0].bytes(), args[1].bytes()).unwrap_or_else(|_| parse::zero());
     Ok(cx.object(Object::Time(time)))
 }
 
 fn must_to_date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+    parsing(cx, args)?;
     let time = parse::parse(args[0].bytes(), args[1].bytes()).map_err(Fail::Message)?;
     Ok(cx.object(Object::Time(time)))
 }

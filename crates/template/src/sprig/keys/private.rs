@@ -114,6 +114,15 @@ impl Key {
         }
     }
 
+    /// What a signature costs. RSA raises a number to a power modulo each prime, which grows with the cube of the
+    /// primes' lengths; keys that somebody brings along may be long, and their primes need not be of the same length.
+    /// Measured: 4.6 ms for 2048 bits, 37 ms for 4096, 300 ms for 8192.
+    pub(super) fn signing_steps(&self) -> u64 {
+        let Self::Rsa(key) = self else { return 500 };
+        let words = |prime: &BigUint| prime.bits() as u64 / 64 + 1;
+        key.primes().iter().map(|prime| words(prime).pow(3) * 4 / 7).sum()
+    }
+
     pub(super) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Fail> {
         let digest = Sha256::digest(message);
         let failed = |e: &dyn std::fmt::Display| Fail::from(format!("error creating certificate: {e}"));
