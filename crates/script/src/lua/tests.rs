@@ -137,10 +137,11 @@ fn one_evaluation_leaves_nothing_to_the_next() {
 }
 
 #[test]
-fn deep_objects_are_cut_and_not_followed() {
+fn objects_that_are_too_deep_are_refused_and_not_followed() {
     let mut object = json!(1);
     for _ in 0..1000 {
         object = json!([object]);
     }
-    assert!(!run("function evaluate() return { matching = false } end", object).unwrap().matching);
+    let error = run("function evaluate() return { matching = false } end", object).unwrap_err().to_string();
+    assert!(error.contains("nested deeper than 130 (MAX_DEPTH of sluice-script)"), "{error}");
 }
