@@ -20,6 +20,8 @@ pub(crate) struct ApiServer {
     pub(crate) applied: BTreeMap<ObjectKey, Arc<Value>>,
     /// It does not answer before.
     pub(crate) away_until: i64,
+    /// Deleted objects that a finalizer holds, and until when.
+    held: Vec<(i64, ObjectKey)>,
     inventories: BTreeMap<String, Stored>,
     version: u64,
 }
@@ -77,8 +79,16 @@ impl ApiServer {
         shown.map(|service| service.seen.clone()).collect()
     }
 
-    /// Carries out a deployer's call, and tells which object it changed. The caller has checked its lease.
-    pub(crate) fn call(&mut self, request: &Request) -> (Reply, Option<Written>) {
+    /// Finalizers let go what they have held long enough.
+    pub(crate) fn pass_time(&mut self, now: i64) {
+        for (_, key) in self.held.extract_if(.., |(until, _)| *until <= now) {
+            self.applied.remove(&key);
+        }
+    }
+
+    /// Carries out a deployer's call, and tells which object it changed. The caller has checked its lease; what is
+    /// deleted is held by a finalizer until `held`, when there is such a time.
+    pub(crate) fn call(&mut self, request: &Request, held: Option<i64>) -> (Reply, Option<Written>) {
         let reply = match request {
             Request::Inventories => Reply::Inventories(self.inventories.values().cloned().collect()),
             Request::Read(key) => Reply::Read(self.applied.get(key).map(|object| Live::of(object))),
@@ -86,8 +96,7 @@ impl ApiServer {
             Request::Delete { key, against } => match self.applied.get(key) {
                 None => Reply::Done,
                 Some(object) if Live::of(object).version() == *against => {
-                    let old = self.applied.remove(key);
-                    return (Reply::Done, Some(Written { key: key.clone(), old, new: None }));
+                    return (Reply::Done, Some(self.delete(key, held)));
                 }
                 Some(_) => conflict(),
             },
@@ -104,6 +113,21 @@ impl ApiServer {
         (reply, None)
     }
 
+    fn delete(&mut self, key: &ObjectKey, held: Option<i64>) -> Written {
+        let old = self.applied.remove(key);
+        if let (Some(old), Some(until)) = (&old, self.going(key).or(held)) {
+            self.version += 1;
+            let mut going = (**old).clone();
+            going["metadata"]["resourceVersion"] = self.version.to_string().into();
+            if !Live::of(old).going {
+                going["metadata"]["deletionTimestamp"] = until.to_string().into();
+                self.held.push((until, key.clone()));
+            }
+            self.applied.insert(key.clone(), Arc::new(going));
+        }
+        Written { key: key.clone(), old, new: None }
+    }
+
     fn write(&mut self, inventory: &Arc<Inventory>, against: Option<&Version>) -> Reply {
         let known = self.inventories.get(&inventory.profile).map(|stored| &stored.version);
         if known != against {
@@ -117,14 +141,23 @@ impl ApiServer {
         Reply::Written(version)
     }
 
+    /// Until when a finalizer holds a deleted object.
+    fn going(&self, key: &ObjectKey) -> Option<i64> {
+        self.held.iter().find(|(_, held)| held == key).map(|(until, _)| *until)
+    }
+
     fn apply(&mut self, object: &Value, against: Option<&(String, String)>) -> (Reply, Option<Written>) {
         let Some(key) = ObjectKey::of(object) else { return (conflict(), None) };
-        let known = self.applied.get(&key).map(|object| Live::of(object).version());
+        let (known, going) =
+            (self.applied.get(&key).map(|object| Live::of(object).version()), self.going(&key));
         if against.is_some() && against != known.as_ref() {
             return (conflict(), None);
         }
         self.version += 1;
         let mut object = object.clone();
+        if let Some(until) = going {
+            object["metadata"]["deletionTimestamp"] = until.to_string().into();
+        }
         object["metadata"]["uid"] = known.map_or_else(|| format!("u{}", self.version), |(uid, _)| uid).into();
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
         let (live, new) = (Live::of(&object), Arc::new(object));

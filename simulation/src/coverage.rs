@@ -31,6 +31,8 @@ faults! {
     Deaf,
     /// An API server does not answer for a while.
     Outage,
+    /// A finalizer holds a deleted object for a while.
+    Finalizer,
     /// A message reaches its server late.
     Delay,
     /// A message overtakes an older one that goes to another subject or object.

@@ -129,6 +129,7 @@ impl Schedule {
         world.history.now = world.now;
         let expired = world.store.expire(world.now);
         world.coverage.many(Fault::Expired, expired as u64);
+        world.clusters.values_mut().for_each(|server| server.pass_time(world.now));
         let World { store, random, rough, coverage, now, .. } = world;
         store.pass_time(*now, || {
             let lags = *rough && random.random_bool(0.3);

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_api::ObjectKey;
-use sluice_protocol::rows::{Desired, State};
+use sluice_protocol::rows::State;
 
 use crate::budget::{backoff, micros};
 use crate::inventory::{Inventory, Stored};
-use crate::prepare::{Prepared, owner_name, prepare};
+use crate::prepare::{Prepared, prepare};
 use crate::request::{Live, Request};
 
+mod apply;
 mod claims;
+mod prune;
 mod replies;
 mod target;
 
@@ -207,136 +209,6 @@ impl Job {
             return Ended::Removed;
         }
         self.prune(site)
-    }
-
-    /// What will be created is written into the inventory first: a crash must not leave an unknown object.
-    fn reserve(&mut self, desired: &Desired, site: &mut Site<'_>) -> Ended {
-        let mut inventory = Inventory {
-            profile: self.profile.clone(),
-            owner_kind: desired.owner_kind.clone(),
-            owner_namespace: desired.owner_namespace.clone(),
-            origin: self.origin,
-            cause: desired.cause.clone(),
-            leave: desired.leave,
-            renewed: self.inventory().map_or(0, |known| known.renewed),
-            objects: self.objects.keys().cloned().collect(),
-        };
-        inventory.objects.extend(self.inventory().iter().flat_map(|known| known.objects.iter().cloned()));
-        if std::mem::take(&mut self.renew) {
-            inventory.renewed += 1;
-        }
-        if self.inventory() == Some(&inventory) {
-            return self.apply(true, site);
-        }
-        self.phase = Phase::Reserving;
-        self.write(inventory, site);
-        let unknown: Vec<_> =
-            self.objects.keys().filter(|key| !site.live.contains_key(*key)).cloned().collect();
-        for key in unknown {
-            self.call(Request::Read(key), site);
-        }
-        Ended::NotYet
-    }
-
-    fn write(&mut self, inventory: Inventory, site: &mut Site<'_>) {
-        let inventory = Arc::new(inventory);
-        let against = self.held.as_ref().map(|held| held.version.clone());
-        self.writing = Some(inventory.clone());
-        self.call(Request::WriteInventory { inventory, against }, site);
-    }
-
-    fn apply(&mut self, first: bool, site: &mut Site<'_>) -> Ended {
-        self.phase = Phase::Applying { first };
-        let keys: Vec<_> =
-            self.objects.values().filter(|one| one.first == first).map(|one| one.key.clone()).collect();
-        for key in keys {
-            self.next_for(&key, site);
-        }
-        self.advance(site)
-    }
-
-    /// The next call for one object, if it needs one.
-    fn next_for(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
-        let Some(one) = self.objects.get(key).cloned() else { return };
-        if self.errors.contains_key(&key.to_string()) {
-            return;
-        }
-        let against = match site.live.get(key) {
-            None if !self.absent.remove(key) => return self.call(Request::Read(key.clone()), site),
-            // A former owner may be about to delete the inventory, or to take this object out of it.
-            None if site.now < site.former_until && !self.wrote => {
-                (self.renew, self.again) = (true, true);
-                return;
-            }
-            None => None,
-            Some(live) if live.hash.as_deref() == Some(&one.hash) && self.owns(live) => return,
-            Some(live) => Some(live.version()),
-        };
-        self.changed = true;
-        self.call(Request::Apply { object: one.object, against }, site);
-    }
-
-    fn owns(&self, live: &Live) -> bool {
-        let Some(owner) = &live.owner else { return false };
-        let named = |kind: &str, namespace: &str| {
-            owner.kind == kind && owner.name == owner_name(namespace, &self.profile)
-        };
-        match (self.target.decoded(), self.inventory()) {
-            (Some(desired), _) => named(&desired.owner_kind, &desired.owner_namespace),
-            (_, Some(inventory)) => named(&inventory.owner_kind, &inventory.owner_namespace),
-            _ => false,
-        }
-    }
-
-    fn prune(&mut self, site: &mut Site<'_>) -> Ended {
-        self.phase = Phase::Pruning;
-        let leave =
-            self.inventory().is_some_and(|inventory| inventory.leave) && matches!(self.target, Target::Gone);
-        let owned = self.inventory().into_iter().flat_map(|inventory| inventory.objects.iter());
-        let stale: Vec<_> = owned.filter(|key| !self.objects.contains_key(*key) && !leave).cloned().collect();
-        for key in stale {
-            self.next_prune(&key, site);
-        }
-        self.advance(site)
-    }
-
-    /// Deletes what this profile owns and nothing else: the live object must still say so.
-    fn next_prune(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
-        match site.live.get(key) {
-            None => self.call(Request::Read(key.clone()), site),
-            Some(live) if self.owns(live) => {
-                self.changed = true;
-                self.call(Request::Delete { key: key.clone(), against: live.version() }, site);
-            }
-            Some(_) => {}
-        }
-    }
-
-    fn record(&mut self, site: &mut Site<'_>) -> Ended {
-        self.unclaim(site);
-        let Some(held) = &self.held else { return self.settle(site.now) };
-        let gone = matches!(self.target, Target::Gone);
-        // What a former owner was about to create may come yet: it stays in the inventory, and everything is compared
-        // once more when that is over.
-        let stale = |key: &&ObjectKey| !self.objects.contains_key(*key) && self.absent.contains(*key);
-        if site.now < site.former_until && held.inventory.objects.iter().any(|key| stale(&key)) {
-            self.phase = Phase::Idle;
-            return if gone { Ended::NotYet } else { self.settle(site.now) };
-        }
-        if gone {
-            self.phase = Phase::Recording;
-            let (profile, against) = (self.profile.clone(), held.version.clone());
-            self.call(Request::DeleteInventory { profile, against }, site);
-            return Ended::NotYet;
-        }
-        if held.inventory.objects.iter().eq(self.objects.keys()) {
-            return self.settle(site.now);
-        }
-        let mut inventory = (*held.inventory).clone();
-        inventory.objects = self.objects.keys().cloned().collect();
-        self.phase = Phase::Recording;
-        self.write(inventory, site);
-        Ended::NotYet
     }
 
     fn settle(&mut self, now: i64) -> Ended {

@@ -99,6 +99,8 @@ pub struct Live {
     pub hash: Option<String>,
     /// Which profile deployed it.
     pub owner: Option<Owner>,
+    /// Whether it has been deleted, and stays only until its finalizers are done.
+    pub going: bool,
 }
 
 /// The profile that an object says it belongs to.
@@ -134,6 +136,7 @@ impl Live {
             resource_version: object::text(object, &["metadata", "resourceVersion"]).to_owned(),
             hash: annotation("hash").map(str::to_owned),
             owner,
+            going: !object::text(object, &["metadata", "deletionTimestamp"]).is_empty(),
         }
     }
 

@@ -82,11 +82,14 @@ impl DeployerRole {
                 format!("{name} {} calls {cluster} {request:.400?}", self.seat.index)
             });
         }
+        let deletes = matches!(call.request, Request::Delete { .. });
+        let held = (deletes && world.mishap(Fault::Finalizer, 0.2))
+            .then(|| world.now + world.random.random_range(1..100) * STEP);
         let Some(server) = world.clusters.get_mut(call.cluster.name.as_str()) else { return };
         if server.away_until > world.now {
             return self.reply(call, transient("the server is away"));
         }
-        let (reply, written) = server.call(&call.request);
+        let (reply, written) = server.call(&call.request, held);
         if let Some(Written { key, old, new }) = written
             && let Err(violation) =
                 world.history.check(&call.cluster.name, &key, old.as_deref(), new.as_deref())

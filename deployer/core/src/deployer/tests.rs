@@ -169,7 +169,15 @@ impl World {
                     return conflict();
                 }
                 self.calls.push(format!("delete {}", key.name));
-                self.objects.remove(&key);
+                let held = object::at(&self.objects[&key], &["metadata", "finalizers"]).is_some();
+                match self.objects.get_mut(&key) {
+                    Some(object) if held => {
+                        self.version += 1;
+                        object["metadata"]["resourceVersion"] = self.version.to_string().into();
+                        object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+                    }
+                    _ => drop(self.objects.remove(&key)),
+                }
                 Reply::Done
             }
             Request::ReadInventory(profile) => Reply::Inventory(self.inventories.get(&profile).cloned()),
@@ -550,4 +558,46 @@ fn a_dry_run_touches_nothing() {
     world.reach();
     world.row("p", Some(Desired { dry_run: true, ..desired("p", 100, vec![config_map("a", "1")]) }));
     assert!(world.objects.is_empty() && world.inventories.is_empty());
+}
+
+#[test]
+fn what_is_wanted_again_while_a_finalizer_holds_it_is_waited_for_and_made_anew() {
+    let mut world = World::new();
+    world.reach();
+    let mut held = config_map("a", "1");
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    world.row("p", Some(desired("p", 100, vec![held.clone()])));
+    world.row("p", None);
+    world.take_calls();
+    world.row("p", Some(desired("p", 100, vec![held])));
+    let status = world.statuses["p"].clone().unwrap();
+    assert_eq!(status.state, State::Failed);
+    assert!(status.errors[0].contains("ConfigMap default/a waits for"), "{status:?}");
+    assert_eq!(world.take_calls(), ["inventory 1"], "what goes is not changed");
+    world.wait();
+    assert_eq!(world.state("p"), Some(State::Failed));
+    world.objects.clear();
+    (0..3).for_each(|_| world.wait());
+    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
+}
+
+#[test]
+fn what_goes_already_is_not_deleted_twice_and_holds_nobody_up() {
+    let mut world = World::new();
+    world.reach();
+    let mut held = config_map("a", "1");
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    world.row("p", Some(desired("p", 100, vec![held])));
+    let key = world.objects.keys().next().unwrap().clone();
+    // A user deleted it, and its version is another one since.
+    let object = world.objects.get_mut(&key).unwrap();
+    object["metadata"]["resourceVersion"] = json!("99");
+    object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    world.take_calls();
+    world.row("p", None);
+    assert!(world.take_calls().is_empty());
+    // Calls of a former owner can no longer bring it back.
+    world.now += 20_000_000;
+    world.wait();
+    assert!(world.statuses["p"].is_none() && world.inventories.is_empty());
 }

@@ -38,6 +38,7 @@ impl Job {
         match reply {
             Reply::Failed(failure) => self.failed(key, &failure, site),
             Reply::Read(live) => self.read(key, live, site),
+            Reply::Applied(live) if live.going => self.going(key, site),
             Reply::Applied(live) => drop(site.live.insert(key.clone(), live)),
             _ => drop(site.live.remove(key)),
         }
@@ -82,6 +83,9 @@ impl Job {
             self.absent.insert(key.clone());
             return self.next_after(key, site);
         };
+        if live.going {
+            return self.going(key, site);
+        }
         if let (Some(owner), Some(desired)) =
             (live.owner.as_ref().filter(|_| !self.owns(&live)), self.target.decoded())
             && self.objects.contains_key(key)
@@ -93,6 +97,19 @@ impl Job {
         }
         site.live.insert(key.clone(), live);
         self.next_after(key, site);
+    }
+
+    /// It has been deleted and is still there: who wants it waits until it can be made anew, and nobody deletes it twice.
+    fn going(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
+        site.live.remove(key);
+        self.absent.insert(key.clone());
+        if self.objects.contains_key(key) {
+            let text = format!(
+                "{key} waits for the object of this name to go: it has been deleted and its metadata.finalizers hold it; \
+                 if nobody removes them, do it by hand"
+            );
+            self.errors.insert(key.to_string(), Fault { text, transient: true });
+        }
     }
 
     /// Goes on with an object that has been looked at.

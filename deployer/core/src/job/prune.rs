@@ -1,0 +1,59 @@
+//! Pruning and recording: what a profile has too much goes, and the inventory says what is left.
+
+use sluice_api::ObjectKey;
+
+use super::{Ended, Job, Phase, Site, Target};
+use crate::request::Request;
+
+impl Job {
+    pub(super) fn prune(&mut self, site: &mut Site<'_>) -> Ended {
+        self.phase = Phase::Pruning;
+        let leave =
+            self.inventory().is_some_and(|inventory| inventory.leave) && matches!(self.target, Target::Gone);
+        let owned = self.inventory().into_iter().flat_map(|inventory| inventory.objects.iter());
+        let stale: Vec<_> = owned.filter(|key| !self.objects.contains_key(*key) && !leave).cloned().collect();
+        for key in stale {
+            self.next_prune(&key, site);
+        }
+        self.advance(site)
+    }
+
+    /// Deletes what this profile owns and nothing else: the live object must still say so.
+    pub(super) fn next_prune(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
+        match site.live.get(key) {
+            None => self.call(Request::Read(key.clone()), site),
+            Some(live) if self.owns(live) => {
+                self.changed = true;
+                self.call(Request::Delete { key: key.clone(), against: live.version() }, site);
+            }
+            Some(_) => {}
+        }
+    }
+
+    pub(super) fn record(&mut self, site: &mut Site<'_>) -> Ended {
+        self.unclaim(site);
+        let Some(held) = &self.held else { return self.settle(site.now) };
+        let gone = matches!(self.target, Target::Gone);
+        // What a former owner was about to create may come yet: it stays in the inventory, and everything is compared
+        // once more when that is over.
+        let stale = |key: &&ObjectKey| !self.objects.contains_key(*key) && self.absent.contains(*key);
+        if site.now < site.former_until && held.inventory.objects.iter().any(|key| stale(&key)) {
+            self.phase = Phase::Idle;
+            return if gone { Ended::NotYet } else { self.settle(site.now) };
+        }
+        if gone {
+            self.phase = Phase::Recording;
+            let (profile, against) = (self.profile.clone(), held.version.clone());
+            self.call(Request::DeleteInventory { profile, against }, site);
+            return Ended::NotYet;
+        }
+        if held.inventory.objects.iter().eq(self.objects.keys()) {
+            return self.settle(site.now);
+        }
+        let mut inventory = (*held.inventory).clone();
+        inventory.objects = self.objects.keys().cloned().collect();
+        self.phase = Phase::Recording;
+        self.write(inventory, site);
+        Ended::NotYet
+    }
+}
