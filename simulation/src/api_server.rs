@@ -20,6 +20,10 @@ pub(crate) struct ApiServer {
     pub(crate) applied: BTreeMap<ObjectKey, Arc<Value>>,
     /// It does not answer before.
     pub(crate) away_until: i64,
+    /// Grows with every new kubeconfig of the cluster.
+    pub(crate) way: u64,
+    /// The first way that leads to the server that is there now.
+    pub(crate) born: u64,
     /// Deleted objects that a finalizer holds, and until when.
     held: Vec<(i64, ObjectKey)>,
     inventories: BTreeMap<String, Stored>,
@@ -77,6 +81,17 @@ impl ApiServer {
     pub(crate) fn list(&self, filter: &Filter) -> Vec<Seen> {
         let shown = self.services.values().filter(|service| filter.selects(service));
         shown.map(|service| service.seen.clone()).collect()
+    }
+
+    /// The cluster gets another kubeconfig; it may lead to another server, on which nobody has applied anything.
+    pub(crate) fn change_way(&mut self, swap: bool) {
+        self.way += 1;
+        if swap {
+            self.born = self.way;
+            self.applied.clear();
+            self.inventories.clear();
+            self.held.clear();
+        }
     }
 
     /// Finalizers let go what they have held long enough.

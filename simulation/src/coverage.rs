@@ -31,6 +31,10 @@ faults! {
     Deaf,
     /// An API server does not answer for a while.
     Outage,
+    /// A cluster gets another kubeconfig.
+    Rekeyed,
+    /// A cluster gets another kubeconfig, which leads to another API server.
+    Swapped,
     /// A finalizer holds a deleted object for a while.
     Finalizer,
     /// A message reaches its server late.

@@ -48,7 +48,7 @@ impl Clusters {
                         steps.push_back(next);
                     }
                     Effect::Problem(problem) => self.problems.push(problem),
-                    Effect::Summary(_) | Effect::Happened(_) => {}
+                    Effect::Summary(_) | Effect::Happened(_) | Effect::Switch(_) => {}
                 }
             }
         }

@@ -26,8 +26,9 @@ pub(crate) struct Cluster {
     budget: Budget,
     access: Access,
     reopen_failures: u32,
-    /// Until when calls of a former owner may arrive.
-    pub(crate) former_until: i64,
+    /// Until when calls may arrive that were made before this owner, or before the cluster was reached in this way.
+    /// Once that is over everything is compared with the cluster once more.
+    former_until: Option<i64>,
     /// Profiles whose work ended since the inventories were asked for.
     ended: BTreeSet<String>,
 }
@@ -64,7 +65,8 @@ impl Outcome {
 }
 
 impl Cluster {
-    pub(crate) fn new() -> Self {
+    /// A cluster of which nothing is known; calls of a former owner may arrive until then.
+    pub(crate) fn new(former_until: Option<i64>) -> Self {
         Self {
             jobs: BTreeMap::new(),
             live: HashMap::new(),
@@ -75,7 +77,7 @@ impl Cluster {
             budget: Budget::new(),
             access: Access::None,
             reopen_failures: 0,
-            former_until: 0,
+            former_until,
             ended: BTreeSet::new(),
         }
     }
@@ -85,17 +87,38 @@ impl Cluster {
         self.budget.is_broken() || self.reopen_failures > 0
     }
 
-    /// It can be reached from now on.
-    pub(crate) fn reachable(&mut self, now: i64, next_id: &mut u64) -> Outcome {
-        if self.access == Access::None {
-            self.access = Access::OpenAt(now);
-        }
+    /// Calls of a former owner may arrive until then.
+    pub(crate) fn follows_another(&mut self, until: i64) {
+        self.former_until = Some(until);
+    }
+
+    /// It can be reached from now on, and before perhaps in another way: nothing that is known of it need be so any more.
+    pub(crate) fn reachable(&mut self, now: i64, former_calls: i64, next_id: &mut u64) -> Outcome {
+        self.forget(now, former_calls);
+        self.access = Access::OpenAt(now);
         self.tick(now, next_id)
     }
 
     /// It cannot be reached any more: nobody knows how.
-    pub(crate) fn unreachable(&mut self) {
+    pub(crate) fn unreachable(&mut self, now: i64, former_calls: i64) -> Outcome {
+        self.forget(now, former_calls);
         self.access = Access::None;
+        Outcome { trouble: Some(None), ..Outcome::default() }
+    }
+
+    /// Forgets everything but the rows: the next server may be another one. Answers to what was sent are for nobody,
+    /// and what was sent may arrive yet, as if a former owner had sent it.
+    fn forget(&mut self, now: i64, former_calls: i64) {
+        if !self.in_flight.is_empty() {
+            self.former_until = self.former_until.max(Some(now + former_calls));
+        }
+        self.live.clear();
+        self.claims.clear();
+        self.queue.clear();
+        self.in_flight.clear();
+        self.retries.clear();
+        self.jobs.values_mut().for_each(Job::forget);
+        (self.budget, self.reopen_failures) = (Budget::new(), 0);
     }
 
     /// A row of `profile` came.
@@ -118,17 +141,20 @@ impl Cluster {
     }
 
     /// Compares everything with the cluster once more.
-    pub(crate) fn verify(&mut self, now: i64, next_id: &mut u64) -> Outcome {
+    fn verify(&mut self, now: i64) {
         self.live.clear();
         if self.access == Access::Open {
             self.access = Access::OpenAt(now);
         }
-        self.tick(now, next_id)
     }
 
     /// Time passed.
     pub(crate) fn tick(&mut self, now: i64, next_id: &mut u64) -> Outcome {
         let mut outcome = Outcome::default();
+        if self.former_until.is_some_and(|until| until <= now) {
+            self.former_until = None;
+            self.verify(now);
+        }
         match self.access {
             Access::OpenAt(at) if at <= now => {
                 self.access = Access::Opening;
@@ -250,7 +276,7 @@ impl Cluster {
         let mut calls = Vec::new();
         let mut site = Site {
             now,
-            former_until: self.former_until,
+            former_until: self.former_until.unwrap_or(0),
             live: &mut self.live,
             claims: &mut self.claims,
             calls: &mut calls,
@@ -293,6 +319,9 @@ impl Cluster {
         }
         if !self.queue.is_empty() && self.budget.opens_at() > now {
             outcome.wake(self.budget.opens_at());
+        }
+        if let Some(until) = self.former_until {
+            outcome.wake(until);
         }
         if let (Some((at, _)), Access::Open) = (self.retries.first(), self.access) {
             outcome.wake(*at);

@@ -158,6 +158,13 @@ impl Job {
         (self.held, self.wrote) = (found, false);
     }
 
+    /// Forgets everything but its row: the cluster's server may be another one from now on.
+    pub(crate) fn forget(&mut self) {
+        let target = std::mem::replace(&mut self.target, Target::Unknown);
+        *self =
+            Self { target, held: self.held.take(), time: self.time, ..Self::new(&self.profile, self.origin) };
+    }
+
     /// A newer row came; whether the work must begin (again).
     pub(crate) fn retarget(&mut self, target: Target, origin: u16, time: i64) -> bool {
         // The same tombstone once more is no reason to begin anew; what is under way for another target must end.
@@ -202,6 +209,11 @@ impl Job {
 
     fn begin_removal(&mut self, site: &mut Site<'_>) -> Ended {
         if !matches!(self.target, Target::Gone) {
+            // Nothing is held of it after all.
+            if self.held.is_none() {
+                self.unclaim(site);
+                return Ended::Removed;
+            }
             return Ended::Settled { state: State::Held, changed: false };
         }
         if self.held.is_none() {

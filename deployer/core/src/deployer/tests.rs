@@ -135,7 +135,7 @@ impl World {
                         steps.push_back(step);
                     }
                     Effect::Problem(problem) => self.problems.push(problem),
-                    Effect::Summary(_) | Effect::Happened(_) => {}
+                    Effect::Summary(_) | Effect::Happened(_) | Effect::Switch(_) => {}
                 }
             }
         }
@@ -600,4 +600,73 @@ fn what_goes_already_is_not_deleted_twice_and_holds_nobody_up() {
     world.now += 20_000_000;
     world.wait();
     assert!(world.statuses["p"].is_none() && world.inventories.is_empty());
+}
+
+#[test]
+fn what_was_known_of_a_server_is_not_believed_of_the_one_in_its_place() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    (world.objects, world.inventories) = Default::default();
+    world.reach();
+    assert_eq!((world.names(), world.inventories.len()), (vec!["a"], 1));
+    (world.objects, world.inventories) = Default::default();
+    world.run(|deployer, step| deployer.side(Side::Unreachable(cluster()), step));
+    world.reach();
+    assert_eq!((world.names(), world.inventories.len()), (vec!["a"], 1));
+}
+
+#[test]
+fn answers_of_a_former_server_are_not_taken_for_those_of_the_new_one() {
+    let mut world = World::new();
+    world.reach();
+    let row = row_of("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let mut calls = world.hold(|deployer, step| deployer.row(&row, step));
+    let mut late = Vec::new();
+    // The former server has stored the inventory and the object, and the last answer is under way.
+    while let Some((id, request)) = calls.pop() {
+        let reply = Side::Reply(cluster(), id, world.serve(request.clone()));
+        if matches!(request, Request::Apply { .. }) {
+            late.push(reply);
+        } else {
+            calls.extend(world.hold(|deployer, step| deployer.side(reply, step)));
+        }
+    }
+    assert_eq!(late.len(), 1);
+    (world.objects, world.inventories) = Default::default();
+    let mut calls = world.hold(|deployer, step| deployer.side(Side::Reachable(cluster()), step));
+    for reply in late {
+        calls.extend(world.hold(|deployer, step| deployer.side(reply, step)));
+    }
+    let [(id, Request::Inventories)] = &calls[..] else { panic!("{calls:?}") };
+    let reply = Side::Reply(cluster(), *id, Reply::Inventories(Vec::new()));
+    world.run(|deployer, step| deployer.side(reply, step));
+    assert_eq!((world.names(), world.inventories.len()), (vec!["a"], 1));
+    assert_eq!(world.state("p"), Some(State::Provisioned));
+}
+
+#[test]
+fn a_profile_that_the_new_server_does_not_hold_has_no_status_any_more() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    world.restart();
+    assert_eq!(world.state("p"), Some(State::Held));
+    (world.objects, world.inventories) = Default::default();
+    world.reach();
+    assert_eq!(world.statuses["p"], None);
+}
+
+#[test]
+fn the_look_after_a_takeover_comes_although_something_else_was_due_before() {
+    let mut world = World::new();
+    world.reach();
+    world.fail = Box::new(|request| {
+        matches!(request, Request::Apply { .. }).then(|| Failure::new(Class::Refused, "quota"))
+    });
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    world.fail = Box::new(|_| None);
+    world.wait();
+    assert_eq!(world.state("p"), Some(State::Provisioned));
+    assert!(world.wake.is_some(), "it is to be woken for the look");
 }
