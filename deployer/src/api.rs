@@ -128,6 +128,7 @@ impl Site {
         let Some((api, _)) = self.api(key).await? else { return Ok(Reply::Read(None)) };
         match api.get_opt(&key.name).await {
             Ok(object) => Ok(Reply::Read(object.map(|object| Live::of(&object.value)))),
+            Err(error) if failure::was_not_sent(&error) => Ok(Reply::Read(None)),
             Err(error) => Err(failure::of(&error, false)),
         }
     }
@@ -191,8 +192,11 @@ impl Site {
         let (resource, namespaced) = match known {
             Some(known) => known,
             None => {
-                let found =
-                    resource_of(&self.client, &key.gvk).await.map_err(|error| failure::of(&error, false))?;
+                let found = match resource_of(&self.client, &key.gvk).await {
+                    Ok(found) => found,
+                    Err(error) if failure::was_not_sent(&error) => None,
+                    Err(error) => return Err(failure::of(&error, false)),
+                };
                 let Some(found) = found else { return Ok(None) };
                 self.resources
                     .lock()
@@ -230,5 +234,56 @@ async fn delete(api: &Api<Raw>, name: &str, (uid, resource_version): Version) ->
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Reply::Done),
         Err(error) => Err(failure::of(&error, true)),
         Ok(_) => Ok(Reply::Done),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// A cluster whose server nobody is at home in.
+    fn mk_site() -> Arc<Site> {
+        let _ = sluice_runtime::install_defaults();
+        let config = kube::Config::new("http://127.0.0.1:9".parse().unwrap());
+        let site = Site::new(Client::try_from(config).unwrap());
+        let resource = ApiResource {
+            group: String::new(),
+            version: "v1".into(),
+            api_version: "v1".into(),
+            kind: "ConfigMap".into(),
+            plural: "configmaps".into(),
+        };
+        site.resources.lock().unwrap().insert(Gvk::new("", "v1", "ConfigMap"), (resource, true));
+        site
+    }
+
+    fn config_map(namespace: &str, name: &str) -> Value {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": namespace, "name": name}})
+    }
+
+    fn class(reply: &Reply) -> Option<Class> {
+        if let Reply::Failed(failure) = reply { Some(failure.class) } else { None }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_cannot_be_asked_for_is_absent_and_cannot_be_applied() {
+        let site = mk_site();
+        for object in [config_map("default", "front p1"), config_map("front p1", "c")] {
+            let read = site.call(Request::Read(ObjectKey::of(&object).unwrap())).await;
+            assert_eq!(read, Reply::Read(None), "it can be withdrawn");
+            let apply = site.call(Request::Apply { object: object.into(), against: None }).await;
+            assert_eq!(class(&apply), Some(Class::Refused), "{apply:?}");
+        }
+        let kind = json!({"apiVersion": "exa mple/v1", "kind": "Thing", "metadata": {"name": "t"}});
+        let apply = site.call(Request::Apply { object: kind.into(), against: None }).await;
+        assert_eq!(class(&apply), Some(Class::Refused), "{apply:?}");
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_not_there_is_no_fault_of_the_object() {
+        let apply = Request::Apply { object: config_map("default", "c").into(), against: None };
+        assert_eq!(class(&mk_site().call(apply).await), Some(Class::Transient));
     }
 }

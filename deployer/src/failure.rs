@@ -4,6 +4,17 @@ use sluice_deployer_core::{Class, Failure};
 
 /// Sorts an error of a call; `planned` tells that the call was made against a known version of an object.
 pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
+    if was_not_sent(error) {
+        let remedy = "no object can be called so, change its name, namespace or kind";
+        return Failure::new(Class::Refused, format!("it cannot be asked for: {}; {remedy}", root(error)));
+    }
+    // It did answer, and what it made of the call is unknown.
+    if let kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) = error {
+        return Failure::new(
+            Class::Refused,
+            format!("the API server's answer cannot be read: {}", root(error)),
+        );
+    }
     let kube::Error::Api(status) = error else {
         return Failure::new(Class::Transient, format!("the API server cannot be reached: {}", root(error)));
     };
@@ -22,6 +33,11 @@ pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
     Failure::new(class, format!("{}{remedy}", status.message))
 }
 
+/// Whether the client could not even make a request of it: that is the object's fault, and such an object cannot exist.
+pub(crate) fn was_not_sent(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::BuildRequest(_) | kube::Error::HttpError(_))
+}
+
 fn root(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
@@ -32,6 +48,8 @@ fn root(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use kube::core::Status;
 
     use super::*;
@@ -47,5 +65,17 @@ mod tests {
         assert_eq!((class(422, true), class(422, false)), (Class::Conflict, Class::Refused));
         assert_eq!((class(429, false), class(503, false)), (Class::Transient, Class::Transient));
         assert_eq!((class(403, false), class(400, true)), (Class::Refused, Class::Refused));
+        assert_eq!((class(408, false), class(418, false)), (Class::Transient, Class::Refused));
+    }
+
+    #[test]
+    fn what_the_client_cannot_send_is_the_objects_fault() {
+        let request = kube::core::Request::new("/api/v1/namespaces/default/configmaps");
+        let error = request.get("front p1", &Default::default()).unwrap_err();
+        let failure = of(&kube::Error::BuildRequest(error), false);
+        assert_eq!(failure.class, Class::Refused);
+        assert!(
+            failure.message.contains("invalid uri character") && failure.message.contains("change its name")
+        );
     }
 }

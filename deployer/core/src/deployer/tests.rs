@@ -670,3 +670,30 @@ fn the_look_after_a_takeover_comes_although_something_else_was_due_before() {
     assert_eq!(world.state("p"), Some(State::Provisioned));
     assert!(world.wake.is_some(), "it is to be woken for the look");
 }
+
+#[test]
+fn many_refused_objects_delay_nobody_and_go_with_their_profiles() {
+    let mut world = World::new();
+    world.reach();
+    world.fail = Box::new(|request| match request {
+        Request::Apply { object, .. } if object::name(object).contains(' ') => {
+            Some(Failure::new(Class::Refused, "invalid uri character"))
+        }
+        _ => None,
+    });
+    let bad = |index: usize| (format!("bad{index}"), vec![config_map(&format!("front p{index}"), "1")]);
+    for (profile, objects) in (0..50).map(bad) {
+        world.row(&profile, Some(desired(&profile, 100, objects)));
+    }
+    world.row("good", Some(desired("good", 100, vec![config_map("a", "1")])));
+    assert_eq!((world.names(), world.state("good")), (vec!["a"], Some(State::Provisioned)));
+    assert!(world.problems.iter().all(|problem| problem.object != "cluster"));
+    // One is mended, the others are withdrawn.
+    world.row("bad0", Some(desired("bad0", 100, vec![config_map("front-p0", "1")])));
+    (1..50).for_each(|index| world.row(&bad(index).0, None));
+    (0..20).for_each(|_| world.wait());
+    world.now += 20_000_000;
+    world.wait();
+    assert_eq!((world.names(), world.inventories.len()), (vec!["a", "front-p0"], 2));
+    assert_eq!(world.state("bad0"), Some(State::Provisioned));
+}
