@@ -197,7 +197,8 @@ impl Job {
         for text in errors {
             self.errors.insert(text.clone(), Fault { text, transient: false });
         }
-        let untouchable = desired.dry_run || (desired.one_time && self.held.is_some());
+        let untouchable =
+            desired.dry_run || (desired.one_time && self.inventory().is_some_and(|known| known.complete));
         for one in prepared.into_iter().filter(|_| !untouchable) {
             self.claim(&desired, one, site);
         }

@@ -697,3 +697,25 @@ fn many_refused_objects_delay_nobody_and_go_with_their_profiles() {
     assert_eq!((world.names(), world.inventories.len()), (vec!["a", "front-p0"], 2));
     assert_eq!(world.state("bad0"), Some(State::Provisioned));
 }
+
+#[test]
+fn what_is_deployed_once_is_completely_deployed_before_it_rests() {
+    let once = |data| Some(Desired { one_time: true, ..desired("p", 100, vec![config_map("a", data)]) });
+    let mut world = World::new();
+    world.reach();
+    world.fail = Box::new(|request| {
+        matches!(request, Request::Apply { .. }).then(|| Failure::new(Class::Refused, "quota"))
+    });
+    world.row("p", once("1"));
+    assert_eq!((world.state("p"), world.inventories.len()), (Some(State::Failed), 1));
+    // The inventory is there and nothing else, also for who takes over.
+    world.fail = Box::new(|_| None);
+    world.restart();
+    world.row("p", once("2"));
+    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
+    world.row("p", once("3"));
+    world.restart();
+    world.row("p", once("4"));
+    assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "2", "once is once");
+    assert_eq!(world.state("p"), Some(State::Provisioned));
+}

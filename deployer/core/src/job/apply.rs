@@ -20,6 +20,7 @@ impl Job {
             origin: self.origin,
             cause: desired.cause.clone(),
             leave: desired.leave,
+            complete: false,
             renewed: self.inventory().map_or(0, |known| known.renewed),
             objects: self.objects.keys().cloned().collect(),
         };

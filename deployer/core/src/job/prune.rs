@@ -47,10 +47,12 @@ impl Job {
             self.call(Request::DeleteInventory { profile, against }, site);
             return Ended::NotYet;
         }
-        if held.inventory.objects.iter().eq(self.objects.keys()) {
+        let complete = self.target.decoded().is_some_and(|desired| desired.one_time);
+        if held.inventory.objects.iter().eq(self.objects.keys()) && held.inventory.complete == complete {
             return self.settle(site.now);
         }
         let mut inventory = (*held.inventory).clone();
+        inventory.complete = complete;
         inventory.objects = self.objects.keys().cloned().collect();
         self.phase = Phase::Recording;
         self.write(inventory, site);
