@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
 use sluice_api::{Gvk, ObjectKey, object};
 use sluice_deployer_core::{
-    Class, Failure, INVENTORY_LABEL, Inventory, Live, Reply, Request, Stored, Version,
+    Class, Failure, INVENTORY_LABEL, Inventory, Live, Reply, Request, Stored, Version, without_marks,
 };
 use sluice_runtime::{Raw, resource_of};
 
@@ -51,6 +51,7 @@ impl Site {
             Request::Read(key) => self.read(&key).await,
             Request::Apply { object, against } => self.apply(&object, against).await,
             Request::Delete { key, against } => self.delete(&key, against).await,
+            Request::Release { key, against } => self.release(&key, against).await,
             Request::ReadInventory(profile) => self.read_inventory(&profile).await,
             Request::WriteInventory { inventory, against } => self.write_inventory(&inventory, against).await,
             Request::DeleteInventory { profile, against } => {
@@ -184,6 +185,18 @@ impl Site {
     async fn delete(&self, key: &ObjectKey, against: Version) -> Result<Reply, Failure> {
         let Some((api, _)) = self.api(key).await? else { return Ok(Reply::Done) };
         delete(&api, &key.name, against).await
+    }
+
+    async fn release(&self, key: &ObjectKey, (uid, version): Version) -> Result<Reply, Failure> {
+        let Some((api, _)) = self.api(key).await? else { return Ok(Reply::Done) };
+        let mut patch = without_marks();
+        patch["metadata"]["uid"] = uid.into();
+        patch["metadata"]["resourceVersion"] = version.into();
+        let params = PatchParams { field_manager: Some(MANAGER.into()), ..PatchParams::default() };
+        match api.patch(&key.name, &params, &Patch::Merge(&patch)).await {
+            Ok(_) => Ok(Reply::Done),
+            Err(error) => Err(failure::of(&error, true)),
+        }
     }
 
     /// The API of an object's kind, and the namespace it is in; `None` when the cluster has no such kind.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_agent_core::{Seen, WatchSpec};
 use sluice_api::{Gvk, ObjectKey, Selector, object};
-use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stored, Version};
+use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stored, Version, take_marks};
 
 /// See the module's text.
 #[derive(Default)]
@@ -115,6 +115,7 @@ impl ApiServer {
                 }
                 Some(_) => conflict(),
             },
+            Request::Release { key, against } => return self.release(key, against),
             Request::ReadInventory(profile) => Reply::Inventory(self.inventories.get(profile).cloned()),
             Request::WriteInventory { inventory, against } => self.write(inventory, against.as_ref()),
             Request::DeleteInventory { profile, against } => match self.inventories.get(profile) {
@@ -141,6 +142,21 @@ impl ApiServer {
             self.applied.insert(key.clone(), Arc::new(going));
         }
         Written { key: key.clone(), old, new: None }
+    }
+
+    fn release(&mut self, key: &ObjectKey, against: &Version) -> (Reply, Option<Written>) {
+        let Some(old) =
+            self.applied.get(key).filter(|object| Live::of(object).version() == *against).cloned()
+        else {
+            return (conflict(), None);
+        };
+        self.version += 1;
+        let mut object = (*old).clone();
+        take_marks(&mut object);
+        object["metadata"]["resourceVersion"] = self.version.to_string().into();
+        let new = Arc::new(object);
+        self.applied.insert(key.clone(), new.clone());
+        (Reply::Done, Some(Written { key: key.clone(), old: Some(old), new: Some(new) }))
     }
 
     fn write(&mut self, inventory: &Arc<Inventory>, against: Option<&Version>) -> Reply {

@@ -37,6 +37,8 @@ faults! {
     Swapped,
     /// A finalizer holds a deleted object for a while.
     Finalizer,
+    /// An object stays although its profile goes.
+    Released,
     /// A message reaches its server late.
     Delay,
     /// A message overtakes an older one that goes to another subject or object.

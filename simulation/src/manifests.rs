@@ -79,8 +79,9 @@ pub(crate) fn trigger(addon: Addon, more: bool) -> Value {
 }
 
 /// The profile that a user wrote.
-pub(crate) fn profile(tier: u64) -> Value {
-    let spec = json!({"clusterSelector": {"matchLabels": {"tier": "x"}}, "tier": tier, "policyRefs": [content_ref("own")]});
+pub(crate) fn profile(tier: u64, leave: bool) -> Value {
+    let stop = if leave { "LeavePolicies" } else { "WithdrawPolicies" };
+    let spec = json!({"stopMatchingBehavior": stop, "clusterSelector": {"matchLabels": {"tier": "x"}}, "tier": tier, "policyRefs": [content_ref("own")]});
     json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "own"}, "spec": spec})
 }
 

@@ -6,6 +6,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::Value;
 use sluice_api::object;
+use sluice_deployer_core::Live;
 use sluice_dryrun::{Input, Options, build_with};
 use sluice_renderer_core::Caches;
 
@@ -197,14 +198,21 @@ impl Schedule {
         let expected = build_with(&Input { management, clusters: held.collect() }, &options);
         for (name, server) in &self.world.clusters {
             let wanted = expected.clusters.get(&format!("default/{name}")).map_or(&[][..], Vec::as_slice);
-            let (wanted, found) =
-                (content(wanted.iter()), content(server.applied.values().map(|held| &**held)));
+            let (wanted, found) = (
+                content(wanted.iter()),
+                content(server.applied.values().map(|held| &**held).filter(is_owned)),
+            );
             if wanted != found {
                 return Err(format!("cluster {name} holds {found:?} and should hold {wanted:?}"));
             }
         }
         Ok(())
     }
+}
+
+/// What a profile left behind is nobody's any more.
+fn is_owned(object: &&Value) -> bool {
+    Live::of(object).owner.is_some()
 }
 
 fn content<'a>(objects: impl Iterator<Item = &'a Value>) -> BTreeMap<String, String> {

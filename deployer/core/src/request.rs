@@ -31,6 +31,13 @@ pub enum Request {
         /// Its uid and resourceVersion.
         against: Version,
     },
+    /// Take the marks of its owner off exactly this object: it stays, and belongs to nobody.
+    Release {
+        /// Which.
+        key: ObjectKey,
+        /// Its uid and resourceVersion.
+        against: Version,
+    },
     /// The inventory of a profile.
     ReadInventory(String),
     /// Store an inventory.

@@ -93,6 +93,8 @@ impl DeployerRole {
             return self.reply(call, transient("the server is away"));
         }
         let (reply, written) = server.call(&call.request, held);
+        let released = written.is_some() && matches!(call.request, Request::Release { .. });
+        world.coverage.many(Fault::Released, u64::from(released));
         if let Some(Written { key, old, new }) = written
             && let Err(violation) =
                 world.history.check(&call.cluster.name, &key, old.as_deref(), new.as_deref())

@@ -180,6 +180,17 @@ impl World {
                 }
                 Reply::Done
             }
+            Request::Release { key, against } => {
+                if self.objects.get(&key).map(|object| Live::of(object).version()) != Some(against) {
+                    return conflict();
+                }
+                self.calls.push(format!("release {}", key.name));
+                self.version += 1;
+                let object = self.objects.get_mut(&key).unwrap();
+                crate::take_marks(object);
+                object["metadata"]["resourceVersion"] = self.version.to_string().into();
+                Reply::Done
+            }
             Request::ReadInventory(profile) => Reply::Inventory(self.inventories.get(&profile).cloned()),
             Request::WriteInventory { inventory, against } => {
                 if self.inventories.get(&inventory.profile).map(|stored| &stored.version) != against.as_ref()
@@ -546,10 +557,35 @@ fn what_is_to_be_left_stays_when_its_profile_goes() {
     let mut world = World::new();
     world.reach();
     let keep = Desired { leave: true, ..desired("p", 100, vec![config_map("a", "1")]) };
-    world.row("p", Some(keep));
+    world.row("p", Some(keep.clone()));
     world.row("p", None);
     assert_eq!(world.names(), ["a"]);
     assert!(world.inventories.is_empty());
+    assert_eq!(Live::of(world.objects.values().next().unwrap()).owner, None);
+    // Another profile can have it.
+    world.row("q", Some(desired("q", 100, vec![config_map("a", "2")])));
+    assert_eq!(world.state("q"), Some(State::Provisioned));
+    world.row("q", None);
+    assert!(world.objects.is_empty());
+}
+
+#[test]
+fn the_inventory_of_what_stays_goes_last_and_only_when_nobody_is_named_any_more() {
+    let mut world = World::new();
+    world.reach();
+    let objects = vec![config_map("a", "1"), config_map("b", "1")];
+    world.row("p", Some(Desired { leave: true, ..desired("p", 100, objects) }));
+    world.fail = Box::new(|request| {
+        let fails = matches!(request, Request::Release { key, .. } if key.name == "b");
+        fails.then(|| Failure::new(Class::Refused, "quota"))
+    });
+    world.row("p", None);
+    assert_eq!((world.names(), world.inventories.len()), (vec!["a", "b"], 1));
+    world.fail = Box::new(|_| None);
+    world.restart();
+    world.row("p", None);
+    assert_eq!((world.names(), world.inventories.len()), (vec!["a", "b"], 0));
+    assert!(world.objects.values().all(|object| Live::of(object).owner.is_none()));
 }
 
 #[test]

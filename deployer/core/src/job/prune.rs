@@ -8,23 +8,31 @@ use crate::request::Request;
 impl Job {
     pub(super) fn prune(&mut self, site: &mut Site<'_>) -> Ended {
         self.phase = Phase::Pruning;
-        let leave =
-            self.inventory().is_some_and(|inventory| inventory.leave) && matches!(self.target, Target::Gone);
         let owned = self.inventory().into_iter().flat_map(|inventory| inventory.objects.iter());
-        let stale: Vec<_> = owned.filter(|key| !self.objects.contains_key(*key) && !leave).cloned().collect();
+        let stale: Vec<_> = owned.filter(|key| !self.objects.contains_key(*key)).cloned().collect();
         for key in stale {
             self.next_prune(&key, site);
         }
         self.advance(site)
     }
 
-    /// Deletes what this profile owns and nothing else: the live object must still say so.
+    /// Whether what it owns stays when it goes.
+    fn leaves(&self) -> bool {
+        matches!(self.target, Target::Gone) && self.inventory().is_some_and(|inventory| inventory.leave)
+    }
+
+    /// Deletes what this profile owns and nothing else: the live object must still say so. What stays is taken from
+    /// nobody from now on: without the marks of its owner another profile, or a user, can have it.
     pub(super) fn next_prune(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
         match site.live.get(key) {
             None => self.call(Request::Read(key.clone()), site),
             Some(live) if self.owns(live) => {
+                let (key, against) = (key.clone(), live.version());
                 self.changed = true;
-                self.call(Request::Delete { key: key.clone(), against: live.version() }, site);
+                let leaves = self.leaves();
+                let request =
+                    if leaves { Request::Release { key, against } } else { Request::Delete { key, against } };
+                self.call(request, site);
             }
             Some(_) => {}
         }

@@ -23,7 +23,9 @@ impl Job {
     pub(crate) fn reply(&mut self, request: &Request, reply: Reply, site: &mut Site<'_>) -> Ended {
         self.in_flight = self.in_flight.saturating_sub(1);
         match request {
-            Request::Read(key) | Request::Delete { key, .. } => self.object_reply(key, reply, site),
+            Request::Read(key) | Request::Delete { key, .. } | Request::Release { key, .. } => {
+                self.object_reply(key, reply, site)
+            }
             Request::Apply { object, .. } => {
                 if let Some(key) = ObjectKey::of(object) {
                     self.object_reply(&key, reply, site);
