@@ -1,7 +1,10 @@
 //! Carrying out a deployer's requests on one cluster.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
@@ -34,10 +37,13 @@ impl Site {
         Arc::new(Self { client, resources: Mutex::default() })
     }
 
-    /// Carries out a request; never longer than [`TIMEOUT`].
-    pub(crate) async fn call(&self, request: Request) -> Reply {
-        let result = match tokio::time::timeout(TIMEOUT, self.run(request)).await {
-            Ok(result) => result,
+    /// Carries out a request; never longer than [`TIMEOUT`], and what writes only while it is `allowed`.
+    pub(crate) async fn call(&self, request: Request, allowed: impl Fn() -> bool) -> Reply {
+        let reads = matches!(request, Request::Read(_) | Request::ReadInventory(_) | Request::Inventories);
+        let run = while_allowed(|| reads || allowed(), self.run(request));
+        let result = match tokio::time::timeout(TIMEOUT, run).await {
+            Ok(Some(result)) => result,
+            Ok(None) => Err(Failure::new(Class::Transient, "this replica's membership has lapsed")),
             Err(_) => {
                 Err(Failure::new(Class::Transient, format!("no answer within {} s", TIMEOUT.as_secs())))
             }
@@ -229,6 +235,13 @@ impl Site {
     }
 }
 
+/// Goes on with `work` only while it is allowed, which is asked again each time: kinds are looked up and connections made
+/// before something is sent, and this process may have been stopped meanwhile.
+async fn while_allowed<T>(allowed: impl Fn() -> bool, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    poll_fn(|context| if allowed() { work.as_mut().poll(context).map(Some) } else { Poll::Ready(None) }).await
+}
+
 async fn write(
     api: &Api<Raw>,
     name: &str,
@@ -253,6 +266,8 @@ async fn delete(api: &Api<Raw>, name: &str, (uid, resource_version): Version) ->
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use std::cell::Cell;
 
     use super::*;
 
@@ -284,19 +299,47 @@ mod tests {
     async fn a_name_that_cannot_be_asked_for_is_absent_and_cannot_be_applied() {
         let site = mk_site();
         for object in [config_map("default", "front p1"), config_map("front p1", "c")] {
-            let read = site.call(Request::Read(ObjectKey::of(&object).unwrap())).await;
+            let read = site.call(Request::Read(ObjectKey::of(&object).unwrap()), || true).await;
             assert_eq!(read, Reply::Read(None), "it can be withdrawn");
-            let apply = site.call(Request::Apply { object: object.into(), against: None }).await;
+            let apply = site.call(Request::Apply { object: object.into(), against: None }, || true).await;
             assert_eq!(class(&apply), Some(Class::Refused), "{apply:?}");
         }
         let kind = json!({"apiVersion": "exa mple/v1", "kind": "Thing", "metadata": {"name": "t"}});
-        let apply = site.call(Request::Apply { object: kind.into(), against: None }).await;
+        let apply = site.call(Request::Apply { object: kind.into(), against: None }, || true).await;
         assert_eq!(class(&apply), Some(Class::Refused), "{apply:?}");
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_once_the_lease_has_lapsed_while_it_waited() {
+        let (connected, waits) = tokio::sync::oneshot::channel::<()>();
+        let (lapsed, sent) = (Cell::new(false), Cell::new(false));
+        let work = async {
+            let _ = waits.await;
+            sent.set(true);
+        };
+        let stopped = async {
+            lapsed.set(true);
+            let _ = connected.send(());
+        };
+        let (result, ()) = tokio::join!(while_allowed(|| !lapsed.get(), work), stopped);
+        assert!(result.is_none() && !sent.get());
+    }
+
+    #[tokio::test]
+    async fn without_a_lease_nothing_is_written_and_everything_read() {
+        let apply = Request::Apply { object: config_map("default", "c").into(), against: None };
+        let Reply::Failed(failure) = mk_site().call(apply, || false).await else { panic!("applied") };
+        assert!(failure.message.contains("membership has lapsed"), "{failure:?}");
+        let key = ObjectKey::of(&config_map("default", "c")).unwrap();
+        let Reply::Failed(failure) = mk_site().call(Request::Read(key), || false).await else {
+            panic!("read")
+        };
+        assert!(failure.message.contains("cannot be reached"), "{failure:?}");
     }
 
     #[tokio::test]
     async fn a_server_that_is_not_there_is_no_fault_of_the_object() {
         let apply = Request::Apply { object: config_map("default", "c").into(), against: None };
-        assert_eq!(class(&mk_site().call(apply).await), Some(Class::Transient));
+        assert_eq!(class(&mk_site().call(apply, || true).await), Some(Class::Transient));
     }
 }

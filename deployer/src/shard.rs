@@ -155,14 +155,12 @@ impl Shell {
         while self.tasks.try_join_next().is_some() {}
         let (sender, metrics, site) =
             (self.sender.clone(), self.metrics.clone(), self.sites.get(&cluster).cloned());
-        let reads = matches!(request, Request::Read(_) | Request::Inventories);
-        let allowed = reads || self.lease.is_held();
+        let lease = self.lease.clone();
         self.tasks.spawn(async move {
             let failed = |text: &str| Reply::Failed(Failure::new(Class::Transient, text));
             let reply = match site {
                 None => failed("nobody knows how to reach the cluster"),
-                Some(_) if !allowed => failed("this replica's membership has lapsed"),
-                Some(site) => site.call(request).await,
+                Some(site) => site.call(request, || lease.is_held()).await,
             };
             metrics.call("deployer", outcome(&reply));
             if sender.send(Side::Reply(cluster, id, reply)).is_err() {
