@@ -119,6 +119,9 @@ impl Management {
     fn put_content(&mut self, addon: Addon) {
         self.edits += 1;
         self.put(manifests::content(addon, self.edits));
+        if addon != Addon::Each {
+            self.put(manifests::both(addon, self.edits));
+        }
     }
 
     fn has_content(&self, addon: Addon) -> bool {

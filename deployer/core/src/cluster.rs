@@ -1,11 +1,12 @@
 //! One destination cluster: its jobs, its budget, what is known of its objects.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use sluice_api::ObjectKey;
 
 use crate::budget::{Budget, backoff, micros};
+use crate::claims::Claims;
 use crate::inventory::Stored;
 use crate::job::{Ended, Job, Site, Target};
 use crate::request::{Class, Failure, Live, Reply, Request};
@@ -18,9 +19,11 @@ const LONGEST_REOPEN: Duration = Duration::from_secs(10);
 pub(crate) struct Cluster {
     pub(crate) jobs: BTreeMap<String, Job>,
     live: HashMap<ObjectKey, Live>,
-    claims: HashMap<ObjectKey, (i32, String)>,
+    claims: Claims,
     queue: VecDeque<(Request, String)>,
     in_flight: HashMap<u64, (Request, String)>,
+    /// Calls in flight on objects that were changed since: what their answers tell may be older than that.
+    overtaken: HashSet<u64>,
     /// Jobs that are to begin again, by time.
     retries: BTreeSet<(i64, String)>,
     budget: Budget,
@@ -70,9 +73,10 @@ impl Cluster {
         Self {
             jobs: BTreeMap::new(),
             live: HashMap::new(),
-            claims: HashMap::new(),
+            claims: Claims::default(),
             queue: VecDeque::new(),
             in_flight: HashMap::new(),
+            overtaken: HashSet::new(),
             retries: BTreeSet::new(),
             budget: Budget::new(),
             access: Access::None,
@@ -116,6 +120,7 @@ impl Cluster {
         self.claims.clear();
         self.queue.clear();
         self.in_flight.clear();
+        self.overtaken.clear();
         self.retries.clear();
         self.jobs.values_mut().for_each(Job::forget);
         (self.budget, self.reopen_failures) = (Budget::new(), 0);
@@ -173,7 +178,38 @@ impl Cluster {
     pub(crate) fn reply(&mut self, id: u64, reply: Reply, now: i64, next_id: &mut u64) -> Outcome {
         let mut outcome = Outcome::default();
         let Some((request, profile)) = self.in_flight.remove(&id) else { return outcome };
-        match &reply {
+        self.count(&reply, now, &mut outcome);
+        let reply = self.order(id, &request, reply);
+        match (request, reply) {
+            (request @ Request::Read(_), None) => self.queue.push_back((request, profile)),
+            (_, None) => {}
+            (Request::Inventories, Some(reply)) => self.opened(reply, now, &mut outcome),
+            (request, Some(reply)) => {
+                let ended = self.with_job(&profile, now, |job, site| job.reply(&request, reply, site));
+                self.end(&profile, ended, &mut outcome);
+            }
+        }
+        self.send(now, next_id, &mut outcome);
+        outcome
+    }
+
+    /// Two profiles may be at one object: what was seen of it before the last change is seen anew (`None`).
+    fn order(&mut self, id: u64, request: &Request, reply: Reply) -> Option<Reply> {
+        let overtaken = self.overtaken.remove(&id);
+        if let Some(key) = request.changes() {
+            let about = self.in_flight.iter().filter(|(_, (other, _))| other.is_about(&key));
+            self.overtaken.extend(about.map(|(id, _)| *id));
+        }
+        match reply {
+            Reply::Read(_) if overtaken => None,
+            Reply::Applied(_) if overtaken => Some(Reply::Done),
+            reply => Some(reply),
+        }
+    }
+
+    /// How the server does.
+    fn count(&mut self, reply: &Reply, now: i64, outcome: &mut Outcome) {
+        match reply {
             Reply::Failed(Failure { class: Class::Transient, message }) => {
                 let was_broken = self.budget.is_broken();
                 self.budget.failed(now);
@@ -190,15 +226,6 @@ impl Cluster {
                 self.budget.answered();
             }
         }
-        match (request, reply) {
-            (Request::Inventories, reply) => self.opened(reply, now, &mut outcome),
-            (request, reply) => {
-                let ended = self.with_job(&profile, now, |job, site| job.reply(&request, reply, site));
-                self.end(&profile, ended, now, &mut outcome);
-            }
-        }
-        self.send(now, next_id, &mut outcome);
-        outcome
     }
 
     fn opened(&mut self, reply: Reply, now: i64, outcome: &mut Outcome) {
@@ -230,24 +257,21 @@ impl Cluster {
         let mut found: BTreeMap<_, _> =
             inventories.into_iter().map(|stored| (stored.inventory.profile.clone(), stored)).collect();
         for (profile, job) in &mut self.jobs {
-            job.hold(found.remove(profile), self.ended.contains(profile));
+            job.hold(found.remove(profile), self.ended.contains(profile), &mut self.claims);
         }
         // What ended since the list was asked for may be in it all the same: its own calls were answered later.
         found.retain(|profile, _| !self.ended.contains(profile));
         for (profile, stored) in found {
             let mut job = Job::new(&profile, stored.inventory.origin);
-            job.hold(Some(stored), false);
+            job.hold(Some(stored), false, &mut self.claims);
             self.jobs.insert(profile, job);
-        }
-        for (profile, job) in &self.jobs {
-            for key in job.inventory().into_iter().flat_map(|inventory| &inventory.objects) {
-                self.claims.entry(key.clone()).or_insert_with(|| (i32::MAX, profile.clone()));
-            }
         }
     }
 
     fn begin_all(&mut self, now: i64, outcome: &mut Outcome) {
-        let all: Vec<_> = self.jobs.keys().cloned().collect();
+        let mut all: Vec<_> = self.jobs.keys().cloned().collect();
+        // Who holds something has it before anybody else asks for it.
+        all.sort_by_key(|profile| self.jobs.get(profile).is_none_or(|job| job.inventory().is_none()));
         all.iter().for_each(|profile| self.begin(profile, now, outcome));
     }
 
@@ -260,7 +284,7 @@ impl Cluster {
 
     fn begin(&mut self, profile: &str, now: i64, outcome: &mut Outcome) {
         let ended = self.with_job(profile, now, Job::begin);
-        self.end(profile, ended, now, outcome);
+        self.end(profile, ended, outcome);
     }
 
     fn with_job(
@@ -289,28 +313,31 @@ impl Cluster {
         Some(ended)
     }
 
-    fn end(&mut self, profile: &str, ended: Option<Ended>, now: i64, outcome: &mut Outcome) {
+    fn end(&mut self, profile: &str, ended: Option<Ended>, outcome: &mut Outcome) {
         if self.access == Access::Opening && !matches!(ended, None | Some(Ended::NotYet)) {
             self.ended.insert(profile.to_owned());
         }
         match ended {
             None | Some(Ended::NotYet) => {}
-            Some(Ended::Removed) => {
-                outcome.ended.push((profile.to_owned(), Ended::Removed));
-                // Who waited for one of its objects may have it now.
-                for (_, waiting) in std::mem::take(&mut self.retries) {
-                    if let Some(job) = self.jobs.get_mut(&waiting) {
-                        job.retry_at = Some(now);
-                        self.retries.insert((now, waiting));
-                    }
-                }
+            Some(ended) => outcome.ended.push((profile.to_owned(), ended)),
+        }
+    }
+
+    /// Lets those begin again to whom an object has become free, or who have lost one. It ends: an object only goes to
+    /// who comes before its holder, or to one of those who wait for it.
+    fn ask(&mut self, now: i64, outcome: &mut Outcome) {
+        loop {
+            let asked = self.claims.take_asked();
+            if asked.is_empty() || self.access != Access::Open {
+                return;
             }
-            Some(settled) => outcome.ended.push((profile.to_owned(), settled)),
+            asked.iter().for_each(|profile| self.begin(profile, now, outcome));
         }
     }
 
     /// Sends as many calls as the budget allows.
     fn send(&mut self, now: i64, next_id: &mut u64, outcome: &mut Outcome) {
+        self.ask(now, outcome);
         while !self.queue.is_empty() && self.budget.take(now) {
             let Some((request, profile)) = self.queue.pop_front() else { break };
             *next_id += 1;

@@ -8,6 +8,7 @@ use sluice_api::ObjectKey;
 use sluice_protocol::rows::State;
 
 use crate::budget::{backoff, micros};
+use crate::claims::Claims;
 use crate::inventory::{Inventory, Stored};
 use crate::prepare::{Prepared, prepare};
 use crate::request::{Live, Request};
@@ -49,7 +50,7 @@ pub(crate) struct Job {
     objects: BTreeMap<ObjectKey, Prepared>,
     /// Objects that were just seen to be absent.
     absent: BTreeSet<ObjectKey>,
-    /// Objects that it holds against other profiles.
+    /// Objects that it has, or waits for.
     claimed: BTreeSet<ObjectKey>,
     /// The inventory that is on its way into the cluster.
     writing: Option<Arc<Inventory>>,
@@ -85,7 +86,7 @@ pub(crate) struct Site<'a> {
     /// Until when calls of a former owner may arrive.
     pub(crate) former_until: i64,
     pub(crate) live: &'a mut HashMap<ObjectKey, Live>,
-    pub(crate) claims: &'a mut HashMap<ObjectKey, (i32, String)>,
+    pub(crate) claims: &'a mut Claims,
     pub(crate) calls: &'a mut Vec<Request>,
 }
 
@@ -149,13 +150,22 @@ impl Job {
     }
 
     /// Takes what a list of the cluster's inventories says, unless it has changed it since the list was asked for.
-    pub(crate) fn hold(&mut self, found: Option<Stored>, changed: bool) {
+    pub(crate) fn hold(&mut self, found: Option<Stored>, changed: bool, claims: &mut Claims) {
         if changed || self.phase != Phase::Idle {
             self.unsure = true;
             return;
         }
-        self.claimed.extend(found.iter().flat_map(|stored| stored.inventory.objects.iter().cloned()));
         (self.held, self.wrote) = (found, false);
+        self.list(claims);
+    }
+
+    /// It has what its inventory names, until it is known what it wants.
+    fn list(&mut self, claims: &mut Claims) {
+        let listed = self.held.iter().flat_map(|held| &held.inventory.objects);
+        for key in listed {
+            claims.list(key, &self.profile);
+            self.claimed.insert(key.clone());
+        }
     }
 
     /// Forgets everything but its row: the cluster's server may be another one from now on.
@@ -195,10 +205,13 @@ impl Job {
         let Some(desired) = self.target.decode() else { return self.begin_removal(site) };
         let (prepared, errors) = prepare(&desired);
         for text in errors {
-            self.errors.insert(text.clone(), Fault { text, transient: false });
+            self.errors.insert(text.clone(), Fault::new(text, false));
         }
-        let untouchable =
-            desired.dry_run || (desired.one_time && self.inventory().is_some_and(|known| known.complete));
+        let complete = desired.one_time && self.inventory().is_some_and(|known| known.complete);
+        let untouchable = desired.dry_run || complete;
+        if !complete {
+            self.leave_claims(site);
+        }
         for one in prepared.into_iter().filter(|_| !untouchable) {
             self.claim(&desired, one, site);
         }
@@ -217,6 +230,7 @@ impl Job {
             }
             return Ended::Settled { state: State::Held, changed: false };
         }
+        self.leave_claims(site);
         if self.held.is_none() {
             self.unclaim(site);
             return Ended::Removed;
@@ -251,7 +265,7 @@ impl Job {
         if self.again {
             return self.begin(site);
         }
-        let failed = !self.errors.is_empty();
+        let failed = self.errors.values().any(|fault| !fault.lost);
         match self.phase {
             Phase::Idle => self.settle(site.now),
             // Without an inventory nothing may be created or deleted.

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+mod claims;
 mod cluster;
 mod conflict;
 mod deployer;

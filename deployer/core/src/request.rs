@@ -111,7 +111,7 @@ pub struct Live {
 }
 
 /// The profile that an object says it belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
     /// `ClusterProfile` or `Profile`.
     pub kind: String,
@@ -121,6 +121,37 @@ pub struct Owner {
     pub tier: i32,
     /// What it is deployed from, for messages.
     pub reference: String,
+}
+
+impl Request {
+    /// Whether it looks at this object, or changes it.
+    pub(crate) fn is_about(&self, key: &ObjectKey) -> bool {
+        match self {
+            Self::Read(other) | Self::Delete { key: other, .. } | Self::Release { key: other, .. } => {
+                other == key
+            }
+            Self::Apply { object, .. } => {
+                object::name(object) == key.name && ObjectKey::of(object).as_ref() == Some(key)
+            }
+            _ => false,
+        }
+    }
+
+    /// The object that it changes.
+    pub(crate) fn changes(&self) -> Option<ObjectKey> {
+        match self {
+            Self::Delete { key, .. } | Self::Release { key, .. } => Some(key.clone()),
+            Self::Apply { object, .. } => ObjectKey::of(object),
+            _ => None,
+        }
+    }
+}
+
+impl Owner {
+    /// Whether a profile of this name is meant.
+    pub(crate) fn is(&self, profile: &str) -> bool {
+        self.name.rsplit('/').next() == Some(profile)
+    }
 }
 
 impl Live {

@@ -755,3 +755,161 @@ fn what_is_deployed_once_is_completely_deployed_before_it_rests() {
     assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "2", "once is once");
     assert_eq!(world.state("p"), Some(State::Provisioned));
 }
+
+#[test]
+fn who_loses_an_object_to_a_lower_tier_fails_and_gets_it_back() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "p")])));
+    world.row("q", Some(desired("q", 50, vec![config_map("a", "q")])));
+    assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+    assert!(world.statuses["p"].as_ref().unwrap().errors[0].contains("A conflict was detected"));
+    world.row("q", None);
+    world.now += 20_000_000;
+    world.wait();
+    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
+    assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "p");
+}
+
+#[test]
+fn after_a_takeover_who_has_an_object_keeps_it() {
+    let rows = |world: &mut World, order: [&str; 2]| {
+        order.map(|profile| world.row(profile, Some(desired(profile, 100, vec![config_map("a", profile)]))))
+    };
+    for order in [["p", "q"], ["q", "p"]] {
+        let mut world = World::new();
+        world.reach();
+        rows(&mut world, ["q", "p"]);
+        assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+        world.restart();
+        rows(&mut world, order);
+        assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+        // The same when everything is known before the cluster is.
+        world.deployer = Deployer::new(Config { shard: 0, former_calls: 10_000_000 });
+        world.run(|deployer, step| deployer.start(step));
+        rows(&mut world, order);
+        world.reach();
+        assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+        assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "q");
+    }
+}
+
+fn owner_of(world: &World) -> String {
+    Live::of(world.objects.values().next().unwrap()).owner.unwrap().name
+}
+
+#[test]
+fn equal_content_is_shared_and_goes_with_the_last_of_its_profiles() {
+    for restart in [false, true] {
+        let mut world = World::new();
+        world.reach();
+        for profile in ["p", "q", "r"] {
+            world.row(profile, Some(desired(profile, 100, vec![config_map("a", "1")])));
+            assert_eq!(world.state(profile), Some(State::Provisioned));
+        }
+        for (gone, left) in [("p", "q"), ("q", "r")] {
+            world.now += 20_000_000;
+            world.wait();
+            if restart {
+                world.restart();
+            }
+            world.take_calls();
+            world.row(gone, None);
+            for profile in [left, "r"] {
+                world.row(profile, Some(desired(profile, 100, vec![config_map("a", "1")])));
+            }
+            (0..3).for_each(|_| world.wait());
+            assert_eq!((world.statuses[gone].clone(), owner_of(&world)), (None, left.to_owned()));
+            assert!(!world.take_calls().iter().any(|call| call.starts_with("delete")));
+            assert_eq!(world.state(left), Some(State::Provisioned));
+        }
+        world.row("r", None);
+        (0..3).for_each(|_| world.wait());
+        assert!(world.objects.is_empty() && world.inventories.is_empty());
+    }
+}
+
+#[test]
+fn shared_content_changes_when_the_last_of_its_profiles_wants_it_to() {
+    let mut world = World::new();
+    world.reach();
+    for data in ["1", "2"] {
+        for profile in ["p", "q", "r"] {
+            world.row(profile, Some(desired(profile, 100, vec![config_map("a", data)])));
+        }
+        assert_eq!(world.objects.values().next().unwrap()["data"]["a"], data);
+        for profile in ["p", "q", "r"] {
+            assert_eq!(world.state(profile), Some(State::Provisioned));
+        }
+    }
+}
+
+#[test]
+fn what_is_deployed_once_shares_with_nobody() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    world.row("q", Some(Desired { one_time: true, ..desired("q", 100, vec![config_map("a", "1")]) }));
+    assert_eq!(world.state("q"), Some(State::Failed));
+    world.row("p", None);
+    (0..3).for_each(|_| world.wait());
+    assert_eq!((world.state("q"), owner_of(&world)), (Some(State::Provisioned), "q".to_owned()));
+}
+
+#[test]
+fn who_has_lost_an_object_prunes_all_the_same_and_forgets_what_it_lost() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "p"), config_map("b", "p")])));
+    world.row("q", Some(desired("q", 50, vec![config_map("a", "q")])));
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "p"), config_map("c", "p")])));
+    world.now += 20_000_000;
+    (0..2).for_each(|_| world.wait());
+    assert_eq!((world.names(), world.state("p")), (vec!["a", "c"], Some(State::Failed)));
+    let listed: Vec<_> =
+        world.inventories["p"].inventory.objects.iter().map(|key| key.name.clone()).collect();
+    assert_eq!(listed, ["c"]);
+}
+
+#[test]
+fn what_was_read_before_a_change_is_not_believed_after_it() {
+    let mut world = World::new();
+    world.reach();
+    let wanted = || Some(desired("p", 100, vec![config_map("a", "1")]));
+    world.row("p", wanted());
+    world.row("q", Some(desired("q", 100, vec![config_map("a", "1")])));
+    world.now += 20_000_000;
+    world.wait();
+    world.restart();
+    world.now += 20_000_000;
+    world.wait();
+    let row = |profile: &str, desired| row_of(profile, desired);
+    // Both go, and one of them has looked before the other deletes.
+    let look = world.hold(|deployer, step| deployer.row(&row("q", None), step)).remove(0);
+    assert!(matches!(look.1, Request::Read(_)));
+    let late = Side::Reply(cluster(), look.0, world.serve(look.1));
+    let mut calls = VecDeque::from(world.hold(|deployer, step| deployer.row(&row("p", None), step)));
+    while let Some((id, request)) = calls.pop_front() {
+        let last = matches!(request, Request::DeleteInventory { .. });
+        let reply = Side::Reply(cluster(), id, world.serve(request));
+        if last {
+            // It is wanted again.
+            assert!(world.hold(|deployer, step| deployer.row(&row("p", wanted()), step)).is_empty());
+        }
+        calls.extend(world.hold(|deployer, step| deployer.side(reply, step)));
+        if last {
+            break;
+        }
+    }
+    assert!(world.objects.is_empty() && calls.len() == 2, "{calls:?}");
+    calls.make_contiguous().sort_by_key(|(_, request)| !matches!(request, Request::Read(_)));
+    let (id, request) = calls.pop_front().unwrap();
+    let reply = Side::Reply(cluster(), id, world.serve(request));
+    assert!(world.hold(|deployer, step| deployer.side(reply, step)).is_empty());
+    calls.extend(world.hold(|deployer, step| deployer.side(late, step)));
+    for (id, request) in calls {
+        let reply = Side::Reply(cluster(), id, world.serve(request));
+        world.run(|deployer, step| deployer.side(reply, step));
+    }
+    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
+}

@@ -8,7 +8,7 @@ use sluice_protocol::rows::Desired;
 use super::{Ended, Job, Phase, Site};
 use crate::inventory::Inventory;
 use crate::prepare::owner_name;
-use crate::request::{Live, Request};
+use crate::request::{Live, Owner, Request};
 
 impl Job {
     /// What will be created is written into the inventory first: a crash must not leave an unknown object.
@@ -72,11 +72,17 @@ impl Job {
                 return;
             }
             None => None,
-            Some(live) if live.hash.as_deref() == Some(&one.hash) && self.owns(live) => return,
+            Some(live) if live.hash.as_deref() == Some(&one.hash) && self.has(key, live, site) => return,
             Some(live) => Some(live.version()),
         };
         self.changed = true;
         self.call(Request::Apply { object: one.object, against }, site);
+    }
+
+    /// Whether it has the object, alone or together with the profile that is named on it.
+    fn has(&self, key: &ObjectKey, live: &Live, site: &Site<'_>) -> bool {
+        let shares = |owner: &Owner| site.claims.shares(key, &self.profile, owner);
+        self.owns(live) || live.owner.as_ref().is_some_and(shares)
     }
 
     pub(super) fn owns(&self, live: &Live) -> bool {

@@ -2,6 +2,7 @@
 
 use sluice_api::ObjectKey;
 
+use super::replies::Fault;
 use super::{Ended, Job, Phase, Site, Target};
 use crate::request::Request;
 
@@ -27,6 +28,9 @@ impl Job {
         match site.live.get(key) {
             None => self.call(Request::Read(key.clone()), site),
             Some(live) if self.owns(live) => {
+                if let Some(heir) = site.claims.heir(key, &self.profile).map(str::to_owned) {
+                    return self.hand_over(key, &heir, site);
+                }
                 let (key, against) = (key.clone(), live.version());
                 self.changed = true;
                 let leaves = self.leaves();
@@ -36,6 +40,15 @@ impl Job {
             }
             Some(_) => {}
         }
+    }
+
+    /// Somebody else wants the same object: it goes on in that name before this profile's inventory forgets it.
+    fn hand_over(&mut self, key: &ObjectKey, heir: &str, site: &mut Site<'_>) {
+        let text = format!("{key} waits until profile {heir} has taken it over");
+        // That it has lost the object is said beside it.
+        self.errors.insert(format!("{key} is handed over"), Fault::new(text, true));
+        site.live.remove(key);
+        site.claims.ask(heir);
     }
 
     pub(super) fn record(&mut self, site: &mut Site<'_>) -> Ended {
