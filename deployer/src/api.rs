@@ -144,11 +144,7 @@ impl Site {
         let key = ObjectKey::of(object)
             .ok_or_else(|| Failure::new(Class::Refused, "the object has no kind or name"))?;
         let Some((api, namespace)) = self.api(&key).await? else {
-            let text = format!(
-                "the cluster has no kind {}; install its CustomResourceDefinition, it is tried again",
-                key.gvk
-            );
-            return Err(Failure::new(Class::Refused, text));
+            return Err(no_kind(&key.gvk));
         };
         let mut body = object.clone();
         if let Some(namespace) = &namespace {
@@ -170,6 +166,10 @@ impl Site {
         }
         match result {
             Ok(object) => Ok(Reply::Applied(Live::of(&object.value))),
+            Err(error) if failure::is_no_kind(&error) => {
+                self.forget(&key.gvk);
+                Err(no_kind(&key.gvk))
+            }
             Err(error) => Err(failure::of(&error, planned)),
         }
     }
@@ -205,6 +205,11 @@ impl Site {
         }
     }
 
+    /// The kind has gone: it is looked up anew, and may come back under another name.
+    fn forget(&self, gvk: &Gvk) {
+        self.resources.lock().unwrap_or_else(PoisonError::into_inner).remove(gvk);
+    }
+
     /// The API of an object's kind, and the namespace it is in; `None` when the cluster has no such kind.
     async fn api(&self, key: &ObjectKey) -> Result<Option<(Api<Raw>, Option<String>)>, Failure> {
         let known = self.resources.lock().unwrap_or_else(PoisonError::into_inner).get(&key.gvk).cloned();
@@ -233,6 +238,12 @@ impl Site {
             Some(namespace.to_owned()),
         )))
     }
+}
+
+fn no_kind(gvk: &Gvk) -> Failure {
+    let text =
+        format!("the cluster has no kind {gvk}; install its CustomResourceDefinition, it is tried again");
+    Failure::new(Class::NoKind, text)
 }
 
 /// Goes on with `work` only while it is allowed, which is asked again each time: kinds are looked up and connections made
@@ -306,7 +317,7 @@ mod tests {
         }
         let kind = json!({"apiVersion": "exa mple/v1", "kind": "Thing", "metadata": {"name": "t"}});
         let apply = site.call(Request::Apply { object: kind.into(), against: None }, || true).await;
-        assert_eq!(class(&apply), Some(Class::Refused), "{apply:?}");
+        assert_eq!(class(&apply), Some(Class::NoKind), "{apply:?}");
     }
 
     #[tokio::test]

@@ -19,6 +19,7 @@ pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
         return Failure::new(Class::Transient, format!("the API server cannot be reached: {}", root(error)));
     };
     let class = match status.code {
+        404 if is_no_kind(error) => Class::NoKind,
         409 => Class::Conflict,
         422 if planned && status.message.contains("metadata.uid") => Class::Conflict,
         404 if planned => Class::Conflict,
@@ -36,6 +37,13 @@ pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
 /// Whether the client could not even make a request of it: that is the object's fault, and such an object cannot exist.
 pub(crate) fn was_not_sent(error: &kube::Error) -> bool {
     matches!(error, kube::Error::BuildRequest(_) | kube::Error::HttpError(_))
+}
+
+/// Whether the server has no such kind: not even its path is known, which is another answer than that of a missing object.
+pub(crate) fn is_no_kind(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else { return false };
+    let texts = ["page not found", "could not find the requested resource", "no matches for kind"];
+    status.code == 404 && texts.iter().any(|text| status.message.contains(text))
 }
 
 fn root(error: &dyn std::error::Error) -> String {
@@ -66,6 +74,17 @@ mod tests {
         assert_eq!((class(429, false), class(503, false)), (Class::Transient, Class::Transient));
         assert_eq!((class(403, false), class(400, true)), (Class::Refused, Class::Refused));
         assert_eq!((class(408, false), class(418, false)), (Class::Transient, Class::Refused));
+    }
+
+    #[test]
+    fn a_missing_kind_is_told_from_a_missing_object() {
+        let class = |message: &str| {
+            let status = Status { code: 404, message: message.into(), ..Status::default() };
+            of(&kube::Error::Api(Box::new(status)), true).class
+        };
+        assert_eq!(class("things.example.com \"a\" not found"), Class::Conflict);
+        assert_eq!(class("404 page not found\n"), Class::NoKind);
+        assert_eq!(class("the server could not find the requested resource"), Class::NoKind);
     }
 
     #[test]

@@ -174,7 +174,7 @@ fn outcome(reply: &Reply) -> &'static str {
     match reply {
         Reply::Failed(Failure { class: Class::Conflict, .. }) => "conflict",
         Reply::Failed(Failure { class: Class::Transient, .. }) => "transient",
-        Reply::Failed(Failure { class: Class::Refused, .. }) => "refused",
+        Reply::Failed(Failure { class: Class::Refused | Class::NoKind, .. }) => "refused",
         _ => "ok",
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use sluice_api::ObjectKey;
+use sluice_api::{Gvk, ObjectKey};
 
 use crate::budget::{Budget, backoff, micros};
 use crate::claims::Claims;
@@ -179,6 +179,10 @@ impl Cluster {
         let mut outcome = Outcome::default();
         let Some((request, profile)) = self.in_flight.remove(&id) else { return outcome };
         self.count(&reply, now, &mut outcome);
+        if let (Some(key), Reply::Failed(Failure { class: Class::NoKind, .. })) = (request.changes(), &reply)
+        {
+            self.lose_kind(&key.gvk);
+        }
         let reply = self.order(id, &request, reply);
         match (request, reply) {
             (request @ Request::Read(_), None) => self.queue.push_back((request, profile)),
@@ -204,6 +208,21 @@ impl Cluster {
             Reply::Read(_) if overtaken => None,
             Reply::Applied(_) if overtaken => Some(Reply::Done),
             reply => Some(reply),
+        }
+    }
+
+    /// With a kind go all objects of it: who had some looks again, says what is missing, and tries until it is back.
+    fn lose_kind(&mut self, gvk: &Gvk) {
+        let known = self.live.len();
+        self.live.retain(|key, _| key.gvk != *gvk);
+        if self.live.len() == known {
+            return;
+        }
+        for (profile, job) in &self.jobs {
+            let mut objects = job.inventory().into_iter().flat_map(|inventory| &inventory.objects);
+            if objects.any(|key| key.gvk == *gvk) {
+                self.claims.ask(profile);
+            }
         }
     }
 

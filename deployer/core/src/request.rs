@@ -93,6 +93,8 @@ pub enum Class {
     Transient,
     /// The server refuses it: try again later, something else may have to change first.
     Refused,
+    /// The cluster has no such kind (any more): like [`Class::Refused`], for everything of the kind.
+    NoKind,
 }
 
 /// What is known of an existing object.

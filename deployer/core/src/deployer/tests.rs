@@ -913,3 +913,29 @@ fn what_was_read_before_a_change_is_not_believed_after_it() {
     }
     assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
 }
+
+#[test]
+fn with_a_kind_go_its_objects_and_with_it_they_come_back() {
+    let thing = |name: &str, data: &str| json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name}, "a": data});
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![thing("a", "1"), config_map("c", "1")])));
+    world.row("q", Some(desired("q", 100, vec![thing("b", "1")])));
+    world.objects.retain(|key, _| key.gvk.kind != "Thing");
+    world.fail = Box::new(|request| match request {
+        Request::Apply { object, .. } if object["kind"] == "Thing" => {
+            Some(Failure::new(Class::NoKind, "the cluster has no kind example.com/v1 Thing"))
+        }
+        _ => None,
+    });
+    world.row("p", Some(desired("p", 100, vec![thing("a", "2"), config_map("c", "1")])));
+    assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Failed)));
+    for profile in ["profile p", "profile q"] {
+        let problem = world.problems.iter().find(|problem| problem.object == profile).unwrap();
+        assert!(problem.error.as_ref().unwrap().contains("no kind example.com/v1 Thing"));
+    }
+    world.fail = Box::new(|_| None);
+    (0..3).for_each(|_| world.wait());
+    assert_eq!((world.state("p"), world.state("q")), (Some(State::Provisioned), Some(State::Provisioned)));
+    assert_eq!(world.names(), ["a", "b", "c"]);
+}
