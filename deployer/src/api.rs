@@ -284,7 +284,7 @@ mod tests {
 
     /// A cluster whose server nobody is at home in.
     fn mk_site() -> Arc<Site> {
-        let _ = sluice_runtime::install_defaults();
+        drop(sluice_runtime::install_defaults());
         let config = kube::Config::new("http://127.0.0.1:9".parse().unwrap());
         let site = Site::new(Client::try_from(config).unwrap());
         let resource = ApiResource {
@@ -325,12 +325,12 @@ mod tests {
         let (connected, waits) = tokio::sync::oneshot::channel::<()>();
         let (lapsed, sent) = (Cell::new(false), Cell::new(false));
         let work = async {
-            let _ = waits.await;
+            waits.await.unwrap();
             sent.set(true);
         };
         let stopped = async {
             lapsed.set(true);
-            let _ = connected.send(());
+            connected.send(()).unwrap();
         };
         let (result, ()) = tokio::join!(while_allowed(|| !lapsed.get(), work), stopped);
         assert!(result.is_none() && !sent.get());
