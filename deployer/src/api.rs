@@ -1,7 +1,10 @@
 //! Carrying out a deployer's requests on one cluster.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
@@ -11,7 +14,7 @@ use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
 use sluice_api::{Gvk, ObjectKey, object};
 use sluice_deployer_core::{
-    Class, Failure, INVENTORY_LABEL, Inventory, Live, Reply, Request, Stored, Version,
+    Class, Failure, INVENTORY_LABEL, Inventory, Live, Reply, Request, Stored, Version, without_marks,
 };
 use sluice_runtime::{Raw, resource_of};
 
@@ -34,10 +37,13 @@ impl Site {
         Arc::new(Self { client, resources: Mutex::default() })
     }
 
-    /// Carries out a request; never longer than [`TIMEOUT`].
-    pub(crate) async fn call(&self, request: Request) -> Reply {
-        let result = match tokio::time::timeout(TIMEOUT, self.run(request)).await {
-            Ok(result) => result,
+    /// Carries out a request; never longer than [`TIMEOUT`], and what writes only while it is `allowed`.
+    pub(crate) async fn call(&self, request: Request, allowed: impl Fn() -> bool) -> Reply {
+        let reads = matches!(request, Request::Read(_) | Request::ReadInventory(_) | Request::Inventories);
+        let run = while_allowed(|| reads || allowed(), self.run(request));
+        let result = match tokio::time::timeout(TIMEOUT, run).await {
+            Ok(Some(result)) => result,
+            Ok(None) => Err(Failure::new(Class::Transient, "this replica's membership has lapsed")),
             Err(_) => {
                 Err(Failure::new(Class::Transient, format!("no answer within {} s", TIMEOUT.as_secs())))
             }
@@ -51,6 +57,7 @@ impl Site {
             Request::Read(key) => self.read(&key).await,
             Request::Apply { object, against } => self.apply(&object, against).await,
             Request::Delete { key, against } => self.delete(&key, against).await,
+            Request::Release { key, against } => self.release(&key, against).await,
             Request::ReadInventory(profile) => self.read_inventory(&profile).await,
             Request::WriteInventory { inventory, against } => self.write_inventory(&inventory, against).await,
             Request::DeleteInventory { profile, against } => {
@@ -128,6 +135,7 @@ impl Site {
         let Some((api, _)) = self.api(key).await? else { return Ok(Reply::Read(None)) };
         match api.get_opt(&key.name).await {
             Ok(object) => Ok(Reply::Read(object.map(|object| Live::of(&object.value)))),
+            Err(error) if failure::was_not_sent(&error) => Ok(Reply::Read(None)),
             Err(error) => Err(failure::of(&error, false)),
         }
     }
@@ -136,11 +144,7 @@ impl Site {
         let key = ObjectKey::of(object)
             .ok_or_else(|| Failure::new(Class::Refused, "the object has no kind or name"))?;
         let Some((api, namespace)) = self.api(&key).await? else {
-            let text = format!(
-                "the cluster has no kind {}; install its CustomResourceDefinition, it is tried again",
-                key.gvk
-            );
-            return Err(Failure::new(Class::Refused, text));
+            return Err(no_kind(&key.gvk));
         };
         let mut body = object.clone();
         if let Some(namespace) = &namespace {
@@ -162,6 +166,10 @@ impl Site {
         }
         match result {
             Ok(object) => Ok(Reply::Applied(Live::of(&object.value))),
+            Err(error) if failure::is_no_kind(&error) => {
+                self.forget(&key.gvk);
+                Err(no_kind(&key.gvk))
+            }
             Err(error) => Err(failure::of(&error, planned)),
         }
     }
@@ -185,14 +193,34 @@ impl Site {
         delete(&api, &key.name, against).await
     }
 
+    async fn release(&self, key: &ObjectKey, (uid, version): Version) -> Result<Reply, Failure> {
+        let Some((api, _)) = self.api(key).await? else { return Ok(Reply::Done) };
+        let mut patch = without_marks();
+        patch["metadata"]["uid"] = uid.into();
+        patch["metadata"]["resourceVersion"] = version.into();
+        let params = PatchParams { field_manager: Some(MANAGER.into()), ..PatchParams::default() };
+        match api.patch(&key.name, &params, &Patch::Merge(&patch)).await {
+            Ok(_) => Ok(Reply::Done),
+            Err(error) => Err(failure::of(&error, true)),
+        }
+    }
+
+    /// The kind has gone: it is looked up anew, and may come back under another name.
+    fn forget(&self, gvk: &Gvk) {
+        self.resources.lock().unwrap_or_else(PoisonError::into_inner).remove(gvk);
+    }
+
     /// The API of an object's kind, and the namespace it is in; `None` when the cluster has no such kind.
     async fn api(&self, key: &ObjectKey) -> Result<Option<(Api<Raw>, Option<String>)>, Failure> {
         let known = self.resources.lock().unwrap_or_else(PoisonError::into_inner).get(&key.gvk).cloned();
         let (resource, namespaced) = match known {
             Some(known) => known,
             None => {
-                let found =
-                    resource_of(&self.client, &key.gvk).await.map_err(|error| failure::of(&error, false))?;
+                let found = match resource_of(&self.client, &key.gvk).await {
+                    Ok(found) => found,
+                    Err(error) if failure::was_not_sent(&error) => None,
+                    Err(error) => return Err(failure::of(&error, false)),
+                };
                 let Some(found) = found else { return Ok(None) };
                 self.resources
                     .lock()
@@ -210,6 +238,19 @@ impl Site {
             Some(namespace.to_owned()),
         )))
     }
+}
+
+fn no_kind(gvk: &Gvk) -> Failure {
+    let text =
+        format!("the cluster has no kind {gvk}; install its CustomResourceDefinition, it is tried again");
+    Failure::new(Class::NoKind, text)
+}
+
+/// Goes on with `work` only while it is allowed, which is asked again each time: kinds are looked up and connections made
+/// before something is sent, and this process may have been stopped meanwhile.
+async fn while_allowed<T>(allowed: impl Fn() -> bool, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    poll_fn(|context| if allowed() { work.as_mut().poll(context).map(Some) } else { Poll::Ready(None) }).await
 }
 
 async fn write(
@@ -230,5 +271,86 @@ async fn delete(api: &Api<Raw>, name: &str, (uid, resource_version): Version) ->
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Reply::Done),
         Err(error) => Err(failure::of(&error, true)),
         Ok(_) => Ok(Reply::Done),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A cluster whose server nobody is at home in.
+    fn mk_site() -> Arc<Site> {
+        drop(sluice_runtime::install_defaults());
+        let config = kube::Config::new("http://127.0.0.1:9".parse().unwrap());
+        let site = Site::new(Client::try_from(config).unwrap());
+        let resource = ApiResource {
+            group: String::new(),
+            version: "v1".into(),
+            api_version: "v1".into(),
+            kind: "ConfigMap".into(),
+            plural: "configmaps".into(),
+        };
+        site.resources.lock().unwrap().insert(Gvk::new("", "v1", "ConfigMap"), (resource, true));
+        site
+    }
+
+    fn config_map(namespace: &str, name: &str) -> Value {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": namespace, "name": name}})
+    }
+
+    fn class(reply: &Reply) -> Option<Class> {
+        if let Reply::Failed(failure) = reply { Some(failure.class) } else { None }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_cannot_be_asked_for_is_absent_and_cannot_be_applied() {
+        let site = mk_site();
+        for object in [config_map("default", "front p1"), config_map("front p1", "c")] {
+            let read = site.call(Request::Read(ObjectKey::of(&object).unwrap()), || true).await;
+            assert_eq!(read, Reply::Read(None), "it can be withdrawn");
+            let apply = site.call(Request::Apply { object: object.into(), against: None }, || true).await;
+            assert_eq!(class(&apply), Some(Class::Refused), "{apply:?}");
+        }
+        let kind = json!({"apiVersion": "exa mple/v1", "kind": "Thing", "metadata": {"name": "t"}});
+        let apply = site.call(Request::Apply { object: kind.into(), against: None }, || true).await;
+        assert_eq!(class(&apply), Some(Class::NoKind), "{apply:?}");
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_once_the_lease_has_lapsed_while_it_waited() {
+        let (connected, waits) = tokio::sync::oneshot::channel::<()>();
+        let (lapsed, sent) = (Cell::new(false), Cell::new(false));
+        let work = async {
+            waits.await.unwrap();
+            sent.set(true);
+        };
+        let stopped = async {
+            lapsed.set(true);
+            connected.send(()).unwrap();
+        };
+        let (result, ()) = tokio::join!(while_allowed(|| !lapsed.get(), work), stopped);
+        assert!(result.is_none() && !sent.get());
+    }
+
+    #[tokio::test]
+    async fn without_a_lease_nothing_is_written_and_everything_read() {
+        let apply = Request::Apply { object: config_map("default", "c").into(), against: None };
+        let Reply::Failed(failure) = mk_site().call(apply, || false).await else { panic!("applied") };
+        assert!(failure.message.contains("membership has lapsed"), "{failure:?}");
+        let key = ObjectKey::of(&config_map("default", "c")).unwrap();
+        let Reply::Failed(failure) = mk_site().call(Request::Read(key), || false).await else {
+            panic!("read")
+        };
+        assert!(failure.message.contains("cannot be reached"), "{failure:?}");
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_not_there_is_no_fault_of_the_object() {
+        let apply = Request::Apply { object: config_map("default", "c").into(), against: None };
+        assert_eq!(class(&mk_site().call(apply, || true).await), Some(Class::Transient));
     }
 }

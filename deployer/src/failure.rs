@@ -4,10 +4,22 @@ use sluice_deployer_core::{Class, Failure};
 
 /// Sorts an error of a call; `planned` tells that the call was made against a known version of an object.
 pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
+    if was_not_sent(error) {
+        let remedy = "no object can be called so, change its name, namespace or kind";
+        return Failure::new(Class::Refused, format!("it cannot be asked for: {}; {remedy}", root(error)));
+    }
+    // It did answer, and what it made of the call is unknown.
+    if let kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) = error {
+        return Failure::new(
+            Class::Refused,
+            format!("the API server's answer cannot be read: {}", root(error)),
+        );
+    }
     let kube::Error::Api(status) = error else {
         return Failure::new(Class::Transient, format!("the API server cannot be reached: {}", root(error)));
     };
     let class = match status.code {
+        404 if is_no_kind(error) => Class::NoKind,
         409 => Class::Conflict,
         422 if planned && status.message.contains("metadata.uid") => Class::Conflict,
         404 if planned => Class::Conflict,
@@ -22,6 +34,18 @@ pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
     Failure::new(class, format!("{}{remedy}", status.message))
 }
 
+/// Whether the client could not even make a request of it: that is the object's fault, and such an object cannot exist.
+pub(crate) fn was_not_sent(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::BuildRequest(_) | kube::Error::HttpError(_))
+}
+
+/// Whether the server has no such kind: not even its path is known, which is another answer than that of a missing object.
+pub(crate) fn is_no_kind(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else { return false };
+    let texts = ["page not found", "could not find the requested resource", "no matches for kind"];
+    status.code == 404 && texts.iter().any(|text| status.message.contains(text))
+}
+
 fn root(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
@@ -32,6 +56,8 @@ fn root(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use kube::core::Status;
 
     use super::*;
@@ -47,5 +73,28 @@ mod tests {
         assert_eq!((class(422, true), class(422, false)), (Class::Conflict, Class::Refused));
         assert_eq!((class(429, false), class(503, false)), (Class::Transient, Class::Transient));
         assert_eq!((class(403, false), class(400, true)), (Class::Refused, Class::Refused));
+        assert_eq!((class(408, false), class(418, false)), (Class::Transient, Class::Refused));
+    }
+
+    #[test]
+    fn a_missing_kind_is_told_from_a_missing_object() {
+        let class = |message: &str| {
+            let status = Status { code: 404, message: message.into(), ..Status::default() };
+            of(&kube::Error::Api(Box::new(status)), true).class
+        };
+        assert_eq!(class("things.example.com \"a\" not found"), Class::Conflict);
+        assert_eq!(class("404 page not found\n"), Class::NoKind);
+        assert_eq!(class("the server could not find the requested resource"), Class::NoKind);
+    }
+
+    #[test]
+    fn what_the_client_cannot_send_is_the_objects_fault() {
+        let request = kube::core::Request::new("/api/v1/namespaces/default/configmaps");
+        let error = request.get("front p1", &Default::default()).unwrap_err();
+        let failure = of(&kube::Error::BuildRequest(error), false);
+        assert_eq!(failure.class, Class::Refused);
+        assert!(
+            failure.message.contains("invalid uri character") && failure.message.contains("change its name")
+        );
     }
 }

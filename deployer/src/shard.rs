@@ -95,6 +95,7 @@ async fn follow_access(
     reporter: Reporter,
 ) {
     let mut accesses = shared.feed.subscribe();
+    let mut told = HashMap::<ClusterRef, Arc<Site>>::new();
     while let Some(Access { cluster, kubeconfig }) = accesses.recv().await {
         if cluster_shard(&cluster, shared.context.bus.shards()) != shard {
             continue;
@@ -110,10 +111,17 @@ async fn follow_access(
             None => Problem::healed("deployer", &cluster, "kubeconfig"),
         });
         let site = site.ok().flatten();
-        let side = if site.is_some() {
-            Side::Reachable(cluster.clone())
-        } else {
-            Side::Unreachable(cluster.clone())
+        // The same way once more is no news; another one may lead to another server.
+        let side = match &site {
+            Some(site) if told.get(&cluster).is_some_and(|known| Arc::ptr_eq(known, site)) => continue,
+            Some(site) => {
+                told.insert(cluster.clone(), site.clone());
+                Side::Reachable(cluster.clone())
+            }
+            None => {
+                told.remove(&cluster);
+                Side::Unreachable(cluster.clone())
+            }
         };
         if sites.send((cluster, site)).is_err() || sender.send(side).is_err() {
             return;
@@ -134,24 +142,25 @@ struct Shell {
 }
 
 impl Shell {
-    fn call(&mut self, cluster: ClusterRef, id: u64, request: Request) {
-        while let Ok((changed, site)) = self.changes.try_recv() {
-            match site {
-                Some(site) => drop(self.sites.insert(changed, site)),
-                None => drop(self.sites.remove(&changed)),
-            }
+    /// The core knows of one change more: what it asks for from now on goes there, and not before.
+    fn switch(&mut self) {
+        match self.changes.try_recv() {
+            Ok((changed, Some(site))) => drop(self.sites.insert(changed, site)),
+            Ok((changed, None)) => drop(self.sites.remove(&changed)),
+            Err(_) => {}
         }
+    }
+
+    fn call(&mut self, cluster: ClusterRef, id: u64, request: Request) {
         while self.tasks.try_join_next().is_some() {}
         let (sender, metrics, site) =
             (self.sender.clone(), self.metrics.clone(), self.sites.get(&cluster).cloned());
-        let reads = matches!(request, Request::Read(_) | Request::Inventories);
-        let allowed = reads || self.lease.is_held();
+        let lease = self.lease.clone();
         self.tasks.spawn(async move {
             let failed = |text: &str| Reply::Failed(Failure::new(Class::Transient, text));
             let reply = match site {
                 None => failed("nobody knows how to reach the cluster"),
-                Some(_) if !allowed => failed("this replica's membership has lapsed"),
-                Some(site) => site.call(request).await,
+                Some(site) => site.call(request, || lease.is_held()).await,
             };
             metrics.call("deployer", outcome(&reply));
             if sender.send(Side::Reply(cluster, id, reply)).is_err() {
@@ -165,7 +174,7 @@ fn outcome(reply: &Reply) -> &'static str {
     match reply {
         Reply::Failed(Failure { class: Class::Conflict, .. }) => "conflict",
         Reply::Failed(Failure { class: Class::Transient, .. }) => "transient",
-        Reply::Failed(Failure { class: Class::Refused, .. }) => "refused",
+        Reply::Failed(Failure { class: Class::Refused | Class::NoKind, .. }) => "refused",
         _ => "ok",
     }
 }
@@ -173,6 +182,8 @@ fn outcome(reply: &Reply) -> &'static str {
 impl Effects<Deployer> for Shell {
     fn effect(&mut self, effect: Effect) {
         match effect {
+            // Changes are sent in the order in which the core is told of them.
+            Effect::Switch(_) => self.switch(),
             Effect::Call(cluster, id, request) => self.call(cluster, id, request),
             Effect::Summary(summary) => {
                 let (key, object) = cluster_summary(&summary);

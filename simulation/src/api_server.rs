@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_agent_core::{Seen, WatchSpec};
 use sluice_api::{Gvk, ObjectKey, Selector, object};
-use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stored, Version};
+use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stored, Version, take_marks};
 
 /// See the module's text.
 #[derive(Default)]
@@ -20,6 +20,12 @@ pub(crate) struct ApiServer {
     pub(crate) applied: BTreeMap<ObjectKey, Arc<Value>>,
     /// It does not answer before.
     pub(crate) away_until: i64,
+    /// Grows with every new kubeconfig of the cluster.
+    pub(crate) way: u64,
+    /// The first way that leads to the server that is there now.
+    pub(crate) born: u64,
+    /// Deleted objects that a finalizer holds, and until when.
+    held: Vec<(i64, ObjectKey)>,
     inventories: BTreeMap<String, Stored>,
     version: u64,
 }
@@ -77,8 +83,27 @@ impl ApiServer {
         shown.map(|service| service.seen.clone()).collect()
     }
 
-    /// Carries out a deployer's call, and tells which object it changed. The caller has checked its lease.
-    pub(crate) fn call(&mut self, request: &Request) -> (Reply, Option<Written>) {
+    /// The cluster gets another kubeconfig; it may lead to another server, on which nobody has applied anything.
+    pub(crate) fn change_way(&mut self, swap: bool) {
+        self.way += 1;
+        if swap {
+            self.born = self.way;
+            self.applied.clear();
+            self.inventories.clear();
+            self.held.clear();
+        }
+    }
+
+    /// Finalizers let go what they have held long enough.
+    pub(crate) fn pass_time(&mut self, now: i64) {
+        for (_, key) in self.held.extract_if(.., |(until, _)| *until <= now) {
+            self.applied.remove(&key);
+        }
+    }
+
+    /// Carries out a deployer's call, and tells which object it changed. The caller has checked its lease; what is
+    /// deleted is held by a finalizer until `held`, when there is such a time.
+    pub(crate) fn call(&mut self, request: &Request, held: Option<i64>) -> (Reply, Option<Written>) {
         let reply = match request {
             Request::Inventories => Reply::Inventories(self.inventories.values().cloned().collect()),
             Request::Read(key) => Reply::Read(self.applied.get(key).map(|object| Live::of(object))),
@@ -86,11 +111,11 @@ impl ApiServer {
             Request::Delete { key, against } => match self.applied.get(key) {
                 None => Reply::Done,
                 Some(object) if Live::of(object).version() == *against => {
-                    let old = self.applied.remove(key);
-                    return (Reply::Done, Some(Written { key: key.clone(), old, new: None }));
+                    return (Reply::Done, Some(self.delete(key, held)));
                 }
                 Some(_) => conflict(),
             },
+            Request::Release { key, against } => return self.release(key, against),
             Request::ReadInventory(profile) => Reply::Inventory(self.inventories.get(profile).cloned()),
             Request::WriteInventory { inventory, against } => self.write(inventory, against.as_ref()),
             Request::DeleteInventory { profile, against } => match self.inventories.get(profile) {
@@ -102,6 +127,36 @@ impl ApiServer {
             },
         };
         (reply, None)
+    }
+
+    fn delete(&mut self, key: &ObjectKey, held: Option<i64>) -> Written {
+        let old = self.applied.remove(key);
+        if let (Some(old), Some(until)) = (&old, self.going(key).or(held)) {
+            self.version += 1;
+            let mut going = (**old).clone();
+            going["metadata"]["resourceVersion"] = self.version.to_string().into();
+            if !Live::of(old).going {
+                going["metadata"]["deletionTimestamp"] = until.to_string().into();
+                self.held.push((until, key.clone()));
+            }
+            self.applied.insert(key.clone(), Arc::new(going));
+        }
+        Written { key: key.clone(), old, new: None }
+    }
+
+    fn release(&mut self, key: &ObjectKey, against: &Version) -> (Reply, Option<Written>) {
+        let Some(old) =
+            self.applied.get(key).filter(|object| Live::of(object).version() == *against).cloned()
+        else {
+            return (conflict(), None);
+        };
+        self.version += 1;
+        let mut object = (*old).clone();
+        take_marks(&mut object);
+        object["metadata"]["resourceVersion"] = self.version.to_string().into();
+        let new = Arc::new(object);
+        self.applied.insert(key.clone(), new.clone());
+        (Reply::Done, Some(Written { key: key.clone(), old: Some(old), new: Some(new) }))
     }
 
     fn write(&mut self, inventory: &Arc<Inventory>, against: Option<&Version>) -> Reply {
@@ -117,14 +172,23 @@ impl ApiServer {
         Reply::Written(version)
     }
 
+    /// Until when a finalizer holds a deleted object.
+    fn going(&self, key: &ObjectKey) -> Option<i64> {
+        self.held.iter().find(|(_, held)| held == key).map(|(until, _)| *until)
+    }
+
     fn apply(&mut self, object: &Value, against: Option<&(String, String)>) -> (Reply, Option<Written>) {
         let Some(key) = ObjectKey::of(object) else { return (conflict(), None) };
-        let known = self.applied.get(&key).map(|object| Live::of(object).version());
+        let (known, going) =
+            (self.applied.get(&key).map(|object| Live::of(object).version()), self.going(&key));
         if against.is_some() && against != known.as_ref() {
             return (conflict(), None);
         }
         self.version += 1;
         let mut object = object.clone();
+        if let Some(until) = going {
+            object["metadata"]["deletionTimestamp"] = until.to_string().into();
+        }
         object["metadata"]["uid"] = known.map_or_else(|| format!("u{}", self.version), |(uid, _)| uid).into();
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
         let (live, new) = (Live::of(&object), Arc::new(object));

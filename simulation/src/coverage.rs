@@ -31,6 +31,14 @@ faults! {
     Deaf,
     /// An API server does not answer for a while.
     Outage,
+    /// A cluster gets another kubeconfig.
+    Rekeyed,
+    /// A cluster gets another kubeconfig, which leads to another API server.
+    Swapped,
+    /// A finalizer holds a deleted object for a while.
+    Finalizer,
+    /// An object stays although its profile goes.
+    Released,
     /// A message reaches its server late.
     Delay,
     /// A message overtakes an older one that goes to another subject or object.

@@ -164,6 +164,14 @@ impl Faults {
             }
             world.happened(Fault::Outage, || cluster.to_owned());
         }
+        if world.random.random_bool(self.outages / 2.0) {
+            let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];
+            let swap = world.random.random_bool(0.5);
+            if let Some(server) = world.clusters.get_mut(cluster) {
+                server.change_way(swap);
+            }
+            world.happened(if swap { Fault::Swapped } else { Fault::Rekeyed }, || cluster.to_owned());
+        }
         if world.random.random_bool(self.wipes) {
             let streams = world.store.keys();
             if world.random.random_bool(0.2) {

@@ -67,7 +67,7 @@ impl Management {
         for addon in Addon::TRIGGERS {
             management.put_trigger(addon, false);
         }
-        management.put_profile(100);
+        management.put_profile(100, false);
         Addon::ALL.into_iter().for_each(|addon| management.put_content(addon));
         Addon::TRIGGERS.into_iter().for_each(|addon| management.put(manifests::more(addon)));
         management
@@ -111,14 +111,17 @@ impl Management {
         self.put(manifests::trigger(addon, more));
     }
 
-    fn put_profile(&mut self, tier: u64) {
+    fn put_profile(&mut self, tier: u64, leave: bool) {
         self.profile = true;
-        self.put(manifests::profile(tier));
+        self.put(manifests::profile(tier, leave));
     }
 
     fn put_content(&mut self, addon: Addon) {
         self.edits += 1;
         self.put(manifests::content(addon, self.edits));
+        if addon != Addon::Each {
+            self.put(manifests::both(addon, self.edits));
+        }
     }
 
     fn has_content(&self, addon: Addon) -> bool {
@@ -198,7 +201,7 @@ impl Management {
                 Fault::SourceEdited
             }
             2 if self.profile => {
-                self.put_profile(random.random_range(50..100));
+                self.put_profile(random.random_range(50..100), random.random_bool(0.3));
                 Fault::ProfileEdited
             }
             3 if self.has_content(addon) => {
@@ -263,7 +266,7 @@ impl Management {
             self.delete("ClusterProfile", "own");
             return Fault::ProfileDeleted;
         }
-        self.put_profile(100);
+        self.put_profile(100, false);
         Fault::ProfileEdited
     }
 

@@ -36,6 +36,8 @@ impl Default for Registration {
     }
 }
 
+/// The tier of what a trigger makes.
+const TRIGGER_TIER: u64 = 100;
 const LIB: &str = "lib.projectsveltos.io/v1beta1";
 
 pub(crate) fn source(form: SourceForm) -> Value {
@@ -66,6 +68,9 @@ pub(crate) fn trigger(addon: Addon, more: bool) -> Value {
     if more {
         refs.push(content_ref(more_name(addon)));
     }
+    if addon == Addon::All {
+        refs.push(content_ref(both_name(addon)));
+    }
     let mut spec = json!({
         "sourceClusterSelector": {"matchLabels": {"env": "fv"}},
         "eventSourceName": "services",
@@ -79,8 +84,14 @@ pub(crate) fn trigger(addon: Addon, more: bool) -> Value {
 }
 
 /// The profile that a user wrote.
-pub(crate) fn profile(tier: u64) -> Value {
-    let spec = json!({"clusterSelector": {"matchLabels": {"tier": "x"}}, "tier": tier, "policyRefs": [content_ref("own")]});
+pub(crate) fn profile(tier: u64, leave: bool) -> Value {
+    let stop = if leave { "LeavePolicies" } else { "WithdrawPolicies" };
+    let mut refs = vec![content_ref("own")];
+    // Of equal tiers nobody could say which has it in the end.
+    if tier < TRIGGER_TIER {
+        refs.push(content_ref(both_name(Addon::Own)));
+    }
+    let spec = json!({"stopMatchingBehavior": stop, "clusterSelector": {"matchLabels": {"tier": "x"}}, "tier": tier, "policyRefs": refs});
     json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "own"}, "spec": spec})
 }
 
@@ -106,6 +117,19 @@ pub(crate) fn content(addon: Addon, edit: u64) -> Value {
 
 fn more_name(addon: Addon) -> &'static str {
     if addon == Addon::Each { "more-each" } else { "more-all" }
+}
+
+fn both_name(addon: Addon) -> &'static str {
+    if addon == Addon::All { "both-all" } else { "both-own" }
+}
+
+/// What two add-ons make differently under one name, and what all profiles of a trigger make equally.
+pub(crate) fn both(addon: Addon, edit: u64) -> Value {
+    let text = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{namespace: default, name: both}}\ndata: {{of: {}, edit: \"{edit}\"}}\n",
+        addon.name()
+    );
+    config_map(both_name(addon), &text, false)
 }
 
 /// A second ConfigMap that a trigger may deploy.

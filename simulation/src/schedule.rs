@@ -6,6 +6,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::Value;
 use sluice_api::object;
+use sluice_deployer_core::Live;
 use sluice_dryrun::{Input, Options, build_with};
 use sluice_renderer_core::Caches;
 
@@ -129,6 +130,7 @@ impl Schedule {
         world.history.now = world.now;
         let expired = world.store.expire(world.now);
         world.coverage.many(Fault::Expired, expired as u64);
+        world.clusters.values_mut().for_each(|server| server.pass_time(world.now));
         let World { store, random, rough, coverage, now, .. } = world;
         store.pass_time(*now, || {
             let lags = *rough && random.random_bool(0.3);
@@ -196,14 +198,21 @@ impl Schedule {
         let expected = build_with(&Input { management, clusters: held.collect() }, &options);
         for (name, server) in &self.world.clusters {
             let wanted = expected.clusters.get(&format!("default/{name}")).map_or(&[][..], Vec::as_slice);
-            let (wanted, found) =
-                (content(wanted.iter()), content(server.applied.values().map(|held| &**held)));
+            let (wanted, found) = (
+                content(wanted.iter()),
+                content(server.applied.values().map(|held| &**held).filter(is_owned)),
+            );
             if wanted != found {
                 return Err(format!("cluster {name} holds {found:?} and should hold {wanted:?}"));
             }
         }
         Ok(())
     }
+}
+
+/// What a profile left behind is nobody's any more.
+fn is_owned(object: &&Value) -> bool {
+    Live::of(object).owner.is_some()
 }
 
 fn content<'a>(objects: impl Iterator<Item = &'a Value>) -> BTreeMap<String, String> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_deployer_core::{Config, Deployer, Effect, Live, Reply, Request, Side};
+use sluice_deployer_core::{Config, Deployer, Effect, Live, Reply, Request, Side, take_marks};
 use sluice_protocol::{Core as _, Problem, Row, Step};
 
 use crate::packed::Packed;
@@ -49,7 +49,7 @@ impl Clusters {
                         steps.push_back(next);
                     }
                     Effect::Problem(problem) => self.problems.push(problem),
-                    Effect::Summary(_) | Effect::Happened(_) => {}
+                    Effect::Summary(_) | Effect::Happened(_) | Effect::Switch(_) => {}
                 }
             }
         }
@@ -75,6 +75,12 @@ impl Clusters {
             }
             Request::Delete { key, .. } => {
                 objects.remove(&key);
+                Reply::Done
+            }
+            Request::Release { key, .. } => {
+                if let Some(object) = objects.get_mut(&key) {
+                    take_marks(object);
+                }
                 Reply::Done
             }
             Request::WriteInventory { .. } => {

@@ -1,11 +1,12 @@
 //! One destination cluster: its jobs, its budget, what is known of its objects.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use sluice_api::ObjectKey;
+use sluice_api::{Gvk, ObjectKey};
 
 use crate::budget::{Budget, backoff, micros};
+use crate::claims::Claims;
 use crate::inventory::Stored;
 use crate::job::{Ended, Job, Site, Target};
 use crate::request::{Class, Failure, Live, Reply, Request};
@@ -18,16 +19,19 @@ const LONGEST_REOPEN: Duration = Duration::from_secs(10);
 pub(crate) struct Cluster {
     pub(crate) jobs: BTreeMap<String, Job>,
     live: HashMap<ObjectKey, Live>,
-    claims: HashMap<ObjectKey, (i32, String)>,
+    claims: Claims,
     queue: VecDeque<(Request, String)>,
     in_flight: HashMap<u64, (Request, String)>,
+    /// Calls in flight on objects that were changed since: what their answers tell may be older than that.
+    overtaken: HashSet<u64>,
     /// Jobs that are to begin again, by time.
     retries: BTreeSet<(i64, String)>,
     budget: Budget,
     access: Access,
     reopen_failures: u32,
-    /// Until when calls of a former owner may arrive.
-    pub(crate) former_until: i64,
+    /// Until when calls may arrive that were made before this owner, or before the cluster was reached in this way.
+    /// Once that is over everything is compared with the cluster once more.
+    former_until: Option<i64>,
     /// Profiles whose work ended since the inventories were asked for.
     ended: BTreeSet<String>,
 }
@@ -64,18 +68,20 @@ impl Outcome {
 }
 
 impl Cluster {
-    pub(crate) fn new() -> Self {
+    /// A cluster of which nothing is known; calls of a former owner may arrive until then.
+    pub(crate) fn new(former_until: Option<i64>) -> Self {
         Self {
             jobs: BTreeMap::new(),
             live: HashMap::new(),
-            claims: HashMap::new(),
+            claims: Claims::default(),
             queue: VecDeque::new(),
             in_flight: HashMap::new(),
+            overtaken: HashSet::new(),
             retries: BTreeSet::new(),
             budget: Budget::new(),
             access: Access::None,
             reopen_failures: 0,
-            former_until: 0,
+            former_until,
             ended: BTreeSet::new(),
         }
     }
@@ -85,17 +91,39 @@ impl Cluster {
         self.budget.is_broken() || self.reopen_failures > 0
     }
 
-    /// It can be reached from now on.
-    pub(crate) fn reachable(&mut self, now: i64, next_id: &mut u64) -> Outcome {
-        if self.access == Access::None {
-            self.access = Access::OpenAt(now);
-        }
+    /// Calls of a former owner may arrive until then.
+    pub(crate) fn follows_another(&mut self, until: i64) {
+        self.former_until = Some(until);
+    }
+
+    /// It can be reached from now on, and before perhaps in another way: nothing that is known of it need be so any more.
+    pub(crate) fn reachable(&mut self, now: i64, former_calls: i64, next_id: &mut u64) -> Outcome {
+        self.forget(now, former_calls);
+        self.access = Access::OpenAt(now);
         self.tick(now, next_id)
     }
 
     /// It cannot be reached any more: nobody knows how.
-    pub(crate) fn unreachable(&mut self) {
+    pub(crate) fn unreachable(&mut self, now: i64, former_calls: i64) -> Outcome {
+        self.forget(now, former_calls);
         self.access = Access::None;
+        Outcome { trouble: Some(None), ..Outcome::default() }
+    }
+
+    /// Forgets everything but the rows: the next server may be another one. Answers to what was sent are for nobody,
+    /// and what was sent may arrive yet, as if a former owner had sent it.
+    fn forget(&mut self, now: i64, former_calls: i64) {
+        if !self.in_flight.is_empty() {
+            self.former_until = self.former_until.max(Some(now + former_calls));
+        }
+        self.live.clear();
+        self.claims.clear();
+        self.queue.clear();
+        self.in_flight.clear();
+        self.overtaken.clear();
+        self.retries.clear();
+        self.jobs.values_mut().for_each(Job::forget);
+        (self.budget, self.reopen_failures) = (Budget::new(), 0);
     }
 
     /// A row of `profile` came.
@@ -118,17 +146,20 @@ impl Cluster {
     }
 
     /// Compares everything with the cluster once more.
-    pub(crate) fn verify(&mut self, now: i64, next_id: &mut u64) -> Outcome {
+    fn verify(&mut self, now: i64) {
         self.live.clear();
         if self.access == Access::Open {
             self.access = Access::OpenAt(now);
         }
-        self.tick(now, next_id)
     }
 
     /// Time passed.
     pub(crate) fn tick(&mut self, now: i64, next_id: &mut u64) -> Outcome {
         let mut outcome = Outcome::default();
+        if self.former_until.is_some_and(|until| until <= now) {
+            self.former_until = None;
+            self.verify(now);
+        }
         match self.access {
             Access::OpenAt(at) if at <= now => {
                 self.access = Access::Opening;
@@ -147,7 +178,57 @@ impl Cluster {
     pub(crate) fn reply(&mut self, id: u64, reply: Reply, now: i64, next_id: &mut u64) -> Outcome {
         let mut outcome = Outcome::default();
         let Some((request, profile)) = self.in_flight.remove(&id) else { return outcome };
-        match &reply {
+        self.count(&reply, now, &mut outcome);
+        if let (Some(key), Reply::Failed(Failure { class: Class::NoKind, .. })) = (request.changes(), &reply)
+        {
+            self.lose_kind(&key.gvk);
+        }
+        let reply = self.order(id, &request, reply);
+        match (request, reply) {
+            (request @ Request::Read(_), None) => self.queue.push_back((request, profile)),
+            (_, None) => {}
+            (Request::Inventories, Some(reply)) => self.opened(reply, now, &mut outcome),
+            (request, Some(reply)) => {
+                let ended = self.with_job(&profile, now, |job, site| job.reply(&request, reply, site));
+                self.end(&profile, ended, &mut outcome);
+            }
+        }
+        self.send(now, next_id, &mut outcome);
+        outcome
+    }
+
+    /// Two profiles may be at one object: what was seen of it before the last change is seen anew (`None`).
+    fn order(&mut self, id: u64, request: &Request, reply: Reply) -> Option<Reply> {
+        let overtaken = self.overtaken.remove(&id);
+        if let Some(key) = request.changes() {
+            let about = self.in_flight.iter().filter(|(_, (other, _))| other.is_about(&key));
+            self.overtaken.extend(about.map(|(id, _)| *id));
+        }
+        match reply {
+            Reply::Read(_) if overtaken => None,
+            Reply::Applied(_) if overtaken => Some(Reply::Done),
+            reply => Some(reply),
+        }
+    }
+
+    /// With a kind go all objects of it: who had some looks again, says what is missing, and tries until it is back.
+    fn lose_kind(&mut self, gvk: &Gvk) {
+        let known = self.live.len();
+        self.live.retain(|key, _| key.gvk != *gvk);
+        if self.live.len() == known {
+            return;
+        }
+        for (profile, job) in &self.jobs {
+            let mut objects = job.inventory().into_iter().flat_map(|inventory| &inventory.objects);
+            if objects.any(|key| key.gvk == *gvk) {
+                self.claims.ask(profile);
+            }
+        }
+    }
+
+    /// How the server does.
+    fn count(&mut self, reply: &Reply, now: i64, outcome: &mut Outcome) {
+        match reply {
             Reply::Failed(Failure { class: Class::Transient, message }) => {
                 let was_broken = self.budget.is_broken();
                 self.budget.failed(now);
@@ -164,15 +245,6 @@ impl Cluster {
                 self.budget.answered();
             }
         }
-        match (request, reply) {
-            (Request::Inventories, reply) => self.opened(reply, now, &mut outcome),
-            (request, reply) => {
-                let ended = self.with_job(&profile, now, |job, site| job.reply(&request, reply, site));
-                self.end(&profile, ended, now, &mut outcome);
-            }
-        }
-        self.send(now, next_id, &mut outcome);
-        outcome
     }
 
     fn opened(&mut self, reply: Reply, now: i64, outcome: &mut Outcome) {
@@ -204,24 +276,21 @@ impl Cluster {
         let mut found: BTreeMap<_, _> =
             inventories.into_iter().map(|stored| (stored.inventory.profile.clone(), stored)).collect();
         for (profile, job) in &mut self.jobs {
-            job.hold(found.remove(profile), self.ended.contains(profile));
+            job.hold(found.remove(profile), self.ended.contains(profile), &mut self.claims);
         }
         // What ended since the list was asked for may be in it all the same: its own calls were answered later.
         found.retain(|profile, _| !self.ended.contains(profile));
         for (profile, stored) in found {
             let mut job = Job::new(&profile, stored.inventory.origin);
-            job.hold(Some(stored), false);
+            job.hold(Some(stored), false, &mut self.claims);
             self.jobs.insert(profile, job);
-        }
-        for (profile, job) in &self.jobs {
-            for key in job.inventory().into_iter().flat_map(|inventory| &inventory.objects) {
-                self.claims.entry(key.clone()).or_insert_with(|| (i32::MAX, profile.clone()));
-            }
         }
     }
 
     fn begin_all(&mut self, now: i64, outcome: &mut Outcome) {
-        let all: Vec<_> = self.jobs.keys().cloned().collect();
+        let mut all: Vec<_> = self.jobs.keys().cloned().collect();
+        // Who holds something has it before anybody else asks for it.
+        all.sort_by_key(|profile| self.jobs.get(profile).is_none_or(|job| job.inventory().is_none()));
         all.iter().for_each(|profile| self.begin(profile, now, outcome));
     }
 
@@ -234,7 +303,7 @@ impl Cluster {
 
     fn begin(&mut self, profile: &str, now: i64, outcome: &mut Outcome) {
         let ended = self.with_job(profile, now, Job::begin);
-        self.end(profile, ended, now, outcome);
+        self.end(profile, ended, outcome);
     }
 
     fn with_job(
@@ -250,7 +319,7 @@ impl Cluster {
         let mut calls = Vec::new();
         let mut site = Site {
             now,
-            former_until: self.former_until,
+            former_until: self.former_until.unwrap_or(0),
             live: &mut self.live,
             claims: &mut self.claims,
             calls: &mut calls,
@@ -263,28 +332,31 @@ impl Cluster {
         Some(ended)
     }
 
-    fn end(&mut self, profile: &str, ended: Option<Ended>, now: i64, outcome: &mut Outcome) {
+    fn end(&mut self, profile: &str, ended: Option<Ended>, outcome: &mut Outcome) {
         if self.access == Access::Opening && !matches!(ended, None | Some(Ended::NotYet)) {
             self.ended.insert(profile.to_owned());
         }
         match ended {
             None | Some(Ended::NotYet) => {}
-            Some(Ended::Removed) => {
-                outcome.ended.push((profile.to_owned(), Ended::Removed));
-                // Who waited for one of its objects may have it now.
-                for (_, waiting) in std::mem::take(&mut self.retries) {
-                    if let Some(job) = self.jobs.get_mut(&waiting) {
-                        job.retry_at = Some(now);
-                        self.retries.insert((now, waiting));
-                    }
-                }
+            Some(ended) => outcome.ended.push((profile.to_owned(), ended)),
+        }
+    }
+
+    /// Lets those begin again to whom an object has become free, or who have lost one. It ends: an object only goes to
+    /// who comes before its holder, or to one of those who wait for it.
+    fn ask(&mut self, now: i64, outcome: &mut Outcome) {
+        loop {
+            let asked = self.claims.take_asked();
+            if asked.is_empty() || self.access != Access::Open {
+                return;
             }
-            Some(settled) => outcome.ended.push((profile.to_owned(), settled)),
+            asked.iter().for_each(|profile| self.begin(profile, now, outcome));
         }
     }
 
     /// Sends as many calls as the budget allows.
     fn send(&mut self, now: i64, next_id: &mut u64, outcome: &mut Outcome) {
+        self.ask(now, outcome);
         while !self.queue.is_empty() && self.budget.take(now) {
             let Some((request, profile)) = self.queue.pop_front() else { break };
             *next_id += 1;
@@ -293,6 +365,9 @@ impl Cluster {
         }
         if !self.queue.is_empty() && self.budget.opens_at() > now {
             outcome.wake(self.budget.opens_at());
+        }
+        if let Some(until) = self.former_until {
+            outcome.wake(until);
         }
         if let (Some((at, _)), Access::Open) = (self.retries.first(), self.access) {
             outcome.wake(*at);

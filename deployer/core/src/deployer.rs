@@ -30,7 +30,7 @@ pub struct Config {
 /// What a deployer learns besides `desired`.
 #[derive(Debug)]
 pub enum Side {
-    /// A cluster of this shard can be reached.
+    /// A cluster of this shard can be reached, or is reached in another way from now on: over another kubeconfig.
     Reachable(ClusterRef),
     /// A cluster is no longer registered, or nobody knows how to reach it.
     Unreachable(ClusterRef),
@@ -41,6 +41,9 @@ pub enum Side {
 /// What a deployer wants done.
 #[derive(Debug, PartialEq)]
 pub enum Effect {
+    /// Calls to this cluster go from now on over the way that the last [`Side::Reachable`] or [`Side::Unreachable`] was
+    /// about; there is one for each of them.
+    Switch(ClusterRef),
     /// A call to a cluster's API server; answered by [`Side::Reply`].
     Call(ClusterRef, u64, Request),
     /// The ClusterSummary should say this.
@@ -59,7 +62,8 @@ pub struct Deployer {
     failing: BTreeSet<(ClusterRef, String)>,
     next_id: u64,
     started: bool,
-    verify_at: Option<i64>,
+    /// Until when calls of a former owner may arrive.
+    former_until: i64,
 }
 
 impl Deployer {
@@ -72,7 +76,7 @@ impl Deployer {
             failing: BTreeSet::new(),
             next_id: 0,
             started: false,
-            verify_at: None,
+            former_until: 0,
         }
     }
 
@@ -83,8 +87,8 @@ impl Deployer {
         step: &mut Step<Effect>,
         f: impl FnOnce(&mut Cluster, &mut u64) -> Outcome,
     ) {
-        let state = self.clusters.entry(cluster.clone()).or_insert_with(Cluster::new);
-        state.former_until = self.verify_at.unwrap_or(0);
+        let former_until = (self.former_until > step.now).then_some(self.former_until);
+        let state = self.clusters.entry(cluster.clone()).or_insert_with(|| Cluster::new(former_until));
         let outcome = f(state, &mut self.next_id);
         for (id, request) in outcome.calls {
             step.effect(Effect::Call(cluster.clone(), id, request));
@@ -267,16 +271,21 @@ impl Core for Deployer {
     }
 
     fn side(&mut self, side: Side, step: &mut Step<Effect>) {
-        let now = step.now;
+        let (now, former_calls) = (step.now, self.config.former_calls);
+        if let Side::Reachable(cluster) | Side::Unreachable(cluster) = &side {
+            step.effect(Effect::Switch(cluster.clone()));
+        }
         match side {
             Side::Reachable(cluster) if self.started => {
-                self.with(&cluster, step, |state, next_id| state.reachable(now, next_id))
+                self.with(&cluster, step, |state, next_id| state.reachable(now, former_calls, next_id))
             }
-            Side::Reachable(cluster) => drop(self.clusters.entry(cluster).or_insert_with(Cluster::new)),
+            Side::Reachable(cluster) => {
+                self.clusters.entry(cluster).or_insert_with(|| Cluster::new(None));
+            }
             Side::Unreachable(cluster) if !self.started => drop(self.clusters.remove(&cluster)),
             Side::Unreachable(cluster) => {
-                if let Some(state) = self.clusters.get_mut(&cluster) {
-                    state.unreachable();
+                if self.clusters.contains_key(&cluster) {
+                    self.with(&cluster, step, |state, _| state.unreachable(now, former_calls));
                 }
             }
             Side::Reply(cluster, id, reply) => {
@@ -287,12 +296,14 @@ impl Core for Deployer {
 
     fn start(&mut self, step: &mut Step<Effect>) {
         self.started = true;
-        let now = step.now;
+        let (now, former_calls) = (step.now, self.config.former_calls);
         // A former owner may still have calls on their way: what they leave is compared once more.
-        let verify_at = now + self.config.former_calls;
-        self.verify_at = Some(verify_at);
-        step.wake_at(verify_at);
-        self.each(step, |state, next_id| state.reachable(now, next_id));
+        let until = now + former_calls;
+        self.former_until = until;
+        self.each(step, |state, next_id| {
+            state.follows_another(until);
+            state.reachable(now, former_calls, next_id)
+        });
     }
 
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
@@ -303,10 +314,6 @@ impl Core for Deployer {
 
     fn tick(&mut self, step: &mut Step<Effect>) {
         let now = step.now;
-        if self.verify_at.is_some_and(|at| at <= now) {
-            self.verify_at = None;
-            self.each(step, |state, next_id| state.verify(now, next_id));
-        }
         self.each(step, |state, next_id| state.tick(now, next_id));
     }
 }

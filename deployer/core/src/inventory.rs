@@ -31,6 +31,9 @@ pub struct Inventory {
     /// Whether the objects stay when the profile goes.
     #[serde(default)]
     pub leave: bool,
+    /// Whether everything was applied once, for a profile that is deployed once: then nothing is updated any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub complete: bool,
     /// How often an owner wrote it only to give it another version: an API server keeps the version of what is the same.
     #[serde(default)]
     pub renewed: u64,
@@ -113,6 +116,7 @@ mod tests {
             origin: 3,
             cause: Cause::Profile("ClusterProfile p".into()),
             leave: false,
+            complete: true,
             renewed: 7,
             objects: [key].into(),
         };

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_api::ObjectKey;
-use sluice_protocol::rows::{Desired, State};
+use sluice_protocol::rows::State;
 
 use crate::budget::{backoff, micros};
+use crate::claims::Claims;
 use crate::inventory::{Inventory, Stored};
-use crate::prepare::{Prepared, owner_name, prepare};
+use crate::prepare::{Prepared, prepare};
 use crate::request::{Live, Request};
 
+mod apply;
 mod claims;
+mod prune;
 mod replies;
 mod target;
 
@@ -47,7 +50,7 @@ pub(crate) struct Job {
     objects: BTreeMap<ObjectKey, Prepared>,
     /// Objects that were just seen to be absent.
     absent: BTreeSet<ObjectKey>,
-    /// Objects that it holds against other profiles.
+    /// Objects that it has, or waits for.
     claimed: BTreeSet<ObjectKey>,
     /// The inventory that is on its way into the cluster.
     writing: Option<Arc<Inventory>>,
@@ -83,7 +86,7 @@ pub(crate) struct Site<'a> {
     /// Until when calls of a former owner may arrive.
     pub(crate) former_until: i64,
     pub(crate) live: &'a mut HashMap<ObjectKey, Live>,
-    pub(crate) claims: &'a mut HashMap<ObjectKey, (i32, String)>,
+    pub(crate) claims: &'a mut Claims,
     pub(crate) calls: &'a mut Vec<Request>,
 }
 
@@ -147,13 +150,29 @@ impl Job {
     }
 
     /// Takes what a list of the cluster's inventories says, unless it has changed it since the list was asked for.
-    pub(crate) fn hold(&mut self, found: Option<Stored>, changed: bool) {
+    pub(crate) fn hold(&mut self, found: Option<Stored>, changed: bool, claims: &mut Claims) {
         if changed || self.phase != Phase::Idle {
             self.unsure = true;
             return;
         }
-        self.claimed.extend(found.iter().flat_map(|stored| stored.inventory.objects.iter().cloned()));
         (self.held, self.wrote) = (found, false);
+        self.list(claims);
+    }
+
+    /// It has what its inventory names, until it is known what it wants.
+    fn list(&mut self, claims: &mut Claims) {
+        let listed = self.held.iter().flat_map(|held| &held.inventory.objects);
+        for key in listed {
+            claims.list(key, &self.profile);
+            self.claimed.insert(key.clone());
+        }
+    }
+
+    /// Forgets everything but its row: the cluster's server may be another one from now on.
+    pub(crate) fn forget(&mut self) {
+        let target = std::mem::replace(&mut self.target, Target::Unknown);
+        *self =
+            Self { target, held: self.held.take(), time: self.time, ..Self::new(&self.profile, self.origin) };
     }
 
     /// A newer row came; whether the work must begin (again).
@@ -186,9 +205,13 @@ impl Job {
         let Some(desired) = self.target.decode() else { return self.begin_removal(site) };
         let (prepared, errors) = prepare(&desired);
         for text in errors {
-            self.errors.insert(text.clone(), Fault { text, transient: false });
+            self.errors.insert(text.clone(), Fault::new(text, false));
         }
-        let untouchable = desired.dry_run || (desired.one_time && self.held.is_some());
+        let complete = desired.one_time && self.inventory().is_some_and(|known| known.complete);
+        let untouchable = desired.dry_run || complete;
+        if !complete {
+            self.leave_claims(site);
+        }
         for one in prepared.into_iter().filter(|_| !untouchable) {
             self.claim(&desired, one, site);
         }
@@ -200,143 +223,19 @@ impl Job {
 
     fn begin_removal(&mut self, site: &mut Site<'_>) -> Ended {
         if !matches!(self.target, Target::Gone) {
+            // Nothing is held of it after all.
+            if self.held.is_none() {
+                self.unclaim(site);
+                return Ended::Removed;
+            }
             return Ended::Settled { state: State::Held, changed: false };
         }
+        self.leave_claims(site);
         if self.held.is_none() {
             self.unclaim(site);
             return Ended::Removed;
         }
         self.prune(site)
-    }
-
-    /// What will be created is written into the inventory first: a crash must not leave an unknown object.
-    fn reserve(&mut self, desired: &Desired, site: &mut Site<'_>) -> Ended {
-        let mut inventory = Inventory {
-            profile: self.profile.clone(),
-            owner_kind: desired.owner_kind.clone(),
-            owner_namespace: desired.owner_namespace.clone(),
-            origin: self.origin,
-            cause: desired.cause.clone(),
-            leave: desired.leave,
-            renewed: self.inventory().map_or(0, |known| known.renewed),
-            objects: self.objects.keys().cloned().collect(),
-        };
-        inventory.objects.extend(self.inventory().iter().flat_map(|known| known.objects.iter().cloned()));
-        if std::mem::take(&mut self.renew) {
-            inventory.renewed += 1;
-        }
-        if self.inventory() == Some(&inventory) {
-            return self.apply(true, site);
-        }
-        self.phase = Phase::Reserving;
-        self.write(inventory, site);
-        let unknown: Vec<_> =
-            self.objects.keys().filter(|key| !site.live.contains_key(*key)).cloned().collect();
-        for key in unknown {
-            self.call(Request::Read(key), site);
-        }
-        Ended::NotYet
-    }
-
-    fn write(&mut self, inventory: Inventory, site: &mut Site<'_>) {
-        let inventory = Arc::new(inventory);
-        let against = self.held.as_ref().map(|held| held.version.clone());
-        self.writing = Some(inventory.clone());
-        self.call(Request::WriteInventory { inventory, against }, site);
-    }
-
-    fn apply(&mut self, first: bool, site: &mut Site<'_>) -> Ended {
-        self.phase = Phase::Applying { first };
-        let keys: Vec<_> =
-            self.objects.values().filter(|one| one.first == first).map(|one| one.key.clone()).collect();
-        for key in keys {
-            self.next_for(&key, site);
-        }
-        self.advance(site)
-    }
-
-    /// The next call for one object, if it needs one.
-    fn next_for(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
-        let Some(one) = self.objects.get(key).cloned() else { return };
-        if self.errors.contains_key(&key.to_string()) {
-            return;
-        }
-        let against = match site.live.get(key) {
-            None if !self.absent.remove(key) => return self.call(Request::Read(key.clone()), site),
-            // A former owner may be about to delete the inventory, or to take this object out of it.
-            None if site.now < site.former_until && !self.wrote => {
-                (self.renew, self.again) = (true, true);
-                return;
-            }
-            None => None,
-            Some(live) if live.hash.as_deref() == Some(&one.hash) && self.owns(live) => return,
-            Some(live) => Some(live.version()),
-        };
-        self.changed = true;
-        self.call(Request::Apply { object: one.object, against }, site);
-    }
-
-    fn owns(&self, live: &Live) -> bool {
-        let Some(owner) = &live.owner else { return false };
-        let named = |kind: &str, namespace: &str| {
-            owner.kind == kind && owner.name == owner_name(namespace, &self.profile)
-        };
-        match (self.target.decoded(), self.inventory()) {
-            (Some(desired), _) => named(&desired.owner_kind, &desired.owner_namespace),
-            (_, Some(inventory)) => named(&inventory.owner_kind, &inventory.owner_namespace),
-            _ => false,
-        }
-    }
-
-    fn prune(&mut self, site: &mut Site<'_>) -> Ended {
-        self.phase = Phase::Pruning;
-        let leave =
-            self.inventory().is_some_and(|inventory| inventory.leave) && matches!(self.target, Target::Gone);
-        let owned = self.inventory().into_iter().flat_map(|inventory| inventory.objects.iter());
-        let stale: Vec<_> = owned.filter(|key| !self.objects.contains_key(*key) && !leave).cloned().collect();
-        for key in stale {
-            self.next_prune(&key, site);
-        }
-        self.advance(site)
-    }
-
-    /// Deletes what this profile owns and nothing else: the live object must still say so.
-    fn next_prune(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
-        match site.live.get(key) {
-            None => self.call(Request::Read(key.clone()), site),
-            Some(live) if self.owns(live) => {
-                self.changed = true;
-                self.call(Request::Delete { key: key.clone(), against: live.version() }, site);
-            }
-            Some(_) => {}
-        }
-    }
-
-    fn record(&mut self, site: &mut Site<'_>) -> Ended {
-        self.unclaim(site);
-        let Some(held) = &self.held else { return self.settle(site.now) };
-        let gone = matches!(self.target, Target::Gone);
-        // What a former owner was about to create may come yet: it stays in the inventory, and everything is compared
-        // once more when that is over.
-        let stale = |key: &&ObjectKey| !self.objects.contains_key(*key) && self.absent.contains(*key);
-        if site.now < site.former_until && held.inventory.objects.iter().any(|key| stale(&key)) {
-            self.phase = Phase::Idle;
-            return if gone { Ended::NotYet } else { self.settle(site.now) };
-        }
-        if gone {
-            self.phase = Phase::Recording;
-            let (profile, against) = (self.profile.clone(), held.version.clone());
-            self.call(Request::DeleteInventory { profile, against }, site);
-            return Ended::NotYet;
-        }
-        if held.inventory.objects.iter().eq(self.objects.keys()) {
-            return self.settle(site.now);
-        }
-        let mut inventory = (*held.inventory).clone();
-        inventory.objects = self.objects.keys().cloned().collect();
-        self.phase = Phase::Recording;
-        self.write(inventory, site);
-        Ended::NotYet
     }
 
     fn settle(&mut self, now: i64) -> Ended {
@@ -366,7 +265,7 @@ impl Job {
         if self.again {
             return self.begin(site);
         }
-        let failed = !self.errors.is_empty();
+        let failed = self.errors.values().any(|fault| !fault.lost);
         match self.phase {
             Phase::Idle => self.settle(site.now),
             // Without an inventory nothing may be created or deleted.

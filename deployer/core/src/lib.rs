@@ -11,17 +11,20 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+mod claims;
 mod cluster;
 mod conflict;
 mod deployer;
 mod inventory;
 mod job;
+mod marks;
 mod prepare;
 mod request;
 mod summary;
 
 pub use deployer::{Config, Deployer, Effect, Side};
 pub use inventory::{Inventory, LABEL as INVENTORY_LABEL, Stored};
+pub use marks::{take_marks, without_marks};
 pub use prepare::{Prepared, prepare};
 pub use request::{Class, Failure, Live, Owner, Reply, Request, Version};
 pub use summary::{Summary, cluster_summary};

@@ -31,6 +31,13 @@ pub enum Request {
         /// Its uid and resourceVersion.
         against: Version,
     },
+    /// Take the marks of its owner off exactly this object: it stays, and belongs to nobody.
+    Release {
+        /// Which.
+        key: ObjectKey,
+        /// Its uid and resourceVersion.
+        against: Version,
+    },
     /// The inventory of a profile.
     ReadInventory(String),
     /// Store an inventory.
@@ -86,6 +93,8 @@ pub enum Class {
     Transient,
     /// The server refuses it: try again later, something else may have to change first.
     Refused,
+    /// The cluster has no such kind (any more): like [`Class::Refused`], for everything of the kind.
+    NoKind,
 }
 
 /// What is known of an existing object.
@@ -99,10 +108,12 @@ pub struct Live {
     pub hash: Option<String>,
     /// Which profile deployed it.
     pub owner: Option<Owner>,
+    /// Whether it has been deleted, and stays only until its finalizers are done.
+    pub going: bool,
 }
 
 /// The profile that an object says it belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
     /// `ClusterProfile` or `Profile`.
     pub kind: String,
@@ -112,6 +123,37 @@ pub struct Owner {
     pub tier: i32,
     /// What it is deployed from, for messages.
     pub reference: String,
+}
+
+impl Request {
+    /// Whether it looks at this object, or changes it.
+    pub(crate) fn is_about(&self, key: &ObjectKey) -> bool {
+        match self {
+            Self::Read(other) | Self::Delete { key: other, .. } | Self::Release { key: other, .. } => {
+                other == key
+            }
+            Self::Apply { object, .. } => {
+                object::name(object) == key.name && ObjectKey::of(object).as_ref() == Some(key)
+            }
+            _ => false,
+        }
+    }
+
+    /// The object that it changes.
+    pub(crate) fn changes(&self) -> Option<ObjectKey> {
+        match self {
+            Self::Delete { key, .. } | Self::Release { key, .. } => Some(key.clone()),
+            Self::Apply { object, .. } => ObjectKey::of(object),
+            _ => None,
+        }
+    }
+}
+
+impl Owner {
+    /// Whether a profile of this name is meant.
+    pub(crate) fn is(&self, profile: &str) -> bool {
+        self.name.rsplit('/').next() == Some(profile)
+    }
 }
 
 impl Live {
@@ -134,6 +176,7 @@ impl Live {
             resource_version: object::text(object, &["metadata", "resourceVersion"]).to_owned(),
             hash: annotation("hash").map(str::to_owned),
             owner,
+            going: !object::text(object, &["metadata", "deletionTimestamp"]).is_empty(),
         }
     }
 

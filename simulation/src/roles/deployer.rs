@@ -19,8 +19,8 @@ use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
 pub(crate) struct DeployerRole {
     shard: u16,
     seat: Seat,
-    /// The clusters of the shard, and whether the core was told that they can be reached.
-    clusters: Vec<(&'static str, bool)>,
+    /// The clusters of the shard, and the way over which the core was told that they can be reached.
+    clusters: Vec<(&'static str, Option<u64>)>,
     calls: Vec<Call>,
     /// Calls on their way to an API server: they arrive also when the owner has ended.
     flying: Vec<(i64, Call)>,
@@ -32,7 +32,10 @@ struct Call {
     cluster: ClusterRef,
     id: u64,
     request: Request,
+    /// Of the replica.
     life: u64,
+    /// The way to the cluster; `None` when there was none.
+    way: Option<u64>,
 }
 
 impl DeployerRole {
@@ -41,7 +44,7 @@ impl DeployerRole {
         Self {
             shard,
             seat,
-            clusters: own.map(|name| (name, false)).collect(),
+            clusters: own.map(|name| (name, None)).collect(),
             calls: Vec::new(),
             flying: Vec::new(),
             replies: Vec::new(),
@@ -61,7 +64,7 @@ impl DeployerRole {
         if unprotected && !lease {
             return self.reply(call, transient("the lease has lapsed"));
         }
-        if !self.clusters.iter().any(|(name, reachable)| *reachable && *name == call.cluster.name) {
+        if call.way.is_none() {
             return self.reply(call, transient("no such cluster"));
         }
         let longest = CALL_TIMEOUT / STEP;
@@ -82,11 +85,16 @@ impl DeployerRole {
                 format!("{name} {} calls {cluster} {request:.400?}", self.seat.index)
             });
         }
+        let deletes = matches!(call.request, Request::Delete { .. });
+        let held = (deletes && world.mishap(Fault::Finalizer, 0.2))
+            .then(|| world.now + world.random.random_range(1..100) * STEP);
         let Some(server) = world.clusters.get_mut(call.cluster.name.as_str()) else { return };
-        if server.away_until > world.now {
+        if server.away_until > world.now || call.way < Some(server.born) {
             return self.reply(call, transient("the server is away"));
         }
-        let (reply, written) = server.call(&call.request);
+        let (reply, written) = server.call(&call.request, held);
+        let released = written.is_some() && matches!(call.request, Request::Release { .. });
+        world.coverage.many(Fault::Released, u64::from(released));
         if let Some(Written { key, old, new }) = written
             && let Err(violation) =
                 world.history.check(&call.cluster.name, &key, old.as_deref(), new.as_deref())
@@ -102,6 +110,12 @@ impl DeployerRole {
             self.replies.push(deployer::Side::Reply(call.cluster, call.id, reply));
         }
     }
+}
+
+/// The way to a registered cluster.
+fn way_to(world: &World, name: &str) -> Option<u64> {
+    let server = world.clusters.get(name).filter(|_| world.management.is_registered(name));
+    server.map(|server| server.way)
 }
 
 fn transient(text: &str) -> Reply {
@@ -144,11 +158,11 @@ impl Role for DeployerRole {
     }
 
     fn side(&mut self, world: &mut World, link: Link) -> Option<deployer::Side> {
-        let wrong = |(name, told): &&mut (&'static str, bool)| world.management.is_registered(name) != *told;
-        if let Some((name, told)) = self.clusters.iter_mut().find(wrong) {
-            *told = !*told;
+        if let Some((name, told)) = self.clusters.iter_mut().find(|(name, told)| way_to(world, name) != *told)
+        {
+            *told = way_to(world, name);
             let cluster = cluster_ref(name);
-            return Some(if *told {
+            return Some(if told.is_some() {
                 deployer::Side::Reachable(cluster)
             } else {
                 deployer::Side::Unreachable(cluster)
@@ -165,12 +179,13 @@ impl Role for DeployerRole {
     fn has_news(&self, world: &World) -> bool {
         !self.calls.is_empty()
             || !self.replies.is_empty()
-            || self.clusters.iter().any(|(name, told)| world.management.is_registered(name) != *told)
+            || self.clusters.iter().any(|(name, told)| way_to(world, name) != *told)
     }
 
     fn effect(&mut self, _: &mut World, effect: deployer::Effect) {
         if let deployer::Effect::Call(cluster, id, request) = effect {
-            self.calls.push(Call { cluster, id, request, life: self.life });
+            let way = self.clusters.iter().find(|(name, _)| *name == cluster.name).and_then(|(_, way)| *way);
+            self.calls.push(Call { cluster, id, request, life: self.life, way });
         }
     }
 

@@ -135,7 +135,7 @@ impl World {
                         steps.push_back(step);
                     }
                     Effect::Problem(problem) => self.problems.push(problem),
-                    Effect::Summary(_) | Effect::Happened(_) => {}
+                    Effect::Summary(_) | Effect::Happened(_) | Effect::Switch(_) => {}
                 }
             }
         }
@@ -169,7 +169,26 @@ impl World {
                     return conflict();
                 }
                 self.calls.push(format!("delete {}", key.name));
-                self.objects.remove(&key);
+                let held = object::at(&self.objects[&key], &["metadata", "finalizers"]).is_some();
+                match self.objects.get_mut(&key) {
+                    Some(object) if held => {
+                        self.version += 1;
+                        object["metadata"]["resourceVersion"] = self.version.to_string().into();
+                        object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+                    }
+                    _ => drop(self.objects.remove(&key)),
+                }
+                Reply::Done
+            }
+            Request::Release { key, against } => {
+                if self.objects.get(&key).map(|object| Live::of(object).version()) != Some(against) {
+                    return conflict();
+                }
+                self.calls.push(format!("release {}", key.name));
+                self.version += 1;
+                let object = self.objects.get_mut(&key).unwrap();
+                crate::take_marks(object);
+                object["metadata"]["resourceVersion"] = self.version.to_string().into();
                 Reply::Done
             }
             Request::ReadInventory(profile) => Reply::Inventory(self.inventories.get(&profile).cloned()),
@@ -538,10 +557,35 @@ fn what_is_to_be_left_stays_when_its_profile_goes() {
     let mut world = World::new();
     world.reach();
     let keep = Desired { leave: true, ..desired("p", 100, vec![config_map("a", "1")]) };
-    world.row("p", Some(keep));
+    world.row("p", Some(keep.clone()));
     world.row("p", None);
     assert_eq!(world.names(), ["a"]);
     assert!(world.inventories.is_empty());
+    assert_eq!(Live::of(world.objects.values().next().unwrap()).owner, None);
+    // Another profile can have it.
+    world.row("q", Some(desired("q", 100, vec![config_map("a", "2")])));
+    assert_eq!(world.state("q"), Some(State::Provisioned));
+    world.row("q", None);
+    assert!(world.objects.is_empty());
+}
+
+#[test]
+fn the_inventory_of_what_stays_goes_last_and_only_when_nobody_is_named_any_more() {
+    let mut world = World::new();
+    world.reach();
+    let objects = vec![config_map("a", "1"), config_map("b", "1")];
+    world.row("p", Some(Desired { leave: true, ..desired("p", 100, objects) }));
+    world.fail = Box::new(|request| {
+        let fails = matches!(request, Request::Release { key, .. } if key.name == "b");
+        fails.then(|| Failure::new(Class::Refused, "quota"))
+    });
+    world.row("p", None);
+    assert_eq!((world.names(), world.inventories.len()), (vec!["a", "b"], 1));
+    world.fail = Box::new(|_| None);
+    world.restart();
+    world.row("p", None);
+    assert_eq!((world.names(), world.inventories.len()), (vec!["a", "b"], 0));
+    assert!(world.objects.values().all(|object| Live::of(object).owner.is_none()));
 }
 
 #[test]
@@ -550,4 +594,348 @@ fn a_dry_run_touches_nothing() {
     world.reach();
     world.row("p", Some(Desired { dry_run: true, ..desired("p", 100, vec![config_map("a", "1")]) }));
     assert!(world.objects.is_empty() && world.inventories.is_empty());
+}
+
+#[test]
+fn what_is_wanted_again_while_a_finalizer_holds_it_is_waited_for_and_made_anew() {
+    let mut world = World::new();
+    world.reach();
+    let mut held = config_map("a", "1");
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    world.row("p", Some(desired("p", 100, vec![held.clone()])));
+    world.row("p", None);
+    world.take_calls();
+    world.row("p", Some(desired("p", 100, vec![held])));
+    let status = world.statuses["p"].clone().unwrap();
+    assert_eq!(status.state, State::Failed);
+    assert!(status.errors[0].contains("ConfigMap default/a waits for"), "{status:?}");
+    assert_eq!(world.take_calls(), ["inventory 1"], "what goes is not changed");
+    world.wait();
+    assert_eq!(world.state("p"), Some(State::Failed));
+    world.objects.clear();
+    (0..3).for_each(|_| world.wait());
+    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
+}
+
+#[test]
+fn what_goes_already_is_not_deleted_twice_and_holds_nobody_up() {
+    let mut world = World::new();
+    world.reach();
+    let mut held = config_map("a", "1");
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    world.row("p", Some(desired("p", 100, vec![held])));
+    let key = world.objects.keys().next().unwrap().clone();
+    // A user deleted it, and its version is another one since.
+    let object = world.objects.get_mut(&key).unwrap();
+    object["metadata"]["resourceVersion"] = json!("99");
+    object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    world.take_calls();
+    world.row("p", None);
+    assert!(world.take_calls().is_empty());
+    // Calls of a former owner can no longer bring it back.
+    world.now += 20_000_000;
+    world.wait();
+    assert!(world.statuses["p"].is_none() && world.inventories.is_empty());
+}
+
+#[test]
+fn what_was_known_of_a_server_is_not_believed_of_the_one_in_its_place() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    (world.objects, world.inventories) = Default::default();
+    world.reach();
+    assert_eq!((world.names(), world.inventories.len()), (vec!["a"], 1));
+    (world.objects, world.inventories) = Default::default();
+    world.run(|deployer, step| deployer.side(Side::Unreachable(cluster()), step));
+    world.reach();
+    assert_eq!((world.names(), world.inventories.len()), (vec!["a"], 1));
+}
+
+#[test]
+fn answers_of_a_former_server_are_not_taken_for_those_of_the_new_one() {
+    let mut world = World::new();
+    world.reach();
+    let row = row_of("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let mut calls = world.hold(|deployer, step| deployer.row(&row, step));
+    let mut late = Vec::new();
+    // The former server has stored the inventory and the object, and the last answer is under way.
+    while let Some((id, request)) = calls.pop() {
+        let reply = Side::Reply(cluster(), id, world.serve(request.clone()));
+        if matches!(request, Request::Apply { .. }) {
+            late.push(reply);
+        } else {
+            calls.extend(world.hold(|deployer, step| deployer.side(reply, step)));
+        }
+    }
+    assert_eq!(late.len(), 1);
+    (world.objects, world.inventories) = Default::default();
+    let mut calls = world.hold(|deployer, step| deployer.side(Side::Reachable(cluster()), step));
+    for reply in late {
+        calls.extend(world.hold(|deployer, step| deployer.side(reply, step)));
+    }
+    let [(id, Request::Inventories)] = &calls[..] else { panic!("{calls:?}") };
+    let reply = Side::Reply(cluster(), *id, Reply::Inventories(Vec::new()));
+    world.run(|deployer, step| deployer.side(reply, step));
+    assert_eq!((world.names(), world.inventories.len()), (vec!["a"], 1));
+    assert_eq!(world.state("p"), Some(State::Provisioned));
+}
+
+#[test]
+fn a_profile_that_the_new_server_does_not_hold_has_no_status_any_more() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    world.restart();
+    assert_eq!(world.state("p"), Some(State::Held));
+    (world.objects, world.inventories) = Default::default();
+    world.reach();
+    assert_eq!(world.statuses["p"], None);
+}
+
+#[test]
+fn the_look_after_a_takeover_comes_although_something_else_was_due_before() {
+    let mut world = World::new();
+    world.reach();
+    world.fail = Box::new(|request| {
+        matches!(request, Request::Apply { .. }).then(|| Failure::new(Class::Refused, "quota"))
+    });
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    world.fail = Box::new(|_| None);
+    world.wait();
+    assert_eq!(world.state("p"), Some(State::Provisioned));
+    assert!(world.wake.is_some(), "it is to be woken for the look");
+}
+
+#[test]
+fn many_refused_objects_delay_nobody_and_go_with_their_profiles() {
+    let mut world = World::new();
+    world.reach();
+    world.fail = Box::new(|request| match request {
+        Request::Apply { object, .. } if object::name(object).contains(' ') => {
+            Some(Failure::new(Class::Refused, "invalid uri character"))
+        }
+        _ => None,
+    });
+    let bad = |index: usize| (format!("bad{index}"), vec![config_map(&format!("front p{index}"), "1")]);
+    for (profile, objects) in (0..50).map(bad) {
+        world.row(&profile, Some(desired(&profile, 100, objects)));
+    }
+    world.row("good", Some(desired("good", 100, vec![config_map("a", "1")])));
+    assert_eq!((world.names(), world.state("good")), (vec!["a"], Some(State::Provisioned)));
+    assert!(world.problems.iter().all(|problem| problem.object != "cluster"));
+    // One is mended, the others are withdrawn.
+    world.row("bad0", Some(desired("bad0", 100, vec![config_map("front-p0", "1")])));
+    (1..50).for_each(|index| world.row(&bad(index).0, None));
+    (0..20).for_each(|_| world.wait());
+    world.now += 20_000_000;
+    world.wait();
+    assert_eq!((world.names(), world.inventories.len()), (vec!["a", "front-p0"], 2));
+    assert_eq!(world.state("bad0"), Some(State::Provisioned));
+}
+
+#[test]
+fn what_is_deployed_once_is_completely_deployed_before_it_rests() {
+    let once = |data| Some(Desired { one_time: true, ..desired("p", 100, vec![config_map("a", data)]) });
+    let mut world = World::new();
+    world.reach();
+    world.fail = Box::new(|request| {
+        matches!(request, Request::Apply { .. }).then(|| Failure::new(Class::Refused, "quota"))
+    });
+    world.row("p", once("1"));
+    assert_eq!((world.state("p"), world.inventories.len()), (Some(State::Failed), 1));
+    // The inventory is there and nothing else, also for who takes over.
+    world.fail = Box::new(|_| None);
+    world.restart();
+    world.row("p", once("2"));
+    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
+    world.row("p", once("3"));
+    world.restart();
+    world.row("p", once("4"));
+    assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "2", "once is once");
+    assert_eq!(world.state("p"), Some(State::Provisioned));
+}
+
+#[test]
+fn who_loses_an_object_to_a_lower_tier_fails_and_gets_it_back() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "p")])));
+    world.row("q", Some(desired("q", 50, vec![config_map("a", "q")])));
+    assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+    assert!(world.statuses["p"].as_ref().unwrap().errors[0].contains("A conflict was detected"));
+    world.row("q", None);
+    world.now += 20_000_000;
+    world.wait();
+    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
+    assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "p");
+}
+
+#[test]
+fn after_a_takeover_who_has_an_object_keeps_it() {
+    let rows = |world: &mut World, order: [&str; 2]| {
+        order.map(|profile| world.row(profile, Some(desired(profile, 100, vec![config_map("a", profile)]))))
+    };
+    for order in [["p", "q"], ["q", "p"]] {
+        let mut world = World::new();
+        world.reach();
+        rows(&mut world, ["q", "p"]);
+        assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+        world.restart();
+        rows(&mut world, order);
+        assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+        // The same when everything is known before the cluster is.
+        world.deployer = Deployer::new(Config { shard: 0, former_calls: 10_000_000 });
+        world.run(|deployer, step| deployer.start(step));
+        rows(&mut world, order);
+        world.reach();
+        assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+        assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "q");
+    }
+}
+
+fn owner_of(world: &World) -> String {
+    Live::of(world.objects.values().next().unwrap()).owner.unwrap().name
+}
+
+#[test]
+fn equal_content_is_shared_and_goes_with_the_last_of_its_profiles() {
+    for restart in [false, true] {
+        let mut world = World::new();
+        world.reach();
+        for profile in ["p", "q", "r"] {
+            world.row(profile, Some(desired(profile, 100, vec![config_map("a", "1")])));
+            assert_eq!(world.state(profile), Some(State::Provisioned));
+        }
+        for (gone, left) in [("p", "q"), ("q", "r")] {
+            world.now += 20_000_000;
+            world.wait();
+            if restart {
+                world.restart();
+            }
+            world.take_calls();
+            world.row(gone, None);
+            for profile in [left, "r"] {
+                world.row(profile, Some(desired(profile, 100, vec![config_map("a", "1")])));
+            }
+            (0..3).for_each(|_| world.wait());
+            assert_eq!((world.statuses[gone].clone(), owner_of(&world)), (None, left.to_owned()));
+            assert!(!world.take_calls().iter().any(|call| call.starts_with("delete")));
+            assert_eq!(world.state(left), Some(State::Provisioned));
+        }
+        world.row("r", None);
+        (0..3).for_each(|_| world.wait());
+        assert!(world.objects.is_empty() && world.inventories.is_empty());
+    }
+}
+
+#[test]
+fn shared_content_changes_when_the_last_of_its_profiles_wants_it_to() {
+    let mut world = World::new();
+    world.reach();
+    for data in ["1", "2"] {
+        for profile in ["p", "q", "r"] {
+            world.row(profile, Some(desired(profile, 100, vec![config_map("a", data)])));
+        }
+        assert_eq!(world.objects.values().next().unwrap()["data"]["a"], data);
+        for profile in ["p", "q", "r"] {
+            assert_eq!(world.state(profile), Some(State::Provisioned));
+        }
+    }
+}
+
+#[test]
+fn what_is_deployed_once_shares_with_nobody() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    world.row("q", Some(Desired { one_time: true, ..desired("q", 100, vec![config_map("a", "1")]) }));
+    assert_eq!(world.state("q"), Some(State::Failed));
+    world.row("p", None);
+    (0..3).for_each(|_| world.wait());
+    assert_eq!((world.state("q"), owner_of(&world)), (Some(State::Provisioned), "q".to_owned()));
+}
+
+#[test]
+fn who_has_lost_an_object_prunes_all_the_same_and_forgets_what_it_lost() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "p"), config_map("b", "p")])));
+    world.row("q", Some(desired("q", 50, vec![config_map("a", "q")])));
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "p"), config_map("c", "p")])));
+    world.now += 20_000_000;
+    (0..2).for_each(|_| world.wait());
+    assert_eq!((world.names(), world.state("p")), (vec!["a", "c"], Some(State::Failed)));
+    let listed: Vec<_> =
+        world.inventories["p"].inventory.objects.iter().map(|key| key.name.clone()).collect();
+    assert_eq!(listed, ["c"]);
+}
+
+#[test]
+fn what_was_read_before_a_change_is_not_believed_after_it() {
+    let mut world = World::new();
+    world.reach();
+    let wanted = || Some(desired("p", 100, vec![config_map("a", "1")]));
+    world.row("p", wanted());
+    world.row("q", Some(desired("q", 100, vec![config_map("a", "1")])));
+    world.now += 20_000_000;
+    world.wait();
+    world.restart();
+    world.now += 20_000_000;
+    world.wait();
+    let row = |profile: &str, desired| row_of(profile, desired);
+    // Both go, and one of them has looked before the other deletes.
+    let look = world.hold(|deployer, step| deployer.row(&row("q", None), step)).remove(0);
+    assert!(matches!(look.1, Request::Read(_)));
+    let late = Side::Reply(cluster(), look.0, world.serve(look.1));
+    let mut calls = VecDeque::from(world.hold(|deployer, step| deployer.row(&row("p", None), step)));
+    while let Some((id, request)) = calls.pop_front() {
+        let last = matches!(request, Request::DeleteInventory { .. });
+        let reply = Side::Reply(cluster(), id, world.serve(request));
+        if last {
+            // It is wanted again.
+            assert!(world.hold(|deployer, step| deployer.row(&row("p", wanted()), step)).is_empty());
+        }
+        calls.extend(world.hold(|deployer, step| deployer.side(reply, step)));
+        if last {
+            break;
+        }
+    }
+    assert!(world.objects.is_empty() && calls.len() == 2, "{calls:?}");
+    calls.make_contiguous().sort_by_key(|(_, request)| !matches!(request, Request::Read(_)));
+    let (id, request) = calls.pop_front().unwrap();
+    let reply = Side::Reply(cluster(), id, world.serve(request));
+    assert!(world.hold(|deployer, step| deployer.side(reply, step)).is_empty());
+    calls.extend(world.hold(|deployer, step| deployer.side(late, step)));
+    for (id, request) in calls {
+        let reply = Side::Reply(cluster(), id, world.serve(request));
+        world.run(|deployer, step| deployer.side(reply, step));
+    }
+    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
+}
+
+#[test]
+fn with_a_kind_go_its_objects_and_with_it_they_come_back() {
+    let thing = |name: &str, data: &str| json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name}, "a": data});
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![thing("a", "1"), config_map("c", "1")])));
+    world.row("q", Some(desired("q", 100, vec![thing("b", "1")])));
+    world.objects.retain(|key, _| key.gvk.kind != "Thing");
+    world.fail = Box::new(|request| match request {
+        Request::Apply { object, .. } if object["kind"] == "Thing" => {
+            Some(Failure::new(Class::NoKind, "the cluster has no kind example.com/v1 Thing"))
+        }
+        _ => None,
+    });
+    world.row("p", Some(desired("p", 100, vec![thing("a", "2"), config_map("c", "1")])));
+    assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Failed)));
+    for profile in ["profile p", "profile q"] {
+        let problem = world.problems.iter().find(|problem| problem.object == profile).unwrap();
+        assert!(problem.error.as_ref().unwrap().contains("no kind example.com/v1 Thing"));
+    }
+    world.fail = Box::new(|_| None);
+    (0..3).for_each(|_| world.wait());
+    assert_eq!((world.state("p"), world.state("q")), (Some(State::Provisioned), Some(State::Provisioned)));
+    assert_eq!(world.names(), ["a", "b", "c"]);
 }

@@ -1,36 +1,67 @@
-//! Which profile an object of the cluster belongs to.
+//! Which of the objects that a profile wants it can have.
 
+use sluice_api::{Digest, ObjectKey};
 use sluice_protocol::rows::Desired;
 
 use super::replies::Fault;
 use super::{Job, Site};
-use crate::conflict::conflict;
+use crate::claims::Want;
+use crate::conflict::{conflict, owned_by};
 use crate::prepare::Prepared;
+use crate::request::Live;
 
 impl Job {
-    /// An object belongs to one profile: the one with the lower tier, else the one that came first.
+    /// It wants an object; who has it already is named otherwise.
     pub(super) fn claim(&mut self, desired: &Desired, one: Prepared, site: &mut Site<'_>) {
-        match site.claims.get(&one.key) {
-            Some((tier, other)) if *other != self.profile && *tier <= desired.tier => {
+        let reference = Live::of(&one.object).owner.unwrap_or_default().reference;
+        // What is deployed once is never written again, so that nobody could leave it to that profile.
+        let alone = if desired.one_time { self.profile.as_bytes() } else { b"" };
+        let want = Want {
+            tier: desired.tier,
+            content: Digest::of(&[one.hash.as_bytes(), reference.as_bytes(), alone]),
+            listed: self.inventory().is_some_and(|inventory| inventory.objects.contains(&one.key)),
+        };
+        self.claimed.insert(one.key.clone());
+        match site.claims.claim(&one.key, &self.profile, want) {
+            Ok(()) => drop(self.objects.insert(one.key.clone(), one)),
+            Err(other) => {
                 let profile = format!("{} {other}", desired.owner_kind);
                 let text = conflict(&one.key, &profile, "another row of this deployer");
-                self.errors.insert(one.key.to_string(), Fault { text, transient: false });
-            }
-            _ => {
-                site.claims.insert(one.key.clone(), (desired.tier, self.profile.clone()));
-                self.claimed.insert(one.key.clone());
-                self.objects.insert(one.key.clone(), one);
+                self.errors.insert(one.key.to_string(), Fault::lost(text));
             }
         }
     }
 
+    /// What it has, and waits for, is looked at anew.
+    pub(super) fn leave_claims(&self, site: &mut Site<'_>) {
+        self.claimed.iter().for_each(|key| site.claims.leave(key, &self.profile));
+    }
+
+    /// What it no longer wants is gone, or another's.
     pub(super) fn unclaim(&mut self, site: &mut Site<'_>) {
         let objects = &self.objects;
-        let left = self.claimed.extract_if(.., |key| !objects.contains_key(key));
-        for key in left {
-            if site.claims.get(&key).is_some_and(|(_, profile)| *profile == self.profile) {
-                site.claims.remove(&key);
-            }
+        for key in self.claimed.extract_if(.., |key| !objects.contains_key(key)) {
+            site.claims.release(&key, &self.profile);
         }
+    }
+
+    /// Whether the object that is there belongs to somebody else, who does not give way.
+    pub(super) fn is_anothers(&mut self, key: &ObjectKey, live: &Live, site: &mut Site<'_>) -> bool {
+        let (Some(owner), Some(desired), Some(one)) =
+            (&live.owner, self.target.decoded(), self.objects.get(key))
+        else {
+            return false;
+        };
+        let wanted = Live::of(&one.object);
+        let same = !desired.one_time
+            && live.hash == wanted.hash
+            && wanted.owner.is_some_and(|own| own.reference == owner.reference);
+        if self.owns(live) || same || owner.tier > desired.tier {
+            return false;
+        }
+        let text = owned_by(key, owner);
+        site.claims.yield_to(key, &self.profile, owner);
+        self.errors.insert(key.to_string(), Fault::lost(text));
+        true
     }
 }

@@ -3,7 +3,6 @@
 use sluice_api::ObjectKey;
 
 use super::{Ended, INVENTORY, Job, Phase, Site};
-use crate::conflict::owned_by;
 use crate::inventory::Stored;
 use crate::request::{Class, Failure, Live, Reply, Request};
 
@@ -16,6 +15,20 @@ pub(super) struct Fault {
     pub(super) text: String,
     /// Whether the server's state is the reason, not the object.
     pub(super) transient: bool,
+    /// Whether another profile has the object: nothing of this profile will take the place of what it has too much.
+    pub(super) lost: bool,
+}
+
+impl Fault {
+    /// The object, or the server's state, is the reason.
+    pub(super) fn new(text: String, transient: bool) -> Self {
+        Self { text, transient, lost: false }
+    }
+
+    /// Another profile has the object.
+    pub(super) fn lost(text: String) -> Self {
+        Self { text, transient: false, lost: true }
+    }
 }
 
 impl Job {
@@ -23,13 +36,15 @@ impl Job {
     pub(crate) fn reply(&mut self, request: &Request, reply: Reply, site: &mut Site<'_>) -> Ended {
         self.in_flight = self.in_flight.saturating_sub(1);
         match request {
-            Request::Read(key) | Request::Delete { key, .. } => self.object_reply(key, reply, site),
+            Request::Read(key) | Request::Delete { key, .. } | Request::Release { key, .. } => {
+                self.object_reply(key, reply, site)
+            }
             Request::Apply { object, .. } => {
                 if let Some(key) = ObjectKey::of(object) {
                     self.object_reply(&key, reply, site);
                 }
             }
-            _ => self.inventory_reply(reply),
+            _ => self.inventory_reply(reply, site),
         }
         self.advance(site)
     }
@@ -38,18 +53,19 @@ impl Job {
         match reply {
             Reply::Failed(failure) => self.failed(key, &failure, site),
             Reply::Read(live) => self.read(key, live, site),
+            Reply::Applied(live) if live.going => self.going(key, site),
             Reply::Applied(live) => drop(site.live.insert(key.clone(), live)),
             _ => drop(site.live.remove(key)),
         }
     }
 
-    fn inventory_reply(&mut self, reply: Reply) {
+    fn inventory_reply(&mut self, reply: Reply, site: &mut Site<'_>) {
         match reply {
             Reply::Failed(failure) => self.inventory_failed(&failure),
             Reply::Inventory(found) => {
                 self.unsure = false;
-                self.claimed.extend(found.iter().flat_map(|stored| stored.inventory.objects.iter().cloned()));
                 (self.held, self.wrote) = (found, false);
+                self.list(site.claims);
             }
             Reply::Written(version) => {
                 self.inventory_conflicts = 0;
@@ -73,7 +89,7 @@ impl Job {
         }
         let text = format!("the inventory cannot be read or written: {}", failure.message);
         let transient = failure.class == Class::Transient;
-        self.errors.insert(INVENTORY.into(), Fault { text, transient });
+        self.errors.insert(INVENTORY.into(), Fault::new(text, transient));
     }
 
     fn read(&mut self, key: &ObjectKey, live: Option<Live>, site: &mut Site<'_>) {
@@ -82,17 +98,27 @@ impl Job {
             self.absent.insert(key.clone());
             return self.next_after(key, site);
         };
-        if let (Some(owner), Some(desired)) =
-            (live.owner.as_ref().filter(|_| !self.owns(&live)), self.target.decoded())
-            && self.objects.contains_key(key)
-            && owner.tier <= desired.tier
-        {
-            let text = owned_by(key, owner);
-            self.errors.insert(key.to_string(), Fault { text, transient: false });
+        if live.going {
+            return self.going(key, site);
+        }
+        if self.is_anothers(key, &live, site) {
             return;
         }
         site.live.insert(key.clone(), live);
         self.next_after(key, site);
+    }
+
+    /// It has been deleted and is still there: who wants it waits until it can be made anew, and nobody deletes it twice.
+    fn going(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
+        site.live.remove(key);
+        self.absent.insert(key.clone());
+        if self.objects.contains_key(key) {
+            let text = format!(
+                "{key} waits for the object of this name to go: it has been deleted and its metadata.finalizers hold it; \
+                 if nobody removes them, do it by hand"
+            );
+            self.errors.insert(key.to_string(), Fault::new(text, true));
+        }
     }
 
     /// Goes on with an object that has been looked at.
@@ -115,6 +141,6 @@ impl Job {
             }
         }
         let text = format!("{key}: {}", failure.message);
-        self.errors.insert(key.to_string(), Fault { text, transient: failure.class == Class::Transient });
+        self.errors.insert(key.to_string(), Fault::new(text, failure.class == Class::Transient));
     }
 }

@@ -1,0 +1,216 @@
+//! Which profiles of a cluster have an object, and who waits for it.
+//!
+//! The lower tier has it, else who has it in its inventory, else who came first. Profiles that want the same content
+//! from the same reference have it together, and it goes with the last of them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use sluice_api::{Digest, ObjectKey};
+
+use crate::request::Owner;
+
+/// See the module's text.
+#[derive(Default)]
+pub(crate) struct Claims {
+    objects: HashMap<ObjectKey, Claim>,
+    /// Profiles that are to begin again: what they can have has changed.
+    asked: BTreeSet<String>,
+}
+
+#[derive(Default)]
+struct Claim {
+    holders: BTreeMap<String, Holder>,
+    waiting: BTreeSet<String>,
+}
+
+/// What is known of a profile that has an object.
+#[derive(Clone, Copy)]
+struct Holder {
+    /// What it wants, of which tier; `None` while only its inventory is known.
+    wants: Option<Want>,
+    /// Whether it no longer wants it, and has not let it go yet.
+    leaving: bool,
+}
+
+/// What a profile wants of an object.
+#[derive(Clone, Copy)]
+pub(crate) struct Want {
+    /// The lower one has it.
+    pub(crate) tier: i32,
+    /// Digest of the content and of what it is deployed from.
+    pub(crate) content: Digest,
+    /// Whether the object is in the profile's inventory.
+    pub(crate) listed: bool,
+}
+
+impl Want {
+    /// Whether it gives way to another profile that wants something else.
+    fn yields_to(&self, other: &Self) -> bool {
+        (other.tier, !other.listed) < (self.tier, !self.listed)
+    }
+}
+
+impl Claims {
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Profiles that are to begin again.
+    pub(crate) fn take_asked(&mut self) -> BTreeSet<String> {
+        std::mem::take(&mut self.asked)
+    }
+
+    /// The inventory of a profile names the object.
+    pub(crate) fn list(&mut self, key: &ObjectKey, profile: &str) {
+        let claim = self.objects.entry(key.clone()).or_default();
+        claim.holders.entry(profile.to_owned()).or_insert(Holder { wants: None, leaving: false });
+    }
+
+    /// A profile wants an object.
+    ///
+    /// # Errors
+    /// Who has it; the profile waits.
+    pub(crate) fn claim(&mut self, key: &ObjectKey, profile: &str, want: Want) -> Result<(), String> {
+        let claim = self.objects.entry(key.clone()).or_default();
+        let rivals: Vec<_> = claim
+            .holders
+            .iter()
+            .filter(|(name, _)| *name != profile)
+            .filter_map(|(name, holder)| Some((name.clone(), holder.wants?)))
+            .filter(|(_, wants)| wants.content != want.content)
+            .collect();
+        if let Some((name, _)) = rivals.iter().find(|(_, wants)| !wants.yields_to(&want)) {
+            if claim.holders.remove(profile).is_some() {
+                self.asked.extend(claim.waiting.iter().cloned());
+            }
+            claim.waiting.insert(profile.to_owned());
+            return Err(name.clone());
+        }
+        for (name, _) in rivals {
+            claim.holders.remove(&name);
+            self.asked.insert(name);
+        }
+        claim.waiting.remove(profile);
+        let holder = Holder { wants: Some(want), leaving: false };
+        let before = claim.holders.insert(profile.to_owned(), holder).and_then(|before| before.wants);
+        // Who waits may want the same, now.
+        if before.is_some_and(|before| before.content != want.content) {
+            self.asked.extend(claim.waiting.iter().cloned());
+        }
+        Ok(())
+    }
+
+    /// A profile no longer wants what it has, or waits for.
+    pub(crate) fn leave(&mut self, key: &ObjectKey, profile: &str) {
+        let Some(claim) = self.objects.get_mut(key) else { return };
+        claim.waiting.remove(profile);
+        if let Some(holder) = claim.holders.get_mut(profile) {
+            holder.leaving = true;
+        }
+        self.tidy(key);
+    }
+
+    /// A profile has let an object go: who waits may have it.
+    pub(crate) fn release(&mut self, key: &ObjectKey, profile: &str) {
+        let Some(claim) = self.objects.get_mut(key) else { return };
+        claim.waiting.remove(profile);
+        if claim.holders.remove(profile).is_some() {
+            self.asked.extend(claim.waiting.iter().cloned());
+        }
+        self.tidy(key);
+    }
+
+    /// The object says that it belongs to another profile: that one may have it, and this one waits.
+    pub(crate) fn yield_to(&mut self, key: &ObjectKey, profile: &str, owner: &Owner) {
+        let claim = self.objects.entry(key.clone()).or_default();
+        claim.holders.remove(profile);
+        self.asked.extend(claim.waiting.iter().find(|other| owner.is(other)).cloned());
+        claim.waiting.insert(profile.to_owned());
+    }
+
+    /// Another profile that has the object, and keeps it.
+    pub(crate) fn heir(&self, key: &ObjectKey, profile: &str) -> Option<&str> {
+        let holders = &self.objects.get(key)?.holders;
+        let mut heirs = holders.iter().filter(|(name, holder)| *name != profile && !holder.leaving);
+        heirs.next().map(|(name, _)| name.as_str())
+    }
+
+    /// Whether the owner that an object names has it together with this profile.
+    pub(crate) fn shares(&self, key: &ObjectKey, profile: &str, owner: &Owner) -> bool {
+        let Some(claim) = self.objects.get(key) else { return false };
+        let mut holders = claim.holders.iter().filter(|(name, holder)| *name != profile && !holder.leaving);
+        holders.any(|(name, _)| owner.is(name))
+    }
+
+    /// A profile is to look again at what it has.
+    pub(crate) fn ask(&mut self, profile: &str) {
+        self.asked.insert(profile.to_owned());
+    }
+
+    fn tidy(&mut self, key: &ObjectKey) {
+        if self.objects.get(key).is_some_and(|claim| claim.holders.is_empty() && claim.waiting.is_empty()) {
+            self.objects.remove(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_api::Gvk;
+
+    use super::*;
+
+    fn key() -> ObjectKey {
+        ObjectKey { gvk: Gvk::new("", "v1", "ConfigMap"), namespace: "n".into(), name: "a".into() }
+    }
+
+    fn want(tier: i32, content: &str, listed: bool) -> Want {
+        Want { tier, content: Digest::of(&[content.as_bytes()]), listed }
+    }
+
+    fn asked(claims: &mut Claims) -> Vec<String> {
+        claims.take_asked().into_iter().collect()
+    }
+
+    #[test]
+    fn the_first_of_equals_has_it_and_who_waits_is_asked_when_it_goes() {
+        let mut claims = Claims::default();
+        assert_eq!(claims.claim(&key(), "p", want(100, "1", false)), Ok(()));
+        assert_eq!(claims.claim(&key(), "q", want(100, "2", false)), Err("p".into()));
+        claims.leave(&key(), "p");
+        assert!(asked(&mut claims).is_empty(), "it is still there");
+        claims.release(&key(), "p");
+        assert_eq!(asked(&mut claims), ["q"]);
+    }
+
+    #[test]
+    fn a_lower_tier_takes_it_and_who_loses_it_is_told() {
+        let mut claims = Claims::default();
+        assert_eq!(claims.claim(&key(), "p", want(100, "1", true)), Ok(()));
+        assert_eq!(claims.claim(&key(), "q", want(50, "2", false)), Ok(()));
+        assert_eq!(asked(&mut claims), ["p"]);
+        assert_eq!(claims.claim(&key(), "p", want(100, "1", true)), Err("q".into()));
+        claims.release(&key(), "q");
+        assert_eq!(asked(&mut claims), ["p"]);
+    }
+
+    #[test]
+    fn an_inventory_decides_between_equals() {
+        let mut claims = Claims::default();
+        claims.list(&key(), "q");
+        assert_eq!(claims.claim(&key(), "p", want(100, "1", false)), Ok(()));
+        assert_eq!(claims.claim(&key(), "q", want(100, "2", true)), Ok(()));
+        assert_eq!(asked(&mut claims), ["p"]);
+    }
+
+    #[test]
+    fn the_same_content_is_shared() {
+        let mut claims = Claims::default();
+        assert_eq!(claims.claim(&key(), "p", want(100, "1", false)), Ok(()));
+        assert_eq!(claims.claim(&key(), "q", want(50, "1", false)), Ok(()));
+        assert_eq!(claims.heir(&key(), "p"), Some("q"));
+        claims.leave(&key(), "q");
+        assert_eq!(claims.heir(&key(), "p"), None);
+    }
+}

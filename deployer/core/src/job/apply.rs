@@ -1,0 +1,99 @@
+//! Reserving and applying: what a profile should have comes to be.
+
+use std::sync::Arc;
+
+use sluice_api::ObjectKey;
+use sluice_protocol::rows::Desired;
+
+use super::{Ended, Job, Phase, Site};
+use crate::inventory::Inventory;
+use crate::prepare::owner_name;
+use crate::request::{Live, Owner, Request};
+
+impl Job {
+    /// What will be created is written into the inventory first: a crash must not leave an unknown object.
+    pub(super) fn reserve(&mut self, desired: &Desired, site: &mut Site<'_>) -> Ended {
+        let mut inventory = Inventory {
+            profile: self.profile.clone(),
+            owner_kind: desired.owner_kind.clone(),
+            owner_namespace: desired.owner_namespace.clone(),
+            origin: self.origin,
+            cause: desired.cause.clone(),
+            leave: desired.leave,
+            complete: false,
+            renewed: self.inventory().map_or(0, |known| known.renewed),
+            objects: self.objects.keys().cloned().collect(),
+        };
+        inventory.objects.extend(self.inventory().iter().flat_map(|known| known.objects.iter().cloned()));
+        if std::mem::take(&mut self.renew) {
+            inventory.renewed += 1;
+        }
+        if self.inventory() == Some(&inventory) {
+            return self.apply(true, site);
+        }
+        self.phase = Phase::Reserving;
+        self.write(inventory, site);
+        let unknown: Vec<_> =
+            self.objects.keys().filter(|key| !site.live.contains_key(*key)).cloned().collect();
+        for key in unknown {
+            self.call(Request::Read(key), site);
+        }
+        Ended::NotYet
+    }
+
+    pub(super) fn write(&mut self, inventory: Inventory, site: &mut Site<'_>) {
+        let inventory = Arc::new(inventory);
+        let against = self.held.as_ref().map(|held| held.version.clone());
+        self.writing = Some(inventory.clone());
+        self.call(Request::WriteInventory { inventory, against }, site);
+    }
+
+    pub(super) fn apply(&mut self, first: bool, site: &mut Site<'_>) -> Ended {
+        self.phase = Phase::Applying { first };
+        let keys: Vec<_> =
+            self.objects.values().filter(|one| one.first == first).map(|one| one.key.clone()).collect();
+        for key in keys {
+            self.next_for(&key, site);
+        }
+        self.advance(site)
+    }
+
+    /// The next call for one object, if it needs one.
+    pub(super) fn next_for(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
+        let Some(one) = self.objects.get(key).cloned() else { return };
+        if self.errors.contains_key(&key.to_string()) {
+            return;
+        }
+        let against = match site.live.get(key) {
+            None if !self.absent.remove(key) => return self.call(Request::Read(key.clone()), site),
+            // A former owner may be about to delete the inventory, or to take this object out of it.
+            None if site.now < site.former_until && !self.wrote => {
+                (self.renew, self.again) = (true, true);
+                return;
+            }
+            None => None,
+            Some(live) if live.hash.as_deref() == Some(&one.hash) && self.has(key, live, site) => return,
+            Some(live) => Some(live.version()),
+        };
+        self.changed = true;
+        self.call(Request::Apply { object: one.object, against }, site);
+    }
+
+    /// Whether it has the object, alone or together with the profile that is named on it.
+    fn has(&self, key: &ObjectKey, live: &Live, site: &Site<'_>) -> bool {
+        let shares = |owner: &Owner| site.claims.shares(key, &self.profile, owner);
+        self.owns(live) || live.owner.as_ref().is_some_and(shares)
+    }
+
+    pub(super) fn owns(&self, live: &Live) -> bool {
+        let Some(owner) = &live.owner else { return false };
+        let named = |kind: &str, namespace: &str| {
+            owner.kind == kind && owner.name == owner_name(namespace, &self.profile)
+        };
+        match (self.target.decoded(), self.inventory()) {
+            (Some(desired), _) => named(&desired.owner_kind, &desired.owner_namespace),
+            (_, Some(inventory)) => named(&inventory.owner_kind, &inventory.owner_namespace),
+            _ => false,
+        }
+    }
+}

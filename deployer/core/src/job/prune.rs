@@ -1,0 +1,82 @@
+//! Pruning and recording: what a profile has too much goes, and the inventory says what is left.
+
+use sluice_api::ObjectKey;
+
+use super::replies::Fault;
+use super::{Ended, Job, Phase, Site, Target};
+use crate::request::Request;
+
+impl Job {
+    pub(super) fn prune(&mut self, site: &mut Site<'_>) -> Ended {
+        self.phase = Phase::Pruning;
+        let owned = self.inventory().into_iter().flat_map(|inventory| inventory.objects.iter());
+        let stale: Vec<_> = owned.filter(|key| !self.objects.contains_key(*key)).cloned().collect();
+        for key in stale {
+            self.next_prune(&key, site);
+        }
+        self.advance(site)
+    }
+
+    /// Whether what it owns stays when it goes.
+    fn leaves(&self) -> bool {
+        matches!(self.target, Target::Gone) && self.inventory().is_some_and(|inventory| inventory.leave)
+    }
+
+    /// Deletes what this profile owns and nothing else: the live object must still say so. What stays is taken from
+    /// nobody from now on: without the marks of its owner another profile, or a user, can have it.
+    pub(super) fn next_prune(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
+        match site.live.get(key) {
+            None => self.call(Request::Read(key.clone()), site),
+            Some(live) if self.owns(live) => {
+                if let Some(heir) = site.claims.heir(key, &self.profile).map(str::to_owned) {
+                    return self.hand_over(key, &heir, site);
+                }
+                let (key, against) = (key.clone(), live.version());
+                self.changed = true;
+                let leaves = self.leaves();
+                let request =
+                    if leaves { Request::Release { key, against } } else { Request::Delete { key, against } };
+                self.call(request, site);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Somebody else wants the same object: it goes on in that name before this profile's inventory forgets it.
+    fn hand_over(&mut self, key: &ObjectKey, heir: &str, site: &mut Site<'_>) {
+        let text = format!("{key} waits until profile {heir} has taken it over");
+        // That it has lost the object is said beside it.
+        self.errors.insert(format!("{key} is handed over"), Fault::new(text, true));
+        site.live.remove(key);
+        site.claims.ask(heir);
+    }
+
+    pub(super) fn record(&mut self, site: &mut Site<'_>) -> Ended {
+        self.unclaim(site);
+        let Some(held) = &self.held else { return self.settle(site.now) };
+        let gone = matches!(self.target, Target::Gone);
+        // What a former owner was about to create may come yet: it stays in the inventory, and everything is compared
+        // once more when that is over.
+        let stale = |key: &&ObjectKey| !self.objects.contains_key(*key) && self.absent.contains(*key);
+        if site.now < site.former_until && held.inventory.objects.iter().any(|key| stale(&key)) {
+            self.phase = Phase::Idle;
+            return if gone { Ended::NotYet } else { self.settle(site.now) };
+        }
+        if gone {
+            self.phase = Phase::Recording;
+            let (profile, against) = (self.profile.clone(), held.version.clone());
+            self.call(Request::DeleteInventory { profile, against }, site);
+            return Ended::NotYet;
+        }
+        let complete = self.target.decoded().is_some_and(|desired| desired.one_time);
+        if held.inventory.objects.iter().eq(self.objects.keys()) && held.inventory.complete == complete {
+            return self.settle(site.now);
+        }
+        let mut inventory = (*held.inventory).clone();
+        inventory.complete = complete;
+        inventory.objects = self.objects.keys().cloned().collect();
+        self.phase = Phase::Recording;
+        self.write(inventory, site);
+        Ended::NotYet
+    }
+}

@@ -1,0 +1,81 @@
+//! What is written onto objects about their owner, and how it is taken off what stays when the owner goes.
+
+use serde_json::{Map, Value, json};
+
+const PREFIX: &str = "projectsveltos.io/";
+const LABELS: [&str; 4] = ["reason", "reference-kind", "reference-name", "reference-namespace"];
+const ANNOTATIONS: [&str; 8] = [
+    "hash",
+    "owner-kind",
+    "owner-name",
+    "owner-tier",
+    "reference-kind",
+    "reference-name",
+    "reference-namespace",
+    "reference-tier",
+];
+
+/// The merge patch that takes all of it off an object.
+pub fn without_marks() -> Value {
+    let nothing = |names: &[&str]| -> Map<String, Value> {
+        names.iter().map(|name| (format!("{PREFIX}{name}"), Value::Null)).collect()
+    };
+    json!({"metadata": {"labels": nothing(&LABELS), "annotations": nothing(&ANNOTATIONS)}})
+}
+
+/// Takes all of it off an object that is at hand.
+pub fn take_marks(object: &mut Value) {
+    for (map, names) in [("labels", &LABELS[..]), ("annotations", &ANNOTATIONS[..])] {
+        if let Some(map) =
+            object.get_mut("metadata").and_then(|metadata| metadata.get_mut(map)?.as_object_mut())
+        {
+            names.iter().for_each(|name| drop(map.remove(&format!("{PREFIX}{name}"))));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use sluice_protocol::rows::{Cause, Desired, Policy};
+
+    use super::*;
+    use crate::prepare::prepare;
+
+    #[test]
+    fn everything_that_is_written_onto_an_object_can_be_taken_off() {
+        let mine = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n",
+            "labels": {"mine": "1"}, "annotations": {"mine": "1"}}});
+        let policy = Policy {
+            kind: "ConfigMap".into(),
+            namespace: "n".into(),
+            name: "c".into(),
+            tier: 100,
+            objects: vec![mine.clone()],
+        };
+        let desired = Desired {
+            owner_kind: "ClusterProfile".into(),
+            owner_namespace: String::new(),
+            owner_name: "p".into(),
+            tier: 100,
+            leave: false,
+            dry_run: false,
+            one_time: false,
+            cause: Cause::Profile("ClusterProfile p".into()),
+            spec: Map::new(),
+            policies: vec![policy],
+        };
+        let mut object = (*prepare(&desired).0[0].object).clone();
+        let marks = without_marks();
+        for map in ["labels", "annotations"] {
+            let added = |map: &Value| map.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+            let mut expected = added(&marks["metadata"][map]);
+            expected.push("mine".into());
+            expected.sort();
+            assert_eq!(added(&object["metadata"][map]), expected);
+        }
+        take_marks(&mut object);
+        assert_eq!(object, mine);
+    }
+}
