@@ -78,8 +78,10 @@ impl Clusters {
                 Reply::Done
             }
             Request::Release { key, .. } => {
-                if let Some(object) = objects.get_mut(&key) {
-                    take_marks(object);
+                if let Some(packed) = objects.get_mut(&key) {
+                    let mut object = packed.value();
+                    take_marks(&mut object);
+                    *packed = Packed::of(&object);
                 }
                 Reply::Done
             }
