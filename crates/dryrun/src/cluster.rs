@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_deployer_core::{Config, Deployer, Effect, Live, Reply, Request, Side, take_marks};
+use sluice_deployer_core::{Config, Deployer, Effect, Live, Reply, Request, Side};
 use sluice_protocol::{Core as _, Problem, Row, Step};
 
 /// Applied objects of every cluster, by key, and the deployer's problems.
@@ -76,12 +76,8 @@ impl Clusters {
                 objects.remove(&key);
                 Reply::Done
             }
-            Request::Release { key, .. } => {
-                if let Some(object) = objects.get_mut(&key) {
-                    take_marks(object);
-                }
-                Reply::Done
-            }
+            // Nothing is withdrawn here, so that nothing is left behind either.
+            Request::Release { .. } => Reply::Done,
             Request::WriteInventory { .. } => {
                 self.version += 1;
                 Reply::Written(("1".into(), self.version.to_string()))
