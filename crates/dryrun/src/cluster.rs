@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_deployer_core::{Config, Deployer, Effect, Live, Reply, Request, Side, take_marks};
+use sluice_deployer_core::{Config, Deployer, Effect, Live, Reply, Request, Side};
 use sluice_protocol::{Core as _, Problem, Row, Step};
 
 use crate::packed::Packed;
@@ -77,14 +77,8 @@ impl Clusters {
                 objects.remove(&key);
                 Reply::Done
             }
-            Request::Release { key, .. } => {
-                if let Some(packed) = objects.get_mut(&key) {
-                    let mut object = packed.value();
-                    take_marks(&mut object);
-                    *packed = Packed::of(&object);
-                }
-                Reply::Done
-            }
+            // Nothing is withdrawn here, so that nothing is left behind either.
+            Request::Release { .. } => Reply::Done,
             Request::WriteInventory { .. } => {
                 self.version += 1;
                 Reply::Written(("1".into(), self.version.to_string()))
