@@ -210,7 +210,7 @@ impl Core for Renderer {
     }
 
     fn view(&self) -> View {
-        self.world.view().clone()
+        self.world.knowledge()
     }
 
     fn is_ready(&self) -> bool {

@@ -56,6 +56,8 @@ pub(crate) struct World {
     pub(crate) profiles: BTreeMap<String, Arc<Result<Profile, FieldError>>>,
     pub(crate) content: HashMap<ContentKey, Arc<Value>>,
     view: View,
+    /// Up to which version everything of a kind was there when it was listed.
+    listed: View,
     version: u64,
 }
 
@@ -79,7 +81,7 @@ impl World {
             Change::Upsert(object) => (object, false),
             Change::Delete(object) => (object, true),
             Change::Listed(kind, version) => {
-                self.view.note(kind, *version);
+                self.listed.note(kind, *version);
                 return Touched::Nothing;
             }
         };
@@ -149,9 +151,17 @@ impl World {
         if same { Touched::Nothing } else { Touched::Cluster(id) }
     }
 
-    /// The newest versions that were seen, by kind.
+    /// The newest versions that were seen, by kind: what rows are made from. Not that of a list: it is newer than every
+    /// object, and who has watched for longer has seen as much without it.
     pub(crate) fn view(&self) -> &View {
         &self.view
+    }
+
+    /// How new everything is that is known: the newest object of a list may be gone again.
+    pub(crate) fn knowledge(&self) -> View {
+        let mut knowledge = self.view.clone();
+        knowledge.merge(&self.listed);
+        knowledge
     }
 }
 
@@ -172,5 +182,19 @@ fn replace<V: PartialEq>(map: &mut BTreeMap<String, V>, key: &str, value: Option
             map.insert(key.to_owned(), value);
             true
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_makes_knowledge_newer_and_not_what_rows_are_made_from() {
+        let mut world = World::default();
+        let object = json!({"kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "5"}});
+        world.apply(&Change::Upsert(Arc::new(object)));
+        assert_eq!(world.apply(&Change::Listed("ConfigMap".to_owned(), 90)), Touched::Nothing);
+        assert_eq!((world.view().version("ConfigMap"), world.knowledge().version("ConfigMap")), (5, 90));
     }
 }

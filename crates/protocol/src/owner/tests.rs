@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sluice_api::ClusterRef;
 
 use super::*;
+use crate::row::Row;
 use crate::subject::Table;
 
 /// Copies every status row it reads into desired rows, as far as the view goes.

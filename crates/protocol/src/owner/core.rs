@@ -1,0 +1,48 @@
+//! What a stage gives to its owner: its decision.
+
+use super::step::Step;
+use crate::row::{Head, Row};
+use crate::subject::Subject;
+use crate::view::View;
+
+/// What a stage decides. Synchronous; time is an argument; what must happen is pushed into the [`Step`].
+pub trait Core {
+    /// What the stage learns from elsewhere than its input table.
+    type Side;
+    /// What the stage wants done besides publishing rows.
+    type Effect;
+
+    /// A row of this shard's own output exists (take-over). Comes before everything else.
+    fn found(&mut self, subject: &Subject, head: &Head);
+
+    /// How new this core's knowledge is.
+    fn view(&self) -> View;
+
+    /// Whether it has been told everything that was there besides rows when it began: with half of it, it would take
+    /// the other half for gone.
+    fn is_ready(&self) -> bool {
+        true
+    }
+
+    /// News from elsewhere. Before [`Core::start`] it may change state and ask for effects, not publish.
+    fn side(&mut self, side: Self::Side, step: &mut Step<Self::Effect>);
+
+    /// From now on rows come and may be published.
+    fn start(&mut self, step: &mut Step<Self::Effect>);
+
+    /// A row of the input table, in the order of the stream.
+    fn row(&mut self, row: &Row, step: &mut Step<Self::Effect>);
+
+    /// At some time since it was at `sequence`, the reader had delivered every row of the table. Only now a row's
+    /// absence can be seen: a row that was replaced comes after those that were written later than its first form.
+    /// Said once at the beginning, and again when [`Core::awaits_end`].
+    fn caught_up(&mut self, sequence: u64, step: &mut Step<Self::Effect>);
+
+    /// Whether something that was read counts only from the end of the table on.
+    fn awaits_end(&self) -> bool {
+        false
+    }
+
+    /// The time that was asked for by [`Step::wake_at`] has come.
+    fn tick(&mut self, step: &mut Step<Self::Effect>);
+}
