@@ -135,7 +135,8 @@ async fn served(client: &Client) -> anyhow::Result<()> {
     for crd in &kinds {
         let gvk = Gvk::new(text(crd, &["spec", "group"]), "v1beta1", text(crd, &["spec", "names", "kind"]));
         let mut tries = 0;
-        while resource_of(client, &gvk).await?.is_none() {
+        // A new group is in the list of groups a moment before its kinds can be asked for.
+        while !matches!(resource_of(client, &gvk).await, Ok(Some(_))) {
             tries += 1;
             anyhow::ensure!(
                 tries < 300,

@@ -140,7 +140,11 @@ impl Site {
         if known.is_some() {
             return Ok(known);
         }
-        let found = resource_of(&self.client, gvk).await.with_context(|| format!("look for {gvk}"))?;
+        let found = match resource_of(&self.client, gvk).await {
+            // A new group is in the list of groups a moment before its kinds can be asked for.
+            Err(kube::Error::Api(status)) if status.code == 404 => None,
+            found => found.with_context(|| format!("look for {gvk}"))?,
+        };
         if let Some(found) = &found {
             self.kinds.lock().unwrap_or_else(PoisonError::into_inner).insert(gvk.clone(), found.clone());
         }
