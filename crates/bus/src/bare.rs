@@ -13,7 +13,6 @@ use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::pull;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
 use async_nats::jetstream::context::PublishAckFuture;
-use async_nats::jetstream::stream::Config;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
@@ -25,6 +24,7 @@ use crate::Bus;
 use crate::clock::now_micros;
 use crate::codec;
 use crate::error::BusError;
+use crate::fence;
 
 /// Publishes in flight over all shards.
 const IN_FLIGHT: usize = 2048;
@@ -179,7 +179,6 @@ async fn pass(bus: Bus, shard: u16, form: BareForm) -> Result<u64, BusError> {
             shard.pipelined(Some(fence)).await?;
         }
         BareForm::Grouped => {
-            allow_groups(&shard.bus, shard.number).await?;
             let fence = Fence::claim(&shard.bus, shard.number).await?;
             shard.grouped(&fence).await?;
         }
@@ -195,7 +194,7 @@ impl Shard {
             let message = self.next().await?;
             let headers = fence.as_ref().map(|fence| {
                 let mut headers = codec::headers(&codec::head(message.headers.as_ref()));
-                fence.demand(&mut headers);
+                fence::demand(&mut headers, fence.sequence, &fence.subject);
                 headers
             });
             let subject = self.subject(row);
@@ -239,7 +238,7 @@ impl Shard {
         for (number, (subject, message)) in (1..).zip(rows) {
             let mut headers = codec::headers(&codec::head(message.headers.as_ref()));
             if number == 1 {
-                fence.demand(&mut headers);
+                fence::demand(&mut headers, fence.sequence, &fence.subject);
             }
             if count > 1 {
                 headers.insert("Nats-Batch-Id", format!("bare-{}-{group}", self.number));
@@ -288,22 +287,4 @@ impl Fence {
         let sent = bus.js.publish(subject.clone(), Bytes::new()).await.map_err(failed())?;
         Ok(Self { subject, sequence: sent.await.map_err(failed())?.sequence })
     }
-
-    /// Demands that the fence row is still this one.
-    fn demand(&self, headers: &mut HeaderMap) {
-        headers.insert("Nats-Expected-Last-Subject-Sequence", self.sequence.to_string());
-        headers.insert("Nats-Expected-Last-Subject-Sequence-Subject", self.subject.as_str());
-    }
-}
-
-/// A stream that was made without it must be told that it takes groups.
-async fn allow_groups(bus: &Bus, shard: u16) -> Result<(), BusError> {
-    let name = Table::Reports.stream(shard);
-    let stream = bus.js.get_stream(&name).await.map_err(BusError::request("find the stream"))?;
-    let config = &stream.cached_info().config;
-    if config.allow_atomic_publish {
-        return Ok(());
-    }
-    let config = Config { allow_atomic_publish: true, ..config.clone() };
-    bus.js.update_stream(config).await.map_err(BusError::request(format!("update stream {name}"))).map(drop)
 }

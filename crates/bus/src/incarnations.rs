@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_nats::jetstream::stream::Info;
-use futures::StreamExt as _;
+use futures::{FutureExt as _, StreamExt as _};
 use tokio::sync::watch;
 
 use crate::audit;
@@ -106,6 +106,8 @@ impl Follower {
                 () = connection.lost() => true,
             };
             tokio::time::sleep(TOGETHER).await;
+            // One look answers them all.
+            while news.as_mut().is_some_and(|news| news.next().now_or_never().flatten().is_some()) {}
             if reconnected {
                 self.audit_all();
             }
