@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use async_nats::jetstream::Context;
+use async_nats::jetstream::context::{CreateStreamErrorKind, UpdateStreamError};
 use async_nats::jetstream::stream::{Config, Info};
+use async_nats::jetstream::{Context, ErrorCode};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sluice_protocol::{Subject, Table};
@@ -245,11 +246,18 @@ pub async fn scale(
             changed += 1;
         }
     }
-    spread_leaders(&js).await;
     let stored = js.publish(layout::setting(layout::REPLICAS), replicas.to_string().into()).await;
     let named = "write the number of replicas";
     stored.map_err(BusError::request(named))?.await.map_err(BusError::request(named))?;
+    // The last: a stream that gets another leader takes nothing for a moment.
+    spread_leaders(&js).await;
     Ok(changed)
+}
+
+/// Whether the server will not give a stream so many replicas, however often it is asked.
+fn is_too_many(error: &UpdateStreamError) -> bool {
+    let never = [ErrorCode::CLUSTER_NO_PEERS, ErrorCode::STREAM_REPLICAS_NOT_SUPPORTED];
+    matches!(error.kind(), CreateStreamErrorKind::JetStream(error) if never.contains(&error.error_code()))
 }
 
 /// A stream that gets more replicas keeps its leader: without this one server would lead all of them.
@@ -301,7 +309,7 @@ async fn scale_one(js: &Context, name: &str, replicas: usize) -> Result<bool, Bu
                         changed = true;
                         "it was just told".to_owned()
                     }
-                    Err(error) if error.to_string().contains("peer") => {
+                    Err(error) if is_too_many(&error) => {
                         return Err(BusError::Unsuitable(format!(
                             "stream {name}: {error}; {replicas} replicas need as many servers with JetStream"
                         )));

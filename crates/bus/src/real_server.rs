@@ -141,10 +141,14 @@ async fn rows(bus: &Bus) -> Vec<(String, String, u64)> {
 #[tokio::test]
 async fn the_real_stream_and_the_one_in_memory_do_the_same() {
     let server = server();
-    let bus = bus(&server).await;
+    same_as_in_memory(&bus(&server).await).await;
+}
+
+/// The semantics that the protocol relies on: the same script on both.
+async fn same_as_in_memory(bus: &Bus) {
     let (fence, other) = (fence("00"), fence("01"));
     let name = fence.subject.clone();
-    let first = claim(&bus, &fence).await;
+    let first = claim(bus, &fence).await;
     assert!(first > 1_700_000_000_000_000, "sequences begin with the time the stream is made: {first}");
     let mut memory = MemoryStream::after(1, first - 1);
     assert_eq!(Ok(first), memory.put(&name, None, Some(Expect { subject: &name, sequence: 0 }), None));
@@ -159,7 +163,7 @@ async fn the_real_stream_and_the_one_in_memory_do_the_same() {
         ("z", Some("1"), first),
     ] {
         let publish = row(profile, body);
-        let real = put(&bus, &publish, &fence, sequence).await;
+        let real = put(bus, &publish, &fence, sequence).await;
         let kept = body.map(str::to_owned);
         let same = memory.put(
             &publish.subject.to_string(),
@@ -176,12 +180,12 @@ async fn the_real_stream_and_the_one_in_memory_do_the_same() {
         "only the wrong fence is refused"
     );
 
-    let seconds = claim(&bus, &fence).await;
+    let seconds = claim(bus, &fence).await;
     assert_eq!(Ok(seconds), memory.put(&name, None, None, None));
-    assert_eq!(put(&bus, &row("x", Some("3")), &fence, first).await, None, "deposed");
-    assert!(claim(&bus, &other).await > seconds);
+    assert_eq!(put(bus, &row("x", Some("3")), &fence, first).await, None, "deposed");
+    assert!(claim(bus, &other).await > seconds);
     assert!(
-        put(&bus, &row("x", Some("3")), &fence, seconds).await.is_some(),
+        put(bus, &row("x", Some("3")), &fence, seconds).await.is_some(),
         "another owner's fence is another row"
     );
 
@@ -189,7 +193,7 @@ async fn the_real_stream_and_the_one_in_memory_do_the_same() {
         .rows()
         .filter_map(|(sequence, stored)| stored.value.clone().map(|v| (v.0, v.1, sequence)))
         .collect();
-    let found = rows(&bus).await;
+    let found = rows(bus).await;
     assert_eq!(found.len(), expected.len());
     for ((profile, body, _), (name, value, _)) in found
         .iter()

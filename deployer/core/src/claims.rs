@@ -3,7 +3,7 @@
 //! The lower tier has it, else who has it in its inventory, else who came first. Profiles that want the same content
 //! from the same reference have it together, and it goes with the last of them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use sluice_api::{Digest, ObjectKey};
 
@@ -17,11 +17,16 @@ pub(crate) struct Claims {
     asked: BTreeSet<String>,
 }
 
+/// Nearly every object has one holder: lists that are as long as that.
 #[derive(Default)]
 struct Claim {
-    holders: BTreeMap<String, Holder>,
+    holders: Holders,
     waiting: BTreeSet<String>,
 }
+
+/// By profile, sorted.
+#[derive(Default)]
+struct Holders(Vec<(String, Holder)>);
 
 /// What is known of a profile that has an object.
 #[derive(Clone, Copy)]
@@ -50,6 +55,39 @@ impl Want {
     }
 }
 
+impl Holders {
+    fn place(&self, profile: &str) -> Result<usize, usize> {
+        self.0.binary_search_by(|(name, _)| name.as_str().cmp(profile))
+    }
+
+    /// The holder, as a new one when it is none yet.
+    fn of(&mut self, profile: &str) -> &mut Holder {
+        let place = self.place(profile).unwrap_or_else(|place| {
+            self.0.reserve_exact(1);
+            self.0.insert(place, (profile.to_owned(), Holder { wants: None, leaving: false }));
+            place
+        });
+        &mut self.0[place].1
+    }
+
+    fn get_mut(&mut self, profile: &str) -> Option<&mut Holder> {
+        let place = self.place(profile).ok()?;
+        Some(&mut self.0[place].1)
+    }
+
+    /// Whether it was one.
+    fn remove(&mut self, profile: &str) -> bool {
+        self.place(profile).is_ok_and(|place| {
+            self.0.remove(place);
+            true
+        })
+    }
+
+    fn others(&self, profile: &str) -> impl Iterator<Item = &(String, Holder)> {
+        self.0.iter().filter(move |(name, _)| name != profile)
+    }
+}
+
 impl Claims {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
@@ -64,7 +102,7 @@ impl Claims {
     /// The inventory of a profile names the object.
     pub(crate) fn list(&mut self, key: &ObjectKey, profile: &str) {
         let claim = self.objects.entry(key.clone()).or_default();
-        claim.holders.entry(profile.to_owned()).or_insert(Holder { wants: None, leaving: false });
+        claim.holders.of(profile);
     }
 
     /// A profile wants an object.
@@ -75,13 +113,12 @@ impl Claims {
         let claim = self.objects.entry(key.clone()).or_default();
         let rivals: Vec<_> = claim
             .holders
-            .iter()
-            .filter(|(name, _)| *name != profile)
+            .others(profile)
             .filter_map(|(name, holder)| Some((name.clone(), holder.wants?)))
             .filter(|(_, wants)| wants.content != want.content)
             .collect();
         if let Some((name, _)) = rivals.iter().find(|(_, wants)| !wants.yields_to(&want)) {
-            if claim.holders.remove(profile).is_some() {
+            if claim.holders.remove(profile) {
                 self.asked.extend(claim.waiting.iter().cloned());
             }
             claim.waiting.insert(profile.to_owned());
@@ -92,8 +129,8 @@ impl Claims {
             self.asked.insert(name);
         }
         claim.waiting.remove(profile);
-        let holder = Holder { wants: Some(want), leaving: false };
-        let before = claim.holders.insert(profile.to_owned(), holder).and_then(|before| before.wants);
+        let holder = claim.holders.of(profile);
+        let before = std::mem::replace(holder, Holder { wants: Some(want), leaving: false }).wants;
         // Who waits may want the same, now.
         if before.is_some_and(|before| before.content != want.content) {
             self.asked.extend(claim.waiting.iter().cloned());
@@ -115,7 +152,7 @@ impl Claims {
     pub(crate) fn release(&mut self, key: &ObjectKey, profile: &str) {
         let Some(claim) = self.objects.get_mut(key) else { return };
         claim.waiting.remove(profile);
-        if claim.holders.remove(profile).is_some() {
+        if claim.holders.remove(profile) {
             self.asked.extend(claim.waiting.iter().cloned());
         }
         self.tidy(key);
@@ -132,14 +169,14 @@ impl Claims {
     /// Another profile that has the object, and keeps it.
     pub(crate) fn heir(&self, key: &ObjectKey, profile: &str) -> Option<&str> {
         let holders = &self.objects.get(key)?.holders;
-        let mut heirs = holders.iter().filter(|(name, holder)| *name != profile && !holder.leaving);
+        let mut heirs = holders.others(profile).filter(|(_, holder)| !holder.leaving);
         heirs.next().map(|(name, _)| name.as_str())
     }
 
     /// Whether the owner that an object names has it together with this profile.
     pub(crate) fn shares(&self, key: &ObjectKey, profile: &str, owner: &Owner) -> bool {
         let Some(claim) = self.objects.get(key) else { return false };
-        let mut holders = claim.holders.iter().filter(|(name, holder)| *name != profile && !holder.leaving);
+        let mut holders = claim.holders.others(profile).filter(|(_, holder)| !holder.leaving);
         holders.any(|(name, _)| owner.is(name))
     }
 
@@ -149,7 +186,7 @@ impl Claims {
     }
 
     fn tidy(&mut self, key: &ObjectKey) {
-        if self.objects.get(key).is_some_and(|claim| claim.holders.is_empty() && claim.waiting.is_empty()) {
+        if self.objects.get(key).is_some_and(|claim| claim.holders.0.is_empty() && claim.waiting.is_empty()) {
             self.objects.remove(key);
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::admin::{check, scale};
 
 /// Three servers that know each other.
 struct Cluster {
@@ -48,13 +49,15 @@ async fn a_replicated_bus_is_laid_out_by_all_at_once_and_takes_groups() {
         futures::future::join_all(connecting).await.into_iter().map(Result::unwrap).collect();
     let bus = buses.pop().unwrap();
     assert!(bus.is_replicated(&Table::Desired.stream(0)));
+    same_as_in_memory(&bus).await;
 
     let fence = fence("00");
     let Claimed::At(first) = claim_as(&bus, &fence, "a", 1, None).await else { panic!() };
     let many: Vec<Publish> = (0..1000).map(|row| self::row(&format!("p{row}"), Some("1"))).collect();
     let sent = send(&bus, &many, &fence, first).await;
     assert_eq!(sent.answer, Some(Answer::Stored(first + 1000)));
-    assert_eq!(rows(&bus).await.len(), 1000);
+    let added = rows(&bus).await.into_iter().filter(|(profile, ..)| profile.starts_with('p')).count();
+    assert_eq!(added, 1000);
 
     // A second conditional message while one is in process is held, and nothing of it is stored.
     let (one, other) = (&many[..], &[row("late", Some("1"))][..]);
@@ -111,4 +114,47 @@ async fn a_reader_goes_on_where_it_was_when_its_consumer_is_gone() {
     assert_eq!(rows, 200, "nothing comes twice");
     drop(reader);
     assert_eq!(bus.consumers(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_running_bus_gets_more_replicas_and_its_operator_sees_what_is_wrong() {
+    let mut cluster = Cluster::start();
+    let options = BusOptions { replicas: 1, ..cluster.options() };
+    let bus = Bus::connect(&options).await.unwrap();
+    let fence = fence("00");
+    let sequence = claim(&bus, &fence).await;
+    put(&bus, &row("x", Some("1")), &fence, sequence).await.unwrap();
+    let report = check(&options).await.unwrap();
+    assert_eq!(report.problems, Vec::<String>::new());
+    assert_eq!((report.servers.len(), report.owners["renderer"]["test"]), (3, 1));
+    assert!(report.api_level > 0 && report.servers.iter().all(|server| server.version.starts_with("2.")));
+
+    let mut changed = Vec::new();
+    let count = scale(&options.connection, 3, |stream| changed.push(stream.to_owned())).await.unwrap();
+    assert_eq!((count, changed.len()), (12, 12), "{changed:?}");
+    assert_eq!(scale(&options.connection, 3, |_| {}).await.unwrap(), 0, "it is so already");
+    // What was written is there, and the same fence holds.
+    put(&bus, &row("y", Some("1")), &fence, sequence).await.unwrap();
+    assert_eq!(rows(&bus).await.len(), 2);
+    let mut led = std::collections::BTreeMap::<String, usize>::new();
+    for stream in check(&options).await.unwrap().streams {
+        assert_eq!((stream.replicas, stream.current), (3, 3), "{stream:?}");
+        *led.entry(stream.leader.unwrap()).or_default() += 1;
+    }
+    assert!(led.len() == 3 && led.values().all(|&streams| streams <= 6), "leaders are spread: {led:?}");
+
+    let gone = cluster.servers.pop().unwrap();
+    let url = gone.url.clone();
+    drop(gone);
+    let report = check(&options).await.unwrap();
+    assert!(report.problems.iter().any(|problem| problem.contains(&url)), "{:?}", report.problems);
+}
+
+#[tokio::test]
+async fn more_replicas_than_servers_are_refused_with_the_remedy() {
+    let server = server();
+    let bus = bus(&server).await;
+    let error = scale(&options(&server).connection, 3, |_| {}).await.unwrap_err().to_string();
+    assert!(error.contains("as many servers"), "{error}");
+    assert!(!bus.is_replicated(&Table::Desired.stream(0)));
 }
