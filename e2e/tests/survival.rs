@@ -1,5 +1,5 @@
 //! What the pipeline survives: real processes, a real bus, and an end that equals `sluice build` every time.
-//! `make e2e` runs these, one after the other.
+//! `make survive` runs these, one after the other.
 #![allow(clippy::unwrap_used)]
 
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ fn never(_: &str) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes minutes: make e2e"]
+#[ignore = "takes minutes: make survive"]
 async fn a_killed_stage_comes_back_and_nothing_is_lost() {
     let mut world = World::start(None).await.unwrap();
     for stage in STAGES {
@@ -40,7 +40,7 @@ async fn a_killed_stage_comes_back_and_nothing_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes minutes: make e2e"]
+#[ignore = "takes minutes: make survive"]
 async fn one_replica_of_two_is_enough() {
     let mut world = World::start(None).await.unwrap();
     for stage in STAGES {
@@ -56,7 +56,7 @@ async fn one_replica_of_two_is_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes minutes: make e2e"]
+#[ignore = "takes minutes: make survive"]
 async fn a_killed_bus_comes_back_on_its_data() {
     let mut world = World::start(None).await.unwrap();
     let storm = world.storm(STORM, &[]);
@@ -72,7 +72,7 @@ async fn a_killed_bus_comes_back_on_its_data() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes minutes: make e2e"]
+#[ignore = "takes minutes: make survive"]
 async fn a_paused_replica_overwrites_nothing_newer() {
     let mut world = World::start(None).await.unwrap();
     for stage in STAGES {
@@ -93,7 +93,7 @@ async fn a_paused_replica_overwrites_nothing_newer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes minutes: make e2e"]
+#[ignore = "takes minutes: make survive"]
 async fn losing_every_stream_and_bucket_deletes_nothing() {
     let mut world = World::start(None).await.unwrap();
     let before = world.watcher.deletions();
@@ -119,7 +119,7 @@ async fn losing_every_stream_and_bucket_deletes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes minutes: make e2e"]
+#[ignore = "takes minutes: make survive"]
 async fn what_lost_its_cause_while_a_stage_was_away_is_withdrawn() {
     const TOMBSTONE_TTL: u64 = 3;
     let mut world = World::start(Some(TOMBSTONE_TTL)).await.unwrap();
@@ -158,7 +158,7 @@ fn everywhere(world: &World, objects: &[Value]) -> Vec<(String, Value)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes minutes: make e2e"]
+#[ignore = "takes minutes: make survive"]
 async fn a_third_replica_takes_its_share() {
     let mut world = World::start(None).await.unwrap();
     let storm = world.storm(STORM, &[]);
@@ -193,7 +193,7 @@ async fn owned(world: &World, stage: &str) -> Vec<f64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes minutes: make e2e"]
+#[ignore = "takes minutes: make survive"]
 async fn hostile_inputs_are_problems_and_nobody_elses_delay() {
     let mut world = World::start(None).await.unwrap();
     let broken = format!("default/cluster-{CLUSTERS}");
