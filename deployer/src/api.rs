@@ -12,7 +12,7 @@ use kube::core::ApiResource;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
-use sluice_api::{Gvk, ObjectKey, object};
+use sluice_api::{Gvk, ObjectKey, ProfileId, object};
 use sluice_deployer_core::{
     Class, Failure, INVENTORY_LABEL, Inventory, Live, Reply, Request, Stored, Version, without_marks,
 };
@@ -91,7 +91,7 @@ impl Site {
         Api::namespaced_with(self.client.clone(), NAMESPACE, &resource)
     }
 
-    async fn read_inventory(&self, profile: &str) -> Result<Reply, Failure> {
+    async fn read_inventory(&self, profile: &ProfileId) -> Result<Reply, Failure> {
         let found = self.config_maps().get_opt(&Inventory::object_name(profile)).await;
         let Some(object) = found.map_err(|error| failure::of(&error, false))? else {
             return Ok(Reply::Inventory(None));

@@ -68,6 +68,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     };
     let core = Deployer::new(Config {
         shard,
+        shards: bus.shards(),
         former_calls: i64::try_from((TIMEOUT + MEMBER_TTL).as_micros()).unwrap_or(i64::MAX),
     });
     let observer = reporter.clone();

@@ -6,7 +6,7 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use serde_json::{Map, Value, json};
-use sluice_api::yaml;
+use sluice_api::{ProfileId, yaml};
 use sluice_deployer_core::prepare;
 use sluice_protocol::rows::{Cause, Desired, Policy};
 use sluice_script::{Limits, Script};
@@ -140,7 +140,7 @@ fn desired() -> Desired {
         leave: false,
         dry_run: false,
         one_time: false,
-        cause: Cause::Profile("ClusterProfile p".into()),
+        cause: Cause::Profile(ProfileId::cluster("p")),
         spec: Map::new(),
         policies: vec![policy],
     }

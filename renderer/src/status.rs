@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use sluice_bus::{Bus, Feed, Follower, ReadEvent};
-use sluice_protocol::rows::StatusMeta;
-use sluice_protocol::{Row, Table};
+use sluice_protocol::{Row, Subject, Table};
 use tokio_util::sync::CancellationToken;
 
 /// Rows by subject.
 pub(crate) type Statuses = Feed<String, Status>;
 
-/// A row, and the shard of the renderer that made the profile; `None` when it does not say so.
+/// A row, and the shard of the renderer that it is for; `None` for a fence row.
 #[derive(Clone, Debug)]
 pub(crate) struct Status {
     pub(crate) origin: Option<u16>,
@@ -31,7 +30,10 @@ impl Follower for Rows {
     fn take(feed: &Statuses, event: ReadEvent) -> Option<String> {
         let ReadEvent::Row(row, _) = event else { return None };
         let (key, tombstone) = (row.subject.to_string(), row.head.tombstone);
-        let origin = serde_json::from_str::<StatusMeta>(&row.head.meta).ok().map(|meta| meta.origin);
+        let origin = match &row.subject {
+            Subject::Status { origin, .. } => Some(*origin),
+            _ => None,
+        };
         let status = Status { origin, row: Arc::new(row) };
         if tombstone {
             feed.remove(&key, status);

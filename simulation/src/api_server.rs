@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_agent_core::{Seen, WatchSpec};
-use sluice_api::{Gvk, ObjectKey, Selector, object};
+use sluice_api::{Gvk, ObjectKey, ProfileId, Selector, object};
 use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stored, Version, take_marks};
 
 /// See the module's text.
@@ -26,7 +26,7 @@ pub(crate) struct ApiServer {
     pub(crate) born: u64,
     /// Deleted objects that a finalizer holds, and until when.
     held: Vec<(i64, ObjectKey)>,
-    inventories: BTreeMap<String, Stored>,
+    inventories: BTreeMap<ProfileId, Stored>,
     version: u64,
 }
 
@@ -160,7 +160,8 @@ impl ApiServer {
     }
 
     fn write(&mut self, inventory: &Arc<Inventory>, against: Option<&Version>) -> Reply {
-        let known = self.inventories.get(&inventory.profile).map(|stored| &stored.version);
+        let id = inventory.id();
+        let known = self.inventories.get(&id).map(|stored| &stored.version);
         if known != against {
             return conflict();
         }
@@ -168,7 +169,7 @@ impl ApiServer {
         let uid = known.map_or_else(|| format!("u{}", self.version), |(uid, _)| uid.clone());
         let version = (uid, self.version.to_string());
         let stored = Stored { inventory: inventory.clone(), version: version.clone() };
-        self.inventories.insert(inventory.profile.clone(), stored);
+        self.inventories.insert(id, stored);
         Reply::Written(version)
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use sluice_api::{ClusterRef, Digest};
+use sluice_api::{ClusterRef, Digest, ProfileId};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
 use sluice_protocol::{Body, Claim, Group, Outgoing, Publish, Stop, Subject, Table};
@@ -86,7 +86,7 @@ fn row(profile: &str, body: Option<&str>) -> Publish {
         shard: 0,
         cluster: ClusterRef::sveltos("a", "b"),
         origin: 0,
-        profile: profile.into(),
+        profile: ProfileId::cluster(profile),
     };
     Publish::new(subject, body.map_or(Body::Tombstone, |body| Body::value(body.as_bytes())), 1)
 }
@@ -131,7 +131,7 @@ async fn rows(bus: &Bus) -> Vec<(String, String, u64)> {
         ReadEvent::Row(row, _) => {
             let Subject::Desired { profile, .. } = row.subject else { panic!("{:?}", row.subject) };
             let body = String::from_utf8(row.body.to_vec()).unwrap();
-            (profile, if row.head.tombstone { "gone".into() } else { body }, row.sequence)
+            (profile.name, if row.head.tombstone { "gone".into() } else { body }, row.sequence)
         }
         other => panic!("{other:?}"),
     };

@@ -21,7 +21,7 @@ struct Clusters {
 /// Lets a deployer apply `rows` to empty clusters.
 pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef]) -> Deployed {
     let mut world = Clusters::default();
-    let mut deployer = Deployer::new(Config { shard: 0, former_calls: i64::MAX / 4 });
+    let mut deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: i64::MAX / 4 });
     let mut step = Step::at(0);
     deployer.start(&mut step);
     for cluster in clusters {

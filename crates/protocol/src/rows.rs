@@ -1,8 +1,12 @@
 //! What the bodies and meta data of rows say.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sluice_api::{ClusterRef, ObjectKey};
+use sluice_api::{ClusterRef, ObjectKey, ProfileId};
+
+use crate::subject::{cluster_shard, hash_shard};
 
 /// Meta of a `reports` row. Its body is the object, or empty when the EventSource does not collect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,14 +15,14 @@ pub struct ReportMeta {
     pub selectors: Vec<u16>,
 }
 
-/// Why a profile exists on a cluster. Meta of `desired` rows and part of `status` rows and inventories.
+/// Why a profile exists on a cluster. Meta of `desired` and `status` rows, and part of inventories.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Cause {
     /// An event.
     Event(EventCause),
-    /// A profile that a user wrote, `ClusterProfile name` or `Profile namespace/name`.
-    Profile(String),
+    /// A profile that a user wrote.
+    Profile(ProfileId),
 }
 
 /// The event, and the trigger that acts upon it.
@@ -79,16 +83,7 @@ pub struct Policy {
     pub objects: Vec<Value>,
 }
 
-/// Meta of a `status` row: the cluster holds something of this profile.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StatusMeta {
-    /// Shard of the renderer that made the profile.
-    pub origin: u16,
-    /// Why it was made.
-    pub cause: Cause,
-}
-
-/// Body of a `status` row.
+/// Body of a `status` row; its meta is the [`Cause`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// What came of it.
@@ -109,12 +104,61 @@ pub enum State {
     Failed,
 }
 
+// === impl Desired ===
+
+impl Desired {
+    /// Which profile it is.
+    pub fn profile(&self) -> ProfileId {
+        ProfileId::new(&*self.owner_namespace, &*self.owner_name)
+    }
+}
+
 // === impl Cause ===
 
 impl Cause {
     /// As meta data.
     pub fn to_meta(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads what [`to_meta`](Self::to_meta) has written.
+    ///
+    /// # Errors
+    /// That the text is something else.
+    pub fn of_meta(meta: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(meta)
+    }
+
+    /// Where a problem of this cause is shown: the cluster, if it is on one, and the object.
+    pub fn place(&self) -> (String, String) {
+        match self {
+            Self::Profile(id) => (String::new(), id.to_string()),
+            Self::Event(event) => {
+                let trigger = event.trigger.replace('/', " ");
+                let item = event.item.as_ref().map(|item| format!(", {item}")).unwrap_or_default();
+                (event.cluster.to_string(), format!("{trigger}, EventSource {}{item}", event.source))
+            }
+        }
+    }
+
+    /// The shard of the renderer whose cause it is, with that many shards: nobody else makes or withdraws its rows.
+    pub fn origin(&self, shards: u16) -> u16 {
+        match self {
+            Self::Event(event) => cluster_shard(&event.cluster, shards),
+            Self::Profile(id) => hash_shard(&[&id.to_string()], shards),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Profile(id) => write!(f, "{id}"),
+            Self::Event(event) => {
+                write!(f, "{} on {}", event.trigger.replace('/', " "), event.cluster)?;
+                event.item.iter().try_for_each(|item| write!(f, " for {item}"))
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use sluice_api::{ClusterRef, Gvk, ObjectKey};
+use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId};
 
 use crate::token;
 
@@ -55,8 +55,8 @@ pub enum Subject {
         cluster: ClusterRef,
         /// Shard of the renderer that made it: who owns that, owns this row.
         origin: u16,
-        /// Name of the profile.
-        profile: String,
+        /// Which profile.
+        profile: ProfileId,
     },
     /// What came of one profile on one cluster.
     Status {
@@ -64,8 +64,10 @@ pub enum Subject {
         shard: u16,
         /// Where it is.
         cluster: ClusterRef,
-        /// Name of the profile.
-        profile: String,
+        /// Shard of the renderer that made it, for which the row is.
+        origin: u16,
+        /// Which profile.
+        profile: ProfileId,
     },
     /// The fence row: who wrote it last may write rows, with its sequence as the proof.
     Owner {
@@ -298,15 +300,11 @@ impl fmt::Display for Subject {
                 push_shard(&mut out, *origin);
                 push_object(&mut out, object);
             }
-            Self::Desired { origin, profile, .. } => {
+            Self::Desired { origin, profile, .. } | Self::Status { origin, profile, .. } => {
                 out.push('.');
                 push_shard(&mut out, *origin);
                 out.push('.');
-                token::push(&mut out, profile);
-            }
-            Self::Status { profile, .. } => {
-                out.push('.');
-                token::push(&mut out, profile);
+                token::push(&mut out, &profile.path());
             }
             Self::Complete { origin, .. } => {
                 out.push_str(".~complete");
@@ -367,17 +365,24 @@ fn parse(tokens: &[&str]) -> Option<Subject> {
             shard,
             cluster,
             origin: parse_shard(origin)?,
-            profile: token::read(profile)?,
+            profile: parse_profile(profile)?,
         }),
-        (Table::Status, [profile]) => {
-            Some(Subject::Status { shard, cluster, profile: token::read(profile)? })
-        }
+        (Table::Status, [origin, profile]) => Some(Subject::Status {
+            shard,
+            cluster,
+            origin: parse_shard(origin)?,
+            profile: parse_profile(profile)?,
+        }),
         _ => None,
     }
 }
 
 fn parse_shard(token: &str) -> Option<u16> {
     (token.len() >= 2 && token.bytes().all(|c| c.is_ascii_digit())).then(|| token.parse().ok())?
+}
+
+fn parse_profile(token: &str) -> Option<ProfileId> {
+    Some(ProfileId::of_path(&token::read(token)?))
 }
 
 fn parse_object(tokens: &[&str]) -> Option<ObjectKey> {
@@ -428,8 +433,8 @@ mod tests {
             match form {
                 0 => Subject::Change { shard, cluster, viewer: b, object },
                 1 => Subject::Report { shard, cluster, source: a, origin, object },
-                2 => Subject::Desired { shard, cluster, origin, profile: c },
-                3 => Subject::Status { shard, cluster, profile: c },
+                2 => Subject::Desired { shard, cluster, origin, profile: ProfileId::new(b, c) },
+                3 => Subject::Status { shard, cluster, origin, profile: ProfileId::new(b, c) },
                 4 => Subject::Owner { table: Table::Desired, shard, owner: a },
                 5 => Subject::Owner { table: Table::Changes, shard, owner: a },
                 _ => Subject::Complete { table: Table::Reports, shard, cluster, origin: Some(origin) },

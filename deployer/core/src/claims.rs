@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use sluice_api::{Digest, ObjectKey};
+use sluice_api::{Digest, ObjectKey, ProfileId};
 
 use crate::request::Owner;
 
@@ -14,19 +14,19 @@ use crate::request::Owner;
 pub(crate) struct Claims {
     objects: HashMap<ObjectKey, Claim>,
     /// Profiles that are to begin again: what they can have has changed.
-    asked: BTreeSet<String>,
+    asked: BTreeSet<ProfileId>,
 }
 
 /// Nearly every object has one holder: lists that are as long as that.
 #[derive(Default)]
 struct Claim {
     holders: Holders,
-    waiting: BTreeSet<String>,
+    waiting: BTreeSet<ProfileId>,
 }
 
 /// By profile, sorted.
 #[derive(Default)]
-struct Holders(Vec<(String, Holder)>);
+struct Holders(Vec<(ProfileId, Holder)>);
 
 /// What is known of a profile that has an object.
 #[derive(Clone, Copy)]
@@ -56,34 +56,34 @@ impl Want {
 }
 
 impl Holders {
-    fn place(&self, profile: &str) -> Result<usize, usize> {
-        self.0.binary_search_by(|(name, _)| name.as_str().cmp(profile))
+    fn place(&self, profile: &ProfileId) -> Result<usize, usize> {
+        self.0.binary_search_by(|(holder, _)| holder.cmp(profile))
     }
 
     /// The holder, as a new one when it is none yet.
-    fn of(&mut self, profile: &str) -> &mut Holder {
+    fn of(&mut self, profile: &ProfileId) -> &mut Holder {
         let place = self.place(profile).unwrap_or_else(|place| {
             self.0.reserve_exact(1);
-            self.0.insert(place, (profile.to_owned(), Holder { wants: None, leaving: false }));
+            self.0.insert(place, (profile.clone(), Holder { wants: None, leaving: false }));
             place
         });
         &mut self.0[place].1
     }
 
-    fn get_mut(&mut self, profile: &str) -> Option<&mut Holder> {
+    fn get_mut(&mut self, profile: &ProfileId) -> Option<&mut Holder> {
         let place = self.place(profile).ok()?;
         Some(&mut self.0[place].1)
     }
 
     /// Whether it was one.
-    fn remove(&mut self, profile: &str) -> bool {
+    fn remove(&mut self, profile: &ProfileId) -> bool {
         self.place(profile).is_ok_and(|place| {
             self.0.remove(place);
             true
         })
     }
 
-    fn others(&self, profile: &str) -> impl Iterator<Item = &(String, Holder)> {
+    fn others(&self, profile: &ProfileId) -> impl Iterator<Item = &(ProfileId, Holder)> {
         self.0.iter().filter(move |(name, _)| name != profile)
     }
 }
@@ -95,12 +95,12 @@ impl Claims {
     }
 
     /// Profiles that are to begin again.
-    pub(crate) fn take_asked(&mut self) -> BTreeSet<String> {
+    pub(crate) fn take_asked(&mut self) -> BTreeSet<ProfileId> {
         std::mem::take(&mut self.asked)
     }
 
     /// The inventory of a profile names the object.
-    pub(crate) fn list(&mut self, key: &ObjectKey, profile: &str) {
+    pub(crate) fn list(&mut self, key: &ObjectKey, profile: &ProfileId) {
         let claim = self.objects.entry(key.clone()).or_default();
         claim.holders.of(profile);
     }
@@ -109,7 +109,12 @@ impl Claims {
     ///
     /// # Errors
     /// Who has it; the profile waits.
-    pub(crate) fn claim(&mut self, key: &ObjectKey, profile: &str, want: Want) -> Result<(), String> {
+    pub(crate) fn claim(
+        &mut self,
+        key: &ObjectKey,
+        profile: &ProfileId,
+        want: Want,
+    ) -> Result<(), ProfileId> {
         let claim = self.objects.entry(key.clone()).or_default();
         let rivals: Vec<_> = claim
             .holders
@@ -121,7 +126,7 @@ impl Claims {
             if claim.holders.remove(profile) {
                 self.asked.extend(claim.waiting.iter().cloned());
             }
-            claim.waiting.insert(profile.to_owned());
+            claim.waiting.insert(profile.clone());
             return Err(name.clone());
         }
         for (name, _) in rivals {
@@ -139,7 +144,7 @@ impl Claims {
     }
 
     /// A profile no longer wants what it has, or waits for.
-    pub(crate) fn leave(&mut self, key: &ObjectKey, profile: &str) {
+    pub(crate) fn leave(&mut self, key: &ObjectKey, profile: &ProfileId) {
         let Some(claim) = self.objects.get_mut(key) else { return };
         claim.waiting.remove(profile);
         if let Some(holder) = claim.holders.get_mut(profile) {
@@ -149,7 +154,7 @@ impl Claims {
     }
 
     /// A profile has let an object go: who waits may have it.
-    pub(crate) fn release(&mut self, key: &ObjectKey, profile: &str) {
+    pub(crate) fn release(&mut self, key: &ObjectKey, profile: &ProfileId) {
         let Some(claim) = self.objects.get_mut(key) else { return };
         claim.waiting.remove(profile);
         if claim.holders.remove(profile) {
@@ -159,30 +164,30 @@ impl Claims {
     }
 
     /// The object says that it belongs to another profile: that one may have it, and this one waits.
-    pub(crate) fn yield_to(&mut self, key: &ObjectKey, profile: &str, owner: &Owner) {
+    pub(crate) fn yield_to(&mut self, key: &ObjectKey, profile: &ProfileId, owner: &Owner) {
         let claim = self.objects.entry(key.clone()).or_default();
         claim.holders.remove(profile);
         self.asked.extend(claim.waiting.iter().find(|other| owner.is(other)).cloned());
-        claim.waiting.insert(profile.to_owned());
+        claim.waiting.insert(profile.clone());
     }
 
     /// Another profile that has the object, and keeps it.
-    pub(crate) fn heir(&self, key: &ObjectKey, profile: &str) -> Option<&str> {
+    pub(crate) fn heir(&self, key: &ObjectKey, profile: &ProfileId) -> Option<&ProfileId> {
         let holders = &self.objects.get(key)?.holders;
         let mut heirs = holders.others(profile).filter(|(_, holder)| !holder.leaving);
-        heirs.next().map(|(name, _)| name.as_str())
+        heirs.next().map(|(name, _)| name)
     }
 
     /// Whether the owner that an object names has it together with this profile.
-    pub(crate) fn shares(&self, key: &ObjectKey, profile: &str, owner: &Owner) -> bool {
+    pub(crate) fn shares(&self, key: &ObjectKey, profile: &ProfileId, owner: &Owner) -> bool {
         let Some(claim) = self.objects.get(key) else { return false };
         let mut holders = claim.holders.others(profile).filter(|(_, holder)| !holder.leaving);
         holders.any(|(name, _)| owner.is(name))
     }
 
     /// A profile is to look again at what it has.
-    pub(crate) fn ask(&mut self, profile: &str) {
-        self.asked.insert(profile.to_owned());
+    pub(crate) fn ask(&mut self, profile: &ProfileId) {
+        self.asked.insert(profile.clone());
     }
 
     fn tidy(&mut self, key: &ObjectKey) {
@@ -206,48 +211,52 @@ mod tests {
         Want { tier, content: Digest::of(&[content.as_bytes()]), listed }
     }
 
+    fn id(name: &str) -> ProfileId {
+        ProfileId::cluster(name)
+    }
+
     fn asked(claims: &mut Claims) -> Vec<String> {
-        claims.take_asked().into_iter().collect()
+        claims.take_asked().into_iter().map(|id| id.name).collect()
     }
 
     #[test]
     fn the_first_of_equals_has_it_and_who_waits_is_asked_when_it_goes() {
         let mut claims = Claims::default();
-        assert_eq!(claims.claim(&key(), "p", want(100, "1", false)), Ok(()));
-        assert_eq!(claims.claim(&key(), "q", want(100, "2", false)), Err("p".into()));
-        claims.leave(&key(), "p");
+        assert_eq!(claims.claim(&key(), &id("p"), want(100, "1", false)), Ok(()));
+        assert_eq!(claims.claim(&key(), &id("q"), want(100, "2", false)), Err(id("p")));
+        claims.leave(&key(), &id("p"));
         assert!(asked(&mut claims).is_empty(), "it is still there");
-        claims.release(&key(), "p");
+        claims.release(&key(), &id("p"));
         assert_eq!(asked(&mut claims), ["q"]);
     }
 
     #[test]
     fn a_lower_tier_takes_it_and_who_loses_it_is_told() {
         let mut claims = Claims::default();
-        assert_eq!(claims.claim(&key(), "p", want(100, "1", true)), Ok(()));
-        assert_eq!(claims.claim(&key(), "q", want(50, "2", false)), Ok(()));
+        assert_eq!(claims.claim(&key(), &id("p"), want(100, "1", true)), Ok(()));
+        assert_eq!(claims.claim(&key(), &id("q"), want(50, "2", false)), Ok(()));
         assert_eq!(asked(&mut claims), ["p"]);
-        assert_eq!(claims.claim(&key(), "p", want(100, "1", true)), Err("q".into()));
-        claims.release(&key(), "q");
+        assert_eq!(claims.claim(&key(), &id("p"), want(100, "1", true)), Err(id("q")));
+        claims.release(&key(), &id("q"));
         assert_eq!(asked(&mut claims), ["p"]);
     }
 
     #[test]
     fn an_inventory_decides_between_equals() {
         let mut claims = Claims::default();
-        claims.list(&key(), "q");
-        assert_eq!(claims.claim(&key(), "p", want(100, "1", false)), Ok(()));
-        assert_eq!(claims.claim(&key(), "q", want(100, "2", true)), Ok(()));
+        claims.list(&key(), &id("q"));
+        assert_eq!(claims.claim(&key(), &id("p"), want(100, "1", false)), Ok(()));
+        assert_eq!(claims.claim(&key(), &id("q"), want(100, "2", true)), Ok(()));
         assert_eq!(asked(&mut claims), ["p"]);
     }
 
     #[test]
     fn the_same_content_is_shared() {
         let mut claims = Claims::default();
-        assert_eq!(claims.claim(&key(), "p", want(100, "1", false)), Ok(()));
-        assert_eq!(claims.claim(&key(), "q", want(50, "1", false)), Ok(()));
-        assert_eq!(claims.heir(&key(), "p"), Some("q"));
-        claims.leave(&key(), "q");
-        assert_eq!(claims.heir(&key(), "p"), None);
+        assert_eq!(claims.claim(&key(), &id("p"), want(100, "1", false)), Ok(()));
+        assert_eq!(claims.claim(&key(), &id("q"), want(50, "1", false)), Ok(()));
+        assert_eq!(claims.heir(&key(), &id("p")), Some(&id("q")));
+        claims.leave(&key(), &id("q"));
+        assert_eq!(claims.heir(&key(), &id("p")), None);
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use sluice_api::{Gvk, ObjectKey};
+use sluice_api::{Gvk, ObjectKey, ProfileId};
 
 use crate::budget::{Budget, backoff, micros};
 use crate::claims::Claims;
 use crate::inventory::Stored;
-use crate::job::{Ended, Job, Site, Target};
+use crate::job::{Ended, Job, Made, Site};
 use crate::request::{Class, Failure, Live, Reply, Request};
 
 /// Pause before a cluster whose inventories cannot be read is asked again.
@@ -17,15 +17,18 @@ const LONGEST_REOPEN: Duration = Duration::from_secs(10);
 
 /// See the module's text.
 pub(crate) struct Cluster {
-    pub(crate) jobs: BTreeMap<String, Job>,
+    /// Number of shards of every table.
+    shards: u16,
+    pub(crate) jobs: BTreeMap<ProfileId, Job>,
     live: HashMap<ObjectKey, Live>,
     claims: Claims,
-    queue: VecDeque<(Request, String)>,
-    in_flight: HashMap<u64, (Request, String)>,
+    /// Calls, and whose they are; the list of all inventories is nobody's.
+    queue: VecDeque<(Request, Option<ProfileId>)>,
+    in_flight: HashMap<u64, (Request, Option<ProfileId>)>,
     /// Calls in flight on objects that were changed since: what their answers tell may be older than that.
     overtaken: HashSet<u64>,
     /// Jobs that are to begin again, by time.
-    retries: BTreeSet<(i64, String)>,
+    retries: BTreeSet<(i64, ProfileId)>,
     budget: Budget,
     access: Access,
     reopen_failures: u32,
@@ -33,7 +36,7 @@ pub(crate) struct Cluster {
     /// Once that is over everything is compared with the cluster once more.
     former_until: Option<i64>,
     /// Profiles whose work ended since the inventories were asked for.
-    ended: BTreeSet<String>,
+    ended: BTreeSet<ProfileId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +55,7 @@ pub(crate) struct Outcome {
     /// Calls to send, with their numbers.
     pub(crate) calls: Vec<(u64, Request)>,
     /// Profiles whose job ended.
-    pub(crate) ended: Vec<(String, Ended)>,
+    pub(crate) ended: Vec<(ProfileId, Ended)>,
     /// The inventories were read for the first time: these profiles are held.
     pub(crate) opened: bool,
     /// Why the cluster cannot be worked on; `Some(None)` when it can again.
@@ -69,8 +72,9 @@ impl Outcome {
 
 impl Cluster {
     /// A cluster of which nothing is known; calls of a former owner may arrive until then.
-    pub(crate) fn new(former_until: Option<i64>) -> Self {
+    pub(crate) fn new(shards: u16, former_until: Option<i64>) -> Self {
         Self {
+            shards,
             jobs: BTreeMap::new(),
             live: HashMap::new(),
             claims: Claims::default(),
@@ -129,16 +133,15 @@ impl Cluster {
     /// A row of `profile` came.
     pub(crate) fn retarget(
         &mut self,
-        profile: &str,
+        profile: &ProfileId,
         origin: u16,
-        target: Target,
-        time: i64,
+        row: Made,
         now: i64,
         next_id: &mut u64,
     ) -> Outcome {
         let mut outcome = Outcome::default();
-        let job = self.jobs.entry(profile.to_owned()).or_insert_with(|| Job::new(profile, origin));
-        if job.retarget(target, origin, time) && self.access == Access::Open {
+        let job = self.jobs.entry(profile.clone()).or_insert_with(|| Job::new(profile, origin));
+        if job.retarget(origin, row) && self.access == Access::Open {
             self.begin(profile, now, &mut outcome);
         }
         self.send(now, next_id, &mut outcome);
@@ -164,7 +167,7 @@ impl Cluster {
             Access::OpenAt(at) if at <= now => {
                 self.access = Access::Opening;
                 self.ended.clear();
-                self.queue.push_back((Request::Inventories, String::new()));
+                self.queue.push_back((Request::Inventories, None));
             }
             Access::OpenAt(at) => outcome.wake(at),
             Access::Open => self.retry(now, &mut outcome),
@@ -184,11 +187,11 @@ impl Cluster {
             self.lose_kind(&key.gvk);
         }
         let reply = self.order(id, &request, reply);
-        match (request, reply) {
-            (request @ Request::Read(_), None) => self.queue.push_back((request, profile)),
-            (_, None) => {}
-            (Request::Inventories, Some(reply)) => self.opened(reply, now, &mut outcome),
-            (request, Some(reply)) => {
+        match (request, profile, reply) {
+            (request @ Request::Read(_), profile, None) => self.queue.push_back((request, profile)),
+            (_, _, None) => {}
+            (_, None, Some(reply)) => self.opened(reply, now, &mut outcome),
+            (request, Some(profile), Some(reply)) => {
                 let ended = self.with_job(&profile, now, |job, site| job.reply(&request, reply, site));
                 self.end(&profile, ended, &mut outcome);
             }
@@ -274,14 +277,14 @@ impl Cluster {
 
     fn hold(&mut self, inventories: Vec<Stored>) {
         let mut found: BTreeMap<_, _> =
-            inventories.into_iter().map(|stored| (stored.inventory.profile.clone(), stored)).collect();
+            inventories.into_iter().map(|stored| (stored.inventory.id(), stored)).collect();
         for (profile, job) in &mut self.jobs {
             job.hold(found.remove(profile), self.ended.contains(profile), &mut self.claims);
         }
         // What ended since the list was asked for may be in it all the same: its own calls were answered later.
         found.retain(|profile, _| !self.ended.contains(profile));
         for (profile, stored) in found {
-            let mut job = Job::new(&profile, stored.inventory.origin);
+            let mut job = Job::new(&profile, stored.inventory.cause.origin(self.shards));
             job.hold(Some(stored), false, &mut self.claims);
             self.jobs.insert(profile, job);
         }
@@ -295,30 +298,31 @@ impl Cluster {
     }
 
     fn retry(&mut self, now: i64, outcome: &mut Outcome) {
-        let later = self.retries.split_off(&(now + 1, String::new()));
+        let later = self.retries.split_off(&(now + 1, ProfileId::cluster("")));
         for (_, profile) in std::mem::replace(&mut self.retries, later) {
             self.begin(&profile, now, outcome);
         }
     }
 
-    fn begin(&mut self, profile: &str, now: i64, outcome: &mut Outcome) {
+    fn begin(&mut self, profile: &ProfileId, now: i64, outcome: &mut Outcome) {
         let ended = self.with_job(profile, now, Job::begin);
         self.end(profile, ended, outcome);
     }
 
     fn with_job(
         &mut self,
-        profile: &str,
+        profile: &ProfileId,
         now: i64,
         f: impl FnOnce(&mut Job, &mut Site<'_>) -> Ended,
     ) -> Option<Ended> {
         let job = self.jobs.get_mut(profile)?;
         if let Some(at) = job.retry_at {
-            self.retries.remove(&(at, profile.to_owned()));
+            self.retries.remove(&(at, profile.clone()));
         }
         let mut calls = Vec::new();
         let mut site = Site {
             now,
+            shards: self.shards,
             former_until: self.former_until.unwrap_or(0),
             live: &mut self.live,
             claims: &mut self.claims,
@@ -326,19 +330,19 @@ impl Cluster {
         };
         let ended = f(job, &mut site);
         if let Some(at) = job.retry_at {
-            self.retries.insert((at, profile.to_owned()));
+            self.retries.insert((at, profile.clone()));
         }
-        self.queue.extend(calls.into_iter().map(|request| (request, profile.to_owned())));
+        self.queue.extend(calls.into_iter().map(|request| (request, Some(profile.clone()))));
         Some(ended)
     }
 
-    fn end(&mut self, profile: &str, ended: Option<Ended>, outcome: &mut Outcome) {
+    fn end(&mut self, profile: &ProfileId, ended: Option<Ended>, outcome: &mut Outcome) {
         if self.access == Access::Opening && !matches!(ended, None | Some(Ended::NotYet)) {
-            self.ended.insert(profile.to_owned());
+            self.ended.insert(profile.clone());
         }
         match ended {
             None | Some(Ended::NotYet) => {}
-            Some(ended) => outcome.ended.push((profile.to_owned(), ended)),
+            Some(ended) => outcome.ended.push((profile.clone(), ended)),
         }
     }
 

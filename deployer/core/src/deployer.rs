@@ -1,14 +1,15 @@
 //! The deployer of one shard of `desired`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use sluice_api::ClusterRef;
-use sluice_protocol::rows::{State, Status, StatusMeta};
+use sluice_api::{ClusterRef, ProfileId};
+use sluice_protocol::rows::{Cause, Desired, State, Status};
 use sluice_protocol::{Body, Core, Happened, Head, Problem, Publish, Row, Step, Subject, View};
 
 use crate::budget::BREAK_AFTER;
 use crate::cluster::{Cluster, Outcome};
-use crate::job::{Ended, Goal, Target};
+use crate::job::{Ended, Goal, Made, Target};
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
 
@@ -22,6 +23,8 @@ const SPOILED_ATTEMPTS: u32 = BREAK_AFTER;
 pub struct Config {
     /// Its shard of `desired`.
     pub shard: u16,
+    /// Number of shards of every table.
+    pub shards: u16,
     /// How long calls of a former owner may still arrive once this one works, microseconds: how long they may take, and
     /// how long it may not know that it was deposed.
     pub former_calls: i64,
@@ -54,12 +57,18 @@ pub enum Effect {
     Happened(Happened),
 }
 
+/// Where a problem is shown: a cluster, if it is about one, and an object.
+type Place = (String, String);
+
 /// See the module's text.
 pub struct Deployer {
     config: Config,
     clusters: BTreeMap<ClusterRef, Cluster>,
-    found: BTreeMap<ClusterRef, BTreeSet<String>>,
-    failing: BTreeSet<(ClusterRef, String)>,
+    /// Status rows of a former owner, by the profile and the shard of the renderer that they are for.
+    found: BTreeMap<ClusterRef, BTreeSet<(ProfileId, u16)>>,
+    failing: BTreeSet<Place>,
+    /// Where makers that wait for the name of a profile on a cluster were told so.
+    told: BTreeMap<(ClusterRef, ProfileId), BTreeSet<Place>>,
     next_id: u64,
     started: bool,
     /// Until when calls of a former owner may arrive.
@@ -74,6 +83,7 @@ impl Deployer {
             clusters: BTreeMap::new(),
             found: BTreeMap::new(),
             failing: BTreeSet::new(),
+            told: BTreeMap::new(),
             next_id: 0,
             started: false,
             former_until: 0,
@@ -88,7 +98,10 @@ impl Deployer {
         f: impl FnOnce(&mut Cluster, &mut u64) -> Outcome,
     ) {
         let former_until = (self.former_until > step.now).then_some(self.former_until);
-        let state = self.clusters.entry(cluster.clone()).or_insert_with(|| Cluster::new(former_until));
+        let state = self
+            .clusters
+            .entry(cluster.clone())
+            .or_insert_with(|| Cluster::new(self.config.shards, former_until));
         let outcome = f(state, &mut self.next_id);
         for (id, request) in outcome.calls {
             step.effect(Effect::Call(cluster.clone(), id, request));
@@ -97,7 +110,7 @@ impl Deployer {
             step.wake_at(at);
         }
         if let Some(trouble) = outcome.trouble {
-            self.note(cluster, String::new(), trouble, step);
+            self.note((cluster.to_string(), "cluster".to_owned()), trouble, step);
         }
         if outcome.opened {
             self.opened(cluster, step);
@@ -107,21 +120,31 @@ impl Deployer {
         }
     }
 
-    /// The inventories are known: status rows of profiles that own nothing any more are withdrawn.
+    /// The inventories are known: status rows for makers that own nothing any more are withdrawn.
     fn opened(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
-        let known = self.clusters.get(cluster).map(|state| &state.jobs);
-        for profile in self.found.remove(cluster).unwrap_or_default() {
-            if known.is_none_or(|jobs| jobs.get(&profile).is_none_or(|job| job.inventory().is_none())) {
-                step.publish(Publish::new(self.status_subject(cluster, &profile), Body::Tombstone, 0));
+        let jobs = self.clusters.get(cluster).map(|state| &state.jobs);
+        for (profile, origin) in self.found.remove(cluster).unwrap_or_default() {
+            let inventory = jobs.and_then(|jobs| jobs.get(&profile)?.inventory());
+            if inventory.is_none_or(|held| held.cause.origin(self.config.shards) != origin) {
+                step.publish(self.no_status(cluster, &profile, origin));
             }
         }
     }
 
-    fn status_subject(&self, cluster: &ClusterRef, profile: &str) -> Subject {
-        Subject::Status { shard: self.config.shard, cluster: cluster.clone(), profile: profile.to_owned() }
+    fn status_subject(&self, cluster: &ClusterRef, profile: &ProfileId, origin: u16) -> Subject {
+        Subject::Status {
+            shard: self.config.shard,
+            cluster: cluster.clone(),
+            origin,
+            profile: profile.clone(),
+        }
     }
 
-    fn ended(&mut self, cluster: &ClusterRef, profile: &str, ended: Ended, step: &mut Step<Effect>) {
+    fn no_status(&self, cluster: &ClusterRef, profile: &ProfileId, origin: u16) -> Publish {
+        Publish::new(self.status_subject(cluster, profile, origin), Body::Tombstone, 0)
+    }
+
+    fn ended(&mut self, cluster: &ClusterRef, profile: &ProfileId, ended: Ended, step: &mut Step<Effect>) {
         match ended {
             Ended::NotYet => {}
             Ended::Removed => self.removed(cluster, profile, step),
@@ -129,35 +152,33 @@ impl Deployer {
         }
     }
 
-    fn removed(&mut self, cluster: &ClusterRef, profile: &str, step: &mut Step<Effect>) {
-        let job = self.clusters.get_mut(cluster).and_then(|state| state.jobs.remove(profile));
-        step.publish(Publish::new(self.status_subject(cluster, profile), Body::Tombstone, 0));
-        self.note(cluster, profile.to_owned(), None, step);
-        let Some(job) = job else { return };
-        let Some(inventory) = job.withdrawn else { return };
-        step.effect(Effect::Happened(Happened::new(
-            STAGE,
-            "withdrawn",
-            cluster,
-            profile,
-            step.now,
-            job.time,
-        )));
-        step.effect(Effect::Summary(Summary {
-            cluster: cluster.clone(),
-            owner_kind: inventory.owner_kind.clone(),
-            owner_namespace: inventory.owner_namespace.clone(),
-            profile: profile.to_owned(),
-            spec: serde_json::Map::new(),
-            state: None,
-            errors: Vec::new(),
-        }));
+    fn removed(&mut self, cluster: &ClusterRef, profile: &ProfileId, step: &mut Step<Effect>) {
+        let Some(job) = self.clusters.get_mut(cluster).and_then(|state| state.jobs.remove(profile)) else {
+            return;
+        };
+        for origin in job.makers.left.into_iter().chain([job.origin]) {
+            step.publish(self.no_status(cluster, profile, origin));
+        }
+        self.tell(cluster, profile, BTreeMap::new(), step);
+        self.note((cluster.to_string(), profile.to_string()), None, step);
+        if job.withdrawn.is_some() {
+            let name = profile.path();
+            step.effect(Effect::Happened(Happened::new(
+                STAGE,
+                "withdrawn",
+                cluster,
+                &name,
+                step.now,
+                job.time,
+            )));
+        }
+        step.effect(Effect::Summary(Summary::gone(cluster, profile)));
     }
 
     fn settled(
         &mut self,
         cluster: &ClusterRef,
-        profile: &str,
+        profile: &ProfileId,
         state: State,
         changed: bool,
         step: &mut Step<Effect>,
@@ -175,25 +196,27 @@ impl Deployer {
             (None, Some(inventory)) => inventory.cause.clone(),
             (None, None) => return,
         };
-        let status = Status { state, errors: errors.clone() };
-        let meta = serde_json::to_string(&StatusMeta { origin, cause }).unwrap_or_default();
-        let body = serde_json::to_vec(&status).unwrap_or_default();
-        step.publish(Publish::new(self.status_subject(cluster, profile), Body::value(body), time).meta(meta));
-        if changed && state == State::Provisioned {
-            step.effect(Effect::Happened(Happened::new(STAGE, "applied", cluster, profile, step.now, time)));
+        let left = std::mem::take(&mut job.makers.left);
+        let waiting = job.makers.waiting.iter_mut();
+        let waiting: Vec<_> =
+            waiting.filter_map(|(origin, row)| Some((*origin, row.target.rest()?))).collect();
+        for origin in left {
+            step.publish(self.no_status(cluster, profile, origin));
         }
-        self.note(
-            cluster,
-            profile.to_owned(),
-            (!errors.is_empty() && !held_up).then(|| errors.join("\n")),
-            step,
-        );
+        self.wait(cluster, profile, &cause, waiting, step);
+        let status = Status { state, errors: errors.clone() };
+        let subject = self.status_subject(cluster, profile, origin);
+        step.publish(status_row(subject, &status, &cause, time));
+        if changed && state == State::Provisioned {
+            let name = profile.path();
+            step.effect(Effect::Happened(Happened::new(STAGE, "applied", cluster, &name, step.now, time)));
+        }
+        let error = (!errors.is_empty() && !held_up).then(|| errors.join("\n"));
+        self.note((cluster.to_string(), profile.to_string()), error, step);
         if let Some(desired) = desired {
             step.effect(Effect::Summary(Summary {
                 cluster: cluster.clone(),
-                owner_kind: desired.owner_kind.clone(),
-                owner_namespace: desired.owner_namespace.clone(),
-                profile: profile.to_owned(),
+                profile: profile.clone(),
                 spec: desired.spec.clone(),
                 state: Some(state),
                 errors,
@@ -201,21 +224,56 @@ impl Deployer {
         }
     }
 
-    fn note(
+    /// Tells makers of a profile that another one has its name here.
+    fn wait(
         &mut self,
         cluster: &ClusterRef,
-        profile: String,
-        error: Option<String>,
+        profile: &ProfileId,
+        holder: &Cause,
+        waiting: Vec<(u16, Arc<Desired>)>,
         step: &mut Step<Effect>,
     ) {
-        let object = if profile.is_empty() { "cluster".to_owned() } else { format!("profile {profile}") };
-        let key = (cluster.clone(), profile);
+        let mut texts = BTreeMap::new();
+        for (origin, desired) in waiting {
+            let text = name_taken(cluster, profile, holder);
+            let status = Status { state: State::Failed, errors: vec![text.clone()] };
+            let subject = self.status_subject(cluster, profile, origin);
+            step.publish(status_row(subject, &status, &desired.cause, 0));
+            let (place, object) = desired.cause.place();
+            texts.insert((place, format!("{object}, on {cluster}")), text);
+        }
+        self.tell(cluster, profile, texts, step);
+    }
+
+    /// These makers wait, and no others.
+    fn tell(
+        &mut self,
+        cluster: &ClusterRef,
+        profile: &ProfileId,
+        texts: BTreeMap<Place, String>,
+        step: &mut Step<Effect>,
+    ) {
+        let key = (cluster.clone(), profile.clone());
+        let before = self.told.remove(&key).unwrap_or_default();
+        for place in before.into_iter().filter(|place| !texts.contains_key(place)) {
+            self.note(place, None, step);
+        }
+        if !texts.is_empty() {
+            self.told.insert(key, texts.keys().cloned().collect());
+        }
+        for (place, text) in texts {
+            self.note(place, Some(text), step);
+        }
+    }
+
+    fn note(&mut self, place: Place, error: Option<String>, step: &mut Step<Effect>) {
+        let (cluster, object) = &place;
         match error {
             Some(error) => {
                 step.effect(Effect::Problem(Problem::open(STAGE, cluster, object, error)));
-                self.failing.insert(key);
+                self.failing.insert(place);
             }
-            None if self.failing.remove(&key) => {
+            None if self.failing.remove(&place) => {
                 step.effect(Effect::Problem(Problem::healed(STAGE, cluster, object)))
             }
             None => {}
@@ -227,20 +285,20 @@ impl Deployer {
         let target = if row.head.tombstone {
             Target::Gone
         } else {
-            match Goal::read(&row.body) {
+            match Goal::read(&row.body, profile) {
                 Ok(goal) => Target::Value(goal),
                 Err(error) => {
                     let text = format!(
                         "the row cannot be read ({error}); it is rewritten when the profile changes or the renderer restarts"
                     );
-                    return self.note(cluster, profile.clone(), Some(text), step);
+                    return self.note((cluster.to_string(), profile.to_string()), Some(text), step);
                 }
             }
         };
         let (time, now) = (row.head.time, step.now);
         let (origin, profile) = (*origin, profile.clone());
         self.with(&cluster.clone(), step, |state, next_id| {
-            state.retarget(&profile, origin, target, time, now, next_id)
+            state.retarget(&profile, origin, Made { target, time }, now, next_id)
         });
     }
 
@@ -259,10 +317,10 @@ impl Core for Deployer {
     type Effect = Effect;
 
     fn found(&mut self, subject: &Subject, head: &Head) {
-        if let Subject::Status { cluster, profile, .. } = subject
+        if let Subject::Status { cluster, origin, profile, .. } = subject
             && !head.tombstone
         {
-            self.found.entry(cluster.clone()).or_default().insert(profile.clone());
+            self.found.entry(cluster.clone()).or_default().insert((profile.clone(), *origin));
         }
     }
 
@@ -280,7 +338,7 @@ impl Core for Deployer {
                 self.with(&cluster, step, |state, next_id| state.reachable(now, former_calls, next_id))
             }
             Side::Reachable(cluster) => {
-                self.clusters.entry(cluster).or_insert_with(|| Cluster::new(None));
+                self.clusters.entry(cluster).or_insert_with(|| Cluster::new(self.config.shards, None));
             }
             Side::Unreachable(cluster) if !self.started => drop(self.clusters.remove(&cluster)),
             Side::Unreachable(cluster) => {
@@ -316,6 +374,18 @@ impl Core for Deployer {
         let now = step.now;
         self.each(step, |state, next_id| state.tick(now, next_id));
     }
+}
+
+fn status_row(subject: Subject, status: &Status, cause: &Cause, time: i64) -> Publish {
+    let body = serde_json::to_vec(status).unwrap_or_default();
+    Publish::new(subject, Body::value(body), time).meta(cause.to_meta())
+}
+
+/// What is said where two makers make a profile of one name.
+fn name_taken(cluster: &ClusterRef, profile: &ProfileId, holder: &Cause) -> String {
+    format!(
+        "{profile} is already made on {cluster} by {holder}, and stays until that is gone; make spec.profileNameFormat differ, or rename one of them"
+    )
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
-use sluice_api::{Digest, ObjectKey, object};
+use sluice_api::{Digest, ObjectKey, ProfileId, object};
 use sluice_protocol::rows::Cause;
 
 use crate::request::{Live, Version};
@@ -24,8 +24,6 @@ pub struct Inventory {
     /// Namespace of the profile, empty for a ClusterProfile.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub owner_namespace: String,
-    /// Shard of the renderer that made the profile.
-    pub origin: u16,
     /// Why it was made.
     pub cause: Cause,
     /// Whether the objects stay when the profile goes.
@@ -57,14 +55,23 @@ impl Stored {
     /// That the content cannot be read.
     pub fn from_object(config_map: &Value) -> Result<Self, String> {
         let inventory = Arc::new(Inventory::from_object(config_map)?);
+        if object::name(config_map) != Inventory::object_name(&inventory.id()) {
+            let (described, id) = (object::describe(config_map), inventory.id());
+            return Err(format!("{described} is not where the inventory of {id} is; delete this copy"));
+        }
         Ok(Self { inventory, version: Live::of(config_map).version() })
     }
 }
 
 impl Inventory {
+    /// Whose it is.
+    pub fn id(&self) -> ProfileId {
+        ProfileId::new(&*self.owner_namespace, &*self.profile)
+    }
+
     /// Name of the ConfigMap that holds the inventory of `profile`.
-    pub fn object_name(profile: &str) -> String {
-        format!("sluice-{}", Digest::of(&[profile.as_bytes()]))
+    pub fn object_name(profile: &ProfileId) -> String {
+        format!("sluice-{}", Digest::of(&[profile.path().as_bytes()]))
     }
 
     /// As a ConfigMap.
@@ -76,10 +83,10 @@ impl Inventory {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {
-                "name": Self::object_name(&self.profile),
+                "name": Self::object_name(&self.id()),
                 "namespace": NAMESPACE,
                 "labels": {LABEL: "true"},
-                "annotations": {"sluice.projectsveltos.io/profile": self.profile},
+                "annotations": {"sluice.projectsveltos.io/profile": self.id().path()},
             },
             "data": {"inventory": serde_json::to_string(self)?},
         }))
@@ -113,8 +120,7 @@ mod tests {
             profile: "p".into(),
             owner_kind: "ClusterProfile".into(),
             owner_namespace: String::new(),
-            origin: 3,
-            cause: Cause::Profile("ClusterProfile p".into()),
+            cause: Cause::Profile(ProfileId::cluster("p")),
             leave: false,
             complete: true,
             renewed: 7,
@@ -122,5 +128,23 @@ mod tests {
         };
         assert_eq!(Inventory::from_object(&inventory.to_object().unwrap()), Ok(inventory));
         assert!(Inventory::from_object(&json!({"kind": "ConfigMap"})).is_err());
+    }
+
+    #[test]
+    fn a_copy_under_another_name_is_no_inventory() {
+        let inventory = Inventory {
+            profile: "p".into(),
+            owner_kind: "Profile".into(),
+            owner_namespace: "team".into(),
+            cause: Cause::Profile(ProfileId::new("team", "p")),
+            leave: false,
+            complete: false,
+            renewed: 0,
+            objects: BTreeSet::new(),
+        };
+        let mut object = inventory.to_object().unwrap();
+        assert!(Stored::from_object(&object).is_ok());
+        object["metadata"]["name"] = Inventory::object_name(&ProfileId::cluster("p")).into();
+        assert!(Stored::from_object(&object).unwrap_err().contains("delete this copy"));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_api::ObjectKey;
+use sluice_api::{ObjectKey, ProfileId};
 use sluice_protocol::rows::State;
 
 use crate::budget::{backoff, micros};
@@ -15,10 +15,12 @@ use crate::request::{Live, Request};
 
 mod apply;
 mod claims;
+mod makers;
 mod prune;
 mod replies;
 mod target;
 
+pub(crate) use makers::{Made, Makers};
 use replies::Fault;
 pub(crate) use target::{Goal, Target};
 
@@ -31,9 +33,11 @@ const INVENTORY: &str = "inventory";
 /// See the module's text.
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) profile: String,
+    pub(crate) profile: ProfileId,
+    /// Shard of the renderer whose row it follows.
     pub(crate) origin: u16,
     pub(crate) target: Target,
+    pub(crate) makers: Makers,
     /// The inventory in the cluster, as far as it is known.
     held: Option<Stored>,
     /// Whether this owner wrote that inventory: no call of a former one can change or delete it any more.
@@ -83,6 +87,8 @@ enum Phase {
 /// What a job may look at and change in its cluster.
 pub(crate) struct Site<'a> {
     pub(crate) now: i64,
+    /// Number of shards of every table.
+    pub(crate) shards: u16,
     /// Until when calls of a former owner may arrive.
     pub(crate) former_until: i64,
     pub(crate) live: &'a mut HashMap<ObjectKey, Live>,
@@ -107,11 +113,12 @@ pub(crate) enum Ended {
 }
 
 impl Job {
-    pub(crate) fn new(profile: &str, origin: u16) -> Self {
+    pub(crate) fn new(profile: &ProfileId, origin: u16) -> Self {
         Self {
-            profile: profile.to_owned(),
+            profile: profile.clone(),
             origin,
             target: Target::Unknown,
+            makers: Makers::default(),
             held: None,
             wrote: false,
             renew: false,
@@ -168,21 +175,20 @@ impl Job {
         }
     }
 
-    /// Forgets everything but its row: the cluster's server may be another one from now on.
+    /// Forgets everything but the rows: the cluster's server may be another one from now on.
     pub(crate) fn forget(&mut self) {
-        let target = std::mem::replace(&mut self.target, Target::Unknown);
-        *self =
-            Self { target, held: self.held.take(), time: self.time, ..Self::new(&self.profile, self.origin) };
+        *self = Self {
+            target: std::mem::replace(&mut self.target, Target::Unknown),
+            makers: std::mem::take(&mut self.makers),
+            held: self.held.take(),
+            time: self.time,
+            ..Self::new(&self.profile, self.origin)
+        };
     }
 
-    /// A newer row came; whether the work must begin (again).
-    pub(crate) fn retarget(&mut self, target: Target, origin: u16, time: i64) -> bool {
-        // The same tombstone once more is no reason to begin anew; what is under way for another target must end.
-        let same =
-            matches!((&self.target, &target), (Target::Gone, Target::Gone)) && self.phase != Phase::Idle;
-        (self.target, self.origin, self.time, self.attempts) = (target, origin, time, 0);
-        self.again |= !same && self.in_flight > 0;
-        !same
+    /// Whether it has begun and not ended.
+    fn is_at_work(&self) -> bool {
+        self.phase != Phase::Idle
     }
 
     /// Begins, or begins again once the calls in flight are answered.
@@ -202,6 +208,7 @@ impl Job {
             self.call(Request::ReadInventory(self.profile.clone()), site);
             return Ended::NotYet;
         }
+        self.elect(site.shards);
         let Some(desired) = self.target.decode() else { return self.begin_removal(site) };
         let (prepared, errors) = prepare(&desired);
         for text in errors {

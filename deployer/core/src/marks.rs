@@ -38,6 +38,7 @@ pub fn take_marks(object: &mut Value) {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use sluice_api::ProfileId;
     use sluice_protocol::rows::{Cause, Desired, Policy};
 
     use super::*;
@@ -62,7 +63,7 @@ mod tests {
             leave: false,
             dry_run: false,
             one_time: false,
-            cause: Cause::Profile("ClusterProfile p".into()),
+            cause: Cause::Profile(ProfileId::cluster("p")),
             spec: Map::new(),
             policies: vec![policy],
         };

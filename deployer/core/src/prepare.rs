@@ -115,7 +115,7 @@ fn prepare_one(desired: &Desired, policy: &Policy, rendered: &Value) -> Option<P
     for (name, value) in [
         ("hash", hash.clone()),
         ("owner-kind", desired.owner_kind.clone()),
-        ("owner-name", owner_name(&desired.owner_namespace, &desired.owner_name)),
+        ("owner-name", desired.profile().path()),
         ("owner-tier", desired.tier.to_string()),
         ("reference-kind", policy.kind.clone()),
         ("reference-name", policy.name.clone()),
@@ -126,11 +126,6 @@ fn prepare_one(desired: &Desired, policy: &Policy, rendered: &Value) -> Option<P
     }
     let first = matches!(key.gvk.kind.as_str(), "Namespace" | "CustomResourceDefinition");
     Some(Prepared { key, hash, object: Arc::new(object), first })
-}
-
-/// The owner's name as objects carry it.
-pub(crate) fn owner_name(namespace: &str, name: &str) -> String {
-    if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
 }
 
 /// JSON as Go writes it: compact, keys sorted, `<`, `>` and `&` escaped, whole floats without a point.
@@ -197,6 +192,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use serde_json::{Map, json};
+    use sluice_api::ProfileId;
     use sluice_protocol::rows::Cause;
 
     use super::*;
@@ -217,7 +213,7 @@ mod tests {
             leave: false,
             dry_run: false,
             one_time: false,
-            cause: Cause::Profile("ClusterProfile p".into()),
+            cause: Cause::Profile(ProfileId::cluster("p")),
             spec: Map::new(),
             policies: policies.into_iter().map(policy).collect(),
         }

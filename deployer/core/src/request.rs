@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::{ObjectKey, object};
+use sluice_api::{ObjectKey, ProfileId, object};
 
 use crate::inventory::{Inventory, Stored};
 
@@ -39,7 +39,7 @@ pub enum Request {
         against: Version,
     },
     /// The inventory of a profile.
-    ReadInventory(String),
+    ReadInventory(ProfileId),
     /// Store an inventory.
     WriteInventory {
         /// Its new content.
@@ -50,7 +50,7 @@ pub enum Request {
     /// Delete the inventory of a profile.
     DeleteInventory {
         /// Whose.
-        profile: String,
+        profile: ProfileId,
         /// The version that may be deleted.
         against: Version,
     },
@@ -150,9 +150,9 @@ impl Request {
 }
 
 impl Owner {
-    /// Whether a profile of this name is meant.
-    pub(crate) fn is(&self, profile: &str) -> bool {
-        self.name.rsplit('/').next() == Some(profile)
+    /// Whether this profile is meant.
+    pub(crate) fn is(&self, profile: &ProfileId) -> bool {
+        self.kind == profile.kind() && self.name == profile.path()
     }
 }
 

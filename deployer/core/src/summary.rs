@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use sluice_api::model::CONFIG_GROUP;
-use sluice_api::{ClusterRef, Gvk, ObjectKey, names};
+use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, names};
 use sluice_protocol::rows::State;
 
 /// What a ClusterSummary says.
@@ -10,12 +10,8 @@ use sluice_protocol::rows::State;
 pub struct Summary {
     /// The cluster.
     pub cluster: ClusterRef,
-    /// `ClusterProfile` or `Profile`.
-    pub owner_kind: String,
-    /// Namespace of the profile, empty for a ClusterProfile.
-    pub owner_namespace: String,
-    /// Name of the profile.
-    pub profile: String,
+    /// The profile.
+    pub profile: ProfileId,
     /// The profile's spec.
     pub spec: Map<String, Value>,
     /// What came of it; `None` when it is withdrawn and the summary goes.
@@ -24,11 +20,24 @@ pub struct Summary {
     pub errors: Vec<String>,
 }
 
+impl Summary {
+    /// That there is no such profile on the cluster any more.
+    pub(crate) fn gone(cluster: &ClusterRef, profile: &ProfileId) -> Self {
+        Self {
+            cluster: cluster.clone(),
+            profile: profile.clone(),
+            spec: Map::new(),
+            state: None,
+            errors: Vec::new(),
+        }
+    }
+}
+
 /// The key of the ClusterSummary and the object; `None` when it should not exist.
 pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
-    let Summary { cluster, owner_kind, owner_namespace, profile, spec, state, errors } = summary;
-    let prefix = if owner_namespace.is_empty() { "" } else { "p--" };
-    let name = format!("{prefix}{profile}-{}-{}", cluster.kind.lower(), cluster.name);
+    let Summary { cluster, profile, spec, state, errors } = summary;
+    let prefix = if profile.namespace.is_empty() { "" } else { "p--" };
+    let name = format!("{prefix}{}-{}-{}", profile.name, cluster.kind.lower(), cluster.name);
     let key = ObjectKey {
         gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterSummary"),
         namespace: cluster.namespace.clone(),
@@ -44,13 +53,12 @@ pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
     if !errors.is_empty() {
         feature["failureMessage"] = errors.join("\n").into();
     }
-    let profile_label = if owner_kind == "Profile" {
-        "projectsveltos.io/profile-name"
-    } else {
-        "projectsveltos.io/cluster-profile-name"
+    let profile_label = match profile.kind() {
+        "Profile" => "projectsveltos.io/profile-name",
+        _ => "projectsveltos.io/cluster-profile-name",
     };
     let labels: Map<String, Value> = [
-        (profile_label, profile.as_str()),
+        (profile_label, profile.name.as_str()),
         ("projectsveltos.io/cluster-name", &cluster.name),
         ("projectsveltos.io/cluster-type", cluster.kind.title()),
     ]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use sluice_api::model::{Cluster, NAMESPACE, PolicyRef, Trigger};
-use sluice_api::{ObjectKey, names, object};
+use sluice_api::{ObjectKey, ProfileId, names, object};
 use sluice_protocol::rows::EventCause;
 use sluice_template::{Data, Stage};
 
@@ -12,7 +12,7 @@ use crate::bindings::template_name;
 use crate::content;
 use crate::language::Language;
 use crate::project::{self, Projection};
-use crate::render::{PolicySource, Reads, Rendered, named, namespace_or, referenced, verbatim};
+use crate::render::{Part, PolicySource, Reads, Rendered, named, namespace_or, referenced, verbatim};
 use crate::sets::{Match, Set, in_order};
 use crate::templates::{Templates, reference};
 use crate::world::{ContentKey, World};
@@ -36,23 +36,19 @@ impl EventRender<'_> {
         let matches = self.matches();
         let versions: Vec<String> = matches.iter().map(|(key, _)| key.gvk.api_version()).collect();
         let dot = self.dot(&matches, &versions);
-        let mut rendered = Rendered {
-            name: self.profile_name(&dot)?,
-            destinations: self.destinations(),
-            ..Rendered::default()
-        };
-        let mut refs = Vec::new();
+        let name = self.profile_name(&dot)?;
+        let (mut refs, mut sources, mut projections) = (Vec::new(), Vec::new(), Vec::new());
         for item in &self.trigger.common.policy_refs {
             if let Some((source, projection)) = self.policy(item, &dot, reads)? {
                 refs.push(project::policy_ref(item, &source));
-                rendered.sources.push(source);
-                rendered.projections.extend(projection);
+                sources.push(source);
+                projections.extend(projection);
             }
         }
-        rendered.spec = self.spec(refs);
-        let profile = project::cluster_profile(&rendered.name, &rendered.spec, self.labels());
-        rendered.projections.push(profile);
-        Ok(rendered)
+        let spec = self.spec(refs);
+        projections.push(project::cluster_profile(&name, &spec, self.labels()));
+        let parts = vec![Part { destinations: self.destinations(), sources }];
+        Ok(Rendered { id: ProfileId::cluster(name), parts, failed: Vec::new(), spec, projections })
     }
 
     /// The matches that the cause stands for, in the order in which templates see them.

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use sluice_api::ClusterRef;
+use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::Cause;
 
 /// A profile on a cluster.
-pub(crate) type Place = (ClusterRef, String);
+pub(crate) type Place = (ClusterRef, ProfileId);
 
 /// See the module's text.
 #[derive(Default)]
@@ -15,6 +15,8 @@ pub(crate) struct Made {
     held: BTreeMap<Cause, BTreeSet<Place>>,
     holders: HashMap<Place, Cause>,
     users: HashMap<Place, Cause>,
+    /// Causes that would make a profile of a name which another one uses.
+    waiting: BTreeMap<Place, BTreeSet<Cause>>,
     withdrawn: BTreeMap<Place, i64>,
     failing: BTreeSet<Cause>,
 }
@@ -54,14 +56,38 @@ impl Made {
         self.rows.get(cause).is_some_and(|places| places.contains(place))
     }
 
+    /// Whether a row of `cause` is at this place, or something that came of one.
+    pub(crate) fn has(&self, cause: &Cause, place: &Place) -> bool {
+        self.leads_to(cause, place) || self.holders.get(place) == Some(cause)
+    }
+
     /// Where the rows of `cause` are.
     pub(crate) fn places(&self, cause: &Cause) -> BTreeSet<Place> {
         self.rows.get(cause).cloned().unwrap_or_default()
     }
 
-    /// Who uses this name on this cluster, when it is not `cause`.
-    pub(crate) fn other_user(&self, place: &Place, cause: &Cause) -> Option<&Cause> {
-        self.users.get(place).filter(|user| *user != cause)
+    /// Who uses this name on this cluster, when it is not `cause`, which waits for it from now on.
+    ///
+    /// # Errors
+    /// Who uses it.
+    pub(crate) fn ask_for(&mut self, place: &Place, cause: &Cause) -> Result<(), Cause> {
+        match self.users.get(place).filter(|user| *user != cause) {
+            None => Ok(()),
+            Some(user) => {
+                self.waiting.entry(place.clone()).or_default().insert(cause.clone());
+                Err(user.clone())
+            }
+        }
+    }
+
+    /// Whether a cause uses this name on this cluster.
+    pub(crate) fn is_used(&self, place: &Place) -> bool {
+        self.users.contains_key(place)
+    }
+
+    /// Who waits for this name on this cluster; each is told once.
+    pub(crate) fn take_waiting(&mut self, place: &Place) -> BTreeSet<Cause> {
+        self.waiting.remove(place).unwrap_or_default()
     }
 
     /// `cause` leads to exactly these rows from now on; returns the places to withdraw.
@@ -123,11 +149,11 @@ mod tests {
     use super::*;
 
     fn place(profile: &str) -> Place {
-        (ClusterRef::sveltos("a", "b"), profile.to_owned())
+        (ClusterRef::sveltos("a", "b"), ProfileId::cluster(profile))
     }
 
     fn cause(name: &str) -> Cause {
-        Cause::Profile(name.to_owned())
+        Cause::Profile(ProfileId::cluster(name))
     }
 
     #[test]

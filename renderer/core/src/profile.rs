@@ -1,48 +1,81 @@
 //! From a profile that a user wrote to what goes where.
 
-use sluice_api::model::Profile;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use sluice_api::model::{Cluster, Profile};
 use sluice_template::Stage;
 
-use crate::render::{Reads, Rendered, namespace_or, referenced, verbatim};
+use crate::render::{Part, PolicySource, Reads, Rendered, namespace_or, referenced, verbatim};
 use crate::templates::{Templates, cluster_only};
 use crate::world::{ContentKey, World};
 
-/// Renders a user-written profile.
-///
-/// # Errors
-/// The reference and what is wrong with it.
-pub(crate) fn render(
-    profile: &Profile,
-    world: &World,
-    templates: &Templates,
-    reads: &mut Reads,
-) -> Result<Rendered, String> {
-    let selected = |cluster: &sluice_api::model::Cluster| {
-        let own = profile.namespace.is_empty() || profile.namespace == cluster.id.namespace;
-        let by_label = !profile.selector.is_empty() && profile.selector.matches(cluster.labels());
-        own && (by_label || profile.clusters.contains(&cluster.id))
-    };
-    let clusters: Vec<_> = world.clusters.values().filter(|cluster| selected(cluster)).collect();
-    let mut rendered = Rendered {
-        name: profile.name.clone(),
-        destinations: clusters.iter().map(|cluster| cluster.id.clone()).collect(),
-        spec: profile.common.raw.clone(),
-        ..Rendered::default()
-    };
-    let Some(first) = clusters.first() else { return Ok(rendered) };
-    for item in &profile.common.policy_refs {
-        // Names may be templates over the cluster; with several clusters they must agree on one object.
-        let field =
-            |text: &str| templates.render(&profile.name, text, Stage::Deploy, &cluster_only(&first.object));
-        let namespace = if profile.namespace.is_empty() {
-            namespace_or(field(&item.namespace)?, &first.id)
-        } else {
-            profile.namespace.clone()
-        };
-        let key: ContentKey = (item.kind.clone(), namespace, field(&item.name)?);
-        if let Some(object) = referenced(world, item, &key, reads)? {
-            rendered.sources.push(verbatim(item, &key, object)?);
+/// Renders a user-written profile. What it refers to may be another object for each cluster, and may be missing for
+/// some of them.
+pub(crate) fn render(profile: &Profile, world: &World, templates: &Templates, reads: &mut Reads) -> Rendered {
+    let (mut parts, mut failed) = (BTreeMap::<Vec<ContentKey>, Part>::new(), Vec::new());
+    for cluster in world.clusters.values().filter(|cluster| selects(profile, cluster)) {
+        let part = references(profile, cluster, templates).and_then(|keys| match parts.entry(keys) {
+            Entry::Occupied(part) => Ok(part.into_mut()),
+            Entry::Vacant(place) => {
+                let sources = sources(profile, place.key(), world, reads)?;
+                Ok(place.insert(Part { destinations: Vec::new(), sources }))
+            }
+        });
+        match part {
+            Ok(part) => part.destinations.push(cluster.id.clone()),
+            Err(error) => failed.push((cluster.id.clone(), error)),
         }
     }
-    Ok(rendered)
+    Rendered {
+        id: profile.id.clone(),
+        parts: parts.into_values().collect(),
+        failed,
+        spec: profile.common.raw.clone(),
+        projections: Vec::new(),
+    }
+}
+
+fn selects(profile: &Profile, cluster: &Cluster) -> bool {
+    let own = profile.id.namespace.is_empty() || profile.id.namespace == cluster.id.namespace;
+    let by_label = !profile.selector.is_empty() && profile.selector.matches(cluster.labels());
+    own && (by_label || profile.clusters.contains(&cluster.id))
+}
+
+/// What the profile refers to for this cluster: names and namespaces may be templates over it.
+fn references(
+    profile: &Profile,
+    cluster: &Cluster,
+    templates: &Templates,
+) -> Result<Vec<ContentKey>, String> {
+    let mut keys = Vec::with_capacity(profile.common.policy_refs.len());
+    for item in &profile.common.policy_refs {
+        let field = |field: &str, text: &str| {
+            let dot = cluster_only(&cluster.object);
+            let rendered = templates.render(&profile.id.name, text, Stage::Deploy, &dot);
+            rendered.map_err(|error| format!("{}.{field}: {error}", item.path))
+        };
+        let namespace = if profile.id.namespace.is_empty() {
+            namespace_or(field("namespace", &item.namespace)?, &cluster.id)
+        } else {
+            profile.id.namespace.clone()
+        };
+        keys.push((item.kind.clone(), namespace, field("name", &item.name)?));
+    }
+    Ok(keys)
+}
+
+fn sources(
+    profile: &Profile,
+    keys: &[ContentKey],
+    world: &World,
+    reads: &mut Reads,
+) -> Result<Vec<PolicySource>, String> {
+    let mut sources = Vec::new();
+    for (item, key) in profile.common.policy_refs.iter().zip(keys) {
+        if let Some(object) = referenced(world, item, key, reads)? {
+            sources.push(verbatim(item, key, object)?);
+        }
+    }
+    Ok(sources)
 }

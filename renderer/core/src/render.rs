@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 use sluice_api::model::{Cluster, LUA, PolicyRef, SpecCommon, TEMPLATE};
-use sluice_api::{ClusterRef, object};
+use sluice_api::{ClusterRef, ProfileId, object};
 use sluice_protocol::rows::{Cause, Desired, Policy};
 use sluice_script::Script;
 use sluice_template::Stage;
@@ -16,18 +16,25 @@ use crate::templates::{Templates, cluster_only};
 use crate::world::{ContentKey, World};
 
 /// A profile with everything that follows from it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Rendered {
-    /// Its name.
-    pub(crate) name: String,
-    /// Where it goes.
-    pub(crate) destinations: Vec<ClusterRef>,
-    /// What it deploys, before the render for each destination.
-    pub(crate) sources: Vec<PolicySource>,
+    /// Which.
+    pub(crate) id: ProfileId,
+    /// Where it goes, and what it deploys there.
+    pub(crate) parts: Vec<Part>,
+    /// Where it goes as well, once this is mended.
+    pub(crate) failed: Vec<(ClusterRef, String)>,
     /// Its spec, for the ClusterProfile and the ClusterSummary.
     pub(crate) spec: Map<String, Value>,
     /// What is written to the management cluster because of it.
     pub(crate) projections: Vec<Projection>,
+}
+
+/// What some destinations get, before the render for each of them.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) destinations: Vec<ClusterRef>,
+    pub(crate) sources: Vec<PolicySource>,
 }
 
 /// One reference with its text.
@@ -165,15 +172,14 @@ pub(crate) fn policies(
 /// The body of a `desired` row.
 pub(crate) fn desired(
     rendered: &Rendered,
-    owner: (&str, &str),
     common: &SpecCommon,
     cause: &Cause,
     policies: Vec<Policy>,
 ) -> Desired {
     Desired {
-        owner_kind: owner.0.to_owned(),
-        owner_namespace: owner.1.to_owned(),
-        owner_name: rendered.name.clone(),
+        owner_kind: rendered.id.kind().to_owned(),
+        owner_namespace: rendered.id.namespace.clone(),
+        owner_name: rendered.id.name.clone(),
         tier: common.tier,
         leave: common.leave,
         dry_run: common.dry_run,

@@ -204,7 +204,7 @@ impl Core for Renderer {
         let place = (cluster.clone(), profile.clone());
         if head.tombstone {
             self.made.found_withdrawn(place, head.time.max(1));
-        } else if let Ok(cause) = serde_json::from_str::<Cause>(&head.meta) {
+        } else if let Ok(cause) = Cause::of_meta(&head.meta) {
             self.made.found(place, cause);
         }
     }

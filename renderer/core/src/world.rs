@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_api::model::{Cluster, Profile, Trigger};
-use sluice_api::{ClusterRef, FieldError, object};
+use sluice_api::{ClusterRef, FieldError, ProfileId, object};
 use sluice_protocol::View;
 
 /// The kinds a renderer has to know.
@@ -41,7 +41,7 @@ pub(crate) enum Touched {
     Source(String),
     Trigger(String),
     Cluster(ClusterRef),
-    Profile(String),
+    Profile(ProfileId),
     Content(ContentKey),
     Nothing,
 }
@@ -53,7 +53,7 @@ pub(crate) struct World {
     pub(crate) sources: BTreeMap<String, Arc<Value>>,
     pub(crate) triggers: BTreeMap<String, Arc<Result<Trigger, FieldError>>>,
     pub(crate) clusters: BTreeMap<ClusterRef, Arc<Cluster>>,
-    pub(crate) profiles: BTreeMap<String, Arc<Result<Profile, FieldError>>>,
+    pub(crate) profiles: BTreeMap<ProfileId, Arc<Result<Profile, FieldError>>>,
     pub(crate) content: HashMap<ContentKey, Arc<Value>>,
     view: View,
     /// Up to which version everything of a kind was there when it was listed.
@@ -103,12 +103,7 @@ impl World {
             }
             "ClusterProfile" | "Profile" => {
                 let read = Profile::read(object);
-                let namespace = object::namespace(object);
-                let id = if namespace.is_empty() {
-                    format!("{kind} {name}")
-                } else {
-                    format!("{kind} {namespace}/{name}")
-                };
+                let id = ProfileId::new(object::namespace(object), name);
                 if replace(&mut self.profiles, &id, (!gone).then(|| Arc::new(read))) {
                     Touched::Profile(id)
                 } else {
@@ -174,12 +169,12 @@ fn same_registration(a: &Value, b: &Value) -> bool {
 }
 
 /// Inserts or removes; whether anything changed.
-fn replace<V: PartialEq>(map: &mut BTreeMap<String, V>, key: &str, value: Option<V>) -> bool {
+fn replace<K: Ord + Clone, V: PartialEq>(map: &mut BTreeMap<K, V>, key: &K, value: Option<V>) -> bool {
     match value {
         None => map.remove(key).is_some(),
         Some(value) if map.get(key) == Some(&value) => false,
         Some(value) => {
-            map.insert(key.to_owned(), value);
+            map.insert(key.clone(), value);
             true
         }
     }

@@ -132,6 +132,7 @@ impl Role for DeployerRole {
     fn core(&self, _: &World) -> deployer::Deployer {
         deployer::Deployer::new(deployer::Config {
             shard: self.shard,
+            shards: SHARDS,
             former_calls: CALL_TIMEOUT + MEMBER_TTL,
         })
     }

@@ -6,6 +6,7 @@ use super::read::Field;
 use crate::cluster::{ClusterKind, ClusterRef};
 use crate::error::FieldError;
 use crate::object;
+use crate::profile::ProfileId;
 use crate::selector::Selector;
 
 /// A reference to a ConfigMap or Secret whose content is deployed.
@@ -47,12 +48,8 @@ pub struct SpecCommon {
 /// A `ClusterProfile` or `Profile` that a user wrote.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// `ClusterProfile` or `Profile`.
-    pub kind: String,
-    /// Empty for a ClusterProfile.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
+    /// Which.
+    pub id: ProfileId,
     /// Clusters by label; empty selects nothing.
     pub selector: Selector,
     /// Clusters by name.
@@ -166,22 +163,11 @@ impl Profile {
             clusters.push(cluster_ref(&item, &namespace)?);
         }
         Ok(Self {
-            kind: object::text(object, &["kind"]).to_owned(),
-            name: object::name(object).to_owned(),
+            id: ProfileId::new(namespace, object::name(object)),
             selector: spec.get("clusterSelector").selector()?.unwrap_or_default(),
             clusters,
             common: SpecCommon::read(&spec)?,
-            namespace,
         })
-    }
-
-    /// `ClusterProfile name` or `Profile namespace/name`.
-    pub fn id(&self) -> String {
-        if self.namespace.is_empty() {
-            format!("{} {}", self.kind, self.name)
-        } else {
-            format!("{} {}/{}", self.kind, self.namespace, self.name)
-        }
     }
 }
 
@@ -228,7 +214,9 @@ mod tests {
             .map(|r| (r.name.as_str(), r.tier, r.optional, r.path.as_str()))
             .collect();
         assert_eq!(refs, [("b", 30, true, "spec.policyRefs[0]"), ("c", 100, false, "spec.policyRefs[1]")]);
-        assert!(profile.common.leave && profile.common.tier == 50 && profile.id() == "ClusterProfile p");
+        assert!(
+            profile.common.leave && profile.common.tier == 50 && profile.id.to_string() == "ClusterProfile p"
+        );
     }
 
     #[test]

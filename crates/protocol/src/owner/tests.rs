@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluice_api::ClusterRef;
+use sluice_api::{ClusterRef, ProfileId};
 
 use super::*;
 use crate::row::Row;
@@ -66,7 +66,8 @@ impl Core for Copier {
 }
 
 fn subject(name: &str) -> Subject {
-    Subject::Status { shard: 0, cluster: ClusterRef::sveltos("a", "b"), profile: name.into() }
+    let (cluster, profile) = (ClusterRef::sveltos("a", "b"), ProfileId::cluster(name));
+    Subject::Status { shard: 0, cluster, origin: 0, profile }
 }
 
 fn complete() -> Subject {

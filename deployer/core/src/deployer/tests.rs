@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Map, Value, json};
-use sluice_api::{ObjectKey, object};
+use sluice_api::{ObjectKey, ProfileId, object};
 use sluice_protocol::rows::{Cause, Desired, Policy};
 
 use super::*;
@@ -19,6 +19,8 @@ struct World {
     objects: BTreeMap<ObjectKey, Value>,
     inventories: BTreeMap<String, Stored>,
     statuses: BTreeMap<String, Option<Status>>,
+    /// The same for each maker of a profile.
+    by_maker: BTreeMap<(String, u16), Option<Status>>,
     calls: Vec<String>,
     problems: Vec<Problem>,
     fail: Fails,
@@ -44,7 +46,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
         leave: false,
         dry_run: false,
         one_time: false,
-        cause: Cause::Profile(format!("ClusterProfile {profile}")),
+        cause: Cause::Profile(ProfileId::cluster(profile)),
         spec: Map::new(),
         policies: vec![Policy {
             kind: "ConfigMap".into(),
@@ -57,7 +59,8 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
 }
 
 fn row_of(profile: &str, desired: Option<Desired>) -> Row {
-    let subject = Subject::Desired { shard: 0, cluster: cluster(), origin: 1, profile: profile.into() };
+    let profile = ProfileId::cluster(profile);
+    let subject = Subject::Desired { shard: 0, cluster: cluster(), origin: 0, profile };
     let head = Head { tombstone: desired.is_none(), time: 1, ..Head::default() };
     let body = desired.map(|desired| serde_json::to_vec(&desired).unwrap()).unwrap_or_default();
     Row { subject, head, body: body.into(), sequence: 1 }
@@ -66,10 +69,11 @@ fn row_of(profile: &str, desired: Option<Desired>) -> Row {
 impl World {
     fn new() -> Self {
         let mut world = Self {
-            deployer: Deployer::new(Config { shard: 0, former_calls: 10_000_000 }),
+            deployer: Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 }),
             objects: BTreeMap::new(),
             inventories: BTreeMap::new(),
             statuses: BTreeMap::new(),
+            by_maker: BTreeMap::new(),
             calls: Vec::new(),
             problems: Vec::new(),
             fail: Box::new(|_| None),
@@ -83,7 +87,7 @@ impl World {
 
     /// The same cluster under a new owner.
     fn restart(&mut self) {
-        self.deployer = Deployer::new(Config { shard: 0, former_calls: 10_000_000 });
+        self.deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 });
         self.run(|deployer, step| deployer.start(step));
         self.reach();
     }
@@ -119,12 +123,13 @@ impl World {
             let (rows, effects, wake) = step.into_parts();
             self.wake = wake.or(self.wake);
             for row in rows {
-                let Subject::Status { profile, .. } = &row.subject else { panic!("{row:?}") };
+                let Subject::Status { profile, origin, .. } = &row.subject else { panic!("{row:?}") };
                 let status = match &row.body {
                     Body::Value(bytes) => Some(serde_json::from_slice(bytes).unwrap()),
                     Body::Tombstone => None,
                 };
-                self.statuses.insert(profile.clone(), status);
+                self.by_maker.insert((profile.path(), *origin), status.clone());
+                self.statuses.insert(profile.path(), status);
             }
             for effect in effects {
                 match effect {
@@ -191,24 +196,27 @@ impl World {
                 object["metadata"]["resourceVersion"] = self.version.to_string().into();
                 Reply::Done
             }
-            Request::ReadInventory(profile) => Reply::Inventory(self.inventories.get(&profile).cloned()),
+            Request::ReadInventory(profile) => {
+                Reply::Inventory(self.inventories.get(&profile.path()).cloned())
+            }
             Request::WriteInventory { inventory, against } => {
-                if self.inventories.get(&inventory.profile).map(|stored| &stored.version) != against.as_ref()
-                {
+                let name = inventory.id().path();
+                if self.inventories.get(&name).map(|stored| &stored.version) != against.as_ref() {
                     return conflict();
                 }
                 self.calls.push(format!("inventory {}", inventory.objects.len()));
                 self.version += 1;
-                let version = (inventory.profile.clone(), self.version.to_string());
+                let version = (name.clone(), self.version.to_string());
                 let stored = Stored { inventory: inventory.clone(), version: version.clone() };
-                self.inventories.insert(inventory.profile.clone(), stored);
+                self.inventories.insert(name, stored);
                 Reply::Written(version)
             }
             Request::DeleteInventory { profile, against } => {
-                if self.inventories.get(&profile).is_some_and(|stored| stored.version != against) {
+                let name = profile.path();
+                if self.inventories.get(&name).is_some_and(|stored| stored.version != against) {
                     return conflict();
                 }
-                self.inventories.remove(&profile);
+                self.inventories.remove(&name);
                 Reply::Done
             }
         }
@@ -226,6 +234,8 @@ impl World {
         std::mem::take(&mut self.calls)
     }
 }
+
+mod makers;
 
 #[test]
 fn the_inventory_is_written_before_the_first_apply() {
@@ -436,7 +446,7 @@ fn refused_objects_are_named_delay_no_others_and_are_tried_again() {
     world.row("p", Some(desired("p", 100, vec![config_map("bad", "1"), config_map("good", "1")])));
     assert_eq!(world.names(), ["good"]);
     assert_eq!(world.statuses["p"].as_ref().unwrap().errors, ["ConfigMap default/bad: no such kind"]);
-    assert_eq!(world.problems.last().unwrap().object, "profile p");
+    assert_eq!(world.problems.last().unwrap().object, "ClusterProfile p");
     world.fail = Box::new(|_| None);
     world.wait();
     assert_eq!(world.state("p"), Some(State::Provisioned));
@@ -508,7 +518,7 @@ fn one_object_that_the_server_fails_on_is_the_problem_of_its_profile() {
     world.row("p", Some(desired("p", 100, vec![config_map("bad", "1"), config_map("good", "1")])));
     assert!(world.problems.is_empty());
     (0..8).for_each(|_| world.wait());
-    assert_eq!(world.problems.last().unwrap().object, "profile p");
+    assert_eq!(world.problems.last().unwrap().object, "ClusterProfile p");
 }
 
 #[test]
@@ -785,7 +795,7 @@ fn after_a_takeover_who_has_an_object_keeps_it() {
         rows(&mut world, order);
         assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
         // The same when everything is known before the cluster is.
-        world.deployer = Deployer::new(Config { shard: 0, former_calls: 10_000_000 });
+        world.deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 });
         world.run(|deployer, step| deployer.start(step));
         rows(&mut world, order);
         world.reach();
@@ -930,7 +940,7 @@ fn with_a_kind_go_its_objects_and_with_it_they_come_back() {
     });
     world.row("p", Some(desired("p", 100, vec![thing("a", "2"), config_map("c", "1")])));
     assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Failed)));
-    for profile in ["profile p", "profile q"] {
+    for profile in ["ClusterProfile p", "ClusterProfile q"] {
         let problem = world.problems.iter().find(|problem| problem.object == profile).unwrap();
         assert!(problem.error.as_ref().unwrap().contains("no kind example.com/v1 Thing"));
     }

@@ -7,17 +7,15 @@ use sluice_protocol::rows::Desired;
 
 use super::{Ended, Job, Phase, Site};
 use crate::inventory::Inventory;
-use crate::prepare::owner_name;
 use crate::request::{Live, Owner, Request};
 
 impl Job {
     /// What will be created is written into the inventory first: a crash must not leave an unknown object.
     pub(super) fn reserve(&mut self, desired: &Desired, site: &mut Site<'_>) -> Ended {
         let mut inventory = Inventory {
-            profile: self.profile.clone(),
-            owner_kind: desired.owner_kind.clone(),
-            owner_namespace: desired.owner_namespace.clone(),
-            origin: self.origin,
+            profile: self.profile.name.clone(),
+            owner_kind: self.profile.kind().to_owned(),
+            owner_namespace: self.profile.namespace.clone(),
             cause: desired.cause.clone(),
             leave: desired.leave,
             complete: false,
@@ -86,14 +84,6 @@ impl Job {
     }
 
     pub(super) fn owns(&self, live: &Live) -> bool {
-        let Some(owner) = &live.owner else { return false };
-        let named = |kind: &str, namespace: &str| {
-            owner.kind == kind && owner.name == owner_name(namespace, &self.profile)
-        };
-        match (self.target.decoded(), self.inventory()) {
-            (Some(desired), _) => named(&desired.owner_kind, &desired.owner_namespace),
-            (_, Some(inventory)) => named(&inventory.owner_kind, &inventory.owner_namespace),
-            _ => false,
-        }
+        live.owner.as_ref().is_some_and(|owner| owner.is(&self.profile))
     }
 }

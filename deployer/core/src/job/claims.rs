@@ -15,18 +15,17 @@ impl Job {
     pub(super) fn claim(&mut self, desired: &Desired, one: Prepared, site: &mut Site<'_>) {
         let reference = Live::of(&one.object).owner.unwrap_or_default().reference;
         // What is deployed once is never written again, so that nobody could leave it to that profile.
-        let alone = if desired.one_time { self.profile.as_bytes() } else { b"" };
+        let alone = if desired.one_time { self.profile.path() } else { String::new() };
         let want = Want {
             tier: desired.tier,
-            content: Digest::of(&[one.hash.as_bytes(), reference.as_bytes(), alone]),
+            content: Digest::of(&[one.hash.as_bytes(), reference.as_bytes(), alone.as_bytes()]),
             listed: self.inventory().is_some_and(|inventory| inventory.objects.contains(&one.key)),
         };
         self.claimed.insert(one.key.clone());
         match site.claims.claim(&one.key, &self.profile, want) {
             Ok(()) => drop(self.objects.insert(one.key.clone(), one)),
             Err(other) => {
-                let profile = format!("{} {other}", desired.owner_kind);
-                let text = conflict(&one.key, &profile, "another row of this deployer");
+                let text = conflict(&one.key, &other.to_string(), "another row of this deployer");
                 self.errors.insert(one.key.to_string(), Fault::lost(text));
             }
         }

@@ -1,6 +1,6 @@
 //! Pruning and recording: what a profile has too much goes, and the inventory says what is left.
 
-use sluice_api::ObjectKey;
+use sluice_api::{ObjectKey, ProfileId};
 
 use super::replies::Fault;
 use super::{Ended, Job, Phase, Site, Target};
@@ -28,7 +28,7 @@ impl Job {
         match site.live.get(key) {
             None => self.call(Request::Read(key.clone()), site),
             Some(live) if self.owns(live) => {
-                if let Some(heir) = site.claims.heir(key, &self.profile).map(str::to_owned) {
+                if let Some(heir) = site.claims.heir(key, &self.profile).cloned() {
                     return self.hand_over(key, &heir, site);
                 }
                 let (key, against) = (key.clone(), live.version());
@@ -43,8 +43,8 @@ impl Job {
     }
 
     /// Somebody else wants the same object: it goes on in that name before this profile's inventory forgets it.
-    fn hand_over(&mut self, key: &ObjectKey, heir: &str, site: &mut Site<'_>) {
-        let text = format!("{key} waits until profile {heir} has taken it over");
+    fn hand_over(&mut self, key: &ObjectKey, heir: &ProfileId, site: &mut Site<'_>) {
+        let text = format!("{key} waits until {heir} has taken it over");
         // That it has lost the object is said beside it.
         self.errors.insert(format!("{key} is handed over"), Fault::new(text, true));
         site.live.remove(key);

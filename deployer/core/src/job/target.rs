@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sluice_api::ProfileId;
 use sluice_protocol::rows::Desired;
 
 /// See the module's text.
@@ -23,9 +24,16 @@ pub(crate) struct Goal {
 }
 
 impl Goal {
-    pub(crate) fn read(body: &Arc<[u8]>) -> Result<Self, serde_json::Error> {
-        let decoded = Some(Arc::new(serde_json::from_slice(body)?));
-        Ok(Self { body: body.clone(), decoded })
+    /// Reads the body of a row of `profile`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn read(body: &Arc<[u8]>, profile: &ProfileId) -> Result<Self, String> {
+        let desired: Desired = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        if desired.profile() != *profile {
+            return Err(format!("it is about {}", desired.profile()));
+        }
+        Ok(Self { body: body.clone(), decoded: Some(Arc::new(desired)) })
     }
 }
 

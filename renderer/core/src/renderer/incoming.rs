@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::rows::{Cause, ReportMeta, StatusMeta};
+use sluice_protocol::rows::{Cause, ReportMeta};
 use sluice_protocol::{Row, Step, Subject};
 
 use super::place::event_cause;
@@ -139,20 +139,21 @@ impl Renderer {
     }
 
     pub(super) fn status(&mut self, row: &Row, step: &mut Step<Effect>) {
-        let Subject::Status { cluster, profile, .. } = &row.subject else { return };
+        let Subject::Status { cluster, origin, profile, .. } = &row.subject else { return };
+        if *origin != self.config.shard {
+            return;
+        }
         let place = (cluster.clone(), profile.clone());
         if row.head.tombstone {
             return self.made.release(&place);
         }
-        let Ok(meta) = serde_json::from_str::<StatusMeta>(&row.head.meta) else { return };
-        if meta.origin == self.config.shard {
-            let known = self.made.leads_to(&meta.cause, &place);
-            self.made.hold(place, meta.cause.clone());
-            // Held, but not what the cause leads to: the cause is gone, or its destinations have changed. Before the
-            // start nothing is known yet; the first look at everything sees it.
-            if !known && self.started {
-                self.refresh(&meta.cause, step.now, step);
-            }
+        let Ok(cause) = Cause::of_meta(&row.head.meta) else { return };
+        let known = self.made.leads_to(&cause, &place);
+        self.made.hold(place, cause.clone());
+        // Held, but not what the cause leads to: the cause is gone, or its destinations have changed. Before the
+        // start nothing is known yet; the first look at everything sees it.
+        if !known && self.started {
+            self.refresh(&cause, step.now, step);
         }
     }
 

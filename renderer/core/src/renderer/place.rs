@@ -21,18 +21,6 @@ pub(super) fn event_cause(
     })
 }
 
-/// Where a problem of this cause is shown.
-pub(super) fn place_of(cause: &Cause) -> (String, String) {
-    match cause {
-        Cause::Profile(id) => (String::new(), id.clone()),
-        Cause::Event(event) => {
-            let trigger = event.trigger.replace('/', " ");
-            let item = event.item.as_ref().map(|item| format!(", {item}")).unwrap_or_default();
-            (event.cluster.to_string(), format!("{trigger}, EventSource {}{item}", event.source))
-        }
-    }
-}
-
 pub(super) fn unsupported(fields: &[sluice_api::FieldError]) -> Option<String> {
     let texts: Vec<_> = fields.iter().map(|error| format!("{}: {}", error.field, error.reason)).collect();
     (!texts.is_empty()).then(|| texts.join("; "))

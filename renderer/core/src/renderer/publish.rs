@@ -3,20 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::rows::Cause;
+use sluice_api::{ClusterRef, ObjectKey, ProfileId};
+use sluice_protocol::rows::{Cause, Desired};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, Happened, Publish, Step, Subject};
 
-use super::place::place_of;
 use super::{Basis, Effect, Renderer, STAGE};
 use crate::event::EventRender;
 use crate::made::Place;
 use crate::project::Projection;
 use crate::render::{self, Reads, Rendered};
 
-/// A destination and the body of its row.
-type Rendition = (ClusterRef, Arc<[u8]>);
+/// A destination and the body of its row, or why there is none.
+type Rendition = (ClusterRef, Result<Arc<[u8]>, String>);
+/// Where something is wrong, by what it is.
+type Failures = BTreeMap<String, Vec<ClusterRef>>;
+
+/// So many places of one mistake are named.
+const NAMED: usize = 5;
 
 impl Renderer {
     /// Renders a cause, unless nothing that it is made of has changed since: then only what clusters hold besides
@@ -38,7 +42,7 @@ impl Renderer {
             Err(_) => drop(self.rendered_from.remove(cause)),
         }
         self.made.set_failing(cause, result.is_err());
-        let (cluster, object) = place_of(cause);
+        let (cluster, object) = cause.place();
         self.note(cluster, object, result.err(), step);
     }
 
@@ -53,7 +57,7 @@ impl Renderer {
     pub(super) fn render_cause(&self, cause: &Cause, reads: &mut Reads) -> Result<Rendered, String> {
         match cause {
             Cause::Profile(id) => match self.world.profiles.get(id).map(Arc::as_ref) {
-                Some(Ok(profile)) => crate::profile::render(profile, &self.world, &self.templates, reads),
+                Some(Ok(profile)) => Ok(crate::profile::render(profile, &self.world, &self.templates, reads)),
                 Some(Err(error)) => Err(error.to_string()),
                 None => Err(format!("{id} does not exist")),
             },
@@ -78,7 +82,10 @@ impl Renderer {
         }
     }
 
-    /// Publishes one row for each destination and withdraws the others.
+    /// Publishes one row for each destination and withdraws the others. Where something is wrong, the row stays as it is.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
     pub(super) fn publish(
         &mut self,
         cause: &Cause,
@@ -86,98 +93,119 @@ impl Renderer {
         time: i64,
         step: &mut Step<Effect>,
     ) -> Result<(), String> {
-        let rows = self.rows(cause, rendered)?;
-        let (meta, view) = (cause.to_meta(), self.world.view().clone());
-        let places: BTreeSet<Place> =
-            rows.iter().map(|(cluster, _)| (cluster.clone(), rendered.name.clone())).collect();
-        let stale = self.made.set(cause, places, step.now);
-        self.withdraw_places(stale, time, step);
-        for (cluster, body) in rows {
-            let subject = self.desired(&cluster, &rendered.name);
-            step.effect(Effect::Happened(Happened::new(
-                STAGE,
-                "rendered",
-                &cluster,
-                &rendered.name,
-                step.now,
-                time,
-            )));
-            step.publish(
-                Publish::new(subject, Body::Value(body), time).meta(meta.clone()).view(view.clone()),
-            );
+        let (mut rows, mut places) = (Vec::new(), BTreeSet::<Place>::new());
+        let mut failed = Failures::new();
+        for (cluster, body) in self.rows(cause, rendered)? {
+            let place = (cluster.clone(), rendered.id.clone());
+            match body {
+                Ok(body) => {
+                    places.insert(place);
+                    rows.push((cluster, body));
+                }
+                Err(error) => {
+                    if self.made.has(cause, &place) {
+                        places.insert(place);
+                    }
+                    failed.entry(error).or_default().push(cluster);
+                }
+            }
         }
-        self.project(cause, &rendered.projections, step);
-        Ok(())
+        let stale = self.made.set(cause, places, step.now);
+        self.publish_rows(cause, &rendered.id, rows, time, step);
+        if failed.is_empty() {
+            self.project(cause, &rendered.projections, step);
+        }
+        // After the rows: an object that goes from one profile to another is there all the time.
+        self.withdraw_places(stale, time, step);
+        if failed.is_empty() { Ok(()) } else { Err(told(&failed)) }
     }
 
-    /// The body for each destination. Paused clusters keep what they have.
-    pub(super) fn rows(&self, cause: &Cause, rendered: &Rendered) -> Result<Vec<Rendition>, String> {
-        let (owner, common) = match cause {
+    fn publish_rows(
+        &self,
+        cause: &Cause,
+        profile: &ProfileId,
+        rows: Vec<(ClusterRef, Arc<[u8]>)>,
+        time: i64,
+        step: &mut Step<Effect>,
+    ) {
+        let (meta, view, name) = (cause.to_meta(), self.world.view(), profile.path());
+        for (cluster, body) in rows {
+            step.effect(Effect::Happened(Happened::new(STAGE, "rendered", &cluster, &name, step.now, time)));
+            let row = Publish::new(self.desired(&cluster, profile), Body::Value(body), time);
+            step.publish(row.meta(meta.clone()).view(view.clone()));
+        }
+    }
+
+    /// What each destination gets.
+    fn rows(&mut self, cause: &Cause, rendered: &Rendered) -> Result<Vec<Rendition>, String> {
+        let common = match cause {
             Cause::Profile(id) => match self.world.profiles.get(id).map(Arc::as_ref) {
-                Some(Ok(profile)) => ((&*profile.kind, &*profile.namespace), &profile.common),
+                Some(Ok(profile)) => &profile.common,
                 _ => return Err(format!("{id} does not exist")),
             },
             Cause::Event(event) => match self.world.triggers.get(&event.trigger).map(Arc::as_ref) {
-                Some(Ok(trigger)) => (("ClusterProfile", ""), &trigger.common),
+                Some(Ok(trigger)) => &trigger.common,
                 _ => return Err(format!("{} does not exist", event.trigger)),
             },
         };
-        let same = render::same_everywhere(&rendered.sources);
-        let (mut rows, mut shared) = (Vec::new(), None::<Arc<[u8]>>);
-        for id in &rendered.destinations {
-            if let Some(other) = self.made.other_user(&(id.clone(), rendered.name.clone()), cause) {
-                return Err(format!(
-                    "the profile name {} is already used on {id} by {}; make spec.profileNameFormat differ",
-                    rendered.name,
-                    place_of(other).1
-                ));
-            }
-            let Some(cluster) = self.world.clusters.get(id) else { continue };
-            let body = match &shared {
-                Some(body) if same => body.clone(),
-                _ => {
-                    let policies = render::policies(
-                        &rendered.sources,
-                        cluster,
-                        &rendered.name,
-                        &self.templates,
-                        &self.manifests,
-                    )?;
-                    let desired = render::desired(rendered, owner, common, cause, policies);
-                    serde_json::to_vec(&desired).map_err(|error| error.to_string())?.into()
+        let name = &rendered.id.name;
+        let failed = rendered.failed.iter().map(|(cluster, error)| (cluster.clone(), Err(error.clone())));
+        let mut rows: Vec<Rendition> = failed.collect();
+        for part in &rendered.parts {
+            let same = render::same_everywhere(&part.sources);
+            let mut shared = None::<Arc<[u8]>>;
+            for id in &part.destinations {
+                let Some(cluster) = self.world.clusters.get(id) else { continue };
+                // Another cause of this shard makes a profile of this name there: it keeps it, and this one waits.
+                if let Err(user) = self.made.ask_for(&(id.clone(), rendered.id.clone()), cause) {
+                    rows.push((id.clone(), Err(name_taken(&rendered.id, &user))));
+                    continue;
                 }
-            };
-            shared = Some(body.clone());
-            rows.push((id.clone(), body));
+                let body = match &shared {
+                    Some(body) if same => Ok(body.clone()),
+                    _ => render::policies(&part.sources, cluster, name, &self.templates, &self.manifests)
+                        .and_then(|policies| body_of(&render::desired(rendered, common, cause, policies))),
+                };
+                shared = body.as_ref().ok().cloned();
+                rows.push((id.clone(), body));
+            }
         }
         Ok(rows)
     }
 
-    pub(super) fn desired(&self, cluster: &ClusterRef, profile: &str) -> Subject {
+    pub(super) fn desired(&self, cluster: &ClusterRef, profile: &ProfileId) -> Subject {
         Subject::Desired {
             shard: cluster_shard(cluster, self.config.shards),
             cluster: cluster.clone(),
             origin: self.config.shard,
-            profile: profile.to_owned(),
+            profile: profile.clone(),
         }
     }
 
     pub(super) fn withdraw(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
         let places = self.made.set(cause, BTreeSet::new(), step.now);
-        self.withdraw_places(places, time, step);
         self.project(cause, &[], step);
+        self.withdraw_places(places, time, step);
         self.readers.values_mut().for_each(|causes| {
             causes.remove(cause);
         });
         self.rendered_at.remove(cause);
         self.made.set_failing(cause, false);
         self.rendered_from.remove(cause);
-        let (cluster, object) = place_of(cause);
+        let (cluster, object) = cause.place();
         self.note(cluster, object, None, step);
     }
 
-    pub(super) fn withdraw_places(&self, places: Vec<Place>, time: i64, step: &mut Step<Effect>) {
-        for (cluster, profile) in places {
+    /// Withdraws the rows at these places. Where another cause waits for the name, its row takes the place of this one.
+    pub(super) fn withdraw_places(&mut self, places: Vec<Place>, time: i64, step: &mut Step<Effect>) {
+        for place in places {
+            for waiting in self.made.take_waiting(&place) {
+                self.refresh(&waiting, time, step);
+            }
+            if self.made.is_used(&place) {
+                continue;
+            }
+            let (cluster, profile) = place;
             let subject = self.desired(&cluster, &profile);
             step.publish(
                 Publish::new(subject, Body::Tombstone, time).view(self.world.view().clone()).forced(),
@@ -199,4 +227,30 @@ impl Renderer {
             step.effect(Effect::Project(projection.clone()));
         }
     }
+}
+
+fn body_of(desired: &Desired) -> Result<Arc<[u8]>, String> {
+    Ok(serde_json::to_vec(desired).map_err(|error| error.to_string())?.into())
+}
+
+/// What is said where two causes would make a profile of one name.
+fn name_taken(profile: &ProfileId, user: &Cause) -> String {
+    format!(
+        "{profile} is already made by {user}, and stays; make spec.profileNameFormat differ, or rename one of them"
+    )
+}
+
+/// Everything that is wrong; with the places, unless there is only one.
+fn told(failed: &Failures) -> String {
+    let single = failed.values().map(Vec::len).sum::<usize>() == 1;
+    let line = |(error, clusters): (&String, &Vec<ClusterRef>)| {
+        if single {
+            return error.clone();
+        }
+        let names: Vec<_> = clusters.iter().take(NAMED).map(ToString::to_string).collect();
+        let more = clusters.len().saturating_sub(NAMED);
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{error} (on {}{rest})", names.join(", "))
+    };
+    failed.iter().map(line).collect::<Vec<_>>().join("; ")
 }

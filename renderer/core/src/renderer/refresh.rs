@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluice_api::ClusterRef;
+use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::Step;
 use sluice_protocol::rows::Cause;
 
@@ -61,9 +61,10 @@ impl Renderer {
         matches!(self.world.triggers.get(trigger).map(Arc::as_ref), Some(Ok(trigger)) if trigger.one_for_event)
     }
 
-    pub(super) fn refresh_profile(&mut self, id: &str, step: &mut Step<Effect>) {
-        if self.owns_name(id) {
-            self.refresh(&Cause::Profile(id.to_owned()), step.now, step);
+    pub(super) fn refresh_profile(&mut self, id: &ProfileId, step: &mut Step<Effect>) {
+        let cause = Cause::Profile(id.clone());
+        if cause.origin(self.config.shards) == self.config.shard {
+            self.refresh(&cause, step.now, step);
         }
     }
 

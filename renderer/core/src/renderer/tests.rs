@@ -1,10 +1,10 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Value, json};
-use sluice_api::Gvk;
+use sluice_api::{Gvk, ProfileId};
 use sluice_protocol::Body;
 use sluice_protocol::interest::{Complete, Source};
-use sluice_protocol::rows::{Desired, EventCause, StatusMeta};
+use sluice_protocol::rows::{Desired, EventCause};
 use sluice_protocol::subject::Table;
 
 use super::*;
@@ -168,7 +168,7 @@ impl World {
         self.wake = wake.or(self.wake);
         for row in rows {
             let Subject::Desired { cluster, profile, .. } = &row.subject else { panic!("{row:?}") };
-            let key = format!("{}/{profile}", cluster.name);
+            let key = format!("{}/{}", cluster.name, profile.path());
             let value = match &row.body {
                 Body::Value(bytes) => Some(serde_json::from_slice::<Desired>(bytes).unwrap()),
                 Body::Tombstone => None,
@@ -330,7 +330,7 @@ fn a_deleted_source_withdraws_what_it_led_to_also_after_a_takeover() {
         world.delete(source());
         assert!(world.wanted().is_empty(), "one for event: {one}");
     }
-    let place = (cluster("a"), "p".to_owned());
+    let place = (cluster("a"), ProfileId::cluster("p"));
     let found = |renderer: &mut Renderer| renderer.made.found(place, cause(None));
     let mut world = World::with(vec![trigger(false, json!({})), content(false, "1")], found);
     world.delete(source());
@@ -338,13 +338,17 @@ fn a_deleted_source_withdraws_what_it_led_to_also_after_a_takeover() {
     assert_eq!(world.take_log(), ["-a"]);
 }
 
+/// The status row that says that a cluster holds a profile.
+fn held_by(name: &str, profile: &str, cause: &Cause) -> Row {
+    let subject =
+        Subject::Status { shard: 0, cluster: cluster(name), origin: 0, profile: ProfileId::cluster(profile) };
+    Row { subject, head: Head { meta: cause.to_meta(), ..Head::default() }, body: [].into(), sequence: 1 }
+}
+
 #[test]
 fn what_is_held_is_not_judged_before_the_start() {
     let found = |renderer: &mut Renderer| {
-        let cause = Cause::Profile("ClusterProfile p".to_owned());
-        let meta = serde_json::to_string(&StatusMeta { origin: 0, cause }).unwrap();
-        let subject = Subject::Status { shard: 0, cluster: cluster("a"), profile: "p".into() };
-        let row = Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 1 };
+        let row = held_by("a", "p", &Cause::Profile(ProfileId::cluster("p")));
         let mut step = Step::at(1);
         renderer.side(Side::Status(Arc::new(row)), &mut step);
         assert!(step.into_parts().0.is_empty(), "the profile may only not be known yet");
@@ -439,7 +443,7 @@ fn missing_things_are_named_and_waited_for() {
 fn what_a_former_owner_made_goes_only_when_the_set_is_complete() {
     let found = |renderer: &mut Renderer| {
         for (name, item) in [("gone", "gone"), ("there", "x")] {
-            let subject = renderer.desired(&cluster("a"), name);
+            let subject = renderer.desired(&cluster("a"), &ProfileId::cluster(name));
             renderer.found(&subject, &Head { meta: cause(Some(item)).to_meta(), ..Head::default() });
         }
     };
@@ -456,7 +460,7 @@ fn what_a_former_owner_made_goes_only_when_the_set_is_complete() {
 #[test]
 fn completeness_of_another_incarnation_or_an_older_interest_proves_nothing() {
     let found = |renderer: &mut Renderer| {
-        let subject = renderer.desired(&cluster("a"), "gone");
+        let subject = renderer.desired(&cluster("a"), &ProfileId::cluster("gone"));
         renderer.found(&subject, &Head { meta: cause(Some("gone")).to_meta(), ..Head::default() });
     };
     let mut world = World::with(vec![trigger(true, json!({})), content(true, "1")], found);
@@ -472,9 +476,7 @@ fn completeness_of_another_incarnation_or_an_older_interest_proves_nothing() {
 fn what_a_cluster_holds_and_nobody_wants_is_withdrawn() {
     let mut world = World::new(vec![]);
     world.caught_up();
-    let meta = serde_json::to_string(&StatusMeta { origin: 0, cause: cause(None) }).unwrap();
-    let subject = Subject::Status { shard: 0, cluster: cluster("b"), profile: "old".into() };
-    let row = Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 1 };
+    let row = held_by("b", "old", &cause(None));
     world.run(|renderer, step| renderer.side(Side::Status(Arc::new(row)), step));
     assert_eq!(world.take_log(), ["-b"], "its trigger does not exist");
 }
@@ -504,13 +506,7 @@ fn a_lost_destination_is_withdrawn_again_as_long_as_it_holds_something() {
     let mut world = World::new(vec![profile, plain]);
     world.caught_up();
     world.put(registration("b", json!({"env": "fv"})));
-    let meta = serde_json::to_string(&StatusMeta {
-        origin: 0,
-        cause: Cause::Profile("ClusterProfile p".to_owned()),
-    });
-    let subject = Subject::Status { shard: 0, cluster: cluster("b"), profile: "p".into() };
-    let row =
-        Row { subject, head: Head { meta: meta.unwrap(), ..Head::default() }, body: [].into(), sequence: 1 };
+    let row = held_by("b", "p", &Cause::Profile(ProfileId::cluster("p")));
     world.run(|renderer, step| renderer.side(Side::Status(Arc::new(row)), step));
     world.put(registration("b", json!({"env": "no"})));
     assert!(world.take_log().contains(&"-b".to_owned()));
@@ -524,7 +520,7 @@ fn two_causes_with_one_profile_name_do_not_overwrite_each_other() {
     let mut world = World::new(vec![trigger(true, json!({"profileNameFormat": "same"})), content(true, "1")]);
     world.ready(&["x", "y"]);
     assert_eq!(world.wanted(), ["a x 1"]);
-    assert!(world.problems.values().any(|error| error.contains("already used")));
+    assert!(world.problems.values().any(|error| error.contains("already made by")));
 }
 
 #[test]
@@ -548,4 +544,51 @@ fn an_interest_row_that_is_lost_with_its_bucket_is_written_again() {
     assert!(after.revision > before.revision);
     assert_eq!(after.sources[0].manifest, before.sources[0].manifest);
     assert!(world.take_log().is_empty(), "nothing is withdrawn for it");
+}
+
+#[test]
+fn a_name_that_another_cause_uses_is_waited_for_and_taken_over_without_a_gap() {
+    let named = |name: &str, text: &str| {
+        json!({"kind": "EventTrigger", "metadata": {"name": name}, "spec": {
+            "sourceClusterSelector": {"matchLabels": {"env": "fv"}}, "eventSourceName": "s",
+            "profileNameFormat": "front",
+            "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": text}]}})
+    };
+    let text = |name: &str| {
+        json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": name},
+            "data": {"a": format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: x}}\ndata: {{names: {name}, mark: m}}\n")}})
+    };
+    let mut world = World::new(vec![named("one", "first"), text("first"), text("second")]);
+    world.ready(&["x"]);
+    assert_eq!(world.wanted(), ["a first m"]);
+    world.put(named("two", "second"));
+    assert_eq!(world.wanted(), ["a first m"], "who has it keeps it");
+    assert!(world.problems.values().any(|error| error.contains("already made by EventTrigger one")));
+    world.take_log();
+    world.delete(named("one", "first"));
+    assert_eq!((world.wanted(), world.take_log()), (vec!["a second m".to_owned()], vec!["+a".to_owned()]));
+    assert!(world.problems.is_empty(), "{:?}", world.problems);
+    world.delete(named("two", "second"));
+    assert_eq!(world.take_log(), ["-a"]);
+}
+
+#[test]
+fn references_of_a_users_profile_are_looked_up_for_each_cluster() {
+    let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {"clusterSelector":
+        {"matchLabels": {"env": "fv"}}, "policyRefs": [{"kind": "ConfigMap", "namespace": "default",
+        "name": "for-{{ .Cluster.metadata.name }}"}]}});
+    let own = |name: &str, text: &str| {
+        json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": name},
+            "data": {"a": format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: x}}\ndata: {{names: {text}, mark: m}}\n")}})
+    };
+    let mut world = World::new(vec![profile, own("for-a", "one")]);
+    world.caught_up();
+    world.put(registration("b", json!({"env": "fv"})));
+    assert_eq!(world.wanted(), ["a one m"], "what is missing for b does not stop a");
+    assert!(world.problems["ClusterProfile p"].contains("ConfigMap default/for-b does not exist"));
+    world.put(own("for-b", "two"));
+    assert_eq!(world.wanted(), ["a one m", "b two m"]);
+    assert!(world.problems.is_empty());
+    world.delete(own("for-a", "one"));
+    assert_eq!(world.wanted(), ["a one m", "b two m"], "what is there stays while its source is missing");
 }
