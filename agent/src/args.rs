@@ -61,7 +61,7 @@ fn own_cluster(cluster: &ClusterRef, kubeconfig: &str) -> ClusterFeed {
     let feed = ClusterFeed::new();
     feed.put(
         cluster.clone(),
-        Access { cluster: cluster.clone(), kubeconfig: Some(Ok(Arc::from(kubeconfig))) },
+        Access { cluster: cluster.clone(), kubeconfig: Some(Ok(Arc::from(kubeconfig))), paused: false },
     );
     feed.set_synced();
     feed

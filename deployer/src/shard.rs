@@ -97,7 +97,7 @@ async fn follow_access(
 ) {
     let mut accesses = shared.feed.subscribe();
     let mut told = HashMap::<ClusterRef, Arc<Site>>::new();
-    while let Some(Access { cluster, kubeconfig }) = accesses.recv().await {
+    while let Some(Access { cluster, kubeconfig, paused }) = accesses.recv().await {
         if cluster_shard(&cluster, shared.context.bus.shards()) != shard {
             continue;
         }
@@ -111,7 +111,7 @@ async fn follow_access(
             Some(error) => Problem::open("deployer", &cluster, "kubeconfig", error),
             None => Problem::healed("deployer", &cluster, "kubeconfig"),
         });
-        let site = site.ok().flatten();
+        let site = site.ok().flatten().filter(|_| !paused);
         // The same way once more is no news; another one may lead to another server.
         let side = match &site {
             Some(site) if told.get(&cluster).is_some_and(|known| Arc::ptr_eq(known, site)) => continue,

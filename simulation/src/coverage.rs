@@ -105,6 +105,10 @@ faults! {
     ProfileEdited,
     /// A profile that a user wrote is deleted.
     ProfileDeleted,
+    /// A trigger makes a profile of the same name as one that a user wrote.
+    RivalMade,
+    /// It does not any more.
+    RivalDeleted,
 }
 
 const COUNT: usize = ALL.len();

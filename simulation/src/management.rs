@@ -21,6 +21,8 @@ pub(crate) struct Management {
     source: Option<SourceForm>,
     triggers: [bool; 2],
     profile: bool,
+    /// Whether a trigger makes a profile of the same name as the one that a user wrote.
+    rival: bool,
     registered: [Option<Registration>; CLUSTERS.len()],
     version: u64,
     edits: u64,
@@ -220,9 +222,10 @@ impl Management {
         self.now = now;
         let addon = Addon::TRIGGERS[random.random_range(0..2)];
         let cluster = random.random_range(0..CLUSTERS.len());
-        match random.random_range(0..6) {
+        match random.random_range(0..7) {
             0 => self.flip_trigger(addon),
             1 => self.flip_profile(),
+            6 => self.flip_rival(),
             2 if self.source.is_some() => {
                 self.source = None;
                 self.delete("EventSource", "services");
@@ -270,6 +273,16 @@ impl Management {
         Fault::ProfileEdited
     }
 
+    fn flip_rival(&mut self) -> Fault {
+        self.rival = !self.rival;
+        if self.rival {
+            self.put(manifests::rival());
+            return Fault::RivalMade;
+        }
+        self.delete("EventTrigger", "rival");
+        Fault::RivalDeleted
+    }
+
     /// Registers a cluster that is not registered.
     pub(crate) fn register_late(&mut self, now: i64) -> bool {
         self.now = now;
@@ -279,9 +292,17 @@ impl Management {
     }
 
     /// What is broken is mended in the end: a missing ConfigMap keeps what is there, which nobody could predict, and
-    /// an unregistered cluster cannot be cleaned up.
+    /// an unregistered cluster cannot be cleaned up. Of two makers of a profile one is left: which of them was first is
+    /// history.
     pub(crate) fn mend(&mut self, now: i64) {
         while self.register_late(now) {}
+        if self.rival && self.profile {
+            if self.version.is_multiple_of(2) {
+                self.flip_rival()
+            } else {
+                self.flip_profile()
+            };
+        }
         for addon in Addon::ALL {
             if !self.has_content(addon) {
                 self.put_content(addon);

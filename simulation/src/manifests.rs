@@ -83,6 +83,19 @@ pub(crate) fn trigger(addon: Addon, more: bool) -> Value {
     json!({"apiVersion": LIB, "kind": "EventTrigger", "metadata": {"name": addon.name()}, "spec": spec})
 }
 
+/// A trigger that makes a profile of the name, and with the content, of the one that a user wrote; in every cluster of the
+/// tier, because of every cluster with an event.
+pub(crate) fn rival() -> Value {
+    let spec = json!({
+        "sourceClusterSelector": {"matchLabels": {"env": "fv"}},
+        "destinationClusterSelector": {"matchLabels": {"tier": "x"}},
+        "eventSourceName": "services",
+        "profileNameFormat": "own",
+        "policyRefs": [content_ref("own")],
+    });
+    json!({"apiVersion": LIB, "kind": "EventTrigger", "metadata": {"name": "rival"}, "spec": spec})
+}
+
 /// The profile that a user wrote.
 pub(crate) fn profile(tier: u64, leave: bool) -> Value {
     let stop = if leave { "LeavePolicies" } else { "WithdrawPolicies" };

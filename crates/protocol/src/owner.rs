@@ -346,7 +346,7 @@ impl<C: Core> Owner<C> {
         match row.body {
             Body::Tombstone if self.own.remove(&key).is_none() && !row.forced => return,
             Body::Tombstone => {}
-            Body::Value(_) if self.own.get(&key) == Some(&head.digest) => return,
+            Body::Value(_) if self.own.get(&key) == Some(&head.digest) && !row.forced => return,
             Body::Value(_) => drop(self.own.insert(key, head.digest)),
         }
         let id = self.next_id;

@@ -59,7 +59,7 @@ pub struct Publish {
     pub meta: String,
     /// Whether it waits until the server has everything that was published before.
     pub barrier: bool,
-    /// Whether a tombstone is published although this owner knows of no such row.
+    /// Whether it is published although the table, as far as this owner knows, says the same.
     pub forced: bool,
 }
 
@@ -109,7 +109,7 @@ impl Publish {
         self
     }
 
-    /// Also where this owner has no such row: somebody else may still act upon an expired one.
+    /// Also where the table says the same already: who reads it is to act upon it once more.
     #[must_use]
     pub fn forced(mut self) -> Self {
         self.forced = true;

@@ -24,6 +24,8 @@ pub struct Access {
     pub cluster: ClusterRef,
     /// Its kubeconfig, or why there is none. `None` when the cluster is not registered any more.
     pub kubeconfig: Option<Result<Arc<str>, String>>,
+    /// Whether its user asked to leave it alone (`spec.paused`): nothing is written to it, what happens in it is followed.
+    pub paused: bool,
 }
 
 /// Access by cluster.

@@ -35,7 +35,7 @@ pub struct Config {
 pub enum Side {
     /// A cluster of this shard can be reached, or is reached in another way from now on: over another kubeconfig.
     Reachable(ClusterRef),
-    /// A cluster is no longer registered, or nobody knows how to reach it.
+    /// A cluster is no longer registered, is paused, or nobody knows how to reach it.
     Unreachable(ClusterRef),
     /// The answer to [`Effect::Call`].
     Reply(ClusterRef, u64, Reply),
@@ -71,6 +71,8 @@ pub struct Deployer {
     told: BTreeMap<(ClusterRef, ProfileId), BTreeSet<Place>>,
     next_id: u64,
     started: bool,
+    /// Whether rows are new: no longer those that were in the table at the beginning.
+    caught_up: bool,
     /// Until when calls of a former owner may arrive.
     former_until: i64,
 }
@@ -86,6 +88,7 @@ impl Deployer {
             told: BTreeMap::new(),
             next_id: 0,
             started: false,
+            caught_up: false,
             former_until: 0,
         }
     }
@@ -206,7 +209,9 @@ impl Deployer {
         self.wait(cluster, profile, &cause, waiting, step);
         let status = Status { state, errors: errors.clone() };
         let subject = self.status_subject(cluster, profile, origin);
-        step.publish(status_row(subject, &status, &cause, time));
+        let row = status_row(subject, &status, &cause, time);
+        // Every time, so that its maker hears of it: what it said before may have been forgotten here.
+        step.publish(if state == State::Held { row.forced() } else { row });
         if changed && state == State::Provisioned {
             let name = profile.path();
             step.effect(Effect::Happened(Happened::new(STAGE, "applied", cluster, &name, step.now, time)));
@@ -282,8 +287,10 @@ impl Deployer {
 
     fn desired(&mut self, row: &Row, step: &mut Step<Effect>) {
         let Subject::Desired { cluster, origin, profile, .. } = &row.subject else { return };
+        // A tombstone that was there is of former times. What it is about may be wanted again by now, and its row on its
+        // way: of what the cluster holds, renderers say it once more.
         let target = if row.head.tombstone {
-            Target::Gone
+            if self.caught_up { Target::Gone } else { Target::Unknown }
         } else {
             match Goal::read(&row.body, profile) {
                 Ok(goal) => Target::Value(goal),
@@ -368,7 +375,9 @@ impl Core for Deployer {
         self.desired(row, step);
     }
 
-    fn caught_up(&mut self, _: u64, _: &mut Step<Effect>) {}
+    fn caught_up(&mut self, _: u64, _: &mut Step<Effect>) {
+        self.caught_up = true;
+    }
 
     fn tick(&mut self, step: &mut Step<Effect>) {
         let now = step.now;

@@ -175,10 +175,12 @@ impl Job {
         }
     }
 
-    /// Forgets everything but the rows: the cluster's server may be another one from now on.
+    /// Forgets everything but what is wanted: the cluster's server may be another one from now on. Tombstones were about
+    /// the former one, or about a registration that has ended: of what is held, their makers say it once more.
     pub(crate) fn forget(&mut self) {
+        let target = std::mem::replace(&mut self.target, Target::Unknown);
         *self = Self {
-            target: std::mem::replace(&mut self.target, Target::Unknown),
+            target: if matches!(target, Target::Gone) { Target::Unknown } else { target },
             makers: std::mem::take(&mut self.makers),
             held: self.held.take(),
             time: self.time,

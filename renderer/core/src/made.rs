@@ -18,6 +18,8 @@ pub(crate) struct Made {
     /// Causes that would make a profile of a name which another one uses.
     waiting: BTreeMap<Place, BTreeSet<Cause>>,
     withdrawn: BTreeMap<Place, i64>,
+    /// Places that hold something, and whose deployer knows of no row: a tombstone must be said once more.
+    asking: BTreeSet<Place>,
     failing: BTreeSet<Cause>,
 }
 
@@ -33,8 +35,13 @@ impl Made {
         self.withdrawn.insert(place, time);
     }
 
-    /// A cluster holds something of this profile.
-    pub(crate) fn hold(&mut self, place: Place, cause: Cause) {
+    /// A cluster holds something of this profile; `asks` when its deployer knows of no row about it.
+    pub(crate) fn hold(&mut self, place: Place, cause: Cause, asks: bool) {
+        if asks {
+            self.asking.insert(place.clone());
+        } else {
+            self.asking.remove(&place);
+        }
         self.holders.insert(place.clone(), cause.clone());
         self.held.entry(cause).or_default().insert(place);
     }
@@ -42,6 +49,7 @@ impl Made {
     /// A cluster holds nothing of this profile any more.
     pub(crate) fn release(&mut self, place: &Place) {
         self.withdrawn.remove(place);
+        self.asking.remove(place);
         let Some(cause) = self.holders.remove(place) else { return };
         if let Some(places) = self.held.get_mut(&cause) {
             places.remove(place);
@@ -100,11 +108,13 @@ impl Made {
         }
         let mut stale: Vec<Place> = before.difference(&places).cloned().collect();
         let only_held = held.iter().filter(|place| !places.contains(*place) && !before.contains(*place));
-        stale.extend(only_held.filter(|place| !self.withdrawn.contains_key(*place)).cloned());
+        let said = |place: &Place| self.withdrawn.contains_key(place) && !self.asking.contains(place);
+        stale.extend(only_held.filter(|place| !said(place)).cloned());
         // Another cause may have taken the name over; its row must not be withdrawn.
         stale.retain(|place| self.users.get(place).is_none_or(|user| user == cause));
         for place in &stale {
             self.users.remove(place);
+            self.asking.remove(place);
             self.withdrawn.insert(place.clone(), now);
         }
         if !places.is_empty() {
@@ -168,11 +178,13 @@ mod tests {
     #[test]
     fn what_a_cluster_holds_is_withdrawn_until_it_is_released() {
         let mut made = Made::default();
-        made.hold(place("x"), cause("c"));
+        made.hold(place("x"), cause("c"), false);
         assert_eq!(made.set(&cause("c"), BTreeSet::new(), 1), [place("x")]);
         assert!(made.set(&cause("c"), BTreeSet::new(), 2).is_empty(), "the tombstone is on its way");
         assert!(made.forget_withdrawn(10));
         assert_eq!(made.set(&cause("c"), BTreeSet::new(), 11), [place("x")], "it may have expired unread");
+        made.hold(place("x"), cause("c"), true);
+        assert_eq!(made.set(&cause("c"), BTreeSet::new(), 11), [place("x")], "it was not heard");
         made.release(&place("x"));
         assert!(made.set(&cause("c"), BTreeSet::new(), 12).is_empty() && made.causes().is_empty());
     }

@@ -23,11 +23,18 @@ pub(super) enum Kind {
 /// See the module's text.
 #[derive(Default)]
 pub(super) struct Registrations {
-    clusters: BTreeMap<(Kind, ClusterRef), KubeconfigRef>,
+    clusters: BTreeMap<(Kind, ClusterRef), Registration>,
     /// By namespace and name. Data is kept of what may be a kubeconfig, by its text or by its name: other Secrets can be
     /// many and large.
     secrets: BTreeMap<(String, String), Option<Map<String, Value>>>,
     listed: BTreeSet<Kind>,
+}
+
+/// What a registration says of a cluster.
+#[derive(PartialEq)]
+struct Registration {
+    kubeconfig: KubeconfigRef,
+    paused: bool,
 }
 
 /// Whose access may have changed.
@@ -65,10 +72,10 @@ impl Registrations {
             Touched::None => {}
             Touched::Cluster(kind, id) => self.publish(kind, &id, feed),
             Touched::UsersOf(namespace, secret) => {
-                let uses = |(_, id): &&(Kind, ClusterRef), named: &KubeconfigRef| {
-                    id.namespace == namespace && named.secret == secret
+                let uses = |id: &ClusterRef, registered: &Registration| {
+                    id.namespace == namespace && registered.kubeconfig.secret == secret
                 };
-                let users = self.clusters.iter().filter(|(key, named)| uses(key, named));
+                let users = self.clusters.iter().filter(|((_, id), registered)| uses(id, registered));
                 users.for_each(|((kind, id), _)| self.publish(*kind, id, feed));
             }
             Touched::All => {
@@ -126,16 +133,22 @@ impl Registrations {
             return Touched::UsersOf(namespace, name);
         }
         let Some(cluster) = Cluster::read(&Arc::new(object)) else { return Touched::None };
-        let named = self.clusters.insert((kind, cluster.id.clone()), cluster.kubeconfig.clone());
+        let Cluster { id, kubeconfig, paused, .. } = cluster;
+        let (key, registered) = ((kind, id.clone()), Registration { kubeconfig, paused });
         // Its status is written all the time.
-        if named == Some(cluster.kubeconfig) { Touched::None } else { Touched::Cluster(kind, cluster.id) }
+        if self.clusters.get(&key) == Some(&registered) {
+            return Touched::None;
+        }
+        self.clusters.insert(key, registered);
+        Touched::Cluster(kind, id)
     }
 
     fn publish(&self, kind: Kind, id: &ClusterRef, feed: &ClusterFeed) {
-        let Some(named) = self.clusters.get(&(kind, id.clone())) else { return withdraw(id, feed) };
+        let Some(registered) = self.clusters.get(&(kind, id.clone())) else { return withdraw(id, feed) };
+        let named = &registered.kubeconfig;
         let secret = self.secrets.get(&(id.namespace.clone(), named.secret.clone()));
-        let kubeconfig = kubeconfig(named, secret).map(Into::into);
-        let access = Access { cluster: id.clone(), kubeconfig: Some(kubeconfig) };
+        let kubeconfig = Some(kubeconfig(named, secret).map(Into::into));
+        let access = Access { cluster: id.clone(), kubeconfig, paused: registered.paused };
         if feed.get(id).as_ref() != Some(&access) {
             feed.put(id.clone(), access);
         }
@@ -143,7 +156,7 @@ impl Registrations {
 }
 
 fn withdraw(id: &ClusterRef, feed: &ClusterFeed) {
-    feed.remove(id, Access { cluster: id.clone(), kubeconfig: None });
+    feed.remove(id, Access { cluster: id.clone(), kubeconfig: None, paused: false });
 }
 
 fn place(object: &Value) -> (String, String) {
@@ -265,6 +278,18 @@ mod tests {
         world.take(Kind::Secret, WatchEvent::Applied(secret("other", &[("v", "x")])));
         world.take(Kind::Secret, WatchEvent::Applied(secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])));
         assert!(told.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_pause_is_told_and_its_end() {
+        let mut world = World::listed(
+            vec![cluster("a", json!({"paused": true}))],
+            vec![secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])],
+        );
+        let mut told = world.feed.subscribe();
+        assert!(told.try_recv().unwrap().paused);
+        world.take(Kind::Sveltos, WatchEvent::Applied(cluster("a", json!({"paused": false}))));
+        assert!(!told.try_recv().unwrap().paused);
     }
 
     #[test]

@@ -82,6 +82,7 @@ impl World {
             wake: None,
         };
         world.run(|deployer, step| deployer.start(step));
+        world.run(|deployer, step| deployer.caught_up(0, step));
         world
     }
 
@@ -90,6 +91,7 @@ impl World {
         self.deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 });
         self.run(|deployer, step| deployer.start(step));
         self.reach();
+        self.run(|deployer, step| deployer.caught_up(0, step));
     }
 
     fn reach(&mut self) {
@@ -289,7 +291,10 @@ fn a_tombstone_ends_the_work_that_is_under_way_also_while_the_cluster_is_away() 
     assert!(!applied, "the tombstone came before");
     world.reach();
     (0..5).for_each(|_| world.wait());
-    assert!(world.objects.is_empty() && world.inventories.is_empty());
+    assert!(world.objects.is_empty());
+    assert_eq!(world.state("p"), Some(State::Held), "the tombstone came before: it is to be said once more");
+    world.row("p", None);
+    assert!(world.inventories.is_empty());
 }
 
 #[test]
@@ -332,6 +337,31 @@ fn a_new_owner_applies_nothing_twice_and_withdraws_nothing_by_absence() {
     assert_eq!(world.names(), ["a", "b"]);
     world.row("q", None);
     assert_eq!(world.take_calls(), ["delete b"]);
+}
+
+#[test]
+fn a_tombstone_of_former_times_withdraws_nothing_until_it_is_said_once_more() {
+    let mut world = World::new();
+    world.reach();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    // The cluster is not registered for a while: its rows are withdrawn, and wanted again later.
+    let away = Side::Unreachable(cluster());
+    world.run(|deployer, step| deployer.side(away, step));
+    world.row("p", None);
+    world.reach();
+    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Held)));
+    // A new owner reads that tombstone first.
+    world.deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 });
+    world.run(|deployer, step| deployer.start(step));
+    world.reach();
+    world.row("p", None);
+    world.run(|deployer, step| deployer.caught_up(1, step));
+    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Held)));
+    world.take_calls();
+    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    assert_eq!((world.take_calls(), world.state("p")), (vec![], Some(State::Provisioned)));
+    world.row("p", None);
+    assert!(world.objects.is_empty() && world.inventories.is_empty());
 }
 
 #[test]

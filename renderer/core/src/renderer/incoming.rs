@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::rows::{Cause, ReportMeta};
+use sluice_protocol::rows::{Cause, ReportMeta, State, Status};
 use sluice_protocol::{Row, Step, Subject};
 
 use super::place::event_cause;
@@ -149,7 +149,9 @@ impl Renderer {
         }
         let Ok(cause) = Cause::of_meta(&row.head.meta) else { return };
         let known = self.made.leads_to(&cause, &place);
-        self.made.hold(place, cause.clone());
+        let asks =
+            serde_json::from_slice::<Status>(&row.body).is_ok_and(|status| status.state == State::Held);
+        self.made.hold(place, cause.clone(), asks);
         // Held, but not what the cause leads to: the cause is gone, or its destinations have changed. Before the
         // start nothing is known yet; the first look at everything sees it.
         if !known && self.started {

@@ -35,6 +35,7 @@ impl World {
         self.deployer = Deployer::new(Config { shard: 0, shards, former_calls: 10_000_000 });
         self.run(|deployer, step| deployer.start(step));
         self.reach();
+        self.run(|deployer, step| deployer.caught_up(0, step));
     }
 
     fn made(&mut self, id: &ProfileId, origin: u16, time: i64, desired: Option<Desired>) {
