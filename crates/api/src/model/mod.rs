@@ -20,6 +20,8 @@ pub const INSTANTIATE: &str = "projectsveltos.io/instantiate";
 pub const TEMPLATE: &str = "projectsveltos.io/template";
 /// Annotation: the content is a Lua script that makes it, run when it is deployed.
 pub const LUA: &str = "projectsveltos.io/lua";
+/// Annotation of a profile that is left as it is, whatever changes, until the annotation goes.
+pub const PAUSED: &str = "profile.projectsveltos.io/paused";
 /// Type of Secrets whose content may be deployed.
 pub const SECRET_TYPE: &str = "addons.projectsveltos.io/cluster-profile";
 /// Namespace of everything that is generated.

@@ -54,6 +54,8 @@ pub struct Profile {
     pub selector: Selector,
     /// Clusters by name.
     pub clusters: Vec<ClusterRef>,
+    /// Whether what it has deployed stays as it is, whatever changes.
+    pub paused: bool,
     /// What and how.
     pub common: SpecCommon,
 }
@@ -166,6 +168,7 @@ impl Profile {
             id: ProfileId::new(namespace, object::name(object)),
             selector: spec.get("clusterSelector").selector()?.unwrap_or_default(),
             clusters,
+            paused: object::annotation(object, super::PAUSED).is_some(),
             common: SpecCommon::read(&spec)?,
         })
     }

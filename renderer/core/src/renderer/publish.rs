@@ -8,6 +8,7 @@ use sluice_protocol::rows::{Cause, Desired};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, Happened, Publish, Step, Subject};
 
+use super::place::unsupported;
 use super::{Basis, Effect, Renderer, STAGE};
 use crate::event::EventRender;
 use crate::made::Place;
@@ -43,7 +44,15 @@ impl Renderer {
         }
         self.made.set_failing(cause, result.is_err());
         let (cluster, object) = cause.place();
-        self.note(cluster, object, result.err(), step);
+        let errors: Vec<String> = result.err().into_iter().chain(self.ignored_fields(cause)).collect();
+        self.note(cluster, object, (!errors.is_empty()).then(|| errors.join("; ")), step);
+    }
+
+    /// What a user's profile says and nobody acts upon; of a trigger it is said once, not for each of its events.
+    fn ignored_fields(&self, cause: &Cause) -> Option<String> {
+        let Cause::Profile(id) = cause else { return None };
+        let profile = self.world.profiles.get(id)?.as_ref().as_ref().ok()?;
+        unsupported(&profile.common.unsupported)
     }
 
     fn basis(&self, cause: &Cause) -> Basis {

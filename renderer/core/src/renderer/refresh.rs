@@ -86,6 +86,7 @@ impl Renderer {
             Cause::Profile(id) => {
                 return match self.world.profiles.get(id).map(Arc::as_ref) {
                     None => Wanted::No,
+                    Some(Ok(profile)) if profile.paused => Wanted::Unknown,
                     Some(_) => Wanted::Yes,
                 };
             }

@@ -573,6 +573,31 @@ fn a_name_that_another_cause_uses_is_waited_for_and_taken_over_without_a_gap() {
 }
 
 #[test]
+fn a_paused_profile_keeps_what_it_has_and_fields_that_do_nothing_are_told() {
+    let profile = |annotations: Value, name: &str| {
+        json!({"kind": "ClusterProfile", "metadata": {"name": "p", "annotations": annotations}, "spec": {
+            "clusterSelector": {"matchLabels": {"env": "fv"}}, "helmCharts": [{"chartName": "x"}],
+            "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": name}]}})
+    };
+    let text = |name: &str| {
+        json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": name},
+            "data": {"a": format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: x}}\ndata: {{names: {name}, mark: m}}\n")}})
+    };
+    let mut world = World::new(vec![profile(json!({}), "one"), text("one"), text("two")]);
+    world.caught_up();
+    assert_eq!(world.wanted(), ["a one m"]);
+    assert!(world.problems["ClusterProfile p"].contains("spec.helmCharts"));
+    world.put(profile(json!({"profile.projectsveltos.io/paused": "true"}), "two"));
+    world.put(registration("b", json!({"env": "fv"})));
+    assert_eq!(world.wanted(), ["a one m"]);
+    world.put(profile(json!({}), "two"));
+    assert_eq!(world.wanted(), ["a two m", "b two m"]);
+    world.put(profile(json!({"profile.projectsveltos.io/paused": "true"}), "two"));
+    world.delete(profile(json!({}), "two"));
+    assert!(world.wanted().is_empty(), "a deleted one goes also while it is paused");
+}
+
+#[test]
 fn references_of_a_users_profile_are_looked_up_for_each_cluster() {
     let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {"clusterSelector":
         {"matchLabels": {"env": "fv"}}, "policyRefs": [{"kind": "ConfigMap", "namespace": "default",
