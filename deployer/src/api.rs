@@ -22,6 +22,10 @@ use crate::failure;
 
 /// Field manager of everything that is applied.
 const MANAGER: &str = "sluice";
+/// Selects what profiles have deployed, by a label that everything has which is applied.
+const DEPLOYED: &str = "projectsveltos.io/reason";
+/// Objects of one page of a list.
+const PAGE: u32 = 500;
 /// A call that takes longer counts as failed; whether it worked is unknown.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -39,7 +43,7 @@ impl Site {
 
     /// Carries out a request; never longer than [`TIMEOUT`], and what writes only while it is `allowed`.
     pub(crate) async fn call(&self, request: Request, allowed: impl Fn() -> bool) -> Reply {
-        let reads = matches!(request, Request::Read(_) | Request::ReadInventory(_) | Request::Inventories);
+        let reads = request.is_read();
         let run = while_allowed(|| reads || allowed(), self.run(request));
         let result = match tokio::time::timeout(TIMEOUT, run).await {
             Ok(Some(result)) => result,
@@ -54,6 +58,7 @@ impl Site {
     async fn run(&self, request: Request) -> Result<Reply, Failure> {
         match request {
             Request::Inventories => self.inventories().await,
+            Request::List(gvk) => self.list(&gvk).await,
             Request::Read(key) => self.read(&key).await,
             Request::Apply { object, against } => self.apply(&object, against).await,
             Request::Delete { key, against } => self.delete(&key, against).await,
@@ -129,6 +134,27 @@ impl Site {
         }
         let stored = result.map_err(|error| failure::of(&error, planned))?;
         Ok(Reply::Written(Live::of(&stored.value).version()))
+    }
+
+    /// The metadata of everything of a kind that says that a profile deployed it.
+    async fn list(&self, gvk: &Gvk) -> Result<Reply, Failure> {
+        let Some((resource, _)) = self.resource(gvk).await? else { return Ok(Reply::Listed(Vec::new())) };
+        let api: Api<Raw> = Api::all_with(self.client.clone(), &resource);
+        let (mut found, mut params) = (Vec::new(), ListParams::default().labels(DEPLOYED).limit(PAGE));
+        loop {
+            let page = api.list_metadata(&params).await.map_err(|error| failure::of(&error, false))?;
+            for mut item in page.items {
+                item.metadata.managed_fields = None;
+                let Ok(metadata) = serde_json::to_value(&item.metadata) else { continue };
+                let object = json!({"metadata": metadata});
+                let (namespace, name) = (object::namespace(&object).into(), object::name(&object).into());
+                found.push((ObjectKey { gvk: gvk.clone(), namespace, name }, Live::of(&object)));
+            }
+            match page.metadata.continue_.filter(|next| !next.is_empty()) {
+                Some(next) => params = params.continue_token(&next),
+                None => return Ok(Reply::Listed(found)),
+            }
+        }
     }
 
     async fn read(&self, key: &ObjectKey) -> Result<Reply, Failure> {
@@ -210,25 +236,27 @@ impl Site {
         self.resources.lock().unwrap_or_else(PoisonError::into_inner).remove(gvk);
     }
 
+    /// A kind as discovery tells it, and whether its objects are in namespaces; `None` when the cluster has no such kind.
+    async fn resource(&self, gvk: &Gvk) -> Result<Option<(ApiResource, bool)>, Failure> {
+        let known = self.resources.lock().unwrap_or_else(PoisonError::into_inner).get(gvk).cloned();
+        if known.is_some() {
+            return Ok(known);
+        }
+        let found = match resource_of(&self.client, gvk).await {
+            Ok(found) => found,
+            Err(error) if failure::was_not_sent(&error) => None,
+            Err(error) => return Err(failure::of(&error, false)),
+        };
+        if let Some(found) = &found {
+            let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+            resources.insert(gvk.clone(), found.clone());
+        }
+        Ok(found)
+    }
+
     /// The API of an object's kind, and the namespace it is in; `None` when the cluster has no such kind.
     async fn api(&self, key: &ObjectKey) -> Result<Option<(Api<Raw>, Option<String>)>, Failure> {
-        let known = self.resources.lock().unwrap_or_else(PoisonError::into_inner).get(&key.gvk).cloned();
-        let (resource, namespaced) = match known {
-            Some(known) => known,
-            None => {
-                let found = match resource_of(&self.client, &key.gvk).await {
-                    Ok(found) => found,
-                    Err(error) if failure::was_not_sent(&error) => None,
-                    Err(error) => return Err(failure::of(&error, false)),
-                };
-                let Some(found) = found else { return Ok(None) };
-                self.resources
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .insert(key.gvk.clone(), found.clone());
-                found
-            }
-        };
+        let Some((resource, namespaced)) = self.resource(&key.gvk).await? else { return Ok(None) };
         if !namespaced {
             return Ok(Some((Api::all_with(self.client.clone(), &resource), None)));
         }

@@ -106,6 +106,10 @@ impl ApiServer {
     pub(crate) fn call(&mut self, request: &Request, held: Option<i64>) -> (Reply, Option<Written>) {
         let reply = match request {
             Request::Inventories => Reply::Inventories(self.inventories.values().cloned().collect()),
+            Request::List(gvk) => {
+                let same = self.applied.iter().filter(|(key, _)| key.gvk == *gvk);
+                Reply::Listed(same.map(|(key, object)| (key.clone(), Live::of(object))).collect())
+            }
             Request::Read(key) => Reply::Read(self.applied.get(key).map(|object| Live::of(object))),
             Request::Apply { object, against } => return self.apply(object, against.as_ref()),
             Request::Delete { key, against } => match self.applied.get(key) {

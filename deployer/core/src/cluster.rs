@@ -13,6 +13,8 @@ use crate::request::{Class, Failure, Live, Reply, Request};
 
 /// Pause before a cluster whose inventories cannot be read is asked again.
 const FIRST_REOPEN: Duration = Duration::from_millis(250);
+/// Objects of a kind that inventories name, from which on they are listed and not read one by one.
+const MANY: usize = 3;
 const LONGEST_REOPEN: Duration = Duration::from_secs(10);
 
 /// See the module's text.
@@ -46,6 +48,8 @@ enum Access {
     /// Its inventories are to be read at this time.
     OpenAt(i64),
     Opening,
+    /// Objects of so many kinds are being listed.
+    Looking(usize),
     Open,
 }
 
@@ -151,7 +155,7 @@ impl Cluster {
     /// Compares everything with the cluster once more.
     fn verify(&mut self, now: i64) {
         self.live.clear();
-        if self.access == Access::Open {
+        if matches!(self.access, Access::Open | Access::Looking(_)) {
             self.access = Access::OpenAt(now);
         }
     }
@@ -171,7 +175,7 @@ impl Cluster {
             }
             Access::OpenAt(at) => outcome.wake(at),
             Access::Open => self.retry(now, &mut outcome),
-            Access::Opening | Access::None => {}
+            Access::Opening | Access::Looking(_) | Access::None => {}
         }
         self.send(now, next_id, &mut outcome);
         outcome
@@ -190,6 +194,7 @@ impl Cluster {
         match (request, profile, reply) {
             (request @ Request::Read(_), profile, None) => self.queue.push_back((request, profile)),
             (_, _, None) => {}
+            (Request::List(_), _, Some(reply)) => self.listed(reply, now, &mut outcome),
             (_, None, Some(reply)) => self.opened(reply, now, &mut outcome),
             (request, Some(profile), Some(reply)) => {
                 let ended = self.with_job(&profile, now, |job, site| job.reply(&request, reply, site));
@@ -253,12 +258,11 @@ impl Cluster {
     fn opened(&mut self, reply: Reply, now: i64, outcome: &mut Outcome) {
         match reply {
             Reply::Inventories(inventories) => {
-                self.access = Access::Open;
                 self.reopen_failures = 0;
                 outcome.trouble = Some(None);
                 outcome.opened = true;
                 self.hold(inventories);
-                self.begin_all(now, outcome);
+                self.look(now, outcome);
             }
             other => {
                 self.reopen_failures += 1;
@@ -273,6 +277,48 @@ impl Cluster {
                 }
             }
         }
+    }
+
+    /// What inventories name many of is listed before the work begins. Where there is work already, a list could tell of
+    /// what was before it.
+    fn look(&mut self, now: i64, outcome: &mut Outcome) {
+        let mut kinds = BTreeMap::<&Gvk, usize>::new();
+        for inventory in self.jobs.values().filter_map(Job::inventory) {
+            inventory.objects.iter().for_each(|key| *kinds.entry(&key.gvk).or_default() += 1);
+        }
+        let many = kinds.into_iter().filter(|(_, count)| *count >= MANY).map(|(gvk, _)| gvk.clone());
+        let lists: Vec<_> = many.filter(|_| self.in_flight.is_empty() && self.live.is_empty()).collect();
+        if lists.is_empty() {
+            return self.open(now, outcome);
+        }
+        self.access = Access::Looking(lists.len());
+        self.queue.extend(lists.into_iter().map(|gvk| (Request::List(gvk), None)));
+    }
+
+    /// A list came, or cannot be had: what it does not tell is read one by one.
+    fn listed(&mut self, reply: Reply, now: i64, outcome: &mut Outcome) {
+        if let Reply::Listed(objects) = reply {
+            let own = objects.into_iter().filter(|(key, live)| self.is_its_owners(key, live));
+            let own: Vec<_> = own.collect();
+            self.live.extend(own);
+        }
+        match self.access {
+            Access::Looking(left) if left > 1 => self.access = Access::Looking(left - 1),
+            Access::Looking(_) => self.open(now, outcome),
+            _ => {}
+        }
+    }
+
+    /// Whether the profile that the object names has it in its inventory.
+    fn is_its_owners(&self, key: &ObjectKey, live: &Live) -> bool {
+        let owner = live.owner.as_ref().map(|owner| ProfileId::of_path(&owner.name));
+        let inventory = owner.and_then(|owner| self.jobs.get(&owner)?.inventory());
+        !live.going && inventory.is_some_and(|inventory| inventory.objects.contains(key))
+    }
+
+    fn open(&mut self, now: i64, outcome: &mut Outcome) {
+        self.access = Access::Open;
+        self.begin_all(now, outcome);
     }
 
     fn hold(&mut self, inventories: Vec<Stored>) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::{ObjectKey, ProfileId, object};
+use sluice_api::{Gvk, ObjectKey, ProfileId, object};
 
 use crate::inventory::{Inventory, Stored};
 
@@ -15,6 +15,8 @@ pub type Version = (String, String);
 pub enum Request {
     /// All inventories in the cluster.
     Inventories,
+    /// The metadata of all objects of a kind that profiles have deployed.
+    List(Gvk),
     /// The metadata of an object.
     Read(ObjectKey),
     /// Server-side apply.
@@ -61,6 +63,8 @@ pub enum Request {
 pub enum Reply {
     /// To [`Request::Inventories`].
     Inventories(Vec<Stored>),
+    /// To [`Request::List`]; nothing when there is no such kind.
+    Listed(Vec<(ObjectKey, Live)>),
     /// To [`Request::ReadInventory`].
     Inventory(Option<Stored>),
     /// To [`Request::WriteInventory`]: its new version.
@@ -137,6 +141,11 @@ impl Request {
             }
             _ => false,
         }
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_read(&self) -> bool {
+        matches!(self, Self::Inventories | Self::List(_) | Self::Read(_) | Self::ReadInventory(_))
     }
 
     /// The object that it changes.

@@ -22,6 +22,7 @@ struct World {
     /// The same for each maker of a profile.
     by_maker: BTreeMap<(String, u16), Option<Status>>,
     calls: Vec<String>,
+    reads: usize,
     problems: Vec<Problem>,
     fail: Fails,
     version: u64,
@@ -75,6 +76,7 @@ impl World {
             statuses: BTreeMap::new(),
             by_maker: BTreeMap::new(),
             calls: Vec::new(),
+            reads: 0,
             problems: Vec::new(),
             fail: Box::new(|_| None),
             version: 0,
@@ -152,9 +154,14 @@ impl World {
         if let Some(failure) = (self.fail)(&request) {
             return Reply::Failed(failure);
         }
+        self.reads += usize::from(matches!(request, Request::Read(_)));
         let conflict = || Reply::Failed(Failure::new(Class::Conflict, "the object has been modified"));
         match request {
             Request::Inventories => Reply::Inventories(self.inventories.values().cloned().collect()),
+            Request::List(gvk) => {
+                let same = self.objects.iter().filter(|(key, _)| key.gvk == gvk);
+                Reply::Listed(same.map(|(key, object)| (key.clone(), Live::of(object))).collect())
+            }
             Request::Read(key) => Reply::Read(self.objects.get(&key).map(Live::of)),
             Request::Apply { object, against } => {
                 let key = ObjectKey::of(&object).unwrap();
@@ -337,6 +344,32 @@ fn a_new_owner_applies_nothing_twice_and_withdraws_nothing_by_absence() {
     assert_eq!(world.names(), ["a", "b"]);
     world.row("q", None);
     assert_eq!(world.take_calls(), ["delete b"]);
+}
+
+#[test]
+fn a_new_owner_lists_what_is_many_and_reads_what_a_list_does_not_tell() {
+    let mut world = World::new();
+    world.reach();
+    let objects = || ["a", "b", "c", "d"].map(|name| config_map(name, "1")).to_vec();
+    world.row("p", Some(desired("p", 100, objects())));
+    let foreign = ObjectKey::of(&config_map("b", "1")).unwrap();
+    world.objects.get_mut(&foreign).unwrap()["metadata"]["annotations"] = json!({});
+    world.objects.remove(&ObjectKey::of(&config_map("c", "1")).unwrap());
+    world.take_calls();
+    world.reads = 0;
+    world.restart();
+    world.row("p", Some(desired("p", 100, objects())));
+    // What is absent is looked at again once the inventory is renewed.
+    let calls = ["apply b", "inventory 4", "apply c"].map(str::to_owned).to_vec();
+    assert_eq!((world.reads, world.take_calls()), (3, calls));
+    // Without lists it goes on one by one.
+    world.reads = 0;
+    world.fail = Box::new(|request| {
+        matches!(request, Request::List(_)).then(|| Failure::new(Class::Refused, "may not be listed"))
+    });
+    world.restart();
+    world.row("p", Some(desired("p", 100, objects())));
+    assert_eq!((world.reads, world.state("p"), world.take_calls()), (4, Some(State::Provisioned), vec![]));
 }
 
 #[test]
