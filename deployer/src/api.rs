@@ -231,6 +231,17 @@ impl Site {
         }
     }
 
+    /// Its client, for watches.
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Kinds of this group came or went: they are looked up anew.
+    pub(crate) fn forget_group(&self, group: &str) {
+        let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+        resources.retain(|gvk, _| gvk.group != group);
+    }
+
     /// The kind has gone: it is looked up anew, and may come back under another name.
     fn forget(&self, gvk: &Gvk) {
         self.resources.lock().unwrap_or_else(PoisonError::into_inner).remove(gvk);

@@ -5,6 +5,7 @@
 mod api;
 mod args;
 mod failure;
+mod kinds;
 mod shard;
 mod sites;
 

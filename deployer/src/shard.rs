@@ -11,9 +11,10 @@ use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Problem, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::api::{Site, TIMEOUT};
+use crate::kinds;
 use crate::sites::Sites;
 
 /// What every shard needs.
@@ -77,6 +78,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         metrics: shared.context.metrics.clone(),
         projector: shared.projector.clone(),
         sites: HashMap::new(),
+        kinds: HashMap::new(),
         changes,
         sender,
         reporter,
@@ -135,6 +137,8 @@ struct Shell {
     metrics: Metrics,
     projector: Projector,
     sites: HashMap<ClusterRef, Arc<Site>>,
+    /// Watches of the definitions of kinds.
+    kinds: HashMap<ClusterRef, AbortHandle>,
     changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
     sender: mpsc::UnboundedSender<Side>,
     reporter: Reporter,
@@ -144,11 +148,26 @@ struct Shell {
 
 impl Shell {
     /// The core knows of one change more: what it asks for from now on goes there, and not before.
-    fn switch(&mut self) {
+    fn switch(&mut self, cluster: &ClusterRef) {
+        if let Some(watch) = self.kinds.remove(cluster) {
+            watch.abort();
+        }
         match self.changes.try_recv() {
             Ok((changed, Some(site))) => drop(self.sites.insert(changed, site)),
             Ok((changed, None)) => drop(self.sites.remove(&changed)),
             Err(_) => {}
+        }
+    }
+
+    fn follow_kinds(&mut self, cluster: ClusterRef) {
+        let Some(site) = self.sites.get(&cluster).cloned() else { return };
+        let (sender, of) = (self.sender.clone(), cluster.clone());
+        let watch = kinds::follow(site.client(), move |group| {
+            site.forget_group(&group);
+            sender.send(Side::Kinds(of.clone(), group)).is_ok()
+        });
+        if let Some(former) = self.kinds.insert(cluster, self.tasks.spawn(watch)) {
+            former.abort();
         }
     }
 
@@ -184,7 +203,8 @@ impl Effects<Deployer> for Shell {
     fn effect(&mut self, effect: Effect) {
         match effect {
             // Changes are sent in the order in which the core is told of them.
-            Effect::Switch(_) => self.switch(),
+            Effect::Switch(cluster) => self.switch(&cluster),
+            Effect::FollowKinds(cluster) => self.follow_kinds(cluster),
             Effect::Call(cluster, id, request) => self.call(cluster, id, request),
             Effect::Summary(summary) => {
                 let (key, object) = cluster_summary(&summary);

@@ -49,7 +49,8 @@ impl Clusters {
                         steps.push_back(next);
                     }
                     Effect::Problem(problem) => self.problems.push(problem),
-                    Effect::Summary(_) | Effect::Happened(_) | Effect::Switch(_) => {}
+                    Effect::Summary(_) | Effect::Happened(_) | Effect::Switch(_) | Effect::FollowKinds(_) => {
+                    }
                 }
             }
         }

@@ -7,7 +7,7 @@ use sluice_api::{Gvk, ObjectKey, ProfileId};
 
 use crate::budget::{Budget, backoff, micros};
 use crate::claims::Claims;
-use crate::inventory::Stored;
+use crate::inventory::{Inventory, Stored};
 use crate::job::{Ended, Job, Made, Site};
 use crate::request::{Class, Failure, Live, Reply, Request};
 
@@ -31,6 +31,8 @@ pub(crate) struct Cluster {
     overtaken: HashSet<u64>,
     /// Jobs that are to begin again, by time.
     retries: BTreeSet<(i64, ProfileId)>,
+    /// Whether a profile has an object of a kind that can come and go.
+    custom_kinds: bool,
     budget: Budget,
     access: Access,
     reopen_failures: u32,
@@ -64,6 +66,8 @@ pub(crate) struct Outcome {
     pub(crate) opened: bool,
     /// Why the cluster cannot be worked on; `Some(None)` when it can again.
     pub(crate) trouble: Option<Option<String>>,
+    /// For the first time a profile has an object of a kind that can come and go.
+    pub(crate) custom_kinds: bool,
     /// When to be asked again.
     pub(crate) wake_at: Option<i64>,
 }
@@ -86,6 +90,7 @@ impl Cluster {
             in_flight: HashMap::new(),
             overtaken: HashSet::new(),
             retries: BTreeSet::new(),
+            custom_kinds: false,
             budget: Budget::new(),
             access: Access::None,
             reopen_failures: 0,
@@ -131,7 +136,7 @@ impl Cluster {
         self.overtaken.clear();
         self.retries.clear();
         self.jobs.values_mut().for_each(Job::forget);
-        (self.budget, self.reopen_failures) = (Budget::new(), 0);
+        (self.budget, self.reopen_failures, self.custom_kinds) = (Budget::new(), 0, false);
     }
 
     /// A row of `profile` came.
@@ -190,6 +195,9 @@ impl Cluster {
         {
             self.lose_kind(&key.gvk);
         }
+        if let Request::WriteInventory { inventory, .. } = &request {
+            self.note_kinds(inventory, &mut outcome);
+        }
         let reply = self.order(id, &request, reply);
         match (request, profile, reply) {
             (request @ Request::Read(_), profile, None) => self.queue.push_back((request, profile)),
@@ -223,14 +231,34 @@ impl Cluster {
     fn lose_kind(&mut self, gvk: &Gvk) {
         let known = self.live.len();
         self.live.retain(|key, _| key.gvk != *gvk);
-        if self.live.len() == known {
-            return;
+        if self.live.len() != known {
+            self.ask_holders(|key| key.gvk == *gvk);
         }
+    }
+
+    /// Kinds of this group came or went: who has objects of them looks again.
+    pub(crate) fn kinds_changed(&mut self, group: &str, now: i64, next_id: &mut u64) -> Outcome {
+        let mut outcome = Outcome::default();
+        self.live.retain(|key, _| key.gvk.group != group);
+        self.ask_holders(|key| key.gvk.group == group);
+        self.send(now, next_id, &mut outcome);
+        outcome
+    }
+
+    fn ask_holders(&mut self, of: impl Fn(&ObjectKey) -> bool) {
         for (profile, job) in &self.jobs {
             let mut objects = job.inventory().into_iter().flat_map(|inventory| &inventory.objects);
-            if objects.any(|key| key.gvk == *gvk) {
+            if objects.any(&of) {
                 self.claims.ask(profile);
             }
+        }
+    }
+
+    /// Groups of the project's own kinds end with `.k8s.io` or have no point: others can come and go.
+    fn note_kinds(&mut self, inventory: &Inventory, outcome: &mut Outcome) {
+        let custom = |key: &ObjectKey| key.gvk.group.contains('.') && !key.gvk.group.ends_with(".k8s.io");
+        if !self.custom_kinds && inventory.objects.iter().any(custom) {
+            (self.custom_kinds, outcome.custom_kinds) = (true, true);
         }
     }
 
@@ -261,6 +289,7 @@ impl Cluster {
                 self.reopen_failures = 0;
                 outcome.trouble = Some(None);
                 outcome.opened = true;
+                inventories.iter().for_each(|stored| self.note_kinds(&stored.inventory, outcome));
                 self.hold(inventories);
                 self.look(now, outcome);
             }

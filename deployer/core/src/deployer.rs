@@ -37,6 +37,8 @@ pub enum Side {
     Reachable(ClusterRef),
     /// A cluster is no longer registered, is paused, or nobody knows how to reach it.
     Unreachable(ClusterRef),
+    /// Kinds of this group came or went in a cluster.
+    Kinds(ClusterRef, String),
     /// The answer to [`Effect::Call`].
     Reply(ClusterRef, u64, Reply),
 }
@@ -47,6 +49,9 @@ pub enum Effect {
     /// Calls to this cluster go from now on over the way that the last [`Side::Reachable`] or [`Side::Unreachable`] was
     /// about; there is one for each of them.
     Switch(ClusterRef),
+    /// Profiles have objects of kinds that can come and go in this cluster: [`Side::Kinds`] is wanted from now on, until the
+    /// next switch.
+    FollowKinds(ClusterRef),
     /// A call to a cluster's API server; answered by [`Side::Reply`].
     Call(ClusterRef, u64, Request),
     /// The ClusterSummary should say this.
@@ -111,6 +116,9 @@ impl Deployer {
         }
         if let Some(at) = outcome.wake_at {
             step.wake_at(at);
+        }
+        if outcome.custom_kinds {
+            step.effect(Effect::FollowKinds(cluster.clone()));
         }
         if let Some(trouble) = outcome.trouble {
             self.note((cluster.to_string(), "cluster".to_owned()), trouble, step);
@@ -351,6 +359,11 @@ impl Core for Deployer {
             Side::Unreachable(cluster) => {
                 if self.clusters.contains_key(&cluster) {
                     self.with(&cluster, step, |state, _| state.unreachable(now, former_calls));
+                }
+            }
+            Side::Kinds(cluster, group) => {
+                if self.clusters.contains_key(&cluster) {
+                    self.with(&cluster, step, |state, next_id| state.kinds_changed(&group, now, next_id));
                 }
             }
             Side::Reply(cluster, id, reply) => {

@@ -23,6 +23,7 @@ struct World {
     by_maker: BTreeMap<(String, u16), Option<Status>>,
     calls: Vec<String>,
     reads: usize,
+    follows: usize,
     problems: Vec<Problem>,
     fail: Fails,
     version: u64,
@@ -77,6 +78,7 @@ impl World {
             by_maker: BTreeMap::new(),
             calls: Vec::new(),
             reads: 0,
+            follows: 0,
             problems: Vec::new(),
             fail: Box::new(|_| None),
             version: 0,
@@ -144,6 +146,7 @@ impl World {
                         steps.push_back(step);
                     }
                     Effect::Problem(problem) => self.problems.push(problem),
+                    Effect::FollowKinds(_) => self.follows += 1,
                     Effect::Summary(_) | Effect::Happened(_) | Effect::Switch(_) => {}
                 }
             }
@@ -370,6 +373,30 @@ fn a_new_owner_lists_what_is_many_and_reads_what_a_list_does_not_tell() {
     world.restart();
     world.row("p", Some(desired("p", 100, objects())));
     assert_eq!((world.reads, world.state("p"), world.take_calls()), (4, Some(State::Provisioned), vec![]));
+}
+
+#[test]
+fn what_goes_with_its_kind_is_missed_at_once_and_made_anew_when_the_kind_is_back() {
+    let thing =
+        json!({"apiVersion": "example.io/v1", "kind": "Thing", "metadata": {"name": "t", "namespace": "n"}});
+    let mut world = World::new();
+    world.reach();
+    world.row("q", Some(desired("q", 100, vec![config_map("a", "1")])));
+    assert_eq!(world.follows, 0, "its kind cannot go");
+    world.row("p", Some(desired("p", 100, vec![thing.clone()])));
+    assert_eq!(world.follows, 1);
+    world.objects.remove(&ObjectKey::of(&thing).unwrap());
+    world.fail = Box::new(|request| {
+        let kind = |object: &Value| object::text(object, &["kind"]) == "Thing";
+        matches!(request, Request::Apply { object, .. } if kind(object))
+            .then(|| Failure::new(Class::NoKind, "no such kind"))
+    });
+    let changed = || Side::Kinds(cluster(), "example.io".into());
+    world.run(|deployer, step| deployer.side(changed(), step));
+    assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+    world.fail = Box::new(|_| None);
+    world.run(|deployer, step| deployer.side(changed(), step));
+    assert_eq!((world.state("p"), world.names()), (Some(State::Provisioned), vec!["a", "t"]));
 }
 
 #[test]

@@ -1,0 +1,103 @@
+//! Which kinds a cluster gains and loses: its CustomResourceDefinitions are watched, where profiles have objects of such
+//! kinds. With a definition go all its objects, and nothing else says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::StreamExt as _;
+use kube::core::{ApiResource, PartialObjectMeta};
+use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::{Api, Client};
+use sluice_runtime::Raw;
+
+/// Tells the groups whose kinds may be others now, until it is told that this is enough (`false`).
+pub(crate) async fn follow(client: Client, mut tell: impl FnMut(String) -> bool) {
+    let resource = ApiResource {
+        group: "apiextensions.k8s.io".into(),
+        version: "v1".into(),
+        api_version: "apiextensions.k8s.io/v1".into(),
+        kind: "CustomResourceDefinition".into(),
+        plural: "customresourcedefinitions".into(),
+    };
+    let api: Api<PartialObjectMeta<Raw>> = Api::all_with(client, &resource);
+    let mut events = std::pin::pin!(watcher(api, watcher::Config::default()).default_backoff());
+    let (mut known, mut listing) = (Definitions::default(), BTreeMap::new());
+    while let Some(event) = events.next().await {
+        let of = |object: &PartialObjectMeta<Raw>| {
+            let metadata = &object.metadata;
+            (metadata.name.clone().unwrap_or_default(), metadata.resource_version.clone().unwrap_or_default())
+        };
+        let changed: BTreeSet<String> = match event {
+            Ok(watcher::Event::Init) => {
+                listing.clear();
+                continue;
+            }
+            Ok(watcher::Event::InitApply(object)) => {
+                listing.extend([of(&object)]);
+                continue;
+            }
+            Ok(watcher::Event::InitDone) => known.listed(std::mem::take(&mut listing)),
+            Ok(watcher::Event::Apply(object)) => known.applied(of(&object)),
+            Ok(watcher::Event::Delete(object)) => known.deleted(&of(&object).0),
+            // Who may not watch them goes on as before: what a call is told of its kind is seen all the same.
+            Err(error) => {
+                tracing::debug!(%error, "definitions of kinds cannot be watched; trying again");
+                continue;
+            }
+        };
+        if !changed.into_iter().all(&mut tell) {
+            return;
+        }
+    }
+}
+
+/// Names of definitions, which are `plural.group`, with their versions; `None` before the first list.
+#[derive(Default)]
+struct Definitions(Option<BTreeMap<String, String>>);
+
+impl Definitions {
+    /// Everything that there is; the groups of those that are others than before.
+    fn listed(&mut self, now: BTreeMap<String, String>) -> BTreeSet<String> {
+        let Some(before) = self.0.replace(now.clone()) else { return BTreeSet::new() };
+        let gone = before.keys().filter(|name| !now.contains_key(*name));
+        let others = now.iter().filter(|(name, version)| before.get(*name) != Some(version));
+        gone.chain(others.map(|(name, _)| name)).filter_map(|name| group(name)).collect()
+    }
+
+    fn applied(&mut self, (name, version): (String, String)) -> BTreeSet<String> {
+        let group = group(&name);
+        self.0.get_or_insert_default().insert(name, version);
+        group.into_iter().collect()
+    }
+
+    fn deleted(&mut self, name: &str) -> BTreeSet<String> {
+        self.0.get_or_insert_default().remove(name);
+        group(name).into_iter().collect()
+    }
+}
+
+fn group(name: &str) -> Option<String> {
+    Some(name.split_once('.')?.1.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definitions(all: &[(&str, &str)]) -> BTreeMap<String, String> {
+        all.iter().map(|(name, version)| ((*name).to_owned(), (*version).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_list_after_a_break_tells_what_went_came_and_changed_meanwhile() {
+        let mut known = Definitions::default();
+        let first = [("as.one.io", "1"), ("bs.two.io", "1"), ("cs.three.io", "1")];
+        assert!(known.listed(definitions(&first)).is_empty(), "nothing was known before");
+        let second = [("as.one.io", "1"), ("bs.two.io", "2"), ("ds.four.io", "3")];
+        assert_eq!(
+            known.listed(definitions(&second)),
+            ["four.io", "three.io", "two.io"].map(String::from).into()
+        );
+        assert_eq!(known.deleted("as.one.io"), ["one.io".to_owned()].into());
+        assert_eq!(known.applied(("as.one.io".into(), "9".into())), ["one.io".to_owned()].into());
+    }
+}
