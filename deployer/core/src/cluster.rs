@@ -1,21 +1,16 @@
 //! One destination cluster: its jobs, its budget, what is known of its objects.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
-use std::time::Duration;
 
-use sluice_api::{Gvk, ObjectKey, ProfileId};
+use sluice_api::{ObjectKey, ProfileId};
 
-use crate::budget::{Budget, backoff, micros};
+use crate::budget::Budget;
 use crate::claims::Claims;
-use crate::inventory::{Inventory, Stored};
 use crate::job::{Ended, Job, Made, Site};
 use crate::request::{Class, Failure, Live, Reply, Request};
 
-/// Pause before a cluster whose inventories cannot be read is asked again.
-const FIRST_REOPEN: Duration = Duration::from_millis(250);
-/// Objects of a kind that inventories name, from which on they are listed and not read one by one.
-const MANY: usize = 3;
-const LONGEST_REOPEN: Duration = Duration::from_secs(10);
+mod kinds;
+mod opening;
 
 /// See the module's text.
 pub(crate) struct Cluster {
@@ -227,41 +222,6 @@ impl Cluster {
         }
     }
 
-    /// With a kind go all objects of it: who had some looks again, says what is missing, and tries until it is back.
-    fn lose_kind(&mut self, gvk: &Gvk) {
-        let known = self.live.len();
-        self.live.retain(|key, _| key.gvk != *gvk);
-        if self.live.len() != known {
-            self.ask_holders(|key| key.gvk == *gvk);
-        }
-    }
-
-    /// Kinds of this group came or went: who has objects of them looks again.
-    pub(crate) fn kinds_changed(&mut self, group: &str, now: i64, next_id: &mut u64) -> Outcome {
-        let mut outcome = Outcome::default();
-        self.live.retain(|key, _| key.gvk.group != group);
-        self.ask_holders(|key| key.gvk.group == group);
-        self.send(now, next_id, &mut outcome);
-        outcome
-    }
-
-    fn ask_holders(&mut self, of: impl Fn(&ObjectKey) -> bool) {
-        for (profile, job) in &self.jobs {
-            let mut objects = job.inventory().into_iter().flat_map(|inventory| &inventory.objects);
-            if objects.any(&of) {
-                self.claims.ask(profile);
-            }
-        }
-    }
-
-    /// Groups of the project's own kinds end with `.k8s.io` or have no point: others can come and go.
-    fn note_kinds(&mut self, inventory: &Inventory, outcome: &mut Outcome) {
-        let custom = |key: &ObjectKey| key.gvk.group.contains('.') && !key.gvk.group.ends_with(".k8s.io");
-        if !self.custom_kinds && inventory.objects.iter().any(custom) {
-            (self.custom_kinds, outcome.custom_kinds) = (true, true);
-        }
-    }
-
     /// How the server does.
     fn count(&mut self, reply: &Reply, now: i64, outcome: &mut Outcome) {
         match reply {
@@ -280,88 +240,6 @@ impl Cluster {
                 }
                 self.budget.answered();
             }
-        }
-    }
-
-    fn opened(&mut self, reply: Reply, now: i64, outcome: &mut Outcome) {
-        match reply {
-            Reply::Inventories(inventories) => {
-                self.reopen_failures = 0;
-                outcome.trouble = Some(None);
-                outcome.opened = true;
-                inventories.iter().for_each(|stored| self.note_kinds(&stored.inventory, outcome));
-                self.hold(inventories);
-                self.look(now, outcome);
-            }
-            other => {
-                self.reopen_failures += 1;
-                let at = now + micros(backoff(self.reopen_failures, FIRST_REOPEN, LONGEST_REOPEN));
-                self.access = Access::OpenAt(at);
-                outcome.wake(at);
-                if let Reply::Failed(failure) = other {
-                    outcome.trouble = Some(Some(format!(
-                        "its inventories cannot be read: {}; it is tried again",
-                        failure.message
-                    )));
-                }
-            }
-        }
-    }
-
-    /// What inventories name many of is listed before the work begins. Where there is work already, a list could tell of
-    /// what was before it.
-    fn look(&mut self, now: i64, outcome: &mut Outcome) {
-        let mut kinds = BTreeMap::<&Gvk, usize>::new();
-        for inventory in self.jobs.values().filter_map(Job::inventory) {
-            inventory.objects.iter().for_each(|key| *kinds.entry(&key.gvk).or_default() += 1);
-        }
-        let many = kinds.into_iter().filter(|(_, count)| *count >= MANY).map(|(gvk, _)| gvk.clone());
-        let lists: Vec<_> = many.filter(|_| self.in_flight.is_empty() && self.live.is_empty()).collect();
-        if lists.is_empty() {
-            return self.open(now, outcome);
-        }
-        self.access = Access::Looking(lists.len());
-        self.queue.extend(lists.into_iter().map(|gvk| (Request::List(gvk), None)));
-    }
-
-    /// A list came, or cannot be had: what it does not tell is read one by one.
-    fn listed(&mut self, reply: Reply, now: i64, outcome: &mut Outcome) {
-        if let Reply::Listed(objects) = reply {
-            let own = objects.into_iter().filter(|(key, live)| self.is_its_owners(key, live));
-            let own: Vec<_> = own.collect();
-            self.live.extend(own);
-        }
-        match self.access {
-            Access::Looking(left) if left > 1 => self.access = Access::Looking(left - 1),
-            Access::Looking(_) => self.open(now, outcome),
-            _ => {}
-        }
-    }
-
-    /// Whether the profile that the object names has it in its inventory.
-    fn is_its_owners(&self, key: &ObjectKey, live: &Live) -> bool {
-        let owner = live.owner.as_ref().map(|owner| ProfileId::of_path(&owner.name));
-        let inventory = owner.and_then(|owner| self.jobs.get(&owner)?.inventory());
-        !live.going && inventory.is_some_and(|inventory| inventory.objects.contains(key))
-    }
-
-    fn open(&mut self, now: i64, outcome: &mut Outcome) {
-        self.access = Access::Open;
-        self.begin_all(now, outcome);
-    }
-
-    fn hold(&mut self, inventories: Vec<Stored>) {
-        let mut found: BTreeMap<_, _> =
-            inventories.into_iter().map(|stored| (stored.inventory.id(), stored)).collect();
-        for (profile, job) in &mut self.jobs {
-            job.hold(found.remove(profile), self.ended.contains(profile), &mut self.claims);
-        }
-        // What ended since the list was asked for may be in it all the same: its own calls were answered later.
-        found.retain(|profile, _| !self.ended.contains(profile));
-        for (profile, stored) in found {
-            let mut job = Job::new(&profile, stored.inventory.cause.origin(self.shards));
-            job.hold(Some(stored), false, &mut self.claims);
-            self.jobs.insert(profile, job);
         }
     }
 

@@ -1,17 +1,20 @@
 //! The deployer of one shard of `desired`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use sluice_api::{ClusterRef, ProfileId};
-use sluice_protocol::rows::{Cause, Desired, State, Status};
-use sluice_protocol::{Body, Core, Happened, Head, Problem, Publish, Row, Step, Subject, View};
+use sluice_protocol::rows::{State, Status};
+use sluice_protocol::{Core, Happened, Head, Problem, Row, Step, Subject, View};
 
 use crate::budget::BREAK_AFTER;
 use crate::cluster::{Cluster, Outcome};
 use crate::job::{Ended, Goal, Made, Target};
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
+
+mod told;
+
+use told::status_row;
 
 const STAGE: &str = "deployer";
 /// Attempts in a row that the server's state may spoil before it is the profile's problem: not fewer than those after
@@ -131,30 +134,6 @@ impl Deployer {
         }
     }
 
-    /// The inventories are known: status rows for makers that own nothing any more are withdrawn.
-    fn opened(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
-        let jobs = self.clusters.get(cluster).map(|state| &state.jobs);
-        for (profile, origin) in self.found.remove(cluster).unwrap_or_default() {
-            let inventory = jobs.and_then(|jobs| jobs.get(&profile)?.inventory());
-            if inventory.is_none_or(|held| held.cause.origin(self.config.shards) != origin) {
-                step.publish(self.no_status(cluster, &profile, origin));
-            }
-        }
-    }
-
-    fn status_subject(&self, cluster: &ClusterRef, profile: &ProfileId, origin: u16) -> Subject {
-        Subject::Status {
-            shard: self.config.shard,
-            cluster: cluster.clone(),
-            origin,
-            profile: profile.clone(),
-        }
-    }
-
-    fn no_status(&self, cluster: &ClusterRef, profile: &ProfileId, origin: u16) -> Publish {
-        Publish::new(self.status_subject(cluster, profile, origin), Body::Tombstone, 0)
-    }
-
     fn ended(&mut self, cluster: &ClusterRef, profile: &ProfileId, ended: Ended, step: &mut Step<Effect>) {
         match ended {
             Ended::NotYet => {}
@@ -234,62 +213,6 @@ impl Deployer {
                 state: Some(state),
                 errors,
             }));
-        }
-    }
-
-    /// Tells makers of a profile that another one has its name here.
-    fn wait(
-        &mut self,
-        cluster: &ClusterRef,
-        profile: &ProfileId,
-        holder: &Cause,
-        waiting: Vec<(u16, Arc<Desired>)>,
-        step: &mut Step<Effect>,
-    ) {
-        let mut texts = BTreeMap::new();
-        for (origin, desired) in waiting {
-            let text = name_taken(cluster, profile, holder);
-            let status = Status { state: State::Failed, errors: vec![text.clone()] };
-            let subject = self.status_subject(cluster, profile, origin);
-            step.publish(status_row(subject, &status, &desired.cause, 0));
-            let (place, object) = desired.cause.place();
-            texts.insert((place, format!("{object}, on {cluster}")), text);
-        }
-        self.tell(cluster, profile, texts, step);
-    }
-
-    /// These makers wait, and no others.
-    fn tell(
-        &mut self,
-        cluster: &ClusterRef,
-        profile: &ProfileId,
-        texts: BTreeMap<Place, String>,
-        step: &mut Step<Effect>,
-    ) {
-        let key = (cluster.clone(), profile.clone());
-        let before = self.told.remove(&key).unwrap_or_default();
-        for place in before.into_iter().filter(|place| !texts.contains_key(place)) {
-            self.note(place, None, step);
-        }
-        if !texts.is_empty() {
-            self.told.insert(key, texts.keys().cloned().collect());
-        }
-        for (place, text) in texts {
-            self.note(place, Some(text), step);
-        }
-    }
-
-    fn note(&mut self, place: Place, error: Option<String>, step: &mut Step<Effect>) {
-        let (cluster, object) = &place;
-        match error {
-            Some(error) => {
-                step.effect(Effect::Problem(Problem::open(STAGE, cluster, object, error)));
-                self.failing.insert(place);
-            }
-            None if self.failing.remove(&place) => {
-                step.effect(Effect::Problem(Problem::healed(STAGE, cluster, object)))
-            }
-            None => {}
         }
     }
 
@@ -396,18 +319,6 @@ impl Core for Deployer {
         let now = step.now;
         self.each(step, |state, next_id| state.tick(now, next_id));
     }
-}
-
-fn status_row(subject: Subject, status: &Status, cause: &Cause, time: i64) -> Publish {
-    let body = serde_json::to_vec(status).unwrap_or_default();
-    Publish::new(subject, Body::value(body), time).meta(cause.to_meta())
-}
-
-/// What is said where two makers make a profile of one name.
-fn name_taken(cluster: &ClusterRef, profile: &ProfileId, holder: &Cause) -> String {
-    format!(
-        "{profile} is already made on {cluster} by {holder}, and stays until that is gone; make spec.profileNameFormat differ, or rename one of them"
-    )
 }
 
 #[cfg(test)]

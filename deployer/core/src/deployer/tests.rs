@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Map, Value, json};
 use sluice_api::{ObjectKey, ProfileId, object};
+use sluice_protocol::Body;
 use sluice_protocol::rows::{Cause, Desired, Policy};
 
 use super::*;

@@ -1,0 +1,62 @@
+//! Kinds come and go in a cluster, and their objects with them.
+
+use sluice_api::{Gvk, ObjectKey};
+
+use super::{Cluster, Outcome};
+use crate::inventory::Inventory;
+
+/// Groups whose kinds every API server has; those of others can come and go.
+const BUILT_IN: [&str; 16] = [
+    "",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "apps",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+];
+
+impl Cluster {
+    /// With a kind go all objects of it: who had some looks again, says what is missing, and tries until it is back.
+    pub(super) fn lose_kind(&mut self, gvk: &Gvk) {
+        let known = self.live.len();
+        self.live.retain(|key, _| key.gvk != *gvk);
+        if self.live.len() != known {
+            self.ask_holders(|key| key.gvk == *gvk);
+        }
+    }
+
+    /// Kinds of this group came or went: who has objects of them looks again.
+    pub(crate) fn kinds_changed(&mut self, group: &str, now: i64, next_id: &mut u64) -> Outcome {
+        let mut outcome = Outcome::default();
+        self.live.retain(|key, _| key.gvk.group != group);
+        self.ask_holders(|key| key.gvk.group == group);
+        self.send(now, next_id, &mut outcome);
+        outcome
+    }
+
+    fn ask_holders(&mut self, of: impl Fn(&ObjectKey) -> bool) {
+        for (profile, job) in &self.jobs {
+            let mut objects = job.inventory().into_iter().flat_map(|inventory| &inventory.objects);
+            if objects.any(&of) {
+                self.claims.ask(profile);
+            }
+        }
+    }
+
+    pub(super) fn note_kinds(&mut self, inventory: &Inventory, outcome: &mut Outcome) {
+        let custom = |key: &ObjectKey| !BUILT_IN.contains(&&*key.gvk.group);
+        if !self.custom_kinds && inventory.objects.iter().any(custom) {
+            (self.custom_kinds, outcome.custom_kinds) = (true, true);
+        }
+    }
+}

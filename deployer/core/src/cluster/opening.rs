@@ -1,0 +1,102 @@
+//! Before anything is done in a cluster: its inventories are read, and what they name many of is listed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sluice_api::{Gvk, ObjectKey, ProfileId};
+
+use super::{Access, Cluster, Outcome};
+use crate::budget::{backoff, micros};
+use crate::inventory::Stored;
+use crate::job::Job;
+use crate::request::{Live, Reply, Request};
+
+/// Pause before a cluster whose inventories cannot be read is asked again.
+const FIRST_REOPEN: Duration = Duration::from_millis(250);
+const LONGEST_REOPEN: Duration = Duration::from_secs(10);
+/// Objects of a kind that inventories name, from which on they are listed and not read one by one.
+const MANY: usize = 3;
+
+impl Cluster {
+    pub(super) fn opened(&mut self, reply: Reply, now: i64, outcome: &mut Outcome) {
+        match reply {
+            Reply::Inventories(inventories) => {
+                self.reopen_failures = 0;
+                outcome.trouble = Some(None);
+                outcome.opened = true;
+                inventories.iter().for_each(|stored| self.note_kinds(&stored.inventory, outcome));
+                self.hold(inventories);
+                self.look(now, outcome);
+            }
+            other => {
+                self.reopen_failures += 1;
+                let at = now + micros(backoff(self.reopen_failures, FIRST_REOPEN, LONGEST_REOPEN));
+                self.access = Access::OpenAt(at);
+                outcome.wake(at);
+                if let Reply::Failed(failure) = other {
+                    outcome.trouble = Some(Some(format!(
+                        "its inventories cannot be read: {}; it is tried again",
+                        failure.message
+                    )));
+                }
+            }
+        }
+    }
+
+    /// What inventories name many of is listed before the work begins. Where there is work already, a list could tell of
+    /// what was before it.
+    fn look(&mut self, now: i64, outcome: &mut Outcome) {
+        let mut kinds = BTreeMap::<&Gvk, usize>::new();
+        for inventory in self.jobs.values().filter_map(Job::inventory) {
+            inventory.objects.iter().for_each(|key| *kinds.entry(&key.gvk).or_default() += 1);
+        }
+        let many = kinds.into_iter().filter(|(_, count)| *count >= MANY).map(|(gvk, _)| gvk.clone());
+        let lists: Vec<_> = many.filter(|_| self.in_flight.is_empty() && self.live.is_empty()).collect();
+        if lists.is_empty() {
+            return self.open(now, outcome);
+        }
+        self.access = Access::Looking(lists.len());
+        self.queue.extend(lists.into_iter().map(|gvk| (Request::List(gvk), None)));
+    }
+
+    /// A list came, or cannot be had: what it does not tell is read one by one.
+    pub(super) fn listed(&mut self, reply: Reply, now: i64, outcome: &mut Outcome) {
+        if let Reply::Listed(objects) = reply {
+            let own = objects.into_iter().filter(|(key, live)| self.is_its_owners(key, live));
+            let own: Vec<_> = own.collect();
+            self.live.extend(own);
+        }
+        match self.access {
+            Access::Looking(left) if left > 1 => self.access = Access::Looking(left - 1),
+            Access::Looking(_) => self.open(now, outcome),
+            _ => {}
+        }
+    }
+
+    /// Whether the profile that the object names has it in its inventory.
+    fn is_its_owners(&self, key: &ObjectKey, live: &Live) -> bool {
+        let owner = live.owner.as_ref().map(|owner| ProfileId::of_path(&owner.name));
+        let inventory = owner.and_then(|owner| self.jobs.get(&owner)?.inventory());
+        !live.going && inventory.is_some_and(|inventory| inventory.objects.contains(key))
+    }
+
+    fn open(&mut self, now: i64, outcome: &mut Outcome) {
+        self.access = Access::Open;
+        self.begin_all(now, outcome);
+    }
+
+    fn hold(&mut self, inventories: Vec<Stored>) {
+        let mut found: BTreeMap<_, _> =
+            inventories.into_iter().map(|stored| (stored.inventory.id(), stored)).collect();
+        for (profile, job) in &mut self.jobs {
+            job.hold(found.remove(profile), self.ended.contains(profile), &mut self.claims);
+        }
+        // What ended since the list was asked for may be in it all the same: its own calls were answered later.
+        found.retain(|profile, _| !self.ended.contains(profile));
+        for (profile, stored) in found {
+            let mut job = Job::new(&profile, stored.inventory.cause.origin(self.shards));
+            job.hold(Some(stored), false, &mut self.claims);
+            self.jobs.insert(profile, job);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What is said of profiles: status rows for their makers, and problems.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sluice_api::{ClusterRef, ProfileId};
+use sluice_protocol::rows::{Cause, Desired, State, Status};
+use sluice_protocol::{Body, Problem, Publish, Step, Subject};
+
+use super::{Deployer, Effect, Place, STAGE};
+
+impl Deployer {
+    /// The inventories are known: status rows for makers that own nothing any more are withdrawn.
+    pub(super) fn opened(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        let jobs = self.clusters.get(cluster).map(|state| &state.jobs);
+        for (profile, origin) in self.found.remove(cluster).unwrap_or_default() {
+            let inventory = jobs.and_then(|jobs| jobs.get(&profile)?.inventory());
+            if inventory.is_none_or(|held| held.cause.origin(self.config.shards) != origin) {
+                step.publish(self.no_status(cluster, &profile, origin));
+            }
+        }
+    }
+
+    pub(super) fn status_subject(&self, cluster: &ClusterRef, profile: &ProfileId, origin: u16) -> Subject {
+        Subject::Status {
+            shard: self.config.shard,
+            cluster: cluster.clone(),
+            origin,
+            profile: profile.clone(),
+        }
+    }
+
+    pub(super) fn no_status(&self, cluster: &ClusterRef, profile: &ProfileId, origin: u16) -> Publish {
+        Publish::new(self.status_subject(cluster, profile, origin), Body::Tombstone, 0)
+    }
+
+    /// Tells makers of a profile that another one has its name here.
+    pub(super) fn wait(
+        &mut self,
+        cluster: &ClusterRef,
+        profile: &ProfileId,
+        holder: &Cause,
+        waiting: Vec<(u16, Arc<Desired>)>,
+        step: &mut Step<Effect>,
+    ) {
+        let mut texts = BTreeMap::new();
+        for (origin, desired) in waiting {
+            let text = name_taken(cluster, profile, holder);
+            let status = Status { state: State::Failed, errors: vec![text.clone()] };
+            let subject = self.status_subject(cluster, profile, origin);
+            step.publish(status_row(subject, &status, &desired.cause, 0));
+            let (place, object) = desired.cause.place();
+            texts.insert((place, format!("{object}, on {cluster}")), text);
+        }
+        self.tell(cluster, profile, texts, step);
+    }
+
+    /// These makers wait, and no others.
+    pub(super) fn tell(
+        &mut self,
+        cluster: &ClusterRef,
+        profile: &ProfileId,
+        texts: BTreeMap<Place, String>,
+        step: &mut Step<Effect>,
+    ) {
+        let key = (cluster.clone(), profile.clone());
+        let before = self.told.remove(&key).unwrap_or_default();
+        for place in before.into_iter().filter(|place| !texts.contains_key(place)) {
+            self.note(place, None, step);
+        }
+        if !texts.is_empty() {
+            self.told.insert(key, texts.keys().cloned().collect());
+        }
+        for (place, text) in texts {
+            self.note(place, Some(text), step);
+        }
+    }
+
+    pub(super) fn note(&mut self, place: Place, error: Option<String>, step: &mut Step<Effect>) {
+        let (cluster, object) = &place;
+        match error {
+            Some(error) => {
+                step.effect(Effect::Problem(Problem::open(STAGE, cluster, object, error)));
+                self.failing.insert(place);
+            }
+            None if self.failing.remove(&place) => {
+                step.effect(Effect::Problem(Problem::healed(STAGE, cluster, object)))
+            }
+            None => {}
+        }
+    }
+}
+
+pub(super) fn status_row(subject: Subject, status: &Status, cause: &Cause, time: i64) -> Publish {
+    let body = serde_json::to_vec(status).unwrap_or_default();
+    Publish::new(subject, Body::value(body), time).meta(cause.to_meta())
+}
+
+/// What is said where two makers make a profile of one name.
+fn name_taken(cluster: &ClusterRef, profile: &ProfileId, holder: &Cause) -> String {
+    format!(
+        "{profile} is already made on {cluster} by {holder}, and stays until that is gone; make spec.profileNameFormat differ, or rename one of them"
+    )
+}
