@@ -5,7 +5,7 @@
 # `prebuilt` stands before the compiling stage, because builders that run every stage up to the target then need no
 # compiler image.
 
-FROM debian:bookworm-slim AS base
+FROM docker.io/library/debian:bookworm-slim AS base
 RUN mkdir -p /shared && chown 65532:65532 /shared
 USER 65532:65532
 ENV SLUICE_NATS_URL=nats://nats:4222 \
@@ -15,7 +15,7 @@ EXPOSE 9090
 FROM base AS prebuilt
 COPY dist/ /usr/local/bin/
 
-FROM rust:1.95-bookworm AS builder
+FROM docker.io/library/rust:1.95-bookworm AS builder
 WORKDIR /src
 COPY . .
 RUN cargo build --release --locked --workspace --bins \
