@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use kube::api::{ApiResource, ListParams};
 use kube::core::GroupVersionKind;
+use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use serde_json::Value;
@@ -14,6 +15,27 @@ use crate::raw::Raw;
 
 /// How often a kind that does not exist is looked for.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// The longest pause before a server that does not answer is asked again: its events wait for that.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Pauses between attempts: the client's own, which grow and differ, but not for longer than [`LONGEST_PAUSE`].
+#[derive(Default)]
+struct Pauses(watcher::DefaultBackoff);
+
+impl Iterator for Pauses {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        self.0.next().map(|pause| pause.min(LONGEST_PAUSE))
+    }
+}
+
+impl Backoff for Pauses {
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+}
 
 /// What a watch says.
 #[derive(Debug)]
@@ -139,7 +161,7 @@ async fn run(
     version: Option<u64>,
     tell: &mut impl FnMut(WatchEvent) -> bool,
 ) -> bool {
-    let mut events = std::pin::pin!(watcher(api, config).default_backoff());
+    let mut events = std::pin::pin!(watcher(api, config).backoff(Pauses::default()));
     let mut listed = Vec::new();
     while let Some(event) = events.next().await {
         let event = match event {
