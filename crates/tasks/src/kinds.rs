@@ -1,0 +1,120 @@
+//! The table of all tasks: what each is for, and what its end means.
+//!
+//! A task that holds nothing a new one would not read again is [`Kept`]. Everything else runs [`Once`]: its early end
+//! stops the shard, which begins again, where the rows it stands for are read again with the shard; and the process
+//! otherwise, since the next process reads everything again.
+
+/// What happens when a task ends although it should not: it panicked, or returned [`crate::End::Early`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is started again, after a rest that grows while it goes on ending.
+    Restart,
+    /// What it belongs to ends: its group, which is a shard; without one the process.
+    StopOwner,
+    /// The process stops as it does after SIGTERM, and then ends with an error. Whoever runs it starts it again.
+    StopProcess,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    pub(crate) fate: Fate,
+}
+
+/// Makes an enum of rows, each with its name in logs and metrics, and its fate.
+macro_rules! kinds {
+    ($(#[$text:meta])* $table:ident { $($(#[$why:meta])* $task:ident: $name:literal => $fate:ident,)* }) => {
+        $(#[$text])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $table {
+            $($(#[$why])* $task,)*
+        }
+
+        impl $table {
+            /// All of them.
+            #[cfg(test)]
+            pub(crate) const ALL: &[Self] = &[$(Self::$task,)*];
+
+            pub(crate) const fn kind(self) -> Kind {
+                match self {
+                    $(Self::$task => Kind { name: $name, fate: Fate::$fate },)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Tasks that are kept running: each is started again when it ends, [`Fate::Restart`].
+    Kept {
+        /// Asks the bus whether messages come through. It knows nothing; without it every lease would lapse 15 s later.
+        Echo: "echo" => Restart,
+        /// Says over one server of the bus that this replica lives, and hears the others. It joins again.
+        Link: "link" => Restart,
+        /// Keeps a small table of the bus in memory. It reads all of it again.
+        Feed: "feed" => Restart,
+        /// Deletes consumers that nobody reads from. Those it misses are forgotten by the server itself.
+        Consumers: "consumers" => Restart,
+        /// Sends journal lines. They are for people, and losing some loses no work.
+        Journal: "journal" => Restart,
+        /// Watches the registrations or kubeconfigs of clusters. It lists them again.
+        Registrations: "registrations" => Restart,
+        /// Watches one kind of the management cluster. It lists it again, and the other kinds go on.
+        Management: "management" => Restart,
+        /// Watches one kind of a managed cluster. It lists it again, and the other kinds go on.
+        ClusterWatch: "cluster-watch" => Restart,
+        /// Writes what is wrong with users' objects into their status. It looks at all of them again.
+        Verdicts: "verdicts" => Restart,
+        /// Keeps the metrics of shards up to date. It only reads.
+        ShardMetrics: "shard-metrics" => Restart,
+    }
+}
+
+kinds! {
+    /// Tasks that run once.
+    Once {
+        /// Follows the lives of the streams. What it remembers is how a wipe or a loss is noticed at all.
+        Incarnations: "incarnations" => StopProcess,
+        /// Looks for rows that a stream has acknowledged and lost, or says that it has. Nobody else would ask for the same rows.
+        Audit: "audit" => StopProcess,
+        /// Keeps the lease of this replica, on a thread of its own.
+        Membership: "membership" => StopProcess,
+        /// Writes problem rows. What it remembers is what has to be said again.
+        Problems: "problems" => StopProcess,
+        /// Writes projections. What waits in it is nowhere else.
+        Projector: "projector" => StopProcess,
+        /// Serves metrics and health. Whoever asks would take the process for dead.
+        Admin: "admin" => StopProcess,
+        /// Waits for SIGINT and SIGTERM. A process that cannot be stopped must not run.
+        Signals: "signals" => StopProcess,
+        /// Says that the process is ready once something is there. It would never be ready.
+        Readiness: "readiness" => StopProcess,
+        /// Takes journal lines for whoever shows them. They would stand still.
+        JournalReader: "journal-reader" => StopProcess,
+        /// One stage of `sluice up`. The others are of no use alone.
+        Stage: "stage" => StopProcess,
+        /// A shard: the supervisor begins it again after a rest.
+        Shard: "shard" => StopOwner,
+        /// Replaces the fence row of an output. The shard waits for it.
+        Claim: "claim" => StopOwner,
+        /// Reads the heads of own rows. The shard waits for them.
+        OwnRows: "own-rows" => StopOwner,
+        /// Reads the input of a shard. The shard lives from it.
+        Input: "input" => StopOwner,
+        /// Asks the leader whether the input has been read to its end. The shard waits for the answer.
+        InputEnd: "input-end" => StopOwner,
+        /// Keeps large bodies that the shard's rows name from expiring.
+        Marks: "marks" => StopOwner,
+        /// Passes changes of a small table on to a shard. Those that were taken and not passed on would be missing.
+        SideInput: "side-input" => StopOwner,
+        /// Reads a part of the input once more. The shard waits for it.
+        Replay: "replay" => StopOwner,
+        /// Tells a deployer which clusters can be reached. What it has told is nowhere else.
+        Access: "access" => StopOwner,
+        /// One call to a managed cluster. The shard waits for the answer.
+        Call: "call" => StopOwner,
+        /// Writes the interest rows of a shard. What waits in it is nowhere else.
+        InterestWriter: "interest-writer" => StopOwner,
+    }
+}

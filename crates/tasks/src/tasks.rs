@@ -1,0 +1,95 @@
+//! The tasks of a process: the one way to spawn, and what has become of them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::end::{End, How, TaskFailed};
+use crate::group::Group;
+use crate::kinds::{Kept, Kind, Once};
+use crate::watched::Watched;
+
+/// Ends that should not have been, by name of the task and [`How::name`].
+type Ends = BTreeMap<(&'static str, &'static str), u64>;
+
+/// The tasks of one process. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Tasks(Arc<Process>);
+
+#[derive(Debug, Default)]
+struct Process {
+    stop: CancellationToken,
+    ends: Mutex<Ends>,
+    failed: OnceLock<TaskFailed>,
+}
+
+impl Tasks {
+    /// Those of a process that ends once `stop` is cancelled; [`crate::Fate::StopProcess`] cancels it.
+    pub fn new(stop: CancellationToken) -> Self {
+        Self(Arc::new(Process { stop, ..Process::default() }))
+    }
+
+    /// Cancelled when the process should end.
+    pub fn stop(&self) -> &CancellationToken {
+        &self.0.stop
+    }
+
+    /// Spawns a task that runs once. The handle is for who waits for its end, and may be dropped.
+    pub fn spawn(&self, task: Once, work: impl Future<Output = End> + Send + 'static) -> JoinHandle<()> {
+        start(self.watched(task.kind()).once(work))
+    }
+
+    /// Spawns a task that is started again when it ends early or panics: `make` makes each. The handle is for who waits
+    /// until it is done, and may be dropped.
+    pub fn keep<W>(&self, task: Kept, make: impl FnMut() -> W + Send + 'static) -> JoinHandle<()>
+    where
+        W: Future<Output = End> + Send + 'static,
+    {
+        start(self.watched(task.kind()).kept(make))
+    }
+
+    /// Runs a task in place, with the same care: for one that has a thread of its own.
+    pub async fn run(&self, task: Once, work: impl Future<Output = End>) {
+        self.watched(task.kind()).once(work).await;
+    }
+
+    /// A group of tasks that end together; `of` says in logs whose they are.
+    pub fn group(&self, of: &str) -> Group {
+        Group::new(self.clone(), of)
+    }
+
+    /// How many tasks have ended although they should not have, by name of the task and by [`How::name`].
+    pub fn ends(&self) -> BTreeMap<(&'static str, &'static str), u64> {
+        self.0.ends.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// For the end of `main`: whether the process stopped because it was asked to.
+    ///
+    /// # Errors
+    /// When it stopped because it cannot go on without a task that has ended.
+    pub fn verdict(&self) -> Result<(), TaskFailed> {
+        self.0.failed.get().map_or(Ok(()), |failed| Err(failed.clone()))
+    }
+
+    pub(crate) fn count(&self, kind: Kind, how: &How) {
+        let mut ends = self.0.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        *ends.entry((kind.name, how.name())).or_default() += 1;
+    }
+
+    /// Stops the process; the first reason is the one that it ends with.
+    pub(crate) fn fail(&self, kind: Kind, how: How) {
+        self.0.failed.get_or_init(|| TaskFailed { task: kind.name, how });
+        self.0.stop.cancel();
+    }
+
+    fn watched(&self, kind: Kind) -> Watched {
+        Watched { tasks: self.clone(), kind, of: None, lost: None }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place: what is spawned here is watched")]
+pub(crate) fn start(work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+    tokio::spawn(work)
+}

@@ -1,0 +1,79 @@
+//! What surrounds every task: it notices the end, says it, counts it, and carries out the fate.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
+
+use crate::end::{End, How};
+use crate::kinds::{Fate, Kind};
+use crate::rests::Rests;
+use crate::tasks::Tasks;
+
+/// A task, before it runs.
+pub(crate) struct Watched {
+    pub(crate) tasks: Tasks,
+    pub(crate) kind: Kind,
+    /// Whose it is, for logs.
+    pub(crate) of: Option<Arc<str>>,
+    /// Of its group; without one its owner is the process.
+    pub(crate) lost: Option<CancellationToken>,
+}
+
+impl Watched {
+    /// Runs it to its end.
+    pub(crate) async fn once(self, work: impl Future<Output = End>) {
+        let span = self.span();
+        let carried_out = async {
+            let Some(how) = self.end_of(work).await else { return };
+            match (self.kind.fate, &self.lost) {
+                (Fate::StopOwner, Some(lost)) => lost.cancel(),
+                _ => self.tasks.fail(self.kind, how),
+            }
+        };
+        carried_out.instrument(span).await;
+    }
+
+    /// Runs what `make` makes until one is done, or the process stops.
+    pub(crate) async fn kept<W>(self, mut make: impl FnMut() -> W)
+    where
+        W: Future<Output = End>,
+    {
+        let (span, mut rests) = (self.span(), Rests::default());
+        let again_and_again = async {
+            while !self.tasks.stop().is_cancelled() {
+                let began = Instant::now();
+                // Within the watched part: to make it may panic as well.
+                if self.end_of(async { make().await }).await.is_none() {
+                    return;
+                }
+                tokio::time::sleep(rests.after(began.elapsed())).await;
+            }
+        };
+        again_and_again.instrument(span).await;
+    }
+
+    /// Runs one; how it ended, said and counted, or `None` when its end is in order.
+    ///
+    /// A panic leaves behind whatever it was changing. Locks are taken in spite of that everywhere, and what a fate
+    /// begins again reads its truth from the bus or a cluster.
+    async fn end_of(&self, work: impl Future<Output = End>) -> Option<How> {
+        let how = match AssertUnwindSafe(work).catch_unwind().await {
+            Ok(End::Done) => return None,
+            Ok(End::Early) if self.tasks.stop().is_cancelled() => return None,
+            Ok(End::Early) => How::Early,
+            Err(payload) => How::panicked(payload.as_ref()),
+        };
+        let (task, of, fate) = (self.kind.name, self.of.as_deref(), self.kind.fate);
+        tracing::error!(task, of, %how, ?fate, "a task has ended that should not");
+        self.tasks.count(self.kind, &how);
+        Some(how)
+    }
+
+    fn span(&self) -> tracing::Span {
+        tracing::info_span!(parent: None, "task", name = self.kind.name, of = self.of.as_deref())
+    }
+}
