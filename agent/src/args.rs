@@ -36,15 +36,15 @@ impl Args {
     /// When arguments or the bus cannot be used.
     pub async fn run(self) -> anyhow::Result<()> {
         let only = self.cluster.as_deref().map(only).transpose()?;
-        let stop = stop_on_signals();
-        let context = Context::start(Role::Agent(only.clone()), &self.common, stop.clone()).await?;
+        let tasks = stop_on_signals();
+        let context = Context::start(Role::Agent(only.clone()), &self.common, &tasks).await?;
         let feed = match (&self.cluster_kubeconfig, &only) {
             (Some(path), Some(cluster)) => {
                 let text = std::fs::read_to_string(path)
                     .map_err(|error| anyhow::anyhow!("--cluster-kubeconfig {}: {error}", path.display()))?;
                 own_cluster(cluster, &text)
             }
-            _ => access_feed(&management_client(self.kubeconfig.as_deref()).await?, &stop),
+            _ => access_feed(&management_client(self.kubeconfig.as_deref()).await?, &tasks),
         };
         crate::run(context, feed, only).await
     }

@@ -10,6 +10,7 @@ use sluice_bus::{Lease, Outputs, ShardSpec, Supervisor, Tally, drive, interest_f
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Problem, Role, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Reporter, client_of_kubeconfig};
+use sluice_tasks::{End, Once};
 use tokio::sync::mpsc;
 
 use crate::watches::Watches;
@@ -30,21 +31,17 @@ struct Shared {
 /// Runs the agent until the context stops; `only` restricts it to one cluster.
 ///
 /// # Errors
-/// When the members of the stage cannot be joined.
+/// When the members of the stage cannot be joined, or a task has ended without which the process cannot go on.
 pub async fn run(context: Context, feed: ClusterFeed, only: Option<ClusterRef>) -> anyhow::Result<()> {
     let group = Role::Agent(only.clone()).group();
     let membership = context.join(&group)?;
     let interests = match &only {
-        Some(cluster) => interest_feed_of(&context.bus, cluster, context.stop.clone()),
-        None => interest_feed(&context.bus, context.stop.clone()),
+        Some(cluster) => interest_feed_of(&context.bus, cluster, context.tasks.stop().clone()),
+        None => interest_feed(&context.bus, context.tasks.stop().clone()),
     };
     let shared = Shared { context: context.clone(), feed: feed.clone(), interests };
-    context.ready.wait_for("the registered clusters");
-    let (ready, synced) = (context.ready.clone(), feed.clone());
-    tokio::spawn(async move {
-        synced.synced().await;
-        ready.done("the registered clusters");
-    });
+    let synced = feed.clone();
+    context.wait_for("the registered clusters", async move { synced.synced().await });
     let tally = Tally::default();
     sluice_runtime::count_shards(&context, &tally);
     let keys = || {
@@ -53,8 +50,8 @@ pub async fn run(context: Context, feed: ClusterFeed, only: Option<ClusterRef>) 
         clusters.map(|cluster| cluster.to_string()).collect()
     };
     let work = move |key: String, lease: Lease| watch_cluster(shared.clone(), lease, key);
-    Supervisor::new(membership, tally).run(keys, work, context.stop.clone()).await;
-    Ok(())
+    Supervisor::new(&context.tasks, membership, tally).run(keys, work).await;
+    Ok(context.tasks.verdict()?)
 }
 
 async fn watch_cluster(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
@@ -107,16 +104,18 @@ async fn own_cluster(
     let (sender, sides) = mpsc::unbounded_channel();
     let mut interests = shared.interests.subscribe_key(cluster.clone());
     let interest = sender.clone();
-    let forward = tokio::spawn(async move {
+    let tasks = shared.context.tasks.group(&cluster.to_string());
+    tasks.spawn(Once::SideInput, async move {
         while let Some((_, mut row)) = interests.recv().await {
             // Only the newest counts: an older one could end a watch that the newest wants.
             while let Ok((_, newer)) = interests.try_recv() {
                 row = newer;
             }
             if interest.send(Side::Interest(row)).is_err() {
-                return;
+                return End::Done;
             }
         }
+        End::Early
     });
     let core = Agent::new(Config {
         cluster: cluster.clone(),
@@ -132,9 +131,18 @@ async fn own_cluster(
         input: None,
     };
     let observer = reporter.clone();
-    let mut watches = Watches { cluster: cluster.clone(), client, sender, reporter, running: HashMap::new() };
-    let stopped = drive(bus, lease, &spec, core, sides, &mut watches, &observer).await;
-    forward.abort();
+    let mut watches = Watches {
+        cluster: cluster.clone(),
+        client,
+        sender,
+        reporter,
+        tasks: shared.context.tasks.clone(),
+        running: HashMap::new(),
+    };
+    let stopped = tokio::select! {
+        stopped = drive(bus, lease, &spec, core, sides, &mut watches, &observer) => stopped,
+        () = tasks.lost() => Some(Stop::Failed),
+    };
     tracing::info!(%cluster, ?stopped, "the agent of a cluster has ended");
     stopped
 }

@@ -10,8 +10,8 @@ use sluice_api::{ClusterRef, ObjectKey};
 use sluice_bus::Effects;
 use sluice_protocol::Problem;
 use sluice_runtime::{Reporter, WatchEvent, watch};
+use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 
 /// After so many failures in a row everything else of the cluster does not wait for a kind.
 const GIVEN_UP: u32 = 3;
@@ -22,71 +22,91 @@ pub(crate) struct Watches {
     pub(crate) client: Client,
     pub(crate) sender: mpsc::UnboundedSender<Side>,
     pub(crate) reporter: Reporter,
-    pub(crate) running: HashMap<u64, JoinHandle<()>>,
+    pub(crate) tasks: Tasks,
+    /// By the core's number; a watch ends when it is dropped.
+    pub(crate) running: HashMap<u64, Group>,
 }
 
 impl Effects<Agent> for Watches {
     fn effect(&mut self, effect: Effect) {
         match effect {
             Effect::Watch(id, spec) => drop(self.running.insert(id, self.begin(id, spec))),
-            Effect::Unwatch(id) => {
-                if let Some(task) = self.running.remove(&id) {
-                    task.abort();
-                }
-            }
+            Effect::Unwatch(id) => drop(self.running.remove(&id)),
         }
     }
 }
 
-impl Drop for Watches {
-    fn drop(&mut self) {
-        self.running.values().for_each(JoinHandle::abort);
+impl Watches {
+    /// The watch goes on until what is returned is dropped.
+    fn begin(&self, id: u64, spec: WatchSpec) -> Group {
+        let task = self.tasks.group(&format!("{} {}", self.cluster, spec.gvk));
+        let (client, config) = (self.client.clone(), config(&spec));
+        let teller = Teller {
+            id,
+            cluster: self.cluster.clone(),
+            object: format!("watch of {}", spec.gvk),
+            failures: 0,
+            sender: self.sender.clone(),
+            reporter: self.reporter.clone(),
+        };
+        task.keep(Kept::ClusterWatch, move || {
+            let (client, spec, config, mut teller) =
+                (client.clone(), spec.clone(), config.clone(), teller.clone());
+            async move {
+                watch(client, spec.gvk, spec.namespace, config, |event| teller.tell(event)).await;
+                // The receiver has enough once its cluster has ended, and nobody else ends a watch from within.
+                End::Done
+            }
+        });
+        task
     }
 }
 
-impl Watches {
-    fn begin(&self, id: u64, spec: WatchSpec) -> JoinHandle<()> {
-        let (client, sender, reporter) = (self.client.clone(), self.sender.clone(), self.reporter.clone());
-        let (cluster, object) = (self.cluster.clone(), format!("watch of {}", spec.gvk));
-        let mut failures = 0_u32;
-        let config = config(&spec);
-        tokio::spawn(async move {
-            watch(client, spec.gvk, spec.namespace, config, |event| {
-                let side = match event {
-                    WatchEvent::Trouble(error) => {
-                        failures += 1;
-                        reporter.problem(Problem::open(
-                            "agent",
-                            &cluster,
-                            &object,
-                            format!("{error}; it is tried again"),
-                        ));
-                        // Now and then a server does not answer; who is told so again and again is not waited for.
-                        if failures == GIVEN_UP {
-                            return sender.send(Side::Troubled(id)).is_ok();
-                        }
-                        return !sender.is_closed();
-                    }
-                    WatchEvent::Version(_) => return true,
-                    WatchEvent::Listed(objects) => {
-                        Side::Listed(id, objects.iter().filter_map(seen).collect())
-                    }
-                    WatchEvent::Applied(object) => match seen(&object) {
-                        Some(seen) => Side::Applied(id, seen),
-                        None => return true,
-                    },
-                    WatchEvent::Deleted(object) => match ObjectKey::of(&object) {
-                        Some(key) => Side::Deleted(id, key),
-                        None => return true,
-                    },
-                };
-                if std::mem::take(&mut failures) > 0 {
-                    reporter.problem(Problem::healed("agent", &cluster, &object));
-                }
-                sender.send(side).is_ok()
-            })
-            .await;
-        })
+/// Tells the core what one watch says.
+#[derive(Clone)]
+struct Teller {
+    id: u64,
+    cluster: ClusterRef,
+    /// What problems are about.
+    object: String,
+    /// In a row.
+    failures: u32,
+    sender: mpsc::UnboundedSender<Side>,
+    reporter: Reporter,
+}
+
+impl Teller {
+    /// Whether anybody still listens.
+    fn tell(&mut self, event: WatchEvent) -> bool {
+        let id = self.id;
+        let side = match event {
+            WatchEvent::Trouble(error) => return self.trouble(&error),
+            WatchEvent::Version(_) => return true,
+            WatchEvent::Listed(objects) => Side::Listed(id, objects.iter().filter_map(seen).collect()),
+            WatchEvent::Applied(object) => match seen(&object) {
+                Some(seen) => Side::Applied(id, seen),
+                None => return true,
+            },
+            WatchEvent::Deleted(object) => match ObjectKey::of(&object) {
+                Some(key) => Side::Deleted(id, key),
+                None => return true,
+            },
+        };
+        if std::mem::take(&mut self.failures) > 0 {
+            self.reporter.problem(Problem::healed("agent", &self.cluster, &self.object));
+        }
+        self.sender.send(side).is_ok()
+    }
+
+    fn trouble(&mut self, error: &str) -> bool {
+        self.failures += 1;
+        let text = format!("{error}; it is tried again");
+        self.reporter.problem(Problem::open("agent", &self.cluster, &self.object, text));
+        // Now and then a server does not answer; who is told so again and again is not waited for.
+        if self.failures == GIVEN_UP {
+            return self.sender.send(Side::Troubled(self.id)).is_ok();
+        }
+        !self.sender.is_closed()
     }
 }
 

@@ -15,11 +15,11 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
-        let stop = stop_on_signals();
+        let tasks = stop_on_signals();
         let context =
-            Context::connect(Role::People, &self.common, Metrics::new(), Readiness::default(), stop.clone())
+            Context::connect(Role::People, &self.common, Metrics::new(), Readiness::default(), &tasks)
                 .await?;
-        let feed = problem_feed(&context.bus, stop);
+        let feed = problem_feed(&context.bus, tasks.stop().clone());
         tokio::time::timeout(Duration::from_secs(10), feed.synced())
             .await
             .map_err(|_| anyhow::anyhow!("the bus does not answer"))?;

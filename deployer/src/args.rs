@@ -23,10 +23,10 @@ impl Args {
     /// # Errors
     /// When arguments or the bus cannot be used.
     pub async fn run(self) -> anyhow::Result<()> {
-        let stop = stop_on_signals();
-        let context = Context::start(Role::Deployer, &self.common, stop.clone()).await?;
+        let tasks = stop_on_signals();
+        let context = Context::start(Role::Deployer, &self.common, &tasks).await?;
         let client = management_client(self.kubeconfig.as_deref()).await?;
-        let feed = access_feed(&client, &stop);
+        let feed = access_feed(&client, &tasks);
         crate::run(context, client, feed).await
     }
 }

@@ -8,9 +8,10 @@ use kube::core::{ApiResource, PartialObjectMeta};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use sluice_runtime::Raw;
+use sluice_tasks::End;
 
 /// Tells the groups whose kinds may be others now, until it is told that this is enough (`false`).
-pub(crate) async fn follow(client: Client, mut tell: impl FnMut(String) -> bool) {
+pub(crate) async fn follow(client: Client, mut tell: impl FnMut(String) -> bool) -> End {
     let resource = ApiResource {
         group: "apiextensions.k8s.io".into(),
         version: "v1".into(),
@@ -45,9 +46,10 @@ pub(crate) async fn follow(client: Client, mut tell: impl FnMut(String) -> bool)
             }
         };
         if !changed.into_iter().all(&mut tell) {
-            return;
+            return End::Done;
         }
     }
+    End::Early
 }
 
 /// Names of definitions, which are `plural.group`, with their versions; `None` before the first list.

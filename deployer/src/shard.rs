@@ -10,8 +10,9 @@ use sluice_deployer_core::{Class, Config, Deployer, Effect, Failure, Reply, Requ
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Problem, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
+use sluice_tasks::{End, Group, Once};
 use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::AbortHandle;
 
 use crate::api::{Site, TIMEOUT};
 use crate::kinds;
@@ -29,7 +30,7 @@ struct Shared {
 /// Runs the deployer until the context stops.
 ///
 /// # Errors
-/// When the members of the stage cannot be joined.
+/// When the members of the stage cannot be joined, or a task has ended without which the process cannot go on.
 pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> anyhow::Result<()> {
     let membership = context.join("deployer")?;
     let shared = Shared {
@@ -38,19 +39,14 @@ pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> any
         sites: Sites::default(),
         projector: Projector::start(&context, management, "sluice-deployer"),
     };
-    context.ready.wait_for("the registered clusters");
-    let (ready, synced) = (context.ready.clone(), feed);
-    tokio::spawn(async move {
-        synced.synced().await;
-        ready.done("the registered clusters");
-    });
+    context.wait_for("the registered clusters", async move { feed.synced().await });
     let tally = Tally::default();
     count_shards(&context, &tally);
     let shards = context.bus.shards();
     let keys = move || (0..shards).map(own_rows::shard_token).collect();
     let work = move |key: String, lease: Lease| deploy_shard(shared.clone(), lease, key);
-    Supervisor::new(membership, tally).run(keys, work, context.stop.clone()).await;
-    Ok(())
+    Supervisor::new(&context.tasks, membership, tally).run(keys, work).await;
+    Ok(context.tasks.verdict()?)
 }
 
 async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
@@ -61,8 +57,11 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     let (sender, sides) = mpsc::unbounded_channel();
     let (accesses, changes) = mpsc::unbounded_channel();
     let reporter = Reporter::new(&shared.context, key.clone());
-    let mut tasks = JoinSet::new();
-    tasks.spawn(follow_access(shared.clone(), shard, sender.clone(), accesses, reporter.clone()));
+    let tasks = shared.context.tasks.group(&key);
+    tasks.spawn(
+        Once::Access,
+        follow_access(shared.clone(), shard, sender.clone(), accesses, reporter.clone()),
+    );
     let spec = ShardSpec {
         outputs: Outputs { table: Table::Status, owner: key, own_rows: own_rows::deployer(shard) },
         input: Some(Load::all(Table::Desired.stream(shard))),
@@ -73,6 +72,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         former_calls: i64::try_from((TIMEOUT + MEMBER_TTL).as_micros()).unwrap_or(i64::MAX),
     });
     let observer = reporter.clone();
+    let lost = tasks.lost();
     let mut effects = Shell {
         lease: lease.clone(),
         metrics: shared.context.metrics.clone(),
@@ -84,7 +84,10 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         reporter,
         tasks,
     };
-    let stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer).await;
+    let stopped = tokio::select! {
+        stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer) => stopped,
+        () = lost => Some(Stop::Failed),
+    };
     tracing::info!(shard, ?stopped, "a deployer shard has ended");
     stopped
 }
@@ -96,7 +99,7 @@ async fn follow_access(
     sender: mpsc::UnboundedSender<Side>,
     sites: mpsc::UnboundedSender<(ClusterRef, Option<Arc<Site>>)>,
     reporter: Reporter,
-) {
+) -> End {
     let mut accesses = shared.feed.subscribe();
     let mut told = HashMap::<ClusterRef, Arc<Site>>::new();
     while let Some(Access { cluster, kubeconfig, paused }) = accesses.recv().await {
@@ -127,9 +130,10 @@ async fn follow_access(
             }
         };
         if sites.send((cluster, site)).is_err() || sender.send(side).is_err() {
-            return;
+            return End::Done;
         }
     }
+    End::Early
 }
 
 struct Shell {
@@ -143,7 +147,7 @@ struct Shell {
     sender: mpsc::UnboundedSender<Side>,
     reporter: Reporter,
     /// Dropped with the shard, and every call with it.
-    tasks: JoinSet<()>,
+    tasks: Group,
 }
 
 impl Shell {
@@ -166,17 +170,17 @@ impl Shell {
             site.forget_group(&group);
             sender.send(Side::Kinds(of.clone(), group)).is_ok()
         });
-        if let Some(former) = self.kinds.insert(cluster, self.tasks.spawn(watch)) {
+        let task = self.tasks.spawn(Once::Definitions, watch).abort_handle();
+        if let Some(former) = self.kinds.insert(cluster, task) {
             former.abort();
         }
     }
 
-    fn call(&mut self, cluster: ClusterRef, id: u64, request: Request) {
-        while self.tasks.try_join_next().is_some() {}
+    fn call(&self, cluster: ClusterRef, id: u64, request: Request) {
         let (sender, metrics, site) =
             (self.sender.clone(), self.metrics.clone(), self.sites.get(&cluster).cloned());
         let lease = self.lease.clone();
-        self.tasks.spawn(async move {
+        self.tasks.spawn(Once::Call, async move {
             let failed = |text: &str| Reply::Failed(Failure::new(Class::Transient, text));
             let reply = match site {
                 None => failed("nobody knows how to reach the cluster"),
@@ -186,6 +190,7 @@ impl Shell {
             if sender.send(Side::Reply(cluster, id, reply)).is_err() {
                 tracing::trace!("the shard has ended");
             }
+            End::Done
         });
     }
 }

@@ -160,6 +160,7 @@ fn check_all(kubeconfig: &str) {
 async fn kubectl_works_on_the_simulator() {
     let fleet = SimFleet::start(FleetConfig::default()).await.unwrap();
     let kubeconfig = fleet.kubeconfig(&["management"]);
+    #[expect(clippy::disallowed_methods, reason = "awaited at once")]
     tokio::task::spawn_blocking(move || check_all(&kubeconfig)).await.unwrap();
 }
 
@@ -169,5 +170,6 @@ async fn kubectl_prints_the_same_on_the_real_server() {
     let dir = tempfile::tempdir().unwrap();
     let plane = ControlPlane::start(&assets().unwrap(), dir.path()).await.unwrap();
     let kubeconfig = plane.kubeconfig();
+    #[expect(clippy::disallowed_methods, reason = "awaited at once")]
     tokio::task::spawn_blocking(move || check_all(&kubeconfig)).await.unwrap();
 }

@@ -89,10 +89,10 @@ impl Args {
     /// When something cannot be started, or events were lost.
     pub async fn run(self) -> anyhow::Result<()> {
         let plan = self.plan()?;
-        let stop = sluice_runtime::stop_on_signals();
+        let tasks = sluice_runtime::stop_on_signals();
         tokio::select! {
             // Dropping the run ends every process that it started.
-            () = stop.cancelled() => bail!("stopped before the measurements were complete"),
+            () = tasks.stop().cancelled() => bail!("stopped before the measurements were complete"),
             done = Box::pin(crate::run(plan)) => done,
         }
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use sluice_bus::{BareForm, Bus, BusOptions, Connection, bare_loop, wipe};
+use sluice_tasks::Tasks;
 
 use crate::measure::Lab;
 use crate::stack::BusServer;
@@ -52,7 +53,7 @@ pub async fn bare(dir: &Path, rows: u64, form: BareForm, nodes: usize) -> anyhow
         replicas: nodes,
         tombstone_ttl: Duration::from_secs(3600),
     };
-    let bus = Bus::connect(&options).await?;
+    let bus = Bus::connect(&options, &Tasks::default()).await?;
     let run = bare_loop(&bus, rows, ROW, form).await?;
     Ok(Rate { rows: run.rows as f64, elapsed: run.elapsed })
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sluice_bus::{Bus, BusOptions, Connection};
 use sluice_loadtest::stack::BusServer;
+use sluice_tasks::Tasks;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const SHARDS: u16 = 2;
@@ -17,7 +18,7 @@ async fn lay_out(server: &BusServer) -> Bus {
         replicas: server.nodes(),
         tombstone_ttl: Duration::from_secs(60),
     };
-    Bus::connect(&options).await.unwrap()
+    Bus::connect(&options, &Tasks::default()).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

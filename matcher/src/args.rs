@@ -17,7 +17,7 @@ impl Args {
     /// # Errors
     /// When arguments or the bus cannot be used.
     pub async fn run(self) -> anyhow::Result<()> {
-        let context = Context::start(Role::Matcher, &self.common, stop_on_signals()).await?;
+        let context = Context::start(Role::Matcher, &self.common, &stop_on_signals()).await?;
         crate::run(context).await
     }
 }

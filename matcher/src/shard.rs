@@ -9,26 +9,26 @@ use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Stop, Table};
 use sluice_runtime::{Context, Reporter};
 use sluice_script::Limits;
+use sluice_tasks::{End, Group, Once};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
 type Interests = sluice_bus::Feed<ClusterRef, (ClusterRef, sluice_protocol::interest::Interest)>;
 
 /// Runs the matcher until the context stops.
 ///
 /// # Errors
-/// When the members of the stage cannot be joined.
+/// When the members of the stage cannot be joined, or a task has ended without which the process cannot go on.
 pub async fn run(context: Context) -> anyhow::Result<()> {
     let membership = context.join("matcher")?;
-    let interests = interest_feed(&context.bus, context.stop.clone());
+    let interests = interest_feed(&context.bus, context.tasks.stop().clone());
     let tally = Tally::default();
     sluice_runtime::count_shards(&context, &tally);
     let shards = context.bus.shards();
     let keys = move || (0..shards).map(own_rows::shard_token).collect();
     let shared = context.clone();
     let work = move |key: String, lease: Lease| match_shard(shared.clone(), lease, interests.clone(), key);
-    Supervisor::new(membership, tally).run(keys, work, context.stop.clone()).await;
-    Ok(())
+    Supervisor::new(&context.tasks, membership, tally).run(keys, work).await;
+    Ok(context.tasks.verdict()?)
 }
 
 async fn match_shard(context: Context, lease: Lease, interests: Interests, key: String) -> Option<Stop> {
@@ -39,18 +39,19 @@ async fn match_shard(context: Context, lease: Lease, interests: Interests, key: 
     let (sender, sides) = mpsc::unbounded_channel();
     let mut rows = interests.subscribe();
     let interest = sender.clone();
-    let mut tasks = JoinSet::new();
+    let tasks = context.tasks.group(&key);
     // What is known now comes first: the owner's view must cover what its predecessor saw.
     while let Ok((cluster, row)) = rows.try_recv() {
         interest.send(Side::Interest(cluster, row)).ok()?;
     }
     interest.send(Side::Told).ok()?;
-    tasks.spawn(async move {
+    tasks.spawn(Once::SideInput, async move {
         while let Some((cluster, row)) = rows.recv().await {
             if interest.send(Side::Interest(cluster, row)).is_err() {
-                return;
+                return End::Done;
             }
         }
+        End::Early
     });
     let input = Load::all(Table::Changes.stream(shard));
     let core = Matcher::new(Config {
@@ -65,41 +66,35 @@ async fn match_shard(context: Context, lease: Lease, interests: Interests, key: 
         input: Some(input),
     };
     let observer = Reporter::new(&context, key);
-    let (replays, wanted) = mpsc::unbounded_channel();
-    tasks.spawn(replay_each(bus.clone(), shard, sender, wanted));
-    let mut effects = Shell { replays, reporter: observer.clone() };
-    let stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer).await;
+    let lost = tasks.lost();
+    let mut effects = Shell { bus: bus.clone(), shard, sender, reporter: observer.clone(), tasks };
+    let stopped = tokio::select! {
+        stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer) => stopped,
+        () = lost => Some(Stop::Failed),
+    };
     tracing::info!(shard, ?stopped, "a matcher shard has ended");
     stopped
 }
 
-/// Reads what the shard holds of a cluster once more, for each that is wanted.
-async fn replay_each(
+struct Shell {
     bus: Bus,
     shard: u16,
     sender: mpsc::UnboundedSender<Side>,
-    mut wanted: mpsc::UnboundedReceiver<(ClusterRef, u64)>,
-) {
-    let mut running = JoinSet::new();
-    loop {
-        let (cluster, id) = tokio::select! {
-            Some(_) = running.join_next() => continue,
-            next = wanted.recv() => match next {
-                Some(next) => next,
-                None => return,
-            },
-        };
-        let load = Load::some(Table::Changes.stream(shard), own_rows::changes_of(&cluster, shard));
-        let (bus, sender) = (bus.clone(), sender.clone());
-        running.spawn(async move {
-            replay(&bus, &load, &sender, Side::Replayed, Side::ReplayDone(cluster, id)).await;
-        });
-    }
+    reporter: Reporter,
+    /// They end with the shard.
+    tasks: Group,
 }
 
-struct Shell {
-    replays: mpsc::UnboundedSender<(ClusterRef, u64)>,
-    reporter: Reporter,
+impl Shell {
+    /// Reads what the shard holds of a cluster once more.
+    fn replay(&self, cluster: ClusterRef, id: u64) {
+        let load = Load::some(Table::Changes.stream(self.shard), own_rows::changes_of(&cluster, self.shard));
+        let (bus, sender) = (self.bus.clone(), self.sender.clone());
+        self.tasks.spawn(Once::Replay, async move {
+            replay(&bus, &load, &sender, Side::Replayed, Side::ReplayDone(cluster, id)).await;
+            End::Done
+        });
+    }
 }
 
 impl Effects<Matcher> for Shell {
@@ -107,11 +102,7 @@ impl Effects<Matcher> for Shell {
         match effect {
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Happened(line) => self.reporter.happened(line),
-            Effect::Replay(cluster, id) => {
-                if self.replays.send((cluster, id)).is_err() {
-                    tracing::debug!("the shard has ended");
-                }
-            }
+            Effect::Replay(cluster, id) => self.replay(cluster, id),
         }
     }
 }

@@ -23,7 +23,7 @@ impl Args {
     /// # Errors
     /// When arguments or the bus cannot be used.
     pub async fn run(self) -> anyhow::Result<()> {
-        let context = Context::start(Role::Renderer, &self.common, stop_on_signals()).await?;
+        let context = Context::start(Role::Renderer, &self.common, &stop_on_signals()).await?;
         let client = management_client(self.kubeconfig.as_deref()).await?;
         crate::run(context, client).await
     }

@@ -12,6 +12,8 @@ use sluice_bus::Feed;
 use sluice_protocol::Problem;
 use sluice_renderer_core::{Change, generated_for};
 use sluice_runtime::{Context, Reporter, WatchEvent, watch_versioned};
+use sluice_tasks::{End, Kept};
+use tokio_util::sync::CancellationToken;
 
 /// Objects that users wrote, by key.
 pub(crate) type Management = Feed<ObjectKey, Change>;
@@ -32,42 +34,66 @@ fn kinds() -> Vec<Gvk> {
 pub(crate) fn follow(context: &Context, client: &Client) -> (Management, Generated) {
     let (written, generated) = (Management::new(), Generated::new());
     let unlisted: Arc<Mutex<BTreeSet<Gvk>>> = Arc::new(Mutex::new(kinds().into_iter().collect()));
-    for gvk in kinds() {
-        let (written, generated, unlisted) = (written.clone(), generated.clone(), unlisted.clone());
-        let (client, stop, reporter) =
-            (client.clone(), context.stop.clone(), Reporter::new(context, "management"));
-        tokio::spawn(async move {
-            let mut troubled = false;
-            let kind = gvk.clone();
-            watch_versioned(client, gvk, String::new(), watcher::Config::default(), |event| {
-                let object = format!("watch of {kind} in the management cluster");
-                if let WatchEvent::Trouble(error) = &event {
-                    troubled = true;
-                    reporter.problem(Problem::open(
-                        "renderer",
-                        "",
-                        &object,
-                        format!("{error}; it is tried again"),
-                    ));
-                    return !stop.is_cancelled();
-                }
-                if std::mem::take(&mut troubled) {
-                    reporter.problem(Problem::healed("renderer", "", &object));
-                }
-                // The version of what was listed comes after it.
-                let listed = matches!(event, WatchEvent::Version(_));
-                take(&written, &generated, &kind, event);
-                let mut unlisted = unlisted.lock().unwrap_or_else(PoisonError::into_inner);
-                if listed && unlisted.remove(&kind) && unlisted.is_empty() {
-                    written.set_synced();
-                    generated.set_synced();
-                }
-                !stop.is_cancelled()
-            })
-            .await;
-        });
+    for kind in kinds() {
+        let watch = KindWatch {
+            kind,
+            client: client.clone(),
+            written: written.clone(),
+            generated: generated.clone(),
+            unlisted: unlisted.clone(),
+            troubled: false,
+            reporter: Reporter::new(context, "management"),
+            stop: context.tasks.stop().clone(),
+        };
+        context.tasks.keep(Kept::Management, move || watch.clone().run());
     }
     (written, generated)
+}
+
+/// The watch of one kind.
+#[derive(Clone)]
+struct KindWatch {
+    kind: Gvk,
+    client: Client,
+    written: Management,
+    generated: Generated,
+    /// Kinds of which there was no list yet.
+    unlisted: Arc<Mutex<BTreeSet<Gvk>>>,
+    troubled: bool,
+    reporter: Reporter,
+    stop: CancellationToken,
+}
+
+impl KindWatch {
+    async fn run(mut self) -> End {
+        let (client, kind) = (self.client.clone(), self.kind.clone());
+        let config = watcher::Config::default();
+        watch_versioned(client, kind, String::new(), config, |event| self.tell(event)).await;
+        End::Early
+    }
+
+    /// Whether anybody still listens.
+    fn tell(&mut self, event: WatchEvent) -> bool {
+        let object = format!("watch of {} in the management cluster", self.kind);
+        if let WatchEvent::Trouble(error) = &event {
+            self.troubled = true;
+            let text = format!("{error}; it is tried again");
+            self.reporter.problem(Problem::open("renderer", "", &object, text));
+            return !self.stop.is_cancelled();
+        }
+        if std::mem::take(&mut self.troubled) {
+            self.reporter.problem(Problem::healed("renderer", "", &object));
+        }
+        // The version of what was listed comes after it.
+        let listed = matches!(event, WatchEvent::Version(_));
+        take(&self.written, &self.generated, &self.kind, event);
+        let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
+        if listed && unlisted.remove(&self.kind) && unlisted.is_empty() {
+            self.written.set_synced();
+            self.generated.set_synced();
+        }
+        !self.stop.is_cancelled()
+    }
 }
 
 fn take(written: &Management, generated: &Generated, kind: &Gvk, event: WatchEvent) {

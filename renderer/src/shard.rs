@@ -15,9 +15,9 @@ use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Problem, Stop, Table};
 use sluice_renderer_core::{Config, Effect, Renderer, Side};
 use sluice_runtime::{Context, Projector, Reporter, count_shards};
+use sluice_tasks::{End, Group, Kept, Once};
 use sluice_template::{Engine, Limits};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
 use crate::engine::Waiting;
 use crate::management::{Generated, Management};
@@ -45,20 +45,16 @@ struct Shared {
 /// Runs the renderer until the context stops.
 ///
 /// # Errors
-/// When the members of the stage cannot be joined.
+/// When the members of the stage cannot be joined, or a task has ended without which the process cannot go on.
 pub async fn run(context: Context, client: Client) -> anyhow::Result<()> {
     let membership = context.join("renderer")?;
     let (written, generated) = management::follow(&context, &client);
-    context.ready.wait_for("the management cluster");
-    let (ready, synced) = (context.ready.clone(), written.clone());
-    tokio::spawn(async move {
-        synced.synced().await;
-        ready.done("the management cluster");
-    });
+    let (synced, stop) = (written.clone(), context.tasks.stop());
+    context.wait_for("the management cluster", async move { synced.synced().await });
     let shared = Shared {
-        statuses: status::follow(&context.bus, context.stop.clone()),
-        problems: problem_feed(&context.bus, context.stop.clone()),
-        interests: interest_feed(&context.bus, context.stop.clone()),
+        statuses: status::follow(&context.bus, stop.clone()),
+        problems: problem_feed(&context.bus, stop.clone()),
+        interests: interest_feed(&context.bus, stop.clone()),
         projector: Projector::start(&context, client.clone(), "sluice-renderer"),
         verdicts: Projector::start(&context, client, "sluice-status"),
         tera: Arc::new(Waiting::default()),
@@ -71,8 +67,8 @@ pub async fn run(context: Context, client: Client) -> anyhow::Result<()> {
     let shards = context.bus.shards();
     let keys = move || (0..shards).map(own_rows::shard_token).collect();
     let work = move |key: String, lease: Lease| render_shard(shared.clone(), lease, key);
-    Supervisor::new(membership, tally).run(keys, work, context.stop.clone()).await;
-    Ok(())
+    Supervisor::new(&context.tasks, membership, tally).run(keys, work).await;
+    Ok(context.tasks.verdict()?)
 }
 
 async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
@@ -82,13 +78,15 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     tokio::join!(shared.written.synced(), shared.statuses.synced(), shared.interests.synced());
     // Unbounded: the core only updates its memory and renders, it waits for nothing.
     let (sender, sides) = mpsc::unbounded_channel();
-    let mut tasks = JoinSet::new();
-    let (written, verdicts) = (shared.written.clone(), shared.verdicts.clone());
-    tasks.spawn(verdicts::keep(written, shared.problems.clone(), verdicts, (shard, bus.shards())));
-    forward(&mut tasks, shared.written.subscribe(), &sender, Side::Management);
-    forward(&mut tasks, shared.interests.subscribe(), &sender, |(cluster, row)| Side::Interest(cluster, row));
+    let tasks = shared.context.tasks.group(&key);
+    let (all, place) = (shared.clone(), (shard, bus.shards()));
+    tasks.keep(Kept::Verdicts, move || {
+        verdicts::keep(all.written.clone(), all.problems.clone(), all.verdicts.clone(), place)
+    });
+    forward(&tasks, shared.written.subscribe(), &sender, Side::Management);
+    forward(&tasks, shared.interests.subscribe(), &sender, |(cluster, row)| Side::Interest(cluster, row));
     let statuses = shared.statuses.subscribe_where(move |_, status| status.origin == Some(shard));
-    forward(&mut tasks, statuses, &sender, |status| Side::Status(status.row));
+    forward(&tasks, statuses, &sender, |status| Side::Status(status.row));
     sender.send(Side::Told).ok()?;
     let input = Load::all(Table::Reports.stream(shard));
     let core = Renderer::new(Config {
@@ -108,17 +106,20 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         reporter: observer.clone(),
         projector: shared.projector.clone(),
         generated: shared.generated.clone(),
-        interests: write_interests(InterestWriter::new(bus), observer.clone(), &mut tasks),
+        interests: write_interests(InterestWriter::new(bus), observer.clone(), &tasks),
         wanted: BTreeSet::new(),
     };
-    let stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer).await;
+    let stopped = tokio::select! {
+        stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer) => stopped,
+        () = tasks.lost() => Some(Stop::Failed),
+    };
     tracing::info!(shard, ?stopped, "a renderer shard has ended");
     stopped
 }
 
 /// What is known now goes through at once, so that the owner begins with it; then every change follows.
 fn forward<T: Send + 'static>(
-    tasks: &mut JoinSet<()>,
+    tasks: &Group,
     mut from: mpsc::UnboundedReceiver<T>,
     to: &mpsc::UnboundedSender<Side>,
     side: impl Fn(T) -> Side + Send + 'static,
@@ -129,12 +130,13 @@ fn forward<T: Send + 'static>(
         }
     }
     let to = to.clone();
-    tasks.spawn(async move {
+    tasks.spawn(Once::SideInput, async move {
         while let Some(value) = from.recv().await {
             if to.send(side(value)).is_err() {
-                return;
+                return End::Done;
             }
         }
+        End::Early
     });
 }
 
@@ -142,16 +144,16 @@ fn forward<T: Send + 'static>(
 fn write_interests(
     writer: InterestWriter,
     reporter: Reporter,
-    tasks: &mut JoinSet<()>,
+    tasks: &Group,
 ) -> mpsc::UnboundedSender<(ClusterRef, Interest)> {
     // Unbounded: one row for each cluster and change of a trigger.
     let (sender, mut receiver) = mpsc::unbounded_channel::<(ClusterRef, Interest)>();
-    tasks.spawn(async move {
+    tasks.spawn(Once::InterestWriter, async move {
         let (mut batch, mut newest) = (Vec::new(), HashMap::<ClusterRef, Interest>::new());
         let mut failing = BTreeSet::new();
         loop {
             tokio::select! {
-                count = receiver.recv_many(&mut batch, 1024) => if count == 0 { return },
+                count = receiver.recv_many(&mut batch, 1024) => if count == 0 { return End::Done },
                 () = tokio::time::sleep(WRITE_AGAIN), if !newest.is_empty() => {}
             }
             newest.extend(batch.drain(..));

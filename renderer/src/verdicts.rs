@@ -9,6 +9,7 @@ use sluice_protocol::report::ProblemRow;
 use sluice_protocol::subject::hash_shard;
 use sluice_renderer_core::{Change, verdict};
 use sluice_runtime::Projector;
+use sluice_tasks::End;
 
 use crate::management::Management;
 
@@ -19,7 +20,12 @@ const QUIET: Duration = Duration::from_millis(300);
 pub(crate) type Problems = Feed<String, ProblemRow>;
 
 /// Keeps the status of this shard's objects in step with the problems, until it is cancelled.
-pub(crate) async fn keep(written: Management, problems: Problems, projector: Projector, place: (u16, u16)) {
+pub(crate) async fn keep(
+    written: Management,
+    problems: Problems,
+    projector: Projector,
+    place: (u16, u16),
+) -> End {
     let (mut changes, mut rows) = (written.subscribe(), problems.subscribe());
     let mut told = BTreeSet::new();
     loop {
@@ -27,7 +33,7 @@ pub(crate) async fn keep(written: Management, problems: Problems, projector: Pro
         tokio::select! {
             Some(change) = changes.recv() => touched.extend(key_of(&change)),
             Some(row) = rows.recv() => touched.extend(verdict::concerned(&row)),
-            else => return,
+            else => return End::Early,
         }
         tokio::time::sleep(QUIET).await;
         while let Ok(change) = changes.try_recv() {

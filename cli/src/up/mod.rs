@@ -63,7 +63,8 @@ impl Args {
         std::fs::create_dir_all(&self.dir).with_context(|| format!("--dir {}", self.dir.display()))?;
         let dir = self.dir.canonicalize()?;
         let place = dir.clone();
-        let stop = stop_on_signals_then(move || nats::stop_leftovers(&place));
+        let tasks = stop_on_signals_then(move || nats::stop_leftovers(&place));
+        let stop = tasks.stop();
         let nats = nats::Servers::start(&dir, self.nodes).await?;
         let fleet = SimFleet::start(FleetConfig {
             listen: "127.0.0.1:0".parse()?,
@@ -75,9 +76,9 @@ impl Args {
         self.write_kubeconfig(&fleet, &kubeconfig)?;
         let management = self.management(&fleet).await?;
         seed(&management, &self.managed(&fleet), !self.no_examples).await?;
-        let pipeline = stages::Pipeline::start(&self, nats.url(), &management, &stop).await?;
+        let pipeline = stages::Pipeline::start(&self, nats.url(), &management, &tasks).await?;
         let lines = pipeline.journal().await?;
-        pipeline.ready(&stop).await;
+        pipeline.ready(stop).await;
         if !stop.is_cancelled() {
             println!(
                 "ready kubeconfig={} nats={} admin=http://{}",
@@ -86,11 +87,11 @@ impl Args {
                 pipeline.admin()
             );
         }
-        print_lines(lines, &stop).await;
+        print_lines(lines, stop).await;
         pipeline.stopped().await;
         fleet.shutdown().await;
         nats.stop().await;
-        Ok(())
+        Ok(tasks.verdict()?)
     }
 
     fn ids(&self) -> Vec<String> {

@@ -7,8 +7,9 @@ use kube::Client;
 use sluice_bus::{Bus, journal};
 use sluice_protocol::{Happened, Role};
 use sluice_runtime::{CommonArgs, Context, Metrics, NatsArgs, Readiness, access_feed, serve};
+use sluice_tasks::{End, Once, Tasks};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Args;
@@ -21,7 +22,7 @@ pub(super) struct Pipeline {
     bus: Bus,
     admin: SocketAddr,
     ready: Readiness,
-    tasks: JoinSet<(&'static str, anyhow::Result<()>)>,
+    stages: Vec<JoinHandle<()>>,
 }
 
 impl Pipeline {
@@ -30,12 +31,12 @@ impl Pipeline {
         args: &Args,
         nats: String,
         management: &Client,
-        stop: &CancellationToken,
+        tasks: &Tasks,
     ) -> anyhow::Result<Self> {
         let (metrics, ready) = (Metrics::new(), Readiness::default());
-        let admin = serve("127.0.0.1:0".parse()?, metrics.clone(), ready.clone(), stop.clone()).await?;
-        let mut tasks = JoinSet::new();
-        let feed = access_feed(management, stop);
+        let admin = serve("127.0.0.1:0".parse()?, metrics.clone(), ready.clone(), tasks).await?;
+        let mut stages = Vec::new();
+        let feed = access_feed(management, tasks);
         let context = |role: Role, replica: usize| {
             let common = CommonArgs {
                 nats: NatsArgs::plain(nats.clone()),
@@ -45,8 +46,8 @@ impl Pipeline {
                 shards: args.shards,
                 stream_replicas: args.nodes,
             };
-            let (metrics, ready, stop) = (metrics.clone(), ready.clone(), stop.clone());
-            async move { Context::connect(role, &common, metrics, ready, stop).await }
+            let (metrics, ready) = (metrics.clone(), ready.clone());
+            async move { Context::connect(role, &common, metrics, ready, tasks).await }
         };
         let bus = context(Role::Operator, 0).await?.bus;
         for replica in 1..=args.replicas.max(1) {
@@ -54,22 +55,24 @@ impl Pipeline {
                 match stage {
                     "agent" => {
                         let (context, feed) = (context(Role::Agent(None), replica).await?, feed.clone());
-                        tasks.spawn(async move { ("agent", sluice_agent::run(context, feed, None).await) });
+                        stages.push(run_stage(tasks, "agent", sluice_agent::run(context, feed, None)));
                     }
                     "matcher" => {
                         let context = context(Role::Matcher, replica).await?;
-                        tasks.spawn(async move { ("matcher", sluice_matcher::run(context).await) });
+                        stages.push(run_stage(tasks, "matcher", sluice_matcher::run(context)));
                     }
                     "renderer" => {
                         let (context, client) = (context(Role::Renderer, replica).await?, management.clone());
-                        tasks.spawn(async move { ("renderer", sluice_renderer::run(context, client).await) });
+                        stages.push(run_stage(tasks, "renderer", sluice_renderer::run(context, client)));
                     }
                     "deployer" => {
                         let (context, client, feed) =
                             (context(Role::Deployer, replica).await?, management.clone(), feed.clone());
-                        tasks.spawn(async move {
-                            ("deployer", sluice_deployer::run(context, client, feed).await)
-                        });
+                        stages.push(run_stage(
+                            tasks,
+                            "deployer",
+                            sluice_deployer::run(context, client, feed),
+                        ));
                     }
                     "none" | "" => {}
                     other => anyhow::bail!(
@@ -78,7 +81,7 @@ impl Pipeline {
                 }
             }
         }
-        Ok(Self { bus, admin, ready, tasks })
+        Ok(Self { bus, admin, ready, stages })
     }
 
     /// Where metrics and health are served.
@@ -100,16 +103,29 @@ impl Pipeline {
     }
 
     /// Waits until every stage has ended; those that take too long are dropped.
-    pub(super) async fn stopped(mut self) {
+    pub(super) async fn stopped(self) {
         let ended = tokio::time::timeout(GRACE, async {
-            while let Some(ended) = self.tasks.join_next().await {
-                if let Ok((stage, Err(error))) = ended {
-                    tracing::error!(stage, error = format!("{error:#}"), "a stage failed");
-                }
+            for stage in self.stages {
+                // A stage that panics has been told of, and has stopped the others.
+                stage.await.ok();
             }
         });
         if ended.await.is_err() {
             tracing::warn!("a stage did not stop in time");
         }
     }
+}
+
+/// One of the stages. When one ends by itself the others end with it.
+fn run_stage(
+    tasks: &Tasks,
+    name: &'static str,
+    work: impl Future<Output = anyhow::Result<()>> + Send + 'static,
+) -> JoinHandle<()> {
+    tasks.spawn(Once::Stage, async move {
+        if let Err(error) = work.await {
+            tracing::error!(stage = name, error = format!("{error:#}"), "a stage failed");
+        }
+        End::Early
+    })
 }

@@ -9,6 +9,7 @@ use async_nats::jetstream::{Context, ErrorCode};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sluice_protocol::{Subject, Table};
+use sluice_tasks::Tasks;
 
 use crate::bus::Bus;
 use crate::connection::{Connection, jetstream};
@@ -192,7 +193,8 @@ fn copies(info: &Info) -> (usize, u64) {
 }
 
 async fn owners(options: &BusOptions) -> Result<BTreeMap<String, BTreeMap<String, usize>>, BusError> {
-    let bus = Bus::connect(options).await?;
+    // One look: what the bus does by itself goes on for as long as it is needed, and nothing depends on it.
+    let bus = Bus::connect(options, &Tasks::default()).await?;
     let mut owners = BTreeMap::new();
     let stages = [
         ("agent", Table::Changes),

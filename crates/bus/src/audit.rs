@@ -7,6 +7,7 @@ use async_nats::HeaderMap;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::stream::DirectGetErrorKind;
 use futures::TryStreamExt as _;
+use sluice_tasks::End;
 
 use crate::error::BusError;
 use crate::layout::CONFIG;
@@ -22,11 +23,11 @@ const LAST_EPOCH: u64 = u32::MAX as u64;
 const ATTEMPTS: usize = 120;
 
 /// Looks for rows that the server has acknowledged; when one is lost, the stream gets another epoch.
-pub(crate) async fn audit(js: Context, stream: String, entries: Vec<Entry>, epoch: u64) {
+pub(crate) async fn audit(js: Context, stream: String, entries: Vec<Entry>, epoch: u64) -> End {
     let mut missing = 0;
     for _ in 0..ATTEMPTS {
         match is_any_lost(&js, &stream, &entries).await {
-            Ok(false) => return,
+            Ok(false) => return End::Done,
             Ok(true) => missing += 1,
             // Nobody answers: that says nothing.
             Err(error) => tracing::debug!(%error, stream, "the audit of a stream waits"),
@@ -37,6 +38,8 @@ pub(crate) async fn audit(js: Context, stream: String, entries: Vec<Entry>, epoc
         }
         tokio::time::sleep(AGAIN).await;
     }
+    // The leader that answers one day is another one, and that begins another audit.
+    End::Done
 }
 
 async fn is_any_lost(js: &Context, stream: &str, entries: &[Entry]) -> Result<bool, BusError> {
@@ -55,16 +58,18 @@ async fn is_any_lost(js: &Context, stream: &str, entries: &[Entry]) -> Result<bo
     Ok(false)
 }
 
-/// The stream is another one from now on, unless somebody has said so already.
-pub(crate) async fn raise_epoch(js: Context, stream: String, epoch: u64) {
+/// The stream is another one from now on, unless somebody has said so already. Who knows of a loss and cannot say so must
+/// not go on as if nothing were lost: that is an early end.
+pub(crate) async fn raise_epoch(js: Context, stream: String, epoch: u64) -> End {
     let subject = epoch_subject(&stream);
     for _ in 0..ATTEMPTS {
         match raise(&js, &subject, epoch).await {
-            Ok(()) => return,
+            Ok(()) => return End::Done,
             Err(error) => tracing::warn!(%error, stream, "the epoch of a stream cannot be written yet"),
         }
         tokio::time::sleep(AGAIN).await;
     }
+    End::Early
 }
 
 async fn raise(js: &Context, subject: &str, epoch: u64) -> Result<(), BusError> {

@@ -62,6 +62,7 @@ pub async fn bare_loop(bus: &Bus, rows: u64, size: usize, form: BareForm) -> Res
     let started = Instant::now();
     let mut shards = JoinSet::new();
     for shard in 0..bus.shards {
+        #[expect(clippy::disallowed_methods, reason = "every result is awaited below")]
         shards.spawn(pass(bus.clone(), shard, form));
     }
     let mut moved = 0;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::Context;
 use sluice_protocol::Table;
+use sluice_tasks::{Kept, Tasks};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
 use crate::connection::{Connection, jetstream};
@@ -36,6 +37,7 @@ pub struct Bus {
     pub(crate) health: ConnectionHealth,
     pub(crate) ledger: Ledger,
     pub(crate) consumers: Consumers,
+    pub(crate) tasks: Tasks,
     /// Different for every connection to a bus.
     pub(crate) session: u64,
     options: Arc<BusOptions>,
@@ -46,18 +48,20 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// Connects, waits for the server where it is not there yet, and makes what is missing.
+    /// Connects, waits for the server where it is not there yet, and makes what is missing. What it does by itself is
+    /// among the `tasks` of the process.
     ///
     /// # Errors
     /// When the server is too old, has no JetStream, or holds streams of another layout.
-    pub async fn connect(options: &BusOptions) -> Result<Self, BusError> {
+    pub async fn connect(options: &BusOptions, tasks: &Tasks) -> Result<Self, BusError> {
         let (health, ledger) = (ConnectionHealth::new(), Ledger::default());
         let client = options.connection.watched(&options.name, &health).await?;
         check_version(&client.server_info().version)?;
-        tokio::spawn(health.clone().follow(client.clone()));
+        let (echo, asked) = (health.clone(), client.clone());
+        tasks.keep(Kept::Echo, move || echo.clone().follow(asked.clone()));
         let js = jetstream(client);
         let (layout, incarnations) = loop {
-            match prepare(&js, options, &health, &ledger).await {
+            match prepare(&js, options, &health, &ledger, tasks).await {
                 Ok(prepared) => break prepared,
                 Err(BusError::Unsuitable(reason)) => return Err(BusError::Unsuitable(reason)),
                 Err(error) => {
@@ -68,7 +72,8 @@ impl Bus {
         };
         Ok(Self {
             contents: Contents::new(js.clone(), options.tombstone_ttl, incarnations.clone()),
-            consumers: Consumers::start(js.clone()),
+            consumers: Consumers::start(js.clone(), tasks),
+            tasks: tasks.clone(),
             js,
             shards: layout.shards,
             tombstone_ttl: options.tombstone_ttl,
@@ -150,8 +155,10 @@ async fn prepare(
     options: &BusOptions,
     health: &ConnectionHealth,
     ledger: &Ledger,
+    tasks: &Tasks,
 ) -> Result<(BusOptions, watch::Receiver<Incarnations>), BusError> {
     let layout = lay_out(js, options).await?;
-    let incarnations = Follower::start(js.clone(), layout.clone(), health.clone(), ledger.clone()).await?;
+    let incarnations =
+        Follower::start(js.clone(), layout.clone(), health.clone(), ledger.clone(), tasks).await?;
     Ok((layout, incarnations))
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_nats::jetstream::Context;
-use tokio::sync::mpsc;
+use sluice_tasks::{End, Kept, Tasks};
+use tokio::sync::{Mutex, mpsc};
 
 /// See the module's text. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -24,16 +25,10 @@ pub(crate) struct Consumer {
 
 impl Consumers {
     /// Begins to delete what ends.
-    pub(crate) fn start(js: Context) -> Self {
-        let (ended, mut receiver) = mpsc::unbounded_channel::<(String, String)>();
-        tokio::spawn(async move {
-            while let Some((stream, name)) = receiver.recv().await {
-                // Where it cannot be deleted the server forgets it by itself, a while later.
-                if let Err(error) = js.delete_consumer_from_stream(&name, &stream).await {
-                    tracing::debug!(%error, stream, "a consumer was not deleted");
-                }
-            }
-        });
+    pub(crate) fn start(js: Context, tasks: &Tasks) -> Self {
+        let (ended, receiver) = mpsc::unbounded_channel::<(String, String)>();
+        let receiver = Arc::new(Mutex::new(receiver));
+        tasks.keep(Kept::Consumers, move || delete(js.clone(), receiver.clone()));
         Self { count: Arc::default(), ended }
     }
 
@@ -47,6 +42,18 @@ impl Consumers {
         self.count.fetch_add(1, Ordering::Relaxed);
         Consumer { consumers: self.clone(), stream: stream.to_owned(), name: name.to_owned() }
     }
+}
+
+/// Deletes what ends, until nobody has a consumer any more.
+async fn delete(js: Context, ended: Arc<Mutex<mpsc::UnboundedReceiver<(String, String)>>>) -> End {
+    let mut ended = ended.lock().await;
+    while let Some((stream, name)) = ended.recv().await {
+        // Where it cannot be deleted the server forgets it by itself, a while later.
+        if let Err(error) = js.delete_consumer_from_stream(&name, &stream).await {
+            tracing::debug!(%error, stream, "a consumer was not deleted");
+        }
+    }
+    End::Done
 }
 
 impl Drop for Consumer {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use sluice_tasks::{End, Kept};
 use tokio_util::sync::CancellationToken;
 
 use crate::bus::Bus;
@@ -34,15 +35,24 @@ pub fn follow<F: Follower>(
     stop: CancellationToken,
 ) -> Feed<F::Key, F::Value> {
     let feed = Feed::new();
-    let (bus, out) = (bus.clone(), feed.clone());
-    tokio::spawn(async move {
-        let load = Load::some(stream, filters);
-        while !stop.is_cancelled() {
-            once::<F>(&bus, &load, &out).await;
-            tokio::time::sleep(AGAIN).await;
+    let (tasks, out, load) = (bus.tasks.clone(), feed.clone(), Load::some(stream, filters));
+    let bus = bus.clone();
+    tasks.keep(Kept::Feed, move || {
+        let (bus, load, out, stop) = (bus.clone(), load.clone(), out.clone(), stop.clone());
+        async move {
+            stop.run_until_cancelled(again_and_again::<F>(&bus, &load, &out)).await;
+            End::Done
         }
     });
     feed
+}
+
+async fn again_and_again<F: Follower>(bus: &Bus, load: &Load, feed: &Feed<F::Key, F::Value>) {
+    loop {
+        // Boxed, since it is large and what surrounds it would hold it more than once.
+        Box::pin(once::<F>(bus, load, feed)).await;
+        tokio::time::sleep(AGAIN).await;
+    }
 }
 
 /// Reads the stream until its reader ends.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use sluice_tasks::End;
 use tokio::sync::watch;
 
 use crate::clock::mono_micros;
@@ -49,17 +50,17 @@ impl ConnectionHealth {
         u128::try_from(ago).unwrap_or(0) < STUCK.as_micros()
     }
 
-    /// Asks the server again and again whether messages come through, for as long as the client lives.
-    pub(crate) async fn follow(self, client: async_nats::Client) {
+    /// Asks the server again and again whether messages come through, until the client cannot ask any more.
+    pub(crate) async fn follow(self, client: async_nats::Client) -> End {
         let inbox = client.new_inbox();
-        let Ok(mut echo) = client.subscribe(inbox.clone()).await else { return };
+        let Ok(mut echo) = client.subscribe(inbox.clone()).await else { return End::Early };
         loop {
             if client.publish(inbox.clone(), bytes::Bytes::new()).await.is_err() {
-                return;
+                return End::Early;
             }
             if let Ok(answer) = tokio::time::timeout(PATIENCE, echo.next()).await {
                 if answer.is_none() {
-                    return;
+                    return End::Early;
                 }
                 self.answered.store(mono_micros(), Ordering::Relaxed);
             }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::stream::Info;
 use futures::{FutureExt as _, StreamExt as _};
+use sluice_tasks::{End, Once, Tasks};
 use tokio::sync::watch;
 
 use crate::audit;
@@ -59,6 +60,7 @@ pub(crate) struct Follower {
     pub(crate) layout: BusOptions,
     pub(crate) health: ConnectionHealth,
     pub(crate) ledger: Ledger,
+    tasks: Tasks,
     sender: watch::Sender<Incarnations>,
     /// Number of the newest row of the bucket with the epochs, when they were read.
     epochs_at: Option<u64>,
@@ -78,6 +80,7 @@ impl Follower {
         layout: BusOptions,
         health: ConnectionHealth,
         ledger: Ledger,
+        tasks: &Tasks,
     ) -> Result<watch::Receiver<Incarnations>, BusError> {
         let (sender, receiver) = watch::channel(Incarnations::default());
         let mut follower = Self {
@@ -85,6 +88,7 @@ impl Follower {
             layout,
             health,
             ledger,
+            tasks: tasks.clone(),
             sender,
             epochs_at: None,
             epochs: BTreeMap::new(),
@@ -92,11 +96,12 @@ impl Follower {
             missing: 0,
         };
         follower.look().await?;
-        tokio::spawn(follower.run());
+        tasks.spawn(Once::Incarnations, follower.run());
         Ok(receiver)
     }
 
-    async fn run(mut self) {
+    /// Until nobody wants to know.
+    async fn run(mut self) -> End {
         let mut connection = self.health.watch();
         let mut news = self.js.client().subscribe("$JS.EVENT.ADVISORY.STREAM.>").await.ok();
         while !self.sender.is_closed() {
@@ -115,6 +120,7 @@ impl Follower {
                 tracing::debug!(%error, "the streams are not known now");
             }
         }
+        End::Done
     }
 
     /// Looks at all streams, once.
@@ -181,7 +187,7 @@ impl Follower {
         tracing::warn!(stream = name, was = *highest, is = last, "the stream is shorter than it was");
         // Who writes to it says so; others may not have the right to.
         if !self.ledger.entries(name).is_empty() {
-            tokio::spawn(audit::raise_epoch(self.js.clone(), name.to_owned(), epoch));
+            self.tasks.spawn(Once::Audit, audit::raise_epoch(self.js.clone(), name.to_owned(), epoch));
         }
     }
 
@@ -204,7 +210,7 @@ impl Follower {
     fn audit(&self, name: &str, epoch: u64) {
         let entries = self.ledger.entries(name);
         if !entries.is_empty() {
-            tokio::spawn(audit::audit(self.js.clone(), name.to_owned(), entries, epoch));
+            self.tasks.spawn(Once::Audit, audit::audit(self.js.clone(), name.to_owned(), entries, epoch));
         }
     }
 }

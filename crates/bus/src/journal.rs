@@ -1,11 +1,13 @@
 //! What happened: small messages for people. Losing them loses no work.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use sluice_protocol::Happened;
-use tokio::sync::mpsc;
+use sluice_tasks::{End, Kept, Once};
+use tokio::sync::{Mutex, mpsc};
 
 use crate::bus::Bus;
 use crate::error::BusError;
@@ -25,19 +27,9 @@ pub struct Journal {
 impl Journal {
     /// Begins to send.
     pub fn start(bus: &Bus) -> Self {
-        let (sender, mut receiver) = mpsc::channel::<Happened>(QUEUE);
-        let client = bus.js.client();
-        tokio::spawn(async move {
-            let mut lines = Vec::new();
-            while receiver.recv_many(&mut lines, TOGETHER).await > 0 {
-                for (subject, body) in messages(lines.drain(..)) {
-                    if let Err(error) = client.publish(subject, body.into()).await {
-                        tracing::debug!(%error, "journal lines were not sent");
-                    }
-                }
-                tokio::time::sleep(PAUSE).await;
-            }
-        });
+        let (sender, receiver) = mpsc::channel::<Happened>(QUEUE);
+        let (client, receiver) = (bus.js.client(), Arc::new(Mutex::new(receiver)));
+        bus.tasks.keep(Kept::Journal, move || send(client.clone(), receiver.clone()));
         Self { sender }
     }
 
@@ -47,6 +39,20 @@ impl Journal {
             tracing::trace!("the journal is full");
         }
     }
+}
+
+/// Sends what is taken, until nobody has anything to say.
+async fn send(client: async_nats::Client, taken: Arc<Mutex<mpsc::Receiver<Happened>>>) -> End {
+    let (mut taken, mut lines) = (taken.lock().await, Vec::new());
+    while taken.recv_many(&mut lines, TOGETHER).await > 0 {
+        for (subject, body) in messages(lines.drain(..)) {
+            if let Err(error) = client.publish(subject, body.into()).await {
+                tracing::debug!(%error, "journal lines were not sent");
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    End::Done
 }
 
 /// One message for each subject: its lines, each a JSON object.
@@ -68,15 +74,16 @@ pub async fn journal(bus: &Bus) -> Result<mpsc::Receiver<Happened>, BusError> {
     let mut lines =
         bus.js.client().subscribe("journal.>").await.map_err(BusError::request("read the journal"))?;
     let (sender, receiver) = mpsc::channel(QUEUE);
-    tokio::spawn(async move {
+    bus.tasks.spawn(Once::JournalReader, async move {
         while let Some(message) = lines.next().await {
             for line in serde_json::Deserializer::from_slice(&message.payload).into_iter() {
                 let Ok(line) = line else { break };
                 if sender.send(line).await.is_err() {
-                    return;
+                    return End::Done;
                 }
             }
         }
+        End::Early
     });
     Ok(receiver)
 }

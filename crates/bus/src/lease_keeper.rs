@@ -17,7 +17,7 @@ use std::time::Duration;
 use async_nats::{Client, Message, Subscriber};
 use futures::StreamExt as _;
 use sluice_protocol::subject::members_subject;
-use tokio::task::JoinSet;
+use sluice_tasks::{End, Kept, Once};
 use tokio_util::sync::CancellationToken;
 
 use crate::bus::Bus;
@@ -70,26 +70,30 @@ impl LeaseKeeper {
         let runtime = runtime.map_err(BusError::request(named()))?;
         let thread = std::thread::Builder::new().name("membership".to_owned());
         let failed = BusError::request(named());
-        thread.spawn(move || runtime.block_on(self.run())).map(drop).map_err(failed)
+        let tasks = self.bus.tasks.clone();
+        let work = move || runtime.block_on(tasks.run(Once::Membership, self.run()));
+        thread.spawn(work).map(drop).map_err(failed)
     }
 
-    async fn run(self) {
-        let mut links = JoinSet::new();
-        for server in self.bus.to_each_server() {
-            let keeper = self.clone();
-            links.spawn(async move { keeper.link(server).await });
-        }
-        while links.join_next().await.is_some() {}
+    async fn run(self) -> End {
+        let link = |server: Connection| {
+            let (keeper, tasks) = (self.clone(), &self.bus.tasks);
+            tasks.keep(Kept::Link, move || keeper.clone().link(server.clone()))
+        };
+        let links: Vec<_> = self.bus.to_each_server().into_iter().map(link).collect();
+        // A link is done when this replica has been stopped.
+        futures::future::join_all(links).await;
         self.membership.has_left();
+        if self.stop.is_cancelled() { End::Done } else { End::Early }
     }
 
     /// Over one server, whenever it is there.
-    async fn link(self, server: Connection) {
+    async fn link(self, server: Connection) -> End {
         while !self.stop.is_cancelled() {
             let name = format!("{}-lease", self.membership.name());
             let connected = tokio::select! {
                 client = server.client(&name) => client,
-                () = self.stop.cancelled() => return,
+                () = self.stop.cancelled() => return End::Done,
             };
             match connected {
                 Ok(client) => self.talk(&client).await,
@@ -99,6 +103,7 @@ impl LeaseKeeper {
                 }
             }
         }
+        End::Done
     }
 
     async fn talk(&self, client: &Client) {

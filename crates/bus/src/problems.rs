@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use sluice_api::Digest;
 use sluice_protocol::report::ProblemRow;
 use sluice_protocol::{Problem, subject};
+use sluice_tasks::{End, Once};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +57,7 @@ impl Problems {
     /// Begins to write.
     pub fn start(bus: &Bus) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        tokio::spawn(Writer { bus: bus.clone(), known: HashMap::new() }.run(receiver));
+        bus.tasks.spawn(Once::Problems, Writer { bus: bus.clone(), known: HashMap::new() }.run(receiver));
         Self { sender }
     }
 
@@ -88,12 +89,12 @@ struct Writer {
 }
 
 impl Writer {
-    async fn run(mut self, mut receiver: mpsc::Receiver<(Problem, Weak<()>)>) {
+    async fn run(mut self, mut receiver: mpsc::Receiver<(Problem, Weak<()>)>) -> End {
         let mut batch = Vec::new();
         let mut again = tokio::time::interval(AGAIN / 10);
         loop {
             tokio::select! {
-                count = receiver.recv_many(&mut batch, QUEUE) => if count == 0 { return },
+                count = receiver.recv_many(&mut batch, QUEUE) => if count == 0 { return End::Done },
                 _ = again.tick() => self.say_again().await,
             }
             let newest: HashMap<String, (Problem, Weak<()>)> =

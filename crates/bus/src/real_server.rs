@@ -10,6 +10,7 @@ use sluice_api::{ClusterRef, Digest, ProfileId};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
 use sluice_protocol::{Body, Claim, Group, Outgoing, Publish, Stop, Subject, Table};
+use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answer;
@@ -26,6 +27,7 @@ use crate::writer;
 mod cluster;
 mod losses;
 mod runner;
+mod shards;
 
 struct Server {
     child: Child,
@@ -69,7 +71,7 @@ fn options(server: &Server) -> BusOptions {
 }
 
 async fn bus(server: &Server) -> Bus {
-    Bus::connect(&options(server)).await.unwrap()
+    Bus::connect(&options(server), &Tasks::default()).await.unwrap()
 }
 
 /// A replica that holds a lease.
@@ -296,7 +298,7 @@ async fn another_layout_is_refused_with_the_name_of_the_stream() {
         ..Default::default()
     };
     js.create_stream(foreign).await.unwrap();
-    let error = Bus::connect(&options(&server)).await.unwrap_err().to_string();
+    let error = Bus::connect(&options(&server), &Tasks::default()).await.unwrap_err().to_string();
     assert!(error.contains("stream CHANGES-00 has another"), "{error}");
 }
 
@@ -381,6 +383,7 @@ async fn the_end_of_a_table_is_not_told_while_a_row_is_being_replaced() {
     }
     let (writes, reads) = (bus.clone(), CancellationToken::new());
     let done = reads.clone();
+    #[expect(clippy::disallowed_methods, reason = "the test awaits it")]
     let writer = tokio::spawn(async move {
         let mut version = 0;
         while !done.is_cancelled() {

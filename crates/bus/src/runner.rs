@@ -1,13 +1,14 @@
 //! Running a [`sluice_protocol::Owner`] against the server: the shell around the state machine.
 
 use std::collections::HashSet;
+use std::pin::pin;
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use sluice_protocol::{Command, Core, Event, Group, Owner, OwnerConfig, Row, Stop, Subject, Table};
+use sluice_tasks::{End as TaskEnd, Group as TaskGroup, Once};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
 use crate::bus::Bus;
 use crate::clock::now_micros;
@@ -76,7 +77,7 @@ struct Runner<'a, C: Core, E> {
     oversized: HashSet<Subject>,
     sender: mpsc::Sender<Inner<C::Side>>,
     /// Dropped with the runner, and every task of the shard with it.
-    tasks: JoinSet<()>,
+    tasks: TaskGroup,
     groups: FuturesUnordered<OnItsWay<C::Side>>,
     fences: Vec<Fence>,
     end: Option<End>,
@@ -104,6 +105,7 @@ where
     let mut lives = Lives::of(bus, spec);
     let (mut runner, mut inbox, first) = Runner::begin(bus, lease, spec, core, effects, observer);
     runner.execute(first).await;
+    let mut lost = pin!(runner.tasks.lost());
     while runner.stop.is_none() {
         let event = tokio::select! {
             Some(delivery) = runner.groups.next(), if !runner.groups.is_empty() => runner.delivered(delivery),
@@ -130,11 +132,7 @@ where
                     continue;
                 }
             },
-            // A task that has ended keeps its memory until it is joined.
-            Some(ended) = runner.tasks.join_next() => match ended {
-                Ok(()) => continue,
-                Err(error) => failed(&error),
-            },
+            () = &mut lost => Event::Ended(Stop::Failed),
             () = sleep_until(runner.wake) => {
                 runner.wake = None;
                 Event::Tick
@@ -181,7 +179,7 @@ where
             marks: Marks::default(),
             oversized: HashSet::new(),
             sender,
-            tasks: JoinSet::new(),
+            tasks: bus.tasks.group(&spec.outputs.owner),
             groups: FuturesUnordered::new(),
             fences: (0..outputs).map(|output| fence(spec, output)).collect(),
             end: None,
@@ -196,9 +194,9 @@ where
     /// publishes the row anew.
     fn keep_marks(&mut self) {
         let (marks, contents, sender) = (self.marks.clone(), self.bus.contents.clone(), self.sender.clone());
-        self.tasks.spawn(async move {
+        self.tasks.spawn(Once::Marks, async move {
             marks.keep(contents).await;
-            send(&sender, Event::Ended(Stop::Content)).await;
+            send(&sender, Event::Ended(Stop::Content)).await
         });
     }
 
@@ -234,7 +232,8 @@ where
                 Command::Claim(claim) => {
                     let Some(fence) = self.fences.get(claim.output).cloned() else { continue };
                     let (shipping, sender) = (self.shipping.clone(), self.sender.clone());
-                    self.tasks.spawn(async move { send(&sender, shipping.claim(fence, claim).await).await });
+                    let claimed = async move { send(&sender, shipping.claim(fence, claim).await).await };
+                    self.tasks.spawn(Once::Claim, claimed);
                 }
                 Command::Load { output, fence } => self.load(output, fence),
                 Command::Read => self.read(),
@@ -284,7 +283,7 @@ where
             filters.push(subject.clone());
         }
         let load = Load { stream, filters, heads_only: true, until: Some((subject, fence)) };
-        self.tasks.spawn(async move {
+        self.tasks.spawn(Once::OwnRows, async move {
             let turn = bus.turn().await;
             // Boxed, since it is large and thousands may wait for their turn.
             let found = loop {
@@ -298,14 +297,14 @@ where
             for (subject, head) in found {
                 send(&sender, Event::Found(subject, head)).await;
             }
-            send(&sender, Event::Loaded).await;
+            send(&sender, Event::Loaded).await
         });
     }
 
     fn read(&mut self) {
         let Some(input) = self.spec.input.clone() else { return };
         let (bus, sender) = (self.bus.clone(), self.sender.clone());
-        self.tasks.spawn(async move {
+        self.tasks.spawn(Once::Input, async move {
             let mut reader = loop {
                 match read(&bus, &input).await {
                     Ok(reader) => break reader,
@@ -314,7 +313,7 @@ where
                 tokio::time::sleep(AGAIN).await;
             };
             if sender.send(Inner::Opened(Box::new(reader.end()))).await.is_err() {
-                return;
+                return TaskEnd::Done;
             }
             while let Some(event) = reader.next().await {
                 let inner = match event {
@@ -325,18 +324,18 @@ where
                     ReadEvent::Entry(..) => continue,
                 };
                 if sender.send(inner).await.is_err() {
-                    return;
+                    return TaskEnd::Done;
                 }
             }
             // It is another stream, which is seen elsewhere too, or it was silent for too long.
-            send(&sender, Event::Ended(Stop::Lagging)).await;
+            send(&sender, Event::Ended(Stop::Lagging)).await
         });
     }
 
     fn find_end(&mut self, after: u64) {
         let Some(end) = self.end.clone() else { return };
         let sender = self.sender.clone();
-        self.tasks.spawn(async move {
+        self.tasks.spawn(Once::InputEnd, async move {
             let event = match end.is_at(after).await {
                 Ok(true) => Event::CaughtUp(after),
                 Ok(false) => Event::More,
@@ -346,20 +345,17 @@ where
                     Event::More
                 }
             };
-            send(&sender, event).await;
+            send(&sender, event).await
         });
     }
 }
 
-fn failed<S>(error: &tokio::task::JoinError) -> Event<S> {
-    tracing::error!(%error, "a task of a shard has failed");
-    Event::Ended(Stop::Failed)
-}
-
-async fn send<S>(sender: &mpsc::Sender<Inner<S>>, event: Event<S>) {
+/// The last that a task does, or one thing of many.
+async fn send<S>(sender: &mpsc::Sender<Inner<S>>, event: Event<S>) -> TaskEnd {
     if sender.send(Inner::Event(event)).await.is_err() {
         tracing::trace!("the shard has ended");
     }
+    TaskEnd::Done
 }
 
 fn micros(duration: Duration) -> i64 {

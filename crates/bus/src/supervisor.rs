@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures::FutureExt as _;
 use sluice_protocol::Stop;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use sluice_tasks::{End, Group, Once, Rests, Tasks};
+use tokio::sync::oneshot;
 
 use crate::membership::{Lease, Membership};
 
@@ -17,11 +16,6 @@ use crate::membership::{Lease, Membership};
 const PERIOD: Duration = Duration::from_millis(100);
 /// How long a new replica listens before it takes shards, so that it knows the others.
 const LISTEN: Duration = Duration::from_millis(500);
-/// Pauses before a shard that ended begins again, doubled from the first to the last.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LAST_PAUSE: Duration = Duration::from_secs(5);
-/// A shard that has worked for so long is well: its next end is its first one.
-const WELL: Duration = Duration::from_secs(30);
 
 /// Counts the shards a replica works on, and how often they began again. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +42,7 @@ impl Tally {
 
 /// Runs the shards that this replica owns. See the module's text.
 pub struct Supervisor {
+    tasks: Tasks,
     membership: Membership,
     tally: Tally,
     /// With which everything that runs has begun.
@@ -57,32 +52,42 @@ pub struct Supervisor {
 }
 
 struct Running {
-    task: JoinHandle<Option<Stop>>,
+    /// Its task, which ends when this is dropped.
+    _task: Group,
+    /// Why it ended; closed without a reason when it panicked.
+    ended: oneshot::Receiver<Option<Stop>>,
     began: Instant,
-    /// How often in a row it had ended before.
-    ends: u32,
+    rests: Rests,
 }
 
 /// A shard that begins again after a while.
 struct Resting {
     until: Instant,
-    ends: u32,
+    rests: Rests,
 }
 
 impl Supervisor {
-    /// A supervisor that runs nothing yet.
-    pub fn new(membership: Membership, tally: Tally) -> Self {
+    /// A supervisor that runs nothing yet. Its shards are among the `tasks` of the process.
+    pub fn new(tasks: &Tasks, membership: Membership, tally: Tally) -> Self {
         let lease = membership.lease();
-        Self { lease, membership, tally, running: BTreeMap::new(), resting: BTreeMap::new() }
+        Self {
+            tasks: tasks.clone(),
+            lease,
+            membership,
+            tally,
+            running: BTreeMap::new(),
+            resting: BTreeMap::new(),
+        }
     }
 
-    /// Until `stop`: runs `work(key, lease)` again and again for every key of `keys()` that this replica owns. What it
-    /// returns is why it ended; `None` when it never came to own the key.
-    pub async fn run<F, W>(mut self, keys: impl Fn() -> Vec<String>, work: W, stop: CancellationToken)
+    /// Until the process is stopped: runs `work(key, lease)` again and again for every key of `keys()` that this replica
+    /// owns. What it returns is why it ended; `None` when it never came to own the key.
+    pub async fn run<F, W>(mut self, keys: impl Fn() -> Vec<String>, work: W)
     where
         W: Fn(String, Lease) -> F,
         F: Future<Output = Option<Stop>> + Send + 'static,
     {
+        let stop = self.tasks.stop().clone();
         tokio::select! {
             () = tokio::time::sleep(LISTEN) => {}
             () = stop.cancelled() => return,
@@ -98,9 +103,7 @@ impl Supervisor {
                 () = stop.cancelled() => {}
             }
         }
-        for running in self.running.values() {
-            running.task.abort();
-        }
+        self.running.clear();
         self.membership.left().await;
     }
 
@@ -113,19 +116,20 @@ impl Supervisor {
         resting.retain(|key, _| owned.contains(key));
         running.retain(|key, running| {
             if !same || !owned.contains(key) {
-                running.task.abort();
                 if !same {
                     tally.restarted(Stop::Lease);
                 }
                 return false;
             }
-            let Some(ended) = (&mut running.task).now_or_never() else { return true };
-            let reason = ended.unwrap_or(Some(Stop::Failed));
+            let reason = match running.ended.try_recv() {
+                Ok(reason) => reason,
+                Err(oneshot::error::TryRecvError::Empty) => return true,
+                Err(oneshot::error::TryRecvError::Closed) => Some(Stop::Failed),
+            };
             reason.iter().for_each(|reason| tally.restarted(*reason));
-            let was_well = reason.is_none() || running.began.elapsed() > WELL;
-            let ends = if was_well { 0 } else { running.ends };
-            let until = Instant::now() + pause(ends, crate::bus::random());
-            resting.insert(key.clone(), Resting { until, ends: ends + 1 });
+            let mut rests = if reason.is_none() { Rests::default() } else { running.rests };
+            let until = Instant::now() + rests.after(running.began.elapsed());
+            resting.insert(key.clone(), Resting { until, rests });
             false
         });
     }
@@ -141,31 +145,16 @@ impl Supervisor {
             {
                 continue;
             }
-            let ends = self.resting.remove(&key).map_or(0, |rest| rest.ends);
-            let task = tokio::spawn(work(key.clone(), self.lease.clone()));
-            self.running.insert(key, Running { task, began: now, ends });
+            let rests = self.resting.remove(&key).map(|rest| rest.rests).unwrap_or_default();
+            let (tell, ended) = oneshot::channel();
+            let (task, work) = (self.tasks.group(&key), work(key.clone(), self.lease.clone()));
+            task.spawn(Once::Shard, async move {
+                if tell.send(work.await).is_err() {
+                    tracing::trace!("the shard is not owned any more");
+                }
+                End::Done
+            });
+            self.running.insert(key, Running { _task: task, ended, began: now, rests });
         }
-    }
-}
-
-/// The pause after so many ends in a row, with a random part so that not all begin at once.
-fn pause(ends: u32, random: u64) -> Duration {
-    let whole = (FIRST_PAUSE * 2_u32.saturating_pow(ends.min(16))).min(LAST_PAUSE);
-    let half = whole / 2;
-    half + Duration::from_micros(random % u64::try_from(half.as_micros()).unwrap_or(1).max(1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_grow_to_a_limit_and_differ() {
-        let longest = |ends| pause(ends, u64::MAX / 2);
-        for ends in 0..20 {
-            assert!(pause(ends, 0) >= FIRST_PAUSE / 2 && longest(ends) <= LAST_PAUSE);
-        }
-        assert!(pause(3, 0) >= FIRST_PAUSE * 4 && pause(16, 0) >= LAST_PAUSE / 2);
-        assert_ne!(pause(4, 1), pause(4, 2));
     }
 }

@@ -10,6 +10,7 @@ use futures::StreamExt as _;
 use sluice_api::ClusterRef;
 use sluice_bus::{Bus, BusOptions, Connection, Credentials, Seed, Tls, variable};
 use sluice_protocol::Role;
+use sluice_tasks::Tasks;
 
 /// Three servers have found each other, and have chosen who leads what, by then.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -112,7 +113,10 @@ async fn three_servers_are_a_bus_with_tls_and_users() {
         replicas: 3,
         tombstone_ttl: Duration::from_secs(60),
     };
-    let _bus = tokio::time::timeout(PATIENCE, Bus::connect(&options)).await.expect("a bus").unwrap();
+    let _bus = tokio::time::timeout(PATIENCE, Bus::connect(&options, &Tasks::default()))
+        .await
+        .expect("a bus")
+        .unwrap();
     for role in everybody().into_iter().filter(|role| matches!(role, Role::Agent(_))) {
         let clients = [
             connection(role.clone()).client("a").await.unwrap(),

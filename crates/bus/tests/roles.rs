@@ -14,6 +14,7 @@ use sluice_bus::{
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Happened, Problem, Role, Subject, Table};
+use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -28,7 +29,8 @@ async fn within<T>(what: &str, work: impl Future<Output = T>) -> T {
 }
 
 async fn connected(options: BusOptions) -> Bus {
-    let connecting = Box::pin(Bus::connect(&options));
+    let tasks = Tasks::default();
+    let connecting = Box::pin(Bus::connect(&options, &tasks));
     within(&format!("{} connects", options.name), connecting).await.unwrap()
 }
 

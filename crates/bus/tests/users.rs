@@ -16,6 +16,7 @@ use server::Server;
 use sluice_api::ClusterRef;
 use sluice_bus::{Bus, BusOptions, Connection, Credentials, Seed, accounts};
 use sluice_protocol::Role;
+use sluice_tasks::Tasks;
 
 /// An answer that has not come by now will not.
 const PATIENCE: Duration = Duration::from_millis(1500);
@@ -43,7 +44,7 @@ impl World {
             replicas: 1,
             tombstone_ttl: Duration::from_secs(60),
         };
-        let bus = Bus::connect(&options).await.unwrap();
+        let bus = Bus::connect(&options, &Tasks::default()).await.unwrap();
         let world = Self { operator: connection.client("operator").await.unwrap(), server, _bus: bus };
         for subject in [
             format!("changes.00.{FIRST}.-.x"),

@@ -9,7 +9,7 @@ use kube::runtime::watcher;
 use kube::{Client, Config};
 use sluice_api::ClusterRef;
 use sluice_bus::Feed;
-use tokio_util::sync::CancellationToken;
+use sluice_tasks::{End, Kept, Tasks};
 
 use crate::watch::watch;
 
@@ -72,18 +72,22 @@ pub async fn client_of_kubeconfig(text: &str) -> Result<Client, String> {
         .map_err(|error| format!("the kubeconfig cannot be used: {error}"))
 }
 
-/// Follows registrations and Secrets until `stop`.
-pub fn access_feed(client: &Client, stop: &CancellationToken) -> ClusterFeed {
+/// Follows registrations and Secrets until the process stops.
+pub fn access_feed(client: &Client, tasks: &Tasks) -> ClusterFeed {
     let (feed, state) = (ClusterFeed::new(), Arc::new(Mutex::new(Registrations::default())));
     for kind in Kind::ALL {
-        let (client, feed, state, stop) = (client.clone(), feed.clone(), state.clone(), stop.clone());
-        tokio::spawn(async move {
-            let config = watcher::Config::default();
-            watch(client, kind.gvk(), String::new(), config, |event| {
-                state.lock().unwrap_or_else(PoisonError::into_inner).take(kind, event, &feed);
-                !stop.is_cancelled()
-            })
-            .await;
+        let (client, feed, state, stop) = (client.clone(), feed.clone(), state.clone(), tasks.stop().clone());
+        tasks.keep(Kept::Registrations, move || {
+            let (client, feed, state, stop) = (client.clone(), feed.clone(), state.clone(), stop.clone());
+            async move {
+                let config = watcher::Config::default();
+                watch(client, kind.gvk(), String::new(), config, |event| {
+                    state.lock().unwrap_or_else(PoisonError::into_inner).take(kind, event, &feed);
+                    !stop.is_cancelled()
+                })
+                .await;
+                End::Early
+            }
         });
     }
     feed

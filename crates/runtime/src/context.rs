@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sluice_bus::{Bus, Journal, Membership, Problems, Tally};
 use sluice_protocol::Role;
-use tokio_util::sync::CancellationToken;
+use sluice_tasks::{End, Kept, Once, Tasks};
 
 use crate::args::CommonArgs;
 use crate::metrics::Metrics;
@@ -32,8 +32,8 @@ pub struct Context {
     pub metrics: Metrics,
     /// What this process waits for.
     pub ready: Readiness,
-    /// Cancelled when the process should end.
-    pub stop: CancellationToken,
+    /// The tasks of this process, with the token that is cancelled when it should end.
+    pub tasks: Tasks,
 }
 
 impl Readiness {
@@ -58,14 +58,14 @@ impl Context {
     ///
     /// # Errors
     /// When the endpoint cannot be bound, or the bus is unsuitable.
-    pub async fn start(role: Role, args: &CommonArgs, stop: CancellationToken) -> anyhow::Result<Self> {
+    pub async fn start(role: Role, args: &CommonArgs, tasks: &Tasks) -> anyhow::Result<Self> {
         // What is wrong with the arguments is said before anything is served.
         args.bus_options(role.clone())?;
         let (metrics, ready) = (Metrics::new(), Readiness::default());
         ready.wait_for("the bus");
-        let addr = crate::admin::serve(args.http_addr, metrics.clone(), ready.clone(), stop.clone()).await?;
+        let addr = crate::admin::serve(args.http_addr, metrics.clone(), ready.clone(), tasks).await?;
         tracing::info!(stage = role.name(), name = args.replica(), %addr, "serving metrics and health");
-        let context = Self::connect(role, args, metrics, ready.clone(), stop).await?;
+        let context = Self::connect(role, args, metrics, ready.clone(), tasks).await?;
         ready.done("the bus");
         Ok(context)
     }
@@ -79,12 +79,15 @@ impl Context {
         args: &CommonArgs,
         metrics: Metrics,
         ready: Readiness,
-        stop: CancellationToken,
+        tasks: &Tasks,
     ) -> anyhow::Result<Self> {
         let (stage, options) = (role.name(), args.bus_options(role)?);
         let bus = tokio::select! {
-            bus = Bus::connect(&options) => bus?,
-            () = stop.cancelled() => anyhow::bail!("stopped while waiting for the bus"),
+            bus = Bus::connect(&options, tasks) => bus?,
+            () = tasks.stop().cancelled() => {
+                tasks.verdict()?;
+                anyhow::bail!("stopped while waiting for the bus")
+            }
         };
         Ok(Self {
             stage,
@@ -94,7 +97,7 @@ impl Context {
             bus,
             metrics,
             ready,
-            stop,
+            tasks: tasks.clone(),
         })
     }
 
@@ -103,21 +106,35 @@ impl Context {
     /// # Errors
     /// When the name cannot be used.
     pub fn join(&self, group: &str) -> anyhow::Result<Membership> {
-        Ok(Membership::join(&self.bus, group, &self.name, self.stop.clone())?)
+        Ok(Membership::join(&self.bus, group, &self.name, self.tasks.stop().clone())?)
+    }
+
+    /// The process is not ready before `there` is done; `what` says what it waits for.
+    pub fn wait_for(&self, what: &'static str, there: impl Future<Output = ()> + Send + 'static) {
+        self.ready.wait_for(what);
+        let ready = self.ready.clone();
+        self.tasks.spawn(Once::Readiness, async move {
+            there.await;
+            ready.done(what);
+            End::Done
+        });
     }
 }
 
 /// Keeps the number of owned shards, their restarts and the consumers on the bus in the metrics.
 pub fn count_shards(context: &Context, tally: &Tally) {
-    let (context, tally) = (context.clone(), tally.clone());
-    tokio::spawn(async move {
-        while !context.stop.is_cancelled() {
-            context.metrics.shards_owned(context.stage, tally.get());
-            context.metrics.bus_consumers(context.stage, context.bus.consumers());
-            for (reason, count) in tally.restarts() {
-                context.metrics.shard_restarts(context.stage, reason, count);
-            }
-            tokio::time::sleep(Duration::from_millis(500)).await;
+    let (shards, tally) = (context.clone(), tally.clone());
+    context.tasks.keep(Kept::ShardMetrics, move || count_again_and_again(shards.clone(), tally.clone()));
+}
+
+async fn count_again_and_again(context: Context, tally: Tally) -> End {
+    while !context.tasks.stop().is_cancelled() {
+        context.metrics.shards_owned(context.stage, tally.get());
+        context.metrics.bus_consumers(context.stage, context.bus.consumers());
+        for (reason, count) in tally.restarts() {
+            context.metrics.shard_restarts(context.stage, reason, count);
         }
-    });
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    End::Done
 }

@@ -1,6 +1,6 @@
 //! Process-wide choices, made once at the top of every binary.
 
-use tokio_util::sync::CancellationToken;
+use sluice_tasks::{Once, Tasks};
 use tracing_subscriber::EnvFilter;
 
 /// What is logged unless `RUST_LOG` says otherwise. The client of Kubernetes returns each of its errors as well, and an API
@@ -17,23 +17,23 @@ pub fn install_defaults() -> anyhow::Result<()> {
     logs.try_init().map_err(|error| anyhow::anyhow!("logging cannot be installed: {error}"))
 }
 
-/// A token that is cancelled by the first SIGINT or SIGTERM. The second one ends the process at once.
-pub fn stop_on_signals() -> CancellationToken {
+/// The tasks of this process. The first SIGINT or SIGTERM cancels their token, the second one ends the process at once.
+pub fn stop_on_signals() -> Tasks {
     stop_on_signals_then(|| {})
 }
 
 /// The same; `last` is done before the second signal ends the process.
-pub fn stop_on_signals_then(last: impl FnOnce() + Send + 'static) -> CancellationToken {
-    let stop = CancellationToken::new();
-    let token = stop.clone();
-    tokio::spawn(async move {
+pub fn stop_on_signals_then(last: impl FnOnce() + Send + 'static) -> Tasks {
+    let tasks = Tasks::default();
+    let stop = tasks.stop().clone();
+    tasks.spawn(Once::Signals, async move {
         signal().await;
-        token.cancel();
+        stop.cancel();
         signal().await;
         last();
         std::process::abort();
     });
-    stop
+    tasks
 }
 
 async fn signal() {

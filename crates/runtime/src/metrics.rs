@@ -1,5 +1,6 @@
 //! Prometheus metrics, typed: no metric name or label exists outside this file.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,6 +30,12 @@ struct Stage {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct TaskEnd {
+    task: &'static str,
+    how: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Shard {
     stage: &'static str,
     shard: String,
@@ -43,6 +50,7 @@ pub struct Metrics {
     problems: Family<Stage, Counter>,
     shards: Family<Stage, Gauge>,
     restarts: Family<Restart, Counter>,
+    task_ends: Family<TaskEnd, Counter>,
     consumers: Family<Stage, Gauge>,
     lag: Family<Shard, Gauge>,
     event_to_applied: Histogram,
@@ -66,6 +74,7 @@ impl Metrics {
             problems: Family::default(),
             shards: Family::default(),
             restarts: Family::default(),
+            task_ends: Family::default(),
             consumers: Family::default(),
             lag: Family::default(),
             // 1 ms to 65 s: the original's timers are in it too.
@@ -86,6 +95,11 @@ impl Metrics {
             "shard_restarts",
             "How often shards of this replica began again, by reason",
             metrics.restarts.clone(),
+        );
+        registry.register(
+            "task_ends",
+            "Tasks that ended although they should not have, by task and how",
+            metrics.task_ends.clone(),
         );
         registry.register(
             "bus_consumers",
@@ -136,6 +150,13 @@ impl Metrics {
         self.restarts.get_or_create(&Restart { stage, reason }).inner().store(count, Ordering::Relaxed);
     }
 
+    /// Sets how often tasks have ended that should not have, by task and how; it never falls.
+    pub fn task_ends(&self, ends: &BTreeMap<(&'static str, &'static str), u64>) {
+        for (&(task, how), &count) in ends {
+            self.task_ends.get_or_create(&TaskEnd { task, how }).inner().store(count, Ordering::Relaxed);
+        }
+    }
+
     /// Sets how many consumers the bus keeps.
     pub fn bus_consumers(&self, stage: &'static str, count: usize) {
         self.consumers.get_or_create(&Stage { stage }).set(i64::try_from(count).unwrap_or(i64::MAX));
@@ -175,4 +196,19 @@ fn resident_bytes() -> u64 {
     const PAGE: u64 = 4096;
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_of_tasks_are_shown_by_task_and_how() {
+        let metrics = Metrics::new();
+        for count in [1, 2] {
+            metrics.task_ends(&BTreeMap::from([(("feed", "panicked"), count)]));
+        }
+        let line = r#"sluice_task_ends_total{task="feed",how="panicked"} 2"#;
+        assert!(metrics.text().lines().any(|found| found == line), "{}", metrics.text());
+    }
 }

@@ -28,7 +28,7 @@ impl Group {
 
     /// As [`Tasks::spawn`]. The task may end at any point where it waits.
     pub fn spawn(&self, task: Once, work: impl Future<Output = End> + Send + 'static) -> JoinHandle<()> {
-        self.start(self.watched(task.kind()).once(work))
+        self.start(self.watched(task.kind()).once(Box::pin(work)))
     }
 
     /// As [`Tasks::keep`]. The task may end at any point where it waits.

@@ -112,6 +112,8 @@ kinds! {
         Replay: "replay" => StopOwner,
         /// Tells a deployer which clusters can be reached. What it has told is nowhere else.
         Access: "access" => StopOwner,
+        /// Watches the definitions of kinds in a cluster. What it has seen is how a kind that went in between is missed.
+        Definitions: "definitions" => StopOwner,
         /// One call to a managed cluster. The shard waits for the answer.
         Call: "call" => StopOwner,
         /// Writes the interest rows of a shard. What waits in it is nowhere else.

@@ -38,7 +38,7 @@ impl Tasks {
 
     /// Spawns a task that runs once. The handle is for who waits for its end, and may be dropped.
     pub fn spawn(&self, task: Once, work: impl Future<Output = End> + Send + 'static) -> JoinHandle<()> {
-        start(self.watched(task.kind()).once(work))
+        start(self.watched(task.kind()).once(Box::pin(work)))
     }
 
     /// Spawns a task that is started again when it ends early or panics: `make` makes each. The handle is for who waits
@@ -52,7 +52,7 @@ impl Tasks {
 
     /// Runs a task in place, with the same care: for one that has a thread of its own.
     pub async fn run(&self, task: Once, work: impl Future<Output = End>) {
-        self.watched(task.kind()).once(work).await;
+        self.watched(task.kind()).once(Box::pin(work)).await;
     }
 
     /// A group of tasks that end together; `of` says in logs whose they are.

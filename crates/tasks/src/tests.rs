@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{End, Fate, How, Kept, Once, TaskFailed, Tasks};
@@ -139,14 +139,7 @@ async fn while_the_process_stops_only_panics_are_told_and_nothing_begins_again()
     let tasks = Tasks::default();
     tasks.stop().cancel();
     tasks.spawn(Once::Admin, async { End::Early }).await.unwrap();
-    let (begun, mut never) = oneshot::channel::<()>();
-    let mut begun = Some(begun);
-    let make = move || {
-        drop(begun.take().map(|begun| begun.send(())));
-        async { End::Done }
-    };
-    tasks.keep(Kept::Feed, make).await.unwrap();
-    assert!(never.try_recv().is_err());
+    tasks.keep(Kept::Feed, || async { Panic.end() }).await.unwrap();
     assert!(tasks.ends().is_empty() && tasks.verdict().is_ok());
     tasks.spawn(Once::Admin, async { Panic.end() }).await.unwrap();
     assert_eq!(tasks.ends(), [(("admin", "panicked"), 1)].into());

@@ -1,6 +1,7 @@
 //! What surrounds every task: it notices the end, says it, counts it, and carries out the fate.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,8 +25,8 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Runs it to its end.
-    pub(crate) async fn once(self, work: impl Future<Output = End>) {
+    /// Runs it to its end. It is boxed, since each layer around a future may hold it once more, and shards are large.
+    pub(crate) async fn once(self, work: Pin<Box<impl Future<Output = End>>>) {
         let span = self.span();
         let carried_out = async {
             let Some(how) = self.end_of(work).await else { return };
@@ -47,7 +48,7 @@ impl Watched {
             while !self.tasks.stop().is_cancelled() {
                 let began = Instant::now();
                 // Within the watched part: to make it may panic as well.
-                if self.end_of(async { make().await }).await.is_none() {
+                if self.end_of(async { Box::pin(make()).await }).await.is_none() {
                     return;
                 }
                 tokio::time::sleep(rests.after(began.elapsed())).await;

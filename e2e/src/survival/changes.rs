@@ -45,6 +45,7 @@ impl Changes {
         let count = sites.len() as u64;
         for (index, site) in (0..).zip(sites) {
             let done = done.clone();
+            #[expect(clippy::disallowed_methods, reason = "every result is awaited")]
             tasks.spawn(async move {
                 for number in (first..first + total).filter(|number| number % count == index) {
                     change(&site, number, count).await.with_context(|| format!("change {number}"))?;

@@ -33,6 +33,7 @@ impl Pacer {
             queues.push(queue);
             let (site, made) = (member.site.clone(), made.clone());
             // Changes of one cluster follow one another in their own order.
+            #[expect(clippy::disallowed_methods, reason = "every result is awaited")]
             tasks.spawn(async move {
                 while let Some(number) = numbers.recv().await {
                     change(&site, number, count).await.with_context(|| format!("change {number}"))?;
@@ -42,6 +43,7 @@ impl Pacer {
             });
         }
         let until = over.clone();
+        #[expect(clippy::disallowed_methods, reason = "every result is awaited")]
         tasks.spawn(async move {
             let start = Instant::now();
             for tick in 0.. {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use sluice_api::{Gvk, object};
 use sluice_loadtest::manifests::{ALL, EACH};
 use sluice_runtime::{WatchEvent, watch};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::fleet::Fleet;
 use crate::site::is_deployed;
@@ -25,7 +25,9 @@ const BEHIND: Duration = Duration::from_secs(1);
 pub struct Watcher {
     record: Arc<Mutex<Record>>,
     /// Dropped with the watcher, and every watch with it.
+    /// Ends the watches with it.
     _watches: JoinSet<()>,
+    handles: Vec<AbortHandle>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -71,6 +73,7 @@ impl Watcher {
     /// Begins to watch.
     pub fn start(fleet: &Fleet) -> Self {
         let (record, mut watches) = (Arc::new(Mutex::new(Record::default())), JoinSet::new());
+        let mut handles = Vec::new();
         let kinds = [Gvk::new("", "v1", "Service"), Gvk::new("networking.k8s.io", "v1", "NetworkPolicy")];
         for (cluster, member) in &fleet.members {
             for gvk in &kinds {
@@ -82,10 +85,11 @@ impl Watcher {
                     record.take(&cluster, event, &mut listed);
                     true
                 };
-                watches.spawn(watch(client, gvk, String::new(), config, tell));
+                #[expect(clippy::disallowed_methods, reason = "a watch that has ended fails the verdict")]
+                handles.push(watches.spawn(watch(client, gvk, String::new(), config, tell)));
             }
         }
-        Self { record, _watches: watches }
+        Self { record, _watches: watches, handles }
     }
 
     /// How many NetworkPolicies were deleted so far.
@@ -100,6 +104,9 @@ impl Watcher {
     /// What was deleted although its cause lived, or went back to something older.
     pub async fn verdict(&self, excused: impl Fn(&str) -> u64) -> anyhow::Result<()> {
         tokio::time::sleep(BEHIND).await;
+        if self.handles.iter().any(AbortHandle::is_finished) {
+            bail!("the record is not complete: a watch has ended");
+        }
         let record = self.record.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if !record.interrupted.is_empty() {
             bail!("the record is not complete: {}", record.interrupted.join(", "));

@@ -13,6 +13,7 @@ mod web;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -28,6 +29,8 @@ pub use web::{Answer, Connection};
 
 /// How long something may take to come up on a busy machine.
 const START_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long a replica that was asked to end may take: it needs a second, and the machine may be busy.
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 /// How often it is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -184,6 +187,24 @@ impl Stack {
         let mut replica =
             self.replicas.remove(name).with_context(|| format!("there is no replica {name}"))?;
         replica.process().kill()
+    }
+
+    /// Asks a replica to end (SIGTERM); how it ended.
+    ///
+    /// # Errors
+    /// When it does not run, or does not end.
+    pub async fn stop_replica(&mut self, name: &str) -> anyhow::Result<ExitStatus> {
+        let mut replica =
+            self.replicas.remove(name).with_context(|| format!("there is no replica {name}"))?;
+        replica.signal("TERM")?;
+        let deadline = Instant::now() + STOP_TIMEOUT;
+        loop {
+            match replica.process().ended()? {
+                Some(status) => return Ok(status),
+                None if Instant::now() > deadline => bail!("{name} does not end: {}", replica.log_end()),
+                None => tokio::time::sleep(LOOK).await,
+            }
+        }
     }
 
     /// Waits until every replica says that it is ready.

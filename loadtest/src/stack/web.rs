@@ -52,6 +52,10 @@ impl Connection {
             TcpStream::connect(authority).await.with_context(|| format!("cannot connect to {authority}"))?;
         stream.set_nodelay(true)?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "its end is the end of the connection, which whoever asks notices"
+        )]
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended early");

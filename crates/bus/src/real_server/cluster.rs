@@ -44,7 +44,8 @@ async fn a_replicated_bus_is_laid_out_by_all_at_once_and_takes_groups() {
     let cluster = Cluster::start();
     // Eight processes, while the servers still elect.
     let options = cluster.options();
-    let connecting = (0..8).map(|_| Bus::connect(&options));
+    let tasks = Tasks::default();
+    let connecting = (0..8).map(|_| Bus::connect(&options, &tasks));
     let mut buses: Vec<Bus> =
         futures::future::join_all(connecting).await.into_iter().map(Result::unwrap).collect();
     let bus = buses.pop().unwrap();
@@ -85,7 +86,7 @@ async fn a_replicated_bus_is_laid_out_by_all_at_once_and_takes_groups() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_goes_on_where_it_was_when_its_consumer_is_gone() {
     let cluster = Cluster::start();
-    let bus = Bus::connect(&cluster.options()).await.unwrap();
+    let bus = Bus::connect(&cluster.options(), &Tasks::default()).await.unwrap();
     let fence = fence("00");
     let Claimed::At(sequence) = claim_as(&bus, &fence, "a", 1, None).await else { panic!() };
     let load = Load::some(Table::Desired.stream(0), vec!["desired.00.*.*.*".into()]);
@@ -120,7 +121,7 @@ async fn a_reader_goes_on_where_it_was_when_its_consumer_is_gone() {
 async fn a_running_bus_gets_more_replicas_and_its_operator_sees_what_is_wrong() {
     let mut cluster = Cluster::start();
     let options = BusOptions { replicas: 1, ..cluster.options() };
-    let bus = Bus::connect(&options).await.unwrap();
+    let bus = Bus::connect(&options, &Tasks::default()).await.unwrap();
     let fence = fence("00");
     let sequence = claim(&bus, &fence).await;
     put(&bus, &row("x", Some("1")), &fence, sequence).await.unwrap();

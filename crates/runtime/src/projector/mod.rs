@@ -12,6 +12,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use sluice_api::{Digest, ObjectKey};
+use sluice_tasks::{End, Once};
 use tokio::sync::mpsc;
 
 use self::queue::Queue;
@@ -59,7 +60,7 @@ impl Projector {
             queue: Queue::default(),
             refused: Refused::default(),
         };
-        tokio::spawn(writer.run(receiver));
+        context.tasks.spawn(Once::Projector, writer.run(receiver));
         Self { sender }
     }
 
@@ -99,13 +100,13 @@ struct Writer {
 }
 
 impl Writer {
-    async fn run(mut self, mut receiver: mpsc::UnboundedReceiver<Wanted>) {
+    async fn run(mut self, mut receiver: mpsc::UnboundedReceiver<Wanted>) -> End {
         let (mut writes, mut retries) = (FuturesUnordered::new(), FuturesUnordered::new());
         loop {
             tokio::select! {
                 wanted = receiver.recv() => match wanted {
                     Some((key, wish)) => self.queue.want(key, wish),
-                    None => return,
+                    None => return End::Done,
                 },
                 Some((key, wish, outcome)) = writes.next(), if !writes.is_empty() => {
                     self.tell(&key, &outcome);

@@ -1,0 +1,77 @@
+//! What becomes of shards whose tasks end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sluice_tasks::Once;
+use tokio::sync::mpsc;
+
+use super::*;
+use crate::supervisor::{Supervisor, Tally};
+
+/// A shard that panics, or loses a task that it needs, ends as a failed one and begins again. Nothing else does.
+#[tokio::test]
+async fn a_shard_that_panics_or_loses_a_task_begins_again_alone() {
+    let server = server();
+    let tasks = Tasks::default();
+    let bus = Bus::connect(&options(&server), &tasks).await.unwrap();
+    let membership = member(&bus, tasks.stop()).await;
+    let (tally, begins) = (Tally::default(), Arc::new(AtomicUsize::new(0)));
+    let (began, mut well) = mpsc::unbounded_channel();
+    let (inner, counted) = (tasks.clone(), begins.clone());
+    let work = move |key: String, _| {
+        let (tasks, begins, began) = (inner.clone(), counted.clone(), began.clone());
+        async move {
+            if key == "steady" {
+                began.send(key).unwrap();
+                return std::future::pending().await;
+            }
+            match begins.fetch_add(1, Ordering::Relaxed) {
+                0 => panic!("of a test"),
+                1 => {
+                    let group = tasks.group(&key);
+                    group.spawn(Once::Claim, async { panic!("of a test") });
+                    group.lost().await;
+                    Some(Stop::Failed)
+                }
+                _ => {
+                    began.send(key).unwrap();
+                    std::future::pending().await
+                }
+            }
+        }
+    };
+    let supervisor = Supervisor::new(&tasks, membership, tally.clone());
+    let keys = || vec!["steady".to_owned(), "shaky".to_owned()];
+    let both = async {
+        let mut seen = [well.recv().await.unwrap(), well.recv().await.unwrap()];
+        seen.sort();
+        assert_eq!(seen, ["shaky", "steady"]);
+        assert_eq!(tally.restarts(), [("failed", 2)].into());
+        assert_eq!(tasks.ends(), [(("shard", "panicked"), 1), (("claim", "panicked"), 1)].into());
+        assert!(!tasks.stop().is_cancelled());
+        tasks.stop().cancel();
+    };
+    // It ends when the process stops, and leaves.
+    let ended = async { tokio::join!(supervisor.run(keys, work), both) };
+    tokio::time::timeout(Duration::from_secs(30), ended).await.unwrap();
+    assert!(well.try_recv().is_err(), "a shard began more often than it had to");
+    assert!(tasks.verdict().is_ok());
+}
+
+/// Without it nobody would notice that a stream is another one.
+#[tokio::test]
+async fn the_end_of_what_a_bus_does_by_itself_is_noticed() {
+    let server = server();
+    let tasks = Tasks::default();
+    let bus = Bus::connect(&options(&server), &tasks).await.unwrap();
+    // Nobody can ask over a connection that has been closed.
+    bus.js.client().drain().await.unwrap();
+    let told = async {
+        while !tasks.ends().contains_key(&("echo", "early")) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), told).await.unwrap();
+    assert!(!tasks.stop().is_cancelled(), "it is asked for again");
+}
