@@ -1,7 +1,7 @@
 //! What an operator asks of a bus, and changes in it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::jetstream::context::{CreateStreamErrorKind, UpdateStreamError};
 use async_nats::jetstream::stream::{Config, Info};
@@ -20,7 +20,11 @@ use crate::reader::{Load, ReadEvent, read};
 use crate::streams::Streams;
 
 /// How long one server may take to say who it is.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(6);
+/// How long it takes at most until another node answers for all.
+const ELECTION: Duration = Duration::from_secs(10);
+/// Pause before it is asked again.
+const ASK_AGAIN: Duration = Duration::from_millis(250);
 /// Pause between two looks at a stream that gets more replicas.
 const LOOK: Duration = Duration::from_millis(200);
 /// How long it may take.
@@ -82,7 +86,7 @@ pub async fn check(options: &BusOptions) -> Result<BusReport, BusError> {
         servers.push(server(&connection, &mut problems).await);
     }
     let js = jetstream(options.connection.client("sluice-bus").await?);
-    let account: Value = js.request("INFO", &()).await.map_err(BusError::request("ask about JetStream"))?;
+    let account = account(&js).await?;
     let api_level = account.pointer("/api/level").and_then(Value::as_u64).unwrap_or(0);
     let streams = Streams::ask(&js).await?;
     let layout = asked_for(&js, options, &mut problems).await?;
@@ -90,6 +94,20 @@ pub async fn check(options: &BusOptions) -> Result<BusReport, BusError> {
     // Connecting makes what is missing, which a look must not.
     let owners = if problems.is_empty() { owners(options).await? } else { BTreeMap::new() };
     Ok(BusReport { servers, api_level, streams: reports, owners, problems })
+}
+
+/// What JetStream says of itself. The node that answers for all may have died just now: another one is elected.
+async fn account(js: &Context) -> Result<Value, BusError> {
+    let asked = Instant::now();
+    loop {
+        match js.request("INFO", &()).await {
+            Ok(account) => return Ok(account),
+            Err(error) if asked.elapsed() > ELECTION => {
+                return Err(BusError::request("ask about JetStream")(error));
+            }
+            Err(_) => tokio::time::sleep(ASK_AGAIN).await,
+        }
+    }
 }
 
 async fn server(connection: &Connection, problems: &mut Vec<String>) -> ServerReport {

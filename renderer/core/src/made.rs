@@ -75,17 +75,10 @@ impl Made {
     }
 
     /// Who uses this name on this cluster, when it is not `cause`, which waits for it from now on.
-    ///
-    /// # Errors
-    /// Who uses it.
-    pub(crate) fn ask_for(&mut self, place: &Place, cause: &Cause) -> Result<(), Cause> {
-        match self.users.get(place).filter(|user| *user != cause) {
-            None => Ok(()),
-            Some(user) => {
-                self.waiting.entry(place.clone()).or_default().insert(cause.clone());
-                Err(user.clone())
-            }
-        }
+    pub(crate) fn ask_for(&mut self, place: &Place, cause: &Cause) -> Option<&Cause> {
+        let user = self.users.get(place).filter(|user| *user != cause)?;
+        self.waiting.entry(place.clone()).or_default().insert(cause.clone());
+        Some(user)
     }
 
     /// Whether a cause uses this name on this cluster.

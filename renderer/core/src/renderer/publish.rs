@@ -166,8 +166,8 @@ impl Renderer {
             for id in &part.destinations {
                 let Some(cluster) = self.world.clusters.get(id) else { continue };
                 // Another cause of this shard makes a profile of this name there: it keeps it, and this one waits.
-                if let Err(user) = self.made.ask_for(&(id.clone(), rendered.id.clone()), cause) {
-                    rows.push((id.clone(), Err(name_taken(&rendered.id, &user))));
+                if let Some(user) = self.made.ask_for(&(id.clone(), rendered.id.clone()), cause) {
+                    rows.push((id.clone(), Err(name_taken(&rendered.id, user))));
                     continue;
                 }
                 let body = match &shared {
