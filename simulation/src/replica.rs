@@ -208,7 +208,7 @@ impl<R: Role> Process<R> {
         if !world.mishap(Fault::Duplicate, 0.01) {
             running.cursor = Some(sequence);
         }
-        if table != Table::Changes && !body.is_empty() && world.mishap(Fault::Unreadable, 0.003) {
+        if table == Table::Reports && !body.is_empty() && world.mishap(Fault::Unreadable, 0.003) {
             (body, self.blind) = ((*b"?").into(), true);
             world.tell(|| format!("{} cannot read {subject}", self.name));
         }
