@@ -1,7 +1,7 @@
 //! The API server of one managed cluster: what users put there, what the deployer applies, and the log that
 //! watches read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -18,6 +18,8 @@ pub(crate) struct ApiServer {
     pub(crate) log: Vec<(ObjectKey, Option<Service>)>,
     /// What was applied.
     pub(crate) applied: BTreeMap<ObjectKey, Arc<Value>>,
+    /// Objects of which a user took the marks: nobody may delete them.
+    pub(crate) adopted: BTreeSet<ObjectKey>,
     /// It does not answer before.
     pub(crate) away_until: i64,
     /// Grows with every new kubeconfig of the cluster.
@@ -26,7 +28,8 @@ pub(crate) struct ApiServer {
     pub(crate) born: u64,
     /// Deleted objects that a finalizer holds, and until when.
     held: Vec<(i64, ObjectKey)>,
-    inventories: BTreeMap<ProfileId, Stored>,
+    /// What deployers say that profiles own.
+    pub(crate) inventories: BTreeMap<ProfileId, Stored>,
     version: u64,
 }
 
@@ -91,7 +94,17 @@ impl ApiServer {
             self.applied.clear();
             self.inventories.clear();
             self.held.clear();
+            self.adopted.clear();
         }
+    }
+
+    /// A user takes the marks of its owner off one of the objects; which one.
+    pub(crate) fn adopt(&mut self, index: usize) -> Option<ObjectKey> {
+        let all = self.applied.iter().map(|(key, object)| (key.clone(), Live::of(object)));
+        let (key, live) = all.filter(|(_, live)| live.owner.is_some() && !live.going).nth(index)?;
+        self.release(&key, &live.version());
+        self.adopted.insert(key.clone());
+        Some(key)
     }
 
     /// Finalizers let go what they have held long enough.
@@ -197,6 +210,7 @@ impl ApiServer {
         object["metadata"]["uid"] = known.map_or_else(|| format!("u{}", self.version), |(uid, _)| uid).into();
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
         let (live, new) = (Live::of(&object), Arc::new(object));
+        self.adopted.remove(&key);
         let old = self.applied.insert(key.clone(), new.clone());
         (Reply::Applied(live), Some(Written { key, old, new: Some(new) }))
     }

@@ -18,6 +18,8 @@ pub(crate) struct History {
     reason: [[i64; CLUSTERS.len()]; Addon::ALL.len()],
     /// When a stream last lost what it had acknowledged.
     pub(crate) lost_at: i64,
+    /// When rows of `desired` were last deleted: who writes them anew may have an older view than who wrote them before.
+    pub(crate) wiped_at: i64,
     /// Now.
     pub(crate) now: i64,
 }
@@ -27,14 +29,21 @@ pub(crate) struct History {
 const UNNOTICED: i64 = LATE;
 
 /// Renderers learn late of what changes in the management cluster, and may act upon it for so long.
-const LATE: i64 = 600 * STEP;
+pub(crate) const LATE: i64 = 600 * STEP;
 /// Long before every schedule.
 const NEVER: i64 = -2 * LATE;
 
 impl Default for History {
     fn default() -> Self {
         let reason = [[NEVER; CLUSTERS.len()]; Addon::ALL.len()];
-        Self { event_since: BTreeMap::new(), born: BTreeMap::new(), reason, lost_at: NEVER, now: 0 }
+        Self {
+            event_since: BTreeMap::new(),
+            born: BTreeMap::new(),
+            reason,
+            lost_at: NEVER,
+            wiped_at: NEVER,
+            now: 0,
+        }
     }
 }
 
@@ -69,6 +78,11 @@ impl History {
         index.is_some_and(|index| self.now - self.reason[addon as usize][index] > LATE)
     }
 
+    /// Whether a stream lost rows so lately that nobody need know better.
+    pub(crate) fn is_excused(&self) -> bool {
+        self.now - self.lost_at < UNNOTICED
+    }
+
     /// Checks that `new` may take the place of `old` in `cluster`; `None` deletes.
     pub(crate) fn check(
         &self,
@@ -78,9 +92,10 @@ impl History {
         new: Option<&Value>,
     ) -> Result<(), String> {
         let Some(old) = old else { return Ok(()) };
-        if self.now - self.lost_at < UNNOTICED {
+        if self.is_excused() {
             return Ok(());
         }
+        self.check_edit(cluster, key, old, new)?;
         if let Some(service) = key.name.strip_prefix("each-") {
             return self.check_each(cluster, key, service, old, new);
         }
@@ -91,6 +106,24 @@ impl History {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
         }
         Ok(())
+    }
+
+    /// What one renderer makes of a ConfigMap is not made of an older one afterwards.
+    fn check_edit(
+        &self,
+        cluster: &str,
+        key: &ObjectKey,
+        old: &Value,
+        new: Option<&Value>,
+    ) -> Result<(), String> {
+        let of_one = key.name.starts_with("each-") || key.name.starts_with("all-");
+        let edits = new.map(|new| (version(old, "edit"), version(new, "edit")));
+        match edits.filter(|(before, after)| after < before) {
+            Some((before, after)) if of_one && self.now - self.wiped_at > LATE => {
+                Err(format!("{cluster}: {key}: edit {after} over {before}"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_each(

@@ -35,6 +35,8 @@ faults! {
     Rekeyed,
     /// A cluster gets another kubeconfig, which leads to another API server.
     Swapped,
+    /// A user takes the marks of its owner off an object, and has it from then on.
+    Adopted,
     /// A finalizer holds a deleted object for a while.
     Finalizer,
     /// An object stays although its profile goes.
@@ -47,6 +49,8 @@ faults! {
     Duplicate,
     /// The server says that nothing follows a row, and something does.
     Miscount,
+    /// The body of a row cannot be read.
+    Unreadable,
     /// A publish is stored, or a call carried out, and the answer is lost.
     Unanswered,
     /// A publish is lost on its way, and those after it are not.
@@ -67,6 +71,10 @@ faults! {
     NodeDeath,
     /// A node has not come as far as its stream's leader.
     Lag,
+    /// A node gets nothing new for a while.
+    SlowNode,
+    /// A renderer learns nothing new of the management cluster for a while.
+    OldView,
     /// A stream loses the last rows that it has acknowledged.
     LostTail,
     /// A message is given up by its sender, and arrives later than what is sent after it.

@@ -2,6 +2,7 @@
 
 use rand::Rng as _;
 use rand::rngs::SmallRng;
+use sluice_protocol::Table;
 
 use crate::coverage::Fault;
 use crate::management::CLUSTERS;
@@ -88,6 +89,11 @@ impl Faults {
                 world.happened(Fault::NodeDeath, || node.to_string());
             }
         }
+        if world.random.random_bool(self.elections / 2.0) {
+            let (node, steps) = (world.random.random_range(0..NODES), world.random.random_range(5..60));
+            world.store.slow_down(node, world.now + steps * STEP);
+            world.happened(Fault::SlowNode, || format!("{node} for {steps} steps"));
+        }
         if world.random.random_bool(self.losses) {
             let streams = world.store.keys();
             let key = streams[world.random.random_range(0..streams.len())];
@@ -172,11 +178,19 @@ impl Faults {
             }
             world.happened(if swap { Fault::Swapped } else { Fault::Rekeyed }, || cluster.to_owned());
         }
+        if world.random.random_bool(self.outages) {
+            let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];
+            let index = world.random.random_range(0..4);
+            if let Some(key) = world.clusters.get_mut(cluster).and_then(|server| server.adopt(index)) {
+                world.happened(Fault::Adopted, || format!("{cluster} {key}"));
+            }
+        }
         if world.random.random_bool(self.wipes) {
             let streams = world.store.keys();
             if world.random.random_bool(0.2) {
                 streams.into_iter().for_each(|(table, shard)| world.store.wipe(table, shard));
                 world.store.wipe_interests();
+                world.history.wiped_at = world.now;
                 return world.happened(Fault::WipeAll, String::new);
             }
             let Some(&(table, shard)) = streams.get(world.random.random_range(0..=streams.len())) else {
@@ -184,6 +198,9 @@ impl Faults {
                 return world.happened(Fault::WipeInterest, String::new);
             };
             world.store.wipe(table, shard);
+            if table == Table::Desired {
+                world.history.wiped_at = world.now;
+            }
             world.happened(Fault::Wipe, || format!("{table:?} {shard}"));
         }
     }

@@ -9,7 +9,7 @@
 //! schedule ─► one micro step of one replica: a command reaches its server, an answer, row or event arrives
 //!          ─► one fault, counted in the coverage
 //! checks   ─► at every write to a cluster: nothing stale over newer, nothing withdrawn that has a cause
-//!          ─► after the faults: the clusters equal `sluice build`
+//!          ─► after the faults: the clusters equal `sluice build`, and inventories and status rows say so
 //! ```
 
 #![forbid(unsafe_code)]
@@ -17,6 +17,7 @@
 mod api_server;
 mod checks;
 mod coverage;
+mod end;
 mod faults;
 mod management;
 mod manifests;

@@ -8,6 +8,7 @@ use serde_json::Value;
 use sluice_api::{ObjectKey, object};
 use sluice_renderer_core::Change;
 
+use crate::checks::LATE;
 use crate::coverage::Fault;
 use crate::manifests::{self, Registration, SourceForm};
 
@@ -21,6 +22,10 @@ pub(crate) struct Management {
     source: Option<SourceForm>,
     triggers: [bool; 2],
     profile: bool,
+    /// The tier of the profile, and whether what it deploys stays when it goes.
+    form: (u64, bool),
+    /// Since when what it deploys is deployed once, without a break.
+    once_since: Option<i64>,
     /// Whether a trigger makes a profile of the same name as the one that a user wrote.
     rival: bool,
     registered: [Option<Registration>; CLUSTERS.len()],
@@ -69,7 +74,7 @@ impl Management {
         for addon in Addon::TRIGGERS {
             management.put_trigger(addon, false);
         }
-        management.put_profile(100, false);
+        management.put_profile((100, false), false);
         Addon::ALL.into_iter().for_each(|addon| management.put_content(addon));
         Addon::TRIGGERS.into_iter().for_each(|addon| management.put(manifests::more(addon)));
         management
@@ -113,9 +118,11 @@ impl Management {
         self.put(manifests::trigger(addon, more));
     }
 
-    fn put_profile(&mut self, tier: u64, leave: bool) {
+    fn put_profile(&mut self, (tier, leave): (u64, bool), once: bool) {
         self.profile = true;
-        self.put(manifests::profile(tier, leave));
+        self.form = (tier, leave);
+        self.once_since = once.then(|| self.once_since.unwrap_or(self.now));
+        self.put(manifests::profile(tier, leave, once));
     }
 
     fn put_content(&mut self, addon: Addon) {
@@ -171,6 +178,11 @@ impl Management {
             .any(|(name, registered)| *name == cluster && registered.is_some())
     }
 
+    /// Whether everybody knows that the profile is deployed once, and it need not be deployed anew.
+    pub(crate) fn is_once(&self, now: i64) -> bool {
+        self.once_since.is_some_and(|since| now - since > LATE)
+    }
+
     /// Of what is not there, everything may go at any time; of what does not select a cluster, in that cluster.
     fn look_for_reasons(&self) -> Vec<(Addon, usize)> {
         let missing = |addon: Addon, cluster: usize| {
@@ -203,7 +215,8 @@ impl Management {
                 Fault::SourceEdited
             }
             2 if self.profile => {
-                self.put_profile(random.random_range(50..100), random.random_bool(0.3));
+                let form = (random.random_range(50..100), random.random_bool(0.3));
+                self.put_profile(form, random.random_bool(0.4));
                 Fault::ProfileEdited
             }
             3 if self.has_content(addon) => {
@@ -265,11 +278,11 @@ impl Management {
 
     fn flip_profile(&mut self) -> Fault {
         if self.profile {
-            self.profile = false;
+            (self.profile, self.once_since) = (false, None);
             self.delete("ClusterProfile", "own");
             return Fault::ProfileDeleted;
         }
-        self.put_profile(100, false);
+        self.put_profile((100, false), false);
         Fault::ProfileEdited
     }
 
@@ -302,6 +315,10 @@ impl Management {
             } else {
                 self.flip_profile()
             };
+        }
+        // What was deployed once is as old as that.
+        if self.once_since.is_some() {
+            self.put_profile(self.form, false);
         }
         for addon in Addon::ALL {
             if !self.has_content(addon) {

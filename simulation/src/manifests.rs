@@ -97,14 +97,15 @@ pub(crate) fn rival() -> Value {
 }
 
 /// The profile that a user wrote.
-pub(crate) fn profile(tier: u64, leave: bool) -> Value {
+pub(crate) fn profile(tier: u64, leave: bool, once: bool) -> Value {
+    let mode = if once { "OneTime" } else { "Continuous" };
     let stop = if leave { "LeavePolicies" } else { "WithdrawPolicies" };
     let mut refs = vec![content_ref("own")];
     // Of equal tiers nobody could say which has it in the end.
     if tier < TRIGGER_TIER {
         refs.push(content_ref(both_name(Addon::Own)));
     }
-    let spec = json!({"stopMatchingBehavior": stop, "clusterSelector": {"matchLabels": {"tier": "x"}}, "tier": tier, "policyRefs": refs});
+    let spec = json!({"stopMatchingBehavior": stop, "syncMode": mode, "clusterSelector": {"matchLabels": {"tier": "x"}}, "tier": tier, "policyRefs": refs});
     json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "own"}, "spec": spec})
 }
 

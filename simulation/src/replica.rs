@@ -70,6 +70,8 @@ pub(crate) struct Process<R: Role> {
     cut_until: i64,
     /// Not to begin before.
     rest_until: i64,
+    /// Whether it was given a row that it could not read: in the end it begins anew.
+    blind: bool,
     /// The node of the bus that it reads from.
     node: usize,
 }
@@ -110,6 +112,7 @@ impl<R: Role> Process<R> {
             paused_until: 0,
             cut_until: 0,
             rest_until: 0,
+            blind: false,
             node: 0,
         }
     }
@@ -123,6 +126,7 @@ impl<R: Role> Process<R> {
     fn begin(&mut self, world: &mut World) {
         world.tell(|| format!("{} begins", self.name));
         self.lives += 1;
+        self.blind = false;
         self.role.reset(world);
         self.node = world.random.random_range(0..NODES);
         let config = owner_config(&self.role, self.fences.len(), world.tombstone_ttl);
@@ -197,12 +201,16 @@ impl<R: Role> Process<R> {
             }
             return;
         };
-        let (subject, head, body) = (message.subject.clone(), message.head.clone(), message.body.clone());
+        let (subject, head, mut body) = (message.subject.clone(), message.head.clone(), message.body.clone());
         // Only an estimate: while a row is replaced it is counted neither in its old nor in its new place.
         let pending = stream.next(sequence).is_some() && !world.mishap(Fault::Miscount, 0.1);
         // The same row may come again, before anything that follows it.
         if !world.mishap(Fault::Duplicate, 0.01) {
             running.cursor = Some(sequence);
+        }
+        if table == Table::Reports && !body.is_empty() && world.mishap(Fault::Unreadable, 0.003) {
+            (body, self.blind) = ((*b"?").into(), true);
+            world.tell(|| format!("{} cannot read {subject}", self.name));
         }
         world.tell(|| format!("{} has read {}{subject}", self.name, if head.tombstone { "-" } else { "+" }));
         self.handle(world, Event::Row(Row { subject, head, body, sequence }, pending));
@@ -248,6 +256,10 @@ impl<R: Role> Process<R> {
             }
             return;
         };
+        if self.blind && !world.rough {
+            self.running = None;
+            return;
+        }
         // Missed heartbeats.
         if world.now - running.looked_at > world.tombstone_ttl / 2 {
             self.running = None;
@@ -309,7 +321,7 @@ impl<R: Role> Replica for Process<R> {
         if !owns {
             return self.running.is_none();
         }
-        if self.running.is_some() && !self.holds_lease(world.now) {
+        if self.running.is_some() && (!self.holds_lease(world.now) || (self.blind && !world.rough)) {
             return false;
         }
         let Some(running) = &mut self.running else { return false };

@@ -70,5 +70,5 @@ pub(crate) trait Role {
 
 /// The configuration of every owner in the simulation.
 pub(crate) fn owner_config(role: &impl Role, outputs: usize, tombstone_ttl: i64) -> OwnerConfig {
-    OwnerConfig { outputs, reads: role.input().is_some(), patience: 200 * STEP, max_lag: tombstone_ttl / 2 }
+    OwnerConfig { outputs, reads: role.input().is_some(), patience: 20 * STEP, max_lag: tombstone_ttl / 2 }
 }

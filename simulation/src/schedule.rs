@@ -1,13 +1,7 @@
 //! One schedule: a seed decides everything.
 
-use std::collections::BTreeMap;
-
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
-use serde_json::Value;
-use sluice_api::object;
-use sluice_deployer_core::Live;
-use sluice_dryrun::{Input, Options, build_with};
 use sluice_renderer_core::Caches;
 
 use crate::api_server::ApiServer;
@@ -186,39 +180,4 @@ impl Schedule {
         let version = (exists && event).then_some(self.version);
         world.history.service(cluster, service, version, world.now);
     }
-
-    /// After the faults the clusters hold what a pure function says.
-    fn compare(&self) -> Result<(), String> {
-        let held = self.world.clusters.iter().map(|(name, server)| {
-            let services = server.services.values().map(|service| (*service.object).clone());
-            (("default".to_owned(), (*name).to_owned()), services.collect())
-        });
-        let management = self.world.management.objects.iter().map(|object| (**object).clone()).collect();
-        let options = Options { now: 0, caches: self.world.caches.clone(), ..Options::default() };
-        let expected = build_with(&Input { management, clusters: held.collect() }, &options);
-        for (name, server) in &self.world.clusters {
-            let wanted = expected.clusters.get(&format!("default/{name}")).map_or(&[][..], Vec::as_slice);
-            let (wanted, found) = (
-                content(wanted.iter()),
-                content(server.applied.values().map(|held| &**held).filter(is_owned)),
-            );
-            if wanted != found {
-                return Err(format!("cluster {name} holds {found:?} and should hold {wanted:?}"));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What a profile left behind is nobody's any more.
-fn is_owned(object: &&Value) -> bool {
-    Live::of(object).owner.is_some()
-}
-
-fn content<'a>(objects: impl Iterator<Item = &'a Value>) -> BTreeMap<String, String> {
-    objects
-        .map(|object| {
-            (object::name(object).to_owned(), object.get("data").map(Value::to_string).unwrap_or_default())
-        })
-        .collect()
 }

@@ -43,6 +43,8 @@ pub(crate) struct Store {
     interests: Interests,
     /// How often a stream became another one.
     wipes: u64,
+    /// A node that gets nothing new, and until when.
+    slow: (usize, i64),
     /// Whether streams are replicated.
     pub(crate) replicated: bool,
 }
@@ -95,6 +97,7 @@ impl Store {
             streams: all.map(|key| (key, new())).collect(),
             interests: Interests::default(),
             wipes: 0,
+            slow: (0, 0),
             replicated,
         }
     }
@@ -145,12 +148,18 @@ impl Store {
         lost
     }
 
+    /// A node gets nothing new until then.
+    pub(crate) fn slow_down(&mut self, node: usize, until: i64) {
+        self.slow = (node, until);
+    }
+
     /// Nodes catch up, and what is lost is noticed.
     pub(crate) fn pass_time(&mut self, now: i64, mut lags: impl FnMut() -> bool) {
         for stream in self.streams.values_mut() {
             let last = stream.rows.last();
-            for applied in &mut stream.applied {
-                if *applied != last && !(self.replicated && lags()) {
+            for (node, applied) in stream.applied.iter_mut().enumerate() {
+                let slow = self.slow.0 == node && now < self.slow.1;
+                if *applied != last && !(self.replicated && (slow || lags())) {
                     *applied = last;
                 }
             }

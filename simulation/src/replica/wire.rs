@@ -88,11 +88,13 @@ impl<R: Role> Process<R> {
                 if life != self.lives {
                     return;
                 }
-                if world.store.applied(self.node, table, shard) < *fence {
+                let applied = world.store.applied(self.node, table, shard);
+                if applied < *fence {
                     // The reader's node has not come so far.
                     return self.wire.0.push(Parcel { at: world.now + STEP, ..parcel });
                 }
-                let rows = world.store.stream(table, shard).rows().map(|(_, stored)| &stored.value);
+                let rows = world.store.stream(table, shard).rows();
+                let rows = rows.take_while(|(at, _)| *at <= applied).map(|(_, stored)| &stored.value);
                 let own = rows.filter(|message| message.holder.is_none() && self.role.owns(&message.subject));
                 answers
                     .extend(own.map(|message| Event::Found(message.subject.clone(), message.head.clone())));

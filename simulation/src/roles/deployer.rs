@@ -3,14 +3,15 @@
 use rand::Rng as _;
 use sluice_api::ClusterRef;
 use sluice_deployer_core as deployer;
-use sluice_deployer_core::{Class, Failure, Reply, Request};
+use sluice_deployer_core::{Class, Failure, Live, Reply, Request};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table};
 
 use super::SHARDS;
-use crate::api_server::Written;
+use crate::api_server::{ApiServer, Written};
+use crate::checks::History;
 use crate::coverage::Fault;
-use crate::management::CLUSTERS;
+use crate::management::{CLUSTERS, Management};
 use crate::membership::MEMBER_TTL;
 use crate::role::{Link, Role, Seat};
 use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
@@ -92,6 +93,9 @@ impl DeployerRole {
         if server.away_until > world.now || call.way < Some(server.born) {
             return self.reply(call, transient("the server is away"));
         }
+        if let Some(violation) = forbidden(server, &call.request, &world.management, &world.history) {
+            world.violation.get_or_insert(format!("{}: {violation}", call.cluster.name));
+        }
         let (reply, written) = server.call(&call.request, held);
         let released = written.is_some() && matches!(call.request, Request::Release { .. });
         world.coverage.many(Fault::Released, u64::from(released));
@@ -109,6 +113,29 @@ impl DeployerRole {
         if call.life == self.life {
             self.replies.push(deployer::Side::Reply(call.cluster, call.id, reply));
         }
+    }
+}
+
+/// Why a call that would be carried out must not be made.
+fn forbidden(
+    server: &ApiServer,
+    request: &Request,
+    management: &Management,
+    history: &History,
+) -> Option<String> {
+    match request {
+        Request::Delete { key, against } => {
+            let object = server.applied.get(key)?;
+            let adopted = server.adopted.contains(key) && Live::of(object).version() == *against;
+            adopted.then(|| format!("{key} is deleted, and is a user's"))
+        }
+        Request::WriteInventory { inventory, against } => {
+            let stored = server.inventories.get(&inventory.id())?;
+            let again = stored.inventory.complete && !inventory.complete && management.is_once(history.now);
+            let again = again && against.as_ref() == Some(&stored.version) && !history.is_excused();
+            again.then(|| format!("{} is deployed again, and should be once", inventory.id()))
+        }
+        _ => None,
     }
 }
 

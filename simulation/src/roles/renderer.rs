@@ -12,8 +12,9 @@ use crate::coverage::Fault;
 use crate::role::{Link, Role};
 use crate::world::{STEP, World};
 
-/// How long the view of the management cluster lags behind at most when a renderer begins.
-const STALE: i64 = 50 * STEP;
+/// How long the view of the management cluster lags behind at most when a renderer begins: longer than it takes to notice that
+/// the former one has gone.
+const STALE: i64 = 150 * STEP;
 
 /// The renderer of one shard.
 pub(crate) struct RendererRole {
@@ -21,13 +22,22 @@ pub(crate) struct RendererRole {
     interests: Interests,
     /// Position in the log of the management cluster: also a replica that owns nothing follows it.
     management: usize,
+    /// It learns nothing new of it before.
+    late_until: i64,
     status: u64,
     status_incarnation: u64,
 }
 
 impl RendererRole {
     pub(crate) fn new(shard: u16) -> Self {
-        Self { shard, interests: Interests::default(), management: 0, status: 0, status_incarnation: 0 }
+        Self {
+            shard,
+            interests: Interests::default(),
+            management: 0,
+            late_until: 0,
+            status: 0,
+            status_incarnation: 0,
+        }
     }
 
     fn status(&mut self, world: &mut World) -> Option<renderer::Side> {
@@ -45,6 +55,9 @@ impl RendererRole {
     }
 
     fn change(&mut self, world: &mut World) -> Option<renderer::Side> {
+        if world.now < self.late_until {
+            return None;
+        }
         let change = world.management.log.get(self.management)?.1.clone();
         if !world.mishap(Fault::Duplicate, 0.02) {
             self.management += 1;
@@ -109,6 +122,9 @@ impl Role for RendererRole {
         let from = if fresh { log.len() } else { log.partition_point(|(at, _)| seen(*at)) };
         let interests = Interests(world.store.interests_end());
         *self = Self { interests, management: self.management.max(from), ..Self::new(self.shard) };
+        if !fresh && world.mishap(Fault::OldView, 0.5) {
+            self.late_until = world.now + world.random.random_range(20..150) * STEP;
+        }
     }
 
     fn side(&mut self, world: &mut World, link: Link) -> Option<renderer::Side> {
@@ -123,7 +139,7 @@ impl Role for RendererRole {
     fn has_news(&self, world: &World) -> bool {
         let stream = world.store.stream(Table::Status, 0);
         let unread = stream.incarnation() != self.status_incarnation || stream.next(self.status).is_some();
-        self.management < world.management.log.len()
+        (self.management < world.management.log.len() && self.late_until <= world.now)
             || self.interests.has_news(world)
             || (unread && stream.next(0).is_some())
     }

@@ -1,0 +1,136 @@
+//! What must hold after the faults.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+use sluice_api::{ObjectKey, ProfileId, object};
+use sluice_deployer_core::Live;
+use sluice_dryrun::{Input, Options, build_with};
+use sluice_protocol::rows::{State, Status};
+use sluice_protocol::{Subject, Table};
+
+use crate::api_server::ApiServer;
+use crate::roles::SHARDS;
+use crate::schedule::Schedule;
+use crate::world::cluster_ref;
+
+/// What a profile may say that lost an object, or its name, to another one: these stay as long as there are both.
+const CONFLICTS: [&str; 2] = ["A conflict was detected", "is already made on"];
+
+impl Schedule {
+    /// What is there must be what should be, and what the deployers say of it must be so.
+    pub(crate) fn compare(&self) -> Result<(), String> {
+        self.compare_objects()?;
+        for (name, server) in &self.world.clusters {
+            compare_inventories(name, server)?;
+        }
+        self.compare_statuses()
+    }
+
+    /// The clusters hold what a pure function says.
+    fn compare_objects(&self) -> Result<(), String> {
+        let held = self.world.clusters.iter().map(|(name, server)| {
+            let services = server.services.values().map(|service| (*service.object).clone());
+            (("default".to_owned(), (*name).to_owned()), services.collect())
+        });
+        let management = self.world.management.objects.iter().map(|object| (**object).clone()).collect();
+        let options = Options { now: 0, caches: self.world.caches.clone(), ..Options::default() };
+        let expected = build_with(&Input { management, clusters: held.collect() }, &options);
+        for (name, server) in &self.world.clusters {
+            let wanted = expected.clusters.get(&format!("default/{name}")).map_or(&[][..], Vec::as_slice);
+            let wanted = content(wanted.iter());
+            // What a user has taken over may be what is wanted all the same.
+            let counts = |(key, object): &(&ObjectKey, &Arc<Value>)| {
+                is_owned(object) || (server.adopted.contains(*key) && wanted.contains_key(&key.name))
+            };
+            let found = content(server.applied.iter().filter(counts).map(|(_, object)| &**object));
+            if wanted != found {
+                return Err(format!("cluster {name} holds {found:?} and should hold {wanted:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Every profile says that it is provisioned, or that another one has what it wants; and those that have something
+    /// in a cluster say so, and nobody else.
+    fn compare_statuses(&self) -> Result<(), String> {
+        let mut said = BTreeSet::new();
+        for (_, stored) in self.world.store.stream(Table::Status, 0).rows() {
+            let message = &stored.value;
+            let Subject::Status { cluster, origin, profile, .. } = &message.subject else { continue };
+            if message.head.tombstone {
+                continue;
+            }
+            let status: Status = serde_json::from_slice(&message.body).map_err(|error| error.to_string())?;
+            let lost = |error: &String| CONFLICTS.iter().any(|conflict| error.contains(conflict));
+            let expected = match status.state {
+                State::Held => false,
+                State::Provisioned => status.errors.is_empty(),
+                State::Failed => status.errors.iter().all(lost),
+            };
+            if !expected {
+                return Err(format!("status of {profile} on {cluster} for {origin}: {status:?}"));
+            }
+            if status.state == State::Provisioned {
+                let named = self.world.clusters.iter().find(|(name, _)| cluster_ref(name) == *cluster);
+                let holds = named.and_then(|(_, server)| server.inventories.get(profile));
+                if holds.is_none_or(|stored| stored.inventory.cause.origin(SHARDS) != *origin) {
+                    return Err(format!(
+                        "{profile} is provisioned on {cluster} for {origin}, and holds {holds:?}"
+                    ));
+                }
+            }
+            said.insert((cluster.clone(), profile.clone(), *origin));
+        }
+        for (name, server) in &self.world.clusters {
+            for (profile, stored) in &server.inventories {
+                let origin = stored.inventory.cause.origin(SHARDS);
+                if !said.contains(&(cluster_ref(name), profile.clone(), origin)) {
+                    return Err(format!(
+                        "nobody says that {name} has the inventory of {profile} for {origin}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Who owns an object has it in its inventory, and what is in an inventory is there.
+fn compare_inventories(cluster: &str, server: &ApiServer) -> Result<(), String> {
+    let lists = |owner: &(String, String), key| {
+        let named = |profile: &ProfileId| profile.kind() == owner.0 && profile.path() == owner.1;
+        let mut held = server.inventories.iter().filter(|(profile, _)| named(profile));
+        held.any(|(_, stored)| stored.inventory.objects.contains(key))
+    };
+    for (key, object) in &server.applied {
+        if let Some(owner) = Live::of(object).owner.map(|owner| (owner.kind, owner.name))
+            && !lists(&owner, key)
+        {
+            return Err(format!("{cluster}: {key} is owned by {owner:?}, whose inventory does not name it"));
+        }
+    }
+    for (profile, stored) in &server.inventories {
+        let owned = |key| {
+            server.applied.get(key).is_some_and(|object| is_owned(object) || server.adopted.contains(key))
+        };
+        if let Some(key) = stored.inventory.objects.iter().find(|key| !owned(*key)) {
+            return Err(format!("{cluster}: the inventory of {profile} names {key}, which is not there"));
+        }
+    }
+    Ok(())
+}
+
+/// What a profile left behind is nobody's any more.
+fn is_owned(object: &Value) -> bool {
+    Live::of(object).owner.is_some()
+}
+
+fn content<'a>(objects: impl Iterator<Item = &'a Value>) -> BTreeMap<String, String> {
+    objects
+        .map(|object| {
+            (object::name(object).to_owned(), object.get("data").map(Value::to_string).unwrap_or_default())
+        })
+        .collect()
+}
