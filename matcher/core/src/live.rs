@@ -1,6 +1,6 @@
 //! The EventSources that are live on one cluster, and how far the cluster is known.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use sluice_api::{Digest, ObjectKey};
@@ -34,6 +34,9 @@ pub(crate) struct Live {
     /// What the renderer has been told to be there completely, apart from the stream's incarnation.
     pub(crate) told: Option<Complete>,
     pub(crate) replay: Option<Replay>,
+    /// Objects that are not reported because nobody can tell whether they are events, by source: their rows cannot be read,
+    /// or the script fails.
+    unknown: BTreeMap<String, BTreeSet<ObjectKey>>,
 }
 
 /// A replay of the cluster's rows that is under way.
@@ -65,6 +68,27 @@ impl Programs {
 }
 
 impl Live {
+    /// Nobody can tell whether the object is an event of the source.
+    pub(crate) fn cannot_tell(&mut self, object: &ObjectKey, source: &str) {
+        self.unknown.entry(source.to_owned()).or_default().insert(object.clone());
+    }
+
+    /// It is known whether the object is an event of the source; true when nothing of the source is unknown any more.
+    pub(crate) fn can_tell(&mut self, object: &ObjectKey, source: &str) -> bool {
+        let Some(objects) = self.unknown.get_mut(source) else { return false };
+        let was = objects.remove(object);
+        if objects.is_empty() {
+            self.unknown.remove(source);
+        }
+        was && !self.unknown.contains_key(source)
+    }
+
+    /// Sources of which something is unknown.
+    pub(crate) fn unknown(&self) -> impl Iterator<Item = &String> {
+        let broken = self.sources.iter().filter(|source| source.program.is_err()).map(|source| &source.name);
+        self.unknown.keys().chain(broken)
+    }
+
     /// Takes a newer interest row; an older or equal one changes nothing.
     pub(crate) fn update(&mut self, row: &Interest, programs: &mut Programs) -> Option<Difference> {
         if row.is_lost() || self.revision.is_some_and(|known| known >= row.revision) {
@@ -87,6 +111,7 @@ impl Live {
             LiveSource { name: source.name.clone(), changed: source.changed, program, error }
         };
         self.sources = row.sources.iter().map(live).collect();
+        self.unknown.retain(|source, _| row.source(source).is_some());
         self.revision = Some(row.revision);
         Some(difference)
     }

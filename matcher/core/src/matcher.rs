@@ -15,6 +15,7 @@ use crate::program::{Outcome, Program};
 use crate::reported::Reported;
 
 mod rows;
+mod verdicts;
 
 pub(crate) const STAGE: &str = "matcher";
 
@@ -146,7 +147,7 @@ impl Matcher {
                     "the row cannot be read ({error}); it is rewritten when the object changes or the agent restarts"
                 );
                 // What was reported of it stays: nothing says that it is gone.
-                programs.iter().for_each(|(name, _)| self.reported.confirm(cluster, key, name));
+                programs.iter().for_each(|(name, _)| self.keep_verdict(cluster, key, name));
                 return note_problem(
                     &mut self.failing,
                     &cluster.to_string(),
@@ -159,7 +160,7 @@ impl Matcher {
         note_problem(&mut self.failing, &cluster.to_string(), key.to_string(), None, step);
         for (name, program) in &programs {
             let Ok(program) = program.as_ref() else {
-                self.reported.confirm(cluster, key, name);
+                self.keep_verdict(cluster, key, name);
                 continue;
             };
             let outcome = program.judge(key, &object, &self.config.limits);
@@ -185,7 +186,7 @@ impl Matcher {
         };
         note_problem(&mut self.failing, &cluster.to_string(), place, error, step);
         match outcome {
-            Outcome::Failed(_) => self.reported.confirm(cluster, key, source),
+            Outcome::Failed(_) => return self.keep_verdict(cluster, key, source),
             Outcome::NoMatch => self.withdraw(cluster, key, source, row.head.time, step),
             Outcome::Match(selectors) => {
                 let new = !self.reported.sources(cluster, key).iter().any(|known| known == source);
@@ -205,6 +206,7 @@ impl Matcher {
                 }
             }
         }
+        self.has_verdict(cluster, key, source, step);
     }
 
     /// The object is no event of any source any more.
@@ -212,6 +214,9 @@ impl Matcher {
         for source in self.reported.sources(cluster, key) {
             self.withdraw(cluster, key, &source, time, step);
         }
+        let unknown: Vec<_> =
+            self.clusters.get(cluster).into_iter().flat_map(Live::unknown).cloned().collect();
+        unknown.iter().for_each(|source| self.has_verdict(cluster, key, source, step));
         let suffix = format!(", {key}");
         let place = cluster.to_string();
         let stale: Vec<_> =
@@ -250,14 +255,18 @@ impl Matcher {
         if !self.caught_up || live.replay.is_some() {
             return;
         }
-        let told = live.told.replace(complete.clone()) == Some(complete.clone());
+        let mut said = complete.clone();
+        said.lacking.extend(live.unknown().cloned());
+        said.lacking.sort();
+        said.lacking.dedup();
+        let told = live.told.replace(said.clone()) == Some(said.clone());
         for (object, source) in
             self.reported.of_cluster(cluster, |source, seen| !seen && complete.covers(source))
         {
             self.withdraw(cluster, &object, &source, 0, step);
         }
         if !told {
-            step.publish(self.complete_row(cluster, &complete));
+            step.publish(self.complete_row(cluster, &said));
         }
     }
 

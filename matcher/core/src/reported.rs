@@ -15,13 +15,12 @@ impl Reported {
         objects.entry(object.clone()).or_default().insert(source.to_owned(), seen);
     }
 
-    /// Notes that the cause of a report, if there is one, still stands.
-    pub(crate) fn confirm(&mut self, cluster: &ClusterRef, object: &ObjectKey, source: &str) {
-        if let Some(seen) =
-            self.0.get_mut(cluster).and_then(|o| o.get_mut(object)).and_then(|s| s.get_mut(source))
-        {
-            *seen = true;
-        }
+    /// Notes that the cause of a report still stands; false when there is no such report.
+    pub(crate) fn confirm(&mut self, cluster: &ClusterRef, object: &ObjectKey, source: &str) -> bool {
+        let sources = self.0.get_mut(cluster).and_then(|objects| objects.get_mut(object));
+        let Some(seen) = sources.and_then(|sources| sources.get_mut(source)) else { return false };
+        *seen = true;
+        true
     }
 
     /// Forgets a report; whether there was one.

@@ -66,7 +66,8 @@ impl Made {
 
     /// Whether a row of `cause` is at this place, or something that came of one.
     pub(crate) fn has(&self, cause: &Cause, place: &Place) -> bool {
-        self.leads_to(cause, place) || self.holders.get(place) == Some(cause)
+        let own = self.users.get(place).is_none_or(|user| user == cause);
+        own && (self.leads_to(cause, place) || self.holders.get(place) == Some(cause))
     }
 
     /// Where the rows of `cause` are.
@@ -180,6 +181,14 @@ mod tests {
         assert_eq!(made.set(&cause("c"), BTreeSet::new(), 11), [place("x")], "it was not heard");
         made.release(&place("x"));
         assert!(made.set(&cause("c"), BTreeSet::new(), 12).is_empty() && made.causes().is_empty());
+    }
+
+    #[test]
+    fn what_a_cluster_holds_of_a_name_that_another_cause_uses_is_not_its_own() {
+        let mut made = Made::default();
+        made.set(&cause("d"), [place("x")].into(), 1);
+        made.hold(place("x"), cause("c"), true);
+        assert!(!made.has(&cause("c"), &place("x")) && made.has(&cause("d"), &place("x")));
     }
 
     #[test]

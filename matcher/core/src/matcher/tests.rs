@@ -105,6 +105,22 @@ fn matching_objects_are_reported_and_withdrawn() {
 }
 
 #[test]
+fn a_source_is_not_complete_while_nobody_can_tell_whether_an_object_is_its_event() {
+    let mut matcher = started(&[("a", 1), ("b", 1)]);
+    step(&mut matcher, |m, s| m.caught_up(0, s));
+    let unreadable = Row { body: b"{".as_slice().into(), ..change("x", None, 1) };
+    rows(&mut matcher, unreadable.clone());
+    assert_eq!(rows(&mut matcher, complete(1)), ["complete"]);
+    let lacking = |matcher: &Matcher| matcher.clusters[&cluster()].told.clone().unwrap().lacking;
+    assert_eq!(lacking(&matcher), ["a", "b"]);
+    assert_eq!(rows(&mut matcher, change("x", Some("a"), 2)), ["+a/x", "complete", "complete"]);
+    assert!(lacking(&matcher).is_empty());
+    // What was said stands: the object was no event of b then.
+    assert!(rows(&mut matcher, Row { sequence: 3, ..unreadable }).is_empty());
+    assert_eq!(rows(&mut matcher, tombstone("x", 4)), ["-a/x"]);
+}
+
+#[test]
 fn without_an_interest_row_nothing_is_known_and_nothing_is_withdrawn() {
     let mut matcher = matcher();
     let subject = matcher.report(&cluster(), &key("x"), "a", Body::Tombstone, 0).subject;
