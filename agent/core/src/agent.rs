@@ -10,6 +10,10 @@ use sluice_protocol::{Body, Core, Head, Publish, Row, Step, Subject, View};
 
 use crate::watches::{WatchSpec, Wishes, by_source, wanted};
 
+/// How long an object may go from one watch of its kind to another, microseconds. A deletion is told as much later where there
+/// are several.
+const OTHER_WATCH: i64 = 250_000;
+
 /// What an agent must know of its place.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -66,6 +70,8 @@ pub struct Agent {
     watches: BTreeMap<WatchSpec, Running>,
     /// The watches that show each object, and the version that each showed last.
     shown: BTreeMap<ObjectKey, BTreeMap<u64, u64>>,
+    /// Objects that their last watch no longer shows, and until when another one may show them.
+    leaving: BTreeMap<ObjectKey, i64>,
     /// Rows on the bus that no watch has shown, or whose watch has ended.
     doubtful: BTreeSet<ObjectKey>,
     /// What it has said to be there completely, apart from the streams' incarnations.
@@ -91,6 +97,7 @@ impl Agent {
             wishes: Wishes::new(),
             watches: BTreeMap::new(),
             shown: BTreeMap::new(),
+            leaving: BTreeMap::new(),
             doubtful: BTreeSet::new(),
             completed: None,
             next_watch: 0,
@@ -186,6 +193,7 @@ impl Agent {
 
     fn show(&mut self, id: u64, seen: Seen, step: &mut Step<Effect>) {
         self.doubtful.remove(&seen.key);
+        self.leaving.remove(&seen.key);
         let watches = self.shown.entry(seen.key.clone()).or_default();
         watches.insert(id, seen.version);
         // Watches that overlap are not equally fast: the slower one must not bring an older state back.
@@ -198,11 +206,20 @@ impl Agent {
 
     fn hide(&mut self, id: u64, key: &ObjectKey, step: &mut Step<Effect>) {
         let Some(watches) = self.shown.get_mut(key) else { return };
-        if watches.remove(&id).is_some() && watches.is_empty() {
-            self.shown.remove(key);
-            let subject = self.subject(key.clone());
-            step.publish(Publish::new(subject, Body::Tombstone, step.now).view(self.view()));
+        if watches.remove(&id).is_none() || !watches.is_empty() {
+            return;
         }
+        self.shown.remove(key);
+        // An object whose labels change goes from one watch to another one, which may say so later.
+        if self.watches.iter().any(|(spec, watch)| watch.id != id && spec.gvk == key.gvk) {
+            let until = *self.leaving.entry(key.clone()).or_insert(step.now + OTHER_WATCH);
+            return step.wake_at(until);
+        }
+        self.withdraw(key.clone(), step);
+    }
+
+    fn withdraw(&self, key: ObjectKey, step: &mut Step<Effect>) {
+        step.publish(Publish::new(self.subject(key), Body::Tombstone, step.now).view(self.view()));
     }
 
     fn subject(&self, object: ObjectKey) -> Subject {
@@ -218,7 +235,7 @@ impl Agent {
             return;
         }
         for key in self.take_gone() {
-            step.publish(Publish::new(self.subject(key), Body::Tombstone, step.now).view(self.view()));
+            self.withdraw(key, step);
         }
         let complete = Complete { lacking: self.lacking(), ..Complete::of_all(0, revision) };
         if self.completed.replace(complete.clone()).as_ref() == Some(&complete) {
@@ -293,7 +310,11 @@ impl Core for Agent {
 
     fn caught_up(&mut self, _: u64, _: &mut Step<Effect>) {}
 
-    fn tick(&mut self, _: &mut Step<Effect>) {}
+    fn tick(&mut self, step: &mut Step<Effect>) {
+        let gone: Vec<_> = self.leaving.extract_if(.., |_, until| *until <= step.now).collect();
+        gone.into_iter().for_each(|(key, _)| self.withdraw(key, step));
+        self.leaving.values().for_each(|until| step.wake_at(*until));
+    }
 }
 
 #[cfg(test)]

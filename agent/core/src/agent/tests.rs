@@ -197,7 +197,13 @@ fn an_object_shown_by_two_watches_goes_with_the_second() {
     side(&mut agent, Side::Listed(1, vec![seen("Service", "x")]));
     side(&mut agent, Side::Listed(2, vec![seen("Service", "x")]));
     assert!(side(&mut agent, Side::Deleted(1, key("Service", "x"))).is_empty());
-    assert_eq!(side(&mut agent, Side::Deleted(2, key("Service", "x"))), ["-x"]);
+    assert!(
+        side(&mut agent, Side::Deleted(2, key("Service", "x"))).is_empty(),
+        "the first one may show it again"
+    );
+    let mut later = Step::at(300_000);
+    agent.tick(&mut later);
+    assert!(matches!(&later.into_parts().0[..], [row] if row.body == Body::Tombstone));
 }
 
 #[test]
@@ -207,4 +213,32 @@ fn every_revision_is_completed_once() {
     assert!(side(&mut agent, Side::Listed(1, vec![])).is_empty());
     assert_eq!(side(&mut agent, interest(2, &["Service"])), ["complete", "complete"]);
     assert!(side(&mut agent, interest(2, &["Service"])).is_empty());
+}
+
+#[test]
+fn an_object_that_goes_from_one_watch_of_its_kind_to_another_is_not_withdrawn_in_between() {
+    let labelled = |name: &str, value: &str| {
+        let manifest = json!({"kind": "EventSource", "metadata": {"name": name}, "spec": {"resourceSelectors": [
+            {"version": "v1", "kind": "Service", "labelFilters": [{"key": "gold", "operation": "Equal", "value": value}]}]}});
+        Source { name: name.into(), changed: 1, manifest: manifest.into() }
+    };
+    let mut agent = agent();
+    let sources = vec![labelled("a", "yes"), labelled("b", "no")];
+    side(&mut agent, Side::Interest(Interest { revision: 1, sources }));
+    assert_eq!(step(&mut agent, |agent, step| agent.start(step)).len(), 2);
+    for id in [1, 2] {
+        side(&mut agent, Side::Listed(id, vec![]));
+    }
+    let key = key("Service", "x");
+    let after = |agent: &mut Agent, now: i64| {
+        let mut step = Step::at(now);
+        agent.tick(&mut step);
+        step.into_parts().0.len()
+    };
+    assert_eq!(side(&mut agent, Side::Applied(1, seen("Service", "x"))), ["+x"]);
+    assert!(side(&mut agent, Side::Deleted(1, key.clone())).is_empty());
+    assert_eq!(side(&mut agent, Side::Applied(2, Seen { version: 2, ..seen("Service", "x") })), ["+x"]);
+    assert_eq!(after(&mut agent, 1_000_000), 0);
+    assert!(side(&mut agent, Side::Deleted(2, key)).is_empty());
+    assert_eq!((after(&mut agent, 100), after(&mut agent, 250_010)), (0, 1), "it is gone after all");
 }
