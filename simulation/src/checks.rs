@@ -18,6 +18,8 @@ pub(crate) struct History {
     reason: [[i64; CLUSTERS.len()]; Addon::ALL.len()],
     /// When a stream last lost what it had acknowledged.
     pub(crate) lost_at: i64,
+    /// When there were last two makers of one profile.
+    pub(crate) rival_at: i64,
     /// When rows of `desired` were last deleted: who writes them anew may have an older view than who wrote them before.
     pub(crate) wiped_at: i64,
     /// Now.
@@ -41,6 +43,7 @@ impl Default for History {
             born: BTreeMap::new(),
             reason,
             lost_at: NEVER,
+            rival_at: NEVER,
             wiped_at: NEVER,
             now: 0,
         }
@@ -102,7 +105,9 @@ impl History {
         if let Some(source) = key.name.strip_prefix("all-") {
             return self.check_all(cluster, key, source, old, new);
         }
-        if key.name == "own" && new.is_none() && self.no_reason(Addon::Own, cluster) {
+        // The maker that has the name goes, and the row of the one that waits is lost: nobody knows of it yet.
+        let unknown = self.now - self.wiped_at.min(self.rival_at) < LATE;
+        if key.name == "own" && new.is_none() && self.no_reason(Addon::Own, cluster) && !unknown {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
         }
         Ok(())

@@ -27,7 +27,7 @@ pub(crate) struct Management {
     /// Since when what it deploys is deployed once, without a break.
     once_since: Option<i64>,
     /// Whether a trigger makes a profile of the same name as the one that a user wrote.
-    rival: bool,
+    pub(crate) rival: bool,
     registered: [Option<Registration>; CLUSTERS.len()],
     version: u64,
     edits: u64,

@@ -131,7 +131,10 @@ fn forbidden(
         }
         Request::WriteInventory { inventory, against } => {
             let stored = server.inventories.get(&inventory.id())?;
-            let again = stored.inventory.complete && !inventory.complete && management.is_once(history.now);
+            // Another maker of the name may deploy what it has.
+            let again =
+                stored.inventory.complete && !inventory.complete && stored.inventory.cause == inventory.cause;
+            let again = again && management.is_once(history.now);
             let again = again && against.as_ref() == Some(&stored.version) && !history.is_excused();
             again.then(|| format!("{} is deployed again, and should be once", inventory.id()))
         }
