@@ -334,7 +334,8 @@ impl<C: Core> Owner<C> {
             return;
         }
         let view = self.core.view();
-        self.newer.release(&view).into_iter().for_each(|row| self.publish(row));
+        let decided = self.core.is_decided();
+        self.newer.release(&view, decided).into_iter().for_each(|row| self.publish(row));
         commands.extend(self.newer.news(&view).map(Command::Behind));
     }
 

@@ -269,6 +269,16 @@ impl Core for Renderer {
         }
     }
 
+    fn is_decided(&self) -> bool {
+        let complete = |cluster: &ClusterRef, source: &String| self.completeness.is_complete(cluster, source);
+        self.caught_up
+            && self.dirty.is_empty()
+            && self
+                .bindings
+                .iter()
+                .all(|(cluster, bound)| bound.sources().all(|source| complete(cluster, source)))
+    }
+
     fn awaits_end(&self) -> bool {
         self.completeness.awaits_end()
     }

@@ -38,6 +38,12 @@ pub trait Core {
     /// Said once at the beginning, and again when [`Core::awaits_end`].
     fn caught_up(&mut self, sequence: u64, step: &mut Step<Self::Effect>);
 
+    /// Whether everything that it wants follows from what it knows by now. Else something waits for more, and is as it was
+    /// decided from an older view.
+    fn is_decided(&self) -> bool {
+        true
+    }
+
     /// Whether something that was read counts only from the end of the table on.
     fn awaits_end(&self) -> bool {
         false
