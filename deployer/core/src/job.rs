@@ -51,6 +51,8 @@ pub(crate) struct Job {
     phase: Phase,
     again: bool,
     changed: bool,
+    /// Whether the work began while calls could arrive that were made before this owner.
+    early: bool,
     objects: BTreeMap<ObjectKey, Prepared>,
     /// Objects that were just seen to be absent.
     absent: BTreeSet<ObjectKey>,
@@ -127,6 +129,7 @@ impl Job {
             phase: Phase::Idle,
             again: false,
             changed: false,
+            early: false,
             objects: BTreeMap::new(),
             absent: BTreeSet::new(),
             claimed: BTreeSet::new(),
@@ -200,6 +203,7 @@ impl Job {
             return Ended::NotYet;
         }
         self.again = false;
+        self.early = site.now < site.former_until;
         self.retry_at = None;
         self.errors.clear();
         self.conflicts.clear();

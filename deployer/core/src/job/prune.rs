@@ -55,12 +55,18 @@ impl Job {
         self.unclaim(site);
         let Some(held) = &self.held else { return self.settle(site.now) };
         let gone = matches!(self.target, Target::Gone);
-        // What a former owner was about to create may come yet: it stays in the inventory, and everything is compared
-        // once more when that is over.
-        let stale = |key: &&ObjectKey| !self.objects.contains_key(*key) && self.absent.contains(*key);
-        if site.now < site.former_until && held.inventory.objects.iter().any(|key| stale(&key)) {
+        // What was called before this owner may come yet, and create what is absent, or put this profile's marks on what is
+        // another's: both stay in the inventory, and everything is compared once more when that is over.
+        let may_come = |key: &ObjectKey| self.absent.contains(key) || site.live.contains_key(key);
+        let unwanted = |key: &&ObjectKey| !self.objects.contains_key(*key);
+        let mut unwanted = held.inventory.objects.iter().filter(unwanted);
+        if site.now < site.former_until && unwanted.any(may_come) {
             self.phase = Phase::Idle;
             return if gone { Ended::NotYet } else { self.settle(site.now) };
+        }
+        // What it has looked at may be older than a call that came since.
+        if self.early && unwanted.next().is_some() {
+            return self.begin(site);
         }
         if gone {
             self.phase = Phase::Recording;
