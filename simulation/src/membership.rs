@@ -1,7 +1,7 @@
 //! What replicas say and hear of each other, and the shell of one replica's [`Members`] around it.
 
 use rand::Rng as _;
-use sluice_protocol::members::Members;
+use sluice_protocol::members::{Claims, Members};
 
 use crate::coverage::Fault;
 use crate::role::Seat;
@@ -17,13 +17,15 @@ const NAMES: [&str; 2] = ["0", "1"];
 /// Everything that was ever said, by role. Who does not listen misses it.
 pub(crate) struct Air(Vec<Vec<Word>>);
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Word {
     index: usize,
     /// Of the replica.
     life: u64,
     sent: i64,
     left: bool,
+    /// What it had not said yet.
+    claims: Claims,
 }
 
 impl Air {
@@ -42,6 +44,8 @@ pub(crate) struct Membership {
     /// How much of what was said it has heard or missed; `None` while it does not listen.
     position: Option<usize>,
     beat_at: i64,
+    /// How many of its claims it has said.
+    said: u64,
     /// What it said, and when it will be heard.
     flying: Vec<(i64, Word)>,
     deaf_until: i64,
@@ -59,6 +63,7 @@ impl Membership {
             members: Members::new(NAMES[seat.index], MEMBER_TTL),
             position: None,
             beat_at: 0,
+            said: 0,
             flying: Vec::new(),
             deaf_until: 0,
             chosen: false,
@@ -74,9 +79,21 @@ impl Membership {
 
     /// It leaves in good order.
     pub(crate) fn leave(&mut self, world: &mut World) {
-        let word = Word { index: self.seat.index, life: self.life, sent: world.now, left: true };
+        let word = self.word(world.now, true);
         world.air.0[self.seat.role].push(word);
         self.restart();
+    }
+
+    fn word(&mut self, sent: i64, left: bool) -> Word {
+        let claims = self.members.claims_since(self.said);
+        self.said = claims.total;
+        Word { index: self.seat.index, life: self.life, sent, left, claims }
+    }
+
+    /// The replica has claimed its role, and says so at once.
+    pub(crate) fn claimed(&mut self) {
+        self.members.claimed(&self.key);
+        self.beat_at = 0;
     }
 
     /// Hears nothing until then, while what it says is heard.
@@ -97,12 +114,12 @@ impl Membership {
 
     /// Whether a lease that began at this count of lapses is held.
     pub(crate) fn holds(&self, lapses: u64, now: i64) -> bool {
-        self.members.lapses() == lapses && self.members.holds_lease(now)
+        self.members.lapses(&self.key) == lapses && self.members.holds_lease(now)
     }
 
-    /// How often its lease had lapsed when it was held again.
+    /// Grows with every new lease of its role.
     pub(crate) fn lapses(&self) -> u64 {
-        self.members.lapses()
+        self.members.lapses(&self.key)
     }
 
     /// What it said is heard, whatever it does itself.
@@ -119,7 +136,7 @@ impl Membership {
             self.beat_at = world.now + BEAT;
             let delay =
                 if world.mishap(Fault::Delay, 0.02) { world.random.random_range(1..30) * STEP } else { 0 };
-            let word = Word { index: self.seat.index, life: self.life, sent: world.now, left: false };
+            let word = self.word(world.now, false);
             // Nobody says that a word was not heard.
             if !world.mishap(Fault::Lost, 0.01) {
                 self.flying.push((world.now + delay, word));
@@ -131,7 +148,7 @@ impl Membership {
             self.position = None;
         } else if let Some(heard) = self.position {
             for word in &said[heard..] {
-                hear(&mut self.members, self.seat, self.life, *word, world.now);
+                hear(&mut self.members, self.seat, self.life, word, world.now);
             }
             if heard < said.len() {
                 self.chosen = self.members.owns(&self.key, world.now);
@@ -143,8 +160,9 @@ impl Membership {
     }
 }
 
-fn hear(members: &mut Members, seat: Seat, life: u64, word: Word, now: i64) {
+fn hear(members: &mut Members, seat: Seat, life: u64, word: &Word, now: i64) {
     if word.index != seat.index {
+        members.heard_claims(NAMES[word.index], word.life, &word.claims);
         match word.left {
             true => members.left(NAMES[word.index]),
             false => members.heard(NAMES[word.index], now),

@@ -154,6 +154,7 @@ impl<R: Role> Process<R> {
                 Command::Claim(claim) => {
                     running.outbox[claim.output].push_back((world.now + claim.delay, Out::Claim(claim)));
                 }
+                Command::Claimed => self.membership.claimed(),
                 Command::Load { output, fence } => {
                     running.outbox[output].push_back((world.now, Out::Load { output, fence }));
                 }

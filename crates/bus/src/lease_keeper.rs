@@ -7,15 +7,19 @@
 //! connection is answered at all.
 //!
 //! ```text
-//! beat <session> <time>    I live. Heard by itself, it is the proof that the server passes it on
-//! join <session> <time>    the same, and everybody answers with a beat
-//! leave <session> <time>   I do not
+//! beat <session> <time> <claims> <key>…    I live. Heard by itself, it is the proof that the server passes it on
+//! join <session> <time> <claims> <key>…    the same, and everybody answers with a beat
+//! leave <session> <time> <claims> <key>…   I do not
 //! ```
+//!
+//! Each says how many shards this replica has claimed since it began, and the keys of those that it has not said yet:
+//! who owns one of them, too, begins it again.
 
 use std::time::Duration;
 
 use async_nats::{Client, Message, Subscriber};
 use futures::StreamExt as _;
+use sluice_protocol::members::Claims;
 use sluice_protocol::subject::members_subject;
 use sluice_tasks::{End, Kept, Once};
 use tokio_util::sync::CancellationToken;
@@ -41,13 +45,14 @@ pub(crate) struct LeaseKeeper {
 }
 
 /// What a replica says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Word {
     what: What,
     /// Of the process: two replicas of one name are told apart by it.
     session: u64,
     /// By the sender's own clock.
     sent: i64,
+    claims: Claims,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,25 +113,29 @@ impl LeaseKeeper {
 
     async fn talk(&self, client: &Client) {
         let Ok(mut others) = client.subscribe(members_subject(&self.group, None)).await else { return };
-        self.say(client, What::Join).await;
+        let mut claims = self.membership.claims();
+        // Who joins has missed what was said before, and asks nobody for it.
+        let mut said = self.membership.with(|members| members.claims_since(u64::MAX)).total;
+        self.say(client, What::Join, &mut said).await;
         let mut beat = tokio::time::interval(BEAT);
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 _ = beat.tick() => if self.bus.health.is_well() {
-                    self.say(client, What::Beat).await;
+                    self.say(client, What::Beat, &mut said).await;
                 },
+                Ok(()) = claims.changed() => self.say(client, What::Beat, &mut said).await,
                 heard = others.next() => match heard {
-                    Some(message) => self.hear(client, &message).await,
+                    Some(message) => self.hear(client, &message, &mut said).await,
                     None => return,
                 },
-                () = self.stop.cancelled() => return self.leave(client, others).await,
+                () = self.stop.cancelled() => return self.leave(client, others, said).await,
             }
         }
     }
 
-    async fn leave(&self, client: &Client, mut others: Subscriber) {
-        self.say(client, What::Leave).await;
+    async fn leave(&self, client: &Client, mut others: Subscriber, mut said: u64) {
+        self.say(client, What::Leave, &mut said).await;
         if let Err(error) = others.unsubscribe().await {
             tracing::debug!(%error, "the connection of the membership has ended");
         }
@@ -135,15 +144,19 @@ impl LeaseKeeper {
         }
     }
 
-    async fn say(&self, client: &Client, what: What) {
-        let word = Word { what, session: self.bus.session, sent: mono_micros() };
+    /// Says it, with the claims after the first `said` ones.
+    async fn say(&self, client: &Client, what: What, said: &mut u64) {
+        let claims = self.membership.with(|members| members.claims_since(*said));
+        let total = claims.total;
+        let word = Word { what, session: self.bus.session, sent: mono_micros(), claims };
         let subject = members_subject(&self.group, Some(self.membership.name()));
-        if let Err(error) = client.publish(subject, word.to_string().into()).await {
-            tracing::debug!(%error, "nobody hears that this replica lives");
+        match client.publish(subject, word.to_string().into()).await {
+            Ok(()) => *said = total,
+            Err(error) => tracing::debug!(%error, "nobody hears that this replica lives"),
         }
     }
 
-    async fn hear(&self, client: &Client, message: &Message) {
+    async fn hear(&self, client: &Client, message: &Message, said: &mut u64) {
         let Some(member) = message.subject.rsplit('.').next() else { return };
         let Some(word) = Word::parse(&String::from_utf8_lossy(&message.payload)) else {
             return tracing::debug!(subject = %message.subject, "what a member says cannot be read");
@@ -157,12 +170,15 @@ impl LeaseKeeper {
             }
             return;
         }
-        match word.what {
-            What::Leave => self.membership.with(|members| members.left(member)),
-            What::Beat | What::Join => self.membership.with(|members| members.heard(member, now)),
-        }
+        self.membership.with(|members| {
+            members.heard_claims(member, word.session, &word.claims);
+            match word.what {
+                What::Leave => members.left(member),
+                What::Beat | What::Join => members.heard(member, now),
+            }
+        });
         if word.what == What::Join && self.bus.health.is_well() {
-            self.say(client, What::Beat).await;
+            self.say(client, What::Beat, said).await;
         }
     }
 }
@@ -174,7 +190,8 @@ impl std::fmt::Display for Word {
             What::Join => "join",
             What::Leave => "leave",
         };
-        write!(f, "{what} {:x} {}", self.session, self.sent)
+        write!(f, "{what} {:x} {} {}", self.session, self.sent, self.claims.total)?;
+        self.claims.newest.iter().try_for_each(|key| write!(f, " {key}"))
     }
 }
 
@@ -188,7 +205,10 @@ impl Word {
             _ => return None,
         };
         let session = u64::from_str_radix(parts.next()?, 16).ok()?;
-        Some(Self { what, session, sent: parts.next()?.parse().ok()? })
+        let sent = parts.next()?.parse().ok()?;
+        let total = parts.next()?.parse().ok()?;
+        let claims = Claims { total, newest: parts.map(str::to_owned).collect() };
+        Some(Self { what, session, sent, claims })
     }
 }
 
@@ -198,11 +218,14 @@ mod tests {
 
     #[test]
     fn words_are_read_back_and_anything_else_is_nothing() {
-        for what in [What::Beat, What::Join, What::Leave] {
-            let word = Word { what, session: u64::MAX, sent: 17 };
+        let keys = ["00", "fleet/edge-1"].map(str::to_owned);
+        for (what, newest) in
+            [(What::Beat, keys.to_vec()), (What::Join, Vec::new()), (What::Leave, keys.to_vec())]
+        {
+            let word = Word { what, session: u64::MAX, sent: 17, claims: Claims { total: 5, newest } };
             assert_eq!(Word::parse(&word.to_string()), Some(word));
         }
-        for text in ["", "beat", "beat x 1", "beat 1 x", "dance 1 1"] {
+        for text in ["", "beat", "beat x 1 0", "beat 1 x 0", "beat 1 1", "beat 1 1 x", "dance 1 1 0"] {
             assert_eq!(Word::parse(text), None, "{text}");
         }
     }

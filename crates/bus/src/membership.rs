@@ -4,12 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sluice_protocol::members::Members;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::bus::Bus;
 use crate::clock::mono_micros;
 use crate::error::BusError;
 use crate::lease_keeper::LeaseKeeper;
+
 /// A member that was not heard for this long is gone.
 pub const MEMBER_TTL: Duration = Duration::from_secs(3);
 /// How long a replica that leaves waits for the server to know it.
@@ -20,6 +22,8 @@ const LEAVING: Duration = Duration::from_secs(1);
 pub struct Membership {
     name: Arc<str>,
     members: Arc<Mutex<Members>>,
+    /// Changes when this replica has claimed a shard, which the others are to hear.
+    claims: watch::Sender<()>,
     /// Cancelled when this replica does not say any more that it lives.
     gone: CancellationToken,
 }
@@ -41,15 +45,17 @@ impl Membership {
         let membership = Self {
             name: name.into(),
             members: Arc::new(Mutex::new(Members::new(name, ttl))),
+            claims: watch::Sender::new(()),
             gone: CancellationToken::new(),
         };
         LeaseKeeper::new(bus, membership.clone(), stage, stop).start()?;
         Ok(membership)
     }
 
-    /// The lease that this replica holds now, or the last one that it held.
-    pub fn lease(&self) -> Lease {
-        Lease { lapses: self.with(|members| members.lapses()), membership: self.clone() }
+    /// The lease of a shard that this replica holds now, or the last one that it held.
+    pub fn lease(&self, key: &str) -> Lease {
+        let lapses = self.with(|members| members.lapses(key));
+        Lease { membership: self.clone(), key: key.into(), lapses }
     }
 
     /// Whether this replica owns a shard, by its key.
@@ -74,6 +80,11 @@ impl Membership {
         &self.name
     }
 
+    /// Changes whenever this replica has claimed a shard.
+    pub(crate) fn claims(&self) -> watch::Receiver<()> {
+        self.claims.subscribe()
+    }
+
     pub(crate) fn has_left(&self) {
         self.gone.cancel();
     }
@@ -83,18 +94,24 @@ impl Membership {
     }
 }
 
-/// The right to do a replica's work, until its membership lapses: a membership that is confirmed again later is
-/// another lease. Cheap to clone.
+/// The right to work on one shard, until the replica's membership lapses or another replica claims the shard: a
+/// membership that is confirmed again later is another lease. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Lease {
     membership: Membership,
+    key: Arc<str>,
     lapses: u64,
 }
 
 impl Lease {
     /// Whether this replica may write: others must have taken it for live ever since the lease began.
     pub fn is_held(&self) -> bool {
-        self.membership.with(|members| members.lapses() == self.lapses && members.holds_lease(mono_micros()))
+        self.is_current() && self.membership.with(|members| members.holds_lease(mono_micros()))
+    }
+
+    /// Whether it is the newest lease of its shard.
+    pub(crate) fn is_current(&self) -> bool {
+        self.membership.with(|members| members.lapses(&self.key)) == self.lapses
     }
 
     /// The replica that holds it.
@@ -102,13 +119,14 @@ impl Lease {
         self.membership.name()
     }
 
+    /// Every fence of the shard is this replica's.
+    pub(crate) fn claimed(&self) {
+        self.membership.with(|members| members.claimed(&self.key));
+        self.membership.claims.send_replace(());
+    }
+
     /// Another member has written where this one would: it lives.
     pub(crate) fn proved(&self, member: &str) {
         self.membership.with(|members| members.proved(member, mono_micros()));
-    }
-
-    /// Whether both are the same one.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        self.lapses == other.lapses
     }
 }

@@ -78,7 +78,7 @@ async fn bus(server: &Server) -> Bus {
 /// A replica that holds a lease.
 async fn member(bus: &Bus, stop: &CancellationToken) -> Membership {
     let membership = Membership::join(bus, "stage", "a", stop.clone()).unwrap();
-    while !membership.lease().is_held() {
+    while !membership.lease("0").is_held() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     membership
@@ -244,7 +244,7 @@ async fn every_key_has_one_owner_and_a_leaving_member_gives_its_keys_up() {
     let b = Membership::join(&bus, "matcher", "b", stop_b.clone()).unwrap();
     let keys: Vec<String> = (0..32).map(|key| key.to_string()).collect();
     let owned = |member: &Membership| keys.iter().filter(|key| member.owns(key)).count();
-    let shared = || a.live() == 2 && b.live() == 2 && a.lease().is_held() && b.lease().is_held();
+    let shared = || a.live() == 2 && b.live() == 2 && a.lease("0").is_held() && b.lease("0").is_held();
     for _ in 0..100 {
         if shared() {
             break;
@@ -270,7 +270,7 @@ async fn a_process_that_is_busy_keeps_its_lease() {
     let bus = bus(&server).await;
     let stop = CancellationToken::new();
     let membership = member(&bus, &stop).await;
-    let lease = membership.lease();
+    let lease = membership.lease("0");
     // Nothing else of this runtime runs meanwhile.
     let busy = std::time::Instant::now();
     while busy.elapsed() < MEMBER_TTL + Duration::from_secs(1) {

@@ -235,6 +235,7 @@ where
                     let claimed = async move { send(&sender, shipping.claim(fence, claim).await).await };
                     self.tasks.spawn(Once::Claim, claimed);
                 }
+                Command::Claimed => self.shipping.lease.claimed(),
                 Command::Load { output, fence } => self.load(output, fence),
                 Command::Read => self.read(),
                 Command::FindEnd(after) => self.find_end(after),

@@ -45,8 +45,6 @@ pub struct Supervisor {
     tasks: Tasks,
     membership: Membership,
     tally: Tally,
-    /// With which everything that runs has begun.
-    lease: Lease,
     running: BTreeMap<String, Running>,
     resting: BTreeMap<String, Resting>,
 }
@@ -54,6 +52,8 @@ pub struct Supervisor {
 struct Running {
     /// Its task, which ends when this is dropped.
     _task: Group,
+    /// With which it began.
+    lease: Lease,
     /// Why it ended; closed without a reason when it panicked.
     ended: oneshot::Receiver<Option<Stop>>,
     began: Instant,
@@ -69,15 +69,7 @@ struct Resting {
 impl Supervisor {
     /// A supervisor that runs nothing yet. Its shards are among the `tasks` of the process.
     pub fn new(tasks: &Tasks, membership: Membership, tally: Tally) -> Self {
-        let lease = membership.lease();
-        Self {
-            tasks: tasks.clone(),
-            lease,
-            membership,
-            tally,
-            running: BTreeMap::new(),
-            resting: BTreeMap::new(),
-        }
+        Self { tasks: tasks.clone(), membership, tally, running: BTreeMap::new(), resting: BTreeMap::new() }
     }
 
     /// Until the process is stopped: runs `work(key, lease)` again and again for every key of `keys()` that this replica
@@ -109,14 +101,12 @@ impl Supervisor {
 
     /// Ends what is not owned any more, or under another lease; notes what has ended by itself.
     fn end(&mut self, owned: &BTreeSet<String>) {
-        let lease = self.membership.lease();
-        let same = self.lease.is(&lease);
-        self.lease = lease;
         let Self { running, resting, tally, .. } = self;
         resting.retain(|key, _| owned.contains(key));
         running.retain(|key, running| {
-            if !same || !owned.contains(key) {
-                if !same {
+            let lapsed = !running.lease.is_current();
+            if lapsed || !owned.contains(key) {
+                if lapsed && owned.contains(key) {
                     tally.restarted(Stop::Lease);
                 }
                 return false;
@@ -147,14 +137,15 @@ impl Supervisor {
             }
             let rests = self.resting.remove(&key).map(|rest| rest.rests).unwrap_or_default();
             let (tell, ended) = oneshot::channel();
-            let (task, work) = (self.tasks.group(&key), work(key.clone(), self.lease.clone()));
+            let lease = self.membership.lease(&key);
+            let (task, work) = (self.tasks.group(&key), work(key.clone(), lease.clone()));
             task.spawn(Once::Shard, async move {
                 if tell.send(work.await).is_err() {
                     tracing::trace!("the shard is not owned any more");
                 }
                 End::Done
             });
-            self.running.insert(key, Running { _task: task, ended, began: now, rests });
+            self.running.insert(key, Running { _task: task, lease, ended, began: now, rests });
         }
     }
 }

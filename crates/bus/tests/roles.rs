@@ -91,7 +91,7 @@ async fn every_role_finds_what_it_needs() {
         let bus = connected(options(role.clone())).await;
         let membership = Membership::join(&bus, &role.group(), "a", stop.clone()).unwrap();
         let held = async {
-            while !membership.lease().is_held() {
+            while !membership.lease("0").is_held() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };

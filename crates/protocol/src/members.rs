@@ -1,6 +1,6 @@
 //! Who owns what: rendezvous hashing of shards over the live members of a stage.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// FNV-1a (64 bit) of the parts with a separator, finished so that close inputs are far apart.
 pub fn fnv(parts: &[&str]) -> u64 {
@@ -37,7 +37,27 @@ pub struct Members {
     lease: Option<i64>,
     /// How often the lease had lapsed when it was held again.
     lapses: u64,
+    /// How many shards this replica has claimed, and the newest of them.
+    claims: u64,
+    claimed: VecDeque<String>,
+    /// Of every member: its session, and how many of its claims are known.
+    known: BTreeMap<String, (u64, u64)>,
+    /// How often others have claimed a shard.
+    taken: BTreeMap<String, u64>,
 }
+
+/// Shards that a member has claimed. It says so to the others: one of them may own the shard, and may have nothing to
+/// write by which it would notice that its fence was replaced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claims {
+    /// How many there were since the member began.
+    pub total: u64,
+    /// The newest of them, in order.
+    pub newest: Vec<String>,
+}
+
+/// So many of its own claims a member can say again.
+const KEPT: usize = 10_000;
 
 /// So many times the time to live counts the proof that a member lives of which nothing is heard: long, since the two
 /// would depose each other as often.
@@ -54,6 +74,10 @@ impl Members {
             heard: None,
             lease: None,
             lapses: 0,
+            claims: 0,
+            claimed: VecDeque::new(),
+            known: BTreeMap::new(),
+            taken: BTreeMap::new(),
         }
     }
 
@@ -108,10 +132,39 @@ impl Members {
         self.lease.is_some_and(recent) && self.heard.is_some_and(recent)
     }
 
-    /// Grows whenever the lease is held again after it had lapsed: in between others may have done this replica's
-    /// work, and what it knew is worth nothing.
-    pub fn lapses(&self) -> u64 {
-        self.lapses
+    /// Grows whenever the lease is held again after it had lapsed, and when another member has claimed the shard `key`:
+    /// in between others may have done this replica's work, and what it knew is worth nothing.
+    pub fn lapses(&self, key: &str) -> u64 {
+        self.lapses + self.taken.get(key).copied().unwrap_or(0)
+    }
+
+    /// This replica has claimed the shard `key`.
+    pub fn claimed(&mut self, key: &str) {
+        self.claims += 1;
+        self.claimed.push_back(key.to_owned());
+        if self.claimed.len() > KEPT {
+            self.claimed.pop_front();
+        }
+    }
+
+    /// What this replica has claimed after its first `said` claims.
+    pub fn claims_since(&self, said: u64) -> Claims {
+        let new = usize::try_from(self.claims.saturating_sub(said)).unwrap_or(usize::MAX);
+        let skipped = self.claimed.len().saturating_sub(new);
+        Claims { total: self.claims, newest: self.claimed.iter().skip(skipped).cloned().collect() }
+    }
+
+    /// `member`, which began as `session`, says what it has claimed. It may say so again.
+    pub fn heard_claims(&mut self, member: &str, session: u64, claims: &Claims) {
+        let known =
+            self.known.get(member).filter(|(former, _)| *former == session).map_or(0, |(_, known)| *known);
+        let new = usize::try_from(claims.total.saturating_sub(known)).unwrap_or(usize::MAX);
+        // Nobody knows what the claims were that were not heard.
+        self.lapses += u64::from(new > claims.newest.len());
+        for key in claims.newest.iter().rev().take(new) {
+            *self.taken.entry(key.clone()).or_default() += 1;
+        }
+        self.known.insert(member.to_owned(), (session, known.max(claims.total)));
     }
 
     /// Whether this replica owns `key` now.
@@ -176,7 +229,7 @@ mod tests {
         let mut members = Members::new("a", 3);
         let mut refresh = |sent, now| {
             members.confirmed(sent, now);
-            members.lapses()
+            members.lapses("0")
         };
         assert_eq!((refresh(10, 10), refresh(12, 12)), (0, 0));
         assert!(refresh(14, 15) > 0, "from 15 on others could take its work over");
@@ -231,6 +284,40 @@ mod tests {
         members.heard("b", 612);
         (62..66).for_each(|second| beat(&mut members, second * 10));
         assert!(members.owns(&of_b(), 650), "who is heard again counts as all others do");
+    }
+
+    #[test]
+    fn a_shard_that_another_member_has_claimed_is_under_another_lease() {
+        let (mut a, mut b) = (Members::new("a", 30), Members::new("b", 30));
+        a.heard_claims("b", 7, &b.claims_since(0));
+        let lapses = |members: &Members| (members.lapses("0"), members.lapses("1"));
+        assert_eq!(lapses(&a), (0, 0));
+        b.claimed("0");
+        let first = b.claims_since(0);
+        assert_eq!(first, Claims { total: 1, newest: vec!["0".into()] });
+        a.heard_claims("b", 7, &first);
+        a.heard_claims("b", 7, &first);
+        assert_eq!(lapses(&a), (1, 0), "it may say so more than once");
+        b.claimed("1");
+        a.heard_claims("b", 7, &b.claims_since(0));
+        assert_eq!(lapses(&a), (1, 1));
+
+        // What was not heard may have been any shard.
+        ["0", "1", "0"].iter().for_each(|key| b.claimed(key));
+        a.heard_claims("b", 7, &b.claims_since(4));
+        assert_eq!(lapses(&a), (3, 2));
+        // Another life of it counts from its beginning.
+        a.heard_claims("b", 8, &Claims { total: 1, newest: vec!["1".into()] });
+        assert_eq!(lapses(&a), (3, 3));
+    }
+
+    #[test]
+    fn a_member_keeps_the_newest_of_its_claims() {
+        let mut members = Members::new("a", 30);
+        (0..KEPT + 5).for_each(|key| members.claimed(&key.to_string()));
+        let Claims { total, newest } = members.claims_since(0);
+        assert_eq!((total, newest.len(), newest[0].as_str()), (KEPT as u64 + 5, KEPT, "5"));
+        assert_eq!(members.claims_since(total), Claims { total, newest: Vec::new() });
     }
 
     #[test]

@@ -178,6 +178,7 @@ impl<C: Core> Owner<C> {
         if left == 1 {
             // Only now: a row that the predecessor still gets in after this load would be unknown to us.
             self.phase = Phase::Loading(self.config.outputs);
+            commands.push(Command::Claimed);
             let load = |(output, outlet): (usize, &Outlet)| Command::Load { output, fence: outlet.fence() };
             commands.extend(self.outlets.iter().enumerate().map(load));
         }

@@ -37,6 +37,8 @@ struct Call {
     life: u64,
     /// The way to the cluster; `None` when there was none.
     way: Option<u64>,
+    /// When the core asked for it.
+    asked_at: i64,
 }
 
 impl DeployerRole {
@@ -53,7 +55,7 @@ impl DeployerRole {
         }
     }
 
-    /// One call leaves. Calls that no version of an object protects need the lease.
+    /// One call leaves. What writes needs the lease when it is sent, as in the shell.
     fn send(&mut self, world: &mut World, lease: bool) {
         if self.calls.is_empty() {
             return;
@@ -61,12 +63,16 @@ impl DeployerRole {
         let index = if world.rough { world.random.random_range(0..self.calls.len()) } else { 0 };
         world.coverage.many(Fault::Reorder, u64::from(index > 0));
         let call = self.calls.remove(index);
-        let unprotected = matches!(call.request, Request::Apply { against: None, .. });
-        if unprotected && !lease {
+        if !call.request.is_read() && !lease {
             return self.reply(call, transient("the lease has lapsed"));
         }
         if call.way.is_none() {
             return self.reply(call, transient("no such cluster"));
+        }
+        // The shell gives a call up that has not left. With what it takes on its way it arrives within the time that
+        // the core reckons with.
+        if world.now - call.asked_at >= MEMBER_TTL {
+            return self.reply(call, transient("no answer in time"));
         }
         let longest = CALL_TIMEOUT / STEP;
         if world.mishap(Fault::Delay, 0.03) {
@@ -213,10 +219,10 @@ impl Role for DeployerRole {
             || self.clusters.iter().any(|(name, told)| way_to(world, name) != *told)
     }
 
-    fn effect(&mut self, _: &mut World, effect: deployer::Effect) {
+    fn effect(&mut self, world: &mut World, effect: deployer::Effect) {
         if let deployer::Effect::Call(cluster, id, request) = effect {
             let way = self.clusters.iter().find(|(name, _)| *name == cluster.name).and_then(|(_, way)| *way);
-            self.calls.push(Call { cluster, id, request, life: self.life, way });
+            self.calls.push(Call { cluster, id, request, life: self.life, way, asked_at: world.now });
         }
     }
 

@@ -73,7 +73,7 @@ async fn one_step_may_publish_more_than_may_be_in_flight() {
     };
     let spec = ShardSpec { outputs, input: None };
     let (_sides, receiver) = mpsc::unbounded_channel();
-    let (lease, count, mut effects) = (membership.lease(), Count::default(), Nothing);
+    let (lease, count, mut effects) = (membership.lease("0"), Count::default(), Nothing);
     let stored = async {
         // The last row is sent when the server has all others.
         while count.0.load(Ordering::Relaxed) <= ROWS {

@@ -49,6 +49,8 @@ pub enum Event<S> {
 pub enum Command<E> {
     /// Replace a fence row; answer with [`Event::Claimed`], [`Event::Unanswered`] or [`Event::Ended`].
     Claim(Claim),
+    /// Every fence row is this owner's, and it has written nothing yet: tell the other members.
+    Claimed,
     /// Read the heads of this shard's own rows in an output stream, up to its fence row; answer with [`Event::Found`] for
     /// each and one [`Event::Loaded`].
     Load {

@@ -96,7 +96,7 @@ fn loaded_as(config: OwnerConfig, needed: &str) -> (Owner<Copier>, Vec<Command<&
     let (mut owner, first) = Owner::begin(Copier::default(), config);
     assert!(matches!(&first[..], [Command::Claim(Claim { output: 0, number: 1, former: None, delay: 0 })]));
     let commands = owner.handle(0, Event::Claimed { output: 0, sequence: 42 });
-    assert!(matches!(commands[..], [Command::Load { output: 0, fence: 42 }]));
+    assert!(matches!(commands[..], [Command::Claimed, Command::Load { output: 0, fence: 42 }]));
     let body = Publish::new(subject("old"), Body::value(&b"same"[..]), 1).view(View::parse(needed));
     owner.handle(0, Event::Found(body.subject.clone(), body.head()));
     let commands = owner.handle(0, Event::Loaded);
