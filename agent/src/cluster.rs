@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use sluice_agent_core::{Agent, Config, Side};
 use sluice_api::ClusterRef;
-use sluice_bus::{Lease, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed, interest_feed_of};
+use sluice_bus::{
+    Lease, Outputs, OwnAgents, ShardSpec, Supervisor, Tally, drive, interest_feed, interest_feed_of,
+};
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Problem, Role, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Reporter, client_of_kubeconfig};
@@ -28,7 +30,8 @@ struct Shared {
     interests: Interests,
 }
 
-/// Runs the agent until the context stops; `only` restricts it to one cluster.
+/// Runs the agent until the context stops; `only` restricts it to one cluster. An agent that serves all clusters leaves
+/// those alone that have one of their own.
 ///
 /// # Errors
 /// When the members of the stage cannot be joined, or a task has ended without which the process cannot go on.
@@ -44,10 +47,14 @@ pub async fn run(context: Context, feed: ClusterFeed, only: Option<ClusterRef>) 
     context.wait_for("the registered clusters", async move { synced.synced().await });
     let tally = Tally::default();
     sluice_runtime::count_shards(&context, &tally);
+    let own_agents = only.is_none().then(|| OwnAgents::listen(&context.bus));
     let keys = || {
-        let clusters =
-            feed.keys().into_iter().filter(|cluster| only.as_ref().is_none_or(|only| only == cluster));
-        clusters.map(|cluster| cluster.to_string()).collect()
+        let left_alone = own_agents.as_ref().map(OwnAgents::clusters).unwrap_or_default();
+        let served = |cluster: &ClusterRef| match &only {
+            Some(only) => only == cluster,
+            None => !left_alone.contains(cluster),
+        };
+        feed.keys().into_iter().filter(served).map(|cluster| cluster.to_string()).collect()
     };
     let work = move |key: String, lease: Lease| watch_cluster(shared.clone(), lease, key);
     Supervisor::new(&context.tasks, membership, tally).run(keys, work).await;

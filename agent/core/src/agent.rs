@@ -318,4 +318,6 @@ impl Core for Agent {
 }
 
 #[cfg(test)]
+mod property;
+#[cfg(test)]
 mod tests;

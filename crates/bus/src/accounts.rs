@@ -2,6 +2,7 @@
 
 use sluice_api::ClusterRef;
 use sluice_protocol::Role;
+use sluice_protocol::subject::members_subject;
 
 use crate::users::Rights;
 
@@ -36,8 +37,13 @@ pub fn accounts(clusters: &[ClusterRef], shards: u16, key: impl Fn(&Role) -> Str
         out.push_str(&format!("      {{ {kind}: \"{subject}\" }}\n"));
     }
     out.push_str("      { service: \"$JS.API.CONSUMER.MSG.NEXT.>\", response_type: \"Stream\" }\n");
-    out.push_str("      { stream: \"journal.>\" }\n    ]\n  }\n");
+    out.push_str("      { stream: \"journal.>\" }\n    ]\n    imports: [\n");
     let agents: Vec<Role> = clusters.iter().map(|cluster| Role::Agent(Some(cluster.clone()))).collect();
+    // An agent that serves all clusters leaves those alone whose own it hears.
+    for agent in &agents {
+        import(&mut out, "stream", &account(agent), &members_subject(&agent.group(), None));
+    }
+    out.push_str("    ]\n  }\n");
     alone(&mut out, &Role::People, shards, &key(&Role::People));
     // What comes to an account by one import does not leave it by another: people hear each agent itself.
     for agent in &agents {
@@ -46,9 +52,11 @@ pub fn accounts(clusters: &[ClusterRef], shards: u16, key: impl Fn(&Role) -> Str
     out.push_str("    ]\n  }\n");
     for agent in &agents {
         alone(&mut out, agent, shards, &key(agent));
-        out.push_str(&format!(
-            "    ]\n    exports: [\n      {{ stream: \"{AGENT_JOURNAL}\" }}\n    ]\n  }}\n"
-        ));
+        out.push_str("    ]\n    exports: [\n");
+        for subject in [AGENT_JOURNAL, &members_subject(&agent.group(), None)] {
+            out.push_str(&format!("      {{ stream: \"{subject}\" }}\n"));
+        }
+        out.push_str("    ]\n  }\n");
     }
     out.push_str("}\n");
     out

@@ -44,6 +44,7 @@ mod lives;
 mod marks;
 mod membership;
 mod observer;
+mod own_agents;
 mod problems;
 mod reader;
 #[cfg(test)]
@@ -74,6 +75,7 @@ pub use journal::{Journal, journal};
 pub use layout::BusOptions;
 pub use membership::{Lease, MEMBER_TTL, Membership};
 pub use observer::{Effects, Observer};
+pub use own_agents::OwnAgents;
 pub use problems::{Problems, Voice, problem_feed};
 pub use reader::{Load, ReadEvent, Reader, read};
 pub use replay::replay;

@@ -46,6 +46,8 @@ impl Rights {
             Role::Agent(None) => {
                 rights.stage(role, Table::Changes, shards);
                 rights.reads(&[bucket(INTEREST)]);
+                // Which clusters have an agent of their own.
+                rights.subscribe.push(subject::all_members_subject().to_owned());
             }
             Role::Matcher => {
                 rights.stage(role, Table::Reports, shards);

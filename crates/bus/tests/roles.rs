@@ -8,8 +8,8 @@ use std::time::Duration;
 use server::Server;
 use sluice_api::ClusterRef;
 use sluice_bus::{
-    Bus, BusOptions, Connection, Credentials, InterestWriter, Journal, Load, Membership, Problems, Seed,
-    accounts, interest_feed, interest_feed_of, journal, problem_feed, read,
+    Bus, BusOptions, Connection, Credentials, InterestWriter, Journal, Load, Membership, OwnAgents, Problems,
+    Seed, accounts, interest_feed, interest_feed_of, journal, problem_feed, read,
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
@@ -96,6 +96,16 @@ async fn every_role_finds_what_it_needs() {
             }
         };
         within(&format!("{role}: lease"), held).await;
+        if role == Role::Agent(None) {
+            // The agent of one cluster lives, in an account of its own.
+            let own_agents = OwnAgents::listen(&bus);
+            let heard = async {
+                while !own_agents.clusters().contains(&first()) {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            };
+            within("the cluster's own agent", heard).await;
+        }
         let mut loads = loads(&role);
         if let Role::Agent(_) = role {
             // Own rows end at the fence row, which is the last one of them.

@@ -238,10 +238,10 @@ async fn nobody_hears_what_is_meant_for_others() {
         ("$KV.content.2".to_owned(), ""),
         ("$JS.API.STREAM.INFO.STATUS".to_owned(), ""),
         ("journal.matcher.matched".to_owned(), "p"),
-        ("members.matcher.x".to_owned(), "m"),
-        ("members.renderer.x".to_owned(), "r"),
+        ("members.matcher.x".to_owned(), "ma"),
+        ("members.renderer.x".to_owned(), "ra"),
         ("members.agent.x".to_owned(), "a"),
-        (format!("members.agent-{SECOND}.x"), ""),
+        (format!("members.agent-{SECOND}.x"), "a"),
         ("$JS.EVENT.ADVISORY.STREAM.CREATED.X".to_owned(), "1amrdp"),
     ];
     let mut hearing = Vec::new();

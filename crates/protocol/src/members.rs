@@ -173,6 +173,11 @@ impl Members {
         self.holds_lease(now) && owner(key, members) == Some(self.own.as_str())
     }
 
+    /// The other members that are live.
+    pub fn live_others(&self) -> impl Iterator<Item = &str> {
+        self.others()
+    }
+
     /// How many members are live, this one included.
     pub fn live(&self) -> usize {
         self.others().count() + 1

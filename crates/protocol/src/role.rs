@@ -47,6 +47,11 @@ impl Role {
         }
     }
 
+    /// The cluster whose agent's replicas share a group of this name; `None` for every other group.
+    pub fn cluster_of_group(group: &str) -> Option<ClusterRef> {
+        group.strip_prefix("agent-")?.parse().ok()
+    }
+
     /// Prefix of the subjects that its answers come to: nobody else may read below it.
     pub fn inbox(&self) -> String {
         format!("_INBOX.{self}")

@@ -119,6 +119,16 @@ pub fn members_subject(group: &str, name: Option<&str>) -> String {
     out
 }
 
+/// Filter for the members of all groups.
+pub fn all_members_subject() -> &'static str {
+    "members.*.*"
+}
+
+/// The group of a member, by where it says that it lives.
+pub fn group_of_member(subject: &str) -> Option<String> {
+    token::read(subject.strip_prefix("members.")?.split('.').next()?)
+}
+
 /// A text as one token of a subject; `-` for the empty one.
 pub fn token(text: &str) -> String {
     let mut out = String::new();

@@ -52,6 +52,8 @@ kinds! {
         Echo: "echo" => Restart,
         /// Says over one server of the bus that this replica lives, and hears the others. It joins again.
         Link: "link" => Restart,
+        /// Hears which clusters have an agent of their own. It listens again, and until then takes nobody for dead.
+        OwnAgents: "own-agents" => Restart,
         /// Keeps a small table of the bus in memory. It reads all of it again.
         Feed: "feed" => Restart,
         /// Deletes consumers that nobody reads from. Those it misses are forgotten by the server itself.

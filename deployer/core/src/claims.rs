@@ -199,6 +199,7 @@ impl Claims {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use sluice_api::Gvk;
 
     use super::*;
@@ -258,5 +259,46 @@ mod tests {
         assert_eq!(claims.heir(&key(), &id("p")), Some(&id("q")));
         claims.leave(&key(), &id("q"));
         assert_eq!(claims.heir(&key(), &id("p")), None);
+    }
+
+    #[derive(Clone, Debug)]
+    enum Op {
+        Claim { tier: i32, content: u8, listed: bool },
+        Leave,
+        Release,
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        let claim = |(tier, content, listed)| Op::Claim { tier, content, listed };
+        prop_oneof![2 => (0..3i32, 0..3u8, any::<bool>()).prop_map(claim), 1 => Just(Op::Leave), 1 => Just(Op::Release)]
+    }
+
+    proptest! {
+        #[test]
+        fn holders_agree_and_nobody_waits_in_vain(ops in proptest::collection::vec((0..3usize, op()), 0..60)) {
+            let ids = ["p", "q", "r"].map(id);
+            let (mut claims, mut asked) = (Claims::default(), BTreeSet::new());
+            claims.list(&key(), &ids[0]);
+            for (profile, op) in ops {
+                let profile = &ids[profile];
+                match op {
+                    Op::Claim { tier, content, listed } => {
+                        asked.remove(profile);
+                        let claimed = claims.claim(&key(), profile, want(tier, &content.to_string(), listed));
+                        let claim = &claims.objects[&key()];
+                        prop_assert_eq!(claimed.is_ok(), claim.holders.place(profile).is_ok());
+                        prop_assert_eq!(claimed.is_err(), claim.waiting.contains(profile));
+                    }
+                    Op::Leave => claims.leave(&key(), profile),
+                    Op::Release => claims.release(&key(), profile),
+                }
+                asked.extend(claims.take_asked());
+                let Some(claim) = claims.objects.get(&key()) else { continue };
+                let wants = claim.holders.0.iter().filter_map(|(_, holder)| Some(holder.wants?.content));
+                prop_assert!(wants.collect::<BTreeSet<_>>().len() <= 1, "who has it wants the same");
+                let free = claim.holders.0.is_empty();
+                prop_assert!(!free || claim.waiting.is_subset(&asked), "who waits for what nobody has is told");
+            }
+        }
     }
 }

@@ -389,4 +389,6 @@ impl Core for Matcher {
 }
 
 #[cfg(test)]
+mod property;
+#[cfg(test)]
 mod tests;

@@ -93,6 +93,7 @@ impl Completeness {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use proptest::prelude::*;
     use serde_json::json;
     use sluice_protocol::interest::Source;
 
@@ -126,5 +127,32 @@ mod tests {
         assert!(!known.is_complete(&cluster, "s"));
         known.set_interest(&cluster, row(6, 5));
         assert!(!known.is_complete(&cluster, "s"), "an older row changes nothing");
+    }
+
+    proptest! {
+        /// A set is complete only when each matcher has said so of this form of the source, in this life of the stream,
+        /// before what is known to be the end.
+        #[test]
+        fn nothing_is_complete_that_nobody_said(
+            said in proptest::collection::vec((0..3u16, 0..4u64, 7..9u64, 0..2usize), 0..20),
+            end in 0..25u64, changed in 0..4u64,
+        ) {
+            let cluster = ClusterRef::sveltos("a", "b");
+            let mut known = Completeness::new(3, 7);
+            let source = Source { name: "s".into(), changed, manifest: json!({}).into() };
+            known.set_interest(&cluster, Interest { revision: 4, sources: vec![source] });
+            for (after, (origin, revision, incarnation, lacking)) in (1..).zip(&said) {
+                let lacking = ["other", "s"][..=*lacking].iter().map(|name| (*name).to_owned()).collect();
+                let complete = Complete { lacking, ..Complete::of_all(*incarnation, *revision) };
+                known.announce(&cluster, *origin, &serde_json::to_string(&complete).unwrap(), after);
+            }
+            known.caught_up(end);
+            let counts = |origin: u16| {
+                let of_this_life = (1..).zip(&said).filter(|(after, row)| *after <= end && row.0 == origin && row.2 == 7);
+                of_this_life.last().is_some_and(|(_, row)| row.1 >= changed && row.3 == 0)
+            };
+            prop_assert_eq!(known.is_complete(&cluster, "s"), (0..3).all(counts));
+            prop_assert_eq!(known.awaits_end(), (1..).zip(&said).any(|(after, row)| after > end && row.2 == 7));
+        }
     }
 }

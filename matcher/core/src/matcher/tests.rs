@@ -7,13 +7,13 @@ use sluice_protocol::{Publish, Table};
 
 use super::*;
 
-const INPUT: u64 = 7;
+pub(super) const INPUT: u64 = 7;
 
-fn cluster() -> ClusterRef {
+pub(super) fn cluster() -> ClusterRef {
     ClusterRef::sveltos("default", "c")
 }
 
-fn matcher() -> Matcher {
+pub(super) fn matcher() -> Matcher {
     Matcher::new(Config { shard: 0, shards: 1, input: INPUT, outputs: vec![9], limits: Limits::default() })
 }
 
@@ -23,12 +23,12 @@ fn source(label: &str, changed: u64) -> sluice_protocol::interest::Source {
     sluice_protocol::interest::Source { name: label.into(), changed, manifest: manifest.into() }
 }
 
-fn interest(revision: u64, labels: &[(&str, u64)]) -> Side {
+pub(super) fn interest(revision: u64, labels: &[(&str, u64)]) -> Side {
     let sources = labels.iter().map(|(label, changed)| source(label, *changed)).collect();
     Side::Interest(cluster(), Interest { revision, sources })
 }
 
-fn key(name: &str) -> ObjectKey {
+pub(super) fn key(name: &str) -> ObjectKey {
     ObjectKey {
         gvk: sluice_api::Gvk::new("", "v1", "Service"),
         namespace: "default".into(),
@@ -36,7 +36,7 @@ fn key(name: &str) -> ObjectKey {
     }
 }
 
-fn change(name: &str, label: Option<&str>, sequence: u64) -> Row {
+pub(super) fn change(name: &str, label: Option<&str>, sequence: u64) -> Row {
     let subject = Subject::Change { shard: 0, cluster: cluster(), viewer: String::new(), object: key(name) };
     let object = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "default",
         "labels": label.map(|label| json!({label: ""}))}});
@@ -48,7 +48,7 @@ fn change(name: &str, label: Option<&str>, sequence: u64) -> Row {
     }
 }
 
-fn tombstone(name: &str, sequence: u64) -> Row {
+pub(super) fn tombstone(name: &str, sequence: u64) -> Row {
     let row = change(name, None, sequence);
     Row { head: Head { tombstone: true, ..row.head }, body: [].into(), ..row }
 }

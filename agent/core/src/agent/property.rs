@@ -1,0 +1,213 @@
+//! Any order of changes, deletions, interests and slow watches ends with the rows that the cluster and the interest ask
+//! for, and what was there and asked for all the time is never withdrawn.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use sluice_api::Gvk;
+use sluice_protocol::interest::Source;
+
+use super::*;
+
+/// Names of objects; the first one is there and asked for all the time.
+const NAMES: [&str; 3] = ["steady", "x", "y"];
+/// Later than anything that the agent waits for.
+const LATER: i64 = 10 * OTHER_WATCH;
+
+#[derive(Clone, Debug)]
+enum Op {
+    /// An object changes: whether it is a Pod, its name, whether it has the label.
+    Put(bool, usize, bool),
+    Remove(bool, usize),
+    /// Which sources there are, besides the one for the steady object.
+    Interest(u8),
+    /// A watch shows the next thing that it has to show.
+    Deliver(usize),
+    Wait,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        3 => (any::<bool>(), 0..NAMES.len(), any::<bool>()).prop_map(|(pod, name, web)| Op::Put(pod, name, web)),
+        2 => (any::<bool>(), 1..NAMES.len()).prop_map(|(pod, name)| Op::Remove(pod, name)),
+        1 => (0..16u8).prop_map(Op::Interest),
+        6 => (0..4usize).prop_map(Op::Deliver),
+        1 => Just(Op::Wait),
+    ]
+}
+
+/// Sources that overlap: all Services; those of a namespace; those with a label, and those without; Pods.
+fn selectors(sources: u8) -> Vec<Value> {
+    let web = |operation: &str| json!({"version": "v1", "kind": "Service", "labelFilters": [{"key": "app", "operation": operation, "value": "web"}]});
+    let optional = [
+        json!({"version": "v1", "kind": "Service", "namespace": "n"}),
+        web("Equal"),
+        web("Different"),
+        json!({"version": "v1", "kind": "Service"}),
+    ];
+    let chosen = optional.into_iter().enumerate().filter(|(index, _)| sources & (1 << index) != 0);
+    chosen.map(|(_, selector)| selector).chain([json!({"version": "v1", "kind": "Pod"})]).collect()
+}
+
+/// A cluster in memory, its watches, and the rows on the bus.
+struct Cluster {
+    agent: Agent,
+    now: i64,
+    version: u64,
+    revision: u64,
+    sources: u8,
+    objects: BTreeMap<ObjectKey, (u64, bool)>,
+    /// What each watch has to show, after its list.
+    watches: BTreeMap<u64, (WatchSpec, bool, VecDeque<Side>)>,
+    rows: BTreeMap<ObjectKey, Vec<u8>>,
+}
+
+fn key(pod: bool, name: usize) -> ObjectKey {
+    let kind = if pod { "Pod" } else { "Service" };
+    ObjectKey { gvk: Gvk::new("", "v1", kind), namespace: "n".into(), name: NAMES[name].into() }
+}
+
+fn shows(spec: &WatchSpec, key: &ObjectKey, web: bool) -> bool {
+    let labels = match spec.labels.as_str() {
+        "" => true,
+        labels if labels.contains("!=") => !web,
+        _ => web,
+    };
+    spec.gvk == key.gvk && labels && (spec.namespace.is_empty() || spec.namespace == key.namespace)
+}
+
+fn seen(key: &ObjectKey, (version, web): (u64, bool)) -> Seen {
+    Seen {
+        key: key.clone(),
+        version,
+        body: json!({"web": web, "version": version}).to_string().into_bytes().into(),
+    }
+}
+
+impl Cluster {
+    fn new() -> Self {
+        let config = Config { cluster: ClusterRef::sveltos("default", "c"), shards: 2, outputs: vec![1, 2] };
+        let mut cluster = Self {
+            agent: Agent::new(config),
+            now: 0,
+            version: 0,
+            revision: 0,
+            sources: 0,
+            objects: BTreeMap::new(),
+            watches: BTreeMap::new(),
+            rows: BTreeMap::new(),
+        };
+        cluster.take(&Op::Put(true, 0, false));
+        cluster.run(Agent::start);
+        cluster.take(&Op::Interest(0));
+        cluster
+    }
+
+    fn run(&mut self, f: impl FnOnce(&mut Agent, &mut Step<Effect>)) {
+        let mut step = Step::at(self.now);
+        f(&mut self.agent, &mut step);
+        let (rows, effects, _) = step.into_parts();
+        for row in rows {
+            let Subject::Change { object, .. } = row.subject else { continue };
+            match row.body {
+                Body::Value(bytes) => drop(self.rows.insert(object, bytes.to_vec())),
+                Body::Tombstone => {
+                    assert_ne!(object, key(true, 0), "it was there all the time");
+                    self.rows.remove(&object);
+                }
+            }
+        }
+        for effect in effects {
+            match effect {
+                Effect::Watch(id, spec) => drop(self.watches.insert(id, (spec, false, VecDeque::new()))),
+                Effect::Unwatch(id) => drop(self.watches.remove(&id)),
+            }
+        }
+    }
+
+    /// Every watch that has listed shows how an object changes from `before` to `after`.
+    fn change(&mut self, key: &ObjectKey, after: Option<(u64, bool)>) {
+        let before = match after {
+            Some(after) => self.objects.insert(key.clone(), after),
+            None => self.objects.remove(key),
+        };
+        for (id, (spec, listed, queue)) in &mut self.watches {
+            let selects = |state: Option<(u64, bool)>| state.filter(|(_, web)| shows(spec, key, *web));
+            match (selects(before), selects(after)) {
+                _ if !*listed => {}
+                (_, Some(state)) => queue.push_back(Side::Applied(*id, seen(key, state))),
+                (Some(_), None) => queue.push_back(Side::Deleted(*id, key.clone())),
+                (None, None) => {}
+            }
+        }
+    }
+
+    fn take(&mut self, op: &Op) {
+        match *op {
+            Op::Put(pod, name, web) => {
+                self.version += 1;
+                self.change(&key(pod, name), Some((self.version, web)));
+            }
+            Op::Remove(pod, name) => self.change(&key(pod, name), None),
+            Op::Interest(sources) => {
+                self.revision += 1;
+                self.sources = sources;
+                let source = |(index, selector): (usize, Value)| {
+                    let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [selector]}});
+                    Source { name: format!("s{index}"), changed: self.revision, manifest: manifest.into() }
+                };
+                let sources = selectors(sources).into_iter().enumerate().map(source).collect();
+                let row = Interest { revision: self.revision, sources };
+                self.run(|agent, step| agent.side(Side::Interest(row), step));
+            }
+            Op::Deliver(watch) => {
+                let Some(id) = self.watches.keys().nth(watch).copied() else { return };
+                let Some((spec, listed, queue)) = self.watches.get_mut(&id) else { return };
+                let next = if std::mem::replace(listed, true) {
+                    queue.pop_front()
+                } else {
+                    let shown = self.objects.iter().filter(|(key, (_, web))| shows(spec, key, *web));
+                    Some(Side::Listed(id, shown.map(|(key, state)| seen(key, *state)).collect()))
+                };
+                if let Some(next) = next {
+                    self.run(|agent, step| agent.side(next, step));
+                }
+            }
+            Op::Wait => {
+                self.now += LATER;
+                self.run(Agent::tick);
+            }
+        }
+    }
+
+    /// Everything that is under way arrives.
+    fn rest(&mut self) {
+        while let Some(watch) =
+            self.watches.values().position(|(_, listed, queue)| !listed || !queue.is_empty())
+        {
+            self.take(&Op::Deliver(watch));
+        }
+        self.take(&Op::Wait);
+    }
+
+    fn wanted(&self) -> BTreeMap<ObjectKey, Vec<u8>> {
+        let asks = |key: &ObjectKey, web: bool| {
+            let [namespace, with, without, all] = [1, 2, 4, 8].map(|bit| self.sources & bit != 0);
+            key.gvk.kind == "Pod" || namespace || all || (with && web) || (without && !web)
+        };
+        let wanted = self.objects.iter().filter(|(key, (_, web))| asks(key, *web));
+        wanted.map(|(key, state)| (key.clone(), seen(key, *state).body.to_vec())).collect()
+    }
+}
+
+proptest! {
+    #[test]
+    fn rows_become_what_the_cluster_has_and_the_interest_asks_for(ops in proptest::collection::vec(op(), 0..60)) {
+        let mut cluster = Cluster::new();
+        ops.iter().for_each(|op| cluster.take(op));
+        cluster.rest();
+        prop_assert_eq!(&cluster.rows, &cluster.wanted());
+    }
+}
