@@ -37,7 +37,7 @@ impl Default for Registration {
 }
 
 /// The tier of what a trigger makes.
-const TRIGGER_TIER: u64 = 100;
+pub(crate) const TRIGGER_TIER: u64 = 100;
 const LIB: &str = "lib.projectsveltos.io/v1beta1";
 
 pub(crate) fn source(form: SourceForm) -> Value {
