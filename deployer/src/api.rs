@@ -216,7 +216,12 @@ impl Site {
 
     async fn delete(&self, key: &ObjectKey, against: Version) -> Result<Reply, Failure> {
         let Some((api, _)) = self.api(key).await? else { return Ok(Reply::Done) };
-        delete(&api, &key.name, against).await
+        let deleted = delete(&api, &key.name, against).await;
+        // The kind has gone, or a proxy says so: discovery is asked when it is tried again.
+        if matches!(&deleted, Err(failure) if failure.class == Class::NoKind) {
+            self.forget(&key.gvk);
+        }
+        deleted
     }
 
     async fn release(&self, key: &ObjectKey, (uid, version): Version) -> Result<Reply, Failure> {
@@ -302,12 +307,13 @@ async fn write(
     if planned { api.replace(name, params, object).await } else { api.create(params, object).await }
 }
 
-/// Deletes exactly this version of an object.
+/// Deletes exactly this version of an object. That there is no such object only the server says: a proxy in between gives a
+/// 404 as well.
 async fn delete(api: &Api<Raw>, name: &str, (uid, resource_version): Version) -> Result<Reply, Failure> {
     let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
     let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
     match api.delete(name, &params).await {
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Reply::Done),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Reply::Done),
         Err(error) => Err(failure::of(&error, true)),
         Ok(_) => Ok(Reply::Done),
     }

@@ -9,6 +9,8 @@ use sluice_agent_core::{Seen, WatchSpec};
 use sluice_api::{Gvk, ObjectKey, ProfileId, Selector, object};
 use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stored, Version, take_marks};
 
+use crate::refusals::Refusals;
+
 /// See the module's text.
 #[derive(Default)]
 pub(crate) struct ApiServer {
@@ -28,6 +30,8 @@ pub(crate) struct ApiServer {
     pub(crate) born: u64,
     /// Deleted objects that a finalizer holds, and until when.
     held: Vec<(i64, ObjectKey)>,
+    /// What it refuses for a while.
+    pub(crate) refusals: Refusals,
     /// What deployers say that profiles own.
     pub(crate) inventories: BTreeMap<ProfileId, Stored>,
     version: u64,
@@ -95,6 +99,7 @@ impl ApiServer {
             self.inventories.clear();
             self.held.clear();
             self.adopted.clear();
+            self.refusals = Refusals::default();
         }
     }
 
@@ -107,8 +112,9 @@ impl ApiServer {
         Some(key)
     }
 
-    /// Finalizers let go what they have held long enough.
+    /// Finalizers let go what they have held long enough, and what was refused is allowed again.
     pub(crate) fn pass_time(&mut self, now: i64) {
+        self.refusals.pass_time(now);
         for (_, key) in self.held.extract_if(.., |(until, _)| *until <= now) {
             self.applied.remove(&key);
         }

@@ -31,6 +31,14 @@ faults! {
     Deaf,
     /// An API server does not answer for a while.
     Outage,
+    /// An API server does not allow something for a while.
+    Forbidden,
+    /// A watch may not list its kind for a while.
+    Unlistable,
+    /// A server does not take an object for a while.
+    Invalid,
+    /// A proxy answers once that there is no such thing.
+    ProxyNotFound,
     /// A cluster gets another kubeconfig.
     Rekeyed,
     /// A cluster gets another kubeconfig, which leads to another API server.

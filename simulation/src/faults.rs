@@ -6,6 +6,7 @@ use sluice_protocol::Table;
 
 use crate::coverage::Fault;
 use crate::management::CLUSTERS;
+use crate::refusals::Refused;
 use crate::schedule::Schedule;
 use crate::store::NODES;
 use crate::world::STEP;
@@ -21,6 +22,7 @@ pub(crate) struct Faults {
     crashes: f64,
     silence: f64,
     outages: f64,
+    refusals: f64,
     wipes: f64,
     elections: f64,
     losses: f64,
@@ -39,6 +41,7 @@ impl Faults {
             crashes: 0.01 * pick(),
             silence: 0.01 * pick(),
             outages: 0.002 * pick(),
+            refusals: 0.003 * pick(),
             wipes: 0.004 * pick(),
             elections: 0.01 * pick(),
             losses: 0.002 * pick(),
@@ -169,6 +172,16 @@ impl Faults {
                 server.away_until = until;
             }
             world.happened(Fault::Outage, || cluster.to_owned());
+        }
+        if world.random.random_bool(self.refusals) {
+            let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];
+            let refused = Refused::pick(&mut world.random);
+            let steps = world.random.random_range(5..200);
+            let until = world.now + steps * STEP;
+            world.tell(|| format!("{cluster} refuses {refused:?} for {steps} steps"));
+            if let Some(server) = world.clusters.get_mut(cluster) {
+                server.refusals.begin(refused, until);
+            }
         }
         if world.random.random_bool(self.outages / 2.0) {
             let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];

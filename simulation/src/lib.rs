@@ -23,6 +23,7 @@ mod management;
 mod manifests;
 mod membership;
 mod oracle;
+mod refusals;
 mod replica;
 mod role;
 mod roles;

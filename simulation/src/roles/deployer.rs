@@ -13,6 +13,7 @@ use crate::checks::History;
 use crate::coverage::Fault;
 use crate::management::{CLUSTERS, Management};
 use crate::membership::MEMBER_TTL;
+use crate::refusals::proxy_answer;
 use crate::role::{Link, Role, Seat};
 use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
 
@@ -98,6 +99,15 @@ impl DeployerRole {
         let Some(server) = world.clusters.get_mut(call.cluster.name.as_str()) else { return };
         if server.away_until > world.now || call.way < Some(server.born) {
             return self.reply(call, transient("the server is away"));
+        }
+        if let Some((fault, failure)) = server.refusals.refuse(&call.request) {
+            world.coverage.note(fault);
+            return self.reply(call, Reply::Failed(failure));
+        }
+        if world.rough && world.random.random_bool(0.003) {
+            world.coverage.note(Fault::ProxyNotFound);
+            let failure = proxy_answer(&call.request, world.random.random_bool(0.5));
+            return self.reply(call, Reply::Failed(failure));
         }
         if let Some(violation) = forbidden(server, &call.request, &world.management, &world.history) {
             world.violation.get_or_insert(format!("{}: {violation}", call.cluster.name));
