@@ -23,6 +23,10 @@ faults! {
     Pause,
     /// A replica begins to work while another one still works on the same: neither knows of the other.
     Overlap,
+    /// The clock of a machine is set forward.
+    ClockForward,
+    /// The clock of a machine is set back.
+    ClockBack,
     /// A replica leaves in good order and comes back.
     Leave,
     /// A replica has no connection to the bus for a while.

@@ -7,9 +7,10 @@ use sluice_protocol::Table;
 use crate::coverage::Fault;
 use crate::management::CLUSTERS;
 use crate::refusals::Refused;
+use crate::replica::Replica;
 use crate::schedule::Schedule;
 use crate::store::NODES;
-use crate::world::STEP;
+use crate::world::{STEP, World};
 
 /// How much of each kind there is in this schedule: schedules differ, so that what needs quiet in one place and
 /// trouble in another comes together too.
@@ -23,6 +24,7 @@ pub(crate) struct Faults {
     silence: f64,
     outages: f64,
     refusals: f64,
+    clocks: f64,
     wipes: f64,
     elections: f64,
     losses: f64,
@@ -42,11 +44,19 @@ impl Faults {
             silence: 0.01 * pick(),
             outages: 0.002 * pick(),
             refusals: 0.003 * pick(),
+            clocks: 0.01 * pick(),
             wipes: 0.004 * pick(),
             elections: 0.01 * pick(),
             losses: 0.002 * pick(),
             replicated: pick() > 0.5,
             rough: pick() > 0.0,
+        }
+    }
+
+    /// Clocks of machines are off from the beginning.
+    pub(crate) fn set_clocks(&self, world: &mut World, replicas: &mut [Box<dyn Replica>]) {
+        for replica in replicas.iter_mut().filter(|_| self.clocks > 0.0) {
+            set_clock(world, &mut **replica);
         }
     }
 
@@ -141,6 +151,9 @@ impl Faults {
         if world.random.random_bool(0.01) && victim.relist() {
             world.happened(Fault::Relist, || victim.name().to_owned());
         }
+        if world.random.random_bool(self.clocks) {
+            set_clock(world, &mut **victim);
+        }
         if !world.random.random_bool(self.silence) {
             return;
         }
@@ -217,4 +230,12 @@ impl Faults {
             world.happened(Fault::Wipe, || format!("{table:?} {shard}"));
         }
     }
+}
+
+/// By up to five minutes.
+fn set_clock(world: &mut World, victim: &mut dyn Replica) {
+    let seconds = world.random.random_range(-300..300);
+    victim.set_clock(seconds * 1_000_000);
+    let fault = if seconds < 0 { Fault::ClockBack } else { Fault::ClockForward };
+    world.happened(fault, || format!("{} by {seconds} s", victim.name()));
 }

@@ -11,8 +11,10 @@ use crate::role::{Link, Role, Seat, owner_config};
 use crate::store::NODES;
 use crate::world::{STEP, World};
 
+mod clock;
 mod wire;
 
+use clock::Clock;
 use wire::Wire;
 
 /// What can be done with a replica, whatever its stage.
@@ -37,6 +39,8 @@ pub(crate) trait Replica {
     fn deafen(&mut self, until: i64);
     /// A node of the bus has died: a reader that was on it goes on over another one.
     fn lose_node(&mut self, node: usize, other: usize);
+    /// The clock of its machine is set, by so much.
+    fn set_clock(&mut self, by: i64);
     /// Cuts its watches, when it has any: they list again.
     fn relist(&mut self) -> bool;
 }
@@ -64,6 +68,7 @@ pub(crate) struct Process<R: Role> {
     lives: u64,
     wire: Wire,
     membership: Membership,
+    clock: Clock,
     /// Whether it believes to own its role.
     believes: bool,
     paused_until: i64,
@@ -108,6 +113,7 @@ impl<R: Role> Process<R> {
             running: None,
             lives: 0,
             wire: Wire::default(),
+            clock: Clock::default(),
             believes: false,
             paused_until: 0,
             cut_until: 0,
@@ -130,7 +136,7 @@ impl<R: Role> Process<R> {
         self.role.reset(world);
         self.node = world.random.random_range(0..NODES);
         let config = owner_config(&self.role, self.fences.len(), world.tombstone_ttl);
-        let (owner, first) = Owner::begin(self.role.core(world), config);
+        let (owner, first) = Owner::begin(self.role.core(world, self.clock.now(world.now)), config);
         self.running = Some(Running {
             owner,
             lease: self.membership.lapses(),
@@ -179,7 +185,7 @@ impl<R: Role> Process<R> {
 
     fn handle(&mut self, world: &mut World, event: Event<<R::Core as Core>::Side>) {
         let Some(running) = &mut self.running else { return };
-        let commands = running.owner.handle(world.now, event);
+        let commands = running.owner.handle(self.clock.now(world.now), event);
         self.execute(world, commands);
     }
 
@@ -266,7 +272,7 @@ impl<R: Role> Process<R> {
             self.running = None;
             return;
         }
-        if running.wake.is_some_and(|at| at <= world.now) {
+        if running.wake.is_some_and(|at| at <= self.clock.now(world.now)) {
             running.wake = None;
             return self.handle(world, Event::Tick);
         }
@@ -331,7 +337,7 @@ impl<R: Role> Replica for Process<R> {
         });
         let waiting = running.outbox.iter().any(|out| !out.is_empty())
             || !running.answers.is_empty()
-            || running.wake.is_some_and(|at| at <= world.now)
+            || running.wake.is_some_and(|at| at <= self.clock.now(world.now))
             || world.now - running.looked_at > world.tombstone_ttl / 2;
         if unread || waiting || self.role.has_news(world) {
             return false;
@@ -352,6 +358,7 @@ impl<R: Role> Replica for Process<R> {
         self.running = None;
         self.believes = false;
         self.membership.restart();
+        self.clock.restart();
     }
 
     fn leave(&mut self, world: &mut World, until: i64) {
@@ -376,6 +383,10 @@ impl<R: Role> Replica for Process<R> {
         if self.node == node {
             self.node = other;
         }
+    }
+
+    fn set_clock(&mut self, by: i64) {
+        self.clock.jump(by);
     }
 
     fn relist(&mut self) -> bool {

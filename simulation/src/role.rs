@@ -27,8 +27,8 @@ pub(crate) trait Role {
     /// Name of the role.
     fn name(&self) -> String;
 
-    /// A core that knows nothing.
-    fn core(&self, world: &World) -> Self::Core;
+    /// A core that knows nothing, at a time of its replica's clock.
+    fn core(&self, world: &World, now: i64) -> Self::Core;
 
     /// What it writes.
     fn output(&self) -> Table;

@@ -112,6 +112,8 @@ impl Schedule {
             random,
         };
         let mut schedule = Self { world, replicas, faults, version: 0, awake: Vec::new() };
+        let Self { faults, world, replicas, .. } = &mut schedule;
+        faults.set_clocks(world, replicas);
         for _ in 0..4 {
             schedule.change_service();
         }

@@ -71,7 +71,7 @@ impl Role for AgentRole {
         format!("agent {}", self.cluster)
     }
 
-    fn core(&self, world: &World) -> agent::Agent {
+    fn core(&self, world: &World, _: i64) -> agent::Agent {
         let outputs = world.store.incarnations(Table::Changes);
         agent::Agent::new(agent::Config { cluster: cluster_ref(self.cluster), shards: SHARDS, outputs })
     }

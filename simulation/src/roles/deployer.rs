@@ -175,7 +175,7 @@ impl Role for DeployerRole {
         format!("deployer {}", self.shard)
     }
 
-    fn core(&self, _: &World) -> deployer::Deployer {
+    fn core(&self, _: &World, _: i64) -> deployer::Deployer {
         deployer::Deployer::new(deployer::Config {
             shard: self.shard,
             shards: SHARDS,

@@ -33,7 +33,7 @@ impl Role for MatcherRole {
         format!("matcher {}", self.shard)
     }
 
-    fn core(&self, world: &World) -> matcher::Matcher {
+    fn core(&self, world: &World, _: i64) -> matcher::Matcher {
         matcher::Matcher::new(matcher::Config {
             shard: self.shard,
             shards: SHARDS,

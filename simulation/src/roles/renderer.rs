@@ -73,7 +73,7 @@ impl Role for RendererRole {
         format!("renderer {}", self.shard)
     }
 
-    fn core(&self, world: &World) -> renderer::Renderer {
+    fn core(&self, world: &World, now: i64) -> renderer::Renderer {
         let config = renderer::Config {
             shard: self.shard,
             shards: SHARDS,
@@ -83,7 +83,7 @@ impl Role for RendererRole {
         };
         let mut core = renderer::Renderer::with_caches(config, &world.caches);
         // The shell lets a renderer begin only when it has read the management cluster and the interest rows.
-        let mut step = Step::at(world.now);
+        let mut step = Step::at(now);
         for object in world.management.at(self.management) {
             let change = renderer::Change::Upsert(object);
             sluice_protocol::Core::side(&mut core, renderer::Side::Management(change), &mut step);
