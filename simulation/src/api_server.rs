@@ -34,6 +34,8 @@ pub(crate) struct ApiServer {
     pub(crate) refusals: Refusals,
     /// What deployers say that profiles own.
     pub(crate) inventories: BTreeMap<ProfileId, Stored>,
+    /// Inventories in a form that deployers of the older version cannot read.
+    newer: BTreeSet<ProfileId>,
     version: u64,
 }
 
@@ -97,6 +99,7 @@ impl ApiServer {
             self.born = self.way;
             self.applied.clear();
             self.inventories.clear();
+            self.newer.clear();
             self.held.clear();
             self.adopted.clear();
             self.refusals = Refusals::default();
@@ -150,6 +153,30 @@ impl ApiServer {
             },
         };
         (reply, None)
+    }
+
+    /// What a deployer of the newer or the older version makes of an answer: what the latter cannot read it leaves alone.
+    pub(crate) fn note_form(&mut self, request: &Request, reply: Reply, newer: bool) -> Reply {
+        match (request, reply) {
+            (Request::WriteInventory { inventory, .. }, reply @ Reply::Written(_)) => {
+                if newer {
+                    self.newer.insert(inventory.id());
+                } else {
+                    self.newer.remove(&inventory.id());
+                }
+                reply
+            }
+            (Request::Inventories, Reply::Inventories(mut all)) if !newer => {
+                all.retain(|stored| !self.newer.contains(&stored.inventory.id()));
+                Reply::Inventories(all)
+            }
+            (Request::ReadInventory(profile), Reply::Inventory(Some(_)))
+                if !newer && self.newer.contains(profile) =>
+            {
+                Reply::Failed(Failure::new(Class::Refused, "the inventory cannot be read"))
+            }
+            (_, reply) => reply,
+        }
     }
 
     fn delete(&mut self, key: &ObjectKey, held: Option<i64>) -> Written {

@@ -27,6 +27,12 @@ faults! {
     ClockForward,
     /// The clock of a machine is set back.
     ClockBack,
+    /// A replica is replaced by one of a newer version.
+    Upgraded,
+    /// It is replaced by one of the older version again.
+    Downgraded,
+    /// A row has a newer form, which its reader cannot read.
+    Newer,
     /// A replica leaves in good order and comes back.
     Leave,
     /// A replica has no connection to the bus for a while.

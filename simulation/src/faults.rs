@@ -25,6 +25,7 @@ pub(crate) struct Faults {
     outages: f64,
     refusals: f64,
     clocks: f64,
+    upgrades: f64,
     wipes: f64,
     elections: f64,
     losses: f64,
@@ -45,11 +46,19 @@ impl Faults {
             outages: 0.002 * pick(),
             refusals: 0.003 * pick(),
             clocks: 0.01 * pick(),
+            upgrades: if pick() > 0.5 { 0.03 } else { 0.0 },
             wipes: 0.004 * pick(),
             elections: 0.01 * pick(),
             losses: 0.002 * pick(),
             replicated: pick() > 0.5,
             rough: pick() > 0.0,
+        }
+    }
+
+    /// In the end all are of one version.
+    pub(crate) fn end(&self, replicas: &mut [Box<dyn Replica>]) {
+        if self.upgrades > 0.0 {
+            replicas.iter_mut().for_each(|replica| replica.upgrade(true));
         }
     }
 
@@ -147,6 +156,12 @@ impl Faults {
         if world.random.random_bool(self.crashes) {
             victim.crash();
             world.happened(Fault::Crash, || victim.name().to_owned());
+        }
+        if world.random.random_bool(self.upgrades) {
+            let newer = world.random.random_bool(0.7);
+            victim.upgrade(newer);
+            let fault = if newer { Fault::Upgraded } else { Fault::Downgraded };
+            world.happened(fault, || victim.name().to_owned());
         }
         if world.random.random_bool(0.01) && victim.relist() {
             world.happened(Fault::Relist, || victim.name().to_owned());

@@ -12,38 +12,12 @@ use crate::store::NODES;
 use crate::world::{STEP, World};
 
 mod clock;
+mod handle;
 mod wire;
 
 use clock::Clock;
+pub(crate) use handle::Replica;
 use wire::Wire;
-
-/// What can be done with a replica, whatever its stage.
-pub(crate) trait Replica {
-    /// Name of its role.
-    fn name(&self) -> &str;
-    /// Does one micro step.
-    fn step(&mut self, world: &mut World);
-    /// Whether a micro step could do anything; else the time passes for it as if it had done one.
-    fn rest(&mut self, world: &World) -> bool;
-    /// Says that it lives, and hears of others; once in every step.
-    fn keep_membership(&mut self, world: &mut World);
-    /// Loses everything but its name.
-    fn crash(&mut self);
-    /// Ends in good order, and begins anew then.
-    fn leave(&mut self, world: &mut World, until: i64);
-    /// Does nothing until then; a long pause makes others take its work over.
-    fn pause(&mut self, until: i64);
-    /// Has no connection to the bus until then.
-    fn cut(&mut self, until: i64);
-    /// Hears nothing of other replicas until then.
-    fn deafen(&mut self, until: i64);
-    /// A node of the bus has died: a reader that was on it goes on over another one.
-    fn lose_node(&mut self, node: usize, other: usize);
-    /// The clock of its machine is set, by so much.
-    fn set_clock(&mut self, by: i64);
-    /// Cuts its watches, when it has any: they list again.
-    fn relist(&mut self) -> bool;
-}
 
 /// A command to a server.
 enum Out {
@@ -69,6 +43,8 @@ pub(crate) struct Process<R: Role> {
     wire: Wire,
     membership: Membership,
     clock: Clock,
+    /// Whether it is of the version that writes rows in a form which the other one cannot read.
+    newer: bool,
     /// Whether it believes to own its role.
     believes: bool,
     paused_until: i64,
@@ -114,6 +90,7 @@ impl<R: Role> Process<R> {
             lives: 0,
             wire: Wire::default(),
             clock: Clock::default(),
+            newer: false,
             believes: false,
             paused_until: 0,
             cut_until: 0,
@@ -133,7 +110,7 @@ impl<R: Role> Process<R> {
         world.tell(|| format!("{} begins", self.name));
         self.lives += 1;
         self.blind = false;
-        self.role.reset(world);
+        self.role.reset(world, self.newer);
         self.node = world.random.random_range(0..NODES);
         let config = owner_config(&self.role, self.fences.len(), world.tombstone_ttl);
         let (owner, first) = Owner::begin(self.role.core(world, self.clock.now(world.now)), config);
@@ -208,7 +185,8 @@ impl<R: Role> Process<R> {
             }
             return;
         };
-        let (subject, head, mut body) = (message.subject.clone(), message.head.clone(), message.body.clone());
+        let (subject, head, mut body) = message.read_by(self.newer);
+        world.coverage.many(Fault::Newer, u64::from(message.newer && !self.newer));
         // Only an estimate: while a row is replaced it is counted neither in its old nor in its new place.
         let pending = stream.next(sequence).is_some() && !world.mishap(Fault::Miscount, 0.1);
         // The same row may come again, before anything that follows it.
@@ -387,6 +365,12 @@ impl<R: Role> Replica for Process<R> {
 
     fn set_clock(&mut self, by: i64) {
         self.clock.jump(by);
+    }
+
+    fn upgrade(&mut self, newer: bool) {
+        if std::mem::replace(&mut self.newer, newer) != newer {
+            self.crash();
+        }
     }
 
     fn relist(&mut self) -> bool {

@@ -139,6 +139,7 @@ impl Schedule {
         } else if world.now == FAULTS_UNTIL * STEP {
             world.management.mend(world.now);
             world.rough = false;
+            self.faults.end(&mut self.replicas);
         }
         self.work();
     }

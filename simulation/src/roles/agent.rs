@@ -97,8 +97,8 @@ impl Role for AgentRole {
         None
     }
 
-    fn reset(&mut self, _: &mut World) {
-        *self = Self::new(self.cluster);
+    fn reset(&mut self, _: &mut World, newer: bool) {
+        *self = Self { interests: Interests { at: 0, newer }, ..Self::new(self.cluster) };
     }
 
     fn side(&mut self, world: &mut World, link: Link) -> Option<agent::Side> {

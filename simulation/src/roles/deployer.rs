@@ -28,6 +28,8 @@ pub(crate) struct DeployerRole {
     flying: Vec<(i64, Call)>,
     replies: Vec<deployer::Side>,
     life: u64,
+    /// Whether it writes inventories in a form that the older version cannot read.
+    newer: bool,
 }
 
 struct Call {
@@ -40,6 +42,8 @@ struct Call {
     way: Option<u64>,
     /// When the core asked for it.
     asked_at: i64,
+    /// Whether its sender is of the newer version.
+    newer: bool,
 }
 
 impl DeployerRole {
@@ -53,6 +57,7 @@ impl DeployerRole {
             flying: Vec::new(),
             replies: Vec::new(),
             life: 0,
+            newer: false,
         }
     }
 
@@ -113,6 +118,7 @@ impl DeployerRole {
             world.violation.get_or_insert(format!("{}: {violation}", call.cluster.name));
         }
         let (reply, written) = server.call(&call.request, held);
+        let reply = server.note_form(&call.request, reply, call.newer);
         let released = written.is_some() && matches!(call.request, Request::Release { .. });
         world.coverage.many(Fault::Released, u64::from(released));
         if let Some(Written { key, old, new }) = written
@@ -199,9 +205,9 @@ impl Role for DeployerRole {
         Some((Table::Desired, self.shard))
     }
 
-    fn reset(&mut self, _: &mut World) {
+    fn reset(&mut self, _: &mut World, newer: bool) {
         let flying = std::mem::take(&mut self.flying);
-        *self = Self { flying, life: self.life + 1, ..Self::new(self.shard, self.seat) };
+        *self = Self { flying, newer, life: self.life + 1, ..Self::new(self.shard, self.seat) };
     }
 
     fn side(&mut self, world: &mut World, link: Link) -> Option<deployer::Side> {
@@ -232,7 +238,8 @@ impl Role for DeployerRole {
     fn effect(&mut self, world: &mut World, effect: deployer::Effect) {
         if let deployer::Effect::Call(cluster, id, request) = effect {
             let way = self.clusters.iter().find(|(name, _)| *name == cluster.name).and_then(|(_, way)| *way);
-            self.calls.push(Call { cluster, id, request, life: self.life, way, asked_at: world.now });
+            let (life, newer) = (self.life, self.newer);
+            self.calls.push(Call { cluster, id, request, life, way, asked_at: world.now, newer });
         }
     }
 
