@@ -34,6 +34,8 @@ pub(crate) struct Live {
     /// What the renderer has been told to be there completely, apart from the stream's incarnation.
     pub(crate) told: Option<Complete>,
     pub(crate) replay: Option<Replay>,
+    /// A newer revision that its agent has worked with, and when the renderer is told if its row has not come.
+    pub(crate) ahead: Option<(u64, i64)>,
     /// Objects that are not reported because nobody can tell whether they are events, by source: their rows cannot be read,
     /// or the script fails.
     unknown: BTreeMap<String, BTreeSet<ObjectKey>>,

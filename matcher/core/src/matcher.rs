@@ -14,6 +14,7 @@ use crate::live::{Live, Programs, Replay};
 use crate::program::{Outcome, Program};
 use crate::reported::Reported;
 
+mod ahead;
 mod rows;
 mod verdicts;
 
@@ -364,7 +365,10 @@ impl Core for Matcher {
                 }
                 self.judge(row, step);
             }
-            Subject::Complete { cluster, .. } => self.completed(cluster, row),
+            Subject::Complete { cluster, .. } => {
+                self.hear(cluster, row, step);
+                self.completed(cluster, row);
+            }
             _ => {}
         }
     }
@@ -385,7 +389,9 @@ impl Core for Matcher {
         !self.announced.is_empty()
     }
 
-    fn tick(&mut self, _: &mut Step<Effect>) {}
+    fn tick(&mut self, step: &mut Step<Effect>) {
+        self.tell_ahead(step);
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,43 @@
+//! An agent may have worked with a newer interest row than there is: its bucket was lost, and who wrote the row again had a
+//! clock that is behind. What the agent has published stays as it is until the row is as new as that, so the renderer, which
+//! does not read `changes`, is told of it.
+
+use sluice_api::ClusterRef;
+use sluice_protocol::interest::Complete;
+use sluice_protocol::{Row, Step};
+
+use super::{Effect, Matcher};
+
+/// How long the newer row may be on its way, microseconds.
+const ON_ITS_WAY: i64 = 5_000_000;
+
+impl Matcher {
+    /// A completeness row of the agent came.
+    pub(super) fn hear(&mut self, cluster: &ClusterRef, row: &Row, step: &mut Step<Effect>) {
+        let about = serde_json::from_str::<Complete>(&row.head.meta).map_or(0, |complete| complete.revision);
+        let heard = about.max(row.head.view.version(&cluster.to_string()));
+        let live = self.clusters.entry(cluster.clone()).or_default();
+        if live.revision.is_none_or(|known| known < heard) {
+            let due = step.now + ON_ITS_WAY;
+            live.ahead = Some((heard, due));
+            step.wake_at(due);
+        }
+    }
+
+    /// Tells the renderer of revisions that have not come: a completeness row of no life of the stream, which proves nothing.
+    pub(super) fn tell_ahead(&mut self, step: &mut Step<Effect>) {
+        let mut rows = Vec::new();
+        for (cluster, live) in &mut self.clusters {
+            let Some((revision, due)) = live.ahead else { continue };
+            if live.revision.is_some_and(|known| known >= revision) {
+                live.ahead = None;
+            } else if step.now < due {
+                step.wake_at(due);
+            } else {
+                (live.ahead, live.told) = (None, None);
+                rows.push((cluster.clone(), Complete::of_all(0, revision)));
+            }
+        }
+        rows.iter().for_each(|(cluster, complete)| step.publish(self.row_of(cluster, complete)));
+    }
+}
