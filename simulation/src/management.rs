@@ -245,7 +245,7 @@ impl Management {
                 Fault::TriggerEdited
             }
             1 if self.source.is_some_and(|form| form != SourceForm::Narrow) => {
-                self.put_source(SourceForm::SAME[random.random_range(0..3)]);
+                self.put_source(SourceForm::SAME[random.random_range(0..SourceForm::SAME.len())]);
                 Fault::SourceEdited
             }
             2 if self.profile => {

@@ -360,6 +360,7 @@ impl Core for Matcher {
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
         match &row.subject {
             Subject::Change { cluster, object, .. } => {
+                self.hear(cluster, row, step);
                 if let Some(replay) = self.clusters.get_mut(cluster).and_then(|live| live.replay.as_mut()) {
                     replay.newer.insert(object.clone(), row.sequence);
                 }

@@ -4,20 +4,31 @@
 
 use sluice_api::ClusterRef;
 use sluice_protocol::interest::Complete;
-use sluice_protocol::{Row, Step};
+use sluice_protocol::{Row, Step, Subject};
 
 use super::{Effect, Matcher};
+use crate::live::Live;
 
 /// How long the newer row may be on its way, microseconds.
 const ON_ITS_WAY: i64 = 5_000_000;
 
 impl Matcher {
-    /// A completeness row of the agent came.
+    /// A row of the agent came, of an object or about completeness.
     pub(super) fn hear(&mut self, cluster: &ClusterRef, row: &Row, step: &mut Step<Effect>) {
-        let about = serde_json::from_str::<Complete>(&row.head.meta).map_or(0, |complete| complete.revision);
+        if !self.clusters.contains_key(cluster) {
+            self.clusters.insert(cluster.clone(), Live::default());
+        }
+        let Some(live) = self.clusters.get_mut(cluster) else { return };
+        let is_object = matches!(row.subject, Subject::Change { .. });
+        if is_object && live.view == row.head.view {
+            return;
+        }
+        live.view = row.head.view.clone();
+        let complete = || serde_json::from_str::<Complete>(&row.head.meta).ok();
+        let about = if is_object { None } else { complete() }.map_or(0, |complete| complete.revision);
         let heard = about.max(row.head.view.version(&cluster.to_string()));
-        let live = self.clusters.entry(cluster.clone()).or_default();
-        if live.revision.is_none_or(|known| known < heard) {
+        let known = live.revision.unwrap_or(0).max(live.ahead.map_or(0, |(revision, _)| revision));
+        if known < heard {
             let due = step.now + ON_ITS_WAY;
             live.ahead = Some((heard, due));
             step.wake_at(due);

@@ -341,6 +341,10 @@ fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
     let [said] = &said[..] else { panic!("{said:?}") };
     assert_eq!(serde_json::from_str::<Complete>(&said.meta).unwrap(), Complete::of_all(0, 5));
     assert!(tick(&mut matcher, 20_000_000).is_empty(), "said once");
+    let mut row = change("x", Some("a"), 100);
+    row.head.view.note(&cluster().to_string(), 6);
+    rows(&mut matcher, row);
+    assert_eq!(tick(&mut matcher, 26_000_000).len(), 1, "a row that is newer than what was complete");
     // Once it is there, it is complete.
     assert_eq!(step(&mut matcher, |m, s| m.side(interest(5, &[("a", 1)]), s)).0, ["complete"]);
     rows(&mut matcher, complete(5));
