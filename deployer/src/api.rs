@@ -216,7 +216,12 @@ impl Site {
 
     async fn delete(&self, key: &ObjectKey, against: Version) -> Result<Reply, Failure> {
         let Some((api, _)) = self.api(key).await? else { return Ok(Reply::Done) };
-        delete(&api, &key.name, against).await
+        let deleted = delete(&api, &key.name, against).await;
+        // The kind has gone, or a proxy says so: discovery is asked when it is tried again.
+        if matches!(&deleted, Err(failure) if failure.class == Class::NoKind) {
+            self.forget(&key.gvk);
+        }
+        deleted
     }
 
     async fn release(&self, key: &ObjectKey, (uid, version): Version) -> Result<Reply, Failure> {
@@ -302,94 +307,17 @@ async fn write(
     if planned { api.replace(name, params, object).await } else { api.create(params, object).await }
 }
 
-/// Deletes exactly this version of an object.
+/// Deletes exactly this version of an object. That there is no such object only the server says: a proxy in between gives a
+/// 404 as well.
 async fn delete(api: &Api<Raw>, name: &str, (uid, resource_version): Version) -> Result<Reply, Failure> {
     let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
     let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
     match api.delete(name, &params).await {
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Reply::Done),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Reply::Done),
         Err(error) => Err(failure::of(&error, true)),
         Ok(_) => Ok(Reply::Done),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use std::cell::Cell;
-
-    use super::*;
-
-    /// A cluster whose server nobody is at home in.
-    fn mk_site() -> Arc<Site> {
-        drop(sluice_runtime::install_defaults());
-        let config = kube::Config::new("http://127.0.0.1:9".parse().unwrap());
-        let site = Site::new(Client::try_from(config).unwrap());
-        let resource = ApiResource {
-            group: String::new(),
-            version: "v1".into(),
-            api_version: "v1".into(),
-            kind: "ConfigMap".into(),
-            plural: "configmaps".into(),
-        };
-        site.resources.lock().unwrap().insert(Gvk::new("", "v1", "ConfigMap"), (resource, true));
-        site
-    }
-
-    fn config_map(namespace: &str, name: &str) -> Value {
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": namespace, "name": name}})
-    }
-
-    fn class(reply: &Reply) -> Option<Class> {
-        if let Reply::Failed(failure) = reply { Some(failure.class) } else { None }
-    }
-
-    #[tokio::test]
-    async fn a_name_that_cannot_be_asked_for_is_absent_and_cannot_be_applied() {
-        let site = mk_site();
-        for object in [config_map("default", "front p1"), config_map("front p1", "c")] {
-            let read = site.call(Request::Read(ObjectKey::of(&object).unwrap()), || true).await;
-            assert_eq!(read, Reply::Read(None), "it can be withdrawn");
-            let apply = site.call(Request::Apply { object: object.into(), against: None }, || true).await;
-            assert_eq!(class(&apply), Some(Class::Refused), "{apply:?}");
-        }
-        let kind = json!({"apiVersion": "exa mple/v1", "kind": "Thing", "metadata": {"name": "t"}});
-        let apply = site.call(Request::Apply { object: kind.into(), against: None }, || true).await;
-        assert_eq!(class(&apply), Some(Class::NoKind), "{apply:?}");
-    }
-
-    #[tokio::test]
-    async fn nothing_is_sent_once_the_lease_has_lapsed_while_it_waited() {
-        let (connected, waits) = tokio::sync::oneshot::channel::<()>();
-        let (lapsed, sent) = (Cell::new(false), Cell::new(false));
-        let work = async {
-            waits.await.unwrap();
-            sent.set(true);
-        };
-        let stopped = async {
-            lapsed.set(true);
-            connected.send(()).unwrap();
-        };
-        let (result, ()) = tokio::join!(while_allowed(|| !lapsed.get(), work), stopped);
-        assert!(result.is_none() && !sent.get());
-    }
-
-    #[tokio::test]
-    async fn without_a_lease_nothing_is_written_and_everything_read() {
-        let apply = Request::Apply { object: config_map("default", "c").into(), against: None };
-        let Reply::Failed(failure) = mk_site().call(apply, || false).await else { panic!("applied") };
-        assert!(failure.message.contains("membership has lapsed"), "{failure:?}");
-        let key = ObjectKey::of(&config_map("default", "c")).unwrap();
-        let Reply::Failed(failure) = mk_site().call(Request::Read(key), || false).await else {
-            panic!("read")
-        };
-        assert!(failure.message.contains("cannot be reached"), "{failure:?}");
-    }
-
-    #[tokio::test]
-    async fn a_server_that_is_not_there_is_no_fault_of_the_object() {
-        let apply = Request::Apply { object: config_map("default", "c").into(), against: None };
-        assert_eq!(class(&mk_site().call(apply, || true).await), Some(Class::Transient));
-    }
-}
+mod tests;

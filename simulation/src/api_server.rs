@@ -9,6 +9,8 @@ use sluice_agent_core::{Seen, WatchSpec};
 use sluice_api::{Gvk, ObjectKey, ProfileId, Selector, object};
 use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stored, Version, take_marks};
 
+use crate::refusals::Refusals;
+
 /// See the module's text.
 #[derive(Default)]
 pub(crate) struct ApiServer {
@@ -28,8 +30,12 @@ pub(crate) struct ApiServer {
     pub(crate) born: u64,
     /// Deleted objects that a finalizer holds, and until when.
     held: Vec<(i64, ObjectKey)>,
+    /// What it refuses for a while.
+    pub(crate) refusals: Refusals,
     /// What deployers say that profiles own.
     pub(crate) inventories: BTreeMap<ProfileId, Stored>,
+    /// Inventories in a form that deployers of the older version cannot read.
+    newer: BTreeSet<ProfileId>,
     version: u64,
 }
 
@@ -93,8 +99,10 @@ impl ApiServer {
             self.born = self.way;
             self.applied.clear();
             self.inventories.clear();
+            self.newer.clear();
             self.held.clear();
             self.adopted.clear();
+            self.refusals = Refusals::default();
         }
     }
 
@@ -107,8 +115,9 @@ impl ApiServer {
         Some(key)
     }
 
-    /// Finalizers let go what they have held long enough.
+    /// Finalizers let go what they have held long enough, and what was refused is allowed again.
     pub(crate) fn pass_time(&mut self, now: i64) {
+        self.refusals.pass_time(now);
         for (_, key) in self.held.extract_if(.., |(until, _)| *until <= now) {
             self.applied.remove(&key);
         }
@@ -144,6 +153,30 @@ impl ApiServer {
             },
         };
         (reply, None)
+    }
+
+    /// What a deployer of the newer or the older version makes of an answer: what the latter cannot read it leaves alone.
+    pub(crate) fn note_form(&mut self, request: &Request, reply: Reply, newer: bool) -> Reply {
+        match (request, reply) {
+            (Request::WriteInventory { inventory, .. }, reply @ Reply::Written(_)) => {
+                if newer {
+                    self.newer.insert(inventory.id());
+                } else {
+                    self.newer.remove(&inventory.id());
+                }
+                reply
+            }
+            (Request::Inventories, Reply::Inventories(mut all)) if !newer => {
+                all.retain(|stored| !self.newer.contains(&stored.inventory.id()));
+                Reply::Inventories(all)
+            }
+            (Request::ReadInventory(profile), Reply::Inventory(Some(_)))
+                if !newer && self.newer.contains(profile) =>
+            {
+                Reply::Failed(Failure::new(Class::Refused, "the inventory cannot be read"))
+            }
+            (_, reply) => reply,
+        }
     }
 
     fn delete(&mut self, key: &ObjectKey, held: Option<i64>) -> Written {

@@ -23,6 +23,16 @@ faults! {
     Pause,
     /// A replica begins to work while another one still works on the same: neither knows of the other.
     Overlap,
+    /// The clock of a machine is set forward.
+    ClockForward,
+    /// The clock of a machine is set back.
+    ClockBack,
+    /// A replica is replaced by one of a newer version.
+    Upgraded,
+    /// It is replaced by one of the older version again.
+    Downgraded,
+    /// A row has a newer form, which its reader cannot read.
+    Newer,
     /// A replica leaves in good order and comes back.
     Leave,
     /// A replica has no connection to the bus for a while.
@@ -31,6 +41,14 @@ faults! {
     Deaf,
     /// An API server does not answer for a while.
     Outage,
+    /// An API server does not allow something for a while.
+    Forbidden,
+    /// A watch may not list its kind for a while.
+    Unlistable,
+    /// A server does not take an object for a while.
+    Invalid,
+    /// A proxy answers once that there is no such thing.
+    ProxyNotFound,
     /// A cluster gets another kubeconfig.
     Rekeyed,
     /// A cluster gets another kubeconfig, which leads to another API server.

@@ -11,6 +11,7 @@ use sluice_protocol::rows::{State, Status};
 use sluice_protocol::{Subject, Table};
 
 use crate::api_server::ApiServer;
+use crate::oracle;
 use crate::roles::SHARDS;
 use crate::schedule::Schedule;
 use crate::world::cluster_ref;
@@ -22,6 +23,7 @@ impl Schedule {
     /// What is there must be what should be, and what the deployers say of it must be so.
     pub(crate) fn compare(&self) -> Result<(), String> {
         self.compare_objects()?;
+        oracle::compare(&self.world.management, &self.world.clusters)?;
         for (name, server) in &self.world.clusters {
             compare_inventories(name, server)?;
         }

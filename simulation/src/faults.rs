@@ -6,9 +6,11 @@ use sluice_protocol::Table;
 
 use crate::coverage::Fault;
 use crate::management::CLUSTERS;
+use crate::refusals::Refused;
+use crate::replica::Replica;
 use crate::schedule::Schedule;
 use crate::store::NODES;
-use crate::world::STEP;
+use crate::world::{STEP, World};
 
 /// How much of each kind there is in this schedule: schedules differ, so that what needs quiet in one place and
 /// trouble in another comes together too.
@@ -21,6 +23,9 @@ pub(crate) struct Faults {
     crashes: f64,
     silence: f64,
     outages: f64,
+    refusals: f64,
+    clocks: f64,
+    upgrades: f64,
     wipes: f64,
     elections: f64,
     losses: f64,
@@ -31,6 +36,9 @@ pub(crate) struct Faults {
 impl Faults {
     pub(crate) fn new(random: &mut SmallRng) -> Self {
         let mut pick = || [0.0, 0.3, 1.0, 1.0, 3.0][random.random_range(0..5)];
+        let (clocks, upgrades) = (0.01 * pick(), if pick() > 0.5 { 0.03 } else { 0.0 });
+        // An interest row that the older version overwrites may be older than the one that it cannot read.
+        let (clocks, upgrades) = if pick() > 0.5 { (clocks, 0.0) } else { (0.0, upgrades) };
         Self {
             services: 0.03 * (pick() + 0.1),
             edits: 0.002 * pick(),
@@ -39,11 +47,28 @@ impl Faults {
             crashes: 0.01 * pick(),
             silence: 0.01 * pick(),
             outages: 0.002 * pick(),
+            refusals: 0.003 * pick(),
+            clocks,
+            upgrades,
             wipes: 0.004 * pick(),
             elections: 0.01 * pick(),
             losses: 0.002 * pick(),
             replicated: pick() > 0.5,
             rough: pick() > 0.0,
+        }
+    }
+
+    /// In the end all are of one version.
+    pub(crate) fn end(&self, replicas: &mut [Box<dyn Replica>]) {
+        if self.upgrades > 0.0 {
+            replicas.iter_mut().for_each(|replica| replica.upgrade(true));
+        }
+    }
+
+    /// Clocks of machines are off from the beginning.
+    pub(crate) fn set_clocks(&self, world: &mut World, replicas: &mut [Box<dyn Replica>]) {
+        for replica in replicas.iter_mut().filter(|_| self.clocks > 0.0) {
+            set_clock(world, &mut **replica);
         }
     }
 
@@ -135,8 +160,17 @@ impl Faults {
             victim.crash();
             world.happened(Fault::Crash, || victim.name().to_owned());
         }
+        if world.random.random_bool(self.upgrades) {
+            let newer = world.random.random_bool(0.7);
+            victim.upgrade(newer);
+            let fault = if newer { Fault::Upgraded } else { Fault::Downgraded };
+            world.happened(fault, || victim.name().to_owned());
+        }
         if world.random.random_bool(0.01) && victim.relist() {
             world.happened(Fault::Relist, || victim.name().to_owned());
+        }
+        if world.random.random_bool(self.clocks) {
+            set_clock(world, &mut **victim);
         }
         if !world.random.random_bool(self.silence) {
             return;
@@ -169,6 +203,16 @@ impl Faults {
                 server.away_until = until;
             }
             world.happened(Fault::Outage, || cluster.to_owned());
+        }
+        if world.random.random_bool(self.refusals) {
+            let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];
+            let refused = Refused::pick(&mut world.random);
+            let steps = world.random.random_range(5..200);
+            let until = world.now + steps * STEP;
+            world.tell(|| format!("{cluster} refuses {refused:?} for {steps} steps"));
+            if let Some(server) = world.clusters.get_mut(cluster) {
+                server.refusals.begin(refused, until);
+            }
         }
         if world.random.random_bool(self.outages / 2.0) {
             let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];
@@ -204,4 +248,12 @@ impl Faults {
             world.happened(Fault::Wipe, || format!("{table:?} {shard}"));
         }
     }
+}
+
+/// By up to five minutes.
+fn set_clock(world: &mut World, victim: &mut dyn Replica) {
+    let seconds = world.random.random_range(-300..300);
+    victim.set_clock(seconds * 1_000_000);
+    let fault = if seconds < 0 { Fault::ClockBack } else { Fault::ClockForward };
+    world.happened(fault, || format!("{} by {seconds} s", victim.name()));
 }

@@ -9,7 +9,7 @@
 //! schedule ─► one micro step of one replica: a command reaches its server, an answer, row or event arrives
 //!          ─► one fault, counted in the coverage
 //! checks   ─► at every write to a cluster: nothing stale over newer, nothing withdrawn that has a cause
-//!          ─► after the faults: the clusters equal `sluice build`, and inventories and status rows say so
+//!          ─► after the faults: the clusters equal `sluice build` and a table, and inventories and status rows say so
 //! ```
 
 #![forbid(unsafe_code)]
@@ -22,6 +22,8 @@ mod faults;
 mod management;
 mod manifests;
 mod membership;
+mod oracle;
+mod refusals;
 mod replica;
 mod role;
 mod roles;

@@ -19,8 +19,12 @@ pub(crate) struct Management {
     pub(crate) log: Vec<(i64, Change)>,
     /// What gives a reason to withdraw, as long as it is like that.
     pub(crate) reasons: Vec<(Addon, usize)>,
-    source: Option<SourceForm>,
+    pub(crate) source: Option<SourceForm>,
     triggers: [bool; 2],
+    /// Whether a trigger deploys a second ConfigMap.
+    more: [bool; 2],
+    /// The last edit of what each add-on is made of.
+    edited: [u64; Addon::ALL.len()],
     profile: bool,
     /// The tier of the profile, and whether what it deploys stays when it goes.
     form: (u64, bool),
@@ -115,6 +119,7 @@ impl Management {
 
     fn put_trigger(&mut self, addon: Addon, more: bool) {
         self.triggers[addon as usize] = true;
+        self.more[addon as usize] = more;
         self.put(manifests::trigger(addon, more));
     }
 
@@ -127,6 +132,7 @@ impl Management {
 
     fn put_content(&mut self, addon: Addon) {
         self.edits += 1;
+        self.edited[addon as usize] = self.edits;
         self.put(manifests::content(addon, self.edits));
         if addon != Addon::Each {
             self.put(manifests::both(addon, self.edits));
@@ -172,10 +178,38 @@ impl Management {
 
     /// Whether a cluster is registered now.
     pub(crate) fn is_registered(&self, cluster: &str) -> bool {
-        CLUSTERS
-            .iter()
-            .zip(&self.registered)
-            .any(|(name, registered)| *name == cluster && registered.is_some())
+        self.registration(cluster).is_some()
+    }
+
+    /// The labels of a registered cluster.
+    pub(crate) fn registration(&self, cluster: &str) -> Option<Registration> {
+        let index = CLUSTERS.iter().position(|name| *name == cluster)?;
+        self.registered[index]
+    }
+
+    /// Whether the trigger of an add-on is there.
+    pub(crate) fn has_trigger(&self, addon: Addon) -> bool {
+        self.triggers.get(addon as usize).is_some_and(|there| *there)
+    }
+
+    /// Whether the trigger of an add-on deploys a second ConfigMap.
+    pub(crate) fn has_more(&self, addon: Addon) -> bool {
+        self.more.get(addon as usize).is_some_and(|more| *more)
+    }
+
+    /// Whether the profile that a user wrote is there.
+    pub(crate) fn has_profile(&self) -> bool {
+        self.profile
+    }
+
+    /// The tier of that profile.
+    pub(crate) fn tier(&self) -> u64 {
+        self.form.0
+    }
+
+    /// The last edit of what an add-on is made of.
+    pub(crate) fn edit_of(&self, addon: Addon) -> u64 {
+        self.edited[addon as usize]
     }
 
     /// Whether everybody knows that the profile is deployed once, and it need not be deployed anew.
@@ -211,7 +245,7 @@ impl Management {
                 Fault::TriggerEdited
             }
             1 if self.source.is_some_and(|form| form != SourceForm::Narrow) => {
-                self.put_source(SourceForm::SAME[random.random_range(0..3)]);
+                self.put_source(SourceForm::SAME[random.random_range(0..SourceForm::SAME.len())]);
                 Fault::SourceEdited
             }
             2 if self.profile => {

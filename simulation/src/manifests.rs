@@ -14,13 +14,15 @@ pub(crate) enum SourceForm {
     Different,
     /// The same services, in their namespace only.
     Namespaced,
+    /// The same services, by two selectors that both select them: two watches show each of them.
+    Twice,
     /// Fewer of them.
     Narrow,
 }
 
 impl SourceForm {
     /// The forms that select the same.
-    pub(crate) const SAME: [Self; 3] = [Self::Equal, Self::Different, Self::Namespaced];
+    pub(crate) const SAME: [Self; 4] = [Self::Equal, Self::Different, Self::Namespaced, Self::Twice];
 }
 
 /// Labels of a registered cluster.
@@ -37,7 +39,7 @@ impl Default for Registration {
 }
 
 /// The tier of what a trigger makes.
-const TRIGGER_TIER: u64 = 100;
+pub(crate) const TRIGGER_TIER: u64 = 100;
 const LIB: &str = "lib.projectsveltos.io/v1beta1";
 
 pub(crate) fn source(form: SourceForm) -> Value {
@@ -54,8 +56,13 @@ pub(crate) fn source(form: SourceForm) -> Value {
     if form == SourceForm::Namespaced {
         selector["namespace"] = "default".into();
     }
+    let mut selectors = vec![selector.clone()];
+    if form == SourceForm::Twice {
+        selector["labelFilters"] = json!([filter("event", "Different", "no")]);
+        selectors.push(selector);
+    }
     json!({"apiVersion": LIB, "kind": "EventSource", "metadata": {"name": "services"},
-        "spec": {"collectResources": true, "resourceSelectors": [selector]}})
+        "spec": {"collectResources": true, "resourceSelectors": selectors}})
 }
 
 fn content_ref(name: &str) -> Value {

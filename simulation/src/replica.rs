@@ -11,35 +11,13 @@ use crate::role::{Link, Role, Seat, owner_config};
 use crate::store::NODES;
 use crate::world::{STEP, World};
 
+mod clock;
+mod handle;
 mod wire;
 
+use clock::Clock;
+pub(crate) use handle::Replica;
 use wire::Wire;
-
-/// What can be done with a replica, whatever its stage.
-pub(crate) trait Replica {
-    /// Name of its role.
-    fn name(&self) -> &str;
-    /// Does one micro step.
-    fn step(&mut self, world: &mut World);
-    /// Whether a micro step could do anything; else the time passes for it as if it had done one.
-    fn rest(&mut self, world: &World) -> bool;
-    /// Says that it lives, and hears of others; once in every step.
-    fn keep_membership(&mut self, world: &mut World);
-    /// Loses everything but its name.
-    fn crash(&mut self);
-    /// Ends in good order, and begins anew then.
-    fn leave(&mut self, world: &mut World, until: i64);
-    /// Does nothing until then; a long pause makes others take its work over.
-    fn pause(&mut self, until: i64);
-    /// Has no connection to the bus until then.
-    fn cut(&mut self, until: i64);
-    /// Hears nothing of other replicas until then.
-    fn deafen(&mut self, until: i64);
-    /// A node of the bus has died: a reader that was on it goes on over another one.
-    fn lose_node(&mut self, node: usize, other: usize);
-    /// Cuts its watches, when it has any: they list again.
-    fn relist(&mut self) -> bool;
-}
 
 /// A command to a server.
 enum Out {
@@ -64,6 +42,9 @@ pub(crate) struct Process<R: Role> {
     lives: u64,
     wire: Wire,
     membership: Membership,
+    clock: Clock,
+    /// Whether it is of the version that writes rows in a form which the other one cannot read.
+    newer: bool,
     /// Whether it believes to own its role.
     believes: bool,
     paused_until: i64,
@@ -108,6 +89,8 @@ impl<R: Role> Process<R> {
             running: None,
             lives: 0,
             wire: Wire::default(),
+            clock: Clock::default(),
+            newer: false,
             believes: false,
             paused_until: 0,
             cut_until: 0,
@@ -127,10 +110,10 @@ impl<R: Role> Process<R> {
         world.tell(|| format!("{} begins", self.name));
         self.lives += 1;
         self.blind = false;
-        self.role.reset(world);
+        self.role.reset(world, self.newer);
         self.node = world.random.random_range(0..NODES);
         let config = owner_config(&self.role, self.fences.len(), world.tombstone_ttl);
-        let (owner, first) = Owner::begin(self.role.core(world), config);
+        let (owner, first) = Owner::begin(self.role.core(world, self.clock.now(world.now)), config);
         self.running = Some(Running {
             owner,
             lease: self.membership.lapses(),
@@ -179,7 +162,7 @@ impl<R: Role> Process<R> {
 
     fn handle(&mut self, world: &mut World, event: Event<<R::Core as Core>::Side>) {
         let Some(running) = &mut self.running else { return };
-        let commands = running.owner.handle(world.now, event);
+        let commands = running.owner.handle(self.clock.now(world.now), event);
         self.execute(world, commands);
     }
 
@@ -202,7 +185,8 @@ impl<R: Role> Process<R> {
             }
             return;
         };
-        let (subject, head, mut body) = (message.subject.clone(), message.head.clone(), message.body.clone());
+        let (subject, head, mut body) = message.read_by(self.newer);
+        world.coverage.many(Fault::Newer, u64::from(message.newer && !self.newer));
         // Only an estimate: while a row is replaced it is counted neither in its old nor in its new place.
         let pending = stream.next(sequence).is_some() && !world.mishap(Fault::Miscount, 0.1);
         // The same row may come again, before anything that follows it.
@@ -266,7 +250,7 @@ impl<R: Role> Process<R> {
             self.running = None;
             return;
         }
-        if running.wake.is_some_and(|at| at <= world.now) {
+        if running.wake.is_some_and(|at| at <= self.clock.now(world.now)) {
             running.wake = None;
             return self.handle(world, Event::Tick);
         }
@@ -331,7 +315,7 @@ impl<R: Role> Replica for Process<R> {
         });
         let waiting = running.outbox.iter().any(|out| !out.is_empty())
             || !running.answers.is_empty()
-            || running.wake.is_some_and(|at| at <= world.now)
+            || running.wake.is_some_and(|at| at <= self.clock.now(world.now))
             || world.now - running.looked_at > world.tombstone_ttl / 2;
         if unread || waiting || self.role.has_news(world) {
             return false;
@@ -352,6 +336,7 @@ impl<R: Role> Replica for Process<R> {
         self.running = None;
         self.believes = false;
         self.membership.restart();
+        self.clock.restart();
     }
 
     fn leave(&mut self, world: &mut World, until: i64) {
@@ -375,6 +360,16 @@ impl<R: Role> Replica for Process<R> {
     fn lose_node(&mut self, node: usize, other: usize) {
         if self.node == node {
             self.node = other;
+        }
+    }
+
+    fn set_clock(&mut self, by: i64) {
+        self.clock.jump(by);
+    }
+
+    fn upgrade(&mut self, newer: bool) {
+        if std::mem::replace(&mut self.newer, newer) != newer {
+            self.crash();
         }
     }
 

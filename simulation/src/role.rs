@@ -27,8 +27,8 @@ pub(crate) trait Role {
     /// Name of the role.
     fn name(&self) -> String;
 
-    /// A core that knows nothing.
-    fn core(&self, world: &World) -> Self::Core;
+    /// A core that knows nothing, at a time of its replica's clock.
+    fn core(&self, world: &World, now: i64) -> Self::Core;
 
     /// What it writes.
     fn output(&self) -> Table;
@@ -42,8 +42,8 @@ pub(crate) trait Role {
     /// The shard it reads.
     fn input(&self) -> Option<(Table, u16)>;
 
-    /// Forgets everything that came with the former owner.
-    fn reset(&mut self, world: &mut World);
+    /// Forgets everything that came with the former owner; from now on it is of the newer version, or of the older one.
+    fn reset(&mut self, world: &mut World, newer: bool);
 
     /// The next thing it learns besides rows, if there is one.
     fn side(&mut self, world: &mut World, link: Link) -> Option<<Self::Core as Core>::Side>;

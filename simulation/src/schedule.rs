@@ -112,6 +112,8 @@ impl Schedule {
             random,
         };
         let mut schedule = Self { world, replicas, faults, version: 0, awake: Vec::new() };
+        let Self { faults, world, replicas, .. } = &mut schedule;
+        faults.set_clocks(world, replicas);
         for _ in 0..4 {
             schedule.change_service();
         }
@@ -137,6 +139,7 @@ impl Schedule {
         } else if world.now == FAULTS_UNTIL * STEP {
             world.management.mend(world.now);
             world.rough = false;
+            self.faults.end(&mut self.replicas);
         }
         self.work();
     }

@@ -4,7 +4,7 @@
 //! a stream takes nothing, readers on followers that lag behind and die with their node, and now and then a stream
 //! that loses the last rows that it had acknowledged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_api::ClusterRef;
@@ -23,6 +23,8 @@ pub(crate) struct Message {
     pub(crate) body: Arc<[u8]>,
     /// Of a fence row.
     pub(crate) holder: Option<Holder>,
+    /// Whether it has a form that only replicas of the newer version can read.
+    pub(crate) newer: bool,
 }
 
 /// Who has a fence.
@@ -77,7 +79,25 @@ pub(crate) enum Verdict {
 #[derive(Default)]
 struct Interests {
     rows: Vec<(ClusterRef, Interest)>,
+    /// Rows of the newer form, by their index.
+    newer: BTreeSet<usize>,
     newest: BTreeMap<ClusterRef, usize>,
+}
+
+impl Message {
+    /// What a reader of the newer version, or of the older one, gets. Subjects and tombstones have one form.
+    pub(crate) fn read_by(&self, reader: bool) -> (Subject, Head, Arc<[u8]>) {
+        let (mut head, mut body) = (self.head.clone(), self.body.clone());
+        if self.newer && !reader {
+            if !head.meta.is_empty() {
+                head.meta = "?".into();
+            }
+            if !body.is_empty() {
+                body = (*b"?").into();
+            }
+        }
+        (self.subject.clone(), head, body)
+    }
 }
 
 impl Store {
@@ -220,15 +240,17 @@ impl Store {
             head: Head::default(),
             body: Arc::from([]),
             holder: Some(holder),
+            newer: false,
         };
         self.put(&name, &[(message, None)], (&name, last), clock)
     }
 
-    /// Stores a group under a fence.
+    /// Stores a group under a fence, of rows of the older or the newer form.
     pub(crate) fn send(
         &mut self,
         fence: &Subject,
         group: &Group,
+        newer: bool,
         expires: i64,
         clock: (i64, i64),
     ) -> Verdict {
@@ -241,7 +263,7 @@ impl Store {
                     Body::Tombstone => (Arc::from([]), Some(expires)),
                 };
                 let (subject, head) = (row.row.subject.clone(), row.head.clone());
-                (Message { subject, head, body, holder: None }, expires)
+                (Message { subject, head, body, holder: None, newer }, expires)
             })
             .collect();
         self.put(&fence.to_string(), &rows, (&fence.to_string(), group.fence), clock)
@@ -280,10 +302,15 @@ impl Store {
         Verdict::Stored(stored)
     }
 
-    /// Writes an interest row unless a newer one is there.
-    pub(crate) fn write_interest(&mut self, cluster: &ClusterRef, row: &Interest) {
-        let Interests { rows, newest } = &mut self.interests;
-        if newest.get(cluster).is_none_or(|index| rows[*index].1.revision < row.revision) {
+    /// Writes an interest row, in the older or the newer form, unless a later one is there that its writer can read.
+    pub(crate) fn write_interest(&mut self, cluster: &ClusterRef, row: &Interest, writer: bool) {
+        let Interests { rows, newer, newest } = &mut self.interests;
+        let is_later =
+            |index: &usize| (writer || !newer.contains(index)) && rows[*index].1.revision >= row.revision;
+        if !newest.get(cluster).is_some_and(is_later) {
+            if writer {
+                newer.insert(rows.len());
+            }
             newest.insert(cluster.clone(), rows.len());
             rows.push((cluster.clone(), row.clone()));
         }
@@ -291,27 +318,35 @@ impl Store {
 
     /// Deletes the bucket and makes it anew: who follows it is told of each row that is lost.
     pub(crate) fn wipe_interests(&mut self) {
-        let Interests { rows, newest } = &mut self.interests;
+        let Interests { rows, newest, .. } = &mut self.interests;
         for (cluster, index) in newest {
             *index = rows.len();
             rows.push((cluster.clone(), Interest::default()));
         }
     }
 
-    /// The first interest row from `position` on that is still there, and the position after it.
-    pub(crate) fn next_interest(&self, position: usize) -> (Option<&(ClusterRef, Interest)>, usize) {
-        let Interests { rows, newest } = &self.interests;
+    /// The first interest row from `position` on that is still there and can be read, and the position after it.
+    pub(crate) fn next_interest(
+        &self,
+        position: usize,
+        reader: bool,
+    ) -> (Option<&(ClusterRef, Interest)>, usize) {
+        let Interests { rows, newer, newest } = &self.interests;
         let from = position.min(rows.len());
-        let present = |(index, row): &(usize, &(ClusterRef, Interest))| newest.get(&row.0) == Some(index);
+        let present = |(index, row): &(usize, &(ClusterRef, Interest))| {
+            newest.get(&row.0) == Some(index) && (reader || !newer.contains(index))
+        };
         match rows.iter().enumerate().skip(from).find(present) {
             Some((index, row)) => (Some(row), index + 1),
             None => (None, rows.len()),
         }
     }
 
-    /// The interest rows as they are.
-    pub(crate) fn present_interests(&self) -> impl Iterator<Item = &(ClusterRef, Interest)> {
-        self.interests.newest.values().map(|index| &self.interests.rows[*index])
+    /// The interest rows as they are, as far as they can be read.
+    pub(crate) fn present_interests(&self, reader: bool) -> impl Iterator<Item = &(ClusterRef, Interest)> {
+        let Interests { rows, newer, newest } = &self.interests;
+        let readable = newest.values().filter(move |index| reader || !newer.contains(index));
+        readable.map(|index| &rows[*index])
     }
 
     /// The position after every interest row.

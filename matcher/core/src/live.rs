@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use sluice_api::{Digest, ObjectKey};
+use sluice_protocol::View;
 use sluice_protocol::interest::{Complete, Interest};
 
 use crate::program::Program;
@@ -34,6 +35,10 @@ pub(crate) struct Live {
     /// What the renderer has been told to be there completely, apart from the stream's incarnation.
     pub(crate) told: Option<Complete>,
     pub(crate) replay: Option<Replay>,
+    /// A newer revision that its agent has worked with, and when the renderer is told if its row has not come.
+    pub(crate) ahead: Option<(u64, i64)>,
+    /// The view of the agent's row that was looked at last: few rows have another one than the row before.
+    pub(crate) view: View,
     /// Objects that are not reported because nobody can tell whether they are events, by source: their rows cannot be read,
     /// or the script fails.
     unknown: BTreeMap<String, BTreeSet<ObjectKey>>,

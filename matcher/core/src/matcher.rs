@@ -14,6 +14,7 @@ use crate::live::{Live, Programs, Replay};
 use crate::program::{Outcome, Program};
 use crate::reported::Reported;
 
+mod ahead;
 mod rows;
 mod verdicts;
 
@@ -359,12 +360,16 @@ impl Core for Matcher {
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
         match &row.subject {
             Subject::Change { cluster, object, .. } => {
+                self.hear(cluster, row, step);
                 if let Some(replay) = self.clusters.get_mut(cluster).and_then(|live| live.replay.as_mut()) {
                     replay.newer.insert(object.clone(), row.sequence);
                 }
                 self.judge(row, step);
             }
-            Subject::Complete { cluster, .. } => self.completed(cluster, row),
+            Subject::Complete { cluster, .. } => {
+                self.hear(cluster, row, step);
+                self.completed(cluster, row);
+            }
             _ => {}
         }
     }
@@ -385,7 +390,9 @@ impl Core for Matcher {
         !self.announced.is_empty()
     }
 
-    fn tick(&mut self, _: &mut Step<Effect>) {}
+    fn tick(&mut self, step: &mut Step<Effect>) {
+        self.tell_ahead(step);
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use sluice_api::ClusterRef;
+use sluice_protocol::Row;
 use sluice_protocol::interest::{Complete, Interest};
 
 /// Interest rows and completeness rows of this shard's clusters.
@@ -10,6 +11,11 @@ pub(crate) struct Completeness {
     shards: u16,
     incarnation: u64,
     interests: HashMap<ClusterRef, Interest>,
+    /// The newest revision of each cluster's interest that anybody has worked with: its row may be lost with the bucket, and
+    /// whoever writes it again may have a clock that is behind.
+    newest: HashMap<ClusterRef, u64>,
+    /// The row that was written last.
+    written: HashMap<ClusterRef, Interest>,
     rows: HashMap<ClusterRef, HashMap<u16, Complete>>,
     /// Read, but rows that were replaced since they were written may still follow.
     announced: Vec<Announced>,
@@ -26,7 +32,15 @@ struct Announced {
 impl Completeness {
     /// Nothing is known. `incarnation` is that of the `reports` stream.
     pub(crate) fn new(shards: u16, incarnation: u64) -> Self {
-        Self { shards, incarnation, interests: HashMap::new(), rows: HashMap::new(), announced: Vec::new() }
+        Self {
+            shards,
+            incarnation,
+            interests: HashMap::new(),
+            newest: HashMap::new(),
+            written: HashMap::new(),
+            rows: HashMap::new(),
+            announced: Vec::new(),
+        }
     }
 
     /// Takes an interest row as it is in the bucket; one that is lost with the bucket is no longer known.
@@ -37,6 +51,7 @@ impl Completeness {
         }
         let older = self.interests.get(cluster).is_some_and(|known| known.revision > row.revision);
         if !older {
+            self.hear(cluster, row.revision);
             self.interests.insert(cluster.clone(), row);
         }
     }
@@ -46,18 +61,55 @@ impl Completeness {
         self.interests.get(cluster)
     }
 
+    /// Somebody works with this revision; whether it is newer than any that was known or written here.
+    pub(crate) fn hear(&mut self, cluster: &ClusterRef, revision: u64) -> bool {
+        let before = self.newest(cluster);
+        if before < revision {
+            self.newest.insert(cluster.clone(), revision);
+        }
+        before < revision && self.written.get(cluster).is_none_or(|written| written.revision < revision)
+    }
+
+    /// This row is being written.
+    pub(crate) fn write(&mut self, cluster: &ClusterRef, row: &Interest) {
+        self.written.insert(cluster.clone(), row.clone());
+    }
+
+    /// The interest row of a cluster, unless others work with a newer one.
+    fn present(&self, cluster: &ClusterRef) -> Option<&Interest> {
+        self.interests.get(cluster).filter(|row| row.revision >= self.newest(cluster))
+    }
+
+    /// The interest row that the next one follows: others may work already with what was written here.
+    pub(crate) fn former(&self, cluster: &ClusterRef) -> Option<&Interest> {
+        let written = || self.written.get(cluster).filter(|row| row.revision >= self.newest(cluster));
+        self.interests.get(cluster).and_then(|_| self.present(cluster).or_else(written))
+    }
+
+    /// The revision that the next one must follow.
+    pub(crate) fn last_revision(&self, cluster: &ClusterRef) -> u64 {
+        self.newest(cluster).max(self.written.get(cluster).map_or(0, |row| row.revision))
+    }
+
+    fn newest(&self, cluster: &ClusterRef) -> u64 {
+        self.newest.get(cluster).copied().unwrap_or(0)
+    }
+
     /// Every cluster with an interest row.
     pub(crate) fn clusters(&self) -> impl Iterator<Item = &ClusterRef> {
         self.interests.keys()
     }
 
     /// A matcher says in the row `after` that its shard of a cluster is complete. It counts from the end of the
-    /// table on.
-    pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: u16, meta: &str, after: u64) {
-        let complete = serde_json::from_str::<Complete>(meta).ok();
-        if let Some(complete) = complete.filter(|complete| complete.incarnation == self.incarnation) {
-            self.announced.push(Announced { cluster: cluster.clone(), origin, complete, after });
+    /// table on. The revision that it is about.
+    pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: u16, row: &Row) -> Option<u64> {
+        let complete = serde_json::from_str::<Complete>(&row.head.meta).ok()?;
+        let revision = complete.revision;
+        if complete.incarnation == self.incarnation {
+            let (cluster, after) = (cluster.clone(), row.sequence);
+            self.announced.push(Announced { cluster, origin, complete, after });
         }
+        Some(revision)
     }
 
     /// Whether something counts only from the end of the table on.
@@ -80,7 +132,7 @@ impl Completeness {
 
     /// Whether every matcher has reported all matches of `source` as it is now.
     pub(crate) fn is_complete(&self, cluster: &ClusterRef, source: &str) -> bool {
-        let Some(source) = self.interests.get(cluster).and_then(|row| row.source(source)) else {
+        let Some(source) = self.present(cluster).and_then(|row| row.source(source)) else {
             return false;
         };
         let Some(rows) = self.rows.get(cluster) else { return false };
@@ -96,6 +148,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
     use sluice_protocol::interest::Source;
+    use sluice_protocol::{Head, Subject, Table};
 
     use super::*;
 
@@ -109,12 +162,18 @@ mod tests {
         let meta =
             |incarnation, revision| serde_json::to_string(&Complete::of_all(incarnation, revision)).unwrap();
         let mut known = Completeness::new(2, 7);
-        known.announce(&cluster, 0, &meta(7, 5), 1);
-        known.announce(&cluster, 1, &meta(8, 5), 2);
+        let said = |incarnation, revision, sequence| {
+            let head = Head { meta: meta(incarnation, revision), ..Head::default() };
+            let (table, cluster) = (Table::Reports, cluster.clone());
+            let subject = Subject::Complete { table, shard: 0, cluster, origin: Some(0) };
+            Row { subject, head, body: [].into(), sequence }
+        };
+        known.announce(&cluster, 0, &said(7, 5, 1));
+        known.announce(&cluster, 1, &said(8, 5, 2));
         known.set_interest(&cluster, row(5, 5));
         assert_eq!(known.caught_up(2).len(), 1);
         assert!(!known.is_complete(&cluster, "s"), "one of them is of another life");
-        known.announce(&cluster, 1, &meta(7, 5), 3);
+        known.announce(&cluster, 1, &said(7, 5, 3));
         assert!(known.awaits_end());
         known.caught_up(2);
         assert!(!known.is_complete(&cluster, "s"), "the end of the table was not seen");

@@ -251,9 +251,14 @@ impl Core for Renderer {
 
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
         match &row.subject {
-            Subject::Report { .. } => self.reported(row, step),
+            Subject::Report { cluster, .. } => {
+                self.hear(cluster, row.head.view.version(&cluster.to_string()), step);
+                self.reported(row, step);
+            }
             Subject::Complete { cluster, origin: Some(origin), .. } => {
-                self.completeness.announce(cluster, *origin, &row.head.meta, row.sequence);
+                if let Some(revision) = self.completeness.announce(cluster, *origin, row) {
+                    self.hear(cluster, revision, step);
+                }
             }
             _ => {}
         }

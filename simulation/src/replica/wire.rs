@@ -96,8 +96,10 @@ impl<R: Role> Process<R> {
                 let rows = world.store.stream(table, shard).rows();
                 let rows = rows.take_while(|(at, _)| *at <= applied).map(|(_, stored)| &stored.value);
                 let own = rows.filter(|message| message.holder.is_none() && self.role.owns(&message.subject));
-                answers
-                    .extend(own.map(|message| Event::Found(message.subject.clone(), message.head.clone())));
+                answers.extend(own.map(|message| {
+                    let (subject, head, _) = message.read_by(self.newer);
+                    Event::Found(subject, head)
+                }));
                 answers.push(Event::Loaded);
             }
             Out::FindEnd(after) => {
@@ -140,7 +142,7 @@ impl<R: Role> Process<R> {
         let fence = &self.fences[group.output];
         let clock = (world.now, world.now + world.random.random_range(0..3) * STEP);
         let expires = world.now + world.tombstone_ttl;
-        let verdict = world.store.send(fence, group, expires, clock);
+        let verdict = world.store.send(fence, group, self.newer, expires, clock);
         world.coverage.many(Fault::Held, u64::from(verdict == Verdict::Held));
         world.coverage.many(Fault::Refused, u64::from(matches!(verdict, Verdict::Replaced(_))));
         world.tell(|| {

@@ -21,12 +21,16 @@ pub(crate) struct AgentRole {
     watches: BTreeMap<u64, Watch>,
 }
 
-/// What is watched, whether it has been listed, and the position in the log.
+/// What is watched, whether it has been listed, how often in a row it could not be, and the position in the log.
 struct Watch {
     filter: Filter,
     listed: bool,
+    failures: u32,
     at: usize,
 }
+
+/// After so many failures in a row everything else of the cluster does not wait for a kind.
+const GIVEN_UP: u32 = 3;
 
 impl AgentRole {
     pub(crate) fn new(cluster: &'static str) -> Self {
@@ -35,10 +39,16 @@ impl AgentRole {
 
     fn watched(&mut self, world: &mut World) -> Option<agent::Side> {
         let index = if self.watches.len() > 1 { world.random.random_range(0..self.watches.len()) } else { 0 };
-        let (id, Watch { filter, listed, at }) = self.watches.iter_mut().nth(index)?;
+        let (id, Watch { filter, listed, failures, at }) = self.watches.iter_mut().nth(index)?;
+        let refused = !*listed && world.mishap(Fault::ProxyNotFound, 0.02);
         let server = world.clusters.get(self.cluster).filter(|server| server.away_until <= world.now)?;
         if !*listed {
-            (*listed, *at) = (true, server.log.len());
+            if refused || server.refusals.refuse_watches() {
+                world.coverage.many(Fault::Unlistable, u64::from(!refused));
+                *failures += 1;
+                return (*failures == GIVEN_UP).then_some(agent::Side::Troubled(*id));
+            }
+            (*listed, *failures, *at) = (true, 0, server.log.len());
             return Some(agent::Side::Listed(*id, server.list(filter)));
         }
         let (key, service) = server.log.get(*at)?;
@@ -61,7 +71,7 @@ impl Role for AgentRole {
         format!("agent {}", self.cluster)
     }
 
-    fn core(&self, world: &World) -> agent::Agent {
+    fn core(&self, world: &World, _: i64) -> agent::Agent {
         let outputs = world.store.incarnations(Table::Changes);
         agent::Agent::new(agent::Config { cluster: cluster_ref(self.cluster), shards: SHARDS, outputs })
     }
@@ -87,8 +97,8 @@ impl Role for AgentRole {
         None
     }
 
-    fn reset(&mut self, _: &mut World) {
-        *self = Self::new(self.cluster);
+    fn reset(&mut self, _: &mut World, newer: bool) {
+        *self = Self { interests: Interests { at: 0, newer }, ..Self::new(self.cluster) };
     }
 
     fn side(&mut self, world: &mut World, link: Link) -> Option<agent::Side> {
@@ -103,7 +113,11 @@ impl Role for AgentRole {
 
     fn has_news(&self, world: &World) -> bool {
         let Some(server) = world.clusters.get(self.cluster) else { return false };
-        let pending = |watch: &Watch| !watch.listed || watch.at < server.log.len();
+        let refuses = server.refusals.refuse_watches();
+        let pending = |watch: &Watch| match watch.listed {
+            true => watch.at < server.log.len(),
+            false => !refuses || watch.failures < GIVEN_UP,
+        };
         self.interests.has_news(world)
             || (server.away_until <= world.now && self.watches.values().any(pending))
     }
@@ -115,9 +129,10 @@ impl Role for AgentRole {
 
     fn effect(&mut self, _: &mut World, effect: agent::Effect) {
         match effect {
-            agent::Effect::Watch(id, spec) => {
-                drop(self.watches.insert(id, Watch { filter: Filter::new(&spec), listed: false, at: 0 }))
-            }
+            agent::Effect::Watch(id, spec) => drop(
+                self.watches
+                    .insert(id, Watch { filter: Filter::new(&spec), listed: false, failures: 0, at: 0 }),
+            ),
             agent::Effect::Unwatch(id) => drop(self.watches.remove(&id)),
         }
     }

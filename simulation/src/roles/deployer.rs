@@ -13,6 +13,7 @@ use crate::checks::History;
 use crate::coverage::Fault;
 use crate::management::{CLUSTERS, Management};
 use crate::membership::MEMBER_TTL;
+use crate::refusals::proxy_answer;
 use crate::role::{Link, Role, Seat};
 use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
 
@@ -27,6 +28,8 @@ pub(crate) struct DeployerRole {
     flying: Vec<(i64, Call)>,
     replies: Vec<deployer::Side>,
     life: u64,
+    /// Whether it writes inventories in a form that the older version cannot read.
+    newer: bool,
 }
 
 struct Call {
@@ -39,6 +42,8 @@ struct Call {
     way: Option<u64>,
     /// When the core asked for it.
     asked_at: i64,
+    /// Whether its sender is of the newer version.
+    newer: bool,
 }
 
 impl DeployerRole {
@@ -52,6 +57,7 @@ impl DeployerRole {
             flying: Vec::new(),
             replies: Vec::new(),
             life: 0,
+            newer: false,
         }
     }
 
@@ -99,10 +105,20 @@ impl DeployerRole {
         if server.away_until > world.now || call.way < Some(server.born) {
             return self.reply(call, transient("the server is away"));
         }
+        if let Some((fault, failure)) = server.refusals.refuse(&call.request) {
+            world.coverage.note(fault);
+            return self.reply(call, Reply::Failed(failure));
+        }
+        if world.rough && world.random.random_bool(0.003) {
+            world.coverage.note(Fault::ProxyNotFound);
+            let failure = proxy_answer(&call.request, world.random.random_bool(0.5));
+            return self.reply(call, Reply::Failed(failure));
+        }
         if let Some(violation) = forbidden(server, &call.request, &world.management, &world.history) {
             world.violation.get_or_insert(format!("{}: {violation}", call.cluster.name));
         }
         let (reply, written) = server.call(&call.request, held);
+        let reply = server.note_form(&call.request, reply, call.newer);
         let released = written.is_some() && matches!(call.request, Request::Release { .. });
         world.coverage.many(Fault::Released, u64::from(released));
         if let Some(Written { key, old, new }) = written
@@ -165,7 +181,7 @@ impl Role for DeployerRole {
         format!("deployer {}", self.shard)
     }
 
-    fn core(&self, _: &World) -> deployer::Deployer {
+    fn core(&self, _: &World, _: i64) -> deployer::Deployer {
         deployer::Deployer::new(deployer::Config {
             shard: self.shard,
             shards: SHARDS,
@@ -189,9 +205,9 @@ impl Role for DeployerRole {
         Some((Table::Desired, self.shard))
     }
 
-    fn reset(&mut self, _: &mut World) {
+    fn reset(&mut self, _: &mut World, newer: bool) {
         let flying = std::mem::take(&mut self.flying);
-        *self = Self { flying, life: self.life + 1, ..Self::new(self.shard, self.seat) };
+        *self = Self { flying, newer, life: self.life + 1, ..Self::new(self.shard, self.seat) };
     }
 
     fn side(&mut self, world: &mut World, link: Link) -> Option<deployer::Side> {
@@ -222,7 +238,8 @@ impl Role for DeployerRole {
     fn effect(&mut self, world: &mut World, effect: deployer::Effect) {
         if let deployer::Effect::Call(cluster, id, request) = effect {
             let way = self.clusters.iter().find(|(name, _)| *name == cluster.name).and_then(|(_, way)| *way);
-            self.calls.push(Call { cluster, id, request, life: self.life, way, asked_at: world.now });
+            let (life, newer) = (self.life, self.newer);
+            self.calls.push(Call { cluster, id, request, life, way, asked_at: world.now, newer });
         }
     }
 

@@ -33,7 +33,7 @@ impl Role for MatcherRole {
         format!("matcher {}", self.shard)
     }
 
-    fn core(&self, world: &World) -> matcher::Matcher {
+    fn core(&self, world: &World, _: i64) -> matcher::Matcher {
         matcher::Matcher::new(matcher::Config {
             shard: self.shard,
             shards: SHARDS,
@@ -64,8 +64,9 @@ impl Role for MatcherRole {
         Some((Table::Changes, self.shard))
     }
 
-    fn reset(&mut self, world: &mut World) {
-        *self = Self { untold: Some(world.store.interests_end()), ..Self::new(self.shard) };
+    fn reset(&mut self, world: &mut World, newer: bool) {
+        let (untold, interests) = (Some(world.store.interests_end()), Interests { at: 0, newer });
+        *self = Self { untold, interests, ..Self::new(self.shard) };
     }
 
     fn side(&mut self, world: &mut World, link: Link) -> Option<matcher::Side> {
@@ -77,7 +78,7 @@ impl Role for MatcherRole {
         {
             return Some(replayed);
         }
-        if self.untold.is_some_and(|count| self.interests.0 >= count) {
+        if self.untold.is_some_and(|count| self.interests.at >= count) {
             self.untold = None;
             return Some(matcher::Side::Told);
         }
@@ -91,9 +92,9 @@ impl Role for MatcherRole {
     fn effect(&mut self, world: &mut World, effect: matcher::Effect) {
         let matcher::Effect::Replay(cluster, id) = effect else { return };
         for (sequence, stored) in world.store.stream(Table::Changes, self.shard).rows() {
-            let message = stored.value.clone();
-            if matches!(&message.subject, Subject::Change { cluster: of, .. } if *of == cluster) {
-                let row = Row { subject: message.subject, head: message.head, body: message.body, sequence };
+            let (subject, head, body) = stored.value.read_by(self.interests.newer);
+            if matches!(&subject, Subject::Change { cluster: of, .. } if *of == cluster) {
+                let row = Row { subject, head, body, sequence };
                 self.replays.push_back(matcher::Side::Replayed(row));
             }
         }

@@ -46,8 +46,7 @@ impl RendererRole {
             (self.status, self.status_incarnation) = (0, stream.incarnation());
         }
         let (sequence, stored) = stream.next(self.status)?;
-        let message = &stored.value;
-        let (subject, head, body) = (message.subject.clone(), message.head.clone(), message.body.clone());
+        let (subject, head, body) = stored.value.read_by(self.interests.newer);
         if !world.mishap(Fault::Duplicate, 0.01) {
             self.status = sequence;
         }
@@ -73,7 +72,7 @@ impl Role for RendererRole {
         format!("renderer {}", self.shard)
     }
 
-    fn core(&self, world: &World) -> renderer::Renderer {
+    fn core(&self, world: &World, now: i64) -> renderer::Renderer {
         let config = renderer::Config {
             shard: self.shard,
             shards: SHARDS,
@@ -83,7 +82,7 @@ impl Role for RendererRole {
         };
         let mut core = renderer::Renderer::with_caches(config, &world.caches);
         // The shell lets a renderer begin only when it has read the management cluster and the interest rows.
-        let mut step = Step::at(world.now);
+        let mut step = Step::at(now);
         for object in world.management.at(self.management) {
             let change = renderer::Change::Upsert(object);
             sluice_protocol::Core::side(&mut core, renderer::Side::Management(change), &mut step);
@@ -92,7 +91,7 @@ impl Role for RendererRole {
             let change = renderer::Change::Listed(kind, version);
             sluice_protocol::Core::side(&mut core, renderer::Side::Management(change), &mut step);
         }
-        for (cluster, row) in world.store.present_interests() {
+        for (cluster, row) in world.store.present_interests(self.interests.newer) {
             let side = renderer::Side::Interest(cluster.clone(), row.clone());
             sluice_protocol::Core::side(&mut core, side, &mut step);
         }
@@ -116,11 +115,11 @@ impl Role for RendererRole {
         Some((Table::Reports, self.shard))
     }
 
-    fn reset(&mut self, world: &mut World) {
+    fn reset(&mut self, world: &mut World, newer: bool) {
         let (log, fresh) = (&world.management.log, world.random.random_bool(0.7));
         let seen = |at: i64| at < world.now - STALE || at == 0;
         let from = if fresh { log.len() } else { log.partition_point(|(at, _)| seen(*at)) };
-        let interests = Interests(world.store.interests_end());
+        let interests = Interests { at: world.store.interests_end(), newer };
         *self = Self { interests, management: self.management.max(from), ..Self::new(self.shard) };
         if !fresh && world.mishap(Fault::OldView, 0.5) {
             self.late_until = world.now + world.random.random_range(20..150) * STEP;
@@ -146,7 +145,8 @@ impl Role for RendererRole {
 
     fn effect(&mut self, world: &mut World, effect: renderer::Effect) {
         if let renderer::Effect::WriteInterest(cluster, row) = effect {
-            world.store.write_interest(&cluster, &row);
+            world.tell(|| format!("{} wants interest {} of {cluster}", self.name(), row.revision));
+            world.store.write_interest(&cluster, &row, self.interests.newer);
         }
     }
 }

@@ -36,8 +36,13 @@ impl Matcher {
     pub(super) fn complete_row(&self, cluster: &ClusterRef, complete: &Complete) -> Publish {
         let shard = cluster_shard(cluster, self.config.shards);
         let incarnation = self.config.outputs.get(usize::from(shard)).copied().unwrap_or(0);
-        let complete = Complete { incarnation, ..complete.clone() };
-        let meta = serde_json::to_string(&complete).unwrap_or_default();
+        self.row_of(cluster, &Complete { incarnation, ..complete.clone() })
+    }
+
+    /// A completeness row that says just this.
+    pub(super) fn row_of(&self, cluster: &ClusterRef, complete: &Complete) -> Publish {
+        let shard = cluster_shard(cluster, self.config.shards);
+        let meta = serde_json::to_string(complete).unwrap_or_default();
         let subject = Subject::Complete {
             table: Table::Reports,
             shard,

@@ -324,3 +324,29 @@ fn a_malformed_row_is_a_problem_and_no_more() {
             && matches!(&effects[..], [Effect::Problem(problem)] if problem.error.as_ref().unwrap().contains("cannot be read"))
     );
 }
+
+#[test]
+fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
+    let mut matcher = started(&[("a", 1)]);
+    step(&mut matcher, |m, s| m.caught_up(0, s));
+    assert_eq!(rows(&mut matcher, complete(1)), ["complete"]);
+    assert!(rows(&mut matcher, complete(5)).is_empty());
+    let tick = |matcher: &mut Matcher, now: i64| {
+        let mut step = Step::at(now);
+        matcher.tick(&mut step);
+        step.into_parts().0
+    };
+    assert!(tick(&mut matcher, 1_000_000).is_empty(), "it may be on its way");
+    let said = tick(&mut matcher, 6_000_000);
+    let [said] = &said[..] else { panic!("{said:?}") };
+    assert_eq!(serde_json::from_str::<Complete>(&said.meta).unwrap(), Complete::of_all(0, 5));
+    assert!(tick(&mut matcher, 20_000_000).is_empty(), "said once");
+    let mut row = change("x", Some("a"), 100);
+    row.head.view.note(&cluster().to_string(), 6);
+    rows(&mut matcher, row);
+    assert_eq!(tick(&mut matcher, 26_000_000).len(), 1, "a row that is newer than what was complete");
+    // Once it is there, it is complete.
+    assert_eq!(step(&mut matcher, |m, s| m.side(interest(5, &[("a", 1)]), s)).0, ["complete"]);
+    rows(&mut matcher, complete(5));
+    assert!(tick(&mut matcher, 40_000_000).is_empty());
+}

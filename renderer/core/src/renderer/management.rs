@@ -91,8 +91,11 @@ impl Renderer {
         self.check_bindings(cluster, &after, step);
         let known = self.completeness.interest(cluster);
         let unseen = registered.is_none() && known.is_none();
-        let next = Interest::next(known, after.interest(&self.world), now_millis(step.now));
+        let former = self.completeness.former(cluster);
+        let after_last = now_millis(step.now).max(self.completeness.last_revision(cluster) + 1);
+        let next = Interest::next(former, after.interest(&self.world), after_last);
         if let Some(row) = next.filter(|_| !unseen) {
+            self.completeness.write(cluster, &row);
             step.effect(Effect::WriteInterest(cluster.clone(), row));
         }
         let ended: Vec<_> = before
@@ -111,6 +114,15 @@ impl Renderer {
                     object: None,
                 }));
             }
+        }
+    }
+
+    /// A matcher has worked with this revision of a cluster's interest. Where the row is older than that, its bucket was lost
+    /// and is written again by a clock that is behind: agents and matchers would wait for a row as new as what they
+    /// have published.
+    pub(super) fn hear(&mut self, cluster: &ClusterRef, revision: u64, step: &mut Step<Effect>) {
+        if self.completeness.hear(cluster, revision) && self.is_mine(cluster) {
+            self.rebind(cluster, step);
         }
     }
 

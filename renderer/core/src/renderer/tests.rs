@@ -547,6 +547,31 @@ fn an_interest_row_that_is_lost_with_its_bucket_is_written_again() {
 }
 
 #[test]
+fn an_interest_row_that_is_older_than_what_others_work_with_is_written_anew() {
+    let mut world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
+    world.ready(&["x"]);
+    // The bucket was lost, and who wrote the row again had a clock that is behind.
+    let newest = world.revision() + 100;
+    let mut row = report("x", false);
+    row.head.view.note(&cluster("a").to_string(), newest);
+    world.row(row.clone());
+    assert_eq!(world.revision(), newest + 1);
+    let written = world.interests[&cluster("a")].clone();
+    assert_eq!(written.sources[0].changed, newest + 1, "nobody knows what the newer one asked for");
+    world.row(complete(newest));
+    assert!(!world.renderer.completeness.is_complete(&cluster("a"), "s"), "it is of another row");
+    world.row(row);
+    world.put(trigger(true, json!({})));
+    assert_eq!(world.revision(), newest + 1, "it is on its way");
+    world.run(|renderer, step| renderer.side(Side::Interest(cluster("a"), written), step));
+    world.row(complete(newest + 1));
+    assert!(world.renderer.completeness.is_complete(&cluster("a"), "s"));
+    world.now = 1;
+    world.run(|renderer, step| renderer.side(Side::Interest(cluster("a"), Interest::default()), step));
+    assert_eq!(world.revision(), newest + 2, "lost, and the clock was set back");
+}
+
+#[test]
 fn a_name_that_another_cause_uses_is_waited_for_and_taken_over_without_a_gap() {
     let named = |name: &str, text: &str| {
         json!({"kind": "EventTrigger", "metadata": {"name": name}, "spec": {

@@ -1,0 +1,117 @@
+#![allow(clippy::unwrap_used)]
+
+use std::cell::Cell;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+
+use super::*;
+
+/// A cluster whose server nobody is at home in.
+fn mk_site() -> Arc<Site> {
+    mk_site_at("http://127.0.0.1:9")
+}
+
+/// A server that answers this once, with a status of 404.
+fn not_found(answer: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut request = BufReader::new(listener.accept().unwrap().0);
+        let mut length = 0;
+        for line in request.by_ref().lines().map(|line| line.unwrap().to_lowercase()) {
+            if let Some(value) = line.strip_prefix("content-length: ") {
+                length = value.parse().unwrap();
+            }
+            if line.is_empty() {
+                break;
+            }
+        }
+        request.read_exact(&mut vec![0; length]).unwrap();
+        let head = format!("HTTP/1.1 404 Not Found\r\nContent-Length: {}\r\n\r\n", answer.len());
+        request.get_mut().write_all((head + answer).as_bytes()).unwrap();
+    });
+    format!("http://{address}")
+}
+
+fn mk_site_at(url: &str) -> Arc<Site> {
+    drop(sluice_runtime::install_defaults());
+    let config = kube::Config::new(url.parse().unwrap());
+    let site = Site::new(Client::try_from(config).unwrap());
+    let resource = ApiResource {
+        group: String::new(),
+        version: "v1".into(),
+        api_version: "v1".into(),
+        kind: "ConfigMap".into(),
+        plural: "configmaps".into(),
+    };
+    site.resources.lock().unwrap().insert(Gvk::new("", "v1", "ConfigMap"), (resource, true));
+    site
+}
+
+fn config_map(namespace: &str, name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": namespace, "name": name}})
+}
+
+fn class(reply: &Reply) -> Option<Class> {
+    if let Reply::Failed(failure) = reply { Some(failure.class) } else { None }
+}
+
+#[tokio::test]
+async fn a_name_that_cannot_be_asked_for_is_absent_and_cannot_be_applied() {
+    let site = mk_site();
+    for object in [config_map("default", "front p1"), config_map("front p1", "c")] {
+        let read = site.call(Request::Read(ObjectKey::of(&object).unwrap()), || true).await;
+        assert_eq!(read, Reply::Read(None), "it can be withdrawn");
+        let apply = site.call(Request::Apply { object: object.into(), against: None }, || true).await;
+        assert_eq!(class(&apply), Some(Class::Refused), "{apply:?}");
+    }
+    let kind = json!({"apiVersion": "exa mple/v1", "kind": "Thing", "metadata": {"name": "t"}});
+    let apply = site.call(Request::Apply { object: kind.into(), against: None }, || true).await;
+    assert_eq!(class(&apply), Some(Class::NoKind), "{apply:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_sent_once_the_lease_has_lapsed_while_it_waited() {
+    let (connected, waits) = tokio::sync::oneshot::channel::<()>();
+    let (lapsed, sent) = (Cell::new(false), Cell::new(false));
+    let work = async {
+        waits.await.unwrap();
+        sent.set(true);
+    };
+    let stopped = async {
+        lapsed.set(true);
+        connected.send(()).unwrap();
+    };
+    let (result, ()) = tokio::join!(while_allowed(|| !lapsed.get(), work), stopped);
+    assert!(result.is_none() && !sent.get());
+}
+
+#[tokio::test]
+async fn without_a_lease_nothing_is_written_and_everything_read() {
+    let apply = Request::Apply { object: config_map("default", "c").into(), against: None };
+    let Reply::Failed(failure) = mk_site().call(apply, || false).await else { panic!("applied") };
+    assert!(failure.message.contains("membership has lapsed"), "{failure:?}");
+    let key = ObjectKey::of(&config_map("default", "c")).unwrap();
+    let Reply::Failed(failure) = mk_site().call(Request::Read(key), || false).await else { panic!("read") };
+    assert!(failure.message.contains("cannot be reached"), "{failure:?}");
+}
+
+#[tokio::test]
+async fn only_the_server_says_that_an_object_is_deleted() {
+    let key = ObjectKey::of(&config_map("default", "c")).unwrap();
+    let delete = Request::Delete { key, against: ("u".into(), "1".into()) };
+    let server =
+        r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}"#;
+    assert_eq!(mk_site_at(&not_found(server)).call(delete.clone(), || true).await, Reply::Done);
+    let proxy = mk_site_at(&not_found("404 page not found"));
+    assert_eq!(class(&proxy.call(delete.clone(), || true).await), Some(Class::NoKind));
+    assert!(proxy.resources.lock().unwrap().is_empty(), "discovery is asked");
+    let proxy = mk_site_at(&not_found("<html>Not Found</html>"));
+    assert_eq!(class(&proxy.call(delete, || true).await), Some(Class::Conflict));
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_no_fault_of_the_object() {
+    let apply = Request::Apply { object: config_map("default", "c").into(), against: None };
+    assert_eq!(class(&mk_site().call(apply, || true).await), Some(Class::Transient));
+}

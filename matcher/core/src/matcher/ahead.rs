@@ -1,0 +1,54 @@
+//! An agent may have worked with a newer interest row than there is: its bucket was lost, and who wrote the row again had a
+//! clock that is behind. What the agent has published stays as it is until the row is as new as that, so the renderer, which
+//! does not read `changes`, is told of it.
+
+use sluice_api::ClusterRef;
+use sluice_protocol::interest::Complete;
+use sluice_protocol::{Row, Step, Subject};
+
+use super::{Effect, Matcher};
+use crate::live::Live;
+
+/// How long the newer row may be on its way, microseconds.
+const ON_ITS_WAY: i64 = 5_000_000;
+
+impl Matcher {
+    /// A row of the agent came, of an object or about completeness.
+    pub(super) fn hear(&mut self, cluster: &ClusterRef, row: &Row, step: &mut Step<Effect>) {
+        if !self.clusters.contains_key(cluster) {
+            self.clusters.insert(cluster.clone(), Live::default());
+        }
+        let Some(live) = self.clusters.get_mut(cluster) else { return };
+        let is_object = matches!(row.subject, Subject::Change { .. });
+        if is_object && live.view == row.head.view {
+            return;
+        }
+        live.view = row.head.view.clone();
+        let complete = || serde_json::from_str::<Complete>(&row.head.meta).ok();
+        let about = if is_object { None } else { complete() }.map_or(0, |complete| complete.revision);
+        let heard = about.max(row.head.view.version(&cluster.to_string()));
+        let known = live.revision.unwrap_or(0).max(live.ahead.map_or(0, |(revision, _)| revision));
+        if known < heard {
+            let due = step.now + ON_ITS_WAY;
+            live.ahead = Some((heard, due));
+            step.wake_at(due);
+        }
+    }
+
+    /// Tells the renderer of revisions that have not come: a completeness row of no life of the stream, which proves nothing.
+    pub(super) fn tell_ahead(&mut self, step: &mut Step<Effect>) {
+        let mut rows = Vec::new();
+        for (cluster, live) in &mut self.clusters {
+            let Some((revision, due)) = live.ahead else { continue };
+            if live.revision.is_some_and(|known| known >= revision) {
+                live.ahead = None;
+            } else if step.now < due {
+                step.wake_at(due);
+            } else {
+                (live.ahead, live.told) = (None, None);
+                rows.push((cluster.clone(), Complete::of_all(0, revision)));
+            }
+        }
+        rows.iter().for_each(|(cluster, complete)| step.publish(self.row_of(cluster, complete)));
+    }
+}

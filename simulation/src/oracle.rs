@@ -1,0 +1,221 @@
+//! Who should hold what in the end, from the meaning of the manifests alone: it shares no code with the cores, with
+//! `sluice build` or with their readers of manifests.
+//!
+//! | add-on | because of | where | objects |
+//! |---|---|---|---|
+//! | each | a service that the EventSource selects, in a cluster `env: fv` | there | `each-<service>`, `more-each-<service>` |
+//! | all | a cluster `env: fv` in which the EventSource selects something | clusters `tier: x` | `all-<cluster>`, `more-all-<cluster>`, `both` |
+//! | own | the user's profile, or the same as above for the trigger that makes one of its name | clusters `tier: x` | `own`, `both` when its tier is the lower one |
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::api_server::ApiServer;
+use crate::management::{Addon, CLUSTERS, Management};
+use crate::manifests::{SourceForm, TRIGGER_TIER};
+
+/// A profile, by what it is for: what it is called is the renderer's business, but for the one that a user wrote.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Holder {
+    /// Of one service of a cluster.
+    Each(&'static str, String),
+    /// Of all services of a cluster.
+    All(&'static str),
+    /// The one that is called `own`.
+    Own,
+}
+
+/// An object as it should be, and the profiles that may hold it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) data: BTreeMap<String, String>,
+    pub(crate) holders: Vec<Holder>,
+}
+
+/// What one cluster should hold, by the names of objects.
+pub(crate) type Table = BTreeMap<String, Wanted>;
+
+/// A service: its name, and the version of it.
+type Event = (String, String);
+
+/// What a cluster should hold.
+pub(crate) fn table(
+    management: &Management,
+    servers: &BTreeMap<&'static str, ApiServer>,
+    at: &'static str,
+) -> Table {
+    let mut table = Table::new();
+    let in_tier = management.registration(at).is_some_and(|labels| labels.tier == "x");
+    let events = |cluster: &str| match management.registration(cluster) {
+        Some(labels) if labels.env == "fv" => selected(management.source, &servers[cluster]),
+        _ => Vec::new(),
+    };
+    if management.has_trigger(Addon::Each) {
+        for (service, version) in events(at) {
+            let holders = vec![Holder::Each(at, service.clone())];
+            let data = vec![("v".into(), version)];
+            put(&mut table, management, Addon::Each, &service, (data, holders));
+        }
+    }
+    let sources: Vec<_> = CLUSTERS.into_iter().filter(|cluster| !events(cluster).is_empty()).collect();
+    if in_tier && management.has_trigger(Addon::All) {
+        for cluster in &sources {
+            let holders = vec![Holder::All(cluster)];
+            put(&mut table, management, Addon::All, cluster, (events(cluster), holders));
+        }
+        if !sources.is_empty() {
+            let holders = sources.iter().map(|cluster| Holder::All(cluster)).collect();
+            table.insert("both".into(), both(management, Addon::All, holders));
+        }
+    }
+    if in_tier && (management.has_profile() || (management.rival && !sources.is_empty())) {
+        let data = [edit(management, Addon::Own)].into();
+        table.insert("own".into(), Wanted { data, holders: vec![Holder::Own] });
+    }
+    if in_tier && management.has_profile() && management.tier() < TRIGGER_TIER {
+        table.insert("both".into(), both(management, Addon::Own, vec![Holder::Own]));
+    }
+    table
+}
+
+/// The objects of one event, or of one cluster with events.
+fn put(
+    table: &mut Table,
+    management: &Management,
+    addon: Addon,
+    cause: &str,
+    (data, holders): (Vec<Event>, Vec<Holder>),
+) {
+    let name = format!("{}-{cause}", addon.name());
+    if management.has_more(addon) {
+        let holders = holders.clone();
+        table.insert(format!("more-{name}"), Wanted { data: BTreeMap::new(), holders });
+    }
+    let data = data.into_iter().chain([edit(management, addon)]).collect();
+    table.insert(name, Wanted { data, holders });
+}
+
+fn both(management: &Management, addon: Addon, holders: Vec<Holder>) -> Wanted {
+    let of = ("of".to_owned(), addon.name().to_owned());
+    Wanted { data: [of, edit(management, addon)].into(), holders }
+}
+
+fn edit(management: &Management, addon: Addon) -> (String, String) {
+    ("edit".to_owned(), management.edit_of(addon).to_string())
+}
+
+/// The services that are events.
+fn selected(source: Option<SourceForm>, server: &ApiServer) -> Vec<Event> {
+    let Some(form) = source else { return Vec::new() };
+    let services = server.services.iter().filter(|(_, service)| {
+        let labels = &service.object["metadata"]["labels"];
+        labels["event"] == "yes" && (form != SourceForm::Narrow || labels["gold"] == "yes")
+    });
+    let version = |object: &Value| object["metadata"]["annotations"]["v"].as_str().map(str::to_owned);
+    services.map(|(name, service)| (name.clone(), version(&service.object).unwrap_or_default())).collect()
+}
+
+/// Compares all clusters with their tables.
+///
+/// # Errors
+/// What is different.
+pub(crate) fn compare(
+    management: &Management,
+    servers: &BTreeMap<&'static str, ApiServer>,
+) -> Result<(), String> {
+    let tables: Vec<_> = servers.keys().map(|name| (*name, table(management, servers, name))).collect();
+    let mut names = BTreeMap::from([(Holder::Own, "own".to_owned())]);
+    for (cluster, table) in &tables {
+        compare_objects(cluster, &servers[cluster], table)?;
+        note_names(cluster, &servers[cluster], table, &mut names)?;
+    }
+    let different: BTreeSet<_> = names.values().collect();
+    if different.len() < names.len() {
+        return Err(format!("several profiles have one name: {names:?}"));
+    }
+    tables.iter().try_for_each(|(cluster, table)| compare_holders(cluster, &servers[cluster], table, &names))
+}
+
+/// Every object that a profile has is in the table, as it is, and every object of the table is there. What a user has
+/// taken over may be what is wanted, or not there.
+fn compare_objects(cluster: &str, server: &ApiServer, table: &Table) -> Result<(), String> {
+    let mut found = BTreeSet::new();
+    for (key, object) in &server.applied {
+        let adopted = server.adopted.contains(key);
+        if owner(object).is_none() && !(adopted && table.contains_key(&key.name)) {
+            continue;
+        }
+        let wanted = table.get(&key.name).map(|wanted| &wanted.data);
+        if wanted != Some(&data(object)) {
+            return Err(format!("cluster {cluster} holds {key} {object}, the table says {wanted:?}"));
+        }
+        found.insert(&key.name);
+    }
+    match table.iter().find(|(name, _)| !found.contains(name)) {
+        Some((name, wanted)) => Err(format!("cluster {cluster} lacks {name}, the table says {wanted:?}")),
+        None => Ok(()),
+    }
+}
+
+/// Learns what profiles are called from the objects that only one profile may hold.
+fn note_names(
+    cluster: &str,
+    server: &ApiServer,
+    table: &Table,
+    names: &mut BTreeMap<Holder, String>,
+) -> Result<(), String> {
+    for (key, object) in &server.applied {
+        let (Some(owner), Some(Wanted { holders, .. })) = (owner(object), table.get(&key.name)) else {
+            continue;
+        };
+        if let [holder] = &holders[..] {
+            let name = names.entry(holder.clone()).or_insert_with(|| owner.to_owned());
+            if name != owner {
+                return Err(format!("cluster {cluster}: {key} is of {owner}, and {holder:?} is {name}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What several profiles may hold is held by one of them; and everybody that holds something, and nobody else, has an
+/// inventory.
+fn compare_holders(
+    cluster: &str,
+    server: &ApiServer,
+    table: &Table,
+    names: &BTreeMap<Holder, String>,
+) -> Result<(), String> {
+    for (key, object) in &server.applied {
+        let (Some(owner), Some(Wanted { holders, .. })) = (owner(object), table.get(&key.name)) else {
+            continue;
+        };
+        let may = |holder: &Holder| names.get(holder).is_none_or(|name| name == owner);
+        if !holders.iter().any(may) {
+            return Err(format!("cluster {cluster}: {key} is of {owner}, and should be of {holders:?}"));
+        }
+    }
+    let holders: BTreeSet<_> = table.values().flat_map(|wanted| &wanted.holders).collect();
+    let found: BTreeSet<_> = server.inventories.keys().map(|profile| profile.path()).collect();
+    let known = |holder: &&&Holder| names.get(holder).is_some_and(|name| !found.contains(name));
+    if let Some(holder) = holders.iter().find(known) {
+        return Err(format!("cluster {cluster}: {holder:?} has no inventory, only {found:?}"));
+    }
+    if found.len() != holders.len() {
+        return Err(format!("cluster {cluster} has inventories of {found:?}, and should of {holders:?}"));
+    }
+    Ok(())
+}
+
+/// The profile that an object says it belongs to; all of them are cluster profiles here.
+fn owner(object: &Value) -> Option<&str> {
+    let annotations = &object["metadata"]["annotations"];
+    let cluster = annotations["projectsveltos.io/owner-kind"] == "ClusterProfile";
+    annotations["projectsveltos.io/owner-name"].as_str().filter(|_| cluster)
+}
+
+fn data(object: &Value) -> BTreeMap<String, String> {
+    let pairs = object["data"].as_object().into_iter().flatten();
+    pairs.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
+}

@@ -1,0 +1,108 @@
+//! What an API server refuses, for a while or once.
+//!
+//! | answer | to whom | for how long |
+//! |---|---|---|
+//! | 403 | watches; or the deployer's lists, its writes of objects, or its inventories | a while |
+//! | 422 | what would write one of the objects | a while |
+//! | 404 of a proxy in between | any one call, any one list of a watch | once |
+
+use rand::Rng as _;
+use rand::rngs::SmallRng;
+use sluice_api::object;
+use sluice_deployer_core::{Class, Failure, Request};
+
+use crate::coverage::Fault;
+
+/// What is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// The agent may not list its kinds.
+    Watches,
+    /// The deployer may not list anything.
+    Lists,
+    /// It may not write or delete objects.
+    Objects,
+    /// It may not read or write inventories.
+    Inventories,
+    /// The objects whose names begin so are invalid.
+    Invalid(&'static str),
+}
+
+/// What may be invalid.
+const NAMES: [&str; 6] = ["each-s1", "each-", "more-", "all-", "own", "both"];
+
+/// Each with the time until which it lasts.
+#[derive(Default)]
+pub(crate) struct Refusals(Vec<(i64, Refused)>);
+
+impl Refused {
+    /// One of them.
+    pub(crate) fn pick(random: &mut SmallRng) -> Self {
+        match random.random_range(0..7) {
+            0 | 1 => Self::Watches,
+            2 => Self::Lists,
+            3 => Self::Objects,
+            4 => Self::Inventories,
+            _ => Self::Invalid(NAMES[random.random_range(0..NAMES.len())]),
+        }
+    }
+
+    /// Whether it is about this call, and how the server says no.
+    fn answer(self, request: &Request) -> Option<(Fault, Failure)> {
+        let is_about = match self {
+            Self::Watches => false,
+            Self::Lists => matches!(request, Request::Inventories | Request::List(_)),
+            Self::Objects => {
+                matches!(request, Request::Apply { .. } | Request::Delete { .. } | Request::Release { .. })
+            }
+            Self::Inventories => matches!(
+                request,
+                Request::ReadInventory(_) | Request::WriteInventory { .. } | Request::DeleteInventory { .. }
+            ),
+            Self::Invalid(start) => {
+                matches!(request, Request::Apply { object, .. } if object::name(object).starts_with(start))
+            }
+        };
+        let (fault, text) = match self {
+            Self::Invalid(_) => (Fault::Invalid, "the object is invalid"),
+            _ => (Fault::Forbidden, "the user may not do this"),
+        };
+        is_about.then(|| (fault, Failure::new(Class::Refused, text)))
+    }
+}
+
+impl Refusals {
+    /// Refuses this from now on until then.
+    pub(crate) fn begin(&mut self, refused: Refused, until: i64) {
+        self.0.push((until, refused));
+    }
+
+    /// What has lasted long enough ends.
+    pub(crate) fn pass_time(&mut self, now: i64) {
+        self.0.retain(|(until, _)| now < *until);
+    }
+
+    /// Whether watches may not list.
+    pub(crate) fn refuse_watches(&self) -> bool {
+        self.0.iter().any(|(_, refused)| *refused == Refused::Watches)
+    }
+
+    /// How a call of the deployer is refused.
+    pub(crate) fn refuse(&self, request: &Request) -> Option<(Fault, Failure)> {
+        self.0.iter().find_map(|(_, refused)| refused.answer(request))
+    }
+}
+
+/// What the shell makes of a 404 that does not come from the server: never that an object or a kind is not there.
+pub(crate) fn proxy_answer(request: &Request, is_plain: bool) -> Failure {
+    let planned = match request {
+        Request::Delete { .. } | Request::Release { .. } | Request::DeleteInventory { .. } => true,
+        Request::Apply { against, .. } | Request::WriteInventory { against, .. } => against.is_some(),
+        Request::Inventories | Request::List(_) | Request::Read(_) | Request::ReadInventory(_) => false,
+    };
+    match (is_plain, planned) {
+        (true, _) => Failure::new(Class::NoKind, "404 page not found"),
+        (false, true) => Failure::new(Class::Conflict, "not found"),
+        (false, false) => Failure::new(Class::Refused, "not found"),
+    }
+}
