@@ -39,11 +39,11 @@ impl TemplateSet {
     /// Compiles named texts in their order, with the functions of [`Stage::Helm`].
     ///
     /// # Errors
-    /// What is wrong with the first text that is no template.
+    /// The name of the first text that is no template, and what is wrong with it.
     pub fn compile<'t>(
         texts: impl IntoIterator<Item = (&'t str, &'t str)>,
         limits: &Limits,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, (String, Error)> {
         let options = Options {
             missing_key: MissingKey::Zero,
             stage: Stage::Helm,
@@ -52,7 +52,8 @@ impl TemplateSet {
         };
         let mut set = Self { programs: Vec::new(), names: HashMap::new() };
         for (name, text) in texts {
-            set.add(Program::compile_within(name, text, &options, limits)?);
+            let program = Program::compile_within(name, text, &options, limits);
+            set.add(program.map_err(|error| (name.to_owned(), error))?);
         }
         Ok(set)
     }
