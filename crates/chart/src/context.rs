@@ -119,7 +119,7 @@ impl<'a> Contexts<'a> {
             });
             let context = Data::Map(vec![
                 ("Values", part.values.map_or_else(|| Data::Map(Vec::new()), Data::Json)),
-                ("Chart", Data::Json(&part.metadata)),
+                ("Chart", metadata_data(&part.metadata)),
                 ("Release", release.clone()),
                 ("Files", Data::Files(&part.files)),
                 ("Capabilities", capabilities.clone()),
@@ -130,6 +130,16 @@ impl<'a> Contexts<'a> {
         }
         done.into_values().collect()
     }
+}
+
+/// `.Chart`; annotations that nobody wrote are a map that is nil.
+fn metadata_data(metadata: &Json) -> Data<'_> {
+    let fields = metadata.as_object().into_iter().flatten();
+    let data = fields.map(|(name, value)| match value {
+        Json::Null => (name.as_str(), Data::NilTexts),
+        value => (name.as_str(), Data::Json(value)),
+    });
+    Data::Map(data.collect())
 }
 
 fn release_data(release: &Release) -> Data<'_> {

@@ -150,7 +150,7 @@ impl Head {
         fields.text("apiVersion")?;
         let kind = fields.text("kind")?;
         let Some(metadata) = fields.get("metadata") else { return Ok(Self { kind, ..Self::default() }) };
-        match Fields::of(metadata, "SimpleHead.metadata", "struct")
+        match Fields::of(metadata, ".metadata", "struct")
             .map_err(|_| fields.wrong_struct("metadata", metadata))?
         {
             None => Ok(Self { kind, ..Self::default() }),

@@ -195,7 +195,7 @@ impl Metadata {
             "Name": self.name, "Home": self.home, "Sources": self.sources, "Version": self.version,
             "Description": self.description, "Keywords": self.keywords, "Maintainers": maintainers,
             "Icon": self.icon, "APIVersion": self.api_version, "Condition": self.condition, "Tags": self.tags,
-            "AppVersion": self.app_version, "Deprecated": self.deprecated, "Annotations": annotations,
+            "AppVersion": self.app_version, "Deprecated": self.deprecated, "Annotations": if annotations.is_empty() { Json::Null } else { annotations.into() },
             "KubeVersion": self.kube_version, "Dependencies": dependencies, "Type": self.kind, "IsRoot": is_root,
         })
     }

@@ -107,11 +107,12 @@ fn check_name(name: &str) -> Result<(), Error> {
     if name.len() <= 53 && name.split('.').all(is_part) {
         return Ok(());
     }
-    Err(Error::Values(
-        "release name check failed: invalid release name, must match regex \
-         ^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$ and the length must not be longer than 53"
-            .to_owned(),
-    ))
+    let name = sluice_template::go_quoted(name);
+    let pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+    Err(Error::Values(format!(
+        "release name check failed: release name {name}: invalid release name, must match regex {pattern} and the \
+         length must not be longer than 53"
+    )))
 }
 
 fn check_kubernetes(chart: &Chart, capabilities: &Capabilities) -> Result<(), Error> {

@@ -61,7 +61,8 @@ fn run(folder: &Path) -> Result<String, String> {
         }
     }
     for line in texts_of(&case, "set") {
-        sluice_chart::set(&mut values, &line).map_err(|error| format!("failed parsing --set data: {error}"))?;
+        sluice_chart::set(&mut values, &line)
+            .map_err(|error| format!("failed parsing --set data: {error}"))?;
     }
     let release = Release {
         name: text_of(&case, "release", "release").to_owned(),

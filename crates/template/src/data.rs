@@ -25,6 +25,8 @@ pub enum Data<'a> {
     Bool(bool),
     /// A null.
     Null,
+    /// A `map[string]string` that is nil.
+    NilTexts,
     /// The files of a chart, sorted by name: a map of bytes with the methods Helm gives it.
     Files(&'a [(&'a str, &'a [u8])]),
     /// The API versions of a cluster: a list of texts with the method `Has`.
@@ -55,7 +57,7 @@ impl Serialize for Data<'_> {
             Self::Str(text) => serializer.serialize_str(text),
             Self::Int(int) => serializer.serialize_i64(*int),
             Self::Bool(truth) => serializer.serialize_bool(*truth),
-            Self::Null => serializer.serialize_unit(),
+            Self::Null | Self::NilTexts => serializer.serialize_unit(),
             Self::Files(files) => {
                 let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                 serializer.collect_map(files.iter().map(|(name, bytes)| (name, text(bytes))))

@@ -10,6 +10,8 @@ use crate::{
     codec::{json, toml_write, yaml},
     exec::{Cx, Fail},
     funcs::{Answer, Row, run_by_executor},
+    sprig::casts::to_int64,
+    syntax::number::parse_int,
     text::lossy,
     value::Value,
 };
@@ -35,6 +37,8 @@ pub(crate) const TABLE: &[Row] = &[
     ("lookup(apiVersion string, kind string, namespace string, name string) map", lookup, "Always empty."),
     ("getHostByName(name string) string", nothing, "Always empty."),
     ("toYamlPretty(value any) string", to_yaml_pretty, "YAML whose lists are indented; an error is empty."),
+    ("int(value any) int", |_, a| Ok(Value::int(whole(&a[0]))), "As an integer; 0 if it is none."),
+    ("int64(value any) int64", |_, a| Ok(Value::int64(whole(&a[0]))), "As an integer; 0 if it is none."),
     ("mustToYaml(value any) string", must_to_yaml, "YAML without the last newline."),
     ("mustToJson(value any) string", must_to_json, "JSON with sorted keys."),
     ("mustToToml(value any) string", must_to_toml, "TOML."),
@@ -51,6 +55,17 @@ fn required<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
 
 fn fail<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Err(message(args[0].bytes()))
+}
+
+/// Helm's version of the library for casts drops a fraction from a text only if it is zero.
+fn whole(value: &Value<'_>) -> i64 {
+    let Value::Str(text) = value else { return to_int64(value) };
+    let text = text.lossy();
+    let plain = match text.rsplit_once('.') {
+        Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|b| b == b'0') => whole,
+        _ => text.as_str(),
+    };
+    parse_int(plain).unwrap_or(0)
 }
 
 fn lookup<'a>(cx: &mut Cx<'a>, _: &[Value<'a>]) -> Answer<'a> {

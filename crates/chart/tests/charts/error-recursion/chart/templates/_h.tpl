@@ -1,1 +1,0 @@
-{{ define "x" }}{{ include "x" . }}{{ end }}
