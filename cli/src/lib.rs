@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! sluice build DIR    what would exist where: the four cores in sequence, no server
+//! sluice template     what a Helm chart renders to, as `helm template` prints it
 //! sluice up           bus, simulated clusters and all four stages in one process
 //! sluice seed         CRDs, registrations and examples into a management cluster
 //! sluice problems     what cannot be done, and why
@@ -16,6 +17,7 @@ mod bus;
 mod nats;
 mod problems;
 mod seed;
+mod template;
 mod up;
 
 use std::process::ExitCode;
@@ -32,6 +34,8 @@ pub struct Args {
 enum Command {
     /// Print what would exist where, from manifests and objects in a directory.
     Build(build::Args),
+    /// Print what a Helm chart renders to.
+    Template(template::Args),
     /// Run everything on this machine.
     Up(up::Args),
     /// Prepare a management cluster: CRDs, registered clusters, examples.
@@ -49,6 +53,7 @@ impl Args {
     pub fn run(self) -> ExitCode {
         match self.command {
             Command::Build(args) => args.run(),
+            Command::Template(args) => args.run(),
             Command::Up(args) => blocking(args.run()),
             Command::Seed(args) => blocking(args.run()),
             Command::Problems(args) => blocking(args.run()),

@@ -136,7 +136,7 @@ fn object<'a>(json: &Json) -> Option<Value<'a>> {
     Some(Value::Object(Rc::new(object)))
 }
 
-fn to_json<'a>(cx: &mut Cx<'a>, value: &Value<'a>, depth: usize) -> Result<Json, Fail> {
+pub(crate) fn to_json<'a>(cx: &mut Cx<'a>, value: &Value<'a>, depth: usize) -> Result<Json, Fail> {
     cx.step(1)?;
     cx.may_be_deep(depth, "a value")?;
     Ok(match value {

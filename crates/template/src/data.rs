@@ -1,5 +1,7 @@
 //! What a template sees as dot: borrowed, so nothing is converted before a render.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value as Json;
 
@@ -23,6 +25,24 @@ pub enum Data<'a> {
     Bool(bool),
     /// A null.
     Null,
+    /// A `map[string]string` that is nil.
+    NilTexts,
+    /// The files of a chart, sorted by name: a map of bytes with the methods Helm gives it.
+    Files(&'a [(&'a str, &'a [u8])]),
+    /// The API versions of a cluster: a list of texts with the method `Has`.
+    Versions(Vec<Data<'a>>),
+    /// The one of several whose turn it is. Out of range it is null.
+    Turn(&'a [Data<'a>], &'a AtomicUsize),
+}
+
+impl<'a> Data<'a> {
+    /// What stands for this: itself, or the one whose turn it is.
+    pub(crate) fn current(&'a self) -> Option<&'a Self> {
+        match self {
+            Self::Turn(all, turn) => all.get(turn.load(Ordering::Relaxed)),
+            other => Some(other),
+        }
+    }
 }
 
 // === impl Data ===
@@ -37,7 +57,13 @@ impl Serialize for Data<'_> {
             Self::Str(text) => serializer.serialize_str(text),
             Self::Int(int) => serializer.serialize_i64(*int),
             Self::Bool(truth) => serializer.serialize_bool(*truth),
-            Self::Null => serializer.serialize_unit(),
+            Self::Null | Self::NilTexts => serializer.serialize_unit(),
+            Self::Files(files) => {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                serializer.collect_map(files.iter().map(|(name, bytes)| (name, text(bytes))))
+            }
+            Self::Versions(items) => serializer.collect_seq(items),
+            Self::Turn(..) => self.current().serialize(serializer),
         }
     }
 }

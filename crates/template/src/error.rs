@@ -20,6 +20,7 @@ pub struct Error {
     text: String,
     line: usize,
     column: Option<usize>,
+    causes: Vec<Box<str>>,
 }
 
 // === impl Error ===
@@ -27,7 +28,7 @@ pub struct Error {
 impl Error {
     pub(crate) fn parse(name: &str, line: usize, message: impl fmt::Display) -> Self {
         let text = format!("template: {name}:{line}: {message}");
-        Self { kind: Kind::Parse, text, line, column: None }
+        Self { kind: Kind::Parse, text, line, column: None, causes: Vec::new() }
     }
 
     pub(crate) fn parse_limit(name: &str, line: usize, message: impl fmt::Display) -> Self {
@@ -35,7 +36,25 @@ impl Error {
     }
 
     pub(crate) fn exec(kind: Kind, text: String, line: usize, column: usize) -> Self {
-        Self { kind, text, line, column: Some(column) }
+        Self { kind, text, line, column: Some(column), causes: Vec::new() }
+    }
+
+    /// The same with what it was caused by, the nearest cause last.
+    pub(crate) fn caused_by(mut self, causes: Vec<Box<str>>) -> Self {
+        self.causes = causes;
+        self
+    }
+
+    /// This error as the cause of another.
+    pub(crate) fn into_causes(self) -> Vec<Box<str>> {
+        let mut causes = self.causes;
+        causes.push(self.text.into());
+        causes
+    }
+
+    /// The texts of the errors that this one wraps, the nearest first. Only templates of a [`crate::TemplateSet`] wrap.
+    pub fn causes(&self) -> impl Iterator<Item = &str> {
+        self.causes.iter().rev().map(|cause| &**cause)
     }
 
     /// The class of the failure.

@@ -20,7 +20,7 @@
 //!
 //! The rooms: `syntax` (lexer, parser, arena), `exec` (the executor), `value` (what a
 //! template computes with), `gofmt` (Go's `fmt`), `codec` (JSON, YAML, TOML), `funcs` (the
-//! registration table and the built-ins), `sprig` and `sveltos` (one file per family).
+//! registration table and the built-ins), `sprig`, `sveltos` and `helm` (one file per family).
 #![forbid(unsafe_code)]
 
 mod cache;
@@ -33,9 +33,11 @@ mod error;
 mod exec;
 mod funcs;
 mod gofmt;
+mod helm;
 mod limits;
 mod options;
 mod program;
+mod set;
 mod sprig;
 mod sveltos;
 mod syntax;
@@ -44,12 +46,16 @@ mod value;
 
 pub use cache::Cache;
 pub use calls::{CallError, Callable, Calls, callables};
-pub use codec::{to_json, to_yaml};
+pub use codec::{Integers, from_yaml, to_json, to_yaml};
 pub use data::Data;
 pub use engine::{Engine, NoEngine, Request};
 pub use env::Env;
 pub use error::{Error, Kind};
 pub use funcs::reference::reference_page;
+pub use gofmt::float::format_float as format_go_float;
 pub use limits::{Deadline, Limits, VALUE_DEPTH};
 pub use options::{MissingKey, Options, Stage};
 pub use program::Program;
+pub use set::{Job, TemplateSet};
+pub use sprig::semver::{is_version, version_satisfies};
+pub use text::quote::quoted as go_quoted;

@@ -24,6 +24,8 @@ pub enum Stage {
     Event,
     /// `Sprig` and the resource functions of the deploy stage, which take an identifier.
     Deploy,
+    /// What a Helm chart may call: see [`crate::TemplateSet`].
+    Helm,
 }
 
 /// How to compile a template. The default is the product's event stage.

@@ -51,7 +51,7 @@ impl Program {
     pub fn render(&self, dot: &Data<'_>, env: &Env<'_>, limits: &Limits) -> Result<String, Error> {
         let nested = ProgramList::default();
         let cx = Cx::new(env, limits, self.options.lenient_numbers);
-        let dot = Ref::plain(Value::from(dot));
+        let dot = Ref::root(Value::from(dot));
         let out = Exec::render(cx, self, &nested, dot).map_err(|error| *error)?;
         Ok(lossy_owned(out))
     }
@@ -81,5 +81,16 @@ impl Program {
 
     pub(crate) fn template(&self, name: &str) -> Option<&Template> {
         self.templates.get(name)
+    }
+
+    /// All templates of the text by name, the text itself included.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = (&str, &Template)> {
+        let main = self.templates.get(&self.name).is_none().then_some((&*self.name, &self.main));
+        self.templates.iter().map(|(name, template)| (&**name, template)).chain(main)
+    }
+
+    /// Whether a template holds nothing but space; such a one replaces no other.
+    pub(crate) fn is_empty_template(&self, template: &Template) -> bool {
+        self.arena.is_empty_tree(template.root, &self.text)
     }
 }

@@ -130,7 +130,7 @@ impl<'a> Encoder<'_, 'a> {
             return Ok(());
         }
         if list.ty() == ListTy::Bytes {
-            let bytes: Vec<u8> = list.to_vec().iter().map(|v| v.as_int() as u8).collect();
+            let bytes = list.to_bytes();
             self.string(&base64(&bytes));
             return Ok(());
         }

@@ -29,7 +29,7 @@ pub(crate) const TABLE: &[Row] = &[
     ),
     (
         "fromYaml(text string) map",
-        from_yaml,
+        from_yaml_function,
         "The map in the first YAML document; an error is under the key `Error`.",
     ),
     (
@@ -79,6 +79,34 @@ pub fn to_json(object: &Json) -> String {
     let mut cx = Cx::new(&env, &limits, false);
     let text = json::encode(&mut cx, &Value::from(object), json::Style::Compact).unwrap_or_default();
     crate::text::lossy_owned(text)
+}
+
+/// What integers of a YAML text become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Integers {
+    /// Floats, as Go reads them where nothing asks for another type.
+    Floats,
+    /// Integers.
+    Kept,
+}
+
+/// The first document of a text as `sigs.k8s.io/yaml` reads it.
+///
+/// # Errors
+/// Go's text, or what limit a hostile text exceeds.
+pub fn from_yaml(text: &str, integers: Integers) -> Result<Json, String> {
+    let (env, limits) = (Env::default(), Limits { steps: 100_000_000, memory_bytes: 1 << 30, ..unbounded() });
+    let mut cx = Cx::new(&env, &limits, false);
+    let numbers = match integers {
+        Integers::Floats => yaml::Numbers::Floats,
+        Integers::Kept => yaml::Numbers::Kept,
+    };
+    let value = yaml::from_sigs_as(&mut cx, text.as_bytes(), numbers);
+    let read = value.and_then(|value| crate::calls::to_json(&mut cx, &value, 0));
+    read.map_err(|fail| match fail {
+        Fail::Message(text) | Fail::Limit(text) => text,
+        Fail::Nested(error) => error.to_string(),
+    })
 }
 
 /// A map that holds only an error.
@@ -156,7 +184,7 @@ fn from_json_array<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     }
 }
 
-fn from_yaml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn from_yaml_function<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     match yaml::from_sigs(cx, args[0].bytes()) {
         Ok(map @ Value::Map(_)) => Ok(map),
         Ok(other) => match cannot_unmarshal(&other, MAP) {

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The value as TOML.
-pub(super) fn encode<'a>(cx: &mut Cx<'a>, value: &Value<'a>) -> Result<Vec<u8>, Fail> {
+pub(crate) fn encode<'a>(cx: &mut Cx<'a>, value: &Value<'a>) -> Result<Vec<u8>, Fail> {
     if matches!(value, Value::Complex(..)) {
         return Err("unsupported type for key '': complex128".into());
     }

@@ -71,6 +71,8 @@ impl<'a> Exec<'a> {
 
     fn finish(&mut self, function: &'static Function, node: NodeId, args: &[Value<'a>]) -> Eval<'a> {
         let answer = self.cx.look_at(args).and_then(|()| match function.special {
+            Special::Include if self.scope.is_some() => self.include_in_scope(args),
+            Special::Tpl if self.scope.is_some() => self.tpl_in_scope(args),
             Special::Include => self.include(args),
             Special::Tpl => self.tpl(args),
             _ => (function.run)(&mut self.cx, args),
@@ -79,6 +81,9 @@ impl<'a> Exec<'a> {
             Ok(value) => Ok(Ref::plain(value)),
             Err(fail) => {
                 self.node = node;
+                if self.scope.is_some() {
+                    return Err(self.fail_wrapping(function.name, fail));
+                }
                 Err(match fail {
                     Fail::Message(m) => self.fail(format!("error calling {}: {m}", function.name)),
                     Fail::Limit(m) => {

@@ -3,6 +3,7 @@
 use super::{Exec, Ref, Stop, eval::Eval};
 use crate::{
     MissingKey,
+    helm::methods as chart_methods,
     sprig::methods,
     syntax::NodeId,
     text::quote::quoted,
@@ -40,6 +41,9 @@ impl<'a> Exec<'a> {
         receiver: Ref<'a>,
     ) -> Eval<'a> {
         let has_args = !args.is_empty() || last.is_some();
+        if let Some(method) = chart_methods::find(&receiver.value, field) {
+            return self.eval_call(dot, method, Some(receiver.value), node, args, last);
+        }
         match &receiver.value {
             Value::Map(map) if !has_args => self.map_field(map, field),
             Value::Map(_) => Err(self.fail(format!("{field} is not a method but has arguments"))),

@@ -7,10 +7,12 @@ pub(crate) mod eval;
 pub(crate) mod field;
 pub(crate) mod nested;
 pub(crate) mod path;
+pub(crate) mod scope;
 pub(crate) mod walk;
 
 pub(crate) use context::{Cx, Fail, Spent};
 pub(crate) use nested::ProgramList;
+pub(crate) use scope::{Scope, without_no_value};
 
 use crate::{
     Error,
@@ -51,6 +53,8 @@ pub(crate) struct Exec<'a> {
     pub(crate) calls: usize,
     pub(crate) depth: usize,
     pub(crate) nested: &'a ProgramList,
+    /// Where templates are looked up by name; nothing where a program is alone.
+    pub(crate) scope: Option<Scope<'a>>,
 }
 
 /// Nested evaluations: bounds the stack whatever the text looks like.
@@ -64,6 +68,11 @@ const CALL_RESERVE: usize = 50;
 impl<'a> Ref<'a> {
     pub(crate) fn plain(value: Value<'a>) -> Self {
         Self { value, iface: false }
+    }
+
+    /// The root of a template; nil there is no value at all.
+    pub(crate) fn root(value: Value<'a>) -> Self {
+        Self::plain(if matches!(value, Value::Nil) { Value::Invalid } else { value })
     }
 
     /// The name of the static type.
@@ -82,8 +91,15 @@ impl<'a> Exec<'a> {
         nested: &'a ProgramList,
         dot: Ref<'a>,
     ) -> Result<Vec<u8>, Box<Error>> {
+        let mut exec = Self::new(cx, program, nested);
+        exec.enter_main(program.main(), dot)?;
+        Ok(exec.out)
+    }
+
+    /// A state that stands before the main template.
+    pub(crate) fn new(cx: Cx<'a>, program: &'a Program, nested: &'a ProgramList) -> Self {
         let template = program.main();
-        let mut exec = Self {
+        Self {
             cx,
             program,
             out: Vec::with_capacity(program.text().len() * 2),
@@ -94,11 +110,23 @@ impl<'a> Exec<'a> {
             calls: 0,
             depth: 0,
             nested,
-        };
-        match exec.enter(template, dot) {
-            Ok(()) => Ok(exec.out),
+            scope: None,
+        }
+    }
+
+    /// Stands before another template; what has been used up and written stays.
+    pub(crate) fn restart(&mut self, program: &'a Program, template: &'a Template) {
+        (self.program, self.template, self.node) = (program, template, template.root);
+        (self.base, self.calls, self.depth) = (0, 0, 0);
+        self.vars.clear();
+        self.out.clear();
+    }
+
+    /// Executes a template to its end.
+    pub(crate) fn enter_main(&mut self, template: &'a Template, dot: Ref<'a>) -> Result<(), Box<Error>> {
+        match self.enter(template, dot) {
             Err(Stop::Error(error)) => Err(error),
-            Err(Stop::Break | Stop::Continue) => Ok(exec.out),
+            Ok(()) | Err(Stop::Break | Stop::Continue) => Ok(()),
         }
     }
 

@@ -20,7 +20,7 @@ pub(crate) struct ProgramList {
 // === impl ProgramList ===
 
 impl ProgramList {
-    fn push(&self, program: Program) -> &Program {
+    pub(crate) fn push(&self, program: Program) -> &Program {
         let mut end = self;
         while let Some(entry) = end.first.get() {
             end = &entry.1;
@@ -74,7 +74,7 @@ impl<'a> Exec<'a> {
         let outer_program = std::mem::replace(&mut self.program, program);
         let outer_out = std::mem::take(&mut self.out);
         self.calls += 1;
-        let walked = self.enter(template, Ref::plain(dot.clone()));
+        let walked = self.enter(template, Ref::root(dot.clone()));
         self.calls -= 1;
         let out = std::mem::replace(&mut self.out, outer_out);
         match walked {

@@ -32,6 +32,7 @@ fn in_data<'a>(map: &'a [(&'a str, Data<'a>)], key: &str) -> Option<Place<'a>> {
 impl<'a> Place<'a> {
     fn get(self, key: &str) -> Option<Self> {
         match self {
+            Self::Data(data @ Data::Turn(..)) => Self::Data(data.current()?).get(key),
             Self::Json(Json::Object(map)) | Self::Data(Data::Json(Json::Object(map))) => in_json(map, key),
             Self::Data(Data::Map(map)) => in_data(map, key),
             _ => None,

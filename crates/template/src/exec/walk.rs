@@ -74,6 +74,10 @@ impl<'a> Exec<'a> {
             Value::Str(s) => self.write(s.bytes()),
             Value::Invalid | Value::Nil => self.write(b"<no value>"),
             Value::Int(IntTy::Int | IntTy::Int64, i) => self.write_integer(*i),
+            // A struct whose pointer has the method `String`.
+            Value::Record(record) if let Some(Value::Str(text)) = record.get("String") => {
+                self.write(text.bytes())
+            }
             other => {
                 let text = gofmt::sprint_one(&mut self.cx, other).map_err(|f| self.failed(f))?;
                 self.write(&text)
@@ -115,7 +119,7 @@ impl<'a> Exec<'a> {
     }
 
     fn walk_template(&mut self, dot: &Ref<'a>, name: &str, pipe: Option<NodeId>) -> Done {
-        let Some(template) = self.program.template(name) else {
+        let Some((program, template)) = self.find_template(name) else {
             return Err(self.fail(format!("template {} not defined", quoted(name))));
         };
         if self.calls_are_exhausted() {
@@ -127,7 +131,11 @@ impl<'a> Exec<'a> {
             None => Value::Invalid,
         };
         self.calls += 1;
+        let outer = std::mem::replace(&mut self.program, program);
         let walked = self.enter(template, Ref::plain(dot));
+        if walked.is_ok() {
+            self.program = outer;
+        }
         self.calls -= 1;
         walked
     }

@@ -17,7 +17,7 @@ pub(crate) use signature::Ty;
 use crate::{
     Options, Stage, codec,
     exec::{Cx, Fail},
-    sprig, sveltos,
+    helm, sprig, sveltos,
     value::Value,
 };
 
@@ -62,6 +62,12 @@ static EVENT: LazyLock<Registry> =
     LazyLock::new(|| registry(&[&builtins::TABLE], &with_sprig(&[&sveltos::event::TABLE])));
 static DEPLOY: LazyLock<Registry> =
     LazyLock::new(|| registry(&[&builtins::TABLE], &with_sprig(&[&sveltos::deploy::TABLE])));
+static HELM: LazyLock<Registry> = LazyLock::new(|| {
+    let tables = with_sprig(&[&helm::TABLE, &helm::durations::TABLE]);
+    let mut all = registry(&[&builtins::TABLE, &helm::SPECIAL], &tables);
+    all.retain(|name, _| !matches!(*name, "env" | "expandenv"));
+    all
+});
 static EXTRAS: LazyLock<Registry> = LazyLock::new(|| registry(&[&sveltos::extras::TABLE], &[]));
 
 fn with_sprig(more: &[&'static &'static [Row]]) -> Vec<&'static &'static [Row]> {
@@ -93,6 +99,7 @@ pub(crate) fn of_stage(stage: Stage) -> &'static HashMap<&'static str, Function>
         Stage::Sprig => &SPRIG,
         Stage::Event => &EVENT,
         Stage::Deploy => &DEPLOY,
+        Stage::Helm => &HELM,
     }
 }
 

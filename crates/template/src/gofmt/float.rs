@@ -3,7 +3,7 @@
 use super::printer::{Print, Printer};
 
 /// `strconv.FormatFloat(value, verb, precision, 64)`; no precision is the shortest text.
-pub(crate) fn format_float(value: f64, verb: char, precision: Option<usize>) -> String {
+pub fn format_float(value: f64, verb: char, precision: Option<usize>) -> String {
     if value.is_nan() {
         return "NaN".into();
     }

@@ -185,7 +185,7 @@ impl<'a> Printer<'_, 'a> {
 
     fn print_list(&mut self, list: &List<'a>, verb: char) -> Print {
         if list.ty() == ListTy::Bytes && matches!(verb, 's' | 'q' | 'x' | 'X') {
-            let bytes: Vec<u8> = list.to_vec().iter().map(|v| v.as_int() as u8).collect();
+            let bytes = list.to_bytes();
             return self.print_string(&bytes, verb);
         }
         if self.flags.sharp_v {

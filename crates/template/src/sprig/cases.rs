@@ -84,10 +84,9 @@ fn is_connector(c: char) -> bool {
     c == '-' || c == '_' || is_space(c)
 }
 
+/// A letter, but none of Chinese writing.
 fn is_alphabet(c: char) -> bool {
-    is_letter(c)
-        && !matches!(u32::from(c), 0x3034..0x30FF | 0x3400..0x4DB5 | 0x4E00..0x9FC3
-        | 0xF900..0xFAD9 | 0x2070E..0x2FA1D)
+    is_letter(c) && !matches!(u32::from(c), 0x3400..=0x4D85 | 0x4E00..=0x9FCC | 0x20000..=0x2B81D)
 }
 
 fn is_punct(c: char) -> bool {

@@ -53,7 +53,7 @@ pub(crate) fn to_str<'a>(cx: &mut Cx<'a>, value: &Value<'a>) -> Result<Str<'a>, 
     match value {
         Value::Str(s) => Ok(s.clone()),
         Value::List(list) if list.ty() == crate::value::ListTy::Bytes => {
-            let bytes: Vec<u8> = list.to_vec().iter().map(|v| v.as_int() as u8).collect();
+            let bytes = list.to_bytes();
             cx.str(bytes)
         }
         other => {

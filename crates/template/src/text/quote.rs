@@ -8,7 +8,7 @@ pub(crate) fn quote(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// `strconv.Quote` as text, for messages.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     super::lossy_owned(quote(text.as_bytes()))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value as Json};
 
-use super::{List, Map, Record, Str, Value};
+use super::{List, ListTy, Map, MapTy, Record, Str, Value};
 use crate::Data;
 
 impl<'a> From<&'a Json> for Value<'a> {
@@ -36,6 +36,10 @@ impl<'a> From<&'a Data<'a>> for Value<'a> {
             Data::Int(i) => Self::int64(*i),
             Data::Bool(b) => Self::Bool(*b),
             Data::Null => Self::Nil,
+            Data::NilTexts => Self::Map(Map::Nil(MapTy::Strings)),
+            Data::Files(files) => Self::Map(Map::Files(files)),
+            Data::Versions(items) => Self::List(List::Data(items, ListTy::Versions)),
+            Data::Turn(..) => data.current().map_or(Self::Nil, Self::from),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{cell::RefCell, rc::Rc};
 
 use serde_json::Value as Json;
 
-use super::Value;
+use super::{UintTy, Value};
 use crate::Data;
 
 /// The element type of a list.
@@ -22,6 +22,8 @@ pub(crate) enum ListTy {
     Lists,
     /// `[]map[string]interface {}`
     Maps,
+    /// Helm's `VersionSet`.
+    Versions,
     /// A slice of a struct of the input.
     Structs(&'static str),
 }
@@ -32,6 +34,8 @@ pub(crate) enum List<'a> {
     Nil(ListTy),
     Json(&'a [Json]),
     Data(&'a [Data<'a>], ListTy),
+    /// Bytes of the input.
+    Raw(&'a [u8]),
     Own(Rc<OwnList<'a>>),
 }
 
@@ -62,6 +66,7 @@ impl<'a> List<'a> {
         match self {
             Self::Nil(ty) | Self::Data(_, ty) => *ty,
             Self::Json(_) => ListTy::Any,
+            Self::Raw(_) => ListTy::Bytes,
             Self::Own(own) => own.ty,
         }
     }
@@ -71,6 +76,7 @@ impl<'a> List<'a> {
             Self::Nil(_) => 0,
             Self::Json(items) => items.len(),
             Self::Data(items, _) => items.len(),
+            Self::Raw(bytes) => bytes.len(),
             Self::Own(own) => own.items.borrow().len(),
         }
     }
@@ -80,7 +86,16 @@ impl<'a> List<'a> {
             Self::Nil(_) => None,
             Self::Json(items) => items.get(at).map(Value::from),
             Self::Data(items, _) => items.get(at).map(Value::from),
+            Self::Raw(bytes) => bytes.get(at).map(|b| Value::Uint(UintTy::Uint8, u64::from(*b))),
             Self::Own(own) => own.items.borrow().get(at).cloned(),
+        }
+    }
+
+    /// The bytes of a list of bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Raw(bytes) => bytes.to_vec(),
+            _ => self.to_vec().iter().map(|v| v.as_int() as u8).collect(),
         }
     }
 
@@ -94,6 +109,7 @@ impl<'a> List<'a> {
             Self::Nil(ty) => Self::Nil(*ty),
             Self::Json(items) => items.get(from..to).map_or(Self::Nil(ListTy::Any), Self::Json),
             Self::Data(items, ty) => items.get(from..to).map_or(Self::Nil(*ty), |part| Self::Data(part, *ty)),
+            Self::Raw(bytes) => Self::Raw(bytes.get(from..to).unwrap_or_default()),
             Self::Own(own) => {
                 let part = own.items.borrow().get(from..to).map(<[_]>::to_vec);
                 Self::own(own.ty, part.unwrap_or_default())

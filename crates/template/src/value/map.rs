@@ -4,7 +4,7 @@ use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use serde_json::{Map as JsonMap, Value as Json};
 
-use super::{Str, Value};
+use super::{List, Str, Value};
 use crate::Data;
 
 /// The element type of a map with string keys.
@@ -14,6 +14,8 @@ pub(crate) enum MapTy {
     Any,
     /// `map[string]string`
     Strings,
+    /// Helm's `files`: `map[string][]uint8` with methods.
+    Files,
 }
 
 /// A Go map.
@@ -22,6 +24,8 @@ pub(crate) enum Map<'a> {
     Nil(MapTy),
     Json(&'a JsonMap<String, Json>),
     Data(&'a Vec<(&'a str, Data<'a>)>),
+    /// Sorted by name.
+    Files(&'a [(&'a str, &'a [u8])]),
     Own(Rc<OwnMap<'a>>),
 }
 
@@ -52,6 +56,7 @@ impl<'a> Map<'a> {
         match self {
             Self::Nil(ty) => *ty,
             Self::Json(_) | Self::Data(_) => MapTy::Any,
+            Self::Files(_) => MapTy::Files,
             Self::Own(own) => own.ty,
         }
     }
@@ -61,6 +66,7 @@ impl<'a> Map<'a> {
             Self::Nil(_) => 0,
             Self::Json(map) => std::ptr::from_ref(*map).addr(),
             Self::Data(map) => std::ptr::from_ref(*map).addr(),
+            Self::Files(files) => files.as_ptr().addr(),
             Self::Own(own) => Rc::as_ptr(own).addr(),
         }
     }
@@ -70,6 +76,10 @@ impl<'a> Map<'a> {
             Self::Nil(_) => None,
             Self::Json(map) => map.get(std::str::from_utf8(key).ok()?).map(Value::from),
             Self::Data(map) => map.iter().find(|(k, _)| k.as_bytes() == key).map(|(_, v)| Value::from(v)),
+            Self::Files(files) => {
+                let at = files.binary_search_by(|(name, _)| name.as_bytes().cmp(key)).ok()?;
+                Some(Value::List(List::Raw(files[at].1)))
+            }
             Self::Own(own) => own.entries.borrow().get(key).cloned(),
         }
     }
@@ -85,6 +95,9 @@ impl<'a> Map<'a> {
                 all.dedup_by(|later, earlier| later.0 == earlier.0);
                 all
             }
+            Self::Files(files) => {
+                files.iter().map(|(k, v)| (Str::from(*k), Value::List(List::Raw(v)))).collect()
+            }
             Self::Own(own) => own.entries.borrow().iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
         }
     }
@@ -94,6 +107,7 @@ impl<'a> Map<'a> {
             Self::Nil(_) => 0,
             Self::Json(map) => map.len(),
             Self::Data(map) => map.len(),
+            Self::Files(files) => files.len(),
             Self::Own(own) => own.entries.borrow().len(),
         }
     }

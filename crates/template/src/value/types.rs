@@ -44,6 +44,7 @@ impl ListTy {
             Self::Bytes => "[]uint8".into(),
             Self::Lists => "[][]interface {}".into(),
             Self::Maps => "[]map[string]interface {}".into(),
+            Self::Versions => "common.VersionSet".into(),
             Self::Structs(name) => format!("[]{name}").into(),
         }
     }
@@ -54,6 +55,7 @@ impl MapTy {
         match self {
             Self::Any => "map[string]interface {}",
             Self::Strings => "map[string]string",
+            Self::Files => "engine.files",
         }
     }
 
@@ -62,6 +64,7 @@ impl MapTy {
         match self {
             Self::Any => Value::Nil,
             Self::Strings => Value::text(""),
+            Self::Files => Value::List(List::Nil(ListTy::Bytes)),
         }
     }
 }

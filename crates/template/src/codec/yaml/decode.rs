@@ -19,19 +19,24 @@ use crate::{
 const PREFIX: &str = "tag:yaml.org,2002:";
 /// `yaml.Unmarshal` of `sigs.k8s.io/yaml` into an empty interface: the first document.
 pub(crate) fn from_sigs<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Result<Value<'a>, Fail> {
+    from_sigs_as(cx, text, Numbers::Floats)
+}
+
+/// The same, with what integers become.
+pub(crate) fn from_sigs_as<'a>(cx: &mut Cx<'a>, text: &[u8], numbers: Numbers) -> Result<Value<'a>, Fail> {
     let converting = |fail| match fail {
         Fail::Message(m) => Fail::Message(format!("error converting YAML to JSON: {m}")),
         other => other,
     };
-    first_document(cx, text).map_err(converting)
+    first_document(cx, text, numbers).map_err(converting)
 }
 
-fn first_document<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Result<Value<'a>, Fail> {
+fn first_document<'a>(cx: &mut Cx<'a>, text: &[u8], numbers: Numbers) -> Result<Value<'a>, Fail> {
     check_characters(cx, text)?;
     let mut parser = Parser::new(cx, text);
     let Some(root) = parser.document()? else { return Ok(Value::Nil) };
     let nodes = parser.nodes;
-    decode(cx, &nodes, root)
+    decode(cx, &nodes, root, numbers)
 }
 
 /// All documents of a text.
@@ -43,7 +48,7 @@ pub(crate) fn documents<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Result<Vec<Value<'a
         roots.push(root);
     }
     let nodes = parser.nodes;
-    roots.into_iter().map(|root| decode(cx, &nodes, root)).collect()
+    roots.into_iter().map(|root| decode(cx, &nodes, root, Numbers::Floats)).collect()
 }
 
 /// Refuses what libyaml's reader refuses.
@@ -67,6 +72,15 @@ fn check_characters(cx: &mut Cx<'_>, text: &[u8]) -> Result<(), Fail> {
     Ok(())
 }
 
+/// What integers become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    /// Floats, as in Go where nothing asks for another type.
+    Floats,
+    /// Integers, where the caller knows the type.
+    Kept,
+}
+
 /// The state of a decoding; errors of later stages wait until the tree is through.
 struct Decoder<'c, 'n, 'a> {
     cx: &'c mut Cx<'a>,
@@ -76,11 +90,12 @@ struct Decoder<'c, 'n, 'a> {
     count: u64,
     alias_count: u64,
     key_error: Option<Fail>,
+    numbers: Numbers,
 }
 
 type Decode<T> = Result<T, Fail>;
 
-fn decode<'a>(cx: &mut Cx<'a>, nodes: &Nodes, root: NodeId) -> Decode<Value<'a>> {
+fn decode<'a>(cx: &mut Cx<'a>, nodes: &Nodes, root: NodeId, numbers: Numbers) -> Decode<Value<'a>> {
     let mut decoder = Decoder {
         cx,
         nodes,
@@ -89,6 +104,7 @@ fn decode<'a>(cx: &mut Cx<'a>, nodes: &Nodes, root: NodeId) -> Decode<Value<'a>>
         count: 0,
         alias_count: 0,
         key_error: None,
+        numbers,
     };
     let value = decoder.node(root, 0)?;
     if let Some(error) = decoder.key_error {
@@ -179,8 +195,9 @@ impl<'a> Decoder<'_, '_, 'a> {
                 self.merge(*value, out, depth)?;
                 continue;
             }
-            let key = self.key(*key, depth + 1)?;
-            let value = self.node(*value, depth + 1)?;
+            let value = *value;
+            let key = self.key(*key, value, depth + 1)?;
+            let value = self.node(value, depth + 1)?;
             if let Some(key) = key {
                 let key = self.cx.str(key)?;
                 out.insert(key, value);
@@ -230,7 +247,7 @@ impl<'a> Decoder<'_, '_, 'a> {
     }
 
     /// A key as JSON has it; nothing if JSON has none, which is reported at the end.
-    fn key(&mut self, id: NodeId, depth: usize) -> Decode<Option<Vec<u8>>> {
+    fn key(&mut self, id: NodeId, value_of: NodeId, depth: usize) -> Decode<Option<Vec<u8>>> {
         let id = match &self.nodes.0[id] {
             Content::Alias { target, .. } => *target,
             _ => id,
@@ -246,17 +263,21 @@ impl<'a> Decoder<'_, '_, 'a> {
             (Scalar::Int(i), _) => i.to_string().into_bytes(),
             (Scalar::Float(f), _) => float_key(f).into_bytes(),
             (Scalar::Null, _) => {
-                return self.bad_key("%!s(<nil>), key: <nil>");
+                return self.bad_key("%!s(<nil>), key: <nil>", value_of);
             }
             (Scalar::Uint(u), _) => {
-                return self.bad_key(&format!("uint64, key: {u:#x}"));
+                return self.bad_key(&format!("uint64, key: {u:#x}"), value_of);
             }
         };
         Ok(Some(text))
     }
 
-    fn bad_key(&mut self, what: &str) -> Decode<Option<Vec<u8>>> {
-        let message = format!("unsupported map key of type: {what}, value: <nil>");
+    fn bad_key(&mut self, what: &str, value: NodeId) -> Decode<Option<Vec<u8>>> {
+        let value = match self.go_syntax(value, 0) {
+            nil if nil == "interface {}(nil)" => "<nil>".to_owned(),
+            other => other,
+        };
+        let message = format!("unsupported map key of type: {what}, value: {value}");
         self.key_error.get_or_insert(Fail::Message(message));
         Ok(None)
     }
@@ -306,6 +327,7 @@ impl<'a> Decoder<'_, '_, 'a> {
         match scalar {
             Scalar::Null => Ok(Value::Nil),
             Scalar::Bool(b) => Ok(Value::Bool(b)),
+            Scalar::Int(i) if self.numbers == Numbers::Kept => Ok(Value::int64(i)),
             Scalar::Int(i) => Ok(Value::Float(i as f64)),
             Scalar::Uint(u) => Ok(Value::Float(u as f64)),
             Scalar::Float(f) => Ok(Value::Float(f)),

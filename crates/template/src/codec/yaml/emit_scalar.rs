@@ -73,7 +73,7 @@ pub(super) fn analyze(text: &[u8], dialect: Dialect) -> Analysis {
         let next = at + c.len();
         let before_white = text.get(next).is_none_or(|b| matches!(b, b' ' | b'\t'));
         indicators |= is_indicator(at, c[0], after_white, before_white);
-        if c == b"\t" && dialect == Dialect::V3 {
+        if c == b"\t" && dialect != Dialect::Sigs {
             tabs = true;
         } else {
             special |= !is_printable(c);
@@ -154,7 +154,7 @@ impl Emitter {
     }
 
     fn plain(&mut self, text: &[u8], breaks: bool) {
-        let nothing = text.is_empty() && self.dialect == Dialect::V3;
+        let nothing = text.is_empty() && self.dialect != Dialect::Sigs;
         if !self.whitespace && !nothing {
             self.put(b' ');
         }

@@ -38,7 +38,7 @@ impl Emitter {
     }
 
     pub(super) fn best_indent(&self) -> usize {
-        if self.dialect == Dialect::Sigs { 2 } else { 4 }
+        if self.dialect == Dialect::V3 { 4 } else { 2 }
     }
 
     /// Whether a line may break at a space here; `yaml.v3` never breaks lines.

@@ -19,5 +19,5 @@ pub(crate) mod scanner;
 pub(crate) mod tokens;
 pub(crate) mod write;
 
-pub(crate) use decode::{documents, from_sigs};
-pub(crate) use write::{to_sigs, to_v3};
+pub(crate) use decode::{Numbers, documents, from_sigs, from_sigs_as};
+pub(crate) use write::{to_pretty, to_sigs, to_v3};

@@ -14,6 +14,8 @@ use crate::{
 pub(super) enum Dialect {
     Sigs,
     V3,
+    /// `V3` with two spaces instead of four.
+    Pretty,
 }
 
 /// Sorts entries by their keys; a merge sort, because it asks little of the order.
@@ -65,7 +67,7 @@ fn less_letters(a: &[u8], b: &[u8]) -> bool {
 
 fn less_chars(a: &[char], b: &[char], dialect: Dialect) -> bool {
     let Some(i) = a.iter().zip(b).position(|(x, y)| x != y) else { return a.len() < b.len() };
-    let after_digits = dialect == Dialect::V3 && i > 0 && is_digit(a[i - 1]);
+    let after_digits = dialect != Dialect::Sigs && i > 0 && is_digit(a[i - 1]);
     match (is_letter(a[i]), is_letter(b[i])) {
         (true, true) => return a[i] < b[i],
         (false, false) => {}

@@ -25,6 +25,11 @@ pub(crate) fn to_v3<'a>(cx: &mut Cx<'a>, value: &Value<'a>) -> Result<Vec<u8>, F
     document(cx, value, Dialect::V3)
 }
 
+/// `yaml.v3` with an indent of two, without the last newline.
+pub(crate) fn to_pretty<'a>(cx: &mut Cx<'a>, value: &Value<'a>) -> Result<Vec<u8>, Fail> {
+    document(cx, value, Dialect::Pretty)
+}
+
 fn document<'a>(cx: &mut Cx<'a>, value: &Value<'a>, dialect: Dialect) -> Result<Vec<u8>, Fail> {
     let mut writer = Writer { cx, emitter: Emitter::new(dialect), dialect };
     writer.node(value, Place::Root, 0)?;
@@ -131,7 +136,7 @@ impl<'a> Writer<'_, 'a> {
                 return Ok(());
             }
             if list.ty() == ListTy::Bytes {
-                let bytes: Vec<u8> = list.to_vec().iter().map(|v| v.as_int() as u8).collect();
+                let bytes = list.to_bytes();
                 return self.string(&base64(&bytes), place);
             }
         }
@@ -188,7 +193,7 @@ impl<'a> Writer<'_, 'a> {
         match object {
             Object::Time(time) => {
                 let text = dates::layout_format::format(time, b"2006-01-02T15:04:05.999999999Z07:00");
-                if self.dialect == Dialect::V3 {
+                if self.dialect != Dialect::Sigs {
                     self.emitter.scalar(&text, Style::Plain, place, b"");
                 } else {
                     return self.string(&text, place);

@@ -122,6 +122,19 @@ pub(crate) fn to_string(v: &Version) -> String {
     out
 }
 
+/// Whether a text is a version.
+pub fn is_version(text: &str) -> bool {
+    parse(text).is_ok()
+}
+
+/// Whether a version satisfies a constraint; false if one of them cannot be read.
+pub fn version_satisfies(constraint: &str, version: &str) -> bool {
+    match (constraint::parse(constraint), parse(version)) {
+        (Ok(constraints), Ok(version)) => constraint::check(&constraints, &version),
+        _ => false,
+    }
+}
+
 fn semver<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     let version = parse(&lossy(args[0].bytes()))?;
     Ok(cx.object(Object::Version(version)))

@@ -1,0 +1,228 @@
+//! Unpacking a chart's archive, within limits and without a file system.
+
+use std::io::Read as _;
+
+use crate::error::{Error, load};
+
+/// A file of a chart, with its path from the chart's root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// The path, with slashes.
+    pub name: String,
+    /// The content, without a byte order mark.
+    pub data: Vec<u8>,
+}
+
+/// What a chart may be like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadLimits {
+    /// Bytes of all files of an archive, unpacked; archives within it share the budget. Default 100 MiB, as Helm has it.
+    pub unpacked_bytes: usize,
+    /// Files of an archive, those of archives within it included. Default 20 000.
+    pub files: usize,
+    /// Charts within charts. Default 10.
+    pub depth: usize,
+}
+
+/// What is left of [`LoadLimits`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    limits: LoadLimits,
+    bytes: usize,
+    files: usize,
+}
+
+const BYTE_ORDER_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
+
+// === impl LoadLimits ===
+
+impl Default for LoadLimits {
+    fn default() -> Self {
+        Self { unpacked_bytes: 100 << 20, files: 20_000, depth: 10 }
+    }
+}
+
+// === impl Budget ===
+
+impl Budget {
+    pub(crate) fn new(limits: LoadLimits) -> Self {
+        Self { limits, bytes: limits.unpacked_bytes, files: limits.files }
+    }
+
+    pub(crate) fn spend(&mut self, bytes: usize) -> Result<(), Error> {
+        self.files = self.files.checked_sub(1).ok_or_else(|| {
+            Error::Limit(format!("limit: the chart has more than {} files", self.limits.files))
+        })?;
+        self.bytes = self.bytes.checked_sub(bytes).ok_or_else(|| self.too_large())?;
+        Ok(())
+    }
+
+    pub(crate) fn check_depth(&self, depth: usize) -> Result<(), Error> {
+        let limit = self.limits.depth;
+        if depth <= limit {
+            return Ok(());
+        }
+        Err(Error::Limit(format!("limit: charts are nested deeper than {limit}")))
+    }
+
+    fn too_large(&self) -> Error {
+        let limit = self.limits.unpacked_bytes;
+        Error::Limit(format!("decompressed chart is larger than the maximum size {limit}"))
+    }
+}
+
+/// The files of a gzipped tar archive, without the folder that they are all in.
+pub(crate) fn unpack(bytes: &[u8], budget: &mut Budget) -> Result<Vec<File>, Error> {
+    if !bytes.starts_with(&[0x1F, 0x8B, 8]) {
+        return Err(load("the chart does not appear to be a gzipped archive"));
+    }
+    // What the headers take counts too, or an archive of nothing but headers would have no end.
+    let plain = flate2::read::MultiGzDecoder::new(bytes).take(budget.bytes as u64 * 2 + (1 << 20));
+    let mut archive = tar::Archive::new(plain);
+    let mut files = Vec::new();
+    for entry in archive.entries().map_err(broken)? {
+        let mut entry = entry.map_err(broken)?;
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let kind = entry.header().entry_type();
+        if kind.is_dir() || name.ends_with('/') || kind.is_pax_global_extensions() {
+            continue;
+        }
+        let path = checked_path(&name)?;
+        let size = usize::try_from(entry.size()).unwrap_or(usize::MAX);
+        if size > budget.bytes {
+            return Err(budget.too_large());
+        }
+        let mut data = Vec::with_capacity(size.min(1 << 20));
+        entry.by_ref().take(budget.bytes as u64 + 1).read_to_end(&mut data).map_err(broken)?;
+        if kind.is_file() && data.len() < size {
+            return Err(load("unexpected EOF"));
+        }
+        budget.spend(data.len())?;
+        files.push(File { name: path, data: without_mark(data) });
+    }
+    if files.is_empty() {
+        return Err(load("no files in chart archive"));
+    }
+    Ok(files)
+}
+
+fn broken(error: std::io::Error) -> Error {
+    load(format!("the archive cannot be read: {error}"))
+}
+
+pub(crate) fn without_mark(data: Vec<u8>) -> Vec<u8> {
+    match data.strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) => rest.to_vec(),
+        None => data,
+    }
+}
+
+/// The path without the first folder; it must not leave the chart.
+fn checked_path(name: &str) -> Result<String, Error> {
+    let delimiter = if name.contains('\\') { '\\' } else { '/' };
+    let (first, rest) = name.split_once(delimiter).unwrap_or((name, ""));
+    let path = rest.replace(delimiter, "/");
+    if path.starts_with('/') {
+        return Err(load("chart illegally contains absolute paths"));
+    }
+    let path = clean(&path);
+    if path == "." {
+        return Err(load(format!(
+            "chart illegally contains content outside the base directory: {}",
+            sluice_template::go_quoted(name)
+        )));
+    }
+    if path.starts_with("..") {
+        return Err(load("chart illegally references parent directory"));
+    }
+    let bytes = path.as_bytes();
+    if bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && &bytes[1..3] == b":/" {
+        return Err(load("chart contains illegally named files"));
+    }
+    if first == "Chart.yaml" {
+        return Err(load("chart yaml not in base directory"));
+    }
+    Ok(path)
+}
+
+/// The shortest form of a relative path.
+pub(crate) fn clean(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            other => parts.push(other),
+        }
+    }
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn mk_archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let mut archive = tar::Builder::new(gzip);
+        for (name, data) in files {
+            let mut header = tar::Header::new_old();
+            header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+            header.set_size(data.len() as u64);
+            header.set_mode(0o644);
+            header.set_cksum();
+            archive.append(&header, *data).unwrap();
+        }
+        archive.into_inner().unwrap().finish().unwrap()
+    }
+
+    fn unpacked(files: &[(&str, &[u8])]) -> Result<Vec<File>, String> {
+        let limits = LoadLimits { unpacked_bytes: 1000, files: 3, depth: 1 };
+        unpack(&mk_archive(files), &mut Budget::new(limits)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_first_folder_and_the_byte_order_mark_go() {
+        let files =
+            unpacked(&[("c/Chart.yaml", b"\xEF\xBB\xBFa: 1"), ("c/templates/./a.yaml", b"b")]).unwrap();
+        let shown: Vec<_> = files.iter().map(|f| (f.name.as_str(), f.data.as_slice())).collect();
+        assert_eq!(shown, [("Chart.yaml", b"a: 1".as_slice()), ("templates/a.yaml", b"b")]);
+    }
+
+    #[test]
+    fn no_path_leaves_the_chart() {
+        for (name, why) in [
+            ("c//etc/passwd", "chart illegally contains absolute paths"),
+            ("c/../../x", "chart illegally references parent directory"),
+            ("c/a/../../x", "chart illegally references parent directory"),
+            ("c\\..\\x", "chart illegally references parent directory"),
+            ("c/c:/x", "chart contains illegally named files"),
+            ("Chart.yaml", "chart illegally contains content outside the base directory: \"Chart.yaml\""),
+        ] {
+            assert_eq!(unpacked(&[(name, b"x")]).unwrap_err(), why, "{name}");
+        }
+    }
+
+    #[test]
+    fn size_and_number_are_limited() {
+        let large = vec![b'x'; 1001];
+        assert_eq!(
+            unpacked(&[("c/a", &large)]).unwrap_err(),
+            "decompressed chart is larger than the maximum size 1000"
+        );
+        let many = [("c/a", b"" as &[u8]), ("c/b", b""), ("c/d", b""), ("c/e", b"")];
+        assert_eq!(unpacked(&many).unwrap_err(), "limit: the chart has more than 3 files");
+    }
+
+    #[test]
+    fn what_is_no_archive_is_refused() {
+        let mut budget = Budget::new(LoadLimits::default());
+        assert!(unpack(b"PK", &mut budget).is_err());
+        assert!(unpack(&[0x1F, 0x8B, 8, 0, 1, 2], &mut budget).is_err());
+        let whole = mk_archive(&[("c/a", &[b'x'; 900])]);
+        assert!(unpack(&whole[..whole.len() / 2], &mut budget).is_err());
+    }
+}

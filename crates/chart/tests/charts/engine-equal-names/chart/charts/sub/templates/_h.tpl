@@ -1,0 +1,1 @@
+{{ define "who" }}sub{{ end }}{{ define "only" }}sub{{ end }}

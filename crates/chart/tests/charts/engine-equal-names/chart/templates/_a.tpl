@@ -1,0 +1,1 @@
+{{ define "who" }}a{{ end }}{{ define "only" }} {{/* empty */}}{{ end }}

@@ -1,0 +1,3 @@
+{{ define "lib.cm" }}kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}{{ end }}

@@ -1,0 +1,1 @@
+{{ define "sub.h" }}{{ .Values.k }}{{ end }}

@@ -1,0 +1,1 @@
+{{ define "h" }}H{{ end }}{{ define "late" }}old{{ end }}

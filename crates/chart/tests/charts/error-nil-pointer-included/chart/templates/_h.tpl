@@ -1,0 +1,2 @@
+{{ define "x" }}
+{{ include "y" . }}{{ end }}{{ define "y" }}{{ .Values.a.b.c }}{{ end }}

@@ -1,0 +1,1 @@
+{{ define "x" }}{{ required "deep: \"a\"" .Values.a }}{{ end }}

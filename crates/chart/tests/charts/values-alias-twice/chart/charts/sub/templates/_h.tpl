@@ -1,0 +1,1 @@
+{{ define "h" }}{{ .Chart.Name }}-{{ .Values.v }}{{ end }}
