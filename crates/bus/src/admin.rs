@@ -16,7 +16,7 @@ use crate::connection::{Connection, jetstream};
 use crate::error::BusError;
 use crate::fence::Holder;
 use crate::layout::{self, BusOptions, check_version};
-use crate::reader::{Load, ReadEvent, read};
+use crate::reader::{ReadEvent, ReadSpec, read};
 use crate::streams::Streams;
 
 /// How long one server may take to say who it is.
@@ -222,8 +222,8 @@ async fn owners(options: &BusOptions) -> Result<BTreeMap<String, BTreeMap<String
     ];
     for (stage, table) in stages {
         // An owner has its fence row in every stream of the table: the first one tells of all.
-        let load = Load::some(table.stream(0), vec![Subject::fences(table)]);
-        let mut reader = read(&bus, &load).await?;
+        let spec = ReadSpec::some(table.stream(0), vec![Subject::fences(table)]);
+        let mut reader = read(&bus, &spec).await?;
         let rows = Box::pin(reader.all()).await.unwrap_or_default();
         let held: &mut BTreeMap<String, usize> = owners.entry(stage.to_owned()).or_default();
         for event in rows {

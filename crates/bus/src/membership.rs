@@ -54,8 +54,8 @@ impl Membership {
 
     /// The lease of a shard that this replica holds now, or the last one that it held.
     pub fn lease(&self, key: &str) -> Lease {
-        let lapses = self.with(|members| members.lapses(key));
-        Lease { membership: self.clone(), key: key.into(), lapses }
+        let lease_epoch = self.with(|members| members.lease_epoch(key));
+        Lease { membership: self.clone(), key: key.into(), lease_epoch }
     }
 
     /// Whether this replica owns a shard, by its key.
@@ -100,7 +100,7 @@ impl Membership {
 pub struct Lease {
     membership: Membership,
     key: Arc<str>,
-    lapses: u64,
+    lease_epoch: u64,
 }
 
 impl Lease {
@@ -111,7 +111,7 @@ impl Lease {
 
     /// Whether it is the newest lease of its shard.
     pub(crate) fn is_current(&self) -> bool {
-        self.membership.with(|members| members.lapses(&self.key)) == self.lapses
+        self.membership.with(|members| members.lease_epoch(&self.key)) == self.lease_epoch
     }
 
     /// The replica that holds it.

@@ -124,8 +124,10 @@ fn begin_rendering(
     let (mut renderer, now) = (renderer.with_tera(options.tera.clone()), options.now);
     let mut step = Step::at(now);
     for object in &input.management {
-        renderer
-            .side(renderer::Side::Management(renderer::Change::Upsert(Arc::new(object.clone()))), &mut step);
+        renderer.external(
+            renderer::ExternalInput::Management(renderer::Change::Upsert(Arc::new(object.clone()))),
+            &mut step,
+        );
     }
     renderer.start(&mut step);
     let (publishes, effects, _) = step.into_parts();
@@ -139,7 +141,7 @@ fn begin_rendering(
     }
     let mut step = Step::at(now);
     for (cluster, row) in &interests {
-        renderer.side(renderer::Side::Interest(cluster.clone(), row.clone()), &mut step);
+        renderer.external(renderer::ExternalInput::Interest(cluster.clone(), row.clone()), &mut step);
     }
     (renderer, interests, stored(publishes))
 }
@@ -161,7 +163,7 @@ fn reports_of(
     };
     let mut matcher = matcher::Matcher::new(config);
     let mut step = Step::at(now);
-    matcher.side(matcher::Side::Interest(cluster.clone(), interest.clone()), &mut step);
+    matcher.external(matcher::ExternalInput::Interest(cluster.clone(), interest.clone()), &mut step);
     matcher.start(&mut step);
     for row in objects.iter().filter_map(|object| change(cluster, object)) {
         matcher.row(&row, &mut step);

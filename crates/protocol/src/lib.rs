@@ -26,7 +26,7 @@ mod token;
 pub mod view;
 
 pub use owner::{Claim, Command, Core, Event, Group, Outgoing, Owner, OwnerConfig, Step, Stop};
-pub use report::{Happened, Problem};
+pub use report::{JournalEntry, Problem};
 pub use role::Role;
 pub use row::{Body, Head, Publish, Row};
 pub use subject::{Subject, Table};

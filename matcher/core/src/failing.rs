@@ -27,7 +27,9 @@ pub(crate) fn note_problem(
             step.effect(Effect::Problem(Problem::open(STAGE, &key.0, &key.1, error)));
             failing.insert(key);
         }
-        None if failing.remove(&key) => step.effect(Effect::Problem(Problem::healed(STAGE, &key.0, &key.1))),
+        None if failing.remove(&key) => {
+            step.effect(Effect::Problem(Problem::resolved(STAGE, &key.0, &key.1)))
+        }
         None => {}
     }
 }

@@ -16,5 +16,5 @@ mod matcher;
 mod program;
 mod reported;
 
-pub use matcher::{Config, Effect, Matcher, Side};
+pub use matcher::{Config, Effect, ExternalInput, Matcher};
 pub use program::{Outcome, Program};

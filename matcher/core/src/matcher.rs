@@ -6,7 +6,7 @@ use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
-use sluice_protocol::{Body, Core, Happened, Head, Problem, Row, Step, Subject, View};
+use sluice_protocol::{Body, Core, Head, JournalEntry, Problem, Row, Step, Subject, View};
 use sluice_script::Limits;
 
 use crate::failing::{heal_source, note_problem, watches};
@@ -37,7 +37,7 @@ pub struct Config {
 /// What a matcher learns besides `changes`.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "replayed rows are the most frequent")]
-pub enum Side {
+pub enum ExternalInput {
     /// The interest row of a cluster.
     Interest(ClusterRef, Interest),
     /// A row that was asked for by [`Effect::Replay`].
@@ -51,12 +51,12 @@ pub enum Side {
 /// What a matcher wants done.
 #[derive(Debug, PartialEq)]
 pub enum Effect {
-    /// Read the present rows of this cluster in this shard once more, as [`Side::Replayed`].
+    /// Read the present rows of this cluster in this shard once more, as [`ExternalInput::Replayed`].
     Replay(ClusterRef, u64),
     /// Something is wrong, or no longer.
     Problem(Problem),
     /// Something happened.
-    Happened(Happened),
+    Journal(JournalEntry),
 }
 
 /// See the module's text.
@@ -108,7 +108,7 @@ impl Matcher {
             self.withdraw(&cluster, &object, &source, 0, step);
         }
         if !difference.changed.is_empty() {
-            self.reported.doubt(&cluster, &difference.changed);
+            self.reported.unconfirm(&cluster, &difference.changed);
             self.replays += 1;
             step.effect(Effect::Replay(cluster.clone(), self.replays));
             if let Some(live) = self.clusters.get_mut(&cluster) {
@@ -117,7 +117,7 @@ impl Matcher {
                 live.replay = Some(Replay { id: self.replays, newer });
             }
         }
-        self.settle(&cluster, step);
+        self.withdraw_absent(&cluster, step);
     }
 
     fn report_broken_sources(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
@@ -195,7 +195,7 @@ impl Matcher {
                 let meta = serde_json::to_string(&ReportMeta { selectors }).unwrap_or_default();
                 step.publish(self.report(cluster, key, source, Body::Value(body), row.head.time).meta(meta));
                 if new {
-                    step.effect(Effect::Happened(Happened::new(
+                    step.effect(Effect::Journal(JournalEntry::new(
                         STAGE,
                         "matched",
                         cluster,
@@ -236,7 +236,7 @@ impl Matcher {
     ) {
         if self.reported.remove(cluster, key, source) {
             step.publish(self.report(cluster, key, source, Body::Tombstone, time));
-            step.effect(Effect::Happened(Happened::new(
+            step.effect(Effect::Journal(JournalEntry::new(
                 STAGE,
                 "unmatched",
                 cluster,
@@ -248,7 +248,7 @@ impl Matcher {
     }
 
     /// Once everything of a cluster is known: withdraws what has no cause, and tells the renderer.
-    fn settle(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+    fn withdraw_absent(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let Some(live) = self.clusters.get_mut(cluster) else { return };
         let complete = live.complete.clone().filter(|complete| live.revision == Some(complete.revision));
         let Some(complete) = complete.map(|complete| Complete { incarnation: 0, ..complete }) else { return };
@@ -282,7 +282,7 @@ impl Matcher {
 // === impl Core for Matcher ===
 
 impl Core for Matcher {
-    type Side = Side;
+    type External = ExternalInput;
     type Effect = Effect;
 
     fn found(&mut self, subject: &Subject, head: &Head) {
@@ -314,11 +314,11 @@ impl Core for Matcher {
         self.told
     }
 
-    fn side(&mut self, side: Side, step: &mut Step<Effect>) {
-        match side {
-            Side::Told => self.told = true,
-            Side::Interest(cluster, row) => self.interest(cluster, &row, step),
-            Side::Replayed(row) => {
+    fn external(&mut self, input: ExternalInput, step: &mut Step<Effect>) {
+        match input {
+            ExternalInput::Told => self.told = true,
+            ExternalInput::Interest(cluster, row) => self.interest(cluster, &row, step),
+            ExternalInput::Replayed(row) => {
                 let Subject::Change { cluster, object, .. } = &row.subject else { return };
                 let replay = self.clusters.get(cluster).and_then(|live| live.replay.as_ref());
                 if replay
@@ -327,12 +327,12 @@ impl Core for Matcher {
                     self.judge(&row, step);
                 }
             }
-            Side::ReplayDone(cluster, id) => {
+            ExternalInput::ReplayDone(cluster, id) => {
                 if let Some(live) = self.clusters.get_mut(&cluster)
                     && live.replay.as_ref().is_some_and(|replay| replay.id == id)
                 {
                     live.replay = None;
-                    self.settle(&cluster, step);
+                    self.withdraw_absent(&cluster, step);
                 }
             }
         }
@@ -378,7 +378,7 @@ impl Core for Matcher {
         if !std::mem::replace(&mut self.caught_up, true) {
             clusters.extend(self.clusters.keys().cloned());
         }
-        clusters.iter().for_each(|cluster| self.settle(cluster, step));
+        clusters.iter().for_each(|cluster| self.withdraw_absent(cluster, step));
     }
 
     fn awaits_end(&self) -> bool {

@@ -8,8 +8,8 @@ use sluice_api::ClusterRef;
 use sluice_api::model::{Cluster, Trigger};
 use sluice_template::Stage;
 
+use crate::catalog::Catalog;
 use crate::templates::{Templates, cluster_only};
-use crate::world::World;
 
 /// The triggers of one cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,9 +22,14 @@ pub(crate) struct ClusterBindings {
 impl ClusterBindings {
     /// Binds every trigger that selects `cluster`. A trigger that cannot be read keeps its former binding:
     /// what it made stays until it can be read again.
-    pub(crate) fn of(cluster: &Cluster, world: &World, templates: &Templates, before: Option<&Self>) -> Self {
+    pub(crate) fn of(
+        cluster: &Cluster,
+        catalog: &Catalog,
+        templates: &Templates,
+        before: Option<&Self>,
+    ) -> Self {
         let mut bindings = Self::default();
-        for (id, trigger) in &world.triggers {
+        for (id, trigger) in &catalog.triggers {
             let bound = match trigger.as_ref() {
                 Ok(trigger) => source_name(trigger, cluster, templates),
                 Err(_) => before.and_then(|before| before.by_trigger.get(id)).cloned(),
@@ -49,9 +54,9 @@ impl ClusterBindings {
     }
 
     /// What the interest row of the cluster should list.
-    pub(crate) fn interest(&self, world: &World) -> Vec<(String, Arc<Value>)> {
+    pub(crate) fn interest(&self, catalog: &Catalog) -> Vec<(String, Arc<Value>)> {
         let manifest =
-            |name: &String| world.sources.get(name).map(|manifest| (name.clone(), manifest.clone()));
+            |name: &String| catalog.sources.get(name).map(|manifest| (name.clone(), manifest.clone()));
         self.sources().filter_map(manifest).collect()
     }
 }

@@ -84,7 +84,7 @@ impl Deployer {
                 self.failing.insert(place);
             }
             None if self.failing.remove(&place) => {
-                step.effect(Effect::Problem(Problem::healed(STAGE, cluster, object)))
+                step.effect(Effect::Problem(Problem::resolved(STAGE, cluster, object)))
             }
             None => {}
         }

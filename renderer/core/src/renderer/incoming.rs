@@ -120,7 +120,7 @@ impl Renderer {
     }
 
     /// Something became known of a cluster: looks at everything that waited for it.
-    pub(super) fn settle(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+    pub(super) fn refresh_complete(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let Some(bindings) = self.bindings.get(cluster).cloned() else { return };
         let complete: Vec<_> = bindings
             .sources()
@@ -145,13 +145,13 @@ impl Renderer {
         }
         let place = (cluster.clone(), profile.clone());
         if row.head.tombstone {
-            return self.made.release(&place);
+            return self.ledger.release(&place);
         }
         let Ok(cause) = Cause::of_meta(&row.head.meta) else { return };
-        let known = self.made.leads_to(&cause, &place);
+        let known = self.ledger.leads_to(&cause, &place);
         let asks =
             serde_json::from_slice::<Status>(&row.body).is_ok_and(|status| status.state == State::Held);
-        self.made.hold(place, cause.clone(), asks);
+        self.ledger.hold(place, cause.clone(), asks);
         // Held, but not what the cause leads to: the cause is gone, or its destinations have changed. Before the
         // start nothing is known yet; the first look at everything sees it.
         if !known && self.started {
@@ -174,10 +174,10 @@ impl Renderer {
     pub(super) fn look_at_everything(&mut self, step: &mut Step<Effect>) {
         for cluster in self.my_clusters() {
             self.refresh_cluster(&cluster, step);
-            self.settle(&cluster, step);
+            self.refresh_complete(&cluster, step);
         }
         // Those that are still wanted as well: a destination that they lost may hold what was withdrawn too long ago.
-        for cause in self.made.causes() {
+        for cause in self.ledger.causes() {
             self.refresh(&cause, 0, step);
         }
     }

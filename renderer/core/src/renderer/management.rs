@@ -9,12 +9,12 @@ use sluice_protocol::interest::Interest;
 use super::place::{now_millis, unsupported};
 use super::{Effect, Renderer};
 use crate::bindings::ClusterBindings;
+use crate::catalog::{Change, Touched};
 use crate::project::{self, Projection};
-use crate::world::{Change, Touched};
 
 impl Renderer {
     pub(super) fn management(&mut self, change: &Change, step: &mut Step<Effect>) {
-        let touched = self.world.apply(change);
+        let touched = self.catalog.apply(change);
         if !self.started {
             return;
         }
@@ -46,7 +46,7 @@ impl Renderer {
 
     /// Events of a source that is gone are none, whether or not their tombstones come.
     fn source_changed(&mut self, name: &str, step: &mut Step<Effect>) {
-        if self.world.sources.contains_key(name) {
+        if self.catalog.sources.contains_key(name) {
             return;
         }
         for cluster in self.my_clusters() {
@@ -58,7 +58,7 @@ impl Renderer {
     }
 
     pub(super) fn my_clusters(&self) -> Vec<ClusterRef> {
-        self.world.clusters.keys().filter(|cluster| self.is_mine(cluster)).cloned().collect()
+        self.catalog.clusters.keys().filter(|cluster| self.is_mine(cluster)).cloned().collect()
     }
 
     pub(super) fn cluster_changed(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
@@ -67,14 +67,14 @@ impl Renderer {
             self.refresh_cluster(cluster, step);
         }
         let crosses = |id: &String| {
-            let trigger = self.world.triggers.get(id).map(Arc::as_ref);
+            let trigger = self.catalog.triggers.get(id).map(Arc::as_ref);
             matches!(trigger, Some(Ok(trigger)) if trigger.destination_selector.is_some())
         };
-        let crossing: Vec<_> = self.world.triggers.keys().filter(|id| crosses(id)).cloned().collect();
+        let crossing: Vec<_> = self.catalog.triggers.keys().filter(|id| crosses(id)).cloned().collect();
         for id in crossing {
             self.refresh_trigger(&id, step);
         }
-        let profiles: Vec<_> = self.world.profiles.keys().cloned().collect();
+        let profiles: Vec<_> = self.catalog.profiles.keys().cloned().collect();
         for id in profiles {
             self.refresh_profile(&id, step);
         }
@@ -83,15 +83,15 @@ impl Renderer {
     /// Works out anew who listens to what on a cluster, and what its interest row should say.
     pub(super) fn rebind(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let before = self.bindings.get(cluster).cloned();
-        let registered = self.world.clusters.get(cluster).cloned();
-        let after = registered
-            .as_ref()
-            .map(|registered| ClusterBindings::of(registered, &self.world, &self.templates, before.as_ref()));
+        let registered = self.catalog.clusters.get(cluster).cloned();
+        let after = registered.as_ref().map(|registered| {
+            ClusterBindings::of(registered, &self.catalog, &self.templates, before.as_ref())
+        });
         let after = after.unwrap_or_default();
         self.check_bindings(cluster, &after, step);
         let known = self.completeness.interest(cluster);
         let unseen = registered.is_none() && known.is_none();
-        let next = Interest::next(known, after.interest(&self.world), now_millis(step.now));
+        let next = Interest::next(known, after.interest(&self.catalog), now_millis(step.now));
         if let Some(row) = next.filter(|_| !unseen) {
             step.effect(Effect::WriteInterest(cluster.clone(), row));
         }
@@ -118,7 +118,7 @@ impl Renderer {
         if !self.owns_name(id) {
             return;
         }
-        let error = match self.world.triggers.get(id).map(Arc::as_ref) {
+        let error = match self.catalog.triggers.get(id).map(Arc::as_ref) {
             Some(Err(error)) => Some(error.to_string()),
             Some(Ok(trigger)) => unsupported(&trigger.common.unsupported),
             None => None,
@@ -145,7 +145,7 @@ impl Renderer {
         }
         for (id, source) in &bindings.by_trigger {
             let error = match source {
-                Ok(source) if self.world.sources.contains_key(source) => None,
+                Ok(source) if self.catalog.sources.contains_key(source) => None,
                 Ok(source) => Some(format!(
                     "spec.eventSourceName: EventSource {source} does not exist; create it or correct the name"
                 )),

@@ -20,7 +20,7 @@ impl Renderer {
         }
         let first = event_cause(id, &ClusterRef::sveltos("", ""), "", None);
         let same = |cause: &Cause| matches!(cause, Cause::Event(event) if event.trigger == id);
-        for cause in self.made.causes_from(&first, same) {
+        for cause in self.ledger.causes_from(&first, same) {
             self.refresh(&cause, step.now, step);
         }
     }
@@ -45,7 +45,7 @@ impl Renderer {
     ) {
         let all = event_cause(trigger, cluster, source, None);
         let same = |cause: &Cause| matches!(cause, Cause::Event(e) if e.trigger == trigger && e.cluster == *cluster && e.source == source);
-        let mut causes = self.made.causes_from(&all, same);
+        let mut causes = self.ledger.causes_from(&all, same);
         if self.is_one_for_event(trigger) {
             let items = self.sets.get(cluster, source).into_iter().flat_map(|set| set.keys().cloned());
             causes.extend(items.map(|item| event_cause(trigger, cluster, source, Some(item))));
@@ -58,7 +58,7 @@ impl Renderer {
     }
 
     pub(super) fn is_one_for_event(&self, trigger: &str) -> bool {
-        matches!(self.world.triggers.get(trigger).map(Arc::as_ref), Some(Ok(trigger)) if trigger.one_for_event)
+        matches!(self.catalog.triggers.get(trigger).map(Arc::as_ref), Some(Ok(trigger)) if trigger.one_for_event)
     }
 
     pub(super) fn refresh_profile(&mut self, id: &ProfileId, step: &mut Step<Effect>) {
@@ -84,7 +84,7 @@ impl Renderer {
     pub(super) fn wanted(&self, cause: &Cause) -> Wanted {
         let event = match cause {
             Cause::Profile(id) => {
-                return match self.world.profiles.get(id).map(Arc::as_ref) {
+                return match self.catalog.profiles.get(id).map(Arc::as_ref) {
                     None => Wanted::No,
                     Some(Ok(profile)) if profile.paused => Wanted::Unknown,
                     Some(_) => Wanted::Yes,
@@ -92,7 +92,7 @@ impl Renderer {
             }
             Cause::Event(event) => event,
         };
-        let trigger = match self.world.triggers.get(&event.trigger).map(Arc::as_ref) {
+        let trigger = match self.catalog.triggers.get(&event.trigger).map(Arc::as_ref) {
             None => return Wanted::No,
             Some(Err(_)) => return Wanted::Unknown,
             Some(Ok(trigger)) => trigger,
@@ -102,7 +102,7 @@ impl Renderer {
             Some(Err(_)) => return Wanted::Unknown,
             Some(Ok(source)) if *source != event.source => return Wanted::No,
             Some(Ok(_)) if trigger.one_for_event != event.item.is_some() => return Wanted::No,
-            Some(Ok(source)) if !self.world.sources.contains_key(source) => return Wanted::No,
+            Some(Ok(source)) if !self.catalog.sources.contains_key(source) => return Wanted::No,
             Some(Ok(_)) => {}
         }
         let set = self.sets.get(&event.cluster, &event.source);

@@ -48,7 +48,7 @@ pub(crate) enum Touched {
 
 /// Everything that decides about add-ons.
 #[derive(Default)]
-pub(crate) struct World {
+pub(crate) struct Catalog {
     /// EventSources: kind, name and spec only, as they go into interest rows.
     pub(crate) sources: BTreeMap<String, Arc<Value>>,
     pub(crate) triggers: BTreeMap<String, Arc<Result<Trigger, FieldError>>>,
@@ -61,9 +61,9 @@ pub(crate) struct World {
     version: u64,
 }
 
-// === impl World ===
+// === impl Catalog ===
 
-impl World {
+impl Catalog {
     /// Takes a change; what it is about, or `Nothing` when nothing that matters differs.
     pub(crate) fn apply(&mut self, change: &Change) -> Touched {
         let touched = self.put(change);
@@ -186,10 +186,10 @@ mod tests {
 
     #[test]
     fn a_list_makes_knowledge_newer_and_not_what_rows_are_made_from() {
-        let mut world = World::default();
+        let mut catalog = Catalog::default();
         let object = json!({"kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "5"}});
-        world.apply(&Change::Upsert(Arc::new(object)));
-        assert_eq!(world.apply(&Change::Listed("ConfigMap".to_owned(), 90)), Touched::Nothing);
-        assert_eq!((world.view().version("ConfigMap"), world.knowledge().version("ConfigMap")), (5, 90));
+        catalog.apply(&Change::Upsert(Arc::new(object)));
+        assert_eq!(catalog.apply(&Change::Listed("ConfigMap".to_owned(), 90)), Touched::Nothing);
+        assert_eq!((catalog.view().version("ConfigMap"), catalog.knowledge().version("ConfigMap")), (5, 90));
     }
 }

@@ -8,20 +8,20 @@ use crate::incarnations::Incarnations;
 use crate::layout::CONTENT;
 use crate::runner::ShardSpec;
 
-/// The present life of every stream of a shard.
-pub(crate) struct Lives {
+/// Sees when a stream of a shard becomes another incarnation.
+pub(crate) struct IncarnationWatch {
     streams: Vec<String>,
     born: Vec<u64>,
     now: watch::Receiver<Incarnations>,
 }
 
-impl Lives {
+impl IncarnationWatch {
     /// As they are now.
     pub(crate) fn of(bus: &Bus, spec: &ShardSpec) -> Self {
-        let mut lives =
+        let mut this =
             Self { streams: watched_streams(bus, spec), born: Vec::new(), now: bus.incarnations.clone() };
-        lives.born = lives.look();
-        lives
+        this.born = this.look();
+        this
     }
 
     fn look(&mut self) -> Vec<u64> {
