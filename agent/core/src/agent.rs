@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::subject::{Table, change_shard};
-use sluice_protocol::{Body, Core, Head, Publish, Row, Step, Subject, View};
+use sluice_protocol::{Body, Core, Head, Meta, Publish, Row, Step, Subject, View};
 
 use crate::watches::{WatchSpec, Wishes, by_source, wanted};
 
@@ -244,7 +244,6 @@ impl Agent {
         for shard in 0..self.config.shards {
             let incarnation = self.config.outputs.get(usize::from(shard)).copied().unwrap_or(0);
             let complete = Complete { incarnation, ..complete.clone() };
-            let meta = serde_json::to_string(&complete).unwrap_or_default();
             let subject = Subject::Complete {
                 table: Table::Changes,
                 shard,
@@ -252,7 +251,10 @@ impl Agent {
                 origin: None,
             };
             step.publish(
-                Publish::new(subject, Body::value([]), step.now).meta(meta).view(self.view()).after_all(),
+                Publish::new(subject, Body::value([]), step.now)
+                    .meta(Meta::Complete(complete))
+                    .view(self.view())
+                    .after_all(),
             );
         }
     }

@@ -224,7 +224,10 @@ async fn owners(options: &BusOptions) -> Result<BTreeMap<String, BTreeMap<String
         // An owner has its fence row in every stream of the table: the first one tells of all.
         let spec = ReadSpec::some(table.stream(0), vec![Subject::fences(table)]);
         let mut reader = read(&bus, &spec).await?;
-        let rows = Box::pin(reader.all()).await.unwrap_or_default();
+        let rows = Box::pin(reader.all()).await.ok_or_else(|| BusError::Request {
+            what: format!("read who owns the shards of {stage}"),
+            source: "the stream could not be read to its end".into(),
+        })?;
         let held: &mut BTreeMap<String, usize> = owners.entry(stage.to_owned()).or_default();
         for event in rows {
             if let ReadEvent::Row(row, _) = event

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use sluice_protocol::JournalEntry;
+use sluice_protocol::{JournalEntry, json};
 use sluice_tasks::{End, Kept, Once};
 use tokio::sync::{Mutex, mpsc};
 
@@ -60,7 +60,7 @@ fn messages(lines: impl Iterator<Item = JournalEntry>) -> BTreeMap<String, Vec<u
     let mut messages: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for line in lines {
         let body = messages.entry(format!("journal.{}.{}", line.stage, line.what)).or_default();
-        body.extend(serde_json::to_vec(&line).unwrap_or_default());
+        body.extend(json::bytes(&line));
         body.push(b'\n');
     }
     messages

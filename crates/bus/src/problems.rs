@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sluice_api::Digest;
 use sluice_protocol::report::ProblemRow;
-use sluice_protocol::{Problem, subject};
+use sluice_protocol::{Problem, json, subject};
 use sluice_tasks::{End, Once};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -110,8 +110,7 @@ impl Writer {
     }
 
     async fn say(&mut self, subject: String, row: ProblemRow, source: Weak<()>) {
-        let body = serde_json::to_vec(&row).unwrap_or_default();
-        self.publish(&subject, None, LIFE, body).await;
+        self.publish(&subject, None, LIFE, json::bytes(&row)).await;
         self.known.insert(subject, Known { row, source, said: Instant::now() });
     }
 
@@ -184,7 +183,13 @@ impl Follower for Rows {
             Self::lost(feed, &subject);
             return None;
         }
-        feed.put(subject.clone(), serde_json::from_slice(&body).ok()?);
+        match serde_json::from_slice(&body) {
+            Ok(row) => feed.put(subject.clone(), row),
+            Err(error) => {
+                tracing::warn!(%error, subject, "a problem row cannot be read; it expires unless its stage says it again");
+                return None;
+            }
+        }
         Some(subject)
     }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use server::Server;
 use sluice_api::ClusterRef;
 use sluice_bus::{
-    Bus, BusOptions, Connection, Credentials, InterestWriter, Journal, Membership, OwnAgents, Problems, ReadSpec,
-    Seed, accounts, interest_feed, interest_feed_of, journal, problem_feed, read,
+    Bus, BusOptions, Connection, Credentials, InterestWriter, Journal, Membership, OwnAgents, Problems,
+    ReadSpec, Seed, accounts, interest_feed, interest_feed_of, journal, problem_feed, read,
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;

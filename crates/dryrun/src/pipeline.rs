@@ -8,7 +8,7 @@ use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_matcher_core as matcher;
 use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{Body, Core, Head, Problem, Publish, Row, Step, Subject, Table};
+use sluice_protocol::{Body, Core, Head, Meta, Problem, Publish, Row, Step, Subject, Table};
 use sluice_renderer_core as renderer;
 use sluice_template::{Engine, NoEngine};
 
@@ -199,7 +199,7 @@ fn change(cluster: &ClusterRef, object: &Value) -> Option<Row> {
 fn complete(cluster: &ClusterRef, revision: u64) -> Row {
     let subject =
         Subject::Complete { table: Table::Changes, shard: 0, cluster: cluster.clone(), origin: None };
-    let meta = serde_json::to_string(&Complete::of_all(INCARNATION, revision)).unwrap_or_default();
+    let meta = Meta::Complete(Complete::of_all(INCARNATION, revision));
     Row { subject, head: Head { meta, ..Head::default() }, body: Arc::from([]), sequence: 0 }
 }
 

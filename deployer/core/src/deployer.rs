@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{State, Status};
-use sluice_protocol::{Core, Head, JournalEntry, Problem, Row, Step, Subject, View};
+use sluice_protocol::{
+    About, Core, Head, JournalEntry, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View,
+};
 
 use crate::budget::BREAK_AFTER;
 use crate::cluster::{Cluster, Outcome};
@@ -65,18 +67,15 @@ pub enum Effect {
     Journal(JournalEntry),
 }
 
-/// Where a problem is shown: a cluster, if it is about one, and an object.
-type Place = (String, String);
-
 /// See the module's text.
 pub struct Deployer {
     config: Config,
     clusters: BTreeMap<ClusterRef, Cluster>,
     /// Status rows of a former owner, by the profile and the shard of the renderer that they are for.
     found: BTreeMap<ClusterRef, BTreeSet<(ProfileId, u16)>>,
-    failing: BTreeSet<Place>,
+    problems: ProblemSet,
     /// Where makers that wait for the name of a profile on a cluster were told so.
-    told: BTreeMap<(ClusterRef, ProfileId), BTreeSet<Place>>,
+    told: BTreeMap<(ClusterRef, ProfileId), BTreeSet<ProblemKey>>,
     next_id: u64,
     started: bool,
     /// Whether rows are new: no longer those that were in the table at the beginning.
@@ -92,7 +91,7 @@ impl Deployer {
             config,
             clusters: BTreeMap::new(),
             found: BTreeMap::new(),
-            failing: BTreeSet::new(),
+            problems: ProblemSet::new(STAGE),
             told: BTreeMap::new(),
             next_id: 0,
             started: false,
@@ -124,7 +123,7 @@ impl Deployer {
             step.effect(Effect::FollowKinds(cluster.clone()));
         }
         if let Some(trouble) = outcome.trouble {
-            self.note((cluster.to_string(), "cluster".to_owned()), trouble, step);
+            self.note(ProblemKey::on(cluster, About::Cluster), trouble, step);
         }
         if outcome.opened {
             self.opened(cluster, step);
@@ -150,7 +149,7 @@ impl Deployer {
             step.publish(self.no_status(cluster, profile, origin));
         }
         self.tell(cluster, profile, BTreeMap::new(), step);
-        self.note((cluster.to_string(), profile.to_string()), None, step);
+        self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), None, step);
         if job.withdrawn.is_some() {
             let name = profile.path();
             step.effect(Effect::Journal(JournalEntry::new(
@@ -204,7 +203,7 @@ impl Deployer {
             step.effect(Effect::Journal(JournalEntry::new(STAGE, "applied", cluster, &name, step.now, time)));
         }
         let error = (!errors.is_empty() && !held_up).then(|| errors.join("\n"));
-        self.note((cluster.to_string(), profile.to_string()), error, step);
+        self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), error, step);
         if let Some(desired) = desired {
             step.effect(Effect::Summary(Summary {
                 cluster: cluster.clone(),
@@ -229,7 +228,11 @@ impl Deployer {
                     let text = format!(
                         "the row cannot be read ({error}); it is rewritten when the profile changes or the renderer restarts"
                     );
-                    return self.note((cluster.to_string(), profile.to_string()), Some(text), step);
+                    return self.note(
+                        ProblemKey::on(cluster, About::Profile(profile.clone())),
+                        Some(text),
+                        step,
+                    );
                 }
             }
         };

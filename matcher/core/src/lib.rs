@@ -10,7 +10,6 @@
 
 #![forbid(unsafe_code)]
 
-mod failing;
 mod live;
 mod matcher;
 mod program;

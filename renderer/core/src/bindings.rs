@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::ClusterRef;
 use sluice_api::model::{Cluster, Trigger};
+use sluice_api::{ClusterRef, TriggerId};
 use sluice_template::Stage;
 
 use crate::catalog::Catalog;
@@ -15,8 +15,8 @@ use crate::templates::{Templates, cluster_only};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClusterBindings {
     /// The EventSource of each trigger that selects the cluster, or why its name cannot be told.
-    pub(crate) by_trigger: BTreeMap<String, Result<String, String>>,
-    by_source: BTreeMap<String, BTreeSet<String>>,
+    pub(crate) by_trigger: BTreeMap<TriggerId, Result<String, String>>,
+    by_source: BTreeMap<String, BTreeSet<TriggerId>>,
 }
 
 impl ClusterBindings {
@@ -44,7 +44,7 @@ impl ClusterBindings {
     }
 
     /// The triggers that listen to `source`.
-    pub(crate) fn listeners(&self, source: &str) -> Vec<String> {
+    pub(crate) fn listeners(&self, source: &str) -> Vec<TriggerId> {
         self.by_source.get(source).into_iter().flatten().cloned().collect()
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_api::model::{Cluster, Profile, Trigger};
-use sluice_api::{ClusterRef, FieldError, ProfileId, object};
+use sluice_api::{ClusterRef, FieldError, ProfileId, TriggerId, object};
 use sluice_protocol::View;
 
 /// The kinds a renderer has to know.
@@ -39,7 +39,7 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Touched {
     Source(String),
-    Trigger(String),
+    Trigger(TriggerId),
     Cluster(ClusterRef),
     Profile(ProfileId),
     Content(ContentKey),
@@ -51,7 +51,7 @@ pub(crate) enum Touched {
 pub(crate) struct Catalog {
     /// EventSources: kind, name and spec only, as they go into interest rows.
     pub(crate) sources: BTreeMap<String, Arc<Value>>,
-    pub(crate) triggers: BTreeMap<String, Arc<Result<Trigger, FieldError>>>,
+    pub(crate) triggers: BTreeMap<TriggerId, Arc<Result<Trigger, FieldError>>>,
     pub(crate) clusters: BTreeMap<ClusterRef, Arc<Cluster>>,
     pub(crate) profiles: BTreeMap<ProfileId, Arc<Result<Profile, FieldError>>>,
     pub(crate) content: HashMap<ContentKey, Arc<Value>>,
@@ -97,7 +97,7 @@ impl Catalog {
                 if changed { Touched::Source(name) } else { Touched::Nothing }
             }
             "EventTrigger" | "EventBasedAddOn" => {
-                let id = format!("{kind}/{name}");
+                let id = TriggerId::new(kind, &name);
                 let read = (!gone).then(|| Arc::new(Trigger::read(object)));
                 if replace(&mut self.triggers, &id, read) { Touched::Trigger(id) } else { Touched::Nothing }
             }

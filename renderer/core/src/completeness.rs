@@ -53,10 +53,20 @@ impl Completeness {
 
     /// A matcher says in the row `after` that its shard of a cluster is complete. It counts from the end of the
     /// table on.
-    pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: u16, meta: &str, after: u64) {
-        let complete = serde_json::from_str::<Complete>(meta).ok();
+    pub(crate) fn announce(
+        &mut self,
+        cluster: &ClusterRef,
+        origin: u16,
+        complete: Option<&Complete>,
+        after: u64,
+    ) {
         if let Some(complete) = complete.filter(|complete| complete.incarnation == self.incarnation) {
-            self.announced.push(Announced { cluster: cluster.clone(), origin, complete, after });
+            self.announced.push(Announced {
+                cluster: cluster.clone(),
+                origin,
+                complete: complete.clone(),
+                after,
+            });
         }
     }
 
@@ -106,15 +116,14 @@ mod tests {
             revision,
             sources: vec![Source { name: "s".into(), changed, manifest: json!({}).into() }],
         };
-        let meta =
-            |incarnation, revision| serde_json::to_string(&Complete::of_all(incarnation, revision)).unwrap();
+        let complete = Complete::of_all;
         let mut known = Completeness::new(2, 7);
-        known.announce(&cluster, 0, &meta(7, 5), 1);
-        known.announce(&cluster, 1, &meta(8, 5), 2);
+        known.announce(&cluster, 0, Some(&complete(7, 5)), 1);
+        known.announce(&cluster, 1, Some(&complete(8, 5)), 2);
         known.set_interest(&cluster, row(5, 5));
         assert_eq!(known.caught_up(2).len(), 1);
         assert!(!known.is_complete(&cluster, "s"), "one of them is of another life");
-        known.announce(&cluster, 1, &meta(7, 5), 3);
+        known.announce(&cluster, 1, Some(&complete(7, 5)), 3);
         assert!(known.awaits_end());
         known.caught_up(2);
         assert!(!known.is_complete(&cluster, "s"), "the end of the table was not seen");
@@ -144,7 +153,7 @@ mod tests {
             for (after, (origin, revision, incarnation, lacking)) in (1..).zip(&said) {
                 let lacking = ["other", "s"][..=*lacking].iter().map(|name| (*name).to_owned()).collect();
                 let complete = Complete { lacking, ..Complete::of_all(*incarnation, *revision) };
-                known.announce(&cluster, *origin, &serde_json::to_string(&complete).unwrap(), after);
+                known.announce(&cluster, *origin, Some(&complete), after);
             }
             known.caught_up(end);
             let counts = |origin: u16| {

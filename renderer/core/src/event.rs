@@ -113,7 +113,7 @@ impl EventRender<'_> {
         let cause = self.cause;
         let mut parts = vec![
             what,
-            &cause.trigger,
+            cause.trigger.as_str(),
             cause.cluster.kind.lower(),
             &cause.cluster.namespace,
             &cause.cluster.name,

@@ -7,7 +7,7 @@ use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, hash_shard};
-use sluice_protocol::{Core, Head, JournalEntry, Problem, Row, Step, Subject, View};
+use sluice_protocol::{Core, Head, JournalEntry, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
 use crate::bindings::ClusterBindings;
@@ -93,7 +93,7 @@ pub struct Renderer {
     projected: BTreeMap<Cause, Vec<ObjectKey>>,
     /// What each rendered cause was made of: while it is the same, rendering again gives the same.
     rendered_from: HashMap<Cause, Basis>,
-    failing: BTreeSet<(String, String)>,
+    problems: ProblemSet,
     dirty: BTreeMap<Cause, Dirty>,
     rendered_at: BTreeMap<Cause, i64>,
     /// EventReports that are to be written, and when: each has its own time, so that they do not come all at once.
@@ -146,7 +146,7 @@ impl Renderer {
             readers: HashMap::new(),
             projected: BTreeMap::new(),
             rendered_from: HashMap::new(),
-            failing: BTreeSet::new(),
+            problems: ProblemSet::new(STAGE),
             dirty: BTreeMap::new(),
             rendered_at: BTreeMap::new(),
             reports_due: BTreeMap::new(),
@@ -172,24 +172,8 @@ impl Renderer {
         hash_shard(&[name], self.config.shards) == self.config.shard
     }
 
-    pub(super) fn note(
-        &mut self,
-        cluster: String,
-        object: String,
-        error: Option<String>,
-        step: &mut Step<Effect>,
-    ) {
-        let key = (cluster, object);
-        match error {
-            Some(error) => {
-                step.effect(Effect::Problem(Problem::open(STAGE, &key.0, &key.1, error)));
-                self.failing.insert(key);
-            }
-            None if self.failing.remove(&key) => {
-                step.effect(Effect::Problem(Problem::resolved(STAGE, &key.0, &key.1)))
-            }
-            None => {}
-        }
+    pub(super) fn note(&mut self, key: ProblemKey, error: Option<String>, step: &mut Step<Effect>) {
+        self.problems.note(key, error).into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
     }
 }
 
@@ -204,7 +188,7 @@ impl Core for Renderer {
         let place = (cluster.clone(), profile.clone());
         if head.tombstone {
             self.ledger.found_withdrawn(place, head.time.max(1));
-        } else if let Ok(cause) = Cause::of_meta(&head.meta) {
+        } else if let Some(cause) = head.meta.cause().cloned() {
             self.ledger.found(place, cause);
         }
     }
@@ -253,7 +237,7 @@ impl Core for Renderer {
         match &row.subject {
             Subject::Report { .. } => self.reported(row, step),
             Subject::Complete { cluster, origin: Some(origin), .. } => {
-                self.completeness.announce(cluster, *origin, &row.head.meta, row.sequence);
+                self.completeness.announce(cluster, *origin, row.head.meta.complete(), row.sequence);
             }
             _ => {}
         }

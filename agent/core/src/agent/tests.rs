@@ -32,7 +32,7 @@ fn lacking(agent: &mut Agent, side: ExternalInput) -> Option<Vec<String>> {
     agent.external(side, &mut step);
     let (rows, ..) = step.into_parts();
     let row = rows.iter().find(|row| matches!(row.subject, Subject::Complete { .. }))?;
-    Some(serde_json::from_str::<Complete>(&row.meta).unwrap().lacking)
+    Some(row.meta.complete().unwrap().lacking.clone())
 }
 
 #[test]

@@ -142,10 +142,14 @@ impl Bus {
                 let Some((id, rows)) = &mut self.replay else { return };
                 let id = *id;
                 match rows.pop_front() {
-                    Some(row) => self.run(|matcher, step| matcher.external(ExternalInput::Replayed(row), step)),
+                    Some(row) => {
+                        self.run(|matcher, step| matcher.external(ExternalInput::Replayed(row), step))
+                    }
                     None => {
                         self.replay = None;
-                        self.run(|matcher, step| matcher.external(ExternalInput::ReplayDone(cluster(), id), step));
+                        self.run(|matcher, step| {
+                            matcher.external(ExternalInput::ReplayDone(cluster(), id), step)
+                        });
                     }
                 }
             }
@@ -174,7 +178,7 @@ impl Bus {
             cluster: cluster(),
             origin: None,
         };
-        let meta = serde_json::to_string(&Complete::of_all(INPUT, self.revision)).unwrap_or_default();
+        let meta = sluice_protocol::Meta::Complete(Complete::of_all(INPUT, self.revision));
         let end = self.sequence + 1;
         let row = Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: end };
         self.run(|matcher, step| matcher.row(&row, step));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::rows::{Cause, ReportMeta, State, Status};
-use sluice_protocol::{Row, Step, Subject};
+use sluice_protocol::rows::{Cause, State, Status};
+use sluice_protocol::{About, Meta, ProblemKey, Row, Step, Subject};
 
 use super::place::event_cause;
 use super::{Dirty, Effect, PATIENCE, QUIET, QUIET_EACH, REPORT_PERIOD, Renderer};
@@ -40,14 +40,18 @@ impl Renderer {
         row: &Row,
         step: &mut Step<Effect>,
     ) {
-        let meta: ReportMeta =
-            serde_json::from_str(&row.head.meta).unwrap_or(ReportMeta { selectors: vec![0] });
         let object = (!row.body.is_empty()).then(|| serde_json::from_slice::<Value>(&row.body));
         let (object, error) = match object.transpose() {
             Ok(object) => (object.map(Arc::new), None),
-            Err(error) => (None, Some(error)),
+            Err(error) => (None, Some(error.to_string())),
         };
-        let found = Match { selectors: meta.selectors, object, unreadable: error.is_some(), version: 0 };
+        let (selectors, strange) = match &row.head.meta {
+            Meta::Report(report) => (report.selectors.clone(), None),
+            Meta::None => (vec![0], None),
+            other => (vec![0], Some(format!("its meta data are {:?}", other.to_string()))),
+        };
+        let error = error.or(strange);
+        let found = Match { selectors, object, unreadable: error.is_some(), version: 0 };
         let before = self.sets.insert(cluster, source, key.clone(), found);
         if error.is_some() || before.is_some_and(|before| before.unreadable) {
             let text = error.map(|error| {
@@ -55,7 +59,8 @@ impl Renderer {
                     "the row cannot be read ({error}); what was made of it stays until the object changes or its matcher restarts"
                 )
             });
-            self.note(cluster.to_string(), format!("EventSource {source}, {key}"), text, step);
+            let about = About::Match(source.to_owned(), key.clone());
+            self.note(ProblemKey::on(cluster, about), text, step);
         }
     }
 
@@ -147,7 +152,7 @@ impl Renderer {
         if row.head.tombstone {
             return self.ledger.release(&place);
         }
-        let Ok(cause) = Cause::of_meta(&row.head.meta) else { return };
+        let Some(cause) = row.head.meta.cause().cloned() else { return };
         let known = self.ledger.leads_to(&cause, &place);
         let asks =
             serde_json::from_slice::<Status>(&row.body).is_ok_and(|status| status.state == State::Held);

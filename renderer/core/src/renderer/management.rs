@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use sluice_api::ClusterRef;
-use sluice_protocol::Step;
+use sluice_api::{ClusterRef, TriggerId};
 use sluice_protocol::interest::Interest;
+use sluice_protocol::{About, ProblemKey, Step};
 
 use super::place::{now_millis, unsupported};
 use super::{Effect, Renderer};
@@ -66,7 +66,7 @@ impl Renderer {
             self.rebind(cluster, step);
             self.refresh_cluster(cluster, step);
         }
-        let crosses = |id: &String| {
+        let crosses = |id: &TriggerId| {
             let trigger = self.catalog.triggers.get(id).map(Arc::as_ref);
             matches!(trigger, Some(Ok(trigger)) if trigger.destination_selector.is_some())
         };
@@ -100,7 +100,7 @@ impl Renderer {
             .flat_map(|b| &b.by_trigger)
             .filter(|(id, source)| after.by_trigger.get(*id) != Some(source))
             .collect();
-        let ended: Vec<(String, String)> =
+        let ended: Vec<(TriggerId, String)> =
             ended.into_iter().filter_map(|(id, source)| Some((id.clone(), source.clone().ok()?))).collect();
         self.bindings.insert(cluster.clone(), after);
         for (trigger, source) in ended {
@@ -114,8 +114,8 @@ impl Renderer {
         }
     }
 
-    pub(super) fn check_trigger(&mut self, id: &str, step: &mut Step<Effect>) {
-        if !self.owns_name(id) {
+    pub(super) fn check_trigger(&mut self, id: &TriggerId, step: &mut Step<Effect>) {
+        if !self.owns_name(id.as_str()) {
             return;
         }
         let error = match self.catalog.triggers.get(id).map(Arc::as_ref) {
@@ -123,7 +123,7 @@ impl Renderer {
             Some(Ok(trigger)) => unsupported(&trigger.common.unsupported),
             None => None,
         };
-        self.note(String::new(), id.replace('/', " "), error, step);
+        self.note(ProblemKey::everywhere(About::Trigger(id.clone())), error, step);
     }
 
     pub(super) fn check_bindings(
@@ -141,7 +141,7 @@ impl Renderer {
             .cloned()
             .collect();
         for id in gone {
-            self.note(cluster.to_string(), id.replace('/', " "), None, step);
+            self.note(ProblemKey::on(cluster, About::Trigger(id)), None, step);
         }
         for (id, source) in &bindings.by_trigger {
             let error = match source {
@@ -151,7 +151,7 @@ impl Renderer {
                 )),
                 Err(error) => Some(error.clone()),
             };
-            self.note(cluster.to_string(), id.replace('/', " "), error, step);
+            self.note(ProblemKey::on(cluster, About::Trigger(id.clone())), error, step);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 use sluice_protocol::rows::{Cause, Desired};
 use sluice_protocol::subject::cluster_shard;
-use sluice_protocol::{Body, JournalEntry, Publish, Step, Subject};
+use sluice_protocol::{Body, JournalEntry, Meta, Publish, Step, Subject};
 
 use super::place::unsupported;
 use super::{Basis, Effect, Renderer, STAGE};
@@ -43,9 +43,8 @@ impl Renderer {
             Err(_) => drop(self.rendered_from.remove(cause)),
         }
         self.ledger.set_failing(cause, result.is_err());
-        let (cluster, object) = cause.place();
         let errors: Vec<String> = result.err().into_iter().chain(self.ignored_fields(cause)).collect();
-        self.note(cluster, object, (!errors.is_empty()).then(|| errors.join("; ")), step);
+        self.note(cause.problem(), (!errors.is_empty()).then(|| errors.join("; ")), step);
     }
 
     /// What a user's profile says and nobody acts upon; of a trigger it is said once, not for each of its events.
@@ -139,7 +138,7 @@ impl Renderer {
         time: i64,
         step: &mut Step<Effect>,
     ) {
-        let (meta, view, name) = (cause.to_meta(), self.catalog.view(), profile.path());
+        let (meta, view, name) = (Meta::of_cause(cause), self.catalog.view(), profile.path());
         for (cluster, body) in rows {
             step.effect(Effect::Journal(JournalEntry::new(
                 STAGE, "rendered", &cluster, &name, step.now, time,
@@ -205,8 +204,7 @@ impl Renderer {
         self.rendered_at.remove(cause);
         self.ledger.set_failing(cause, false);
         self.rendered_from.remove(cause);
-        let (cluster, object) = cause.place();
-        self.note(cluster, object, None, step);
+        self.note(cause.problem(), None, step);
     }
 
     /// Withdraws the rows at these places. Where another cause waits for the name, its row takes the place of this one.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluice_api::{ClusterRef, ProfileId};
+use sluice_api::{ClusterRef, ProfileId, TriggerId};
 use sluice_protocol::Step;
 use sluice_protocol::rows::Cause;
 
@@ -10,7 +10,7 @@ use super::place::event_cause;
 use super::{Effect, Renderer, Wanted};
 
 impl Renderer {
-    pub(super) fn refresh_trigger(&mut self, id: &str, step: &mut Step<Effect>) {
+    pub(super) fn refresh_trigger(&mut self, id: &TriggerId, step: &mut Step<Effect>) {
         for cluster in self.my_clusters() {
             let source =
                 self.bindings.get(&cluster).and_then(|bindings| bindings.by_trigger.get(id)).cloned();
@@ -19,7 +19,7 @@ impl Renderer {
             }
         }
         let first = event_cause(id, &ClusterRef::sveltos("", ""), "", None);
-        let same = |cause: &Cause| matches!(cause, Cause::Event(event) if event.trigger == id);
+        let same = |cause: &Cause| matches!(cause, Cause::Event(event) if event.trigger == *id);
         for cause in self.ledger.causes_from(&first, same) {
             self.refresh(&cause, step.now, step);
         }
@@ -38,13 +38,13 @@ impl Renderer {
     /// Refreshes everything that one trigger makes of one EventSource of one cluster.
     pub(super) fn refresh_binding(
         &mut self,
-        trigger: &str,
+        trigger: &TriggerId,
         cluster: &ClusterRef,
         source: &str,
         step: &mut Step<Effect>,
     ) {
         let all = event_cause(trigger, cluster, source, None);
-        let same = |cause: &Cause| matches!(cause, Cause::Event(e) if e.trigger == trigger && e.cluster == *cluster && e.source == source);
+        let same = |cause: &Cause| matches!(cause, Cause::Event(e) if e.trigger == *trigger && e.cluster == *cluster && e.source == source);
         let mut causes = self.ledger.causes_from(&all, same);
         if self.is_one_for_event(trigger) {
             let items = self.sets.get(cluster, source).into_iter().flat_map(|set| set.keys().cloned());
@@ -57,7 +57,7 @@ impl Renderer {
         }
     }
 
-    pub(super) fn is_one_for_event(&self, trigger: &str) -> bool {
+    pub(super) fn is_one_for_event(&self, trigger: &TriggerId) -> bool {
         matches!(self.catalog.triggers.get(trigger).map(Arc::as_ref), Some(Ok(trigger)) if trigger.one_for_event)
     }
 

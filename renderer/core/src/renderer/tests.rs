@@ -1,11 +1,11 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Value, json};
-use sluice_api::{Gvk, ProfileId};
-use sluice_protocol::Body;
+use sluice_api::{Gvk, ProfileId, TriggerId};
 use sluice_protocol::interest::{Complete, Source};
 use sluice_protocol::rows::{Desired, EventCause};
 use sluice_protocol::subject::Table;
+use sluice_protocol::{Body, Meta};
 
 use super::*;
 
@@ -63,7 +63,8 @@ fn key(name: &str) -> ObjectKey {
 fn report(name: &str, gone: bool) -> Row {
     let subject =
         Subject::Report { shard: 0, cluster: cluster("a"), source: "s".into(), origin: 0, object: key(name) };
-    let head = Head { tombstone: gone, time: 5, meta: r#"{"selectors":[0]}"#.into(), ..Head::default() };
+    let head =
+        Head { tombstone: gone, time: 5, meta: Meta::parse(r#"{"selectors":[0]}"#), ..Head::default() };
     let body = if gone { Vec::new() } else { json!({"metadata": {"name": name}}).to_string().into_bytes() };
     Row { subject, head, body: body.into(), sequence: 1 }
 }
@@ -71,13 +72,13 @@ fn report(name: &str, gone: bool) -> Row {
 fn complete(revision: u64) -> Row {
     let subject =
         Subject::Complete { table: Table::Reports, shard: 0, cluster: cluster("a"), origin: Some(0) };
-    let meta = serde_json::to_string(&Complete::of_all(INCARNATION, revision)).unwrap();
+    let meta = Meta::Complete(Complete::of_all(INCARNATION, revision));
     Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 2 }
 }
 
 fn cause(item: Option<&str>) -> Cause {
     Cause::Event(EventCause {
-        trigger: "EventTrigger/t".into(),
+        trigger: TriggerId::new("EventTrigger", "t"),
         cluster: cluster("a"),
         source: "s".into(),
         item: item.map(key),
@@ -346,7 +347,12 @@ fn a_deleted_source_withdraws_what_it_led_to_also_after_a_takeover() {
 fn held_by(name: &str, profile: &str, cause: &Cause) -> Row {
     let subject =
         Subject::Status { shard: 0, cluster: cluster(name), origin: 0, profile: ProfileId::cluster(profile) };
-    Row { subject, head: Head { meta: cause.to_meta(), ..Head::default() }, body: [].into(), sequence: 1 }
+    Row {
+        subject,
+        head: Head { meta: Meta::of_cause(cause), ..Head::default() },
+        body: [].into(),
+        sequence: 1,
+    }
 }
 
 #[test]
@@ -453,7 +459,7 @@ fn what_a_former_owner_made_goes_only_when_the_set_is_complete() {
     let found = |renderer: &mut Renderer| {
         for (name, item) in [("gone", "gone"), ("there", "x")] {
             let subject = renderer.desired(&cluster("a"), &ProfileId::cluster(name));
-            renderer.found(&subject, &Head { meta: cause(Some(item)).to_meta(), ..Head::default() });
+            renderer.found(&subject, &Head { meta: Meta::of_cause(&cause(Some(item))), ..Head::default() });
         }
     };
     let objects = vec![trigger(true, json!({"profileNameFormat": "there"})), content(true, "1")];
@@ -470,12 +476,12 @@ fn what_a_former_owner_made_goes_only_when_the_set_is_complete() {
 fn completeness_of_another_incarnation_or_an_older_interest_proves_nothing() {
     let found = |renderer: &mut Renderer| {
         let subject = renderer.desired(&cluster("a"), &ProfileId::cluster("gone"));
-        renderer.found(&subject, &Head { meta: cause(Some("gone")).to_meta(), ..Head::default() });
+        renderer.found(&subject, &Head { meta: Meta::of_cause(&cause(Some("gone"))), ..Head::default() });
     };
     let mut fixture = Fixture::with(vec![trigger(true, json!({})), content(true, "1")], found);
     fixture.caught_up();
     let mut other = complete(fixture.revision());
-    other.head.meta = serde_json::to_string(&Complete::of_all(INCARNATION + 1, fixture.revision())).unwrap();
+    other.head.meta = Meta::Complete(Complete::of_all(INCARNATION + 1, fixture.revision()));
     fixture.row(other);
     fixture.row(complete(fixture.revision() - 1));
     assert!(fixture.take_log().is_empty());

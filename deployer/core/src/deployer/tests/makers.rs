@@ -1,5 +1,6 @@
 //! Several makers of one profile, and profiles of one name that are not the same.
 
+use sluice_api::TriggerId;
 use sluice_protocol::rows::EventCause;
 
 use super::*;
@@ -10,7 +11,12 @@ const SHARDS: u16 = 16;
 /// A trigger's event in a cluster of this name; everything that it makes.
 fn event(source: &str) -> Cause {
     let cluster = ClusterRef::sveltos("default", source);
-    Cause::Event(EventCause { trigger: "EventTrigger/t".into(), cluster, source: "s".into(), item: None })
+    Cause::Event(EventCause {
+        trigger: TriggerId::new("EventTrigger", "t"),
+        cluster,
+        source: "s".into(),
+        item: None,
+    })
 }
 
 /// A profile in namespace `team`, or a ClusterProfile where it is empty.
