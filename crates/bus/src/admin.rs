@@ -16,7 +16,8 @@ use crate::connection::{Connection, jetstream};
 use crate::error::BusError;
 use crate::fence::Holder;
 use crate::layout::{self, BusOptions, check_version};
-use crate::reader::{ReadEvent, ReadSpec, read};
+use crate::read_spec::ReadSpec;
+use crate::reader::{ReadEvent, read};
 use crate::streams::Streams;
 
 /// How long one server may take to say who it is.

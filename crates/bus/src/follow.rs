@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bus::Bus;
 use crate::feed::Feed;
-use crate::reader::{ReadEvent, ReadSpec, read};
+use crate::read_spec::ReadSpec;
+use crate::reader::{ReadEvent, read};
 
 /// Pause before a stream whose reader has ended is read again.
 const AGAIN: Duration = Duration::from_millis(200);

@@ -6,7 +6,8 @@ use sluice_protocol::{Head, Row, Subject};
 use crate::bus::Bus;
 use crate::content_refs::ContentRefs;
 use crate::error::BusError;
-use crate::reader::{ReadEvent, ReadSpec, read};
+use crate::read_spec::ReadSpec;
+use crate::reader::{ReadEvent, read};
 
 /// The heads of the rows that `spec` selects. The large bodies that they name are marked from now on.
 pub(crate) async fn heads(

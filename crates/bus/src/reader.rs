@@ -21,6 +21,7 @@ use crate::codec;
 use crate::consumers::Consumer;
 use crate::end::End;
 use crate::error::BusError;
+use crate::read_spec::ReadSpec;
 
 /// Without a sign of life for twice this long the consumer counts as gone.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -41,32 +42,6 @@ const ANSWER: Duration = Duration::from_secs(1);
 /// Pauses before another consumer is asked for, doubled from the first to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_PAUSE: Duration = Duration::from_millis(500);
-
-/// What to read.
-#[derive(Clone, Debug)]
-pub struct ReadSpec {
-    /// The stream.
-    pub stream: String,
-    /// Only subjects that match one of these; empty for all.
-    pub filters: Vec<String>,
-    /// Whether bodies are left out.
-    pub heads_only: bool,
-    /// Subject and sequence of a row at which the reading is at its end, on any node: the reader's own fence row, whose
-    /// claim came after everything that there is to read.
-    pub until: Option<(String, u64)>,
-}
-
-impl ReadSpec {
-    /// Everything that is in a stream.
-    pub fn all(stream: String) -> Self {
-        Self::some(stream, Vec::new())
-    }
-
-    /// Rows of a stream whose subject matches one of `filters`.
-    pub fn some(stream: String, filters: Vec<String>) -> Self {
-        Self { stream, filters, heads_only: false, until: None }
-    }
-}
 
 /// What a reader delivers.
 #[derive(Debug)]

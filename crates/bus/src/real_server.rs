@@ -21,7 +21,8 @@ use crate::fence::{Claimed, Fence, Holder};
 use crate::interest::{InterestWriter, interest_feed};
 use crate::layout::BusOptions;
 use crate::membership::{MEMBER_TTL, Membership};
-use crate::reader::{ReadEvent, ReadSpec, read};
+use crate::read_spec::ReadSpec;
+use crate::reader::{ReadEvent, read};
 use crate::writer;
 
 mod cluster;

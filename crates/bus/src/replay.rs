@@ -6,7 +6,8 @@ use sluice_protocol::Row;
 use tokio::sync::mpsc;
 
 use crate::bus::Bus;
-use crate::reader::{ReadEvent, ReadSpec, read};
+use crate::read_spec::ReadSpec;
+use crate::reader::{ReadEvent, read};
 
 /// Pause before a replay that failed restarts.
 const AGAIN: Duration = Duration::from_millis(200);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use sluice_protocol::{Command, Core, Event, Group, Owner, OwnerConfig, Row, Stop, Subject, Table};
+use sluice_protocol::{Command, Core, Event, Group, Owner, OwnerConfig, Row, Stop, Subject};
 use sluice_tasks::{End as TaskEnd, Group as TaskGroup, Once};
 use tokio::sync::mpsc;
 
@@ -16,10 +16,12 @@ use crate::content_refs::ContentRefs;
 use crate::end::End;
 use crate::fence::Fence;
 use crate::heads::heads;
-use crate::incarnation_watch::{IncarnationWatch, output_streams};
+use crate::incarnation_watch::IncarnationWatch;
 use crate::membership::Lease;
 use crate::observer::{Effects, Observer};
-use crate::reader::{ReadEvent, ReadSpec, read};
+use crate::read_spec::ReadSpec;
+use crate::reader::{ReadEvent, read};
+use crate::shard_spec::{Outputs, ShardSpec};
 use crate::shipping::{Delivery, Shipping};
 
 /// How long a new owner waits for a view as new as its predecessor's.
@@ -32,26 +34,6 @@ const EXTERNALS_AT_ONCE: usize = 256;
 const ENOUGH_OUTSTANDING: usize = 2048;
 /// Pause before something is asked again that was not answered.
 const AGAIN: Duration = Duration::from_millis(200);
-
-/// The streams a shard writes to.
-#[derive(Clone, Debug)]
-pub struct Outputs {
-    /// The table.
-    pub table: Table,
-    /// Name of the owner in the fence rows.
-    pub owner: String,
-    /// Filters that select this owner's rows; `{}` stands for the shard of the stream.
-    pub own_rows: Vec<String>,
-}
-
-/// One shard of one stage.
-#[derive(Clone, Debug)]
-pub struct ShardSpec {
-    /// What it writes.
-    pub outputs: Outputs,
-    /// What it reads.
-    pub input: Option<ReadSpec>,
-}
 
 /// What tasks of a shard send to its loop.
 enum Inner<S> {
@@ -163,7 +145,7 @@ where
         observer: &'a dyn Observer,
     ) -> (Self, mpsc::Receiver<Inner<C::External>>, Vec<Command<C::Effect>>) {
         let max_lag = micros(bus.tombstone_ttl) / 2;
-        let outputs = output_streams(bus, spec).len();
+        let outputs = spec.output_streams(bus.shards).len();
         let config =
             OwnerConfig { outputs, reads: spec.input.is_some(), patience: micros(PATIENCE), max_lag };
         let (owner, first) = Owner::begin(core, config);

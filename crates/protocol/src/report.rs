@@ -22,7 +22,7 @@ pub struct ProblemRow {
     pub stage: String,
     /// The cluster, or empty when it concerns all.
     pub cluster: String,
-    /// The object.
+    /// What it is about, the user's object first.
     pub object: String,
     /// What is wrong and what to do.
     pub error: String,

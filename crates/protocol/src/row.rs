@@ -35,9 +35,9 @@ pub enum Body {
 /// A row as it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its key.
+    /// Which fact of the table it states.
     pub subject: Subject,
-    /// Its head.
+    /// All of it that a take-over reads.
     pub head: Head,
     /// Its content, empty for tombstones.
     pub body: Arc<[u8]>,
@@ -48,9 +48,9 @@ pub struct Row {
 /// A row that a core wants to exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publish {
-    /// Its key.
+    /// Which fact of the table it states.
     pub subject: Subject,
-    /// Its content.
+    /// What it says of it, or that it is gone.
     pub body: Body,
     /// When the cause happened, microseconds since 1970.
     pub time: i64,

@@ -8,7 +8,8 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::observer::{Effects, Observer};
-use crate::runner::{Outputs, ShardSpec, drive};
+use crate::runner::drive;
+use crate::shard_spec::{Outputs, ShardSpec};
 
 /// More than the publishes that any connection allows in flight.
 const ROWS: usize = 10_000;
