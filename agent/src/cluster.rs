@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_agent_core::{Agent, Config, Side};
+use sluice_agent_core::{Agent, Config, ExternalInput};
 use sluice_api::ClusterRef;
 use sluice_bus::{
     Lease, Outputs, OwnAgents, ShardSpec, Supervisor, Tally, drive, interest_feed, interest_feed_of,
@@ -82,11 +82,11 @@ async fn watch_cluster(shared: Shared, lease: Lease, key: String) -> Option<Stop
             return None;
         }
     };
-    reporter.problem(Problem::healed("agent", &cluster, "kubeconfig"));
+    reporter.problem(Problem::resolved("agent", &cluster, "kubeconfig"));
     shared.interests.synced().await;
     tokio::select! {
         stopped = own_cluster(&shared, &lease, &cluster, client, reporter) => stopped,
-        // Another kubeconfig, or none: the supervisor begins again with what is there then.
+        // Another kubeconfig, or none: the supervisor restarts with what is there then.
         () = changed(&mut access, &kubeconfig) => None,
     }
 }
@@ -108,17 +108,17 @@ async fn own_cluster(
 ) -> Option<Stop> {
     let bus = &shared.context.bus;
     // Unbounded: the watches are as fast as their server, and the core only compares and publishes.
-    let (sender, sides) = mpsc::unbounded_channel();
+    let (sender, externals) = mpsc::unbounded_channel();
     let mut interests = shared.interests.subscribe_key(cluster.clone());
     let interest = sender.clone();
     let tasks = shared.context.tasks.group(&cluster.to_string());
-    tasks.spawn(Once::SideInput, async move {
+    tasks.spawn(Once::ExternalInput, async move {
         while let Some((_, mut row)) = interests.recv().await {
             // Only the newest counts: an older one could end a watch that the newest wants.
             while let Ok((_, newer)) = interests.try_recv() {
                 row = newer;
             }
-            if interest.send(Side::Interest(row)).is_err() {
+            if interest.send(ExternalInput::Interest(row)).is_err() {
                 return End::Done;
             }
         }
@@ -147,7 +147,7 @@ async fn own_cluster(
         running: HashMap::new(),
     };
     let stopped = tokio::select! {
-        stopped = drive(bus, lease, &spec, core, sides, &mut watches, &observer) => stopped,
+        stopped = drive(bus, lease, &spec, core, externals, &mut watches, &observer) => stopped,
         () = tasks.lost() => Some(Stop::Failed),
     };
     tracing::info!(%cluster, ?stopped, "the agent of a cluster has ended");

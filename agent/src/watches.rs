@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use kube::Client;
 use kube::runtime::watcher;
 use serde_json::Value;
-use sluice_agent_core::{Agent, Effect, Seen, Side, WatchSpec};
+use sluice_agent_core::{Agent, Effect, ExternalInput, Seen, WatchSpec};
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_bus::Effects;
 use sluice_protocol::Problem;
@@ -20,7 +20,7 @@ const GIVEN_UP: u32 = 3;
 pub(crate) struct Watches {
     pub(crate) cluster: ClusterRef,
     pub(crate) client: Client,
-    pub(crate) sender: mpsc::UnboundedSender<Side>,
+    pub(crate) sender: mpsc::UnboundedSender<ExternalInput>,
     pub(crate) reporter: Reporter,
     pub(crate) tasks: Tasks,
     /// By the core's number; a watch ends when it is dropped.
@@ -71,7 +71,7 @@ struct Teller {
     object: String,
     /// In a row.
     failures: u32,
-    sender: mpsc::UnboundedSender<Side>,
+    sender: mpsc::UnboundedSender<ExternalInput>,
     reporter: Reporter,
 }
 
@@ -79,23 +79,25 @@ impl Teller {
     /// Whether anybody still listens.
     fn tell(&mut self, event: WatchEvent) -> bool {
         let id = self.id;
-        let side = match event {
+        let input = match event {
             WatchEvent::Trouble(error) => return self.trouble(&error),
             WatchEvent::Version(_) => return true,
-            WatchEvent::Listed(objects) => Side::Listed(id, objects.iter().filter_map(seen).collect()),
+            WatchEvent::Listed(objects) => {
+                ExternalInput::Listed(id, objects.iter().filter_map(seen).collect())
+            }
             WatchEvent::Applied(object) => match seen(&object) {
-                Some(seen) => Side::Applied(id, seen),
+                Some(seen) => ExternalInput::Applied(id, seen),
                 None => return true,
             },
             WatchEvent::Deleted(object) => match ObjectKey::of(&object) {
-                Some(key) => Side::Deleted(id, key),
+                Some(key) => ExternalInput::Deleted(id, key),
                 None => return true,
             },
         };
         if std::mem::take(&mut self.failures) > 0 {
-            self.reporter.problem(Problem::healed("agent", &self.cluster, &self.object));
+            self.reporter.problem(Problem::resolved("agent", &self.cluster, &self.object));
         }
-        self.sender.send(side).is_ok()
+        self.sender.send(input).is_ok()
     }
 
     fn trouble(&mut self, error: &str) -> bool {
@@ -104,7 +106,7 @@ impl Teller {
         self.reporter.problem(Problem::open("agent", &self.cluster, &self.object, text));
         // Now and then a server does not answer; who is told so again and again is not waited for.
         if self.failures == GIVEN_UP {
-            return self.sender.send(Side::Troubled(self.id)).is_ok();
+            return self.sender.send(ExternalInput::Troubled(self.id)).is_ok();
         }
         !self.sender.is_closed()
     }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use kube::Client;
 use sluice_api::ClusterRef;
-use sluice_bus::{Effects, Lease, Load, MEMBER_TTL, Outputs, ShardSpec, Supervisor, Tally, drive};
-use sluice_deployer_core::{Class, Config, Deployer, Effect, Failure, Reply, Request, Side, cluster_summary};
+use sluice_bus::{Effects, Lease, MEMBER_TTL, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive};
+use sluice_deployer_core::{
+    Class, Config, Deployer, Effect, ExternalInput, Failure, Reply, Request, cluster_summary,
+};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Problem, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
@@ -54,7 +56,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     let bus = &shared.context.bus;
     shared.feed.synced().await;
     // Unbounded: at most one answer for each call in flight, and those are limited for each cluster.
-    let (sender, sides) = mpsc::unbounded_channel();
+    let (sender, externals) = mpsc::unbounded_channel();
     let (accesses, changes) = mpsc::unbounded_channel();
     let reporter = Reporter::new(&shared.context, key.clone());
     let tasks = shared.context.tasks.group(&key);
@@ -64,7 +66,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     );
     let spec = ShardSpec {
         outputs: Outputs { table: Table::Status, owner: key, own_rows: own_rows::deployer(shard) },
-        input: Some(Load::all(Table::Desired.stream(shard))),
+        input: Some(ReadSpec::all(Table::Desired.stream(shard))),
     };
     let core = Deployer::new(Config {
         shard,
@@ -85,7 +87,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         tasks,
     };
     let stopped = tokio::select! {
-        stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer) => stopped,
+        stopped = drive(bus, &lease, &spec, core, externals, &mut effects, &observer) => stopped,
         () = lost => Some(Stop::Failed),
     };
     tracing::info!(shard, ?stopped, "a deployer shard has ended");
@@ -96,7 +98,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
 async fn follow_access(
     shared: Shared,
     shard: u16,
-    sender: mpsc::UnboundedSender<Side>,
+    sender: mpsc::UnboundedSender<ExternalInput>,
     sites: mpsc::UnboundedSender<(ClusterRef, Option<Arc<Site>>)>,
     reporter: Reporter,
 ) -> End {
@@ -114,22 +116,22 @@ async fn follow_access(
         let error = site.as_ref().err().cloned();
         reporter.problem(match error {
             Some(error) => Problem::open("deployer", &cluster, "kubeconfig", error),
-            None => Problem::healed("deployer", &cluster, "kubeconfig"),
+            None => Problem::resolved("deployer", &cluster, "kubeconfig"),
         });
         let site = site.ok().flatten().filter(|_| !paused);
         // The same way once more is no news; another one may lead to another server.
-        let side = match &site {
+        let input = match &site {
             Some(site) if told.get(&cluster).is_some_and(|known| Arc::ptr_eq(known, site)) => continue,
             Some(site) => {
                 told.insert(cluster.clone(), site.clone());
-                Side::Reachable(cluster.clone())
+                ExternalInput::Reachable(cluster.clone())
             }
             None => {
                 told.remove(&cluster);
-                Side::Unreachable(cluster.clone())
+                ExternalInput::Unreachable(cluster.clone())
             }
         };
-        if sites.send((cluster, site)).is_err() || sender.send(side).is_err() {
+        if sites.send((cluster, site)).is_err() || sender.send(input).is_err() {
             return End::Done;
         }
     }
@@ -144,7 +146,7 @@ struct Shell {
     /// Watches of the definitions of kinds.
     kinds: HashMap<ClusterRef, AbortHandle>,
     changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
-    sender: mpsc::UnboundedSender<Side>,
+    sender: mpsc::UnboundedSender<ExternalInput>,
     reporter: Reporter,
     /// Dropped with the shard, and every call with it.
     tasks: Group,
@@ -168,7 +170,7 @@ impl Shell {
         let (sender, of) = (self.sender.clone(), cluster.clone());
         let watch = kinds::follow(site.client(), move |group| {
             site.forget_group(&group);
-            sender.send(Side::Kinds(of.clone(), group)).is_ok()
+            sender.send(ExternalInput::Kinds(of.clone(), group)).is_ok()
         });
         let task = self.tasks.spawn(Once::Definitions, watch).abort_handle();
         if let Some(former) = self.kinds.insert(cluster, task) {
@@ -187,7 +189,7 @@ impl Shell {
                 Some(site) => site.call(request, || lease.is_held()).await,
             };
             metrics.call("deployer", outcome(&reply));
-            if sender.send(Side::Reply(cluster, id, reply)).is_err() {
+            if sender.send(ExternalInput::Reply(cluster, id, reply)).is_err() {
                 tracing::trace!("the shard has ended");
             }
             End::Done
@@ -216,7 +218,7 @@ impl Effects<Deployer> for Shell {
                 self.projector.project(key, object);
             }
             Effect::Problem(problem) => self.reporter.problem(problem),
-            Effect::Happened(line) => self.reporter.happened(line),
+            Effect::Journal(line) => self.reporter.record(line),
         }
     }
 }

@@ -10,10 +10,10 @@ use crate::api::Site;
 
 /// Sites by cluster, with the kubeconfig each was made of. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Sites(Arc<Mutex<HashMap<ClusterRef, Made>>>);
+pub(crate) struct Sites(Arc<Mutex<HashMap<ClusterRef, KnownSite>>>);
 
 /// A kubeconfig and the site that was made of it.
-type Made = (Arc<str>, Arc<Site>);
+type KnownSite = (Arc<str>, Arc<Site>);
 
 impl Sites {
     /// The site of a cluster, made anew when its kubeconfig has changed.

@@ -9,14 +9,14 @@ use kube::config::Kubeconfig;
 use serde_json::{Value, json};
 use sluice_api::object;
 
+use crate::cluster_client::ClusterClient;
 use crate::scenario::MANAGEMENT;
-use crate::site::Site;
 
 /// A managed cluster.
 #[derive(Clone)]
 pub struct Member {
     /// The cluster.
-    pub site: Site,
+    pub client: ClusterClient,
     /// A kubeconfig for it alone, as its Secret holds it.
     pub kubeconfig: String,
 }
@@ -25,7 +25,7 @@ pub struct Member {
 #[derive(Clone)]
 pub struct Fleet {
     /// The management cluster.
-    pub management: Site,
+    pub management: ClusterClient,
     /// The managed clusters by `namespace/name`.
     pub members: BTreeMap<String, Member>,
 }
@@ -48,11 +48,11 @@ impl Fleet {
             };
             // JSON is YAML.
             let kubeconfig = serde_json::to_string(&alone)?;
-            let site = Site::connect(&kubeconfig).await?;
+            let client = ClusterClient::connect(&kubeconfig).await?;
             if context.name == MANAGEMENT {
-                management = Some(site);
+                management = Some(client);
             } else {
-                members.insert(format!("default/{}", context.name), Member { site, kubeconfig });
+                members.insert(format!("default/{}", context.name), Member { client, kubeconfig });
             }
         }
         let management = management.context("the kubeconfig has no context management")?;
@@ -63,12 +63,12 @@ impl Fleet {
     ///
     /// # Errors
     /// When there is none.
-    pub fn at(&self, place: &str) -> anyhow::Result<&Site> {
+    pub fn at(&self, place: &str) -> anyhow::Result<&ClusterClient> {
         if place == MANAGEMENT {
             return Ok(&self.management);
         }
         let member = self.members.get(place).with_context(|| format!("there is no cluster {place}"))?;
-        Ok(&member.site)
+        Ok(&member.client)
     }
 
     /// Applies an object. A registration of one of its members comes with the Secret that says how to reach it.

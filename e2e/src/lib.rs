@@ -1,11 +1,11 @@
 //! Tests of the whole, and what they run on: a real control plane, the contract that the simulated
 //! clusters share with it, and the scenarios that every way of running must pass.
 
+pub mod cluster_client;
 pub mod contract;
 pub mod control_plane;
 pub mod fleet;
 pub mod mistakes;
 pub mod scenario;
-pub mod site;
 pub mod survival;
 pub mod up;

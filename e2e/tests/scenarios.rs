@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
+use sluice_e2e::cluster_client::ClusterClient;
 use sluice_e2e::control_plane::{ControlPlane, assets};
 use sluice_e2e::fleet::{Fleet, Member};
 use sluice_e2e::mistakes;
 use sluice_e2e::scenario::{MANAGEMENT, Player, Scenario, differences};
-use sluice_e2e::site::Site;
 use sluice_e2e::up::Up;
 
 /// Clusters that a scenario may use.
@@ -130,12 +130,12 @@ async fn real_fleet(dir: &Path) -> (Vec<ControlPlane>, Fleet) {
         std::fs::create_dir_all(&folder).unwrap();
         planes.push(ControlPlane::start(&assets, &folder).await.unwrap());
     }
-    let management = Site::connect(&planes[0].kubeconfig()).await.unwrap();
+    let management = ClusterClient::connect(&planes[0].kubeconfig()).await.unwrap();
     let mut fleet = Fleet { management, members: Default::default() };
     for (number, plane) in planes.iter().enumerate().skip(1) {
         let kubeconfig = plane.kubeconfig();
-        let site = Site::connect(&kubeconfig).await.unwrap();
-        fleet.members.insert(format!("default/cluster-{number}"), Member { site, kubeconfig });
+        let client = ClusterClient::connect(&kubeconfig).await.unwrap();
+        fleet.members.insert(format!("default/cluster-{number}"), Member { client, kubeconfig });
     }
     (planes, fleet)
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sluice_bus::Connection;
-use sluice_e2e::survival::{CLUSTERS, Problem, World, problems, service};
+use sluice_e2e::survival::{CLUSTERS, Installation, Problem, problems, service};
 use sluice_loadtest::manifests;
 use sluice_loadtest::stack::STAGES;
 
@@ -26,103 +26,103 @@ fn never(_: &str) -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes: make survive"]
 async fn a_killed_stage_comes_back_and_nothing_is_lost() {
-    let mut world = World::start(None).await.unwrap();
+    let mut installation = Installation::start(None).await.unwrap();
     for stage in STAGES {
-        let storm = world.storm(STORM, &[]);
+        let storm = installation.storm(STORM, &[]);
         storm.part(0.3).await.unwrap();
-        world.kill_stage(stage).unwrap();
+        installation.kill_stage(stage).unwrap();
         storm.part(0.7).await.unwrap();
-        world.start_stage(stage).unwrap();
+        installation.start_stage(stage).unwrap();
         storm.finish().await.unwrap();
-        world.settle(&[]).await.unwrap();
-        world.watcher.verdict(never).await.unwrap();
+        installation.wait_until_equal(&[]).await.unwrap();
+        installation.watcher.verdict(never).await.unwrap();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes: make survive"]
 async fn one_replica_of_two_is_enough() {
-    let mut world = World::start(None).await.unwrap();
+    let mut installation = Installation::start(None).await.unwrap();
     for stage in STAGES {
-        let storm = world.storm(STORM, &[]);
+        let storm = installation.storm(STORM, &[]);
         storm.part(0.3).await.unwrap();
-        world.stack.kill_replica(&format!("{stage}-1")).unwrap();
+        installation.stack.kill_replica(&format!("{stage}-1")).unwrap();
         storm.finish().await.unwrap();
-        world.settle(&[]).await.unwrap();
-        world.stack.start_replica(stage, 1).unwrap();
-        world.stack.wait_until_ready().await.unwrap();
-        world.watcher.verdict(never).await.unwrap();
+        installation.wait_until_equal(&[]).await.unwrap();
+        installation.stack.start_replica(stage, 1).unwrap();
+        installation.stack.wait_until_ready().await.unwrap();
+        installation.watcher.verdict(never).await.unwrap();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes: make survive"]
 async fn a_killed_bus_comes_back_on_its_data() {
-    let mut world = World::start(None).await.unwrap();
-    let storm = world.storm(STORM, &[]);
+    let mut installation = Installation::start(None).await.unwrap();
+    let storm = installation.storm(STORM, &[]);
     for part in [0.2, 0.5, 0.8] {
         storm.part(part).await.unwrap();
-        world.stack.bus_mut().kill_and_restart(0).await.unwrap();
+        installation.stack.bus_mut().kill_and_restart(0).await.unwrap();
     }
     storm.finish().await.unwrap();
-    world.settle(&[]).await.unwrap();
-    if let Err(error) = world.watcher.verdict(never).await {
-        panic!("{error}, logs in {}", world.keep());
+    installation.wait_until_equal(&[]).await.unwrap();
+    if let Err(error) = installation.watcher.verdict(never).await {
+        panic!("{error}, logs in {}", installation.keep());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes: make survive"]
 async fn a_paused_replica_overwrites_nothing_newer() {
-    let mut world = World::start(None).await.unwrap();
+    let mut installation = Installation::start(None).await.unwrap();
     for stage in STAGES {
-        let storm = world.storm(STORM, &[]);
+        let storm = installation.storm(STORM, &[]);
         storm.part(0.2).await.unwrap();
         let paused = Instant::now();
-        world.stack.replica(&format!("{stage}-1")).unwrap().signal("STOP").unwrap();
+        installation.stack.replica(&format!("{stage}-1")).unwrap().signal("STOP").unwrap();
         storm.finish().await.unwrap();
         tokio::time::sleep_until((paused + PAUSED).into()).await;
         // Its shards are with the other replica now, and more changes come while it wakes up.
-        let storm = world.storm(STORM, &[]);
+        let storm = installation.storm(STORM, &[]);
         storm.part(0.2).await.unwrap();
-        world.stack.replica(&format!("{stage}-1")).unwrap().signal("CONT").unwrap();
+        installation.stack.replica(&format!("{stage}-1")).unwrap().signal("CONT").unwrap();
         storm.finish().await.unwrap();
-        world.settle(&[]).await.unwrap();
-        world.watcher.verdict(never).await.unwrap();
+        installation.wait_until_equal(&[]).await.unwrap();
+        installation.watcher.verdict(never).await.unwrap();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes: make survive"]
 async fn losing_every_stream_and_bucket_deletes_nothing() {
-    let mut world = World::start(None).await.unwrap();
-    let before = world.watcher.deletions();
-    assert!(sluice_bus::wipe(&Connection::plain(world.stack.nats_url()), "").await.unwrap() > 10);
+    let mut installation = Installation::start(None).await.unwrap();
+    let before = installation.watcher.deletions();
+    assert!(sluice_bus::wipe(&Connection::plain(installation.stack.nats_url()), "").await.unwrap() > 10);
     // Longer than every membership, refresh and completeness takes; nothing changes in the clusters.
     tokio::time::sleep(Duration::from_secs(15)).await;
-    world.settle(&[]).await.unwrap();
-    assert_eq!(world.watcher.deletions(), before, "a wiped bus withdrew something");
-    let storm = world.storm(STORM, &[]);
+    installation.wait_until_equal(&[]).await.unwrap();
+    assert_eq!(installation.watcher.deletions(), before, "a wiped bus withdrew something");
+    let storm = installation.storm(STORM, &[]);
     storm.part(0.5).await.unwrap();
-    sluice_bus::wipe(&Connection::plain(world.stack.nats_url()), "").await.unwrap();
+    sluice_bus::wipe(&Connection::plain(installation.stack.nats_url()), "").await.unwrap();
     storm.finish().await.unwrap();
-    world.settle(&[]).await.unwrap();
-    world.watcher.verdict(never).await.unwrap();
+    installation.wait_until_equal(&[]).await.unwrap();
+    installation.watcher.verdict(never).await.unwrap();
     // Who comes now knows only what has been written again.
     for stage in ["agent", "matcher"] {
-        world.kill_stage(stage).unwrap();
-        world.start_stage(stage).unwrap();
+        installation.kill_stage(stage).unwrap();
+        installation.start_stage(stage).unwrap();
     }
-    world.storm(STORM, &[]).finish().await.unwrap();
-    world.settle(&[]).await.unwrap();
-    world.watcher.verdict(never).await.unwrap();
+    installation.storm(STORM, &[]).finish().await.unwrap();
+    installation.wait_until_equal(&[]).await.unwrap();
+    installation.watcher.verdict(never).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes: make survive"]
 async fn what_lost_its_cause_while_a_stage_was_away_is_withdrawn() {
     const TOMBSTONE_TTL: u64 = 3;
-    let mut world = World::start(Some(TOMBSTONE_TTL)).await.unwrap();
+    let mut installation = Installation::start(Some(TOMBSTONE_TTL)).await.unwrap();
     let trigger = manifests::management()
         .into_iter()
         .map(|(_, object)| object)
@@ -131,45 +131,45 @@ async fn what_lost_its_cause_while_a_stage_was_away_is_withdrawn() {
     for (round, stage) in (1..).zip(STAGES) {
         let going = [("a", manifests::EACH), ("b", manifests::EACH), ("c", manifests::ALL)]
             .map(|(name, label)| service(&format!("{label}-going-{round}-{name}"), label, 80));
-        for (place, object) in everywhere(&world, &going) {
-            world.fleet.apply(&place, &object).await.unwrap();
+        for (place, object) in everywhere(&installation, &going) {
+            installation.fleet.apply(&place, &object).await.unwrap();
         }
-        world.settle(&[]).await.unwrap();
-        world.kill_stage(stage).unwrap();
-        for (place, object) in everywhere(&world, &going) {
-            world.fleet.delete(&place, &object).await.unwrap();
+        installation.wait_until_equal(&[]).await.unwrap();
+        installation.kill_stage(stage).unwrap();
+        for (place, object) in everywhere(&installation, &going) {
+            installation.fleet.delete(&place, &object).await.unwrap();
         }
-        world.delete(&trigger).await.unwrap();
+        installation.delete(&trigger).await.unwrap();
         // Every tombstone of these deletions expires before the stage is back.
         tokio::time::sleep(Duration::from_secs(3 * TOMBSTONE_TTL)).await;
-        world.start_stage(stage).unwrap();
-        world.settle(&[]).await.unwrap();
+        installation.start_stage(stage).unwrap();
+        installation.wait_until_equal(&[]).await.unwrap();
         let excused = |name: &str| if name.starts_with("all-") { round } else { 0 };
-        world.watcher.verdict(excused).await.unwrap();
-        world.apply(trigger.clone()).await.unwrap();
-        world.settle(&[]).await.unwrap();
+        installation.watcher.verdict(excused).await.unwrap();
+        installation.apply(trigger.clone()).await.unwrap();
+        installation.wait_until_equal(&[]).await.unwrap();
     }
 }
 
 /// These objects, in every managed cluster.
-fn everywhere(world: &World, objects: &[Value]) -> Vec<(String, Value)> {
-    let places = world.fleet.members.keys();
+fn everywhere(installation: &Installation, objects: &[Value]) -> Vec<(String, Value)> {
+    let places = installation.fleet.members.keys();
     places.flat_map(|place| objects.iter().map(move |object| (place.clone(), object.clone()))).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes: make survive"]
 async fn a_third_replica_takes_its_share() {
-    let mut world = World::start(None).await.unwrap();
-    let storm = world.storm(STORM, &[]);
+    let mut installation = Installation::start(None).await.unwrap();
+    let storm = installation.storm(STORM, &[]);
     for stage in STAGES {
-        let before = owned(&world, stage).await;
+        let before = owned(&installation, stage).await;
         assert!(before.iter().all(|&shards| shards > 0.0), "{stage}: {before:?}");
-        world.stack.start_replica(stage, 3).unwrap();
-        world.stack.wait_until_ready().await.unwrap();
+        installation.stack.start_replica(stage, 3).unwrap();
+        installation.stack.wait_until_ready().await.unwrap();
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
-            let now = owned(&world, stage).await;
+            let now = owned(&installation, stage).await;
             let (sum, expected): (f64, f64) = (now.iter().sum(), before.iter().sum());
             if now.len() == 3 && now.iter().all(|&shards| shards > 0.0) && sum == expected {
                 break;
@@ -179,14 +179,14 @@ async fn a_third_replica_takes_its_share() {
         }
     }
     storm.finish().await.unwrap();
-    world.settle(&[]).await.unwrap();
-    world.watcher.verdict(never).await.unwrap();
+    installation.wait_until_equal(&[]).await.unwrap();
+    installation.watcher.verdict(never).await.unwrap();
 }
 
 /// How many shards each replica of a stage works on.
-async fn owned(world: &World, stage: &str) -> Vec<f64> {
+async fn owned(installation: &Installation, stage: &str) -> Vec<f64> {
     let mut shards = Vec::new();
-    for replica in world.stack.replicas().values().filter(|replica| replica.stage() == stage) {
+    for replica in installation.stack.replicas().values().filter(|replica| replica.stage() == stage) {
         shards.push(replica.metric("sluice_shards_owned", &[&format!("stage=\"{stage}\"")]).await.unwrap());
     }
     shards
@@ -195,7 +195,7 @@ async fn owned(world: &World, stage: &str) -> Vec<f64> {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes: make survive"]
 async fn hostile_inputs_are_problems_and_nobody_elses_delay() {
-    let mut world = World::start(None).await.unwrap();
+    let mut installation = Installation::start(None).await.unwrap();
     let broken = format!("default/cluster-{CLUSTERS}");
     let [loops, allocates, fails] = HOSTILE;
     let hostile = [
@@ -203,13 +203,16 @@ async fn hostile_inputs_are_problems_and_nobody_elses_delay() {
         hostile(allocates, "local t = {} while true do t[#t + 1] = string.rep('x', 1048576) end", "name: b"),
         hostile(fails, "", "name: {{ index .Resource.spec.ports 99 }}"),
     ];
-    world.faults(&format!("cluster-{CLUSTERS}"), json!({"errorRate": 1.0, "errorCode": 500})).await.unwrap();
+    installation
+        .faults(&format!("cluster-{CLUSTERS}"), json!({"errorRate": 1.0, "errorCode": 500}))
+        .await
+        .unwrap();
     for object in hostile.iter().flatten().chain(&profile()) {
-        world.apply(object.clone()).await.unwrap();
+        installation.apply(object.clone()).await.unwrap();
     }
     let victim = service("victim", "hostile", 80);
-    world.fleet.apply("default/cluster-1", &victim).await.unwrap();
-    let rows = wait_for_problems(&mut world, |rows| {
+    installation.fleet.apply("default/cluster-1", &victim).await.unwrap();
+    let rows = wait_for_problems(&mut installation, |rows| {
         HOSTILE.iter().all(|name| about(rows, name).len() == 1) && !at(rows, "deployer", &broken).is_empty()
     })
     .await;
@@ -217,17 +220,17 @@ async fn hostile_inputs_are_problems_and_nobody_elses_delay() {
     assert!(rows.iter().all(|row| row.error.len() > 10), "{rows:#?}");
     // The others do not wait for any of it.
     let started = Instant::now();
-    world.storm(STORM, &[&broken]).finish().await.unwrap();
-    world.settle(&[&broken]).await.unwrap();
-    world.watcher.verdict(never).await.unwrap();
+    installation.storm(STORM, &[&broken]).finish().await.unwrap();
+    installation.wait_until_equal(&[&broken]).await.unwrap();
+    installation.watcher.verdict(never).await.unwrap();
     assert!(started.elapsed() < Duration::from_secs(30), "it took {:?}", started.elapsed());
     // What is mended is no problem any more.
-    world.faults(&format!("cluster-{CLUSTERS}"), json!({"errorRate": 0.0})).await.unwrap();
+    installation.faults(&format!("cluster-{CLUSTERS}"), json!({"errorRate": 0.0})).await.unwrap();
     for object in hostile.iter().flatten() {
-        world.delete(object).await.unwrap();
+        installation.delete(object).await.unwrap();
     }
-    wait_for_problems(&mut world, <[Problem]>::is_empty).await;
-    world.settle(&[]).await.unwrap();
+    wait_for_problems(&mut installation, <[Problem]>::is_empty).await;
+    installation.wait_until_equal(&[]).await.unwrap();
 }
 
 /// Rows that name one of the hostile inputs.
@@ -239,14 +242,17 @@ fn at<'a>(rows: &'a [Problem], stage: &str, cluster: &str) -> Vec<&'a Problem> {
     rows.iter().filter(|row| row.stage == stage && row.cluster.ends_with(cluster)).collect()
 }
 
-async fn wait_for_problems(world: &mut World, enough: impl Fn(&[Problem]) -> bool) -> Vec<Problem> {
+async fn wait_for_problems(
+    installation: &mut Installation,
+    enough: impl Fn(&[Problem]) -> bool,
+) -> Vec<Problem> {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
-        let rows = problems(world.stack.programs(), &world.stack.nats_url()).unwrap();
+        let rows = problems(installation.stack.programs(), &installation.stack.nats_url()).unwrap();
         if enough(&rows) {
             return rows;
         }
-        assert!(Instant::now() < deadline, "logs in {}: {rows:#?}", world.keep());
+        assert!(Instant::now() < deadline, "logs in {}: {rows:#?}", installation.keep());
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }

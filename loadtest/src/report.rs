@@ -99,7 +99,7 @@ impl Report {
                 phase.quantile(0.5),
                 phase.quantile(0.99),
                 phase.max(),
-                phase.cost.settled.as_secs_f64(),
+                phase.cost.rested.as_secs_f64(),
                 phase.cost.others,
                 phase.cost.load
             )?;

@@ -2,9 +2,9 @@
 
 use sluice_api::ClusterRef;
 use sluice_bus::{
-    Bus, Effects, Lease, Load, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed, replay,
+    Bus, Effects, Lease, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive, interest_feed, replay,
 };
-use sluice_matcher_core::{Config, Effect, Matcher, Side};
+use sluice_matcher_core::{Config, Effect, ExternalInput, Matcher};
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Stop, Table};
 use sluice_runtime::{Context, Reporter};
@@ -36,24 +36,24 @@ async fn match_shard(context: Context, lease: Lease, interests: Interests, key: 
     interests.synced().await;
     let bus = &context.bus;
     // Unbounded: interest rows are few, and a replay is one cluster's part of one shard.
-    let (sender, sides) = mpsc::unbounded_channel();
+    let (sender, externals) = mpsc::unbounded_channel();
     let mut rows = interests.subscribe();
     let interest = sender.clone();
     let tasks = context.tasks.group(&key);
     // What is known now comes first: the owner's view must cover what its predecessor saw.
     while let Ok((cluster, row)) = rows.try_recv() {
-        interest.send(Side::Interest(cluster, row)).ok()?;
+        interest.send(ExternalInput::Interest(cluster, row)).ok()?;
     }
-    interest.send(Side::Told).ok()?;
-    tasks.spawn(Once::SideInput, async move {
+    interest.send(ExternalInput::Told).ok()?;
+    tasks.spawn(Once::ExternalInput, async move {
         while let Some((cluster, row)) = rows.recv().await {
-            if interest.send(Side::Interest(cluster, row)).is_err() {
+            if interest.send(ExternalInput::Interest(cluster, row)).is_err() {
                 return End::Done;
             }
         }
         End::Early
     });
-    let input = Load::all(Table::Changes.stream(shard));
+    let input = ReadSpec::all(Table::Changes.stream(shard));
     let core = Matcher::new(Config {
         shard,
         shards: bus.shards(),
@@ -69,7 +69,7 @@ async fn match_shard(context: Context, lease: Lease, interests: Interests, key: 
     let lost = tasks.lost();
     let mut effects = Shell { bus: bus.clone(), shard, sender, reporter: observer.clone(), tasks };
     let stopped = tokio::select! {
-        stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer) => stopped,
+        stopped = drive(bus, &lease, &spec, core, externals, &mut effects, &observer) => stopped,
         () = lost => Some(Stop::Failed),
     };
     tracing::info!(shard, ?stopped, "a matcher shard has ended");
@@ -79,7 +79,7 @@ async fn match_shard(context: Context, lease: Lease, interests: Interests, key: 
 struct Shell {
     bus: Bus,
     shard: u16,
-    sender: mpsc::UnboundedSender<Side>,
+    sender: mpsc::UnboundedSender<ExternalInput>,
     reporter: Reporter,
     /// They end with the shard.
     tasks: Group,
@@ -88,10 +88,12 @@ struct Shell {
 impl Shell {
     /// Reads what the shard holds of a cluster once more.
     fn replay(&self, cluster: ClusterRef, id: u64) {
-        let load = Load::some(Table::Changes.stream(self.shard), own_rows::changes_of(&cluster, self.shard));
+        let spec =
+            ReadSpec::some(Table::Changes.stream(self.shard), own_rows::changes_of(&cluster, self.shard));
         let (bus, sender) = (self.bus.clone(), self.sender.clone());
         self.tasks.spawn(Once::Replay, async move {
-            replay(&bus, &load, &sender, Side::Replayed, Side::ReplayDone(cluster, id)).await;
+            replay(&bus, &spec, &sender, ExternalInput::Replayed, ExternalInput::ReplayDone(cluster, id))
+                .await;
             End::Done
         });
     }
@@ -101,7 +103,7 @@ impl Effects<Matcher> for Shell {
     fn effect(&mut self, effect: Effect) {
         match effect {
             Effect::Problem(problem) => self.reporter.problem(problem),
-            Effect::Happened(line) => self.reporter.happened(line),
+            Effect::Journal(line) => self.reporter.record(line),
             Effect::Replay(cluster, id) => self.replay(cluster, id),
         }
     }

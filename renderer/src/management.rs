@@ -82,7 +82,7 @@ impl KindWatch {
             return !self.stop.is_cancelled();
         }
         if std::mem::take(&mut self.troubled) {
-            self.reporter.problem(Problem::healed("renderer", "", &object));
+            self.reporter.problem(Problem::resolved("renderer", "", &object));
         }
         // The version of what was listed comes after it.
         let listed = matches!(event, WatchEvent::Version(_));

@@ -7,13 +7,13 @@ use std::time::Duration;
 use kube::Client;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_bus::{
-    Effects, InterestWriter, Lease, Load, Outputs, ShardSpec, Supervisor, Tally, drive, interest_feed,
+    Effects, InterestWriter, Lease, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive, interest_feed,
     problem_feed,
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Problem, Stop, Table};
-use sluice_renderer_core::{Config, Effect, Renderer, Side};
+use sluice_renderer_core::{Config, Effect, ExternalInput, Renderer};
 use sluice_runtime::{Context, Projector, Reporter, count_shards};
 use sluice_tasks::{End, Group, Kept, Once};
 use sluice_template::{Engine, Limits};
@@ -77,18 +77,20 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     // A renderer decides from everything or not at all: every feed must have been read once.
     tokio::join!(shared.written.synced(), shared.statuses.synced(), shared.interests.synced());
     // Unbounded: the core only updates its memory and renders, it waits for nothing.
-    let (sender, sides) = mpsc::unbounded_channel();
+    let (sender, externals) = mpsc::unbounded_channel();
     let tasks = shared.context.tasks.group(&key);
     let (all, place) = (shared.clone(), (shard, bus.shards()));
     tasks.keep(Kept::Verdicts, move || {
         verdicts::keep(all.written.clone(), all.problems.clone(), all.verdicts.clone(), place)
     });
-    forward(&tasks, shared.written.subscribe(), &sender, Side::Management);
-    forward(&tasks, shared.interests.subscribe(), &sender, |(cluster, row)| Side::Interest(cluster, row));
+    forward(&tasks, shared.written.subscribe(), &sender, ExternalInput::Management);
+    forward(&tasks, shared.interests.subscribe(), &sender, |(cluster, row)| {
+        ExternalInput::Interest(cluster, row)
+    });
     let statuses = shared.statuses.subscribe_where(move |_, status| status.origin == Some(shard));
-    forward(&tasks, statuses, &sender, |status| Side::Status(status.row));
-    sender.send(Side::Told).ok()?;
-    let input = Load::all(Table::Reports.stream(shard));
+    forward(&tasks, statuses, &sender, |status| ExternalInput::Status(status.row));
+    sender.send(ExternalInput::Told).ok()?;
+    let input = ReadSpec::all(Table::Reports.stream(shard));
     let core = Renderer::new(Config {
         shard,
         shards: bus.shards(),
@@ -110,7 +112,7 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         wanted: BTreeSet::new(),
     };
     let stopped = tokio::select! {
-        stopped = drive(bus, &lease, &spec, core, sides, &mut effects, &observer) => stopped,
+        stopped = drive(bus, &lease, &spec, core, externals, &mut effects, &observer) => stopped,
         () = tasks.lost() => Some(Stop::Failed),
     };
     tracing::info!(shard, ?stopped, "a renderer shard has ended");
@@ -121,18 +123,18 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
 fn forward<T: Send + 'static>(
     tasks: &Group,
     mut from: mpsc::UnboundedReceiver<T>,
-    to: &mpsc::UnboundedSender<Side>,
-    side: impl Fn(T) -> Side + Send + 'static,
+    to: &mpsc::UnboundedSender<ExternalInput>,
+    input: impl Fn(T) -> ExternalInput + Send + 'static,
 ) {
     while let Ok(value) = from.try_recv() {
-        if to.send(side(value)).is_err() {
+        if to.send(input(value)).is_err() {
             return;
         }
     }
     let to = to.clone();
-    tasks.spawn(Once::SideInput, async move {
+    tasks.spawn(Once::ExternalInput, async move {
         while let Some(value) = from.recv().await {
-            if to.send(side(value)).is_err() {
+            if to.send(input(value)).is_err() {
                 return End::Done;
             }
         }
@@ -160,7 +162,7 @@ fn write_interests(
             for (cluster, row) in std::mem::take(&mut newest) {
                 match writer.write(&cluster, &row).await {
                     Ok(()) if failing.remove(&cluster) => {
-                        reporter.problem(Problem::healed("renderer", &cluster, "interest"));
+                        reporter.problem(Problem::resolved("renderer", &cluster, "interest"));
                     }
                     Ok(()) => {}
                     Err(error) => {
@@ -206,7 +208,7 @@ impl Effects<Renderer> for Shell {
                 }
             }
             Effect::Problem(problem) => self.reporter.problem(problem),
-            Effect::Happened(line) => self.reporter.happened(line),
+            Effect::Journal(line) => self.reporter.record(line),
         }
     }
 }

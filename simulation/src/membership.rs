@@ -112,14 +112,14 @@ impl Membership {
         self.chosen && self.members.holds_lease(now)
     }
 
-    /// Whether a lease that began at this count of lapses is held.
-    pub(crate) fn holds(&self, lapses: u64, now: i64) -> bool {
-        self.members.lapses(&self.key) == lapses && self.members.holds_lease(now)
+    /// Whether a lease that began at this lease epoch is held.
+    pub(crate) fn holds(&self, lease_epoch: u64, now: i64) -> bool {
+        self.members.lease_epoch(&self.key) == lease_epoch && self.members.holds_lease(now)
     }
 
     /// Grows with every new lease of its role.
-    pub(crate) fn lapses(&self) -> u64 {
-        self.members.lapses(&self.key)
+    pub(crate) fn lease_epoch(&self) -> u64 {
+        self.members.lease_epoch(&self.key)
     }
 
     /// What it said is heard, whatever it does itself.

@@ -63,7 +63,7 @@ struct Running<C: Core> {
     lease: u64,
     /// In the order in which they were given, for each output stream; not before a time.
     outbox: Vec<VecDeque<(i64, Out)>>,
-    answers: VecDeque<Event<C::Side>>,
+    answers: VecDeque<Event<C::External>>,
     cursor: Option<u64>,
     /// When it last looked at its input: a shell whose reader is silent for long begins again.
     looked_at: i64,
@@ -116,7 +116,7 @@ impl<R: Role> Process<R> {
         let (owner, first) = Owner::begin(self.role.core(world, self.clock.now(world.now)), config);
         self.running = Some(Running {
             owner,
-            lease: self.membership.lapses(),
+            lease: self.membership.lease_epoch(),
             outbox: self.fences.iter().map(|_| VecDeque::new()).collect(),
             answers: VecDeque::new(),
             cursor: None,
@@ -160,7 +160,7 @@ impl<R: Role> Process<R> {
         self.rest_until = world.now + world.random.random_range(1..REST) * STEP;
     }
 
-    fn handle(&mut self, world: &mut World, event: Event<<R::Core as Core>::Side>) {
+    fn handle(&mut self, world: &mut World, event: Event<<R::Core as Core>::External>) {
         let Some(running) = &mut self.running else { return };
         let commands = running.owner.handle(self.clock.now(world.now), event);
         self.execute(world, commands);
@@ -210,8 +210,8 @@ impl<R: Role> Process<R> {
 
     fn learn(&mut self, world: &mut World) {
         let link = Link { online: world.now >= self.cut_until, lease: self.holds_lease(world.now) };
-        if let Some(side) = self.role.side(world, link) {
-            self.handle(world, Event::Side(side));
+        if let Some(input) = self.role.external(world, link) {
+            self.handle(world, Event::External(input));
         }
     }
 
@@ -227,7 +227,8 @@ impl<R: Role> Process<R> {
         // Ownership and incarnations are looked at now and then.
         if world.random.random_bool(0.3) {
             self.believes = self.membership.owns(world.now);
-            let same = self.running.as_ref().is_some_and(|running| running.lease == self.membership.lapses());
+            let same =
+                self.running.as_ref().is_some_and(|running| running.lease == self.membership.lease_epoch());
             if !self.believes || !same || (!cut && self.is_reborn(world)) {
                 self.running = None;
             }

@@ -46,7 +46,7 @@ pub(crate) trait Role {
     fn reset(&mut self, world: &mut World, newer: bool);
 
     /// The next thing it learns besides rows, if there is one.
-    fn side(&mut self, world: &mut World, link: Link) -> Option<<Self::Core as Core>::Side>;
+    fn external(&mut self, world: &mut World, link: Link) -> Option<<Self::Core as Core>::External>;
 
     /// Whether there may be something to learn, or something to do besides commands.
     fn has_news(&self, world: &World) -> bool;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use sluice_api::ClusterRef;
 use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
-use sluice_protocol::{Body, Group, Head, Subject, Table};
+use sluice_protocol::{Body, Group, Head, Meta, Subject, Table};
 
 /// Nodes of the bus, when it is replicated.
 pub(crate) const NODES: usize = 3;
@@ -89,8 +89,8 @@ impl Message {
     pub(crate) fn read_by(&self, reader: bool) -> (Subject, Head, Arc<[u8]>) {
         let (mut head, mut body) = (self.head.clone(), self.body.clone());
         if self.newer && !reader {
-            if !head.meta.is_empty() {
-                head.meta = "?".into();
+            if head.meta != Meta::None {
+                head.meta = Meta::Unknown("?".into());
             }
             if !body.is_empty() {
                 body = (*b"?").into();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::subject::{Table, change_shard};
-use sluice_protocol::{Body, Core, Head, Publish, Row, Step, Subject, View};
+use sluice_protocol::{Body, Core, Head, Meta, Publish, Row, Step, Subject, View};
 
 use crate::watches::{WatchSpec, Wishes, by_source, wanted};
 
@@ -38,7 +38,7 @@ pub struct Seen {
 
 /// What an agent learns.
 #[derive(Debug)]
-pub enum Side {
+pub enum ExternalInput {
     /// The interest row of its cluster.
     Interest(Interest),
     /// A watch has completed its list; also that of a kind that does not exist.
@@ -54,7 +54,7 @@ pub enum Side {
 /// What an agent wants done.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Begin a watch; its number is in every [`Side`] that comes of it.
+    /// Begin a watch; its number is in every [`ExternalInput`] that comes of it.
     Watch(u64, WatchSpec),
     /// End a watch.
     Unwatch(u64),
@@ -73,7 +73,7 @@ pub struct Agent {
     /// Objects that their last watch no longer shows, and until when another one may show them.
     leaving: BTreeMap<ObjectKey, i64>,
     /// Rows on the bus that no watch has shown, or whose watch has ended.
-    doubtful: BTreeSet<ObjectKey>,
+    unconfirmed: BTreeSet<ObjectKey>,
     /// What it has said to be there completely, apart from the streams' incarnations.
     completed: Option<Complete>,
     next_watch: u64,
@@ -98,7 +98,7 @@ impl Agent {
             watches: BTreeMap::new(),
             shown: BTreeMap::new(),
             leaving: BTreeMap::new(),
-            doubtful: BTreeSet::new(),
+            unconfirmed: BTreeSet::new(),
             completed: None,
             next_watch: 0,
         }
@@ -130,14 +130,14 @@ impl Agent {
 
     /// What an ended watch showed may be shown by a new one: it is not withdrawn before that has listed.
     fn doubt_all(&mut self, id: u64) {
-        let mut doubtful = Vec::new();
+        let mut unconfirmed = Vec::new();
         self.shown.retain(|key, watches| {
             if watches.remove(&id).is_some() && watches.is_empty() {
-                doubtful.push(key.clone());
+                unconfirmed.push(key.clone());
             }
             !watches.is_empty()
         });
-        self.doubtful.extend(doubtful);
+        self.unconfirmed.extend(unconfirmed);
     }
 
     fn is_running(&self, id: u64) -> bool {
@@ -188,11 +188,11 @@ impl Agent {
             .filter(|(_, watch)| !watch.listed)
             .map(|(spec, _)| spec.gvk.clone())
             .collect();
-        self.doubtful.extract_if(.., |key| !unlisted.contains(&key.gvk)).collect()
+        self.unconfirmed.extract_if(.., |key| !unlisted.contains(&key.gvk)).collect()
     }
 
     fn show(&mut self, id: u64, seen: Seen, step: &mut Step<Effect>) {
-        self.doubtful.remove(&seen.key);
+        self.unconfirmed.remove(&seen.key);
         self.leaving.remove(&seen.key);
         let watches = self.shown.entry(seen.key.clone()).or_default();
         watches.insert(id, seen.version);
@@ -244,7 +244,6 @@ impl Agent {
         for shard in 0..self.config.shards {
             let incarnation = self.config.outputs.get(usize::from(shard)).copied().unwrap_or(0);
             let complete = Complete { incarnation, ..complete.clone() };
-            let meta = serde_json::to_string(&complete).unwrap_or_default();
             let subject = Subject::Complete {
                 table: Table::Changes,
                 shard,
@@ -252,7 +251,10 @@ impl Agent {
                 origin: None,
             };
             step.publish(
-                Publish::new(subject, Body::value([]), step.now).meta(meta).view(self.view()).after_all(),
+                Publish::new(subject, Body::value([]), step.now)
+                    .meta(Meta::Complete(complete))
+                    .view(self.view())
+                    .after_all(),
             );
         }
     }
@@ -261,7 +263,7 @@ impl Agent {
 // === impl Core for Agent ===
 
 impl Core for Agent {
-    type Side = Side;
+    type External = ExternalInput;
     type Effect = Effect;
 
     fn found(&mut self, subject: &Subject, head: &Head) {
@@ -269,7 +271,7 @@ impl Core for Agent {
             && !head.tombstone
             && viewer.is_empty()
         {
-            self.doubtful.insert(object.clone());
+            self.unconfirmed.insert(object.clone());
         }
     }
 
@@ -283,19 +285,22 @@ impl Core for Agent {
         view
     }
 
-    fn side(&mut self, side: Side, step: &mut Step<Effect>) {
-        match side {
-            Side::Interest(row) if row.is_lost() => {}
-            Side::Interest(row) if self.started => self.interest(&row, step),
+    fn external(&mut self, input: ExternalInput, step: &mut Step<Effect>) {
+        match input {
+            ExternalInput::Interest(row) if row.is_lost() => {}
+            ExternalInput::Interest(row) if self.started => self.interest(&row, step),
             // Watches begin with the start: what they showed before could not be published.
-            Side::Interest(row)
+            ExternalInput::Interest(row)
                 if self.waiting.as_ref().is_some_and(|known| known.revision > row.revision) => {}
-            Side::Interest(row) => self.waiting = Some(row),
-            Side::Listed(id, objects) if self.is_running(id) => self.listed(id, objects, step),
-            Side::Applied(id, seen) if self.is_running(id) => self.show(id, seen, step),
-            Side::Deleted(id, key) if self.is_running(id) => self.hide(id, &key, step),
-            Side::Troubled(id) if self.is_running(id) => self.troubled(id, step),
-            Side::Listed(..) | Side::Applied(..) | Side::Deleted(..) | Side::Troubled(_) => {}
+            ExternalInput::Interest(row) => self.waiting = Some(row),
+            ExternalInput::Listed(id, objects) if self.is_running(id) => self.listed(id, objects, step),
+            ExternalInput::Applied(id, seen) if self.is_running(id) => self.show(id, seen, step),
+            ExternalInput::Deleted(id, key) if self.is_running(id) => self.hide(id, &key, step),
+            ExternalInput::Troubled(id) if self.is_running(id) => self.troubled(id, step),
+            ExternalInput::Listed(..)
+            | ExternalInput::Applied(..)
+            | ExternalInput::Deleted(..)
+            | ExternalInput::Troubled(_) => {}
         }
     }
 

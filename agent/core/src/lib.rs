@@ -13,5 +13,5 @@
 mod agent;
 mod watches;
 
-pub use agent::{Agent, Config, Effect, Seen, Side};
+pub use agent::{Agent, Config, Effect, ExternalInput, Seen};
 pub use watches::WatchSpec;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use sluice_protocol::Happened;
+use sluice_protocol::JournalEntry;
 use sluice_runtime::{management_client, stop_on_signals_then};
 use sluice_simcluster::{FleetConfig, SimFleet};
 use tokio::sync::mpsc;
@@ -144,7 +144,7 @@ fn with_management(real: &Path, simulated: &str) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(&all)?)
 }
 
-async fn print_lines(mut lines: mpsc::Receiver<Happened>, stop: &CancellationToken) {
+async fn print_lines(mut lines: mpsc::Receiver<JournalEntry>, stop: &CancellationToken) {
     loop {
         tokio::select! {
             line = lines.recv() => match line {
@@ -156,7 +156,7 @@ async fn print_lines(mut lines: mpsc::Receiver<Happened>, stop: &CancellationTok
     }
 }
 
-fn describe(line: &Happened) -> String {
+fn describe(line: &JournalEntry) -> String {
     let cluster = line.cluster.split_once(':').map_or(line.cluster.as_str(), |(_, path)| path);
     let time =
         if line.micros > 0 { format!("  {:.1} ms", line.micros as f64 / 1000.0) } else { String::new() };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kube::Client;
 use sluice_bus::{Bus, journal};
-use sluice_protocol::{Happened, Role};
+use sluice_protocol::{JournalEntry, Role};
 use sluice_runtime::{CommonArgs, Context, Metrics, NatsArgs, Readiness, access_feed, serve};
 use sluice_tasks::{End, Once, Tasks};
 use tokio::sync::mpsc;
@@ -90,7 +90,7 @@ impl Pipeline {
     }
 
     /// What happens from now on.
-    pub(super) async fn journal(&self) -> anyhow::Result<mpsc::Receiver<Happened>> {
+    pub(super) async fn journal(&self) -> anyhow::Result<mpsc::Receiver<JournalEntry>> {
         Ok(journal(&self.bus).await?)
     }
 

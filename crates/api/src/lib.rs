@@ -20,6 +20,7 @@ pub mod names;
 pub mod object;
 pub mod profile;
 pub mod selector;
+pub mod trigger;
 pub mod wire;
 pub mod yaml;
 
@@ -29,3 +30,4 @@ pub use error::FieldError;
 pub use object::{Gvk, ObjectKey};
 pub use profile::ProfileId;
 pub use selector::Selector;
+pub use trigger::TriggerId;

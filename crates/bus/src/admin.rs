@@ -16,7 +16,8 @@ use crate::connection::{Connection, jetstream};
 use crate::error::BusError;
 use crate::fence::Holder;
 use crate::layout::{self, BusOptions, check_version};
-use crate::reader::{Load, ReadEvent, read};
+use crate::read_spec::ReadSpec;
+use crate::reader::{ReadEvent, read};
 use crate::streams::Streams;
 
 /// How long one server may take to say who it is.
@@ -222,9 +223,12 @@ async fn owners(options: &BusOptions) -> Result<BTreeMap<String, BTreeMap<String
     ];
     for (stage, table) in stages {
         // An owner has its fence row in every stream of the table: the first one tells of all.
-        let load = Load::some(table.stream(0), vec![Subject::fences(table)]);
-        let mut reader = read(&bus, &load).await?;
-        let rows = Box::pin(reader.all()).await.unwrap_or_default();
+        let spec = ReadSpec::some(table.stream(0), vec![Subject::fences(table)]);
+        let mut reader = read(&bus, &spec).await?;
+        let rows = Box::pin(reader.all()).await.ok_or_else(|| BusError::Request {
+            what: format!("read who owns the shards of {stage}"),
+            source: "the stream could not be read to its end".into(),
+        })?;
         let held: &mut BTreeMap<String, usize> = owners.entry(stage.to_owned()).or_default();
         for event in rows {
             if let ReadEvent::Row(row, _) = event

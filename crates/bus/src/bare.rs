@@ -17,7 +17,8 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use sluice_api::Digest;
-use sluice_protocol::{Head, Subject, Table, View};
+use sluice_protocol::rows::ReportMeta;
+use sluice_protocol::{Head, Meta, Subject, Table, View};
 use tokio::task::JoinSet;
 
 use crate::Bus;
@@ -138,7 +139,7 @@ fn head(row: u64) -> Head {
         digest: Digest::of(&[&row.to_le_bytes()]),
         time: now_micros(),
         view: View::parse("default/cluster=7"),
-        meta: r#"{"selectors":[0]}"#.to_owned(),
+        meta: Meta::Report(ReportMeta { selectors: vec![0] }),
         tombstone: false,
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_nats::HeaderMap;
 use bytes::Bytes;
 use sluice_api::Digest;
-use sluice_protocol::{Head, View};
+use sluice_protocol::{Head, Meta, View};
 use zstd::bulk::Compressor;
 
 /// Bodies above this are compressed.
@@ -88,8 +88,9 @@ pub(crate) fn headers(head: &Head) -> HeaderMap {
     if !view.is_empty() {
         headers.insert(VIEW, one_line(&view));
     }
-    if !head.meta.is_empty() {
-        headers.insert(META, one_line(&head.meta));
+    let meta = head.meta.to_string();
+    if !meta.is_empty() {
+        headers.insert(META, one_line(&meta));
     }
     headers
 }
@@ -115,7 +116,7 @@ pub(crate) fn head(headers: Option<&HeaderMap>) -> Head {
         digest: get(DIGEST).parse().unwrap_or_default(),
         time: get(TIME).parse().unwrap_or(0),
         view: View::parse(get(VIEW)),
-        meta: get(META).to_owned(),
+        meta: Meta::parse(get(META)),
         tombstone,
     }
 }
@@ -133,7 +134,7 @@ mod tests {
             digest: Digest::of(&[b"x"]),
             time: 5,
             view: View::parse("a=1 b c=2"),
-            meta: r#"{"a":"é"}"#.into(),
+            meta: Meta::Unknown(r#"{"a":"é"}"#.into()),
             tombstone: false,
         };
         let gone = Head { time: 7, tombstone: true, ..Head::default() };

@@ -10,12 +10,12 @@ use async_nats::jetstream::stream::{DirectGetErrorKind, RawMessageErrorKind, Str
 
 use crate::bus::Bus;
 use crate::error::BusError;
-use crate::reader::Load;
+use crate::read_spec::ReadSpec;
 
 /// How long the stream's leader may take to answer.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// The end of what a [`Load`] reads. See the module's text.
+/// The end of what a [`ReadSpec`] reads. See the module's text.
 #[derive(Clone, Debug)]
 pub(crate) struct End {
     stream: Stream,
@@ -27,11 +27,11 @@ impl End {
     ///
     /// # Errors
     /// When the server does not answer or the stream does not exist.
-    pub(crate) async fn of(bus: &Bus, load: &Load) -> Result<Self, BusError> {
-        let named = || format!("read stream {}", load.stream);
-        let stream = bus.js.get_stream(&load.stream).await.map_err(BusError::request(named()))?;
+    pub(crate) async fn of(bus: &Bus, spec: &ReadSpec) -> Result<Self, BusError> {
+        let named = || format!("read stream {}", spec.stream);
+        let stream = bus.js.get_stream(&spec.stream).await.map_err(BusError::request(named()))?;
         let all = || vec![">".to_owned()];
-        let filters = if load.filters.is_empty() { all() } else { load.filters.clone() };
+        let filters = if spec.filters.is_empty() { all() } else { spec.filters.clone() };
         Ok(Self { stream, filters })
     }
 

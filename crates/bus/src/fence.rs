@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_nats::HeaderMap;
 use async_nats::jetstream::stream::DirectGetErrorKind;
 use serde::{Deserialize, Serialize};
+use sluice_protocol::json::{self, Wire};
 use sluice_protocol::{Claim, Stop};
 
 use crate::answer::Answer;
@@ -35,6 +36,8 @@ pub(crate) struct Holder {
     /// Which claim of this owner it is.
     pub(crate) number: u32,
 }
+
+impl Wire for Holder {}
 
 /// A fence row of a stream.
 #[derive(Clone, Debug)]
@@ -115,7 +118,7 @@ impl Fence {
     async fn publish(&self, bus: &Bus, holder: &Holder, last: u64) -> Answer {
         let mut headers = HeaderMap::new();
         headers.insert(EXPECTED, last.to_string());
-        let body = codec::encode(&serde_json::to_vec(holder).unwrap_or_default());
+        let body = codec::encode(&json::bytes(holder));
         match bus.js.publish_with_headers(self.subject.clone(), headers, body).await {
             Ok(ack) => match tokio::time::timeout(PATIENCE, ack.into_future()).await {
                 Ok(answer) => Answer::from(answer),

@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bus::Bus;
 use crate::feed::Feed;
-use crate::reader::{Load, ReadEvent, read};
+use crate::read_spec::ReadSpec;
+use crate::reader::{ReadEvent, read};
 
 /// Pause before a stream whose reader has ended is read again.
 const AGAIN: Duration = Duration::from_millis(200);
@@ -35,29 +36,29 @@ pub fn follow<F: Follower>(
     stop: CancellationToken,
 ) -> Feed<F::Key, F::Value> {
     let feed = Feed::new();
-    let (tasks, out, load) = (bus.tasks.clone(), feed.clone(), Load::some(stream, filters));
+    let (tasks, out, spec) = (bus.tasks.clone(), feed.clone(), ReadSpec::some(stream, filters));
     let bus = bus.clone();
     tasks.keep(Kept::Feed, move || {
-        let (bus, load, out, stop) = (bus.clone(), load.clone(), out.clone(), stop.clone());
+        let (bus, spec, out, stop) = (bus.clone(), spec.clone(), out.clone(), stop.clone());
         async move {
-            stop.run_until_cancelled(again_and_again::<F>(&bus, &load, &out)).await;
+            stop.run_until_cancelled(again_and_again::<F>(&bus, &spec, &out)).await;
             End::Done
         }
     });
     feed
 }
 
-async fn again_and_again<F: Follower>(bus: &Bus, load: &Load, feed: &Feed<F::Key, F::Value>) {
+async fn again_and_again<F: Follower>(bus: &Bus, spec: &ReadSpec, feed: &Feed<F::Key, F::Value>) {
     loop {
         // Boxed, since it is large and what surrounds it would hold it more than once.
-        Box::pin(once::<F>(bus, load, feed)).await;
+        Box::pin(once::<F>(bus, spec, feed)).await;
         tokio::time::sleep(AGAIN).await;
     }
 }
 
 /// Reads the stream until its reader ends.
-async fn once<F: Follower>(bus: &Bus, load: &Load, feed: &Feed<F::Key, F::Value>) {
-    let Ok(mut reader) = read(bus, load).await else { return };
+async fn once<F: Follower>(bus: &Bus, spec: &ReadSpec, feed: &Feed<F::Key, F::Value>) {
+    let Ok(mut reader) = read(bus, spec).await else { return };
     let mut seen = Some(BTreeSet::new());
     while let Some(event) = reader.next().await {
         if !matches!(event, ReadEvent::CaughtUp(_)) {

@@ -4,21 +4,26 @@ use sluice_api::Digest;
 use sluice_protocol::{Head, Row, Subject};
 
 use crate::bus::Bus;
+use crate::content_refs::ContentRefs;
 use crate::error::BusError;
-use crate::marks::Marks;
-use crate::reader::{Load, ReadEvent, read};
+use crate::read_spec::ReadSpec;
+use crate::reader::{ReadEvent, read};
 
-/// The heads of the rows that `load` selects. The large bodies that they name are marked from now on.
-pub(crate) async fn heads(bus: &Bus, load: &Load, marks: &Marks) -> Result<Vec<(Subject, Head)>, BusError> {
-    let mut reader = read(bus, load).await?;
+/// The heads of the rows that `spec` selects. The large bodies that they name are marked from now on.
+pub(crate) async fn heads(
+    bus: &Bus,
+    spec: &ReadSpec,
+    content_refs: &ContentRefs,
+) -> Result<Vec<(Subject, Head)>, BusError> {
+    let mut reader = read(bus, spec).await?;
     // Boxed, since it is large and thousands may read.
     let Some(found) = Box::pin(reader.all()).await else {
         return Err(BusError::Request {
-            what: format!("read the heads of {}", load.stream),
+            what: format!("read the heads of {}", spec.stream),
             source: "the stream is another one now".into(),
         });
     };
-    let missing = marks.adopt(&bus.contents, reader.take_named()).await?;
+    let missing = content_refs.adopt(&bus.contents, reader.take_named()).await?;
     let head = |event| match event {
         ReadEvent::Row(Row { subject: Subject::Owner { .. }, .. }, _) => None,
         ReadEvent::Row(Row { subject, mut head, .. }, _) => {

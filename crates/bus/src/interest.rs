@@ -3,6 +3,7 @@
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use sluice_api::{ClusterKind, ClusterRef};
 use sluice_protocol::interest::Interest;
+use sluice_protocol::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::bus::Bus;
@@ -108,7 +109,7 @@ impl InterestWriter {
             "Nats-Expected-Last-Subject-Sequence",
             known.map_or(0, |known| known.sequence).to_string(),
         );
-        let body = codec::encode(&serde_json::to_vec(row).map_err(BusError::request(named()))?);
+        let body = codec::encode(&json::bytes(row));
         let limit = self.bus.js.client().server_info().max_payload;
         if body.len() > limit {
             return Err(BusError::TooLarge(format!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use sluice_protocol::Happened;
+use sluice_protocol::{JournalEntry, json};
 use sluice_tasks::{End, Kept, Once};
 use tokio::sync::{Mutex, mpsc};
 
@@ -21,28 +21,28 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Sends journal lines of one process. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Journal {
-    sender: mpsc::Sender<Happened>,
+    sender: mpsc::Sender<JournalEntry>,
 }
 
 impl Journal {
     /// Begins to send.
     pub fn start(bus: &Bus) -> Self {
-        let (sender, receiver) = mpsc::channel::<Happened>(QUEUE);
+        let (sender, receiver) = mpsc::channel::<JournalEntry>(QUEUE);
         let (client, receiver) = (bus.js.client(), Arc::new(Mutex::new(receiver)));
         bus.tasks.keep(Kept::Journal, move || send(client.clone(), receiver.clone()));
         Self { sender }
     }
 
     /// Takes a line, when there is room.
-    pub fn happened(&self, line: Happened) {
-        if self.sender.try_send(line).is_err() {
+    pub fn record(&self, entry: JournalEntry) {
+        if self.sender.try_send(entry).is_err() {
             tracing::trace!("the journal is full");
         }
     }
 }
 
 /// Sends what is taken, until nobody has anything to say.
-async fn send(client: async_nats::Client, taken: Arc<Mutex<mpsc::Receiver<Happened>>>) -> End {
+async fn send(client: async_nats::Client, taken: Arc<Mutex<mpsc::Receiver<JournalEntry>>>) -> End {
     let (mut taken, mut lines) = (taken.lock().await, Vec::new());
     while taken.recv_many(&mut lines, TOGETHER).await > 0 {
         for (subject, body) in messages(lines.drain(..)) {
@@ -56,11 +56,11 @@ async fn send(client: async_nats::Client, taken: Arc<Mutex<mpsc::Receiver<Happen
 }
 
 /// One message for each subject: its lines, each a JSON object.
-fn messages(lines: impl Iterator<Item = Happened>) -> BTreeMap<String, Vec<u8>> {
+fn messages(lines: impl Iterator<Item = JournalEntry>) -> BTreeMap<String, Vec<u8>> {
     let mut messages: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for line in lines {
         let body = messages.entry(format!("journal.{}.{}", line.stage, line.what)).or_default();
-        body.extend(serde_json::to_vec(&line).unwrap_or_default());
+        body.extend(json::bytes(&line));
         body.push(b'\n');
     }
     messages
@@ -70,7 +70,7 @@ fn messages(lines: impl Iterator<Item = Happened>) -> BTreeMap<String, Vec<u8>> 
 ///
 /// # Errors
 /// When the server does not answer.
-pub async fn journal(bus: &Bus) -> Result<mpsc::Receiver<Happened>, BusError> {
+pub async fn journal(bus: &Bus) -> Result<mpsc::Receiver<JournalEntry>, BusError> {
     let mut lines =
         bus.js.client().subscribe("journal.>").await.map_err(BusError::request("read the journal"))?;
     let (sender, receiver) = mpsc::channel(QUEUE);

@@ -62,6 +62,25 @@ enum What {
     Leave,
 }
 
+impl Membership {
+    /// Joins: says that it lives until `stop`, and then that it leaves.
+    ///
+    /// # Errors
+    /// When the name cannot be part of a key, or the system has no thread to spare.
+    pub fn join(bus: &Bus, stage: &str, name: &str, stop: CancellationToken) -> Result<Self, BusError> {
+        let good =
+            !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_');
+        if !good {
+            return Err(BusError::Unsuitable(format!(
+                "--name {name:?}: use letters, digits, '-' and '_' only"
+            )));
+        }
+        let membership = Self::new(name);
+        LeaseKeeper::new(bus, membership.clone(), stage, stop).start()?;
+        Ok(membership)
+    }
+}
+
 impl LeaseKeeper {
     /// Of a replica in a group of them.
     pub(crate) fn new(bus: &Bus, membership: Membership, group: &str, stop: CancellationToken) -> Self {

@@ -10,8 +10,8 @@
 //!   Feed ◄─ interest, status (whole small tables that every shard wants to know)
 //! ```
 //!
-//! Streams can be lost at any time; they are made again, and everybody begins again. A node of the bus can be lost at
-//! any time; groups are sent again, readers go on where they were, and nobody begins again.
+//! Streams can be lost at any time; they are made again, and everybody restarts. A node of the bus can be lost at
+//! any time; groups are sent again, readers go on where they were, and nobody restarts.
 
 #![forbid(unsafe_code)]
 
@@ -25,6 +25,7 @@ mod clock;
 mod codec;
 mod connection;
 mod consumers;
+mod content_refs;
 mod contents;
 mod credentials;
 mod end;
@@ -34,24 +35,25 @@ mod fence;
 mod follow;
 mod heads;
 mod health;
+mod incarnation_watch;
 mod incarnations;
 mod interest;
 mod journal;
 mod layout;
 mod lease_keeper;
 mod ledger;
-mod lives;
-mod marks;
 mod membership;
 mod observer;
 mod own_agents;
 mod problems;
+mod read_spec;
 mod reader;
 #[cfg(test)]
 mod real_server;
 mod replay;
 mod runner;
 mod seed;
+mod shard_spec;
 mod shipping;
 mod streams;
 mod supervisor;
@@ -76,11 +78,13 @@ pub use layout::BusOptions;
 pub use membership::{Lease, MEMBER_TTL, Membership};
 pub use observer::{Effects, Observer};
 pub use own_agents::OwnAgents;
-pub use problems::{Problems, Voice, problem_feed};
-pub use reader::{Load, ReadEvent, Reader, read};
+pub use problems::{ProblemSource, Problems, problem_feed};
+pub use read_spec::ReadSpec;
+pub use reader::{ReadEvent, Reader, read};
 pub use replay::replay;
-pub use runner::{Outputs, ShardSpec, drive};
+pub use runner::drive;
 pub use seed::Seed;
+pub use shard_spec::{Outputs, ShardSpec};
 pub use supervisor::{Supervisor, Tally};
 pub use tls::Tls;
 pub use users::Rights;

@@ -7,10 +7,7 @@ use sluice_protocol::members::Members;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::bus::Bus;
 use crate::clock::mono_micros;
-use crate::error::BusError;
-use crate::lease_keeper::LeaseKeeper;
 
 /// A member that was not heard for this long is gone.
 pub const MEMBER_TTL: Duration = Duration::from_secs(3);
@@ -29,33 +26,21 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// Joins: says that it lives until `stop`, and then that it leaves.
-    ///
-    /// # Errors
-    /// When the name cannot be part of a key, or the system has no thread to spare.
-    pub fn join(bus: &Bus, stage: &str, name: &str, stop: CancellationToken) -> Result<Self, BusError> {
-        let good =
-            !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_');
-        if !good {
-            return Err(BusError::Unsuitable(format!(
-                "--name {name:?}: use letters, digits, '-' and '_' only"
-            )));
-        }
+    /// Of a replica that nobody has heard yet.
+    pub(crate) fn new(name: &str) -> Self {
         let ttl = i64::try_from(MEMBER_TTL.as_micros()).unwrap_or(i64::MAX);
-        let membership = Self {
+        Self {
             name: name.into(),
             members: Arc::new(Mutex::new(Members::new(name, ttl))),
             claims: watch::Sender::new(()),
             gone: CancellationToken::new(),
-        };
-        LeaseKeeper::new(bus, membership.clone(), stage, stop).start()?;
-        Ok(membership)
+        }
     }
 
     /// The lease of a shard that this replica holds now, or the last one that it held.
     pub fn lease(&self, key: &str) -> Lease {
-        let lapses = self.with(|members| members.lapses(key));
-        Lease { membership: self.clone(), key: key.into(), lapses }
+        let lease_epoch = self.with(|members| members.lease_epoch(key));
+        Lease { membership: self.clone(), key: key.into(), lease_epoch }
     }
 
     /// Whether this replica owns a shard, by its key.
@@ -100,7 +85,7 @@ impl Membership {
 pub struct Lease {
     membership: Membership,
     key: Arc<str>,
-    lapses: u64,
+    lease_epoch: u64,
 }
 
 impl Lease {
@@ -111,7 +96,7 @@ impl Lease {
 
     /// Whether it is the newest lease of its shard.
     pub(crate) fn is_current(&self) -> bool {
-        self.membership.with(|members| members.lapses(&self.key)) == self.lapses
+        self.membership.with(|members| members.lease_epoch(&self.key)) == self.lease_epoch
     }
 
     /// The replica that holds it.

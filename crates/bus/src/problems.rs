@@ -1,7 +1,7 @@
 //! The `problems` bucket: what cannot be done, until it can.
 //!
 //! A row lives as long as somebody says it again. Who reported it and has ended (a shard that moved, a process that
-//! died) does not: its successor reports what it meets itself, and what has healed meanwhile expires.
+//! died) does not: its successor reports what it meets itself, and what is resolved meanwhile expires.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sluice_api::Digest;
 use sluice_protocol::report::ProblemRow;
-use sluice_protocol::{Problem, subject};
+use sluice_protocol::{Problem, json, subject};
 use sluice_tasks::{End, Once};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -41,7 +41,7 @@ pub struct Problems {
 
 /// Somebody who reports problems. Cheap to clone; with the last clone its problems are no longer said.
 #[derive(Clone, Debug)]
-pub struct Voice {
+pub struct ProblemSource {
     sender: mpsc::Sender<(Problem, Weak<()>)>,
     alive: Arc<()>,
 }
@@ -62,12 +62,12 @@ impl Problems {
     }
 
     /// Somebody new who reports.
-    pub fn voice(&self) -> Voice {
-        Voice { sender: self.sender.clone(), alive: Arc::default() }
+    pub fn source(&self) -> ProblemSource {
+        ProblemSource { sender: self.sender.clone(), alive: Arc::default() }
     }
 }
 
-impl Voice {
+impl ProblemSource {
     /// Takes a problem, or the end of one. When the queue is full it is dropped here and comes again with the
     /// next attempt.
     pub fn report(&self, problem: Problem) {
@@ -79,7 +79,7 @@ impl Voice {
 
 struct Known {
     row: ProblemRow,
-    voice: Weak<()>,
+    source: Weak<()>,
     said: Instant,
 }
 
@@ -98,10 +98,10 @@ impl Writer {
                 _ = again.tick() => self.say_again().await,
             }
             let newest: HashMap<String, (Problem, Weak<()>)> =
-                batch.drain(..).map(|(problem, voice)| (key(&problem), (problem, voice))).collect();
-            for (subject, (problem, voice)) in newest {
+                batch.drain(..).map(|(problem, source)| (key(&problem), (problem, source))).collect();
+            for (subject, (problem, source)) in newest {
                 match next_row(self.known.get(&subject).map(|known| &known.row), &problem) {
-                    Some(row) => self.say(subject, row, voice).await,
+                    Some(row) => self.say(subject, row, source).await,
                     None => self.heal(subject).await,
                 }
             }
@@ -109,10 +109,9 @@ impl Writer {
         }
     }
 
-    async fn say(&mut self, subject: String, row: ProblemRow, voice: Weak<()>) {
-        let body = serde_json::to_vec(&row).unwrap_or_default();
-        self.publish(&subject, None, LIFE, body).await;
-        self.known.insert(subject, Known { row, voice, said: Instant::now() });
+    async fn say(&mut self, subject: String, row: ProblemRow, source: Weak<()>) {
+        self.publish(&subject, None, LIFE, json::bytes(&row)).await;
+        self.known.insert(subject, Known { row, source, said: Instant::now() });
     }
 
     async fn heal(&mut self, subject: String) {
@@ -121,7 +120,7 @@ impl Writer {
     }
 
     async fn say_again(&mut self) {
-        self.known.retain(|_, known| known.voice.strong_count() > 0);
+        self.known.retain(|_, known| known.source.strong_count() > 0);
         let due: Vec<String> = self
             .known
             .iter()
@@ -129,8 +128,8 @@ impl Writer {
             .map(|(subject, _)| subject.clone())
             .collect();
         for subject in due {
-            if let Some(Known { row, voice, .. }) = self.known.remove(&subject) {
-                self.say(subject, row, voice).await;
+            if let Some(Known { row, source, .. }) = self.known.remove(&subject) {
+                self.say(subject, row, source).await;
             }
         }
     }
@@ -169,7 +168,7 @@ fn next_row(known: Option<&ProblemRow>, problem: &Problem) -> Option<ProblemRow>
 
 struct Rows;
 
-/// Follows the bucket until `stop`; healed problems come with an empty error.
+/// Follows the bucket until `stop`; resolved problems come with an empty error.
 pub fn problem_feed(bus: &Bus, stop: CancellationToken) -> Feed<String, ProblemRow> {
     follow::<Rows>(bus, format!("KV_{PROBLEMS}"), Vec::new(), stop)
 }
@@ -184,7 +183,13 @@ impl Follower for Rows {
             Self::lost(feed, &subject);
             return None;
         }
-        feed.put(subject.clone(), serde_json::from_slice(&body).ok()?);
+        match serde_json::from_slice(&body) {
+            Ok(row) => feed.put(subject.clone(), row),
+            Err(error) => {
+                tracing::warn!(%error, subject, "a problem row cannot be read; it expires unless its stage says it again");
+                return None;
+            }
+        }
         Some(subject)
     }
 

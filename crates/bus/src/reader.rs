@@ -21,6 +21,7 @@ use crate::codec;
 use crate::consumers::Consumer;
 use crate::end::End;
 use crate::error::BusError;
+use crate::read_spec::ReadSpec;
 
 /// Without a sign of life for twice this long the consumer counts as gone.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -42,32 +43,6 @@ const ANSWER: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_PAUSE: Duration = Duration::from_millis(500);
 
-/// What to read.
-#[derive(Clone, Debug)]
-pub struct Load {
-    /// The stream.
-    pub stream: String,
-    /// Only subjects that match one of these; empty for all.
-    pub filters: Vec<String>,
-    /// Whether bodies are left out.
-    pub heads_only: bool,
-    /// Subject and sequence of a row at which the reading is at its end, on any node: the reader's own fence row, whose
-    /// claim came after everything that there is to read.
-    pub until: Option<(String, u64)>,
-}
-
-impl Load {
-    /// Everything that is in a stream.
-    pub fn all(stream: String) -> Self {
-        Self::some(stream, Vec::new())
-    }
-
-    /// Rows of a stream whose subject matches one of `filters`.
-    pub fn some(stream: String, filters: Vec<String>) -> Self {
-        Self { stream, filters, heads_only: false, until: None }
-    }
-}
-
 /// What a reader delivers.
 #[derive(Debug)]
 pub enum ReadEvent {
@@ -86,7 +61,7 @@ pub enum ReadEvent {
 /// An open reader. See the module's text.
 pub struct Reader {
     bus: Bus,
-    load: Load,
+    spec: ReadSpec,
     named: HashMap<Subject, Digest>,
     end: End,
     open: Option<Open>,
@@ -113,12 +88,12 @@ struct Open {
 ///
 /// # Errors
 /// When the server does not answer or the stream does not exist.
-pub async fn read(bus: &Bus, load: &Load) -> Result<Reader, BusError> {
+pub async fn read(bus: &Bus, spec: &ReadSpec) -> Result<Reader, BusError> {
     let mut reader = Reader {
         bus: bus.clone(),
-        load: load.clone(),
+        spec: spec.clone(),
         named: HashMap::new(),
-        end: End::of(bus, load).await?,
+        end: End::of(bus, spec).await?,
         open: None,
         heard: Instant::now(),
         tries: 0,
@@ -137,7 +112,7 @@ impl Reader {
             if self.open.is_none() && !self.reopen().await {
                 return None;
             }
-            if self.pending == 0 && !self.caught_up && self.load.until.is_none() {
+            if self.pending == 0 && !self.caught_up && self.spec.until.is_none() {
                 match self.end.is_at(self.sequence).await {
                     Ok(true) => return Some(self.at_end()),
                     Ok(false) => self.pending = 1,
@@ -183,7 +158,7 @@ impl Reader {
     }
 
     fn lose(&mut self, error: &impl std::fmt::Display) {
-        tracing::debug!(%error, stream = self.load.stream, "the consumer is lost");
+        tracing::debug!(%error, stream = self.spec.stream, "the consumer is lost");
         self.open = None;
     }
 
@@ -192,7 +167,7 @@ impl Reader {
         loop {
             // What was not read for half of a tombstone's life may have come and gone.
             if self.heard.elapsed() > self.bus.tombstone_ttl / 2 {
-                tracing::warn!(stream = self.load.stream, "the stream could not be read for too long");
+                tracing::warn!(stream = self.spec.stream, "the stream could not be read for too long");
                 return false;
             }
             if self.tries > 0 {
@@ -204,16 +179,16 @@ impl Reader {
             match tokio::time::timeout(ANSWER, self.open_again()).await {
                 Ok(Ok(goes_on)) => return goes_on,
                 Ok(Err(error)) => {
-                    tracing::debug!(%error, stream = self.load.stream, "the stream cannot be read now");
+                    tracing::debug!(%error, stream = self.spec.stream, "the stream cannot be read now");
                 }
-                Err(_) => tracing::debug!(stream = self.load.stream, "the stream does not answer"),
+                Err(_) => tracing::debug!(stream = self.spec.stream, "the stream does not answer"),
             }
         }
     }
 
     /// Whether the stream is still the same one, and is being read again.
     async fn open_again(&mut self) -> Result<bool, BusError> {
-        let now = End::of(&self.bus, &self.load).await?;
+        let now = End::of(&self.bus, &self.spec).await?;
         if now.created() != self.end.created() {
             return Ok(false);
         }
@@ -221,12 +196,12 @@ impl Reader {
     }
 
     async fn open(&mut self) -> Result<(), BusError> {
-        let named = || format!("read stream {}", self.load.stream);
+        let named = || format!("read stream {}", self.spec.stream);
         // Nobody else can guess it, and so nobody else can read or delete it.
         let inbox = self.bus.js.client().new_inbox();
         let name = inbox.rsplit('.').next().unwrap_or_default().to_owned();
         // With a single filter the request names it, and a user can be given the right to it alone.
-        let (filter_subject, filter_subjects) = match &self.load.filters[..] {
+        let (filter_subject, filter_subjects) = match &self.spec.filters[..] {
             [one] => (one.clone(), Vec::new()),
             several => (String::new(), several.to_vec()),
         };
@@ -239,16 +214,16 @@ impl Reader {
             ack_policy: AckPolicy::None,
             filter_subject,
             filter_subjects,
-            headers_only: self.load.heads_only,
+            headers_only: self.spec.heads_only,
             memory_storage: true,
             num_replicas: 1,
             inactive_threshold: FORGET,
             ..pull::Config::default()
         };
         let js = &self.bus.js;
-        let stream = js.get_stream_no_info(&self.load.stream).await.map_err(BusError::request(named()))?;
+        let stream = js.get_stream_no_info(&self.spec.stream).await.map_err(BusError::request(named()))?;
         let consumer = stream.create_consumer(config).await.map_err(BusError::request(named()))?;
-        let kept = self.bus.consumers.note(&self.load.stream, &name);
+        let kept = self.bus.consumers.note(&self.spec.stream, &name);
         self.pending = consumer.cached_info().num_pending;
         let messages = consumer
             .stream()
@@ -274,7 +249,7 @@ impl Reader {
         let (sequence, pending) = (info.stream_sequence, info.pending);
         (self.heard, self.tries) = (Instant::now(), 0);
         let head = codec::head(message.headers.as_ref());
-        if let Some((fence, end)) = &self.load.until
+        if let Some((fence, end)) = &self.spec.until
             && *message.subject == **fence
             && sequence >= *end
         {
@@ -298,7 +273,7 @@ impl Reader {
             Err(error) => return Some(malformed(&message.subject, &error.to_string())),
         };
         let body = match codec::content(message.headers.as_ref()) {
-            Some(digest) if self.load.heads_only => {
+            Some(digest) if self.spec.heads_only => {
                 self.named.insert(subject.clone(), digest);
                 Ok(Arc::from([]))
             }
@@ -309,7 +284,7 @@ impl Reader {
                     return None;
                 }
             },
-            None if self.load.heads_only => Ok(Arc::from([])),
+            None if self.spec.heads_only => Ok(Arc::from([])),
             None => codec::decode(&message.payload).map_err(|error| error.to_string()),
         };
         Some(match body {

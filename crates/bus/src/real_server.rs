@@ -16,12 +16,13 @@ use tokio_util::sync::CancellationToken;
 use crate::answer::Answer;
 use crate::bus::Bus;
 use crate::connection::Connection;
+use crate::content_refs::ContentRefs;
 use crate::fence::{Claimed, Fence, Holder};
 use crate::interest::{InterestWriter, interest_feed};
 use crate::layout::BusOptions;
-use crate::marks::Marks;
 use crate::membership::{MEMBER_TTL, Membership};
-use crate::reader::{Load, ReadEvent, read};
+use crate::read_spec::ReadSpec;
+use crate::reader::{ReadEvent, read};
 use crate::writer;
 
 mod cluster;
@@ -128,8 +129,8 @@ async fn put(bus: &Bus, row: &Publish, fence: &Fence, sequence: u64) -> Option<u
 
 /// What the stream holds: profile, body and sequence, in order.
 async fn rows(bus: &Bus) -> Vec<(String, String, u64)> {
-    let load = Load::some(Table::Desired.stream(0), vec!["desired.00.*.*.*".into()]);
-    let events = read(bus, &load).await.unwrap().all().await.unwrap();
+    let spec = ReadSpec::some(Table::Desired.stream(0), vec!["desired.00.*.*.*".into()]);
+    let events = read(bus, &spec).await.unwrap().all().await.unwrap();
     let row = |event: ReadEvent| match event {
         ReadEvent::Row(row, _) => {
             let Subject::Desired { profile, .. } = row.subject else { panic!("{:?}", row.subject) };
@@ -311,11 +312,11 @@ async fn large_bodies_are_stored_once_and_live_while_a_row_names_them() {
     let fence = fence("00");
     let sequence = claim(&bus, &fence).await;
     let large: String = (0..40_000).map(|number| format!("{number},")).collect();
-    let marks = Marks::default();
+    let content_refs = ContentRefs::default();
     for profile in ["x", "y"] {
         let row = row(profile, Some(&large));
         let sent = send(&bus, std::slice::from_ref(&row), &fence, sequence).await;
-        marks.note(&row.subject, sent.rows[0].clone().unwrap());
+        content_refs.note(&row.subject, sent.rows[0].clone().unwrap());
     }
     let digest = Digest::of(&[large.as_bytes()]);
     let mut bucket = bus.js.get_stream("KV_content").await.unwrap();
@@ -323,7 +324,7 @@ async fn large_bodies_are_stored_once_and_live_while_a_row_names_them() {
     assert!(rows(&bus).await.iter().all(|(_, body, _)| *body == large));
     // Kept beyond its age as long as it is marked, and gone when nobody does.
     let age = bus.tombstone_ttl;
-    let kept = tokio::time::timeout(age * 2, marks.clone().keep(bus.contents.clone())).await;
+    let kept = tokio::time::timeout(age * 2, content_refs.clone().keep(bus.contents.clone())).await;
     assert!(kept.is_err(), "it expired although it is named");
     let other = self::bus(&server).await;
     assert!(other.contents.get(digest).await.unwrap().is_some());
@@ -331,10 +332,10 @@ async fn large_bodies_are_stored_once_and_live_while_a_row_names_them() {
     let third = self::bus(&server).await;
     assert!(third.contents.get(digest).await.unwrap().is_none());
     // Who takes the rows over learns that their bodies are lost.
-    let load = Load { heads_only: true, ..Load::some(stream, vec!["desired.00.*.*.*".into()]) };
-    let mut reader = read(&third, &load).await.unwrap();
+    let spec = ReadSpec { heads_only: true, ..ReadSpec::some(stream, vec!["desired.00.*.*.*".into()]) };
+    let mut reader = read(&third, &spec).await.unwrap();
     assert_eq!(reader.all().await.unwrap().len(), 2);
-    let missing = Marks::default().adopt(&third.contents, reader.take_named()).await.unwrap();
+    let missing = ContentRefs::default().adopt(&third.contents, reader.take_named()).await.unwrap();
     assert_eq!(missing.len(), 2);
 }
 

@@ -6,52 +6,34 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use sluice_protocol::{Command, Core, Event, Group, Owner, OwnerConfig, Row, Stop, Subject, Table};
+use sluice_protocol::{Command, Core, Event, Group, Owner, OwnerConfig, Row, Stop, Subject};
 use sluice_tasks::{End as TaskEnd, Group as TaskGroup, Once};
 use tokio::sync::mpsc;
 
 use crate::bus::Bus;
 use crate::clock::now_micros;
+use crate::content_refs::ContentRefs;
 use crate::end::End;
 use crate::fence::Fence;
 use crate::heads::heads;
-use crate::lives::{Lives, output_streams};
-use crate::marks::Marks;
+use crate::incarnation_watch::IncarnationWatch;
 use crate::membership::Lease;
 use crate::observer::{Effects, Observer};
-use crate::reader::{Load, ReadEvent, read};
+use crate::read_spec::ReadSpec;
+use crate::reader::{ReadEvent, read};
+use crate::shard_spec::{Outputs, ShardSpec};
 use crate::shipping::{Delivery, Shipping};
 
 /// How long a new owner waits for a view as new as its predecessor's.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Rows read ahead of the core: one batch of the server and a little more.
 const READ_AHEAD: usize = 1024;
-/// Side inputs taken at once before rows get their turn.
-const SIDES_AT_ONCE: usize = 256;
+/// External inputs taken at once before rows get their turn.
+const EXTERNALS_AT_ONCE: usize = 256;
 /// Rows without an acknowledgement beyond which nothing is taken in: enough for full groups. One step may publish more.
 const ENOUGH_OUTSTANDING: usize = 2048;
 /// Pause before something is asked again that was not answered.
 const AGAIN: Duration = Duration::from_millis(200);
-
-/// The streams a shard writes to.
-#[derive(Clone, Debug)]
-pub struct Outputs {
-    /// The table.
-    pub table: Table,
-    /// Name of the owner in the fence rows.
-    pub owner: String,
-    /// Filters that select this owner's rows; `{}` stands for the shard of the stream.
-    pub own_rows: Vec<String>,
-}
-
-/// One shard of one stage.
-#[derive(Clone, Debug)]
-pub struct ShardSpec {
-    /// What it writes.
-    pub outputs: Outputs,
-    /// What it reads.
-    pub input: Option<Load>,
-}
 
 /// What tasks of a shard send to its loop.
 enum Inner<S> {
@@ -72,46 +54,46 @@ struct Runner<'a, C: Core, E> {
     owner: Owner<C>,
     effects: &'a mut E,
     observer: &'a dyn Observer,
-    marks: Marks,
+    content_refs: ContentRefs,
     /// Subjects of rows that were too large when they were published last.
     oversized: HashSet<Subject>,
-    sender: mpsc::Sender<Inner<C::Side>>,
+    sender: mpsc::Sender<Inner<C::External>>,
     /// Dropped with the runner, and every task of the shard with it.
     tasks: TaskGroup,
-    groups: FuturesUnordered<OnItsWay<C::Side>>,
+    groups: FuturesUnordered<OnItsWay<C::External>>,
     fences: Vec<Fence>,
     end: Option<End>,
     wake: Option<i64>,
     stop: Option<Stop>,
 }
 
-/// Owns the shard under `lease` until it is cancelled (`None`), deposed or out of date. The caller begins again as long as
+/// Owns the shard under `lease` until it is cancelled (`None`), deposed or out of date. The caller restarts as long as
 /// the shard is its own.
 pub async fn drive<C, E>(
     bus: &Bus,
     lease: &Lease,
     spec: &ShardSpec,
     core: C,
-    mut sides: mpsc::UnboundedReceiver<C::Side>,
+    mut externals: mpsc::UnboundedReceiver<C::External>,
     effects: &mut E,
     observer: &dyn Observer,
 ) -> Option<Stop>
 where
     C: Core + Send,
-    C::Side: Send + 'static,
+    C::External: Send + 'static,
     C::Effect: Send,
     E: Effects<C>,
 {
-    let mut lives = Lives::of(bus, spec);
+    let mut incarnations = IncarnationWatch::of(bus, spec);
     let (mut runner, mut inbox, first) = Runner::begin(bus, lease, spec, core, effects, observer);
     runner.execute(first).await;
     let mut lost = pin!(runner.tasks.lost());
     while runner.stop.is_none() {
         let event = tokio::select! {
             Some(delivery) = runner.groups.next(), if !runner.groups.is_empty() => runner.delivered(delivery),
-            side = sides.recv(), if runner.has_room() => match side {
-                Some(side) => {
-                    runner.sides(side, &mut sides).await;
+            input = externals.recv(), if runner.has_room() => match input {
+                Some(input) => {
+                    runner.externals(input, &mut externals).await;
                     continue;
                 }
                 None => return None,
@@ -137,7 +119,7 @@ where
                 runner.wake = None;
                 Event::Tick
             }
-            () = lives.ended() => Event::Ended(Stop::Reborn),
+            () = incarnations.ended() => Event::Ended(Stop::Reborn),
         };
         runner.handle(event).await;
     }
@@ -147,7 +129,7 @@ where
 impl<'a, C, E> Runner<'a, C, E>
 where
     C: Core + Send,
-    C::Side: Send + 'static,
+    C::External: Send + 'static,
     E: Effects<C>,
 {
     #[expect(
@@ -161,9 +143,9 @@ where
         core: C,
         effects: &'a mut E,
         observer: &'a dyn Observer,
-    ) -> (Self, mpsc::Receiver<Inner<C::Side>>, Vec<Command<C::Effect>>) {
+    ) -> (Self, mpsc::Receiver<Inner<C::External>>, Vec<Command<C::Effect>>) {
         let max_lag = micros(bus.tombstone_ttl) / 2;
-        let outputs = output_streams(bus, spec).len();
+        let outputs = spec.output_streams(bus.shards).len();
         let config =
             OwnerConfig { outputs, reads: spec.input.is_some(), patience: micros(PATIENCE), max_lag };
         let (owner, first) = Owner::begin(core, config);
@@ -176,7 +158,7 @@ where
             owner,
             effects,
             observer,
-            marks: Marks::default(),
+            content_refs: ContentRefs::default(),
             oversized: HashSet::new(),
             sender,
             tasks: bus.tasks.group(&spec.outputs.owner),
@@ -186,39 +168,40 @@ where
             wake: None,
             stop: None,
         };
-        runner.keep_marks();
+        runner.keep_content();
         (runner, inbox, first)
     }
 
-    /// Large bodies that this shard's rows name must not expire. When one did, the shard begins again: it then
+    /// Large bodies that this shard's rows name must not expire. When one did, the shard restarts: it then
     /// publishes the row anew.
-    fn keep_marks(&mut self) {
-        let (marks, contents, sender) = (self.marks.clone(), self.bus.contents.clone(), self.sender.clone());
-        self.tasks.spawn(Once::Marks, async move {
-            marks.keep(contents).await;
+    fn keep_content(&mut self) {
+        let (content_refs, contents, sender) =
+            (self.content_refs.clone(), self.bus.contents.clone(), self.sender.clone());
+        self.tasks.spawn(Once::ContentRefs, async move {
+            content_refs.keep(contents).await;
             send(&sender, Event::Ended(Stop::Content)).await
         });
     }
 
-    fn row(&self, row: Row, pending: u64) -> Event<C::Side> {
+    fn row(&self, row: Row, pending: u64) -> Event<C::External> {
         self.observer.read(pending);
         Event::Row(row, pending > 0)
     }
 
-    async fn handle(&mut self, event: Event<C::Side>) {
+    async fn handle(&mut self, event: Event<C::External>) {
         let commands = self.owner.handle(now_micros(), event);
         self.execute(commands).await;
     }
 
-    /// Several side inputs at once: they come in bursts, and each may be cheap.
-    async fn sides(&mut self, first: C::Side, more: &mut mpsc::UnboundedReceiver<C::Side>) {
-        self.handle(Event::Side(first)).await;
-        for _ in 1..SIDES_AT_ONCE {
+    /// Several external inputs at once: they come in bursts, and each may be cheap.
+    async fn externals(&mut self, first: C::External, more: &mut mpsc::UnboundedReceiver<C::External>) {
+        self.handle(Event::External(first)).await;
+        for _ in 1..EXTERNALS_AT_ONCE {
             if !self.has_room() {
                 return;
             }
-            let Ok(side) = more.try_recv() else { return };
-            self.handle(Event::Side(side)).await;
+            let Ok(input) = more.try_recv() else { return };
+            self.handle(Event::External(input)).await;
         }
     }
 
@@ -254,12 +237,12 @@ where
     }
 
     /// A group is back.
-    fn delivered(&mut self, Delivery { event, rows }: Delivery<C::Side>) -> Event<C::Side> {
+    fn delivered(&mut self, Delivery { event, rows }: Delivery<C::External>) -> Event<C::External> {
         for (subject, outcome) in rows {
             match outcome {
                 Ok(content) => {
                     self.observer.published();
-                    self.marks.note(&subject, content);
+                    self.content_refs.note(&subject, content);
                     if self.oversized.remove(&subject) {
                         self.observer.too_large(&subject.to_string(), None);
                     }
@@ -274,7 +257,7 @@ where
     }
 
     fn load(&mut self, output: usize, fence: u64) {
-        let (bus, sender, marks) = (self.bus.clone(), self.sender.clone(), self.marks.clone());
+        let (bus, sender, content_refs) = (self.bus.clone(), self.sender.clone(), self.content_refs.clone());
         let Some(Fence { stream, subject }) = self.fences.get(output).cloned() else { return };
         let shard = format!("{output:02}");
         let own_rows = &self.spec.outputs.own_rows;
@@ -283,12 +266,12 @@ where
         if !filters.iter().any(|filter| covers(filter, &subject)) {
             filters.push(subject.clone());
         }
-        let load = Load { stream, filters, heads_only: true, until: Some((subject, fence)) };
+        let rows = ReadSpec { stream, filters, heads_only: true, until: Some((subject, fence)) };
         self.tasks.spawn(Once::OwnRows, async move {
             let turn = bus.turn().await;
             // Boxed, since it is large and thousands may wait for their turn.
             let found = loop {
-                match Box::pin(heads(&bus, &load, &marks)).await {
+                match Box::pin(heads(&bus, &rows, &content_refs)).await {
                     Ok(found) => break found,
                     Err(error) => tracing::info!(%error, "own rows cannot be read yet"),
                 }

@@ -17,7 +17,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// How long a new replica listens before it takes shards, so that it knows the others.
 const LISTEN: Duration = Duration::from_millis(500);
 
-/// Counts the shards a replica works on, and how often they began again. Cheap to clone.
+/// Counts the shards a replica works on, and how often they restarted. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     shards: Arc<AtomicUsize>,
@@ -30,7 +30,7 @@ impl Tally {
         self.shards.load(Ordering::Relaxed)
     }
 
-    /// How often shards began again since the process began, by reason.
+    /// How often shards restarted since the process began, by reason.
     pub fn restarts(&self) -> BTreeMap<&'static str, u64> {
         self.restarts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -60,7 +60,7 @@ struct Running {
     rests: Rests,
 }
 
-/// A shard that begins again after a while.
+/// A shard that restarts after a while.
 struct Resting {
     until: Instant,
     rests: Rests,

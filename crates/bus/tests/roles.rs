@@ -8,12 +8,12 @@ use std::time::Duration;
 use server::Server;
 use sluice_api::ClusterRef;
 use sluice_bus::{
-    Bus, BusOptions, Connection, Credentials, InterestWriter, Journal, Load, Membership, OwnAgents, Problems,
-    Seed, accounts, interest_feed, interest_feed_of, journal, problem_feed, read,
+    Bus, BusOptions, Connection, Credentials, InterestWriter, Journal, Membership, OwnAgents, Problems,
+    ReadSpec, Seed, accounts, interest_feed, interest_feed_of, journal, problem_feed, read,
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Happened, Problem, Role, Subject, Table};
+use sluice_protocol::{JournalEntry, Problem, Role, Subject, Table};
 use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
@@ -35,10 +35,10 @@ async fn connected(options: BusOptions) -> Bus {
 }
 
 /// What each role reads, from end to end.
-fn loads(role: &Role) -> Vec<Load> {
-    let all = |table: Table| Load::all(table.stream(0));
+fn loads(role: &Role) -> Vec<ReadSpec> {
+    let all = |table: Table| ReadSpec::all(table.stream(0));
     let own = |table: Table, filters: Vec<String>| {
-        Load::some(table.stream(0), filters.iter().map(|filter| filter.replace("{}", "00")).collect())
+        ReadSpec::some(table.stream(0), filters.iter().map(|filter| filter.replace("{}", "00")).collect())
     };
     match role {
         Role::Agent(Some(cluster)) => vec![own(Table::Changes, own_rows::agent(cluster))],
@@ -128,9 +128,9 @@ async fn every_role_finds_what_it_needs() {
             within(&format!("{role}: interest"), feed.synced()).await;
             assert_eq!(feed.values().len(), 1, "{role}");
         }
-        let voice = Problems::start(&bus).voice();
-        voice.report(Problem::open(role.name(), first(), format!("of {role}"), "broken"));
-        Journal::start(&bus).happened(Happened {
+        let source = Problems::start(&bus).source();
+        source.report(Problem::open(role.name(), first(), format!("of {role}"), "broken"));
+        Journal::start(&bus).record(JournalEntry {
             what: "tried".into(),
             stage: role.name().into(),
             cluster: first().to_string(),
@@ -145,7 +145,7 @@ async fn every_role_finds_what_it_needs() {
             }
         };
         within(&format!("{role}: problem"), told).await;
-        drop(voice);
+        drop(source);
     }
     stop.cancel();
 }

@@ -25,13 +25,13 @@ const FIRST: &str = "sveltos:default/cluster-1";
 const SECOND: &str = "sveltos:default/cluster-2";
 
 /// A server with the printed configuration, and a key for everybody.
-struct World {
+struct Fixture {
     server: Server,
     operator: Client,
     _bus: Bus,
 }
 
-impl World {
+impl Fixture {
     async fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let config = config(dir.path(), &["cluster-1", "cluster-2"]);
@@ -45,7 +45,7 @@ impl World {
             tombstone_ttl: Duration::from_secs(60),
         };
         let bus = Bus::connect(&options, &Tasks::default()).await.unwrap();
-        let world = Self { operator: connection.client("operator").await.unwrap(), server, _bus: bus };
+        let fixture = Self { operator: connection.client("operator").await.unwrap(), server, _bus: bus };
         for subject in [
             format!("changes.00.{FIRST}.-.x"),
             format!("changes.00.{SECOND}.-.x"),
@@ -57,10 +57,10 @@ impl World {
             "$KV.content.0".into(),
         ] {
             let body = format!("secret of {subject}");
-            let ack = world.operator.request(subject, body.into()).await.unwrap();
+            let ack = fixture.operator.request(subject, body.into()).await.unwrap();
             assert!(String::from_utf8_lossy(&ack.payload).contains("\"seq\""), "{ack:?}");
         }
-        world
+        fixture
     }
 
     async fn client(&self, role: Role) -> Client {
@@ -208,10 +208,10 @@ fn requests() -> Vec<(String, Value, &'static str)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_user_may_do_what_it_needs_and_nothing_else() {
-    let world = World::start().await;
+    let fixture = Fixture::start().await;
     let mut wrong = Vec::new();
     for (letter, role) in everybody() {
-        let client = world.client(role.clone()).await;
+        let client = fixture.client(role.clone()).await;
         let tries = requests().into_iter().map(async |(subject, body, who)| {
             let asked = client.request(subject.clone(), body.to_string().into());
             // Whether it was allowed to ask; an answer may well be an error.
@@ -226,7 +226,7 @@ async fn every_user_may_do_what_it_needs_and_nothing_else() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_hears_what_is_meant_for_others() {
-    let world = World::start().await;
+    let fixture = Fixture::start().await;
     let said = [
         ("_INBOX.renderer.x.y".to_owned(), "r"),
         ("_INBOX.people.x".to_owned(), ""),
@@ -246,7 +246,7 @@ async fn nobody_hears_what_is_meant_for_others() {
     ];
     let mut hearing = Vec::new();
     for (letter, role) in everybody() {
-        let client = world.client(role.clone()).await;
+        let client = fixture.client(role.clone()).await;
         for (subject, who) in &said {
             let heard = client.subscribe(subject.clone()).await.unwrap();
             hearing.push((format!("{role}: {subject}"), who.contains(letter), heard));
@@ -257,9 +257,9 @@ async fn nobody_hears_what_is_meant_for_others() {
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
     for (subject, _) in &said {
-        world.operator.publish(subject.clone(), "{}".into()).await.unwrap();
+        fixture.operator.publish(subject.clone(), "{}".into()).await.unwrap();
     }
-    world.operator.flush().await.unwrap();
+    fixture.operator.flush().await.unwrap();
     let heard = hearing.into_iter().map(async |(who, may, mut messages)| {
         let heard = matches!(tokio::time::timeout(PATIENCE, messages.next()).await, Ok(Some(_)));
         (heard != may).then(|| format!("{who}: heard {heard}"))
@@ -271,14 +271,14 @@ async fn nobody_hears_what_is_meant_for_others() {
 /// Whoever asks the server says where the answer goes, and the server does not check that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_cannot_be_sent_where_its_asker_may_not_write() {
-    let world = World::start().await;
-    let before = world.rows().await;
-    let mut heard = world.operator.subscribe("members.>").await.unwrap();
+    let fixture = Fixture::start().await;
+    let before = fixture.rows().await;
+    let mut heard = fixture.operator.subscribe("members.>").await.unwrap();
     for (role, stream, row) in [
         (agent_of("cluster-1"), "CHANGES-00", format!("changes.00.{FIRST}.-.x")),
         (Role::People, "KV_interest", "$KV.interest.sveltos.default.cluster-1".to_owned()),
     ] {
-        let client = world.client(role).await;
+        let client = fixture.client(role).await;
         let consumer = json!({ "stream_name": stream, "config": {
             "name": "evil", "filter_subject": row, "ack_policy": "none", "deliver_subject": "desired.00.evil" } });
         let pull = json!({ "stream_name": stream, "config": {
@@ -306,14 +306,14 @@ async fn an_answer_cannot_be_sent_where_its_asker_may_not_write() {
     }
     let heard = tokio::time::timeout(PATIENCE, heard.next()).await;
     assert!(heard.is_err(), "{heard:?}");
-    assert_eq!(world.rows().await, before);
+    assert_eq!(fixture.rows().await, before);
 }
 
 /// A consumer's own words must not widen what its subject allows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_of_one_cluster_gets_no_row_of_another() {
-    let world = World::start().await;
-    let client = world.client(agent_of("cluster-1")).await;
+    let fixture = Fixture::start().await;
+    let client = fixture.client(agent_of("cluster-1")).await;
     let (own, other) = (format!("changes.00.{FIRST}.>"), format!("changes.00.{SECOND}.>"));
     let filters = [
         json!({ "filter_subject": other }),
@@ -347,7 +347,7 @@ async fn a_reader_of_one_cluster_gets_no_row_of_another() {
 /// Reading and writing as the stages do, also across the border of an account.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_read_and_writers_write_with_the_rights_they_have() {
-    let world = World::start().await;
+    let fixture = Fixture::start().await;
     for (role, stream, filter) in [
         (agent_of("cluster-1"), "CHANGES-00", format!("changes.00.{FIRST}.>")),
         (agent_of("cluster-1"), "KV_interest", "$KV.interest.sveltos.default.cluster-1".to_owned()),
@@ -357,7 +357,7 @@ async fn readers_read_and_writers_write_with_the_rights_they_have() {
         (Role::Deployer, "DESIRED-00", String::new()),
         (Role::People, "KV_interest", String::new()),
     ] {
-        let js = async_nats::jetstream::new(world.client(role.clone()).await);
+        let js = async_nats::jetstream::new(fixture.client(role.clone()).await);
         let config = pull::Config {
             name: Some(format!("reader-{role}").replace(['.', '/'], "-")),
             ack_policy: AckPolicy::None,
@@ -383,11 +383,11 @@ async fn readers_read_and_writers_write_with_the_rights_they_have() {
         assert!(more.is_err(), "{role}: {more:?}");
         js.delete_consumer_from_stream(&consumer.cached_info().name, stream).await.unwrap();
     }
-    an_agent_writes_under_its_fence(&world).await;
+    an_agent_writes_under_its_fence(&fixture).await;
 }
 
-async fn an_agent_writes_under_its_fence(world: &World) {
-    let js = async_nats::jetstream::new(world.client(agent_of("cluster-1")).await);
+async fn an_agent_writes_under_its_fence(fixture: &Fixture) {
+    let js = async_nats::jetstream::new(fixture.client(agent_of("cluster-1")).await);
     let fence = format!("changes.00.{FIRST}.~owner");
     let last = js.publish(fence.clone(), "".into()).await.unwrap().await.unwrap().sequence;
     let row = format!("changes.00.{FIRST}.-.y");
@@ -404,7 +404,8 @@ async fn an_agent_writes_under_its_fence(world: &World) {
     headers.insert("Nats-Expected-Last-Subject-Sequence", "7");
     assert!(js.publish_with_headers(row, headers, "body".into()).await.unwrap().await.is_err());
     // What it tells people arrives.
-    for (who, reader) in [("operator", world.operator.clone()), ("people", world.client(Role::People).await)]
+    for (who, reader) in
+        [("operator", fixture.operator.clone()), ("people", fixture.client(Role::People).await)]
     {
         let mut journal = reader.subscribe("journal.>").await.unwrap();
         reader.flush().await.unwrap();
@@ -418,33 +419,33 @@ async fn an_agent_writes_under_its_fence(world: &World) {
 /// Replacing a whole bucket by one entry is a right that comes with writing an entry, unless the stream forbids it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_entry_does_not_replace_a_bucket() {
-    let world = World::start().await;
-    let before = world.rows().await;
-    let js = async_nats::jetstream::new(world.client(agent_of("cluster-1")).await);
+    let fixture = Fixture::start().await;
+    let before = fixture.rows().await;
+    let js = async_nats::jetstream::new(fixture.client(agent_of("cluster-1")).await);
     let mut headers = HeaderMap::new();
     headers.insert("Nats-Rollup", "all");
     let sent = js.publish_with_headers("$KV.content.9", headers, "".into()).await.unwrap();
     assert!(sent.await.is_err());
-    assert_eq!(world.rows().await, before);
+    assert_eq!(fixture.rows().await, before);
 }
 
 /// Clusters come and go while everybody else works.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reload_adds_one_cluster_and_ends_the_rights_of_another() {
-    let world = World::start().await;
+    let fixture = Fixture::start().await;
     let [first, second] =
-        [world.client(agent_of("cluster-1")).await, world.client(agent_of("cluster-2")).await];
+        [fixture.client(agent_of("cluster-1")).await, fixture.client(agent_of("cluster-2")).await];
     let row = |cluster: u8| format!("changes.00.sveltos:default/cluster-{cluster}.-.y");
     let may = async |client: &Client, cluster| {
         let asked = client.request(row(cluster), "".into());
         matches!(tokio::time::timeout(PATIENCE, asked).await, Ok(Ok(_)))
     };
     assert!(may(&first, 1).await && may(&second, 2).await);
-    let changed = config(world.server.dir.path(), &["cluster-1", "cluster-3"]);
-    world.server.reload(&changed);
-    let third = tokio::time::timeout(4 * PATIENCE, world.client(agent_of("cluster-3"))).await.unwrap();
+    let changed = config(fixture.server.dir.path(), &["cluster-1", "cluster-3"]);
+    fixture.server.reload(&changed);
+    let third = tokio::time::timeout(4 * PATIENCE, fixture.client(agent_of("cluster-3"))).await.unwrap();
     // The server opens the imports of an account that is new to it with the next reload only.
-    world.server.reload(&changed);
+    fixture.server.reload(&changed);
     tokio::time::sleep(PATIENCE).await;
     assert!(may(&third, 3).await && !may(&third, 1).await);
     assert!(may(&first, 1).await && !may(&second, 2).await);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_deployer_core::{Config, Deployer, Effect, Live, Reply, Request, Side};
+use sluice_deployer_core::{Config, Deployer, Effect, ExternalInput, Live, Reply, Request};
 use sluice_protocol::{Core as _, Problem, Row, Step};
 
 use crate::packed::Packed;
@@ -20,24 +20,24 @@ struct Clusters {
 
 /// Lets a deployer apply `rows` to empty clusters.
 pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef]) -> Deployed {
-    let mut world = Clusters::default();
+    let mut simulated = Clusters::default();
     let mut deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: i64::MAX / 4 });
     let mut step = Step::at(0);
     deployer.start(&mut step);
     for cluster in clusters {
-        deployer.side(Side::Reachable(cluster.clone()), &mut step);
+        deployer.external(ExternalInput::Reachable(cluster.clone()), &mut step);
     }
-    world.settle(&mut deployer, step);
+    simulated.answer_calls(&mut deployer, step);
     for row in rows {
         let mut step = Step::at(0);
         deployer.row(&row, &mut step);
-        world.settle(&mut deployer, step);
+        simulated.answer_calls(&mut deployer, step);
     }
-    (world.objects, world.problems)
+    (simulated.objects, simulated.problems)
 }
 
 impl Clusters {
-    fn settle(&mut self, deployer: &mut Deployer, step: Step<Effect>) {
+    fn answer_calls(&mut self, deployer: &mut Deployer, step: Step<Effect>) {
         let mut steps = VecDeque::from([step]);
         while let Some(step) = steps.pop_front() {
             for effect in step.into_parts().1 {
@@ -45,12 +45,11 @@ impl Clusters {
                     Effect::Call(cluster, id, request) => {
                         let reply = self.serve(&cluster, request);
                         let mut next = Step::at(0);
-                        deployer.side(Side::Reply(cluster, id, reply), &mut next);
+                        deployer.external(ExternalInput::Reply(cluster, id, reply), &mut next);
                         steps.push_back(next);
                     }
                     Effect::Problem(problem) => self.problems.push(problem),
-                    Effect::Summary(_) | Effect::Happened(_) | Effect::Switch(_) | Effect::FollowKinds(_) => {
-                    }
+                    Effect::Summary(_) | Effect::Journal(_) | Effect::Switch(_) | Effect::FollowKinds(_) => {}
                 }
             }
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_matcher_core as matcher;
 use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{Body, Core, Head, Problem, Publish, Row, Step, Subject, Table};
+use sluice_protocol::{Body, Core, Head, Meta, Problem, Publish, Row, Step, Subject, Table};
 use sluice_renderer_core as renderer;
 use sluice_template::{Engine, NoEngine};
 
@@ -124,8 +124,10 @@ fn begin_rendering(
     let (mut renderer, now) = (renderer.with_tera(options.tera.clone()), options.now);
     let mut step = Step::at(now);
     for object in &input.management {
-        renderer
-            .side(renderer::Side::Management(renderer::Change::Upsert(Arc::new(object.clone()))), &mut step);
+        renderer.external(
+            renderer::ExternalInput::Management(renderer::Change::Upsert(Arc::new(object.clone()))),
+            &mut step,
+        );
     }
     renderer.start(&mut step);
     let (publishes, effects, _) = step.into_parts();
@@ -139,7 +141,7 @@ fn begin_rendering(
     }
     let mut step = Step::at(now);
     for (cluster, row) in &interests {
-        renderer.side(renderer::Side::Interest(cluster.clone(), row.clone()), &mut step);
+        renderer.external(renderer::ExternalInput::Interest(cluster.clone(), row.clone()), &mut step);
     }
     (renderer, interests, stored(publishes))
 }
@@ -161,7 +163,7 @@ fn reports_of(
     };
     let mut matcher = matcher::Matcher::new(config);
     let mut step = Step::at(now);
-    matcher.side(matcher::Side::Interest(cluster.clone(), interest.clone()), &mut step);
+    matcher.external(matcher::ExternalInput::Interest(cluster.clone(), interest.clone()), &mut step);
     matcher.start(&mut step);
     for row in objects.iter().filter_map(|object| change(cluster, object)) {
         matcher.row(&row, &mut step);
@@ -197,7 +199,7 @@ fn change(cluster: &ClusterRef, object: &Value) -> Option<Row> {
 fn complete(cluster: &ClusterRef, revision: u64) -> Row {
     let subject =
         Subject::Complete { table: Table::Changes, shard: 0, cluster: cluster.clone(), origin: None };
-    let meta = serde_json::to_string(&Complete::of_all(INCARNATION, revision)).unwrap_or_default();
+    let meta = Meta::Complete(Complete::of_all(INCARNATION, revision));
     Row { subject, head: Head { meta, ..Head::default() }, body: Arc::from([]), sequence: 0 }
 }
 

@@ -18,7 +18,7 @@ pub struct Interest {
 /// One live EventSource.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Source {
-    /// Its name.
+    /// What triggers call it.
     pub name: String,
     /// The revision in which its spec changed last.
     pub changed: u64,

@@ -14,9 +14,12 @@
 #![forbid(unsafe_code)]
 
 pub mod interest;
+pub mod json;
 pub mod members;
 pub mod memory;
+mod meta;
 pub mod owner;
+mod problem_set;
 pub mod report;
 mod role;
 pub mod row;
@@ -25,8 +28,10 @@ pub mod subject;
 mod token;
 pub mod view;
 
+pub use meta::Meta;
 pub use owner::{Claim, Command, Core, Event, Group, Outgoing, Owner, OwnerConfig, Step, Stop};
-pub use report::{Happened, Problem};
+pub use problem_set::{About, ProblemKey, ProblemSet};
+pub use report::{JournalEntry, Problem};
 pub use role::Role;
 pub use row::{Body, Head, Publish, Row};
 pub use subject::{Subject, Table};

@@ -36,7 +36,7 @@ pub struct Members {
     heard: Option<i64>,
     lease: Option<i64>,
     /// How often the lease had lapsed when it was held again.
-    lapses: u64,
+    lease_epoch: u64,
     /// How many shards this replica has claimed, and the newest of them.
     claims: u64,
     claimed: VecDeque<String>,
@@ -73,7 +73,7 @@ impl Members {
             proven: BTreeMap::new(),
             heard: None,
             lease: None,
-            lapses: 0,
+            lease_epoch: 0,
             claims: 0,
             claimed: VecDeque::new(),
             known: BTreeMap::new(),
@@ -122,7 +122,7 @@ impl Members {
     /// Before the lease is held again.
     fn note_lapse(&mut self, now: i64) {
         let held_once = self.lease.is_some() && self.heard.is_some();
-        self.lapses += u64::from(held_once && !self.holds_lease(now));
+        self.lease_epoch += u64::from(held_once && !self.holds_lease(now));
     }
 
     /// Whether others must still take this replica for live, and it would know of a newcomer that has taken some of its
@@ -134,8 +134,8 @@ impl Members {
 
     /// Grows whenever the lease is held again after it had lapsed, and when another member has claimed the shard `key`:
     /// in between others may have done this replica's work, and what it knew is worth nothing.
-    pub fn lapses(&self, key: &str) -> u64 {
-        self.lapses + self.taken.get(key).copied().unwrap_or(0)
+    pub fn lease_epoch(&self, key: &str) -> u64 {
+        self.lease_epoch + self.taken.get(key).copied().unwrap_or(0)
     }
 
     /// This replica has claimed the shard `key`.
@@ -160,7 +160,7 @@ impl Members {
             self.known.get(member).filter(|(former, _)| *former == session).map_or(0, |(_, known)| *known);
         let new = usize::try_from(claims.total.saturating_sub(known)).unwrap_or(usize::MAX);
         // Nobody knows what the claims were that were not heard.
-        self.lapses += u64::from(new > claims.newest.len());
+        self.lease_epoch += u64::from(new > claims.newest.len());
         for key in claims.newest.iter().rev().take(new) {
             *self.taken.entry(key.clone()).or_default() += 1;
         }
@@ -234,7 +234,7 @@ mod tests {
         let mut members = Members::new("a", 3);
         let mut refresh = |sent, now| {
             members.confirmed(sent, now);
-            members.lapses("0")
+            members.lease_epoch("0")
         };
         assert_eq!((refresh(10, 10), refresh(12, 12)), (0, 0));
         assert!(refresh(14, 15) > 0, "from 15 on others could take its work over");
@@ -295,25 +295,25 @@ mod tests {
     fn a_shard_that_another_member_has_claimed_is_under_another_lease() {
         let (mut a, mut b) = (Members::new("a", 30), Members::new("b", 30));
         a.heard_claims("b", 7, &b.claims_since(0));
-        let lapses = |members: &Members| (members.lapses("0"), members.lapses("1"));
-        assert_eq!(lapses(&a), (0, 0));
+        let epochs = |members: &Members| (members.lease_epoch("0"), members.lease_epoch("1"));
+        assert_eq!(epochs(&a), (0, 0));
         b.claimed("0");
         let first = b.claims_since(0);
         assert_eq!(first, Claims { total: 1, newest: vec!["0".into()] });
         a.heard_claims("b", 7, &first);
         a.heard_claims("b", 7, &first);
-        assert_eq!(lapses(&a), (1, 0), "it may say so more than once");
+        assert_eq!(epochs(&a), (1, 0), "it may say so more than once");
         b.claimed("1");
         a.heard_claims("b", 7, &b.claims_since(0));
-        assert_eq!(lapses(&a), (1, 1));
+        assert_eq!(epochs(&a), (1, 1));
 
         // What was not heard may have been any shard.
         ["0", "1", "0"].iter().for_each(|key| b.claimed(key));
         a.heard_claims("b", 7, &b.claims_since(4));
-        assert_eq!(lapses(&a), (3, 2));
+        assert_eq!(epochs(&a), (3, 2));
         // Another life of it counts from its beginning.
         a.heard_claims("b", 8, &Claims { total: 1, newest: vec!["1".into()] });
-        assert_eq!(lapses(&a), (3, 3));
+        assert_eq!(epochs(&a), (3, 3));
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl<C: Core> Owner<C> {
     }
 
     /// Takes one event at `now` (microseconds since 1970); returns what to do because of it, in order.
-    pub fn handle(&mut self, now: i64, event: Event<C::Side>) -> Vec<Command<C::Effect>> {
+    pub fn handle(&mut self, now: i64, event: Event<C::External>) -> Vec<Command<C::Effect>> {
         let mut commands = Vec::new();
         if self.phase == Phase::Stopped {
             return commands;
@@ -141,7 +141,7 @@ impl<C: Core> Owner<C> {
             Event::Unanswered(output) => {
                 commands.extend(self.outlets.get_mut(output).map(Outlet::unanswered));
             }
-            Event::Side(side) => self.run(now, &mut commands, |core, step| core.side(side, step)),
+            Event::External(input) => self.run(now, &mut commands, |core, step| core.external(input, step)),
             Event::Row(row, pending) if self.phase == Phase::Reading => {
                 self.lagging_since = pending.then(|| self.lagging_since.unwrap_or(now));
                 self.newest = row.sequence;

@@ -1,4 +1,4 @@
-//! What people are told: problems that stay until they heal, and things that happened once.
+//! What people are told: problems that stay until they are resolved, and things that happened once.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct Problem {
     pub cluster: String,
     /// The object, as `Kind namespace/name`, with what depends on it.
     pub object: String,
-    /// What is wrong and what to do; `None` when it has healed.
+    /// What is wrong and what to do; `None` when it is resolved.
     pub error: Option<String>,
 }
 
@@ -22,7 +22,7 @@ pub struct ProblemRow {
     pub stage: String,
     /// The cluster, or empty when it concerns all.
     pub cluster: String,
-    /// The object.
+    /// What it is about, the user's object first.
     pub object: String,
     /// What is wrong and what to do.
     pub error: String,
@@ -34,7 +34,7 @@ pub struct ProblemRow {
 
 /// A line of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Happened {
+pub struct JournalEntry {
     /// `matched`, `unmatched`, `rendered`, `applied`, `withdrawn` or `problem`.
     pub what: String,
     /// The stage that did it.
@@ -63,13 +63,13 @@ impl Problem {
         }
     }
 
-    /// The same problem, healed.
-    pub fn healed(stage: &'static str, cluster: impl ToString, object: impl ToString) -> Self {
+    /// The same problem, resolved.
+    pub fn resolved(stage: &'static str, cluster: impl ToString, object: impl ToString) -> Self {
         Self { stage, cluster: cluster.to_string(), object: object.to_string(), error: None }
     }
 }
 
-impl Happened {
+impl JournalEntry {
     /// Something that happened at `now` because of a change at `time` (both microseconds since 1970).
     pub fn new(
         stage: &str,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sluice_api::Digest;
 
+use crate::meta::Meta;
 use crate::subject::Subject;
 use crate::view::View;
 
@@ -16,8 +17,8 @@ pub struct Head {
     pub time: i64,
     /// What the row was made from.
     pub view: View,
-    /// What the table needs to know of a row besides its key, as JSON.
-    pub meta: String,
+    /// What the table needs to know of a row besides its key.
+    pub meta: Meta,
     /// Whether the row says "this is gone".
     pub tombstone: bool,
 }
@@ -34,9 +35,9 @@ pub enum Body {
 /// A row as it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its key.
+    /// Which fact of the table it states.
     pub subject: Subject,
-    /// Its head.
+    /// All of it that a take-over reads.
     pub head: Head,
     /// Its content, empty for tombstones.
     pub body: Arc<[u8]>,
@@ -47,16 +48,16 @@ pub struct Row {
 /// A row that a core wants to exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publish {
-    /// Its key.
+    /// Which fact of the table it states.
     pub subject: Subject,
-    /// Its content.
+    /// What it says of it, or that it is gone.
     pub body: Body,
     /// When the cause happened, microseconds since 1970.
     pub time: i64,
     /// What it is made from.
     pub view: View,
-    /// What the table needs to know besides the key, as JSON.
-    pub meta: String,
+    /// What the table needs to know besides the key.
+    pub meta: Meta,
     /// Whether it waits until the server has everything that was published before.
     pub barrier: bool,
     /// Whether it is published although the table, as far as this owner knows, says the same.
@@ -77,20 +78,12 @@ impl Body {
 impl Publish {
     /// A row without meta and view.
     pub fn new(subject: Subject, body: Body, time: i64) -> Self {
-        Self {
-            subject,
-            body,
-            time,
-            view: View::default(),
-            meta: String::new(),
-            barrier: false,
-            forced: false,
-        }
+        Self { subject, body, time, view: View::default(), meta: Meta::None, barrier: false, forced: false }
     }
 
     /// With these meta data.
     #[must_use]
-    pub fn meta(mut self, meta: String) -> Self {
+    pub fn meta(mut self, meta: Meta) -> Self {
         self.meta = meta;
         self
     }
@@ -120,7 +113,7 @@ impl Publish {
     /// the same thing is the same row.
     pub fn head(&self) -> Head {
         let (digest, tombstone) = match &self.body {
-            Body::Value(bytes) => (Digest::of(&[bytes, self.meta.as_bytes()]), false),
+            Body::Value(bytes) => (Digest::of(&[bytes, self.meta.to_string().as_bytes()]), false),
             Body::Tombstone => (Digest::default(), true),
         };
         Head { digest, time: self.time, view: self.view.clone(), meta: self.meta.clone(), tombstone }

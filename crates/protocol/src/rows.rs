@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sluice_api::{ClusterRef, ObjectKey, ProfileId};
+use sluice_api::{ClusterRef, ObjectKey, ProfileId, TriggerId};
 
+use crate::problem_set::{About, ProblemKey};
 use crate::subject::{cluster_shard, hash_shard};
 
 /// Meta of a `reports` row. Its body is the object, or empty when the EventSource does not collect.
@@ -28,8 +29,8 @@ pub enum Cause {
 /// The event, and the trigger that acts upon it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EventCause {
-    /// The trigger, as `EventTrigger/name`.
-    pub trigger: String,
+    /// The trigger.
+    pub trigger: TriggerId,
     /// Where the event is.
     pub cluster: ClusterRef,
     /// The EventSource.
@@ -116,28 +117,11 @@ impl Desired {
 // === impl Cause ===
 
 impl Cause {
-    /// As meta data.
-    pub fn to_meta(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
-    /// Reads what [`to_meta`](Self::to_meta) has written.
-    ///
-    /// # Errors
-    /// That the text is something else.
-    pub fn of_meta(meta: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(meta)
-    }
-
-    /// Where a problem of this cause is shown: the cluster, if it is on one, and the object.
-    pub fn place(&self) -> (String, String) {
+    /// Where a problem of this cause is shown.
+    pub fn problem(&self) -> ProblemKey {
         match self {
-            Self::Profile(id) => (String::new(), id.to_string()),
-            Self::Event(event) => {
-                let trigger = event.trigger.replace('/', " ");
-                let item = event.item.as_ref().map(|item| format!(", {item}")).unwrap_or_default();
-                (event.cluster.to_string(), format!("{trigger}, EventSource {}{item}", event.source))
-            }
+            Self::Profile(id) => ProblemKey::everywhere(About::Profile(id.clone())),
+            Self::Event(event) => ProblemKey::on(&event.cluster, About::Event(event.clone())),
         }
     }
 
@@ -155,25 +139,9 @@ impl fmt::Display for Cause {
         match self {
             Self::Profile(id) => write!(f, "{id}"),
             Self::Event(event) => {
-                write!(f, "{} on {}", event.trigger.replace('/', " "), event.cluster)?;
+                write!(f, "{} on {}", event.trigger.described(), event.cluster)?;
                 event.item.iter().try_for_each(|item| write!(f, " for {item}"))
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn causes_are_read_back() {
-        let cause = Cause::Event(EventCause {
-            trigger: "EventTrigger/t".into(),
-            cluster: ClusterRef::sveltos("a", "b"),
-            source: "s".into(),
-            item: None,
-        });
-        assert_eq!(serde_json::from_str::<Cause>(&cause.to_meta()).unwrap(), cause);
     }
 }

@@ -46,7 +46,7 @@ struct Shard {
 pub struct Metrics {
     registry: Arc<Registry>,
     rows: Family<Rows, Counter>,
-    happened: Family<Rows, Counter>,
+    outcomes: Family<Rows, Counter>,
     problems: Family<Stage, Counter>,
     shards: Family<Stage, Gauge>,
     restarts: Family<Restart, Counter>,
@@ -70,7 +70,7 @@ impl Metrics {
         let mut registry = Registry::with_prefix("sluice");
         let metrics = Self {
             rows: Family::default(),
-            happened: Family::default(),
+            outcomes: Family::default(),
             problems: Family::default(),
             shards: Family::default(),
             restarts: Family::default(),
@@ -84,7 +84,7 @@ impl Metrics {
             registry: Arc::default(),
         };
         registry.register("rows", "Rows of tables, by what was done with them", metrics.rows.clone());
-        registry.register("happened", "Things that happened, as in the journal", metrics.happened.clone());
+        registry.register("happened", "Things that happened, as in the journal", metrics.outcomes.clone());
         registry.register(
             "problems",
             "Problems that were met; the bucket holds those that are open",
@@ -93,7 +93,7 @@ impl Metrics {
         registry.register("shards_owned", "Shards that this replica works on", metrics.shards.clone());
         registry.register(
             "shard_restarts",
-            "How often shards of this replica began again, by reason",
+            "How often shards of this replica restarted, by reason",
             metrics.restarts.clone(),
         );
         registry.register(
@@ -131,8 +131,8 @@ impl Metrics {
     }
 
     /// Counts a journal line.
-    pub fn happened(&self, stage: &'static str, what: &'static str) {
-        self.happened.get_or_create(&Rows { stage, outcome: what }).inc();
+    pub fn count(&self, stage: &'static str, what: &'static str) {
+        self.outcomes.get_or_create(&Rows { stage, outcome: what }).inc();
     }
 
     /// Counts a problem.
@@ -145,7 +145,7 @@ impl Metrics {
         self.shards.get_or_create(&Stage { stage }).set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// Sets how often shards began again for a reason; it never falls.
+    /// Sets how often shards restarted for a reason; it never falls.
     pub fn shard_restarts(&self, stage: &'static str, reason: &'static str, count: u64) {
         self.restarts.get_or_create(&Restart { stage, reason }).inner().store(count, Ordering::Relaxed);
     }

@@ -1,22 +1,22 @@
 //! Telling people what a shard does: problems, journal, metrics.
 
-use sluice_bus::{Observer, Voice};
-use sluice_protocol::{Happened, Problem};
+use sluice_bus::{Observer, ProblemSource};
+use sluice_protocol::{JournalEntry, Problem};
 
 use crate::context::Context;
 
-/// The voice of one shard.
+/// The source of one shard.
 #[derive(Clone, Debug)]
 pub struct Reporter {
     context: Context,
-    voice: Voice,
+    source: ProblemSource,
     shard: String,
 }
 
 impl Reporter {
     /// A reporter for `shard` of the context's stage.
     pub fn new(context: &Context, shard: impl Into<String>) -> Self {
-        Self { context: context.clone(), voice: context.problems.voice(), shard: shard.into() }
+        Self { context: context.clone(), source: context.problems.source(), shard: shard.into() }
     }
 
     /// The stage in whose name it reports.
@@ -30,7 +30,7 @@ impl Reporter {
             self.context.metrics.problem(self.context.stage);
             tracing::debug!(cluster = problem.cluster, object = problem.object, error, "problem");
             let object = format!("{}: {error}", problem.object);
-            self.context.journal.happened(Happened::new(
+            self.context.journal.record(JournalEntry::new(
                 self.context.stage,
                 "problem",
                 &problem.cluster,
@@ -39,19 +39,19 @@ impl Reporter {
                 0,
             ));
         }
-        self.voice.report(problem);
+        self.source.report(problem);
     }
 
     /// Something happened.
-    pub fn happened(&self, line: Happened) {
+    pub fn record(&self, entry: JournalEntry) {
         let what = ["matched", "unmatched", "rendered", "applied", "withdrawn"]
             .into_iter()
-            .find(|what| *what == line.what);
-        self.context.metrics.happened(self.context.stage, what.unwrap_or("other"));
-        if line.micros > 0 && line.what == "applied" {
-            self.context.metrics.event_to_applied(line.micros);
+            .find(|what| *what == entry.what);
+        self.context.metrics.count(self.context.stage, what.unwrap_or("other"));
+        if entry.micros > 0 && entry.what == "applied" {
+            self.context.metrics.event_to_applied(entry.micros);
         }
-        self.context.journal.happened(line);
+        self.context.journal.record(entry);
     }
 }
 
@@ -76,7 +76,7 @@ impl Observer for Reporter {
         let object = format!("shard {}", self.shard);
         self.problem(match why {
             Some(why) => Problem::open(self.context.stage, "", object, why),
-            None => Problem::healed(self.context.stage, "", object),
+            None => Problem::resolved(self.context.stage, "", object),
         });
     }
 
@@ -91,7 +91,7 @@ impl Observer for Reporter {
                 self.context.metrics.row(self.context.stage, "too_large");
                 Problem::open(self.context.stage, "", object, reason)
             }
-            None => Problem::healed(self.context.stage, "", object),
+            None => Problem::resolved(self.context.stage, "", object),
         });
     }
 }

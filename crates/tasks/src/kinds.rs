@@ -1,7 +1,7 @@
 //! The table of all tasks: what each is for, and what its end means.
 //!
 //! A task that holds nothing a new one would not read again is [`Kept`]. Everything else runs [`Once`]: its early end
-//! stops the shard, which begins again, where the rows it stands for are read again with the shard; and the process
+//! stops the shard, which restarts, where the rows it stands for are read again with the shard; and the process
 //! otherwise, since the next process reads everything again.
 
 /// What happens when a task ends although it should not: it panicked, or returned [`crate::End::Early`].
@@ -107,9 +107,9 @@ kinds! {
         /// Asks the leader whether the input has been read to its end. The shard waits for the answer.
         InputEnd: "input-end" => StopOwner,
         /// Keeps large bodies that the shard's rows name from expiring.
-        Marks: "marks" => StopOwner,
+        ContentRefs: "content-refs" => StopOwner,
         /// Passes changes of a small table on to a shard. Those that were taken and not passed on would be missing.
-        SideInput: "side-input" => StopOwner,
+        ExternalInput: "external-input" => StopOwner,
         /// Reads a part of the input once more. The shard waits for it.
         Replay: "replay" => StopOwner,
         /// Tells a deployer which clusters can be reached. What it has told is nowhere else.

@@ -1,4 +1,4 @@
-//! How long something rests that ends and begins again.
+//! How long something rests that ends and restarts.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
@@ -9,7 +9,7 @@ const LAST: Duration = Duration::from_secs(5);
 /// What has worked for so long is well: its next end is its first one.
 const WELL: Duration = Duration::from_secs(30);
 
-/// The rests of one thing that ends and begins again: each end in a row doubles the rest, from 50 ms to 5 s.
+/// The rests of one thing that ends and restarts: each end in a row doubles the rest, from 50 ms to 5 s.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rests {
     /// Ends in a row.

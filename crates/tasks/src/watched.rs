@@ -60,7 +60,7 @@ impl Watched {
     /// Runs one; how it ended, said and counted, or `None` when its end is in order.
     ///
     /// A panic leaves behind whatever it was changing. Locks are taken in spite of that everywhere, and what a fate
-    /// begins again reads its truth from the bus or a cluster.
+    /// restarts reads its truth from the bus or a cluster.
     async fn end_of(&self, work: impl Future<Output = End>) -> Option<How> {
         let how = match AssertUnwindSafe(work).catch_unwind().await {
             Ok(End::Done) => return None,

@@ -13,7 +13,7 @@ use crate::request::Owner;
 #[derive(Default)]
 pub(crate) struct Claims {
     objects: HashMap<ObjectKey, Claim>,
-    /// Profiles that are to begin again: what they can have has changed.
+    /// Profiles that are to restart: what they can have has changed.
     asked: BTreeSet<ProfileId>,
 }
 
@@ -94,7 +94,7 @@ impl Claims {
         *self = Self::default();
     }
 
-    /// Profiles that are to begin again.
+    /// Profiles that are to restart.
     pub(crate) fn take_asked(&mut self) -> BTreeSet<ProfileId> {
         std::mem::take(&mut self.asked)
     }

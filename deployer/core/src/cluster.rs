@@ -6,7 +6,7 @@ use sluice_api::{ObjectKey, ProfileId};
 
 use crate::budget::Budget;
 use crate::claims::Claims;
-use crate::job::{Ended, Job, Made, Site};
+use crate::job::{Ended, Job, JobContext, MakerRow};
 use crate::request::{Class, Failure, Live, Reply, Request};
 
 mod kinds;
@@ -24,12 +24,12 @@ pub(crate) struct Cluster {
     in_flight: HashMap<u64, (Request, Option<ProfileId>)>,
     /// Calls in flight on objects that were changed since: what their answers tell may be older than that.
     overtaken: HashSet<u64>,
-    /// Jobs that are to begin again, by time.
+    /// Jobs that are to restart, by time.
     retries: BTreeSet<(i64, ProfileId)>,
     /// Whether a profile has an object of a kind that can come and go.
     custom_kinds: bool,
     budget: Budget,
-    access: Access,
+    reachability: Reachability,
     reopen_failures: u32,
     /// Until when calls may arrive that were made before this owner, or before the cluster was reached in this way.
     /// Once that is over everything is compared with the cluster once more.
@@ -39,7 +39,7 @@ pub(crate) struct Cluster {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
+enum Reachability {
     /// Nobody said how to reach it.
     None,
     /// Its inventories are to be read at this time.
@@ -87,7 +87,7 @@ impl Cluster {
             retries: BTreeSet::new(),
             custom_kinds: false,
             budget: Budget::new(),
-            access: Access::None,
+            reachability: Reachability::None,
             reopen_failures: 0,
             former_until,
             ended: BTreeSet::new(),
@@ -107,14 +107,14 @@ impl Cluster {
     /// It can be reached from now on, and before perhaps in another way: nothing that is known of it need be so any more.
     pub(crate) fn reachable(&mut self, now: i64, former_calls: i64, next_id: &mut u64) -> Outcome {
         self.forget(now, former_calls);
-        self.access = Access::OpenAt(now);
+        self.reachability = Reachability::OpenAt(now);
         self.tick(now, next_id)
     }
 
     /// It cannot be reached any more: nobody knows how.
     pub(crate) fn unreachable(&mut self, now: i64, former_calls: i64) -> Outcome {
         self.forget(now, former_calls);
-        self.access = Access::None;
+        self.reachability = Reachability::None;
         Outcome { trouble: Some(None), ..Outcome::default() }
     }
 
@@ -139,13 +139,13 @@ impl Cluster {
         &mut self,
         profile: &ProfileId,
         origin: u16,
-        row: Made,
+        row: MakerRow,
         now: i64,
         next_id: &mut u64,
     ) -> Outcome {
         let mut outcome = Outcome::default();
         let job = self.jobs.entry(profile.clone()).or_insert_with(|| Job::new(profile, origin));
-        if job.retarget(origin, row) && self.access == Access::Open {
+        if job.retarget(origin, row) && self.reachability == Reachability::Open {
             self.begin(profile, now, &mut outcome);
         }
         self.send(now, next_id, &mut outcome);
@@ -155,8 +155,8 @@ impl Cluster {
     /// Compares everything with the cluster once more.
     fn verify(&mut self, now: i64) {
         self.live.clear();
-        if matches!(self.access, Access::Open | Access::Looking(_)) {
-            self.access = Access::OpenAt(now);
+        if matches!(self.reachability, Reachability::Open | Reachability::Looking(_)) {
+            self.reachability = Reachability::OpenAt(now);
         }
     }
 
@@ -167,15 +167,15 @@ impl Cluster {
             self.former_until = None;
             self.verify(now);
         }
-        match self.access {
-            Access::OpenAt(at) if at <= now => {
-                self.access = Access::Opening;
+        match self.reachability {
+            Reachability::OpenAt(at) if at <= now => {
+                self.reachability = Reachability::Opening;
                 self.ended.clear();
                 self.queue.push_back((Request::Inventories, None));
             }
-            Access::OpenAt(at) => outcome.wake(at),
-            Access::Open => self.retry(now, &mut outcome),
-            Access::Opening | Access::Looking(_) | Access::None => {}
+            Reachability::OpenAt(at) => outcome.wake(at),
+            Reachability::Open => self.retry(now, &mut outcome),
+            Reachability::Opening | Reachability::Looking(_) | Reachability::None => {}
         }
         self.send(now, next_id, &mut outcome);
         outcome
@@ -200,7 +200,7 @@ impl Cluster {
             (Request::List(_), _, Some(reply)) => self.listed(reply, now, &mut outcome),
             (_, None, Some(reply)) => self.opened(reply, now, &mut outcome),
             (request, Some(profile), Some(reply)) => {
-                let ended = self.with_job(&profile, now, |job, site| job.reply(&request, reply, site));
+                let ended = self.with_job(&profile, now, |job, context| job.reply(&request, reply, context));
                 self.end(&profile, ended, &mut outcome);
             }
         }
@@ -266,14 +266,14 @@ impl Cluster {
         &mut self,
         profile: &ProfileId,
         now: i64,
-        f: impl FnOnce(&mut Job, &mut Site<'_>) -> Ended,
+        f: impl FnOnce(&mut Job, &mut JobContext<'_>) -> Ended,
     ) -> Option<Ended> {
         let job = self.jobs.get_mut(profile)?;
         if let Some(at) = job.retry_at {
             self.retries.remove(&(at, profile.clone()));
         }
         let mut calls = Vec::new();
-        let mut site = Site {
+        let mut context = JobContext {
             now,
             shards: self.shards,
             former_until: self.former_until.unwrap_or(0),
@@ -281,7 +281,7 @@ impl Cluster {
             claims: &mut self.claims,
             calls: &mut calls,
         };
-        let ended = f(job, &mut site);
+        let ended = f(job, &mut context);
         if let Some(at) = job.retry_at {
             self.retries.insert((at, profile.clone()));
         }
@@ -290,7 +290,7 @@ impl Cluster {
     }
 
     fn end(&mut self, profile: &ProfileId, ended: Option<Ended>, outcome: &mut Outcome) {
-        if self.access == Access::Opening && !matches!(ended, None | Some(Ended::NotYet)) {
+        if self.reachability == Reachability::Opening && !matches!(ended, None | Some(Ended::NotYet)) {
             self.ended.insert(profile.clone());
         }
         match ended {
@@ -299,12 +299,12 @@ impl Cluster {
         }
     }
 
-    /// Lets those begin again to whom an object has become free, or who have lost one. It ends: an object only goes to
+    /// Lets those restart to whom an object has become free, or who have lost one. It ends: an object only goes to
     /// who comes before its holder, or to one of those who wait for it.
     fn ask(&mut self, now: i64, outcome: &mut Outcome) {
         loop {
             let asked = self.claims.take_asked();
-            if asked.is_empty() || self.access != Access::Open {
+            if asked.is_empty() || self.reachability != Reachability::Open {
                 return;
             }
             asked.iter().for_each(|profile| self.begin(profile, now, outcome));
@@ -326,7 +326,7 @@ impl Cluster {
         if let Some(until) = self.former_until {
             outcome.wake(until);
         }
-        if let (Some((at, _)), Access::Open) = (self.retries.first(), self.access) {
+        if let (Some((at, _)), Reachability::Open) = (self.retries.first(), self.reachability) {
             outcome.wake(*at);
         }
     }

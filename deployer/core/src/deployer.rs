@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{State, Status};
-use sluice_protocol::{Core, Happened, Head, Problem, Row, Step, Subject, View};
+use sluice_protocol::{
+    About, Core, Head, JournalEntry, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View,
+};
 
 use crate::budget::BREAK_AFTER;
 use crate::cluster::{Cluster, Outcome};
-use crate::job::{Ended, Goal, Made, Target};
+use crate::job::{Ended, Goal, MakerRow, Target};
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
 
@@ -35,7 +37,7 @@ pub struct Config {
 
 /// What a deployer learns besides `desired`.
 #[derive(Debug)]
-pub enum Side {
+pub enum ExternalInput {
     /// A cluster of this shard can be reached, or is reached in another way from now on: over another kubeconfig.
     Reachable(ClusterRef),
     /// A cluster is no longer registered, is paused, or nobody knows how to reach it.
@@ -49,24 +51,21 @@ pub enum Side {
 /// What a deployer wants done.
 #[derive(Debug, PartialEq)]
 pub enum Effect {
-    /// Calls to this cluster go from now on over the way that the last [`Side::Reachable`] or [`Side::Unreachable`] was
+    /// Calls to this cluster go from now on over the way that the last [`ExternalInput::Reachable`] or [`ExternalInput::Unreachable`] was
     /// about; there is one for each of them.
     Switch(ClusterRef),
-    /// Profiles have objects of kinds that can come and go in this cluster: [`Side::Kinds`] is wanted from now on, until the
+    /// Profiles have objects of kinds that can come and go in this cluster: [`ExternalInput::Kinds`] is wanted from now on, until the
     /// next switch.
     FollowKinds(ClusterRef),
-    /// A call to a cluster's API server; answered by [`Side::Reply`].
+    /// A call to a cluster's API server; answered by [`ExternalInput::Reply`].
     Call(ClusterRef, u64, Request),
     /// The ClusterSummary should say this.
     Summary(Summary),
     /// Something is wrong, or no longer.
     Problem(Problem),
     /// Something happened.
-    Happened(Happened),
+    Journal(JournalEntry),
 }
-
-/// Where a problem is shown: a cluster, if it is about one, and an object.
-type Place = (String, String);
 
 /// See the module's text.
 pub struct Deployer {
@@ -74,9 +73,9 @@ pub struct Deployer {
     clusters: BTreeMap<ClusterRef, Cluster>,
     /// Status rows of a former owner, by the profile and the shard of the renderer that they are for.
     found: BTreeMap<ClusterRef, BTreeSet<(ProfileId, u16)>>,
-    failing: BTreeSet<Place>,
+    problems: ProblemSet,
     /// Where makers that wait for the name of a profile on a cluster were told so.
-    told: BTreeMap<(ClusterRef, ProfileId), BTreeSet<Place>>,
+    told: BTreeMap<(ClusterRef, ProfileId), BTreeSet<ProblemKey>>,
     next_id: u64,
     started: bool,
     /// Whether rows are new: no longer those that were in the table at the beginning.
@@ -92,7 +91,7 @@ impl Deployer {
             config,
             clusters: BTreeMap::new(),
             found: BTreeMap::new(),
-            failing: BTreeSet::new(),
+            problems: ProblemSet::new(STAGE),
             told: BTreeMap::new(),
             next_id: 0,
             started: false,
@@ -124,7 +123,7 @@ impl Deployer {
             step.effect(Effect::FollowKinds(cluster.clone()));
         }
         if let Some(trouble) = outcome.trouble {
-            self.note((cluster.to_string(), "cluster".to_owned()), trouble, step);
+            self.note(ProblemKey::on(cluster, About::Cluster), trouble, step);
         }
         if outcome.opened {
             self.opened(cluster, step);
@@ -150,10 +149,10 @@ impl Deployer {
             step.publish(self.no_status(cluster, profile, origin));
         }
         self.tell(cluster, profile, BTreeMap::new(), step);
-        self.note((cluster.to_string(), profile.to_string()), None, step);
+        self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), None, step);
         if job.withdrawn.is_some() {
             let name = profile.path();
-            step.effect(Effect::Happened(Happened::new(
+            step.effect(Effect::Journal(JournalEntry::new(
                 STAGE,
                 "withdrawn",
                 cluster,
@@ -201,10 +200,10 @@ impl Deployer {
         step.publish(if state == State::Held { row.forced() } else { row });
         if changed && state == State::Provisioned {
             let name = profile.path();
-            step.effect(Effect::Happened(Happened::new(STAGE, "applied", cluster, &name, step.now, time)));
+            step.effect(Effect::Journal(JournalEntry::new(STAGE, "applied", cluster, &name, step.now, time)));
         }
         let error = (!errors.is_empty() && !held_up).then(|| errors.join("\n"));
-        self.note((cluster.to_string(), profile.to_string()), error, step);
+        self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), error, step);
         if let Some(desired) = desired {
             step.effect(Effect::Summary(Summary {
                 cluster: cluster.clone(),
@@ -229,14 +228,18 @@ impl Deployer {
                     let text = format!(
                         "the row cannot be read ({error}); it is rewritten when the profile changes or the renderer restarts"
                     );
-                    return self.note((cluster.to_string(), profile.to_string()), Some(text), step);
+                    return self.note(
+                        ProblemKey::on(cluster, About::Profile(profile.clone())),
+                        Some(text),
+                        step,
+                    );
                 }
             }
         };
         let (time, now) = (row.head.time, step.now);
         let (origin, profile) = (*origin, profile.clone());
         self.with(&cluster.clone(), step, |state, next_id| {
-            state.retarget(&profile, origin, Made { target, time }, now, next_id)
+            state.retarget(&profile, origin, MakerRow { target, time }, now, next_id)
         });
     }
 
@@ -251,7 +254,7 @@ impl Deployer {
 // === impl Core for Deployer ===
 
 impl Core for Deployer {
-    type Side = Side;
+    type External = ExternalInput;
     type Effect = Effect;
 
     fn found(&mut self, subject: &Subject, head: &Head) {
@@ -266,30 +269,30 @@ impl Core for Deployer {
         View::default()
     }
 
-    fn side(&mut self, side: Side, step: &mut Step<Effect>) {
+    fn external(&mut self, input: ExternalInput, step: &mut Step<Effect>) {
         let (now, former_calls) = (step.now, self.config.former_calls);
-        if let Side::Reachable(cluster) | Side::Unreachable(cluster) = &side {
+        if let ExternalInput::Reachable(cluster) | ExternalInput::Unreachable(cluster) = &input {
             step.effect(Effect::Switch(cluster.clone()));
         }
-        match side {
-            Side::Reachable(cluster) if self.started => {
+        match input {
+            ExternalInput::Reachable(cluster) if self.started => {
                 self.with(&cluster, step, |state, next_id| state.reachable(now, former_calls, next_id))
             }
-            Side::Reachable(cluster) => {
+            ExternalInput::Reachable(cluster) => {
                 self.clusters.entry(cluster).or_insert_with(|| Cluster::new(self.config.shards, None));
             }
-            Side::Unreachable(cluster) if !self.started => drop(self.clusters.remove(&cluster)),
-            Side::Unreachable(cluster) => {
+            ExternalInput::Unreachable(cluster) if !self.started => drop(self.clusters.remove(&cluster)),
+            ExternalInput::Unreachable(cluster) => {
                 if self.clusters.contains_key(&cluster) {
                     self.with(&cluster, step, |state, _| state.unreachable(now, former_calls));
                 }
             }
-            Side::Kinds(cluster, group) => {
+            ExternalInput::Kinds(cluster, group) => {
                 if self.clusters.contains_key(&cluster) {
                     self.with(&cluster, step, |state, next_id| state.kinds_changed(&group, now, next_id));
                 }
             }
-            Side::Reply(cluster, id, reply) => {
+            ExternalInput::Reply(cluster, id, reply) => {
                 self.with(&cluster, step, |state, next_id| state.reply(id, reply, now, next_id))
             }
         }

@@ -20,7 +20,7 @@ mod prune;
 mod replies;
 mod target;
 
-pub(crate) use makers::{Made, Makers};
+pub(crate) use makers::{MakerRow, Makers};
 use replies::Fault;
 pub(crate) use target::{Goal, Target};
 
@@ -87,7 +87,7 @@ enum Phase {
 }
 
 /// What a job may look at and change in its cluster.
-pub(crate) struct Site<'a> {
+pub(crate) struct JobContext<'a> {
     pub(crate) now: i64,
     /// Number of shards of every table.
     pub(crate) shards: u16,
@@ -196,14 +196,14 @@ impl Job {
         self.phase != Phase::Idle
     }
 
-    /// Begins, or begins again once the calls in flight are answered.
-    pub(crate) fn begin(&mut self, site: &mut Site<'_>) -> Ended {
+    /// Begins, or restarts once the calls in flight are answered.
+    pub(crate) fn begin(&mut self, context: &mut JobContext<'_>) -> Ended {
         if self.in_flight > 0 {
             self.again = true;
             return Ended::NotYet;
         }
         self.again = false;
-        self.early = site.now < site.former_until;
+        self.early = context.now < context.former_until;
         self.retry_at = None;
         self.errors.clear();
         self.conflicts.clear();
@@ -211,11 +211,11 @@ impl Job {
         self.absent.clear();
         if self.unsure {
             self.phase = Phase::Checking;
-            self.call(Request::ReadInventory(self.profile.clone()), site);
+            self.call(Request::ReadInventory(self.profile.clone()), context);
             return Ended::NotYet;
         }
-        self.elect(site.shards);
-        let Some(desired) = self.target.decode() else { return self.begin_removal(site) };
+        self.elect(context.shards);
+        let Some(desired) = self.target.decode() else { return self.begin_removal(context) };
         let (prepared, errors) = prepare(&desired);
         for text in errors {
             self.errors.insert(text.clone(), Fault::new(text, false));
@@ -223,32 +223,32 @@ impl Job {
         let complete = desired.one_time && self.inventory().is_some_and(|known| known.complete);
         let untouchable = desired.dry_run || complete;
         if !complete {
-            self.leave_claims(site);
+            self.leave_claims(context);
         }
         for one in prepared.into_iter().filter(|_| !untouchable) {
-            self.claim(&desired, one, site);
+            self.claim(&desired, one, context);
         }
         if untouchable || (self.objects.is_empty() && self.held.is_none()) {
-            return self.settle(site.now);
+            return self.settle(context.now);
         }
-        self.reserve(&desired, site)
+        self.reserve(&desired, context)
     }
 
-    fn begin_removal(&mut self, site: &mut Site<'_>) -> Ended {
+    fn begin_removal(&mut self, context: &mut JobContext<'_>) -> Ended {
         if !matches!(self.target, Target::Gone) {
             // Nothing is held of it after all.
             if self.held.is_none() {
-                self.unclaim(site);
+                self.unclaim(context);
                 return Ended::Removed;
             }
             return Ended::Settled { state: State::Held, changed: false };
         }
-        self.leave_claims(site);
+        self.leave_claims(context);
         if self.held.is_none() {
-            self.unclaim(site);
+            self.unclaim(context);
             return Ended::Removed;
         }
-        self.prune(site)
+        self.prune(context)
     }
 
     fn settle(&mut self, now: i64) -> Ended {
@@ -265,34 +265,34 @@ impl Job {
         Ended::Settled { state: State::Failed, changed }
     }
 
-    fn call(&mut self, request: Request, site: &mut Site<'_>) {
+    fn call(&mut self, request: Request, context: &mut JobContext<'_>) {
         self.in_flight += 1;
-        site.calls.push(request);
+        context.calls.push(request);
     }
 
     /// Goes on to the next phase when this one has nothing left in flight.
-    fn advance(&mut self, site: &mut Site<'_>) -> Ended {
+    fn advance(&mut self, context: &mut JobContext<'_>) -> Ended {
         if self.in_flight > 0 {
             return Ended::NotYet;
         }
         if self.again {
-            return self.begin(site);
+            return self.begin(context);
         }
         let failed = self.errors.values().any(|fault| !fault.lost);
         match self.phase {
-            Phase::Idle => self.settle(site.now),
+            Phase::Idle => self.settle(context.now),
             // Without an inventory nothing may be created or deleted.
-            _ if self.errors.contains_key(INVENTORY) => self.settle(site.now),
-            Phase::Checking => self.begin(site),
-            Phase::Reserving => self.apply(true, site),
-            Phase::Applying { first: true } => self.apply(false, site),
+            _ if self.errors.contains_key(INVENTORY) => self.settle(context.now),
+            Phase::Checking => self.begin(context),
+            Phase::Reserving => self.apply(true, context),
+            Phase::Applying { first: true } => self.apply(false, context),
             // What replaces it must be there before the old goes.
-            Phase::Applying { first: false } if failed => self.settle(site.now),
-            Phase::Applying { first: false } => self.prune(site),
-            Phase::Pruning if failed => self.settle(site.now),
-            Phase::Pruning => self.record(site),
+            Phase::Applying { first: false } if failed => self.settle(context.now),
+            Phase::Applying { first: false } => self.prune(context),
+            Phase::Pruning if failed => self.settle(context.now),
+            Phase::Pruning => self.record(context),
             Phase::Recording if matches!(self.target, Target::Gone) => Ended::Removed,
-            Phase::Recording => self.settle(site.now),
+            Phase::Recording => self.settle(context.now),
         }
     }
 }

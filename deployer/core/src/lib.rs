@@ -22,7 +22,7 @@ mod prepare;
 mod request;
 mod summary;
 
-pub use deployer::{Config, Deployer, Effect, Side};
+pub use deployer::{Config, Deployer, Effect, ExternalInput};
 pub use inventory::{Inventory, LABEL as INVENTORY_LABEL, Stored};
 pub use marks::{take_marks, without_marks};
 pub use prepare::{Prepared, prepare};

@@ -81,15 +81,16 @@ impl<'a> Player<'a> {
                 }
             }
         }
-        let sites = self.fleet.members.values().map(|member| &member.site).chain([&self.fleet.management]);
-        for site in sites {
-            let mut left = site.deployed(&self.kinds).await?;
+        let clients =
+            self.fleet.members.values().map(|member| &member.client).chain([&self.fleet.management]);
+        for client in clients {
+            let mut left = client.deployed(&self.kinds).await?;
             for kind in ["ConfigMap", "Secret"] {
-                let found = site.list(&Gvk::new("", "v1", kind)).await?;
+                let found = client.list(&Gvk::new("", "v1", kind)).await?;
                 left.extend(found.into_iter().filter(|object| object::namespace(object) == "projectsveltos"));
             }
             for object in &left {
-                site.delete(object).await?;
+                client.delete(object).await?;
             }
         }
         Ok(())
@@ -147,14 +148,14 @@ impl<'a> Player<'a> {
     async fn differences(&self, build: &Build, expected: &Expected) -> anyhow::Result<Vec<String>> {
         let mut found = Vec::new();
         for (cluster, member) in &self.fleet.members {
-            let held = member.site.deployed(&self.kinds).await?;
+            let held = member.client.deployed(&self.kinds).await?;
             found.extend(differences(cluster, &expected.of(cluster, true), &held));
             let built = live_part(build, expected, cluster);
             let built = differences(cluster, &built, &held);
             found.extend(built.into_iter().map(|text| format!("{text} (as sluice build says)")));
             for kept in expected.kept.get(cluster).into_iter().flatten() {
                 let key = ObjectKey::of(kept).context("a kept object has no kind or name")?;
-                let there = member.site.get(&key).await?;
+                let there = member.client.get(&key).await?;
                 let changed = match &there {
                     None => Some("is gone and must not be".to_owned()),
                     Some(there) => difference("", kept, Some(there)),

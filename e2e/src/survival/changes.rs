@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use sluice_loadtest::manifests::{ALL, EACH};
 use tokio::task::JoinSet;
 
+use crate::cluster_client::ClusterClient;
 use crate::fleet::Fleet;
-use crate::site::Site;
 
 /// Simulated clusters.
 pub const CLUSTERS: usize = 12;
@@ -41,14 +41,14 @@ impl Changes {
     pub fn begin(fleet: &Fleet, first: u64, total: u64, except: &[&str]) -> Self {
         let (done, mut tasks) = (Arc::new(AtomicU64::new(0)), JoinSet::new());
         let members = fleet.members.iter().filter(|(name, _)| !except.contains(&name.as_str()));
-        let sites: Vec<Site> = members.map(|(_, member)| member.site.clone()).collect();
-        let count = sites.len() as u64;
-        for (index, site) in (0..).zip(sites) {
+        let clients: Vec<ClusterClient> = members.map(|(_, member)| member.client.clone()).collect();
+        let count = clients.len() as u64;
+        for (index, client) in (0..).zip(clients) {
             let done = done.clone();
             #[expect(clippy::disallowed_methods, reason = "every result is awaited")]
             tasks.spawn(async move {
                 for number in (first..first + total).filter(|number| number % count == index) {
-                    change(&site, number, count).await.with_context(|| format!("change {number}"))?;
+                    change(&client, number, count).await.with_context(|| format!("change {number}"))?;
                     done.fetch_add(1, Ordering::Relaxed);
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -86,13 +86,13 @@ impl Changes {
 }
 
 /// The Services that every cluster begins with.
-pub(super) async fn first(site: &Site) -> anyhow::Result<()> {
+pub(super) async fn first(client: &ClusterClient) -> anyhow::Result<()> {
     for number in 0..STEADY {
-        site.apply(&service(&format!("steady-{number}"), EACH, FIRST_PORT - 1)).await?;
+        client.apply(&service(&format!("steady-{number}"), EACH, FIRST_PORT - 1)).await?;
     }
     for number in 0..RESTLESS {
         let (name, label) = restless(number);
-        site.apply(&service(&name, label, FIRST_PORT - 1)).await?;
+        client.apply(&service(&name, label, FIRST_PORT - 1)).await?;
     }
     Ok(())
 }
@@ -116,17 +116,17 @@ fn restless(number: u64) -> (String, &'static str) {
 }
 
 /// One change: mostly edits, now and then a lost label or a deletion.
-pub(super) async fn change(site: &Site, number: u64, clusters: u64) -> anyhow::Result<()> {
+pub(super) async fn change(client: &ClusterClient, number: u64, clusters: u64) -> anyhow::Result<()> {
     let (own, port) = (number / clusters, FIRST_PORT + number);
     if own % 7 == 0 {
         let name = format!("steady-{}", own / 7 % STEADY);
-        return site.apply(&service(&name, EACH, port)).await;
+        return client.apply(&service(&name, EACH, port)).await;
     }
     let (name, label) = restless(own * 13 % RESTLESS);
     // The same Service meets another kind of change each time.
     match (own * 7 + own / RESTLESS) % 10 {
-        3 => site.delete(&service(&name, label, port)).await,
-        5 => site.apply(&service(&name, "none", port)).await,
-        _ => site.apply(&service(&name, label, port)).await,
+        3 => client.delete(&service(&name, label, port)).await,
+        5 => client.apply(&service(&name, "none", port)).await,
+        _ => client.apply(&service(&name, label, port)).await,
     }
 }

@@ -3,21 +3,21 @@
 //! ```text
 //! Changes ─► simulated clusters ◄─► two replicas of each stage, a real bus   ◄── the test kills, pauses, wipes
 //!                 │    └─► Watcher: was anything deleted without a cause, or put back to something older?
-//!                 └──────► World::settle: the clusters equal `sluice build` of what they and the test hold
+//!                 └──────► Installation::wait_until_equal: the clusters equal `sluice build` of what they and the test hold
 //! ```
 
 mod changes;
+mod installation;
 mod pacer;
 mod problems;
 mod standing;
 mod trial;
 mod watcher;
-mod world;
 
 pub use changes::{CLUSTERS, Changes, service};
+pub use installation::Installation;
 pub use pacer::Pacer;
 pub use problems::{Problem, problems};
 pub use standing::Standing;
 pub use trial::{Dice, Settings};
 pub use watcher::Watcher;
-pub use world::World;

@@ -31,12 +31,12 @@ impl Pacer {
             // Unbounded: the clock never waits for a cluster, and a test is over long before this matters.
             let (queue, mut numbers) = mpsc::unbounded_channel();
             queues.push(queue);
-            let (site, made) = (member.site.clone(), made.clone());
+            let (client, made) = (member.client.clone(), made.clone());
             // Changes of one cluster follow one another in their own order.
             #[expect(clippy::disallowed_methods, reason = "every result is awaited")]
             tasks.spawn(async move {
                 while let Some(number) = numbers.recv().await {
-                    change(&site, number, count).await.with_context(|| format!("change {number}"))?;
+                    change(&client, number, count).await.with_context(|| format!("change {number}"))?;
                     made.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(())

@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, bail};
 use sluice_api::{Gvk, object};
 
-use super::world::World;
-use crate::site::is_deployed;
+use super::installation::Installation;
+use crate::cluster_client::is_deployed;
 
 /// What was there at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// How often shards began again, by replica and reason.
+    /// How often shards restarted, by replica and reason.
     restarts: BTreeMap<String, f64>,
     /// Shards that each replica works on.
     owned: BTreeMap<String, f64>,
@@ -27,9 +27,9 @@ impl Standing {
     ///
     /// # Errors
     /// The replica or the cluster that does not answer.
-    pub async fn of(world: &World) -> anyhow::Result<Self> {
+    pub async fn of(installation: &Installation) -> anyhow::Result<Self> {
         let (mut restarts, mut owned) = (BTreeMap::new(), BTreeMap::new());
-        for (name, replica) in world.stack.replicas() {
+        for (name, replica) in installation.stack.replicas() {
             let asked = || format!("the metrics of {name}");
             for (labels, count) in replica.series("sluice_shard_restarts_total").await.with_context(asked)? {
                 restarts.insert(format!("{name} {labels}"), count);
@@ -38,8 +38,8 @@ impl Standing {
         }
         let mut steady = BTreeMap::new();
         let policies = Gvk::new("networking.k8s.io", "v1", "NetworkPolicy");
-        for (cluster, member) in &world.fleet.members {
-            for policy in member.site.list(&policies).await? {
+        for (cluster, member) in &installation.fleet.members {
+            for policy in member.client.list(&policies).await? {
                 let name = object::name(&policy);
                 if is_deployed(&policy) && name.starts_with("front-steady-") {
                     let uid = object::text(&policy, &["metadata", "uid"]).to_owned();
@@ -66,7 +66,7 @@ impl Standing {
         bail!("add-ons were deleted although their cause lived: {}", gone.join(", "))
     }
 
-    /// Whether nobody took a shard over, and no shard began again.
+    /// Whether nobody took a shard over, and no shard restarted.
     ///
     /// # Errors
     /// What is different.
@@ -75,7 +75,7 @@ impl Standing {
         for (named, now) in &self.restarts {
             let more = now - before.restarts.get(named).unwrap_or(&0.0);
             if more != 0.0 {
-                write!(different, "{more} shards of {named} began again; ")?;
+                write!(different, "{more} shards of {named} restarted; ")?;
             }
         }
         if self.owned != before.owned {

@@ -8,8 +8,8 @@ use anyhow::{Context as _, bail};
 use sluice_loadtest::stack::Options;
 
 use super::changes::CLUSTERS;
+use super::installation::Installation;
 use super::standing::Standing;
-use super::world::World;
 
 /// The changes run for this long before the fault and after it.
 const AROUND: Duration = Duration::from_secs(3);
@@ -88,7 +88,7 @@ impl Settings {
     /// What is not so; the logs are kept then.
     pub async fn survive(
         &self,
-        faults: impl AsyncFnOnce(&mut World) -> anyhow::Result<()>,
+        faults: impl AsyncFnOnce(&mut Installation) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let options = Options {
             clusters: CLUSTERS,
@@ -99,49 +99,51 @@ impl Settings {
             secured: self.secured,
             ..Options::default()
         };
-        let mut world = World::start_on(options).await?;
-        let done = Box::pin(self.run(&mut world, faults)).await;
-        done.map_err(|error| error.context(format!("seed {}; the logs are in {}", self.seed, world.keep())))
+        let mut installation = Installation::start_on(options).await?;
+        let done = Box::pin(self.run(&mut installation, faults)).await;
+        done.map_err(|error| {
+            error.context(format!("seed {}; the logs are in {}", self.seed, installation.keep()))
+        })
     }
 
     async fn run(
         &self,
-        world: &mut World,
-        faults: impl AsyncFnOnce(&mut World) -> anyhow::Result<()>,
+        installation: &mut Installation,
+        faults: impl AsyncFnOnce(&mut Installation) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let before = Standing::of(world).await?;
-        world.say(&format!("{} changes a second begin", self.rate));
-        let pacer = world.pace(self.rate);
+        let before = Standing::of(installation).await?;
+        installation.say(&format!("{} changes a second begin", self.rate));
+        let pacer = installation.pace(self.rate);
         tokio::time::sleep(AROUND).await;
-        Box::pin(faults(world)).await.context("the fault itself")?;
+        Box::pin(faults(installation)).await.context("the fault itself")?;
         tokio::time::sleep(AROUND).await;
         let made = pacer.finish().await?;
-        world.say(&format!("{made} changes were made"));
-        world.stack.bus().wait_until_healthy(HEALING).await?;
-        world.say("the bus is healthy");
-        world.settle(&[]).await?;
-        world.say("the clusters are as they should be");
-        world.watcher.verdict(|_| 0).await?;
-        let after = Standing::of(world).await?;
+        installation.say(&format!("{made} changes were made"));
+        installation.stack.bus().wait_until_healthy(HEALING).await?;
+        installation.say("the bus is healthy");
+        installation.wait_until_equal(&[]).await?;
+        installation.say("the clusters are as they should be");
+        installation.watcher.verdict(|_| 0).await?;
+        let after = Standing::of(installation).await?;
         after.same_addons(&before)?;
         if self.unnoticed {
             after.same_owners(&before)?;
         }
-        self.at_rest(world).await
+        self.at_rest(installation).await
     }
 
     /// Waits until the bus holds no more consumers than are needed, and the replicas count the same.
-    async fn at_rest(&self, world: &World) -> anyhow::Result<()> {
+    async fn at_rest(&self, installation: &Installation) -> anyhow::Result<()> {
         let deadline = Instant::now() + RESTING;
         loop {
-            let view = world.stack.bus().view().await;
+            let view = installation.stack.bus().view().await;
             let mut counted = 0.0;
-            for replica in world.stack.replicas().values() {
+            for replica in installation.stack.replicas().values() {
                 counted += replica.metric("sluice_bus_consumers", &[]).await?;
             }
             let found = view.consumers();
             if found <= self.consumers && counted == found as f64 {
-                world.say(&format!("{found} consumers at rest"));
+                installation.say(&format!("{found} consumers at rest"));
                 return Ok(());
             }
             if Instant::now() > deadline {

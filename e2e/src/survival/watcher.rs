@@ -15,8 +15,8 @@ use sluice_loadtest::manifests::{ALL, EACH};
 use sluice_runtime::{WatchEvent, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
+use crate::cluster_client::is_deployed;
 use crate::fleet::Fleet;
-use crate::site::is_deployed;
 
 /// How long watches may be behind the clusters.
 const BEHIND: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ pub struct Watcher {
 #[derive(Clone, Debug, Default)]
 struct Record {
     changes: Vec<Change>,
-    /// Watches that began again: what happened in between is not known.
+    /// Watches that restarted: what happened in between is not known.
     interrupted: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ impl Watcher {
         let kinds = [Gvk::new("", "v1", "Service"), Gvk::new("networking.k8s.io", "v1", "NetworkPolicy")];
         for (cluster, member) in &fleet.members {
             for gvk in &kinds {
-                let (client, cluster, record) = (member.site.client(), cluster.clone(), record.clone());
+                let (client, cluster, record) = (member.client.client(), cluster.clone(), record.clone());
                 let (gvk, config) = (gvk.clone(), watcher::Config::default());
                 let mut listed = false;
                 let tell = move |event: WatchEvent| {
@@ -123,7 +123,7 @@ impl Record {
         match event {
             WatchEvent::Listed(objects) => {
                 if std::mem::replace(listed, true) {
-                    self.interrupted.push(format!("a watch of {cluster} began again"));
+                    self.interrupted.push(format!("a watch of {cluster} restarted"));
                 }
                 objects.iter().for_each(|object| self.note(cluster, object, false));
             }

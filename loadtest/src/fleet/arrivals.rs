@@ -11,10 +11,10 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::stack::{Access, Connection};
+use crate::stack::{Connection, KubeContext};
 
 const POLICIES: &str = "/apis/networking.k8s.io/v1/networkpolicies?watch=true&timeoutSeconds=86400";
-/// Pause before a watch that ended begins again.
+/// Pause before a watch that ended restarts.
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// A NetworkPolicy appeared.
@@ -59,7 +59,7 @@ struct Metadata<'a> {
 
 impl Arrivals {
     /// Watches the NetworkPolicies of all these clusters.
-    pub fn watch(targets: &[Arc<Access>]) -> Self {
+    pub fn watch(targets: &[Arc<KubeContext>]) -> Self {
         // Unbounded: the receiver only notes times, and nothing may hold a watch up.
         let (sender, receiver) = mpsc::unbounded_channel();
         let mut watches = JoinSet::new();
@@ -79,16 +79,16 @@ impl Arrivals {
     }
 }
 
-async fn follow(target: Arc<Access>, sender: mpsc::UnboundedSender<Arrival>) {
+async fn follow(target: Arc<KubeContext>, sender: mpsc::UnboundedSender<Arrival>) {
     while !sender.is_closed() {
         if let Err(error) = watch(&target, &sender).await {
-            tracing::warn!(cluster = target.name, %error, "the watch begins again");
+            tracing::warn!(cluster = target.name, %error, "the watch restarts");
         }
         tokio::time::sleep(AGAIN).await;
     }
 }
 
-async fn watch(target: &Access, sender: &mpsc::UnboundedSender<Arrival>) -> anyhow::Result<()> {
+async fn watch(target: &KubeContext, sender: &mpsc::UnboundedSender<Arrival>) -> anyhow::Result<()> {
     let mut connection = Connection::open(&target.authority).await?;
     let path = format!("{}{POLICIES}", target.prefix);
     let response = connection.send(Method::GET, &path, &target.token, "", Bytes::new()).await?;

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::manifests;
-use crate::stack::{Access, Connection};
+use crate::stack::{Connection, KubeContext};
 
 /// Connections that create at the same time: enough that none of them holds the schedule up.
 const CONNECTIONS: usize = 48;
@@ -25,7 +25,7 @@ pub struct Sender {
 
 #[derive(Debug)]
 struct Job {
-    target: Arc<Access>,
+    target: Arc<KubeContext>,
     name: String,
     label: &'static str,
 }
@@ -53,7 +53,7 @@ impl Sender {
     }
 
     /// Creates a Service called `name` with the label that makes it an event of one kind.
-    pub fn create(&self, target: &Arc<Access>, name: String, label: &'static str) {
+    pub fn create(&self, target: &Arc<KubeContext>, name: String, label: &'static str) {
         let job = Job { target: target.clone(), name, label };
         if self.queue.send(job).is_err() {
             self.fail("nobody takes Services any more".into());

@@ -32,7 +32,7 @@ pub struct Cost {
     /// The machine's load averages before the phase.
     pub load: String,
     /// How long the stages worked on after the last add-on: projections, most of all.
-    pub settled: Duration,
+    pub rested: Duration,
 }
 
 // === impl Meter ===
@@ -50,9 +50,9 @@ impl Meter {
         let active = started.elapsed();
         let ours = total(&since(&before, &usages(stack)));
         let others = system::busy().saturating_sub(busy).saturating_sub(ours);
-        let settled = rest(stack).await;
+        let rested = rest(stack).await;
         let processes = since(&before, &usages(stack));
-        Cost { processes, others: others.as_secs_f64() / active.as_secs_f64().max(1e-3), load, settled }
+        Cost { processes, others: others.as_secs_f64() / active.as_secs_f64().max(1e-3), load, rested }
     }
 }
 

@@ -21,7 +21,7 @@ pub use meter::{Cost, Meter, usages};
 use crate::args::Plan;
 use crate::fleet::{Arrivals, Sender};
 use crate::manifests;
-use crate::stack::{Access, Connection, Options, Stack};
+use crate::stack::{Connection, KubeContext, Options, Stack};
 
 /// Services that are added to a burst.
 const MORE: u32 = 10;
@@ -31,7 +31,7 @@ const MORE: u32 = 10;
 pub struct Lab {
     /// The processes.
     pub stack: Stack,
-    targets: Vec<Arc<Access>>,
+    targets: Vec<Arc<KubeContext>>,
     sender: Sender,
     arrivals: Arrivals,
     patience: Duration,
@@ -49,7 +49,7 @@ impl Lab {
         let options = Options { clusters: plan.clusters, nodes, stream_replicas, ..Options::default() };
         let stack = Stack::start(dir, options).await?;
         let management = named(&stack, "management")?.clone();
-        let targets: Vec<Arc<Access>> = stack
+        let targets: Vec<Arc<KubeContext>> = stack
             .clusters()
             .iter()
             .filter(|access| access.name != "management")
@@ -173,7 +173,7 @@ impl Lab {
 }
 
 fn send(
-    targets: &[Arc<Access>],
+    targets: &[Arc<KubeContext>],
     sender: &Sender,
     events: &mut Events,
     (due, cluster, label): (Instant, usize, &'static str),
@@ -185,7 +185,7 @@ fn send(
 
 /// Sends events over all clusters on a schedule.
 async fn pace(
-    targets: &[Arc<Access>],
+    targets: &[Arc<KubeContext>],
     sender: &Sender,
     events: &mut Events,
     rate: u32,
@@ -201,13 +201,13 @@ async fn pace(
     Ok(())
 }
 
-fn named<'a>(stack: &'a Stack, name: &str) -> anyhow::Result<&'a Access> {
+fn named<'a>(stack: &'a Stack, name: &str) -> anyhow::Result<&'a KubeContext> {
     let found = stack.clusters().iter().find(|access| access.name == name);
     found.with_context(|| format!("the kubeconfig has no context {name}"))
 }
 
 /// Labels the clusters, and writes sources, triggers and templates.
-async fn set_up(management: &Access, targets: &[Arc<Access>]) -> anyhow::Result<()> {
+async fn set_up(management: &KubeContext, targets: &[Arc<KubeContext>]) -> anyhow::Result<()> {
     let mut connection = Connection::open(&management.authority).await?;
     for target in targets {
         let path = format!(

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// How to reach one cluster over plain HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct KubeContext {
     /// Name of the context.
     pub name: String,
     /// `host:port`.
@@ -20,13 +20,13 @@ pub struct Access {
 ///
 /// # Errors
 /// What is missing in it.
-pub fn contexts(text: &str) -> anyhow::Result<Vec<Access>> {
+pub fn contexts(text: &str) -> anyhow::Result<Vec<KubeContext>> {
     let parsed: Result<Value, _> = serde_saphyr::from_str(text);
     let file = parsed.map_err(|error| anyhow::anyhow!("the kubeconfig cannot be read: {error}"))?;
     list(&file, "contexts").iter().map(|context| access(&file, context)).collect()
 }
 
-fn access(file: &Value, context: &Value) -> anyhow::Result<Access> {
+fn access(file: &Value, context: &Value) -> anyhow::Result<KubeContext> {
     let name = text(context, &["name"]);
     let server =
         text(named(file, "clusters", text(context, &["context", "cluster"]))?, &["cluster", "server"]);
@@ -37,7 +37,7 @@ fn access(file: &Value, context: &Value) -> anyhow::Result<Access> {
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let prefix = if path.is_empty() { String::new() } else { format!("/{}", path.trim_end_matches('/')) };
     let token = text(user, &["user", "token"]).to_owned();
-    Ok(Access { name: name.to_owned(), authority: authority.to_owned(), prefix, token })
+    Ok(KubeContext { name: name.to_owned(), authority: authority.to_owned(), prefix, token })
 }
 
 fn named<'a>(file: &'a Value, section: &str, name: &str) -> anyhow::Result<&'a Value> {
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn contexts_are_read() {
-        let access = Access {
+        let access = KubeContext {
             name: "a".into(),
             authority: "127.0.0.1:1".into(),
             prefix: "/clusters/a".into(),

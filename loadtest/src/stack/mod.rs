@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 
 pub use bus::{BusServer, View};
-pub use kubeconfig::{Access, contexts};
+pub use kubeconfig::{KubeContext, contexts};
 pub use ports::steady_port;
 pub use process::{Launch, Process};
 pub use programs::Programs;
@@ -64,7 +64,7 @@ pub struct Stack {
     simulator: Process,
     bus: BusServer,
     security: Option<Security>,
-    clusters: Vec<Access>,
+    clusters: Vec<KubeContext>,
 }
 
 // === impl Options ===
@@ -121,7 +121,7 @@ impl Stack {
     }
 
     /// How to reach the clusters, the management cluster first.
-    pub fn clusters(&self) -> &[Access] {
+    pub fn clusters(&self) -> &[KubeContext] {
         &self.clusters
     }
 
@@ -254,7 +254,7 @@ async fn simulator(
     programs: &Programs,
     dir: &Path,
     clusters: usize,
-) -> anyhow::Result<(Process, Vec<Access>)> {
+) -> anyhow::Result<(Process, Vec<KubeContext>)> {
     let file = dir.join("kubeconfig");
     let arguments = vec![
         "--listen=127.0.0.1:0".to_owned(),

@@ -10,11 +10,10 @@
 
 #![forbid(unsafe_code)]
 
-mod failing;
 mod live;
 mod matcher;
 mod program;
 mod reported;
 
-pub use matcher::{Config, Effect, Matcher, Side};
+pub use matcher::{Config, Effect, ExternalInput, Matcher};
 pub use program::{Outcome, Program};

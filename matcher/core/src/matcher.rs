@@ -6,12 +6,13 @@ use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
-use sluice_protocol::{Body, Core, Happened, Head, Problem, Row, Step, Subject, View};
+use sluice_protocol::{
+    About, Body, Core, Head, JournalEntry, Meta, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View,
+};
 use sluice_script::Limits;
 
-use crate::failing::{heal_source, note_problem, watches};
 use crate::live::{Live, Programs, Replay};
-use crate::program::{Outcome, Program};
+use crate::program::{Outcome, Program, watches};
 use crate::reported::Reported;
 
 mod ahead;
@@ -38,7 +39,7 @@ pub struct Config {
 /// What a matcher learns besides `changes`.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "replayed rows are the most frequent")]
-pub enum Side {
+pub enum ExternalInput {
     /// The interest row of a cluster.
     Interest(ClusterRef, Interest),
     /// A row that was asked for by [`Effect::Replay`].
@@ -52,12 +53,12 @@ pub enum Side {
 /// What a matcher wants done.
 #[derive(Debug, PartialEq)]
 pub enum Effect {
-    /// Read the present rows of this cluster in this shard once more, as [`Side::Replayed`].
+    /// Read the present rows of this cluster in this shard once more, as [`ExternalInput::Replayed`].
     Replay(ClusterRef, u64),
     /// Something is wrong, or no longer.
     Problem(Problem),
     /// Something happened.
-    Happened(Happened),
+    Journal(JournalEntry),
 }
 
 /// See the module's text.
@@ -66,7 +67,7 @@ pub struct Matcher {
     clusters: BTreeMap<ClusterRef, Live>,
     programs: Programs,
     reported: Reported,
-    failing: BTreeSet<(String, String)>,
+    problems: ProblemSet,
     told: bool,
     started: bool,
     caught_up: bool,
@@ -83,7 +84,7 @@ impl Matcher {
             clusters: BTreeMap::new(),
             programs: Programs::default(),
             reported: Reported::default(),
-            failing: BTreeSet::new(),
+            problems: ProblemSet::new(STAGE),
             told: false,
             started: false,
             caught_up: false,
@@ -96,9 +97,11 @@ impl Matcher {
         let live = self.clusters.entry(cluster.clone()).or_default();
         let Some(difference) = live.update(row, &mut self.programs) else { return };
         self.programs.sweep();
-        for source in &difference.removed {
-            heal_source(&mut self.failing, &cluster.to_string(), source, step);
-        }
+        let removed = |about: &About| difference.removed.iter().any(|source| about.is_of_source(source));
+        self.problems
+            .resolve(&cluster, removed)
+            .into_iter()
+            .for_each(|problem| step.effect(Effect::Problem(problem)));
         self.report_broken_sources(&cluster, step);
         if !self.started {
             return;
@@ -109,7 +112,7 @@ impl Matcher {
             self.withdraw(&cluster, &object, &source, 0, step);
         }
         if !difference.changed.is_empty() {
-            self.reported.doubt(&cluster, &difference.changed);
+            self.reported.unconfirm(&cluster, &difference.changed);
             self.replays += 1;
             step.effect(Effect::Replay(cluster.clone(), self.replays));
             if let Some(live) = self.clusters.get_mut(&cluster) {
@@ -118,14 +121,15 @@ impl Matcher {
                 live.replay = Some(Replay { id: self.replays, newer });
             }
         }
-        self.settle(&cluster, step);
+        self.withdraw_absent(&cluster, step);
     }
 
     fn report_broken_sources(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
-        let Some(live) = self.clusters.get(cluster) else { return };
-        for source in &live.sources {
-            let object = format!("EventSource {}", source.name);
-            note_problem(&mut self.failing, &cluster.to_string(), object, source.error.clone(), step);
+        let live = self.clusters.get(cluster);
+        let sources = live.into_iter().flat_map(|live| &live.sources);
+        let sources: Vec<_> = sources.map(|source| (source.name.clone(), source.error.clone())).collect();
+        for (name, error) in sources {
+            self.note(cluster, About::Source(name), error, step);
         }
     }
 
@@ -149,16 +153,10 @@ impl Matcher {
                 );
                 // What was reported of it stays: nothing says that it is gone.
                 programs.iter().for_each(|(name, _)| self.keep_verdict(cluster, key, name));
-                return note_problem(
-                    &mut self.failing,
-                    &cluster.to_string(),
-                    key.to_string(),
-                    Some(text),
-                    step,
-                );
+                return self.note(cluster, About::Object(key.clone()), Some(text), step);
             }
         };
-        note_problem(&mut self.failing, &cluster.to_string(), key.to_string(), None, step);
+        self.note(cluster, About::Object(key.clone()), None, step);
         for (name, program) in &programs {
             let Ok(program) = program.as_ref() else {
                 self.keep_verdict(cluster, key, name);
@@ -180,12 +178,11 @@ impl Matcher {
         outcome: Outcome,
         step: &mut Step<Effect>,
     ) {
-        let place = format!("EventSource {source}, {key}");
         let error = match &outcome {
             Outcome::Failed(error) => Some(error.clone()),
             _ => None,
         };
-        note_problem(&mut self.failing, &cluster.to_string(), place, error, step);
+        self.note(cluster, About::Match(source.to_owned(), key.clone()), error, step);
         match outcome {
             Outcome::Failed(_) => return self.keep_verdict(cluster, key, source),
             Outcome::NoMatch => self.withdraw(cluster, key, source, row.head.time, step),
@@ -193,10 +190,10 @@ impl Matcher {
                 let new = !self.reported.sources(cluster, key).iter().any(|known| known == source);
                 self.reported.note(cluster, key, source, true);
                 let body = if program.collects() { row.body.clone() } else { [].into() };
-                let meta = serde_json::to_string(&ReportMeta { selectors }).unwrap_or_default();
+                let meta = Meta::Report(ReportMeta { selectors });
                 step.publish(self.report(cluster, key, source, Body::Value(body), row.head.time).meta(meta));
                 if new {
-                    step.effect(Effect::Happened(Happened::new(
+                    step.effect(Effect::Journal(JournalEntry::new(
                         STAGE,
                         "matched",
                         cluster,
@@ -218,13 +215,13 @@ impl Matcher {
         let unknown: Vec<_> =
             self.clusters.get(cluster).into_iter().flat_map(Live::unknown).cloned().collect();
         unknown.iter().for_each(|source| self.has_verdict(cluster, key, source, step));
-        let suffix = format!(", {key}");
-        let place = cluster.to_string();
-        let stale: Vec<_> =
-            self.failing.iter().filter(|(c, o)| *c == place && o.ends_with(&suffix)).cloned().collect();
-        for (_, object) in stale {
-            note_problem(&mut self.failing, &place, object, None, step);
-        }
+        let ended = self.problems.resolve(cluster, |about| about.is_match_of(key));
+        ended.into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
+    }
+
+    fn note(&mut self, cluster: &ClusterRef, about: About, error: Option<String>, step: &mut Step<Effect>) {
+        let told = self.problems.note(ProblemKey::on(cluster, about), error);
+        told.into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
     }
 
     fn withdraw(
@@ -237,7 +234,7 @@ impl Matcher {
     ) {
         if self.reported.remove(cluster, key, source) {
             step.publish(self.report(cluster, key, source, Body::Tombstone, time));
-            step.effect(Effect::Happened(Happened::new(
+            step.effect(Effect::Journal(JournalEntry::new(
                 STAGE,
                 "unmatched",
                 cluster,
@@ -249,7 +246,7 @@ impl Matcher {
     }
 
     /// Once everything of a cluster is known: withdraws what has no cause, and tells the renderer.
-    fn settle(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+    fn withdraw_absent(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let Some(live) = self.clusters.get_mut(cluster) else { return };
         let complete = live.complete.clone().filter(|complete| live.revision == Some(complete.revision));
         let Some(complete) = complete.map(|complete| Complete { incarnation: 0, ..complete }) else { return };
@@ -273,9 +270,10 @@ impl Matcher {
 
     /// Rows that were replaced since the agent wrote this may still follow: it counts from the end of the table on.
     fn completed(&mut self, cluster: &ClusterRef, row: &Row) {
-        let complete = serde_json::from_str::<Complete>(&row.head.meta).ok();
-        if let Some(complete) = complete.filter(|complete| complete.incarnation == self.config.input) {
-            self.announced.insert(cluster.clone(), (row.sequence, complete));
+        if let Some(complete) =
+            row.head.meta.complete().filter(|complete| complete.incarnation == self.config.input)
+        {
+            self.announced.insert(cluster.clone(), (row.sequence, complete.clone()));
         }
     }
 }
@@ -283,7 +281,7 @@ impl Matcher {
 // === impl Core for Matcher ===
 
 impl Core for Matcher {
-    type Side = Side;
+    type External = ExternalInput;
     type Effect = Effect;
 
     fn found(&mut self, subject: &Subject, head: &Head) {
@@ -293,7 +291,7 @@ impl Core for Matcher {
             }
             Subject::Complete { cluster, shard, .. } => {
                 let life = self.config.outputs.get(usize::from(*shard)).copied().unwrap_or(0);
-                let told = serde_json::from_str::<Complete>(&head.meta).ok();
+                let told = head.meta.complete().cloned();
                 // A predecessor may have begun in another life of the stream: nobody believes what it says.
                 let told = told.filter(|told| told.incarnation == life);
                 let told = told.map(|told| Complete { incarnation: 0, ..told });
@@ -315,11 +313,11 @@ impl Core for Matcher {
         self.told
     }
 
-    fn side(&mut self, side: Side, step: &mut Step<Effect>) {
-        match side {
-            Side::Told => self.told = true,
-            Side::Interest(cluster, row) => self.interest(cluster, &row, step),
-            Side::Replayed(row) => {
+    fn external(&mut self, input: ExternalInput, step: &mut Step<Effect>) {
+        match input {
+            ExternalInput::Told => self.told = true,
+            ExternalInput::Interest(cluster, row) => self.interest(cluster, &row, step),
+            ExternalInput::Replayed(row) => {
                 let Subject::Change { cluster, object, .. } = &row.subject else { return };
                 let replay = self.clusters.get(cluster).and_then(|live| live.replay.as_ref());
                 if replay
@@ -328,12 +326,12 @@ impl Core for Matcher {
                     self.judge(&row, step);
                 }
             }
-            Side::ReplayDone(cluster, id) => {
+            ExternalInput::ReplayDone(cluster, id) => {
                 if let Some(live) = self.clusters.get_mut(&cluster)
                     && live.replay.as_ref().is_some_and(|replay| replay.id == id)
                 {
                     live.replay = None;
-                    self.settle(&cluster, step);
+                    self.withdraw_absent(&cluster, step);
                 }
             }
         }
@@ -383,7 +381,7 @@ impl Core for Matcher {
         if !std::mem::replace(&mut self.caught_up, true) {
             clusters.extend(self.clusters.keys().cloned());
         }
-        clusters.iter().for_each(|cluster| self.settle(cluster, step));
+        clusters.iter().for_each(|cluster| self.withdraw_absent(cluster, step));
     }
 
     fn awaits_end(&self) -> bool {

@@ -72,6 +72,11 @@ impl Program {
     }
 }
 
+/// Whether a source can have to do with objects of this kind; one that cannot be compiled may.
+pub(crate) fn watches(program: &Result<Program, String>, key: &ObjectKey) -> bool {
+    program.as_ref().map_or(true, |program| program.watches(&key.gvk))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

@@ -53,11 +53,11 @@ impl Reported {
     }
 
     /// The causes of these sources' reports have to be seen again.
-    pub(crate) fn doubt(&mut self, cluster: &ClusterRef, doubted: &[String]) {
+    pub(crate) fn unconfirm(&mut self, cluster: &ClusterRef, unconfirmed: &[String]) {
         for sources in self.0.get_mut(cluster).into_iter().flat_map(|objects| objects.values_mut()) {
             sources
                 .iter_mut()
-                .filter(|(source, _)| doubted.contains(source))
+                .filter(|(source, _)| unconfirmed.contains(source))
                 .for_each(|(_, seen)| *seen = false);
         }
     }

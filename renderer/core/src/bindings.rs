@@ -4,27 +4,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::ClusterRef;
 use sluice_api::model::{Cluster, Trigger};
+use sluice_api::{ClusterRef, TriggerId};
 use sluice_template::Stage;
 
+use crate::catalog::Catalog;
 use crate::templates::{Templates, cluster_only};
-use crate::world::World;
 
 /// The triggers of one cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClusterBindings {
     /// The EventSource of each trigger that selects the cluster, or why its name cannot be told.
-    pub(crate) by_trigger: BTreeMap<String, Result<String, String>>,
-    by_source: BTreeMap<String, BTreeSet<String>>,
+    pub(crate) by_trigger: BTreeMap<TriggerId, Result<String, String>>,
+    by_source: BTreeMap<String, BTreeSet<TriggerId>>,
 }
 
 impl ClusterBindings {
     /// Binds every trigger that selects `cluster`. A trigger that cannot be read keeps its former binding:
     /// what it made stays until it can be read again.
-    pub(crate) fn of(cluster: &Cluster, world: &World, templates: &Templates, before: Option<&Self>) -> Self {
+    pub(crate) fn of(
+        cluster: &Cluster,
+        catalog: &Catalog,
+        templates: &Templates,
+        before: Option<&Self>,
+    ) -> Self {
         let mut bindings = Self::default();
-        for (id, trigger) in &world.triggers {
+        for (id, trigger) in &catalog.triggers {
             let bound = match trigger.as_ref() {
                 Ok(trigger) => source_name(trigger, cluster, templates),
                 Err(_) => before.and_then(|before| before.by_trigger.get(id)).cloned(),
@@ -39,7 +44,7 @@ impl ClusterBindings {
     }
 
     /// The triggers that listen to `source`.
-    pub(crate) fn listeners(&self, source: &str) -> Vec<String> {
+    pub(crate) fn listeners(&self, source: &str) -> Vec<TriggerId> {
         self.by_source.get(source).into_iter().flatten().cloned().collect()
     }
 
@@ -49,9 +54,9 @@ impl ClusterBindings {
     }
 
     /// What the interest row of the cluster should list.
-    pub(crate) fn interest(&self, world: &World) -> Vec<(String, Arc<Value>)> {
+    pub(crate) fn interest(&self, catalog: &Catalog) -> Vec<(String, Arc<Value>)> {
         let manifest =
-            |name: &String| world.sources.get(name).map(|manifest| (name.clone(), manifest.clone()));
+            |name: &String| catalog.sources.get(name).map(|manifest| (name.clone(), manifest.clone()));
         self.sources().filter_map(manifest).collect()
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap};
 
 use sluice_api::ClusterRef;
-use sluice_protocol::Row;
 use sluice_protocol::interest::{Complete, Interest};
 
 /// Interest rows and completeness rows of this shard's clusters.
@@ -101,15 +100,12 @@ impl Completeness {
     }
 
     /// A matcher says in the row `after` that its shard of a cluster is complete. It counts from the end of the
-    /// table on. The revision that it is about.
-    pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: u16, row: &Row) -> Option<u64> {
-        let complete = serde_json::from_str::<Complete>(&row.head.meta).ok()?;
-        let revision = complete.revision;
+    /// table on.
+    pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: u16, complete: &Complete, after: u64) {
         if complete.incarnation == self.incarnation {
-            let (cluster, after) = (cluster.clone(), row.sequence);
+            let (cluster, complete) = (cluster.clone(), complete.clone());
             self.announced.push(Announced { cluster, origin, complete, after });
         }
-        Some(revision)
     }
 
     /// Whether something counts only from the end of the table on.
@@ -148,7 +144,6 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
     use sluice_protocol::interest::Source;
-    use sluice_protocol::{Head, Subject, Table};
 
     use super::*;
 
@@ -159,21 +154,14 @@ mod tests {
             revision,
             sources: vec![Source { name: "s".into(), changed, manifest: json!({}).into() }],
         };
-        let meta =
-            |incarnation, revision| serde_json::to_string(&Complete::of_all(incarnation, revision)).unwrap();
+        let complete = Complete::of_all;
         let mut known = Completeness::new(2, 7);
-        let said = |incarnation, revision, sequence| {
-            let head = Head { meta: meta(incarnation, revision), ..Head::default() };
-            let (table, cluster) = (Table::Reports, cluster.clone());
-            let subject = Subject::Complete { table, shard: 0, cluster, origin: Some(0) };
-            Row { subject, head, body: [].into(), sequence }
-        };
-        known.announce(&cluster, 0, &said(7, 5, 1));
-        known.announce(&cluster, 1, &said(8, 5, 2));
+        known.announce(&cluster, 0, &complete(7, 5), 1);
+        known.announce(&cluster, 1, &complete(8, 5), 2);
         known.set_interest(&cluster, row(5, 5));
         assert_eq!(known.caught_up(2).len(), 1);
         assert!(!known.is_complete(&cluster, "s"), "one of them is of another life");
-        known.announce(&cluster, 1, &said(7, 5, 3));
+        known.announce(&cluster, 1, &complete(7, 5), 3);
         assert!(known.awaits_end());
         known.caught_up(2);
         assert!(!known.is_complete(&cluster, "s"), "the end of the table was not seen");
@@ -203,7 +191,7 @@ mod tests {
             for (after, (origin, revision, incarnation, lacking)) in (1..).zip(&said) {
                 let lacking = ["other", "s"][..=*lacking].iter().map(|name| (*name).to_owned()).collect();
                 let complete = Complete { lacking, ..Complete::of_all(*incarnation, *revision) };
-                known.announce(&cluster, *origin, &serde_json::to_string(&complete).unwrap(), after);
+                known.announce(&cluster, *origin, &complete, after);
             }
             known.caught_up(end);
             let counts = |origin: u16| {

@@ -34,7 +34,8 @@ pub(crate) fn texts(object: &Value) -> Result<BTreeMap<String, String>, String> 
     }
     if secret {
         for (key, value) in object.get("stringData").and_then(Value::as_object).into_iter().flatten() {
-            texts.insert(key.clone(), value.as_str().unwrap_or_default().to_owned());
+            let text = value.as_str().ok_or_else(|| format!("stringData.{key} is not a string; quote it"))?;
+            texts.insert(key.clone(), text.to_owned());
         }
     }
     Ok(texts)

@@ -9,17 +9,17 @@ use sluice_protocol::rows::EventCause;
 use sluice_template::{Data, Stage};
 
 use crate::bindings::template_name;
+use crate::catalog::{Catalog, ContentKey};
 use crate::content;
 use crate::language::Language;
 use crate::project::{self, Projection};
 use crate::render::{Part, PolicySource, Reads, Rendered, named, namespace_or, referenced, verbatim};
 use crate::sets::{Match, Set, in_order};
 use crate::templates::{Templates, reference};
-use crate::world::{ContentKey, World};
 
 /// What a render of an event works with.
 pub(crate) struct EventRender<'a> {
-    pub(crate) world: &'a World,
+    pub(crate) catalog: &'a Catalog,
     pub(crate) templates: &'a Templates,
     pub(crate) trigger: &'a Trigger,
     pub(crate) cluster: &'a Cluster,
@@ -113,7 +113,7 @@ impl EventRender<'_> {
         let cause = self.cause;
         let mut parts = vec![
             what,
-            &cause.trigger,
+            cause.trigger.as_str(),
             cause.cluster.kind.lower(),
             &cause.cluster.namespace,
             &cause.cluster.name,
@@ -130,7 +130,7 @@ impl EventRender<'_> {
             None => vec![self.cluster.id.clone()],
             Some(selector) => {
                 let selected =
-                    self.world.clusters.values().filter(|cluster| selector.matches(cluster.labels()));
+                    self.catalog.clusters.values().filter(|cluster| selector.matches(cluster.labels()));
                 selected.map(|cluster| cluster.id.clone()).collect()
             }
         }
@@ -147,7 +147,7 @@ impl EventRender<'_> {
         };
         let namespace = namespace_or(field("namespace", &item.namespace)?, &self.cluster.id);
         let key: ContentKey = (item.kind.clone(), namespace, field("name", &item.name)?);
-        let Some(object) = referenced(self.world, item, &key, reads)? else { return Ok(None) };
+        let Some(object) = referenced(self.catalog, item, &key, reads)? else { return Ok(None) };
         let mut source = verbatim(item, &key, object)?;
         source.per_destination = self.trigger.era.renders_on_deploy(object);
         if !self.trigger.era.instantiates(object) {

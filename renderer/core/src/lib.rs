@@ -3,7 +3,7 @@
 //! ```text
 //! reports rows ──► sets ──┐
 //!                         ├──► cause ──► rendered profile ──► desired rows, one for each destination
-//! management objects ─► world                        └──► projections (ClusterProfile, ConfigMap, EventReport)
+//! management objects ─► catalog                        └──► projections (ClusterProfile, ConfigMap, EventReport)
 //!                         └──► interest rows: which EventSources are live on which cluster
 //! status rows ──► held: what clusters hold and nobody wants is withdrawn
 //! ```
@@ -15,21 +15,21 @@
 #![forbid(unsafe_code)]
 
 mod bindings;
+mod catalog;
 mod completeness;
 mod content;
 mod event;
 mod language;
-mod made;
 mod profile;
 mod project;
 mod render;
 mod renderer;
+mod row_ledger;
 mod sets;
 mod templates;
 pub mod verdict;
-mod world;
 
+pub use catalog::{Change, KINDS};
 pub use project::{Projection, generated_for};
-pub use renderer::{Config, Effect, Renderer, Side};
+pub use renderer::{Config, Effect, ExternalInput, Renderer};
 pub use templates::Caches;
-pub use world::{Change, KINDS};

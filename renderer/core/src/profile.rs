@@ -6,19 +6,24 @@ use std::collections::btree_map::Entry;
 use sluice_api::model::{Cluster, Profile};
 use sluice_template::Stage;
 
+use crate::catalog::{Catalog, ContentKey};
 use crate::render::{Part, PolicySource, Reads, Rendered, namespace_or, referenced, verbatim};
 use crate::templates::{Templates, cluster_only};
-use crate::world::{ContentKey, World};
 
 /// Renders a user-written profile. What it refers to may be another object for each cluster, and may be missing for
 /// some of them.
-pub(crate) fn render(profile: &Profile, world: &World, templates: &Templates, reads: &mut Reads) -> Rendered {
+pub(crate) fn render(
+    profile: &Profile,
+    catalog: &Catalog,
+    templates: &Templates,
+    reads: &mut Reads,
+) -> Rendered {
     let (mut parts, mut failed) = (BTreeMap::<Vec<ContentKey>, Part>::new(), Vec::new());
-    for cluster in world.clusters.values().filter(|cluster| selects(profile, cluster)) {
+    for cluster in catalog.clusters.values().filter(|cluster| selects(profile, cluster)) {
         let part = references(profile, cluster, templates).and_then(|keys| match parts.entry(keys) {
             Entry::Occupied(part) => Ok(part.into_mut()),
             Entry::Vacant(place) => {
-                let sources = sources(profile, place.key(), world, reads)?;
+                let sources = sources(profile, place.key(), catalog, reads)?;
                 Ok(place.insert(Part { destinations: Vec::new(), sources }))
             }
         });
@@ -68,12 +73,12 @@ fn references(
 fn sources(
     profile: &Profile,
     keys: &[ContentKey],
-    world: &World,
+    catalog: &Catalog,
     reads: &mut Reads,
 ) -> Result<Vec<PolicySource>, String> {
     let mut sources = Vec::new();
     for (item, key) in profile.common.policy_refs.iter().zip(keys) {
-        if let Some(object) = referenced(world, item, key, reads)? {
+        if let Some(object) = referenced(catalog, item, key, reads)? {
             sources.push(verbatim(item, key, object)?);
         }
     }

@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn generated_objects_tell_their_cluster() {
         let cause = EventCause {
-            trigger: "t".into(),
+            trigger: sluice_api::TriggerId::new("EventTrigger", "t"),
             cluster: ClusterRef::sveltos("a", "b"),
             source: "s".into(),
             item: None,

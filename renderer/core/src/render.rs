@@ -9,11 +9,11 @@ use sluice_protocol::rows::{Cause, Desired, Policy};
 use sluice_script::Script;
 use sluice_template::Stage;
 
+use crate::catalog::{Catalog, ContentKey};
 use crate::content::{self, Manifests};
 use crate::language::Language;
 use crate::project::Projection;
 use crate::templates::{Templates, cluster_only};
-use crate::world::{ContentKey, World};
 
 /// A profile with everything that follows from it.
 #[derive(Debug)]
@@ -63,13 +63,13 @@ pub(crate) type Reads = BTreeSet<ContentKey>;
 /// # Errors
 /// When it is missing and must not be.
 pub(crate) fn referenced<'w>(
-    world: &'w World,
+    catalog: &'w Catalog,
     item: &PolicyRef,
     key: &ContentKey,
     reads: &mut Reads,
 ) -> Result<Option<&'w Value>, String> {
     reads.insert(key.clone());
-    match world.content.get(key) {
+    match catalog.content.get(key) {
         Some(object) => Ok(Some(object)),
         None if item.optional => Ok(None),
         None => Err(format!(

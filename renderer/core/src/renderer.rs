@@ -7,17 +7,17 @@ use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, hash_shard};
-use sluice_protocol::{Core, Happened, Head, Problem, Row, Step, Subject, View};
+use sluice_protocol::{Core, Head, JournalEntry, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
 use crate::bindings::ClusterBindings;
+use crate::catalog::{Catalog, Change, ContentKey};
 use crate::completeness::Completeness;
 use crate::content::Manifests;
-use crate::made::Made;
 use crate::project::Projection;
+use crate::row_ledger::RowLedger;
 use crate::sets::Sets;
 use crate::templates::{Caches, Templates};
-use crate::world::{Change, ContentKey, World};
 
 mod incoming;
 mod management;
@@ -53,7 +53,7 @@ pub struct Config {
 
 /// What a renderer learns besides `reports`.
 #[derive(Clone, Debug)]
-pub enum Side {
+pub enum ExternalInput {
     /// An object of the management cluster.
     Management(Change),
     /// The interest row of a cluster.
@@ -76,24 +76,24 @@ pub enum Effect {
     /// Something is wrong, or no longer.
     Problem(Problem),
     /// Something happened.
-    Happened(Happened),
+    Journal(JournalEntry),
 }
 
 /// See the module's text.
 pub struct Renderer {
     pub(crate) config: Config,
-    pub(crate) world: World,
+    pub(crate) catalog: Catalog,
     pub(crate) sets: Sets,
     templates: Templates,
     manifests: Manifests,
-    made: Made,
+    ledger: RowLedger,
     bindings: BTreeMap<ClusterRef, ClusterBindings>,
     completeness: Completeness,
     readers: HashMap<ContentKey, BTreeSet<Cause>>,
     projected: BTreeMap<Cause, Vec<ObjectKey>>,
     /// What each rendered cause was made of: while it is the same, rendering again gives the same.
     rendered_from: HashMap<Cause, Basis>,
-    failing: BTreeSet<(String, String)>,
+    problems: ProblemSet,
     dirty: BTreeMap<Cause, Dirty>,
     rendered_at: BTreeMap<Cause, i64>,
     /// EventReports that are to be written, and when: each has its own time, so that they do not come all at once.
@@ -138,15 +138,15 @@ impl Renderer {
             templates: Templates::new(config.limits.clone(), caches),
             completeness: Completeness::new(config.shards, config.input),
             config,
-            world: World::default(),
+            catalog: Catalog::default(),
             sets: Sets::default(),
             manifests: caches.manifests.clone(),
-            made: Made::default(),
+            ledger: RowLedger::default(),
             bindings: BTreeMap::new(),
             readers: HashMap::new(),
             projected: BTreeMap::new(),
             rendered_from: HashMap::new(),
-            failing: BTreeSet::new(),
+            problems: ProblemSet::new(STAGE),
             dirty: BTreeMap::new(),
             rendered_at: BTreeMap::new(),
             reports_due: BTreeMap::new(),
@@ -172,65 +172,49 @@ impl Renderer {
         hash_shard(&[name], self.config.shards) == self.config.shard
     }
 
-    pub(super) fn note(
-        &mut self,
-        cluster: String,
-        object: String,
-        error: Option<String>,
-        step: &mut Step<Effect>,
-    ) {
-        let key = (cluster, object);
-        match error {
-            Some(error) => {
-                step.effect(Effect::Problem(Problem::open(STAGE, &key.0, &key.1, error)));
-                self.failing.insert(key);
-            }
-            None if self.failing.remove(&key) => {
-                step.effect(Effect::Problem(Problem::healed(STAGE, &key.0, &key.1)))
-            }
-            None => {}
-        }
+    pub(super) fn note(&mut self, key: ProblemKey, error: Option<String>, step: &mut Step<Effect>) {
+        self.problems.note(key, error).into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
     }
 }
 
 // === impl Core for Renderer ===
 
 impl Core for Renderer {
-    type Side = Side;
+    type External = ExternalInput;
     type Effect = Effect;
 
     fn found(&mut self, subject: &Subject, head: &Head) {
         let Subject::Desired { cluster, profile, .. } = subject else { return };
         let place = (cluster.clone(), profile.clone());
         if head.tombstone {
-            self.made.found_withdrawn(place, head.time.max(1));
-        } else if let Ok(cause) = Cause::of_meta(&head.meta) {
-            self.made.found(place, cause);
+            self.ledger.found_withdrawn(place, head.time.max(1));
+        } else if let Some(cause) = head.meta.cause().cloned() {
+            self.ledger.found(place, cause);
         }
     }
 
     fn view(&self) -> View {
-        self.world.knowledge()
+        self.catalog.knowledge()
     }
 
     fn is_ready(&self) -> bool {
         self.told
     }
 
-    fn side(&mut self, side: Side, step: &mut Step<Effect>) {
-        match side {
-            Side::Told => self.told = true,
-            Side::Management(change) => self.management(&change, step),
-            Side::Interest(cluster, row) => {
+    fn external(&mut self, input: ExternalInput, step: &mut Step<Effect>) {
+        match input {
+            ExternalInput::Told => self.told = true,
+            ExternalInput::Management(change) => self.management(&change, step),
+            ExternalInput::Interest(cluster, row) => {
                 self.completeness.set_interest(&cluster, row);
                 if self.started && self.is_mine(&cluster) {
                     self.rebind(&cluster, step);
                     if self.caught_up {
-                        self.settle(&cluster, step);
+                        self.refresh_complete(&cluster, step);
                     }
                 }
             }
-            Side::Status(row) => self.status(&row, step),
+            ExternalInput::Status(row) => self.status(&row, step),
         }
     }
 
@@ -241,9 +225,9 @@ impl Core for Renderer {
         for cluster in clusters {
             self.rebind(&cluster, step);
         }
-        let triggers: Vec<_> = self.world.triggers.keys().cloned().collect();
+        let triggers: Vec<_> = self.catalog.triggers.keys().cloned().collect();
         triggers.iter().for_each(|id| self.check_trigger(id, step));
-        let profiles: Vec<_> = self.world.profiles.keys().cloned().collect();
+        let profiles: Vec<_> = self.catalog.profiles.keys().cloned().collect();
         profiles.iter().for_each(|id| self.refresh_profile(id, step));
         self.sweep_at = step.now + self.config.tombstone_ttl / 4;
         step.wake_at(self.sweep_at);
@@ -256,8 +240,9 @@ impl Core for Renderer {
                 self.reported(row, step);
             }
             Subject::Complete { cluster, origin: Some(origin), .. } => {
-                if let Some(revision) = self.completeness.announce(cluster, *origin, row) {
-                    self.hear(cluster, revision, step);
+                if let Some(complete) = row.head.meta.complete() {
+                    self.completeness.announce(cluster, *origin, complete, row.sequence);
+                    self.hear(cluster, complete.revision, step);
                 }
             }
             _ => {}
@@ -270,7 +255,7 @@ impl Core for Renderer {
             return self.first_look(step);
         }
         for cluster in news {
-            self.settle(&cluster, step);
+            self.refresh_complete(&cluster, step);
         }
     }
 
@@ -305,7 +290,7 @@ impl Core for Renderer {
         self.write_reports(step);
         if now >= self.sweep_at {
             self.sweep_at = now + self.config.tombstone_ttl / 4;
-            if self.made.forget_withdrawn(now - self.config.tombstone_ttl / 2) && self.caught_up {
+            if self.ledger.forget_withdrawn(now - self.config.tombstone_ttl / 2) && self.caught_up {
                 self.look_at_everything(step);
             }
         }

@@ -119,7 +119,7 @@ impl<R: Role> Process<R> {
         }
     }
 
-    fn claim(&mut self, world: &mut World, claim: &Claim, life: u64) -> Option<Event<Side<R>>> {
+    fn claim(&mut self, world: &mut World, claim: &Claim, life: u64) -> Option<Event<External<R>>> {
         let fence = &self.fences[claim.output];
         if world.mishap(Fault::Lost, 0.002) {
             return Some(Event::Unanswered(claim.output));
@@ -135,7 +135,7 @@ impl<R: Role> Process<R> {
         })
     }
 
-    fn store(&mut self, world: &mut World, group: &Group) -> Option<Event<Side<R>>> {
+    fn store(&mut self, world: &mut World, group: &Group) -> Option<Event<External<R>>> {
         if world.mishap(Fault::Lost, 0.002) {
             return Some(Event::Unanswered(group.output));
         }
@@ -160,7 +160,7 @@ impl<R: Role> Process<R> {
         })
     }
 
-    fn deposed(&mut self, world: &mut World, by: Option<Holder>, life: u64) -> Event<Side<R>> {
+    fn deposed(&mut self, world: &mut World, by: Option<Holder>, life: u64) -> Event<External<R>> {
         match by {
             Some(by) => {
                 if life == self.lives {
@@ -173,7 +173,7 @@ impl<R: Role> Process<R> {
     }
 }
 
-type Side<R> = <<R as Role>::Core as sluice_protocol::Core>::Side;
+type External<R> = <<R as Role>::Core as sluice_protocol::Core>::External;
 
 /// The rows of a group, for people.
 fn names(group: &Group) -> Vec<String> {

@@ -37,7 +37,7 @@ impl AgentRole {
         Self { cluster, interests: Interests::default(), watches: BTreeMap::new() }
     }
 
-    fn watched(&mut self, world: &mut World) -> Option<agent::Side> {
+    fn watched(&mut self, world: &mut World) -> Option<agent::ExternalInput> {
         let index = if self.watches.len() > 1 { world.random.random_range(0..self.watches.len()) } else { 0 };
         let (id, Watch { filter, listed, failures, at }) = self.watches.iter_mut().nth(index)?;
         let refused = !*listed && world.mishap(Fault::ProxyNotFound, 0.02);
@@ -46,16 +46,16 @@ impl AgentRole {
             if refused || server.refusals.refuse_watches() {
                 world.coverage.many(Fault::Unlistable, u64::from(!refused));
                 *failures += 1;
-                return (*failures == GIVEN_UP).then_some(agent::Side::Troubled(*id));
+                return (*failures == GIVEN_UP).then_some(agent::ExternalInput::Troubled(*id));
             }
             (*listed, *failures, *at) = (true, 0, server.log.len());
-            return Some(agent::Side::Listed(*id, server.list(filter)));
+            return Some(agent::ExternalInput::Listed(*id, server.list(filter)));
         }
         let (key, service) = server.log.get(*at)?;
         let shown = service.as_ref().filter(|service| filter.selects(service));
         let side = match shown {
-            Some(service) => agent::Side::Applied(*id, service.seen.clone()),
-            None => agent::Side::Deleted(*id, key.clone()),
+            Some(service) => agent::ExternalInput::Applied(*id, service.seen.clone()),
+            None => agent::ExternalInput::Deleted(*id, key.clone()),
         };
         if !world.mishap(Fault::Duplicate, 0.02) {
             *at += 1;
@@ -101,12 +101,12 @@ impl Role for AgentRole {
         *self = Self { interests: Interests { at: 0, newer }, ..Self::new(self.cluster) };
     }
 
-    fn side(&mut self, world: &mut World, link: Link) -> Option<agent::Side> {
+    fn external(&mut self, world: &mut World, link: Link) -> Option<agent::ExternalInput> {
         if link.online
             && world.random.random_bool(0.5)
             && let Some((cluster, row)) = self.interests.next(world)
         {
-            return is_ref(&cluster, self.cluster).then_some(agent::Side::Interest(row));
+            return is_ref(&cluster, self.cluster).then_some(agent::ExternalInput::Interest(row));
         }
         self.watched(world)
     }

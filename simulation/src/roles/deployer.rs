@@ -26,7 +26,7 @@ pub(crate) struct DeployerRole {
     calls: Vec<Call>,
     /// Calls on their way to an API server: they arrive also when the owner has ended.
     flying: Vec<(i64, Call)>,
-    replies: Vec<deployer::Side>,
+    replies: Vec<deployer::ExternalInput>,
     life: u64,
     /// Whether it writes inventories in a form that the older version cannot read.
     newer: bool,
@@ -133,7 +133,7 @@ impl DeployerRole {
 
     fn reply(&mut self, call: Call, reply: Reply) {
         if call.life == self.life {
-            self.replies.push(deployer::Side::Reply(call.cluster, call.id, reply));
+            self.replies.push(deployer::ExternalInput::Reply(call.cluster, call.id, reply));
         }
     }
 }
@@ -210,15 +210,15 @@ impl Role for DeployerRole {
         *self = Self { flying, newer, life: self.life + 1, ..Self::new(self.shard, self.seat) };
     }
 
-    fn side(&mut self, world: &mut World, link: Link) -> Option<deployer::Side> {
+    fn external(&mut self, world: &mut World, link: Link) -> Option<deployer::ExternalInput> {
         if let Some((name, told)) = self.clusters.iter_mut().find(|(name, told)| way_to(world, name) != *told)
         {
             *told = way_to(world, name);
             let cluster = cluster_ref(name);
             return Some(if told.is_some() {
-                deployer::Side::Reachable(cluster)
+                deployer::ExternalInput::Reachable(cluster)
             } else {
-                deployer::Side::Unreachable(cluster)
+                deployer::ExternalInput::Unreachable(cluster)
             });
         }
         if !self.replies.is_empty() && world.random.random_bool(0.5) {

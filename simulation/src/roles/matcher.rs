@@ -15,7 +15,7 @@ use crate::world::World;
 pub(crate) struct MatcherRole {
     shard: u16,
     interests: Interests,
-    replays: VecDeque<matcher::Side>,
+    replays: VecDeque<matcher::ExternalInput>,
     /// How many interest rows there were when it began, until all of them have been told.
     untold: Option<usize>,
 }
@@ -69,7 +69,7 @@ impl Role for MatcherRole {
         *self = Self { untold, interests, ..Self::new(self.shard) };
     }
 
-    fn side(&mut self, world: &mut World, link: Link) -> Option<matcher::Side> {
+    fn external(&mut self, world: &mut World, link: Link) -> Option<matcher::ExternalInput> {
         if !link.online {
             return None;
         }
@@ -80,9 +80,9 @@ impl Role for MatcherRole {
         }
         if self.untold.is_some_and(|count| self.interests.at >= count) {
             self.untold = None;
-            return Some(matcher::Side::Told);
+            return Some(matcher::ExternalInput::Told);
         }
-        self.interests.next(world).map(|(cluster, row)| matcher::Side::Interest(cluster, row))
+        self.interests.next(world).map(|(cluster, row)| matcher::ExternalInput::Interest(cluster, row))
     }
 
     fn has_news(&self, world: &World) -> bool {
@@ -95,9 +95,9 @@ impl Role for MatcherRole {
             let (subject, head, body) = stored.value.read_by(self.interests.newer);
             if matches!(&subject, Subject::Change { cluster: of, .. } if *of == cluster) {
                 let row = Row { subject, head, body, sequence };
-                self.replays.push_back(matcher::Side::Replayed(row));
+                self.replays.push_back(matcher::ExternalInput::Replayed(row));
             }
         }
-        self.replays.push_back(matcher::Side::ReplayDone(cluster, id));
+        self.replays.push_back(matcher::ExternalInput::ReplayDone(cluster, id));
     }
 }

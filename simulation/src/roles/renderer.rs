@@ -40,7 +40,7 @@ impl RendererRole {
         }
     }
 
-    fn status(&mut self, world: &mut World) -> Option<renderer::Side> {
+    fn status(&mut self, world: &mut World) -> Option<renderer::ExternalInput> {
         let stream = world.store.stream(Table::Status, 0);
         if stream.incarnation() != self.status_incarnation {
             (self.status, self.status_incarnation) = (0, stream.incarnation());
@@ -50,10 +50,10 @@ impl RendererRole {
         if !world.mishap(Fault::Duplicate, 0.01) {
             self.status = sequence;
         }
-        Some(renderer::Side::Status(Arc::new(Row { subject, head, body, sequence })))
+        Some(renderer::ExternalInput::Status(Arc::new(Row { subject, head, body, sequence })))
     }
 
-    fn change(&mut self, world: &mut World) -> Option<renderer::Side> {
+    fn change(&mut self, world: &mut World) -> Option<renderer::ExternalInput> {
         if world.now < self.late_until {
             return None;
         }
@@ -61,7 +61,7 @@ impl RendererRole {
         if !world.mishap(Fault::Duplicate, 0.02) {
             self.management += 1;
         }
-        Some(renderer::Side::Management(change))
+        Some(renderer::ExternalInput::Management(change))
     }
 }
 
@@ -85,17 +85,25 @@ impl Role for RendererRole {
         let mut step = Step::at(now);
         for object in world.management.at(self.management) {
             let change = renderer::Change::Upsert(object);
-            sluice_protocol::Core::side(&mut core, renderer::Side::Management(change), &mut step);
+            sluice_protocol::Core::external(
+                &mut core,
+                renderer::ExternalInput::Management(change),
+                &mut step,
+            );
         }
         for (kind, version) in world.management.versions_at(self.management) {
             let change = renderer::Change::Listed(kind, version);
-            sluice_protocol::Core::side(&mut core, renderer::Side::Management(change), &mut step);
+            sluice_protocol::Core::external(
+                &mut core,
+                renderer::ExternalInput::Management(change),
+                &mut step,
+            );
         }
         for (cluster, row) in world.store.present_interests(self.interests.newer) {
-            let side = renderer::Side::Interest(cluster.clone(), row.clone());
-            sluice_protocol::Core::side(&mut core, side, &mut step);
+            let side = renderer::ExternalInput::Interest(cluster.clone(), row.clone());
+            sluice_protocol::Core::external(&mut core, side, &mut step);
         }
-        sluice_protocol::Core::side(&mut core, renderer::Side::Told, &mut step);
+        sluice_protocol::Core::external(&mut core, renderer::ExternalInput::Told, &mut step);
         core
     }
 
@@ -126,11 +134,14 @@ impl Role for RendererRole {
         }
     }
 
-    fn side(&mut self, world: &mut World, link: Link) -> Option<renderer::Side> {
+    fn external(&mut self, world: &mut World, link: Link) -> Option<renderer::ExternalInput> {
         match world.random.random_range(0..3) {
             0 => self.change(world),
             _ if !link.online => None,
-            1 => self.interests.next(world).map(|(cluster, row)| renderer::Side::Interest(cluster, row)),
+            1 => self
+                .interests
+                .next(world)
+                .map(|(cluster, row)| renderer::ExternalInput::Interest(cluster, row)),
             _ => self.status(world),
         }
     }

@@ -60,7 +60,7 @@ struct Cluster {
     sources: u8,
     objects: BTreeMap<ObjectKey, (u64, bool)>,
     /// What each watch has to show, after its list.
-    watches: BTreeMap<u64, (WatchSpec, bool, VecDeque<Side>)>,
+    watches: BTreeMap<u64, (WatchSpec, bool, VecDeque<ExternalInput>)>,
     rows: BTreeMap<ObjectKey, Vec<u8>>,
 }
 
@@ -137,8 +137,8 @@ impl Cluster {
             let selects = |state: Option<(u64, bool)>| state.filter(|(_, web)| shows(spec, key, *web));
             match (selects(before), selects(after)) {
                 _ if !*listed => {}
-                (_, Some(state)) => queue.push_back(Side::Applied(*id, seen(key, state))),
-                (Some(_), None) => queue.push_back(Side::Deleted(*id, key.clone())),
+                (_, Some(state)) => queue.push_back(ExternalInput::Applied(*id, seen(key, state))),
+                (Some(_), None) => queue.push_back(ExternalInput::Deleted(*id, key.clone())),
                 (None, None) => {}
             }
         }
@@ -160,7 +160,7 @@ impl Cluster {
                 };
                 let sources = selectors(sources).into_iter().enumerate().map(source).collect();
                 let row = Interest { revision: self.revision, sources };
-                self.run(|agent, step| agent.side(Side::Interest(row), step));
+                self.run(|agent, step| agent.external(ExternalInput::Interest(row), step));
             }
             Op::Deliver(watch) => {
                 let Some(id) = self.watches.keys().nth(watch).copied() else { return };
@@ -169,10 +169,10 @@ impl Cluster {
                     queue.pop_front()
                 } else {
                     let shown = self.objects.iter().filter(|(key, (_, web))| shows(spec, key, *web));
-                    Some(Side::Listed(id, shown.map(|(key, state)| seen(key, *state)).collect()))
+                    Some(ExternalInput::Listed(id, shown.map(|(key, state)| seen(key, *state)).collect()))
                 };
                 if let Some(next) = next {
-                    self.run(|agent, step| agent.side(next, step));
+                    self.run(|agent, step| agent.external(next, step));
                 }
             }
             Op::Wait => {

@@ -10,12 +10,12 @@ fn agent() -> Agent {
     Agent::new(Config { cluster: ClusterRef::sveltos("default", "c"), shards: 2, outputs: vec![1, 2] })
 }
 
-fn interest(revision: u64, kinds: &[&str]) -> Side {
+fn interest(revision: u64, kinds: &[&str]) -> ExternalInput {
     let source = |kind: &&str| {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": kind}, "spec": {"resourceSelectors": [{"version": "v1", "kind": kind}]}});
         Source { name: (*kind).into(), changed: revision, manifest: manifest.into() }
     };
-    Side::Interest(Interest { revision, sources: kinds.iter().map(source).collect() })
+    ExternalInput::Interest(Interest { revision, sources: kinds.iter().map(source).collect() })
 }
 
 fn key(kind: &str, name: &str) -> ObjectKey {
@@ -27,12 +27,12 @@ fn seen(kind: &str, name: &str) -> Seen {
 }
 
 /// What the completeness rows say that they do not cover; they all say the same.
-fn lacking(agent: &mut Agent, side: Side) -> Option<Vec<String>> {
+fn lacking(agent: &mut Agent, side: ExternalInput) -> Option<Vec<String>> {
     let mut step = Step::at(10);
-    agent.side(side, &mut step);
+    agent.external(side, &mut step);
     let (rows, ..) = step.into_parts();
     let row = rows.iter().find(|row| matches!(row.subject, Subject::Complete { .. }))?;
-    Some(serde_json::from_str::<Complete>(&row.meta).unwrap().lacking)
+    Some(row.meta.complete().unwrap().lacking.clone())
 }
 
 #[test]
@@ -40,13 +40,17 @@ fn a_kind_that_may_not_be_listed_holds_only_its_own_sources_back() {
     let mut agent = started(&["kept", "lost"], &["Pod", "Service"]);
     let secret = agent.subject(key("Pod", "unknown"));
     agent.found(&secret, &Head::default());
-    assert!(side(&mut agent, Side::Listed(2, vec![seen("Service", "kept")])) == ["+kept"]);
-    assert_eq!(lacking(&mut agent, Side::Troubled(1)), Some(vec!["Pod".to_owned()]));
-    assert!(agent.doubtful.contains(&key("Pod", "unknown")), "nobody has listed its kind");
-    assert!(!agent.doubtful.contains(&key("Service", "lost")));
-    assert_eq!(lacking(&mut agent, Side::Troubled(1)), None, "said once");
-    assert_eq!(lacking(&mut agent, Side::Listed(1, vec![])), Some(vec![]), "now everything is known");
-    assert!(agent.doubtful.is_empty());
+    assert!(side(&mut agent, ExternalInput::Listed(2, vec![seen("Service", "kept")])) == ["+kept"]);
+    assert_eq!(lacking(&mut agent, ExternalInput::Troubled(1)), Some(vec!["Pod".to_owned()]));
+    assert!(agent.unconfirmed.contains(&key("Pod", "unknown")), "nobody has listed its kind");
+    assert!(!agent.unconfirmed.contains(&key("Service", "lost")));
+    assert_eq!(lacking(&mut agent, ExternalInput::Troubled(1)), None, "said once");
+    assert_eq!(
+        lacking(&mut agent, ExternalInput::Listed(1, vec![])),
+        Some(vec![]),
+        "now everything is known"
+    );
+    assert!(agent.unconfirmed.is_empty());
 }
 
 #[test]
@@ -54,10 +58,10 @@ fn a_source_that_cannot_be_read_withdraws_nothing() {
     let broken = |revision| {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [{"version": "v1"}]}});
         let sources = vec![Source { name: "Service".into(), changed: revision, manifest: manifest.into() }];
-        Side::Interest(Interest { revision, sources })
+        ExternalInput::Interest(Interest { revision, sources })
     };
     let mut agent = started(&[], &["Service"]);
-    side(&mut agent, Side::Listed(1, vec![seen("Service", "a")]));
+    side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "a")]));
     assert_eq!(side(&mut agent, broken(2)), ["complete", "complete"], "the watch goes on");
     // After a take-over nobody knows what it asked for.
     let mut fresh = super::tests::agent();
@@ -65,19 +69,22 @@ fn a_source_that_cannot_be_read_withdraws_nothing() {
     fresh.found(&subject, &Head::default());
     side(&mut fresh, broken(2));
     assert_eq!(step(&mut fresh, |agent, step| agent.start(step)), ["complete", "complete"]);
-    assert!(fresh.doubtful.contains(&key("Service", "a")));
+    assert!(fresh.unconfirmed.contains(&key("Service", "a")));
 }
 
 #[test]
 fn a_slower_watch_brings_no_older_state_back() {
     let versioned = |version| Seen { version, ..seen("Service", "a") };
     let mut agent = started(&[], &["Service", "Pod"]);
-    side(&mut agent, Side::Applied(1, versioned(5)));
-    assert!(side(&mut agent, Side::Applied(2, versioned(4))).is_empty());
-    assert_eq!(side(&mut agent, Side::Applied(2, versioned(6))), ["+a"]);
+    side(&mut agent, ExternalInput::Applied(1, versioned(5)));
+    assert!(side(&mut agent, ExternalInput::Applied(2, versioned(4))).is_empty());
+    assert_eq!(side(&mut agent, ExternalInput::Applied(2, versioned(6))), ["+a"]);
     // A server that was put back counts from an older version on: then all watches list again.
-    assert!(side(&mut agent, Side::Listed(1, vec![versioned(2)])).is_empty());
-    assert_eq!(side(&mut agent, Side::Listed(2, vec![versioned(2)])), ["+a", "complete", "complete"]);
+    assert!(side(&mut agent, ExternalInput::Listed(1, vec![versioned(2)])).is_empty());
+    assert_eq!(
+        side(&mut agent, ExternalInput::Listed(2, vec![versioned(2)])),
+        ["+a", "complete", "complete"]
+    );
 }
 
 #[test]
@@ -85,7 +92,7 @@ fn rows_say_of_which_interest_they_are() {
     let mut agent = started(&[], &["Service"]);
     assert_eq!(agent.view().to_string(), "sveltos:default/c=1");
     let mut step = Step::at(1);
-    agent.side(Side::Applied(1, seen("Service", "a")), &mut step);
+    agent.external(ExternalInput::Applied(1, seen("Service", "a")), &mut step);
     assert_eq!(step.into_parts().0[0].view, agent.view());
 }
 
@@ -109,8 +116,8 @@ fn step(agent: &mut Agent, f: impl FnOnce(&mut Agent, &mut Step<Effect>)) -> Vec
     rows.iter().map(row).chain(effects.iter().map(effect)).collect()
 }
 
-fn side(agent: &mut Agent, side: Side) -> Vec<String> {
-    step(agent, |agent, step| agent.side(side, step))
+fn side(agent: &mut Agent, side: ExternalInput) -> Vec<String> {
+    step(agent, |agent, step| agent.external(side, step))
 }
 
 fn started(found: &[&str], kinds: &[&str]) -> Agent {
@@ -134,32 +141,32 @@ fn watches_begin_with_the_start() {
 #[test]
 fn what_vanished_while_nobody_watched_goes_after_all_lists_are_done() {
     let mut agent = started(&["kept", "lost"], &["Pod", "Service"]);
-    assert_eq!(side(&mut agent, Side::Listed(2, vec![seen("Service", "kept")])), ["+kept"]);
-    assert_eq!(side(&mut agent, Side::Listed(1, vec![])), ["-lost", "complete", "complete"]);
+    assert_eq!(side(&mut agent, ExternalInput::Listed(2, vec![seen("Service", "kept")])), ["+kept"]);
+    assert_eq!(side(&mut agent, ExternalInput::Listed(1, vec![])), ["-lost", "complete", "complete"]);
 }
 
 #[test]
 fn events_become_rows() {
     let mut agent = started(&[], &["Service"]);
-    side(&mut agent, Side::Listed(1, vec![]));
-    assert_eq!(side(&mut agent, Side::Applied(1, seen("Service", "a"))), ["+a"]);
-    assert_eq!(side(&mut agent, Side::Deleted(1, key("Service", "a"))), ["-a"]);
-    assert!(side(&mut agent, Side::Deleted(1, key("Service", "a"))).is_empty());
+    side(&mut agent, ExternalInput::Listed(1, vec![]));
+    assert_eq!(side(&mut agent, ExternalInput::Applied(1, seen("Service", "a"))), ["+a"]);
+    assert_eq!(side(&mut agent, ExternalInput::Deleted(1, key("Service", "a"))), ["-a"]);
+    assert!(side(&mut agent, ExternalInput::Deleted(1, key("Service", "a"))).is_empty());
 }
 
 #[test]
 fn a_relist_withdraws_what_it_no_longer_shows() {
     let mut agent = started(&[], &["Service"]);
-    side(&mut agent, Side::Listed(1, vec![seen("Service", "a"), seen("Service", "b")]));
-    assert_eq!(side(&mut agent, Side::Listed(1, vec![seen("Service", "b")])), ["-a", "+b"]);
+    side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "a"), seen("Service", "b")]));
+    assert_eq!(side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "b")])), ["-a", "+b"]);
 }
 
 #[test]
 fn an_interest_row_that_is_lost_with_its_bucket_changes_nothing() {
     let mut agent = started(&[], &["Service"]);
-    assert!(side(&mut agent, Side::Interest(Interest::default())).is_empty());
+    assert!(side(&mut agent, ExternalInput::Interest(Interest::default())).is_empty());
     let mut fresh = super::tests::agent();
-    side(&mut fresh, Side::Interest(Interest::default()));
+    side(&mut fresh, ExternalInput::Interest(Interest::default()));
     let mut step = Step::at(1);
     fresh.start(&mut step);
     assert!(step.into_parts().0.is_empty(), "nothing is complete for it");
@@ -168,16 +175,19 @@ fn an_interest_row_that_is_lost_with_its_bucket_changes_nothing() {
 #[test]
 fn a_changed_interest_withdraws_nothing_before_its_lists_are_done() {
     let mut agent = started(&[], &["Service"]);
-    side(&mut agent, Side::Listed(1, vec![seen("Service", "a"), seen("Service", "b")]));
+    side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "a"), seen("Service", "b")]));
     let narrowed = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [{"version": "v1", "kind": "Service", "namespace": "n"}]}});
     let row = Interest {
         revision: 2,
         sources: vec![Source { name: "s".into(), changed: 2, manifest: narrowed.into() }],
     };
-    assert_eq!(side(&mut agent, Side::Interest(row)), ["unwatch 1", "watch 2 Service"]);
-    assert!(side(&mut agent, Side::Deleted(1, key("Service", "a"))).is_empty(), "the watch has ended");
+    assert_eq!(side(&mut agent, ExternalInput::Interest(row)), ["unwatch 1", "watch 2 Service"]);
+    assert!(
+        side(&mut agent, ExternalInput::Deleted(1, key("Service", "a"))).is_empty(),
+        "the watch has ended"
+    );
     assert_eq!(
-        side(&mut agent, Side::Listed(2, vec![seen("Service", "a")])),
+        side(&mut agent, ExternalInput::Listed(2, vec![seen("Service", "a")])),
         ["+a", "-b", "complete", "complete"]
     );
 }
@@ -189,16 +199,16 @@ fn an_object_shown_by_two_watches_goes_with_the_second() {
     let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [labelled("a"), labelled("b")]}});
     side(
         &mut agent,
-        Side::Interest(Interest {
+        ExternalInput::Interest(Interest {
             revision: 2,
             sources: vec![Source { name: "s".into(), changed: 2, manifest: manifest.into() }],
         }),
     );
-    side(&mut agent, Side::Listed(1, vec![seen("Service", "x")]));
-    side(&mut agent, Side::Listed(2, vec![seen("Service", "x")]));
-    assert!(side(&mut agent, Side::Deleted(1, key("Service", "x"))).is_empty());
+    side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "x")]));
+    side(&mut agent, ExternalInput::Listed(2, vec![seen("Service", "x")]));
+    assert!(side(&mut agent, ExternalInput::Deleted(1, key("Service", "x"))).is_empty());
     assert!(
-        side(&mut agent, Side::Deleted(2, key("Service", "x"))).is_empty(),
+        side(&mut agent, ExternalInput::Deleted(2, key("Service", "x"))).is_empty(),
         "the first one may show it again"
     );
     let mut later = Step::at(300_000);
@@ -209,8 +219,8 @@ fn an_object_shown_by_two_watches_goes_with_the_second() {
 #[test]
 fn every_revision_is_completed_once() {
     let mut agent = started(&[], &["Service"]);
-    assert_eq!(side(&mut agent, Side::Listed(1, vec![])).len(), 2);
-    assert!(side(&mut agent, Side::Listed(1, vec![])).is_empty());
+    assert_eq!(side(&mut agent, ExternalInput::Listed(1, vec![])).len(), 2);
+    assert!(side(&mut agent, ExternalInput::Listed(1, vec![])).is_empty());
     assert_eq!(side(&mut agent, interest(2, &["Service"])), ["complete", "complete"]);
     assert!(side(&mut agent, interest(2, &["Service"])).is_empty());
 }
@@ -224,10 +234,10 @@ fn an_object_that_goes_from_one_watch_of_its_kind_to_another_is_not_withdrawn_in
     };
     let mut agent = agent();
     let sources = vec![labelled("a", "yes"), labelled("b", "no")];
-    side(&mut agent, Side::Interest(Interest { revision: 1, sources }));
+    side(&mut agent, ExternalInput::Interest(Interest { revision: 1, sources }));
     assert_eq!(step(&mut agent, |agent, step| agent.start(step)).len(), 2);
     for id in [1, 2] {
-        side(&mut agent, Side::Listed(id, vec![]));
+        side(&mut agent, ExternalInput::Listed(id, vec![]));
     }
     let key = key("Service", "x");
     let after = |agent: &mut Agent, now: i64| {
@@ -235,10 +245,13 @@ fn an_object_that_goes_from_one_watch_of_its_kind_to_another_is_not_withdrawn_in
         agent.tick(&mut step);
         step.into_parts().0.len()
     };
-    assert_eq!(side(&mut agent, Side::Applied(1, seen("Service", "x"))), ["+x"]);
-    assert!(side(&mut agent, Side::Deleted(1, key.clone())).is_empty());
-    assert_eq!(side(&mut agent, Side::Applied(2, Seen { version: 2, ..seen("Service", "x") })), ["+x"]);
+    assert_eq!(side(&mut agent, ExternalInput::Applied(1, seen("Service", "x"))), ["+x"]);
+    assert!(side(&mut agent, ExternalInput::Deleted(1, key.clone())).is_empty());
+    assert_eq!(
+        side(&mut agent, ExternalInput::Applied(2, Seen { version: 2, ..seen("Service", "x") })),
+        ["+x"]
+    );
     assert_eq!(after(&mut agent, 1_000_000), 0);
-    assert!(side(&mut agent, Side::Deleted(2, key)).is_empty());
+    assert!(side(&mut agent, ExternalInput::Deleted(2, key)).is_empty());
     assert_eq!((after(&mut agent, 100), after(&mut agent, 250_010)), (0, 1), "it is gone after all");
 }

@@ -7,6 +7,7 @@ use super::read::Field;
 use crate::error::FieldError;
 use crate::object;
 use crate::selector::Selector;
+use crate::trigger::TriggerId;
 
 /// When the manifest was written: the rules for referenced templates changed twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,9 +93,9 @@ impl Trigger {
         })
     }
 
-    /// `EventTrigger/name`: what rows and problems call it.
-    pub fn id(&self) -> String {
-        format!("{}/{}", self.kind, self.name)
+    /// What rows and problems call it.
+    pub fn id(&self) -> TriggerId {
+        TriggerId::new(&self.kind, &self.name)
     }
 }
 
@@ -170,7 +171,7 @@ mod tests {
         assert!(
             trigger.one_for_event
                 && trigger.source_selector.to_string() == "env=fv"
-                && trigger.id() == "EventBasedAddOn/t"
+                && trigger.id().as_str() == "EventBasedAddOn/t"
         );
     }
 

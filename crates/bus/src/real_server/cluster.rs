@@ -92,8 +92,8 @@ async fn a_reader_goes_on_where_it_was_when_its_consumer_is_gone() {
     let bus = Bus::connect(&cluster.options(), &Tasks::default()).await.unwrap();
     let fence = fence("00");
     let Claimed::At(sequence) = claim_as(&bus, &fence, "a", 1, None).await else { panic!() };
-    let load = Load::some(Table::Desired.stream(0), vec!["desired.00.*.*.*".into()]);
-    let mut reader = read(&bus, &load).await.unwrap();
+    let spec = ReadSpec::some(Table::Desired.stream(0), vec!["desired.00.*.*.*".into()]);
+    let mut reader = read(&bus, &spec).await.unwrap();
     let (mut seen, mut rows) = (BTreeSet::new(), 0);
     for round in 0..4 {
         for number in 0..50 {
@@ -110,7 +110,7 @@ async fn a_reader_goes_on_where_it_was_when_its_consumer_is_gone() {
                 other => panic!("{other:?}"),
             }
         }
-        let stream = bus.js.get_stream(&load.stream).await.unwrap();
+        let stream = bus.js.get_stream(&spec.stream).await.unwrap();
         let names: Vec<String> = futures::TryStreamExt::try_collect(stream.consumer_names()).await.unwrap();
         assert_eq!((names.len(), bus.consumers()), (1, 1), "the former one was deleted");
         stream.delete_consumer(&names[0]).await.unwrap();

@@ -8,7 +8,8 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::observer::{Effects, Observer};
-use crate::runner::{Outputs, ShardSpec, drive};
+use crate::runner::drive;
+use crate::shard_spec::{Outputs, ShardSpec};
 
 /// More than the publishes that any connection allows in flight.
 const ROWS: usize = 10_000;
@@ -17,7 +18,7 @@ const ROWS: usize = 10_000;
 struct AllAtOnce;
 
 impl Core for AllAtOnce {
-    type Side = ();
+    type External = ();
     type Effect = ();
 
     fn found(&mut self, _: &Subject, _: &Head) {}
@@ -26,7 +27,7 @@ impl Core for AllAtOnce {
         View::default()
     }
 
-    fn side(&mut self, (): (), _: &mut Step<()>) {}
+    fn external(&mut self, (): (), _: &mut Step<()>) {}
 
     fn start(&mut self, step: &mut Step<()>) {
         (0..ROWS).for_each(|number| step.publish(row(&number.to_string(), Some("{}"))));

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::supervisor::{Supervisor, Tally};
 
-/// A shard that panics, or loses a task that it needs, ends as a failed one and begins again. Nothing else does.
+/// A shard that panics, or loses a task that it needs, ends as a failed one and restarts. Nothing else does.
 #[tokio::test]
 async fn a_shard_that_panics_or_loses_a_task_begins_again_alone() {
     let server = server();

@@ -8,7 +8,7 @@ use crate::view::View;
 /// What a stage decides. Synchronous; time is an argument; what must happen is pushed into the [`Step`].
 pub trait Core {
     /// What the stage learns from elsewhere than its input table.
-    type Side;
+    type External;
     /// What the stage wants done besides publishing rows.
     type Effect;
 
@@ -25,7 +25,7 @@ pub trait Core {
     }
 
     /// News from elsewhere. Before [`Core::start`] it may change state and ask for effects, not publish.
-    fn side(&mut self, side: Self::Side, step: &mut Step<Self::Effect>);
+    fn external(&mut self, input: Self::External, step: &mut Step<Self::Effect>);
 
     /// From now on rows come and may be published.
     fn start(&mut self, step: &mut Step<Self::Effect>);

@@ -173,5 +173,5 @@ fn size(row: &Outgoing) -> usize {
         Body::Value(bytes) if bytes.len() <= LARGE => bytes.len(),
         Body::Value(_) | Body::Tombstone => 0,
     };
-    body + row.row.meta.len() + HEADERS
+    body + row.row.meta.to_string().len() + HEADERS
 }

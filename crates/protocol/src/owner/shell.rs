@@ -26,7 +26,7 @@ pub enum Event<S> {
     /// It has more than was known when [`Command::FindEnd`] was given, or nobody could say.
     More,
     /// News for the core.
-    Side(S),
+    External(S),
     /// The server has stored the whole group that was sent to `output`.
     Stored {
         /// Index of the output stream.

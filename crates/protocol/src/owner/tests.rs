@@ -21,7 +21,7 @@ struct Copier {
 }
 
 impl Core for Copier {
-    type Side = View;
+    type External = View;
     type Effect = &'static str;
 
     fn found(&mut self, subject: &Subject, _: &Head) {
@@ -36,9 +36,9 @@ impl Core for Copier {
         !self.not_ready
     }
 
-    fn side(&mut self, side: View, _: &mut Step<&'static str>) {
+    fn external(&mut self, input: View, _: &mut Step<&'static str>) {
         self.not_ready = false;
-        self.view = side;
+        self.view = input;
     }
 
     fn start(&mut self, step: &mut Step<&'static str>) {
@@ -219,9 +219,9 @@ fn sequences_that_do_not_grow_mean_that_rows_are_lost() {
 fn an_older_view_waits_but_not_for_ever() {
     let (mut owner, _) = loaded("x=5");
     assert!(!owner.core().started);
-    owner.handle(1, Event::Side(View::parse("x=4")));
+    owner.handle(1, Event::External(View::parse("x=4")));
     assert!(!owner.core().started);
-    owner.handle(2, Event::Side(View::parse("x=5")));
+    owner.handle(2, Event::External(View::parse("x=5")));
     assert!(owner.core().started);
 
     let (mut owner, _) = loaded("x=5");
@@ -243,7 +243,7 @@ fn behind(commands: &[Command<&'static str>]) -> Vec<Option<String>> {
 #[test]
 fn rows_that_are_newer_than_the_view_stay_until_it_covers_them() {
     let (mut owner, _) = loaded("x=5 y=1");
-    owner.handle(1, Event::Side(View::parse("x=4 y=1")));
+    owner.handle(1, Event::External(View::parse("x=4 y=1")));
     let told = behind(&owner.handle(30, Event::Tick));
     assert!(
         matches!(&told[..], [Some(text)] if text.starts_with("1 rows") && text.contains("(x 5)")),
@@ -253,7 +253,7 @@ fn rows_that_are_newer_than_the_view_stay_until_it_covers_them() {
     assert_eq!(published(&owner.handle(31, Event::Row(row("other", "1"), true))).len(), 1);
     owner.handle(31, stored(43));
     assert!(published(&owner.handle(32, Event::Row(row("old", "newest"), true))).is_empty());
-    let commands = owner.handle(33, Event::Side(View::parse("x=5 y=1")));
+    let commands = owner.handle(33, Event::External(View::parse("x=5 y=1")));
     assert_eq!(published(&commands), [subject("old").to_string()]);
     assert_eq!(behind(&commands), [None]);
     let Some(Command::Send(group)) = commands.iter().find(|command| matches!(command, Command::Send(_)))
@@ -273,7 +273,7 @@ fn a_core_that_is_not_ready_does_not_begin_however_long_it_takes() {
     owner.handle(0, Event::Loaded);
     owner.handle(1000, Event::Tick);
     assert!(!owner.core().started);
-    owner.handle(1001, Event::Side(View::parse("ready=1")));
+    owner.handle(1001, Event::External(View::parse("ready=1")));
     assert!(owner.core().started);
 }
 

@@ -217,22 +217,22 @@ mod tests {
         json!({"kind": "SveltosCluster", "metadata": {"namespace": "default", "name": name}, "spec": spec})
     }
 
-    struct World {
+    struct Fixture {
         registrations: Registrations,
         feed: ClusterFeed,
     }
 
-    impl World {
+    impl Fixture {
         /// A management cluster that holds these when it is listed.
         fn listed(clusters: Vec<Value>, secrets: Vec<Value>) -> Self {
-            let mut world = Self { registrations: Registrations::default(), feed: ClusterFeed::new() };
+            let mut fixture = Self { registrations: Registrations::default(), feed: ClusterFeed::new() };
             // Secrets may be listed before anybody knows which of them is named.
-            world.take(Kind::Secret, WatchEvent::Listed(secrets));
-            world.take(Kind::Sveltos, WatchEvent::Listed(clusters));
-            assert!(!world.feed.is_synced());
-            world.take(Kind::Capi, WatchEvent::Listed(Vec::new()));
-            assert!(world.feed.is_synced());
-            world
+            fixture.take(Kind::Secret, WatchEvent::Listed(secrets));
+            fixture.take(Kind::Sveltos, WatchEvent::Listed(clusters));
+            assert!(!fixture.feed.is_synced());
+            fixture.take(Kind::Capi, WatchEvent::Listed(Vec::new()));
+            assert!(fixture.feed.is_synced());
+            fixture
         }
 
         fn take(&mut self, kind: Kind, event: WatchEvent) {
@@ -248,54 +248,54 @@ mod tests {
     #[test]
     fn a_secret_of_any_name_is_found_whenever_it_comes() {
         let own = json!({"kubeconfigName": "own"});
-        let mut world =
-            World::listed(vec![cluster("a", own.clone())], vec![secret("own", &[("v", KUBECONFIG)])]);
-        assert_eq!(world.access("a"), Some(Ok(KUBECONFIG.to_owned())));
+        let mut fixture =
+            Fixture::listed(vec![cluster("a", own.clone())], vec![secret("own", &[("v", KUBECONFIG)])]);
+        assert_eq!(fixture.access("a"), Some(Ok(KUBECONFIG.to_owned())));
         // A cluster may name later what is there already.
-        world.take(Kind::Sveltos, WatchEvent::Applied(cluster("b", own)));
-        assert_eq!(world.access("b"), Some(Ok(KUBECONFIG.to_owned())));
-        world.take(Kind::Secret, WatchEvent::Applied(secret("own", &[("v", "clusters: [new]")])));
-        assert_eq!(world.access("a"), Some(Ok("clusters: [new]".to_owned())));
-        world.take(Kind::Secret, WatchEvent::Deleted(secret("own", &[])));
-        assert!(world.access("b").unwrap().unwrap_err().contains("does not exist"));
-        world.take(Kind::Sveltos, WatchEvent::Deleted(cluster("a", json!({}))));
-        assert_eq!(world.access("a"), None);
-        world.take(Kind::Sveltos, WatchEvent::Listed(Vec::new()));
-        assert!(world.feed.keys().is_empty());
+        fixture.take(Kind::Sveltos, WatchEvent::Applied(cluster("b", own)));
+        assert_eq!(fixture.access("b"), Some(Ok(KUBECONFIG.to_owned())));
+        fixture.take(Kind::Secret, WatchEvent::Applied(secret("own", &[("v", "clusters: [new]")])));
+        assert_eq!(fixture.access("a"), Some(Ok("clusters: [new]".to_owned())));
+        fixture.take(Kind::Secret, WatchEvent::Deleted(secret("own", &[])));
+        assert!(fixture.access("b").unwrap().unwrap_err().contains("does not exist"));
+        fixture.take(Kind::Sveltos, WatchEvent::Deleted(cluster("a", json!({}))));
+        assert_eq!(fixture.access("a"), None);
+        fixture.take(Kind::Sveltos, WatchEvent::Listed(Vec::new()));
+        assert!(fixture.feed.keys().is_empty());
     }
 
     #[test]
     fn only_a_new_access_is_told() {
-        let mut world = World::listed(
+        let mut fixture = Fixture::listed(
             vec![cluster("a", json!({}))],
             vec![secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])],
         );
-        let mut told = world.feed.subscribe();
+        let mut told = fixture.feed.subscribe();
         assert!(told.try_recv().is_ok());
         let mut object = cluster("a", json!({}));
         object["status"] = json!({"ready": true});
-        world.take(Kind::Sveltos, WatchEvent::Applied(object));
-        world.take(Kind::Secret, WatchEvent::Applied(secret("other", &[("v", "x")])));
-        world.take(Kind::Secret, WatchEvent::Applied(secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])));
+        fixture.take(Kind::Sveltos, WatchEvent::Applied(object));
+        fixture.take(Kind::Secret, WatchEvent::Applied(secret("other", &[("v", "x")])));
+        fixture.take(Kind::Secret, WatchEvent::Applied(secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])));
         assert!(told.try_recv().is_err());
     }
 
     #[test]
     fn a_pause_is_told_and_its_end() {
-        let mut world = World::listed(
+        let mut fixture = Fixture::listed(
             vec![cluster("a", json!({"paused": true}))],
             vec![secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])],
         );
-        let mut told = world.feed.subscribe();
+        let mut told = fixture.feed.subscribe();
         assert!(told.try_recv().unwrap().paused);
-        world.take(Kind::Sveltos, WatchEvent::Applied(cluster("a", json!({"paused": false}))));
+        fixture.take(Kind::Sveltos, WatchEvent::Applied(cluster("a", json!({"paused": false}))));
         assert!(!told.try_recv().unwrap().paused);
     }
 
     #[test]
     fn the_absence_of_a_kubeconfig_is_explained() {
         let of = |spec: Value, data: &[(&str, &str)]| {
-            World::listed(vec![cluster("a", spec)], vec![secret("a-sveltos-kubeconfig", data)])
+            Fixture::listed(vec![cluster("a", spec)], vec![secret("a-sveltos-kubeconfig", data)])
                 .access("a")
                 .unwrap()
         };
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(of(json!({}), &[("v", "x")]).unwrap(), "x", "who reads it says what is wrong with it");
         assert!(of(json!({}), &[]).unwrap_err().contains("is empty"));
         let own = json!({"kubeconfigName": "own"});
-        let other = World::listed(vec![cluster("a", own)], vec![secret("own", &[("v", "x")])]);
+        let other = Fixture::listed(vec![cluster("a", own)], vec![secret("own", &[("v", "x")])]);
         assert!(other.access("a").unwrap().unwrap_err().contains("holds no kubeconfig"));
     }
 }

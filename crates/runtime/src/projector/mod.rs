@@ -29,9 +29,9 @@ const PAUSE: Duration = Duration::from_millis(40);
 /// Pause before an object that could not be written is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// What should become of an object. Many wishes may wait, and as text they are a tenth of the size.
+/// What should become of an object. Many of them may wait, and as text they are a tenth of the size.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Wish {
+enum PendingWrite {
     /// It should be like this JSON, with its status.
     Object(Box<str>),
     /// Where it exists, its status should say this JSON.
@@ -40,7 +40,7 @@ enum Wish {
     Gone,
 }
 
-type Wanted = (ObjectKey, Wish);
+type Wanted = (ObjectKey, PendingWrite);
 
 /// Takes projections of one process. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -66,16 +66,19 @@ impl Projector {
 
     /// The object should be like this, or should not be.
     pub fn project(&self, key: ObjectKey, object: Option<Value>) {
-        self.send(key, object.map_or(Wish::Gone, |object| Wish::Object(object.to_string().into())));
+        self.send(
+            key,
+            object.map_or(PendingWrite::Gone, |object| PendingWrite::Object(object.to_string().into())),
+        );
     }
 
     /// The status of somebody else's object should say this; fields that it said before and does not say now go.
     pub fn project_status(&self, key: ObjectKey, status: Value) {
-        self.send(key, Wish::Status(status.to_string().into()));
+        self.send(key, PendingWrite::Status(status.to_string().into()));
     }
 
-    fn send(&self, key: ObjectKey, wish: Wish) {
-        if self.sender.send((key, wish)).is_err() {
+    fn send(&self, key: ObjectKey, pending: PendingWrite) {
+        if self.sender.send((key, pending)).is_err() {
             tracing::debug!("the projector has ended");
         }
     }
@@ -105,31 +108,31 @@ impl Writer {
         loop {
             tokio::select! {
                 wanted = receiver.recv() => match wanted {
-                    Some((key, wish)) => self.queue.want(key, wish),
+                    Some((key, pending)) => self.queue.want(key, pending),
                     None => return End::Done,
                 },
-                Some((key, wish, outcome)) = writes.next(), if !writes.is_empty() => {
+                Some((key, pending, outcome)) = writes.next(), if !writes.is_empty() => {
                     self.tell(&key, &outcome);
                     match outcome {
-                        Outcome::Written => self.queue.written(key, &wish),
-                        Outcome::Failed => self.queue.again(key, wish),
+                        Outcome::Written => self.queue.written(key, &pending),
+                        Outcome::Failed => self.queue.again(key, pending),
                         // It waits without keeping others from being written.
                         Outcome::Refused(_) => retries.push(async move {
                             tokio::time::sleep(AGAIN).await;
-                            (key, wish)
+                            (key, pending)
                         }),
                     }
                 }
-                Some((key, wish)) = retries.next(), if !retries.is_empty() => self.queue.again(key, wish),
+                Some((key, pending)) = retries.next(), if !retries.is_empty() => self.queue.again(key, pending),
             }
             while writes.len() < AT_ONCE
-                && let Some((key, wish)) = self.queue.next()
+                && let Some((key, pending)) = self.queue.next()
             {
                 let (client, manager) = (self.client.clone(), self.manager);
                 writes.push(async move {
-                    let outcome = Outcome::of(write(&client, manager, &key, &wish).await, &key);
+                    let outcome = Outcome::of(write(&client, manager, &key, &pending).await, &key);
                     tokio::time::sleep(if matches!(outcome, Outcome::Failed) { AGAIN } else { PAUSE }).await;
-                    (key, wish, outcome)
+                    (key, pending, outcome)
                 });
             }
         }
@@ -155,8 +158,8 @@ impl Outcome {
     }
 }
 
-impl Wish {
-    /// What is remembered of a wish that has been fulfilled.
+impl PendingWrite {
+    /// What is remembered of a write that has been fulfilled.
     fn digest(&self) -> Option<Digest> {
         match self {
             Self::Object(text) | Self::Status(text) => Some(Digest::of(&[text.as_bytes()])),
@@ -170,7 +173,12 @@ fn resource(key: &ObjectKey) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(&key.gvk.group, &key.gvk.version, &key.gvk.kind))
 }
 
-async fn write(client: &Client, manager: &str, key: &ObjectKey, wish: &Wish) -> Result<(), kube::Error> {
+async fn write(
+    client: &Client,
+    manager: &str,
+    key: &ObjectKey,
+    pending: &PendingWrite,
+) -> Result<(), kube::Error> {
     let resource = resource(key);
     let api: Api<Raw> = if key.namespace.is_empty() {
         Api::all_with(client.clone(), &resource)
@@ -178,13 +186,13 @@ async fn write(client: &Client, manager: &str, key: &ObjectKey, wish: &Wish) -> 
         Api::namespaced_with(client.clone(), &key.namespace, &resource)
     };
     let params = PatchParams::apply(manager).force();
-    match wish {
-        Wish::Gone => absent_is_fine(api.delete(&key.name, &DeleteParams::default()).await.map(drop)),
-        Wish::Status(text) => {
+    match pending {
+        PendingWrite::Gone => absent_is_fine(api.delete(&key.name, &DeleteParams::default()).await.map(drop)),
+        PendingWrite::Status(text) => {
             let status = serde_json::from_str(text).map_err(kube::Error::SerdeError)?;
             absent_is_fine(write_status(&api, key, &params, &status).await)
         }
-        Wish::Object(text) => {
+        PendingWrite::Object(text) => {
             let mut main: Value = serde_json::from_str(text).map_err(kube::Error::SerdeError)?;
             let status = main.as_object_mut().and_then(|map| map.remove("status"));
             apply(&api, &key.name, &params, &main).await?;

@@ -1,11 +1,11 @@
-//! Which projection is written next: the newest wish for each object, in the order in which objects were first wished
-//! for, each by one writer at a time. Pure.
+//! Which projection is written next: the newest write for each object, in the order in which objects were first wanted,
+//! each by one writer at a time. Pure.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use sluice_api::{Digest, ObjectKey};
 
-use super::Wish;
+use super::PendingWrite;
 
 /// What was written is remembered up to this many objects; who is forgotten is written once more.
 const REMEMBERED: usize = 100_000;
@@ -13,7 +13,7 @@ const REMEMBERED: usize = 100_000;
 /// Wishes that wait.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    waiting: HashMap<ObjectKey, Wish>,
+    waiting: HashMap<ObjectKey, PendingWrite>,
     /// The objects of `waiting` that nobody writes.
     order: VecDeque<ObjectKey>,
     /// Objects that are being written, or will be tried again.
@@ -23,29 +23,29 @@ pub(super) struct Queue {
 
 impl Queue {
     /// The object should become this; who has waited keeps its place.
-    pub(super) fn want(&mut self, key: ObjectKey, wish: Wish) {
-        if self.waiting.insert(key.clone(), wish).is_none() && !self.busy.contains(&key) {
+    pub(super) fn want(&mut self, key: ObjectKey, pending: PendingWrite) {
+        if self.waiting.insert(key.clone(), pending).is_none() && !self.busy.contains(&key) {
             self.order.push_back(key);
         }
     }
 
     /// The next object to write, which is busy until it is [`Queue::written`] or [`Queue::released`].
-    pub(super) fn next(&mut self) -> Option<(ObjectKey, Wish)> {
+    pub(super) fn next(&mut self) -> Option<(ObjectKey, PendingWrite)> {
         loop {
             let key = self.order.pop_front()?;
-            let Some(wish) = self.waiting.remove(&key) else { continue };
-            if wish.digest().is_some_and(|digest| self.written.get(&key) == Some(&digest)) {
+            let Some(pending) = self.waiting.remove(&key) else { continue };
+            if pending.digest().is_some_and(|digest| self.written.get(&key) == Some(&digest)) {
                 continue;
             }
             self.busy.insert(key.clone());
-            return Some((key, wish));
+            return Some((key, pending));
         }
     }
 
     /// The object is as it was wished.
-    pub(super) fn written(&mut self, key: ObjectKey, wish: &Wish) {
+    pub(super) fn written(&mut self, key: ObjectKey, pending: &PendingWrite) {
         self.released(&key);
-        let Some(digest) = wish.digest() else {
+        let Some(digest) = pending.digest() else {
             self.written.remove(&key);
             return;
         };
@@ -56,8 +56,8 @@ impl Queue {
     }
 
     /// The object could not be written; unless something newer waits, it is tried again.
-    pub(super) fn again(&mut self, key: ObjectKey, wish: Wish) {
-        self.waiting.entry(key.clone()).or_insert(wish);
+    pub(super) fn again(&mut self, key: ObjectKey, pending: PendingWrite) {
+        self.waiting.entry(key.clone()).or_insert(pending);
         self.written.remove(&key);
         self.released(&key);
     }
@@ -81,22 +81,22 @@ mod tests {
         ObjectKey { gvk: Gvk::new("", "v1", "ConfigMap"), namespace: "a".into(), name: name.into() }
     }
 
-    fn wish(number: u32) -> Wish {
-        Wish::Object(format!("{{\"number\":{number}}}").into())
+    fn pending(number: u32) -> PendingWrite {
+        PendingWrite::Object(format!("{{\"number\":{number}}}").into())
     }
 
     fn queue(names: &[&str]) -> Queue {
         let mut queue = Queue::default();
-        names.iter().for_each(|name| queue.want(key(name), wish(0)));
+        names.iter().for_each(|name| queue.want(key(name), pending(0)));
         queue
     }
 
     #[test]
     fn the_newest_wish_is_written_at_the_place_of_the_first() {
         let mut queue = queue(&["b", "a"]);
-        queue.want(key("b"), wish(1));
-        assert_eq!(queue.next(), Some((key("b"), wish(1))));
-        assert_eq!(queue.next(), Some((key("a"), wish(0))));
+        queue.want(key("b"), pending(1));
+        assert_eq!(queue.next(), Some((key("b"), pending(1))));
+        assert_eq!(queue.next(), Some((key("a"), pending(0))));
         assert_eq!(queue.next(), None);
     }
 
@@ -104,10 +104,10 @@ mod tests {
     fn an_object_is_written_by_one_writer_at_a_time() {
         let mut queue = queue(&["a"]);
         let (name, first) = queue.next().unwrap();
-        queue.want(key("a"), wish(1));
+        queue.want(key("a"), pending(1));
         assert_eq!(queue.next(), None);
         queue.written(name, &first);
-        assert_eq!(queue.next(), Some((key("a"), wish(1))));
+        assert_eq!(queue.next(), Some((key("a"), pending(1))));
     }
 
     #[test]
@@ -115,12 +115,12 @@ mod tests {
         let mut queue = queue(&["a"]);
         let (name, first) = queue.next().unwrap();
         queue.written(name, &first);
-        queue.want(key("a"), wish(0));
+        queue.want(key("a"), pending(0));
         assert_eq!(queue.next(), None);
-        queue.want(key("a"), Wish::Gone);
+        queue.want(key("a"), PendingWrite::Gone);
         let (name, gone) = queue.next().unwrap();
         queue.written(name, &gone);
-        queue.want(key("a"), wish(0));
+        queue.want(key("a"), pending(0));
         assert!(queue.next().is_some());
     }
 
@@ -128,14 +128,14 @@ mod tests {
     fn who_cannot_be_written_goes_behind_the_others_and_yields_to_something_newer() {
         let mut queue = queue(&["a", "b", "c"]);
         let (name, first) = queue.next().unwrap();
-        queue.want(key("b"), wish(1));
+        queue.want(key("b"), pending(1));
         queue.again(name, first);
-        assert_eq!(queue.next(), Some((key("b"), wish(1))));
-        assert_eq!(queue.next(), Some((key("c"), wish(0))));
+        assert_eq!(queue.next(), Some((key("b"), pending(1))));
+        assert_eq!(queue.next(), Some((key("c"), pending(0))));
         let (name, first) = queue.next().unwrap();
-        queue.want(key("a"), wish(2));
+        queue.want(key("a"), pending(2));
         queue.again(name, first);
-        assert_eq!(queue.next(), Some((key("a"), wish(2))));
+        assert_eq!(queue.next(), Some((key("a"), pending(2))));
     }
 
     #[test]
@@ -143,10 +143,10 @@ mod tests {
         let mut queue = queue(&["a"]);
         let (name, first) = queue.next().unwrap();
         queue.written(name, &first);
-        queue.want(key("a"), wish(1));
+        queue.want(key("a"), pending(1));
         let (name, second) = queue.next().unwrap();
-        queue.want(key("a"), wish(0));
+        queue.want(key("a"), pending(0));
         queue.again(name, second);
-        assert_eq!(queue.next(), Some((key("a"), wish(0))));
+        assert_eq!(queue.next(), Some((key("a"), pending(0))));
     }
 }

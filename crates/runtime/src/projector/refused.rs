@@ -27,7 +27,7 @@ impl Refused {
         let object = format!("projections of kind {}", key.gvk.kind);
         let Some((first, why)) = self.kinds.get(&key.gvk).and_then(BTreeMap::first_key_value) else {
             self.kinds.remove(&key.gvk);
-            return self.told.remove(&key.gvk).map(|_| Problem::healed(stage, "", object));
+            return self.told.remove(&key.gvk).map(|_| Problem::resolved(stage, "", object));
         };
         let text = format!("{first} cannot be written: {why}");
         if self.told.get(&key.gvk) == Some(&text) {

@@ -93,7 +93,7 @@ pub fn apply(
         prune(&mut body, &former.fields, &owned, who.schema);
     }
     let changed = changed(live.map(|(body, _)| body), &body, who.schema);
-    settle_conflicts(&mut others, &changed, force)?;
+    resolve_conflicts(&mut others, &changed, force)?;
     let same = former.filter(|former| *former.fields == wanted && *former.api_version == *who.api_version);
     let own = match same {
         Some(former) => former.clone(),
@@ -107,7 +107,7 @@ pub fn apply(
     Ok(Applied { body, managers: others })
 }
 
-fn settle_conflicts(others: &mut [Manager], changed: &FieldSet, force: bool) -> Result<(), Vec<Cause>> {
+fn resolve_conflicts(others: &mut [Manager], changed: &FieldSet, force: bool) -> Result<(), Vec<Cause>> {
     if changed.is_empty() {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sluice_api::{Gvk, ObjectKey, ProfileId};
 
-use super::{Access, Cluster, Outcome};
+use super::{Cluster, Outcome, Reachability};
 use crate::budget::{backoff, micros};
 use crate::inventory::Stored;
 use crate::job::Job;
@@ -31,7 +31,7 @@ impl Cluster {
             other => {
                 self.reopen_failures += 1;
                 let at = now + micros(backoff(self.reopen_failures, FIRST_REOPEN, LONGEST_REOPEN));
-                self.access = Access::OpenAt(at);
+                self.reachability = Reachability::OpenAt(at);
                 outcome.wake(at);
                 if let Reply::Failed(failure) = other {
                     outcome.trouble = Some(Some(format!(
@@ -55,7 +55,7 @@ impl Cluster {
         if lists.is_empty() {
             return self.open(now, outcome);
         }
-        self.access = Access::Looking(lists.len());
+        self.reachability = Reachability::Looking(lists.len());
         self.queue.extend(lists.into_iter().map(|gvk| (Request::List(gvk), None)));
     }
 
@@ -66,9 +66,9 @@ impl Cluster {
             let own: Vec<_> = own.collect();
             self.live.extend(own);
         }
-        match self.access {
-            Access::Looking(left) if left > 1 => self.access = Access::Looking(left - 1),
-            Access::Looking(_) => self.open(now, outcome),
+        match self.reachability {
+            Reachability::Looking(left) if left > 1 => self.reachability = Reachability::Looking(left - 1),
+            Reachability::Looking(_) => self.open(now, outcome),
             _ => {}
         }
     }
@@ -81,7 +81,7 @@ impl Cluster {
     }
 
     fn open(&mut self, now: i64, outcome: &mut Outcome) {
-        self.access = Access::Open;
+        self.reachability = Reachability::Open;
         self.begin_all(now, outcome);
     }
 

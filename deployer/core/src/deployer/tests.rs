@@ -15,7 +15,7 @@ use crate::request::{Class, Failure, Live};
 type Fails = Box<dyn FnMut(&Request) -> Option<Failure>>;
 
 /// An API server, its client and a deployer, driven until nothing is left to do.
-struct World {
+struct Fixture {
     deployer: Deployer,
     objects: BTreeMap<ObjectKey, Value>,
     inventories: BTreeMap<String, Stored>,
@@ -69,9 +69,9 @@ fn row_of(profile: &str, desired: Option<Desired>) -> Row {
     Row { subject, head, body: body.into(), sequence: 1 }
 }
 
-impl World {
+impl Fixture {
     fn new() -> Self {
-        let mut world = Self {
+        let mut fixture = Self {
             deployer: Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 }),
             objects: BTreeMap::new(),
             inventories: BTreeMap::new(),
@@ -86,9 +86,9 @@ impl World {
             now: 0,
             wake: None,
         };
-        world.run(|deployer, step| deployer.start(step));
-        world.run(|deployer, step| deployer.caught_up(0, step));
-        world
+        fixture.run(|deployer, step| deployer.start(step));
+        fixture.run(|deployer, step| deployer.caught_up(0, step));
+        fixture
     }
 
     /// The same cluster under a new owner.
@@ -100,7 +100,7 @@ impl World {
     }
 
     fn reach(&mut self) {
-        self.run(|deployer, step| deployer.side(Side::Reachable(cluster()), step));
+        self.run(|deployer, step| deployer.external(ExternalInput::Reachable(cluster()), step));
     }
 
     fn row(&mut self, profile: &str, desired: Option<Desired>) {
@@ -149,12 +149,12 @@ impl World {
                     Effect::Call(cluster, id, request) => {
                         let reply = self.serve(request);
                         let mut step = Step::at(self.now);
-                        self.deployer.side(Side::Reply(cluster, id, reply), &mut step);
+                        self.deployer.external(ExternalInput::Reply(cluster, id, reply), &mut step);
                         steps.push_back(step);
                     }
                     Effect::Problem(problem) => self.problems.push(problem),
                     Effect::FollowKinds(_) => self.follows += 1,
-                    Effect::Summary(_) | Effect::Happened(_) | Effect::Switch(_) => {}
+                    Effect::Summary(_) | Effect::Journal(_) | Effect::Switch(_) => {}
                 }
             }
         }
@@ -258,570 +258,585 @@ mod makers;
 
 #[test]
 fn the_inventory_is_written_before_the_first_apply() {
-    let mut world = World::new();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("b", "1")])));
-    assert!(world.calls.is_empty(), "nobody knows how to reach the cluster");
-    world.reach();
-    assert_eq!(world.take_calls(), ["inventory 2", "apply a", "apply b"]);
-    assert_eq!(world.state("p"), Some(State::Provisioned));
+    let mut fixture = Fixture::new();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("b", "1")])));
+    assert!(fixture.calls.is_empty(), "nobody knows how to reach the cluster");
+    fixture.reach();
+    assert_eq!(fixture.take_calls(), ["inventory 2", "apply a", "apply b"]);
+    assert_eq!(fixture.state("p"), Some(State::Provisioned));
 }
 
 #[test]
 fn only_what_changed_is_applied_and_what_left_is_pruned_afterwards() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("b", "1")])));
-    world.take_calls();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("c", "1")])));
-    assert_eq!(world.take_calls(), ["inventory 3", "apply c", "delete b", "inventory 2"]);
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "2"), config_map("c", "1")])));
-    assert_eq!(world.take_calls(), ["apply a"]);
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("b", "1")])));
+    fixture.take_calls();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("c", "1")])));
+    assert_eq!(fixture.take_calls(), ["inventory 3", "apply c", "delete b", "inventory 2"]);
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "2"), config_map("c", "1")])));
+    assert_eq!(fixture.take_calls(), ["apply a"]);
 }
 
 #[test]
 fn a_tombstone_withdraws_everything_and_its_traces() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    world.row("p", None);
-    assert!(world.objects.is_empty() && world.inventories.is_empty());
-    assert_eq!(world.statuses["p"], None);
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.row("p", None);
+    assert!(fixture.objects.is_empty() && fixture.inventories.is_empty());
+    assert_eq!(fixture.statuses["p"], None);
 }
 
 #[test]
 fn a_tombstone_ends_the_work_that_is_under_way_also_while_the_cluster_is_away() {
-    let mut world = World::new();
-    world.reach();
+    let mut fixture = Fixture::new();
+    fixture.reach();
     let row = row_of("p", Some(desired("p", 100, vec![config_map("x", "1")])));
-    let mut calls = world.hold(|deployer, step| deployer.row(&row, step));
+    let mut calls = fixture.hold(|deployer, step| deployer.row(&row, step));
     let mut applied = false;
     while let Some((id, request)) = calls.pop() {
         applied |= matches!(request, Request::Apply { .. });
-        let reply = world.serve(request.clone());
+        let reply = fixture.serve(request.clone());
         if matches!(request, Request::Read(_)) {
-            let away = Side::Unreachable(cluster());
-            assert!(world.hold(|deployer, step| deployer.side(away, step)).is_empty());
-            assert!(world.hold(|deployer, step| deployer.row(&row_of("p", None), step)).is_empty());
+            let away = ExternalInput::Unreachable(cluster());
+            assert!(fixture.hold(|deployer, step| deployer.external(away, step)).is_empty());
+            assert!(fixture.hold(|deployer, step| deployer.row(&row_of("p", None), step)).is_empty());
         }
-        calls.extend(world.hold(|deployer, step| deployer.side(Side::Reply(cluster(), id, reply), step)));
+        calls.extend(
+            fixture
+                .hold(|deployer, step| deployer.external(ExternalInput::Reply(cluster(), id, reply), step)),
+        );
     }
     assert!(!applied, "the tombstone came before");
-    world.reach();
-    (0..5).for_each(|_| world.wait());
-    assert!(world.objects.is_empty());
-    assert_eq!(world.state("p"), Some(State::Held), "the tombstone came before: it is to be said once more");
-    world.row("p", None);
-    assert!(world.inventories.is_empty());
+    fixture.reach();
+    (0..5).for_each(|_| fixture.wait());
+    assert!(fixture.objects.is_empty());
+    assert_eq!(
+        fixture.state("p"),
+        Some(State::Held),
+        "the tombstone came before: it is to be said once more"
+    );
+    fixture.row("p", None);
+    assert!(fixture.inventories.is_empty());
 }
 
 #[test]
 fn a_list_of_inventories_that_is_overtaken_brings_no_removed_profile_back() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("x", "1")])));
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("x", "1")])));
     let row = row_of("p", None);
-    let mut removal = world.hold(|deployer, step| deployer.row(&row, step));
+    let mut removal = fixture.hold(|deployer, step| deployer.row(&row, step));
     while !matches!(removal[0].1, Request::DeleteInventory { .. }) {
         let (id, request) = removal.remove(0);
-        let reply = Side::Reply(cluster(), id, world.serve(request));
-        removal.extend(world.hold(|deployer, step| deployer.side(reply, step)));
+        let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+        removal.extend(fixture.hold(|deployer, step| deployer.external(reply, step)));
     }
     // The look after a takeover: the list is read before the removal has ended, and answered after it.
-    world.now += 20_000_000;
-    let (list, request) = world.hold(|deployer, step| deployer.tick(step)).remove(0);
-    let late = Side::Reply(cluster(), list, world.serve(request));
+    fixture.now += 20_000_000;
+    let (list, request) = fixture.hold(|deployer, step| deployer.tick(step)).remove(0);
+    let late = ExternalInput::Reply(cluster(), list, fixture.serve(request));
     let (id, request) = removal.remove(0);
-    let reply = Side::Reply(cluster(), id, world.serve(request));
-    world.run(|deployer, step| deployer.side(reply, step));
-    assert!(world.inventories.is_empty() && world.statuses["p"].is_none());
-    world.run(|deployer, step| deployer.side(late, step));
-    assert!(world.statuses["p"].is_none(), "nothing is held");
-    world.row("p", Some(desired("p", 100, vec![config_map("x", "1")])));
-    assert_eq!(world.inventories.len(), 1, "what is applied is written down first");
+    let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+    fixture.run(|deployer, step| deployer.external(reply, step));
+    assert!(fixture.inventories.is_empty() && fixture.statuses["p"].is_none());
+    fixture.run(|deployer, step| deployer.external(late, step));
+    assert!(fixture.statuses["p"].is_none(), "nothing is held");
+    fixture.row("p", Some(desired("p", 100, vec![config_map("x", "1")])));
+    assert_eq!(fixture.inventories.len(), 1, "what is applied is written down first");
 }
 
 #[test]
 fn a_new_owner_applies_nothing_twice_and_withdraws_nothing_by_absence() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    world.row("q", Some(desired("q", 100, vec![config_map("b", "1")])));
-    world.take_calls();
-    world.restart();
-    assert_eq!(world.state("q"), Some(State::Held));
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    assert!(world.take_calls().is_empty());
-    assert_eq!(world.names(), ["a", "b"]);
-    world.row("q", None);
-    assert_eq!(world.take_calls(), ["delete b"]);
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.row("q", Some(desired("q", 100, vec![config_map("b", "1")])));
+    fixture.take_calls();
+    fixture.restart();
+    assert_eq!(fixture.state("q"), Some(State::Held));
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    assert!(fixture.take_calls().is_empty());
+    assert_eq!(fixture.names(), ["a", "b"]);
+    fixture.row("q", None);
+    assert_eq!(fixture.take_calls(), ["delete b"]);
 }
 
 #[test]
 fn a_new_owner_lists_what_is_many_and_reads_what_a_list_does_not_tell() {
-    let mut world = World::new();
-    world.reach();
+    let mut fixture = Fixture::new();
+    fixture.reach();
     let objects = || ["a", "b", "c", "d"].map(|name| config_map(name, "1")).to_vec();
-    world.row("p", Some(desired("p", 100, objects())));
+    fixture.row("p", Some(desired("p", 100, objects())));
     let foreign = ObjectKey::of(&config_map("b", "1")).unwrap();
-    world.objects.get_mut(&foreign).unwrap()["metadata"]["annotations"] = json!({});
-    world.objects.remove(&ObjectKey::of(&config_map("c", "1")).unwrap());
-    world.take_calls();
-    world.reads = 0;
-    world.restart();
-    world.row("p", Some(desired("p", 100, objects())));
+    fixture.objects.get_mut(&foreign).unwrap()["metadata"]["annotations"] = json!({});
+    fixture.objects.remove(&ObjectKey::of(&config_map("c", "1")).unwrap());
+    fixture.take_calls();
+    fixture.reads = 0;
+    fixture.restart();
+    fixture.row("p", Some(desired("p", 100, objects())));
     // What is absent is looked at again once the inventory is renewed.
     let calls = ["apply b", "inventory 4", "apply c"].map(str::to_owned).to_vec();
-    assert_eq!((world.reads, world.take_calls()), (3, calls));
+    assert_eq!((fixture.reads, fixture.take_calls()), (3, calls));
     // Without lists it goes on one by one.
-    world.reads = 0;
-    world.fail = Box::new(|request| {
+    fixture.reads = 0;
+    fixture.fail = Box::new(|request| {
         matches!(request, Request::List(_)).then(|| Failure::new(Class::Refused, "may not be listed"))
     });
-    world.restart();
-    world.row("p", Some(desired("p", 100, objects())));
-    assert_eq!((world.reads, world.state("p"), world.take_calls()), (4, Some(State::Provisioned), vec![]));
+    fixture.restart();
+    fixture.row("p", Some(desired("p", 100, objects())));
+    assert_eq!(
+        (fixture.reads, fixture.state("p"), fixture.take_calls()),
+        (4, Some(State::Provisioned), vec![])
+    );
 }
 
 #[test]
 fn what_goes_with_its_kind_is_missed_at_once_and_made_anew_when_the_kind_is_back() {
     let thing =
         json!({"apiVersion": "example.io/v1", "kind": "Thing", "metadata": {"name": "t", "namespace": "n"}});
-    let mut world = World::new();
-    world.reach();
-    world.row("q", Some(desired("q", 100, vec![config_map("a", "1")])));
-    assert_eq!(world.follows, 0, "its kind cannot go");
-    world.row("p", Some(desired("p", 100, vec![thing.clone()])));
-    assert_eq!(world.follows, 1);
-    world.objects.remove(&ObjectKey::of(&thing).unwrap());
-    world.fail = Box::new(|request| {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("q", Some(desired("q", 100, vec![config_map("a", "1")])));
+    assert_eq!(fixture.follows, 0, "its kind cannot go");
+    fixture.row("p", Some(desired("p", 100, vec![thing.clone()])));
+    assert_eq!(fixture.follows, 1);
+    fixture.objects.remove(&ObjectKey::of(&thing).unwrap());
+    fixture.fail = Box::new(|request| {
         let kind = |object: &Value| object::text(object, &["kind"]) == "Thing";
         matches!(request, Request::Apply { object, .. } if kind(object))
             .then(|| Failure::new(Class::NoKind, "no such kind"))
     });
-    let changed = || Side::Kinds(cluster(), "example.io".into());
-    world.run(|deployer, step| deployer.side(changed(), step));
-    assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
-    world.fail = Box::new(|_| None);
-    world.run(|deployer, step| deployer.side(changed(), step));
-    assert_eq!((world.state("p"), world.names()), (Some(State::Provisioned), vec!["a", "t"]));
+    let changed = || ExternalInput::Kinds(cluster(), "example.io".into());
+    fixture.run(|deployer, step| deployer.external(changed(), step));
+    assert_eq!((fixture.state("p"), fixture.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+    fixture.fail = Box::new(|_| None);
+    fixture.run(|deployer, step| deployer.external(changed(), step));
+    assert_eq!((fixture.state("p"), fixture.names()), (Some(State::Provisioned), vec!["a", "t"]));
 }
 
 #[test]
 fn a_tombstone_of_former_times_withdraws_nothing_until_it_is_said_once_more() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
     // The cluster is not registered for a while: its rows are withdrawn, and wanted again later.
-    let away = Side::Unreachable(cluster());
-    world.run(|deployer, step| deployer.side(away, step));
-    world.row("p", None);
-    world.reach();
-    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Held)));
+    let away = ExternalInput::Unreachable(cluster());
+    fixture.run(|deployer, step| deployer.external(away, step));
+    fixture.row("p", None);
+    fixture.reach();
+    assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Held)));
     // A new owner reads that tombstone first.
-    world.deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 });
-    world.run(|deployer, step| deployer.start(step));
-    world.reach();
-    world.row("p", None);
-    world.run(|deployer, step| deployer.caught_up(1, step));
-    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Held)));
-    world.take_calls();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    assert_eq!((world.take_calls(), world.state("p")), (vec![], Some(State::Provisioned)));
-    world.row("p", None);
-    assert!(world.objects.is_empty() && world.inventories.is_empty());
+    fixture.deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 });
+    fixture.run(|deployer, step| deployer.start(step));
+    fixture.reach();
+    fixture.row("p", None);
+    fixture.run(|deployer, step| deployer.caught_up(1, step));
+    assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Held)));
+    fixture.take_calls();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    assert_eq!((fixture.take_calls(), fixture.state("p")), (vec![], Some(State::Provisioned)));
+    fixture.row("p", None);
+    assert!(fixture.objects.is_empty() && fixture.inventories.is_empty());
 }
 
 #[test]
 fn what_a_former_owner_creates_late_is_withdrawn() {
-    let mut world = World::new();
-    world.reach();
+    let mut fixture = Fixture::new();
+    fixture.reach();
     let late = config_map("late", "1");
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1"), late])));
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1"), late])));
     // The inventory names it, and its creation is still under way while a new owner begins.
-    let key = world.objects.keys().find(|key| key.name == "late").unwrap().clone();
-    let created = world.objects.remove(&key).unwrap();
-    world.restart();
-    world.row("p", None);
-    assert_eq!((world.names(), world.inventories.len()), (vec![], 1), "the inventory still names it");
-    world.objects.insert(key, created);
-    world.wait();
-    assert_eq!((world.names(), world.inventories.len()), (vec![], 0));
-    assert!(world.statuses["p"].is_none());
+    let key = fixture.objects.keys().find(|key| key.name == "late").unwrap().clone();
+    let created = fixture.objects.remove(&key).unwrap();
+    fixture.restart();
+    fixture.row("p", None);
+    assert_eq!((fixture.names(), fixture.inventories.len()), (vec![], 1), "the inventory still names it");
+    fixture.objects.insert(key, created);
+    fixture.wait();
+    assert_eq!((fixture.names(), fixture.inventories.len()), (vec![], 0));
+    assert!(fixture.statuses["p"].is_none());
 }
 
 #[test]
 fn what_a_former_owner_creates_late_for_an_older_content_is_pruned() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("late", "1")])));
-    let key = world.objects.keys().find(|key| key.name == "late").unwrap().clone();
-    let created = world.objects.remove(&key).unwrap();
-    world.restart();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "2")])));
-    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
-    world.objects.insert(key, created);
-    world.wait();
-    assert_eq!(world.names(), ["a"]);
-    assert_eq!(world.inventories["p"].inventory.objects.len(), 1);
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("late", "1")])));
+    let key = fixture.objects.keys().find(|key| key.name == "late").unwrap().clone();
+    let created = fixture.objects.remove(&key).unwrap();
+    fixture.restart();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "2")])));
+    assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Provisioned)));
+    fixture.objects.insert(key, created);
+    fixture.wait();
+    assert_eq!(fixture.names(), ["a"]);
+    assert_eq!(fixture.inventories["p"].inventory.objects.len(), 1);
 }
 
 #[test]
 fn an_inventory_that_a_former_owner_may_delete_is_written_before_something_is_created() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    let former = world.inventories["p"].version.clone();
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let former = fixture.inventories["p"].version.clone();
     // The former owner deleted the object, and the deletion of the inventory is under way.
-    world.objects.clear();
-    world.restart();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    assert_eq!(world.names(), ["a"]);
-    assert_ne!(world.inventories["p"].version, former, "a deletion of the former version is refused");
+    fixture.objects.clear();
+    fixture.restart();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    assert_eq!(fixture.names(), ["a"]);
+    assert_ne!(fixture.inventories["p"].version, former, "a deletion of the former version is refused");
 }
 
 #[test]
 fn an_object_that_changed_owner_meanwhile_is_not_deleted() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    world.restart();
-    let key = world.objects.keys().next().unwrap().clone();
-    world.objects.get_mut(&key).unwrap()["metadata"]["annotations"]["projectsveltos.io/owner-name"] =
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.restart();
+    let key = fixture.objects.keys().next().unwrap().clone();
+    fixture.objects.get_mut(&key).unwrap()["metadata"]["annotations"]["projectsveltos.io/owner-name"] =
         json!("other");
-    world.row("p", None);
-    assert_eq!((world.names(), world.inventories.len()), (vec!["a"], 1), "a former call may take it back");
-    world.pass_former_calls();
-    assert_eq!(world.names(), ["a"]);
-    assert!(world.inventories.is_empty());
+    fixture.row("p", None);
+    assert_eq!(
+        (fixture.names(), fixture.inventories.len()),
+        (vec!["a"], 1),
+        "a former call may take it back"
+    );
+    fixture.pass_former_calls();
+    assert_eq!(fixture.names(), ["a"]);
+    assert!(fixture.inventories.is_empty());
 }
 
 #[test]
 fn the_first_of_equal_tiers_keeps_the_object_and_the_second_gets_it_later() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "p")])));
-    world.row("q", Some(desired("q", 100, vec![config_map("a", "q")])));
-    assert_eq!(world.state("q"), Some(State::Failed));
-    assert!(world.statuses["q"].as_ref().unwrap().errors[0].contains("A conflict was detected"));
-    world.row("p", None);
-    world.wait();
-    assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "q");
-    assert_eq!(world.state("q"), Some(State::Provisioned));
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "p")])));
+    fixture.row("q", Some(desired("q", 100, vec![config_map("a", "q")])));
+    assert_eq!(fixture.state("q"), Some(State::Failed));
+    assert!(fixture.statuses["q"].as_ref().unwrap().errors[0].contains("A conflict was detected"));
+    fixture.row("p", None);
+    fixture.wait();
+    assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "q");
+    assert_eq!(fixture.state("q"), Some(State::Provisioned));
 }
 
 #[test]
 fn a_lower_tier_takes_the_object_over() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "p")])));
-    world.row("q", Some(desired("q", 50, vec![config_map("a", "q")])));
-    assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "q");
-    world.row("p", None);
-    assert_eq!(world.names(), ["a"]);
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "p")])));
+    fixture.row("q", Some(desired("q", 50, vec![config_map("a", "q")])));
+    assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "q");
+    fixture.row("p", None);
+    assert_eq!(fixture.names(), ["a"]);
 }
 
 #[test]
 fn a_changed_object_is_planned_again() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    let key = world.objects.keys().next().unwrap().clone();
-    world.objects.get_mut(&key).unwrap()["metadata"]["resourceVersion"] = json!("99");
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "2")])));
-    assert_eq!(world.state("p"), Some(State::Provisioned));
-    assert_eq!(world.objects[&key]["data"]["a"], "2");
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let key = fixture.objects.keys().next().unwrap().clone();
+    fixture.objects.get_mut(&key).unwrap()["metadata"]["resourceVersion"] = json!("99");
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "2")])));
+    assert_eq!(fixture.state("p"), Some(State::Provisioned));
+    assert_eq!(fixture.objects[&key]["data"]["a"], "2");
 }
 
 #[test]
 fn refused_objects_are_named_delay_no_others_and_are_tried_again() {
-    let mut world = World::new();
-    world.reach();
-    world.fail = Box::new(|request| match request {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.fail = Box::new(|request| match request {
         Request::Apply { object, .. } if object::name(object) == "bad" => {
             Some(Failure::new(Class::Refused, "no such kind"))
         }
         _ => None,
     });
-    world.row("p", Some(desired("p", 100, vec![config_map("bad", "1"), config_map("good", "1")])));
-    assert_eq!(world.names(), ["good"]);
-    assert_eq!(world.statuses["p"].as_ref().unwrap().errors, ["ConfigMap default/bad: no such kind"]);
-    assert_eq!(world.problems.last().unwrap().object, "ClusterProfile p");
-    world.fail = Box::new(|_| None);
-    world.wait();
-    assert_eq!(world.state("p"), Some(State::Provisioned));
-    assert_eq!(world.problems.last().unwrap().error, None);
+    fixture.row("p", Some(desired("p", 100, vec![config_map("bad", "1"), config_map("good", "1")])));
+    assert_eq!(fixture.names(), ["good"]);
+    assert_eq!(fixture.statuses["p"].as_ref().unwrap().errors, ["ConfigMap default/bad: no such kind"]);
+    assert_eq!(fixture.problems.last().unwrap().object, "ClusterProfile p");
+    fixture.fail = Box::new(|_| None);
+    fixture.wait();
+    assert_eq!(fixture.state("p"), Some(State::Provisioned));
+    assert_eq!(fixture.problems.last().unwrap().error, None);
 }
 
 #[test]
 fn nothing_is_pruned_while_its_replacement_fails() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("old", "1")])));
-    world.fail = Box::new(|request| {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("old", "1")])));
+    fixture.fail = Box::new(|request| {
         matches!(request, Request::Apply { .. }).then(|| Failure::new(Class::Refused, "quota"))
     });
-    world.row("p", Some(desired("p", 100, vec![config_map("new", "1")])));
-    assert_eq!(world.names(), ["old"]);
-    world.fail = Box::new(|_| None);
-    world.wait();
-    assert_eq!(world.names(), ["new"]);
+    fixture.row("p", Some(desired("p", 100, vec![config_map("new", "1")])));
+    assert_eq!(fixture.names(), ["old"]);
+    fixture.fail = Box::new(|_| None);
+    fixture.wait();
+    assert_eq!(fixture.names(), ["new"]);
 }
 
 #[test]
 fn a_dead_server_is_left_alone_and_caught_up_with() {
-    let mut world = World::new();
-    world.fail = Box::new(|_| Some(Failure::new(Class::Transient, "connection refused")));
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    world.wait();
+    let mut fixture = Fixture::new();
+    fixture.fail = Box::new(|_| Some(Failure::new(Class::Transient, "connection refused")));
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.wait();
     assert!(
-        world
+        fixture
             .problems
             .iter()
             .any(|problem| problem.error.as_ref().is_some_and(|error| error.contains("connection refused")))
     );
-    world.fail = Box::new(|_| None);
-    (0..5).for_each(|_| world.wait());
-    assert_eq!(world.names(), ["a"]);
-    assert_eq!(world.problems.last().unwrap().error, None);
+    fixture.fail = Box::new(|_| None);
+    (0..5).for_each(|_| fixture.wait());
+    assert_eq!(fixture.names(), ["a"]);
+    assert_eq!(fixture.problems.last().unwrap().error, None);
 }
 
 #[test]
 fn a_server_in_trouble_is_one_problem_however_many_profiles_are_on_it() {
-    let mut world = World::new();
-    world.reach();
-    world.fail = Box::new(|_| Some(Failure::new(Class::Transient, "internal error")));
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.fail = Box::new(|_| Some(Failure::new(Class::Transient, "internal error")));
     for profile in ["p", "q", "r", "s", "t"] {
-        world.row(profile, Some(desired(profile, 100, vec![config_map(profile, "1")])));
+        fixture.row(profile, Some(desired(profile, 100, vec![config_map(profile, "1")])));
     }
-    (0..40).for_each(|_| world.wait());
-    let open: BTreeSet<_> = world.problems.iter().map(|problem| problem.object.as_str()).collect();
+    (0..40).for_each(|_| fixture.wait());
+    let open: BTreeSet<_> = fixture.problems.iter().map(|problem| problem.object.as_str()).collect();
     assert_eq!(open, ["cluster"].into());
-    assert_eq!(world.state("p"), Some(State::Failed));
-    world.fail = Box::new(|_| None);
-    (0..40).for_each(|_| world.wait());
-    assert_eq!(world.names(), ["p", "q", "r", "s", "t"]);
-    assert_eq!(world.problems.last().unwrap().error, None);
+    assert_eq!(fixture.state("p"), Some(State::Failed));
+    fixture.fail = Box::new(|_| None);
+    (0..40).for_each(|_| fixture.wait());
+    assert_eq!(fixture.names(), ["p", "q", "r", "s", "t"]);
+    assert_eq!(fixture.problems.last().unwrap().error, None);
 }
 
 #[test]
 fn one_object_that_the_server_fails_on_is_the_problem_of_its_profile() {
-    let mut world = World::new();
-    world.reach();
-    world.fail = Box::new(|request| match request {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.fail = Box::new(|request| match request {
         Request::Apply { object, .. } if object::name(object) == "bad" => {
             Some(Failure::new(Class::Transient, "failed calling webhook"))
         }
         _ => None,
     });
-    world.row("p", Some(desired("p", 100, vec![config_map("bad", "1"), config_map("good", "1")])));
-    assert!(world.problems.is_empty());
-    (0..8).for_each(|_| world.wait());
-    assert_eq!(world.problems.last().unwrap().object, "ClusterProfile p");
+    fixture.row("p", Some(desired("p", 100, vec![config_map("bad", "1"), config_map("good", "1")])));
+    assert!(fixture.problems.is_empty());
+    (0..8).for_each(|_| fixture.wait());
+    assert_eq!(fixture.problems.last().unwrap().object, "ClusterProfile p");
 }
 
 #[test]
 fn an_inventory_that_somebody_else_wrote_is_read_before_it_is_written() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
     // A former owner wrote it meanwhile, and created another object.
     let former = desired("p", 100, vec![config_map("b", "1")]);
     let (prepared, _) = crate::prepare::prepare(&former);
     let key = prepared[0].key.clone();
-    world.objects.insert(key.clone(), (*prepared[0].object).clone());
-    let stored = world.inventories.get_mut("p").unwrap();
+    fixture.objects.insert(key.clone(), (*prepared[0].object).clone());
+    let stored = fixture.inventories.get_mut("p").unwrap();
     let mut inventory = (*stored.inventory).clone();
     inventory.objects.insert(key);
     *stored = Stored { inventory: inventory.into(), version: ("p".into(), "99".into()) };
-    world.row("p", Some(desired("p", 100, vec![config_map("c", "1")])));
-    assert_eq!(world.names(), ["c"]);
-    assert_eq!(world.inventories["p"].inventory.objects.len(), 1);
-    assert_eq!(world.state("p"), Some(State::Provisioned));
+    fixture.row("p", Some(desired("p", 100, vec![config_map("c", "1")])));
+    assert_eq!(fixture.names(), ["c"]);
+    assert_eq!(fixture.inventories["p"].inventory.objects.len(), 1);
+    assert_eq!(fixture.state("p"), Some(State::Provisioned));
 }
 
 #[test]
 fn an_inventory_of_unknown_fate_is_read_before_anything_else() {
-    let mut world = World::new();
-    world.reach();
+    let mut fixture = Fixture::new();
+    fixture.reach();
     let mut lost = true;
-    world.fail = Box::new(move |request| {
+    fixture.fail = Box::new(move |request| {
         let fails = matches!(request, Request::WriteInventory { .. }) && std::mem::take(&mut lost);
         fails.then(|| Failure::new(Class::Transient, "no answer within 10 s"))
     });
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
     // It did come through.
-    let mut writer = World::new();
+    let mut writer = Fixture::new();
     writer.reach();
     writer.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    world.inventories = writer.inventories;
-    world.wait();
-    assert_eq!(world.names(), ["a"]);
-    world.row("p", None);
-    assert!(world.names().is_empty() && world.inventories.is_empty());
+    fixture.inventories = writer.inventories;
+    fixture.wait();
+    assert_eq!(fixture.names(), ["a"]);
+    fixture.row("p", None);
+    assert!(fixture.names().is_empty() && fixture.inventories.is_empty());
 }
 
 #[test]
 fn what_is_to_be_left_stays_when_its_profile_goes() {
-    let mut world = World::new();
-    world.reach();
+    let mut fixture = Fixture::new();
+    fixture.reach();
     let keep = Desired { leave: true, ..desired("p", 100, vec![config_map("a", "1")]) };
-    world.row("p", Some(keep.clone()));
-    world.row("p", None);
-    assert_eq!(world.names(), ["a"]);
-    assert!(world.inventories.is_empty());
-    assert_eq!(Live::of(world.objects.values().next().unwrap()).owner, None);
+    fixture.row("p", Some(keep.clone()));
+    fixture.row("p", None);
+    assert_eq!(fixture.names(), ["a"]);
+    assert!(fixture.inventories.is_empty());
+    assert_eq!(Live::of(fixture.objects.values().next().unwrap()).owner, None);
     // Another profile can have it.
-    world.row("q", Some(desired("q", 100, vec![config_map("a", "2")])));
-    assert_eq!(world.state("q"), Some(State::Provisioned));
-    world.row("q", None);
-    assert!(world.objects.is_empty());
+    fixture.row("q", Some(desired("q", 100, vec![config_map("a", "2")])));
+    assert_eq!(fixture.state("q"), Some(State::Provisioned));
+    fixture.row("q", None);
+    assert!(fixture.objects.is_empty());
 }
 
 #[test]
 fn the_inventory_of_what_stays_goes_last_and_only_when_nobody_is_named_any_more() {
-    let mut world = World::new();
-    world.reach();
+    let mut fixture = Fixture::new();
+    fixture.reach();
     let objects = vec![config_map("a", "1"), config_map("b", "1")];
-    world.row("p", Some(Desired { leave: true, ..desired("p", 100, objects) }));
-    world.fail = Box::new(|request| {
+    fixture.row("p", Some(Desired { leave: true, ..desired("p", 100, objects) }));
+    fixture.fail = Box::new(|request| {
         let fails = matches!(request, Request::Release { key, .. } if key.name == "b");
         fails.then(|| Failure::new(Class::Refused, "quota"))
     });
-    world.row("p", None);
-    assert_eq!((world.names(), world.inventories.len()), (vec!["a", "b"], 1));
-    world.fail = Box::new(|_| None);
-    world.restart();
-    world.row("p", None);
-    world.pass_former_calls();
-    assert_eq!((world.names(), world.inventories.len()), (vec!["a", "b"], 0));
-    assert!(world.objects.values().all(|object| Live::of(object).owner.is_none()));
+    fixture.row("p", None);
+    assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["a", "b"], 1));
+    fixture.fail = Box::new(|_| None);
+    fixture.restart();
+    fixture.row("p", None);
+    fixture.pass_former_calls();
+    assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["a", "b"], 0));
+    assert!(fixture.objects.values().all(|object| Live::of(object).owner.is_none()));
 }
 
 #[test]
 fn a_dry_run_touches_nothing() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(Desired { dry_run: true, ..desired("p", 100, vec![config_map("a", "1")]) }));
-    assert!(world.objects.is_empty() && world.inventories.is_empty());
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(Desired { dry_run: true, ..desired("p", 100, vec![config_map("a", "1")]) }));
+    assert!(fixture.objects.is_empty() && fixture.inventories.is_empty());
 }
 
 #[test]
 fn what_is_wanted_again_while_a_finalizer_holds_it_is_waited_for_and_made_anew() {
-    let mut world = World::new();
-    world.reach();
+    let mut fixture = Fixture::new();
+    fixture.reach();
     let mut held = config_map("a", "1");
     held["metadata"]["finalizers"] = json!(["example.com/hold"]);
-    world.row("p", Some(desired("p", 100, vec![held.clone()])));
-    world.row("p", None);
-    world.take_calls();
-    world.row("p", Some(desired("p", 100, vec![held])));
-    let status = world.statuses["p"].clone().unwrap();
+    fixture.row("p", Some(desired("p", 100, vec![held.clone()])));
+    fixture.row("p", None);
+    fixture.take_calls();
+    fixture.row("p", Some(desired("p", 100, vec![held])));
+    let status = fixture.statuses["p"].clone().unwrap();
     assert_eq!(status.state, State::Failed);
     assert!(status.errors[0].contains("ConfigMap default/a waits for"), "{status:?}");
-    assert_eq!(world.take_calls(), ["inventory 1"], "what goes is not changed");
-    world.wait();
-    assert_eq!(world.state("p"), Some(State::Failed));
-    world.objects.clear();
-    (0..3).for_each(|_| world.wait());
-    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
+    assert_eq!(fixture.take_calls(), ["inventory 1"], "what goes is not changed");
+    fixture.wait();
+    assert_eq!(fixture.state("p"), Some(State::Failed));
+    fixture.objects.clear();
+    (0..3).for_each(|_| fixture.wait());
+    assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Provisioned)));
 }
 
 #[test]
 fn what_goes_already_is_not_deleted_twice_and_holds_nobody_up() {
-    let mut world = World::new();
-    world.reach();
+    let mut fixture = Fixture::new();
+    fixture.reach();
     let mut held = config_map("a", "1");
     held["metadata"]["finalizers"] = json!(["example.com/hold"]);
-    world.row("p", Some(desired("p", 100, vec![held])));
-    let key = world.objects.keys().next().unwrap().clone();
+    fixture.row("p", Some(desired("p", 100, vec![held])));
+    let key = fixture.objects.keys().next().unwrap().clone();
     // A user deleted it, and its version is another one since.
-    let object = world.objects.get_mut(&key).unwrap();
+    let object = fixture.objects.get_mut(&key).unwrap();
     object["metadata"]["resourceVersion"] = json!("99");
     object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-    world.take_calls();
-    world.row("p", None);
-    assert!(world.take_calls().is_empty());
+    fixture.take_calls();
+    fixture.row("p", None);
+    assert!(fixture.take_calls().is_empty());
     // Calls of a former owner can no longer bring it back.
-    world.now += 20_000_000;
-    world.wait();
-    assert!(world.statuses["p"].is_none() && world.inventories.is_empty());
+    fixture.now += 20_000_000;
+    fixture.wait();
+    assert!(fixture.statuses["p"].is_none() && fixture.inventories.is_empty());
 }
 
 #[test]
 fn what_was_known_of_a_server_is_not_believed_of_the_one_in_its_place() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    (world.objects, world.inventories) = Default::default();
-    world.reach();
-    assert_eq!((world.names(), world.inventories.len()), (vec!["a"], 1));
-    (world.objects, world.inventories) = Default::default();
-    world.run(|deployer, step| deployer.side(Side::Unreachable(cluster()), step));
-    world.reach();
-    assert_eq!((world.names(), world.inventories.len()), (vec!["a"], 1));
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    (fixture.objects, fixture.inventories) = Default::default();
+    fixture.reach();
+    assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["a"], 1));
+    (fixture.objects, fixture.inventories) = Default::default();
+    fixture.run(|deployer, step| deployer.external(ExternalInput::Unreachable(cluster()), step));
+    fixture.reach();
+    assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["a"], 1));
 }
 
 #[test]
 fn answers_of_a_former_server_are_not_taken_for_those_of_the_new_one() {
-    let mut world = World::new();
-    world.reach();
+    let mut fixture = Fixture::new();
+    fixture.reach();
     let row = row_of("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    let mut calls = world.hold(|deployer, step| deployer.row(&row, step));
+    let mut calls = fixture.hold(|deployer, step| deployer.row(&row, step));
     let mut late = Vec::new();
     // The former server has stored the inventory and the object, and the last answer is under way.
     while let Some((id, request)) = calls.pop() {
-        let reply = Side::Reply(cluster(), id, world.serve(request.clone()));
+        let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request.clone()));
         if matches!(request, Request::Apply { .. }) {
             late.push(reply);
         } else {
-            calls.extend(world.hold(|deployer, step| deployer.side(reply, step)));
+            calls.extend(fixture.hold(|deployer, step| deployer.external(reply, step)));
         }
     }
     assert_eq!(late.len(), 1);
-    (world.objects, world.inventories) = Default::default();
-    let mut calls = world.hold(|deployer, step| deployer.side(Side::Reachable(cluster()), step));
+    (fixture.objects, fixture.inventories) = Default::default();
+    let mut calls =
+        fixture.hold(|deployer, step| deployer.external(ExternalInput::Reachable(cluster()), step));
     for reply in late {
-        calls.extend(world.hold(|deployer, step| deployer.side(reply, step)));
+        calls.extend(fixture.hold(|deployer, step| deployer.external(reply, step)));
     }
     let [(id, Request::Inventories)] = &calls[..] else { panic!("{calls:?}") };
-    let reply = Side::Reply(cluster(), *id, Reply::Inventories(Vec::new()));
-    world.run(|deployer, step| deployer.side(reply, step));
-    assert_eq!((world.names(), world.inventories.len()), (vec!["a"], 1));
-    assert_eq!(world.state("p"), Some(State::Provisioned));
+    let reply = ExternalInput::Reply(cluster(), *id, Reply::Inventories(Vec::new()));
+    fixture.run(|deployer, step| deployer.external(reply, step));
+    assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["a"], 1));
+    assert_eq!(fixture.state("p"), Some(State::Provisioned));
 }
 
 #[test]
 fn a_profile_that_the_new_server_does_not_hold_has_no_status_any_more() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    world.restart();
-    assert_eq!(world.state("p"), Some(State::Held));
-    (world.objects, world.inventories) = Default::default();
-    world.reach();
-    assert_eq!(world.statuses["p"], None);
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.restart();
+    assert_eq!(fixture.state("p"), Some(State::Held));
+    (fixture.objects, fixture.inventories) = Default::default();
+    fixture.reach();
+    assert_eq!(fixture.statuses["p"], None);
 }
 
 #[test]
 fn the_look_after_a_takeover_comes_although_something_else_was_due_before() {
-    let mut world = World::new();
-    world.reach();
-    world.fail = Box::new(|request| {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.fail = Box::new(|request| {
         matches!(request, Request::Apply { .. }).then(|| Failure::new(Class::Refused, "quota"))
     });
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    world.fail = Box::new(|_| None);
-    world.wait();
-    assert_eq!(world.state("p"), Some(State::Provisioned));
-    assert!(world.wake.is_some(), "it is to be woken for the look");
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.fail = Box::new(|_| None);
+    fixture.wait();
+    assert_eq!(fixture.state("p"), Some(State::Provisioned));
+    assert!(fixture.wake.is_some(), "it is to be woken for the look");
 }
 
 #[test]
 fn many_refused_objects_delay_nobody_and_go_with_their_profiles() {
-    let mut world = World::new();
-    world.reach();
-    world.fail = Box::new(|request| match request {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.fail = Box::new(|request| match request {
         Request::Apply { object, .. } if object::name(object).contains(' ') => {
             Some(Failure::new(Class::Refused, "invalid uri character"))
         }
@@ -829,244 +844,247 @@ fn many_refused_objects_delay_nobody_and_go_with_their_profiles() {
     });
     let bad = |index: usize| (format!("bad{index}"), vec![config_map(&format!("front p{index}"), "1")]);
     for (profile, objects) in (0..50).map(bad) {
-        world.row(&profile, Some(desired(&profile, 100, objects)));
+        fixture.row(&profile, Some(desired(&profile, 100, objects)));
     }
-    world.row("good", Some(desired("good", 100, vec![config_map("a", "1")])));
-    assert_eq!((world.names(), world.state("good")), (vec!["a"], Some(State::Provisioned)));
-    assert!(world.problems.iter().all(|problem| problem.object != "cluster"));
+    fixture.row("good", Some(desired("good", 100, vec![config_map("a", "1")])));
+    assert_eq!((fixture.names(), fixture.state("good")), (vec!["a"], Some(State::Provisioned)));
+    assert!(fixture.problems.iter().all(|problem| problem.object != "cluster"));
     // One is mended, the others are withdrawn.
-    world.row("bad0", Some(desired("bad0", 100, vec![config_map("front-p0", "1")])));
-    (1..50).for_each(|index| world.row(&bad(index).0, None));
-    (0..20).for_each(|_| world.wait());
-    world.now += 20_000_000;
-    world.wait();
-    assert_eq!((world.names(), world.inventories.len()), (vec!["a", "front-p0"], 2));
-    assert_eq!(world.state("bad0"), Some(State::Provisioned));
+    fixture.row("bad0", Some(desired("bad0", 100, vec![config_map("front-p0", "1")])));
+    (1..50).for_each(|index| fixture.row(&bad(index).0, None));
+    (0..20).for_each(|_| fixture.wait());
+    fixture.now += 20_000_000;
+    fixture.wait();
+    assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["a", "front-p0"], 2));
+    assert_eq!(fixture.state("bad0"), Some(State::Provisioned));
 }
 
 #[test]
 fn what_is_deployed_once_is_completely_deployed_before_it_rests() {
     let once = |data| Some(Desired { one_time: true, ..desired("p", 100, vec![config_map("a", data)]) });
-    let mut world = World::new();
-    world.reach();
-    world.fail = Box::new(|request| {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.fail = Box::new(|request| {
         matches!(request, Request::Apply { .. }).then(|| Failure::new(Class::Refused, "quota"))
     });
-    world.row("p", once("1"));
-    assert_eq!((world.state("p"), world.inventories.len()), (Some(State::Failed), 1));
+    fixture.row("p", once("1"));
+    assert_eq!((fixture.state("p"), fixture.inventories.len()), (Some(State::Failed), 1));
     // The inventory is there and nothing else, also for who takes over.
-    world.fail = Box::new(|_| None);
-    world.restart();
-    world.row("p", once("2"));
-    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
-    world.row("p", once("3"));
-    world.restart();
-    world.row("p", once("4"));
-    assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "2", "once is once");
-    assert_eq!(world.state("p"), Some(State::Provisioned));
+    fixture.fail = Box::new(|_| None);
+    fixture.restart();
+    fixture.row("p", once("2"));
+    assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Provisioned)));
+    fixture.row("p", once("3"));
+    fixture.restart();
+    fixture.row("p", once("4"));
+    assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "2", "once is once");
+    assert_eq!(fixture.state("p"), Some(State::Provisioned));
 }
 
 #[test]
 fn who_loses_an_object_to_a_lower_tier_fails_and_gets_it_back() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "p")])));
-    world.row("q", Some(desired("q", 50, vec![config_map("a", "q")])));
-    assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
-    assert!(world.statuses["p"].as_ref().unwrap().errors[0].contains("A conflict was detected"));
-    world.row("q", None);
-    world.now += 20_000_000;
-    world.wait();
-    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
-    assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "p");
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "p")])));
+    fixture.row("q", Some(desired("q", 50, vec![config_map("a", "q")])));
+    assert_eq!((fixture.state("p"), fixture.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+    assert!(fixture.statuses["p"].as_ref().unwrap().errors[0].contains("A conflict was detected"));
+    fixture.row("q", None);
+    fixture.now += 20_000_000;
+    fixture.wait();
+    assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Provisioned)));
+    assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "p");
 }
 
 #[test]
 fn after_a_takeover_who_has_an_object_keeps_it() {
-    let rows = |world: &mut World, order: [&str; 2]| {
-        order.map(|profile| world.row(profile, Some(desired(profile, 100, vec![config_map("a", profile)]))))
+    let rows = |fixture: &mut Fixture, order: [&str; 2]| {
+        order.map(|profile| fixture.row(profile, Some(desired(profile, 100, vec![config_map("a", profile)]))))
     };
     for order in [["p", "q"], ["q", "p"]] {
-        let mut world = World::new();
-        world.reach();
-        rows(&mut world, ["q", "p"]);
-        assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
-        world.restart();
-        rows(&mut world, order);
-        assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+        let mut fixture = Fixture::new();
+        fixture.reach();
+        rows(&mut fixture, ["q", "p"]);
+        assert_eq!((fixture.state("p"), fixture.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+        fixture.restart();
+        rows(&mut fixture, order);
+        assert_eq!((fixture.state("p"), fixture.state("q")), (Some(State::Failed), Some(State::Provisioned)));
         // The same when everything is known before the cluster is.
-        world.deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 });
-        world.run(|deployer, step| deployer.start(step));
-        rows(&mut world, order);
-        world.reach();
-        assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Provisioned)));
-        assert_eq!(world.objects.values().next().unwrap()["data"]["a"], "q");
+        fixture.deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 });
+        fixture.run(|deployer, step| deployer.start(step));
+        rows(&mut fixture, order);
+        fixture.reach();
+        assert_eq!((fixture.state("p"), fixture.state("q")), (Some(State::Failed), Some(State::Provisioned)));
+        assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "q");
     }
 }
 
-fn owner_of(world: &World) -> String {
-    Live::of(world.objects.values().next().unwrap()).owner.unwrap().name
+fn owner_of(fixture: &Fixture) -> String {
+    Live::of(fixture.objects.values().next().unwrap()).owner.unwrap().name
 }
 
 #[test]
 fn equal_content_is_shared_and_goes_with_the_last_of_its_profiles() {
     for restart in [false, true] {
-        let mut world = World::new();
-        world.reach();
+        let mut fixture = Fixture::new();
+        fixture.reach();
         for profile in ["p", "q", "r"] {
-            world.row(profile, Some(desired(profile, 100, vec![config_map("a", "1")])));
-            assert_eq!(world.state(profile), Some(State::Provisioned));
+            fixture.row(profile, Some(desired(profile, 100, vec![config_map("a", "1")])));
+            assert_eq!(fixture.state(profile), Some(State::Provisioned));
         }
         for (gone, left) in [("p", "q"), ("q", "r")] {
-            world.now += 20_000_000;
-            world.wait();
+            fixture.now += 20_000_000;
+            fixture.wait();
             if restart {
-                world.restart();
+                fixture.restart();
             }
-            world.take_calls();
-            world.row(gone, None);
+            fixture.take_calls();
+            fixture.row(gone, None);
             for profile in [left, "r"] {
-                world.row(profile, Some(desired(profile, 100, vec![config_map("a", "1")])));
+                fixture.row(profile, Some(desired(profile, 100, vec![config_map("a", "1")])));
             }
-            (0..3).for_each(|_| world.wait());
-            assert_eq!((world.statuses[gone].clone(), owner_of(&world)), (None, left.to_owned()));
-            assert!(!world.take_calls().iter().any(|call| call.starts_with("delete")));
-            assert_eq!(world.state(left), Some(State::Provisioned));
+            (0..3).for_each(|_| fixture.wait());
+            assert_eq!((fixture.statuses[gone].clone(), owner_of(&fixture)), (None, left.to_owned()));
+            assert!(!fixture.take_calls().iter().any(|call| call.starts_with("delete")));
+            assert_eq!(fixture.state(left), Some(State::Provisioned));
         }
-        world.row("r", None);
-        (0..3).for_each(|_| world.wait());
-        assert!(world.objects.is_empty() && world.inventories.is_empty());
+        fixture.row("r", None);
+        (0..3).for_each(|_| fixture.wait());
+        assert!(fixture.objects.is_empty() && fixture.inventories.is_empty());
     }
 }
 
 #[test]
 fn shared_content_changes_when_the_last_of_its_profiles_wants_it_to() {
-    let mut world = World::new();
-    world.reach();
+    let mut fixture = Fixture::new();
+    fixture.reach();
     for data in ["1", "2"] {
         for profile in ["p", "q", "r"] {
-            world.row(profile, Some(desired(profile, 100, vec![config_map("a", data)])));
+            fixture.row(profile, Some(desired(profile, 100, vec![config_map("a", data)])));
         }
-        assert_eq!(world.objects.values().next().unwrap()["data"]["a"], data);
+        assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], data);
         for profile in ["p", "q", "r"] {
-            assert_eq!(world.state(profile), Some(State::Provisioned));
+            assert_eq!(fixture.state(profile), Some(State::Provisioned));
         }
     }
 }
 
 #[test]
 fn a_former_call_that_takes_an_object_back_from_another_profile_leaves_nothing_behind() {
-    let mut world = World::new();
-    world.reach();
+    let mut fixture = Fixture::new();
+    fixture.reach();
     let object = || vec![config_map("a", "1")];
-    world.row("q", Some(desired("q", 100, object())));
-    world.row("p", Some(desired("p", 100, object())));
-    world.restart();
-    world.row("q", Some(desired("q", 100, object())));
-    world.row("p", Some(desired("p", 100, object())));
-    assert_eq!(owner_of(&world), "q");
-    world.row("p", None);
+    fixture.row("q", Some(desired("q", 100, object())));
+    fixture.row("p", Some(desired("p", 100, object())));
+    fixture.restart();
+    fixture.row("q", Some(desired("q", 100, object())));
+    fixture.row("p", Some(desired("p", 100, object())));
+    assert_eq!(owner_of(&fixture), "q");
+    fixture.row("p", None);
     // The former owner's creation for p, which nothing fences, arrives now; q goes after it.
     let key = ObjectKey::of(&config_map("a", "1")).unwrap();
-    world.objects.get_mut(&key).unwrap()["metadata"]["annotations"]["projectsveltos.io/owner-name"] =
+    fixture.objects.get_mut(&key).unwrap()["metadata"]["annotations"]["projectsveltos.io/owner-name"] =
         json!("p");
-    world.objects.get_mut(&key).unwrap()["metadata"]["resourceVersion"] = json!("999");
-    world.row("q", None);
-    world.pass_former_calls();
-    assert!(world.objects.is_empty() && world.inventories.is_empty(), "{:?}", world.names());
+    fixture.objects.get_mut(&key).unwrap()["metadata"]["resourceVersion"] = json!("999");
+    fixture.row("q", None);
+    fixture.pass_former_calls();
+    assert!(fixture.objects.is_empty() && fixture.inventories.is_empty(), "{:?}", fixture.names());
 }
 
 #[test]
 fn what_is_deployed_once_shares_with_nobody() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    world.row("q", Some(Desired { one_time: true, ..desired("q", 100, vec![config_map("a", "1")]) }));
-    assert_eq!(world.state("q"), Some(State::Failed));
-    world.row("p", None);
-    (0..3).for_each(|_| world.wait());
-    assert_eq!((world.state("q"), owner_of(&world)), (Some(State::Provisioned), "q".to_owned()));
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.row("q", Some(Desired { one_time: true, ..desired("q", 100, vec![config_map("a", "1")]) }));
+    assert_eq!(fixture.state("q"), Some(State::Failed));
+    fixture.row("p", None);
+    (0..3).for_each(|_| fixture.wait());
+    assert_eq!((fixture.state("q"), owner_of(&fixture)), (Some(State::Provisioned), "q".to_owned()));
 }
 
 #[test]
 fn who_has_lost_an_object_prunes_all_the_same_and_forgets_what_it_lost() {
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "p"), config_map("b", "p")])));
-    world.row("q", Some(desired("q", 50, vec![config_map("a", "q")])));
-    world.row("p", Some(desired("p", 100, vec![config_map("a", "p"), config_map("c", "p")])));
-    world.pass_former_calls();
-    assert_eq!((world.names(), world.state("p")), (vec!["a", "c"], Some(State::Failed)));
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "p"), config_map("b", "p")])));
+    fixture.row("q", Some(desired("q", 50, vec![config_map("a", "q")])));
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "p"), config_map("c", "p")])));
+    fixture.pass_former_calls();
+    assert_eq!((fixture.names(), fixture.state("p")), (vec!["a", "c"], Some(State::Failed)));
     let listed: Vec<_> =
-        world.inventories["p"].inventory.objects.iter().map(|key| key.name.clone()).collect();
+        fixture.inventories["p"].inventory.objects.iter().map(|key| key.name.clone()).collect();
     assert_eq!(listed, ["c"]);
 }
 
 #[test]
 fn what_was_read_before_a_change_is_not_believed_after_it() {
-    let mut world = World::new();
-    world.reach();
+    let mut fixture = Fixture::new();
+    fixture.reach();
     let wanted = || Some(desired("p", 100, vec![config_map("a", "1")]));
-    world.row("p", wanted());
-    world.row("q", Some(desired("q", 100, vec![config_map("a", "1")])));
-    world.now += 20_000_000;
-    world.wait();
-    world.restart();
-    world.now += 20_000_000;
-    world.wait();
+    fixture.row("p", wanted());
+    fixture.row("q", Some(desired("q", 100, vec![config_map("a", "1")])));
+    fixture.now += 20_000_000;
+    fixture.wait();
+    fixture.restart();
+    fixture.now += 20_000_000;
+    fixture.wait();
     let row = |profile: &str, desired| row_of(profile, desired);
     // Both go, and one of them has looked before the other deletes.
-    let look = world.hold(|deployer, step| deployer.row(&row("q", None), step)).remove(0);
+    let look = fixture.hold(|deployer, step| deployer.row(&row("q", None), step)).remove(0);
     assert!(matches!(look.1, Request::Read(_)));
-    let late = Side::Reply(cluster(), look.0, world.serve(look.1));
-    let mut calls = VecDeque::from(world.hold(|deployer, step| deployer.row(&row("p", None), step)));
+    let late = ExternalInput::Reply(cluster(), look.0, fixture.serve(look.1));
+    let mut calls = VecDeque::from(fixture.hold(|deployer, step| deployer.row(&row("p", None), step)));
     while let Some((id, request)) = calls.pop_front() {
         let last = matches!(request, Request::DeleteInventory { .. });
-        let reply = Side::Reply(cluster(), id, world.serve(request));
+        let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
         if last {
             // It is wanted again.
-            assert!(world.hold(|deployer, step| deployer.row(&row("p", wanted()), step)).is_empty());
+            assert!(fixture.hold(|deployer, step| deployer.row(&row("p", wanted()), step)).is_empty());
         }
-        calls.extend(world.hold(|deployer, step| deployer.side(reply, step)));
+        calls.extend(fixture.hold(|deployer, step| deployer.external(reply, step)));
         if last {
             break;
         }
     }
-    assert!(world.objects.is_empty() && calls.len() == 2, "{calls:?}");
+    assert!(fixture.objects.is_empty() && calls.len() == 2, "{calls:?}");
     calls.make_contiguous().sort_by_key(|(_, request)| !matches!(request, Request::Read(_)));
     let (id, request) = calls.pop_front().unwrap();
-    let reply = Side::Reply(cluster(), id, world.serve(request));
-    assert!(world.hold(|deployer, step| deployer.side(reply, step)).is_empty());
-    calls.extend(world.hold(|deployer, step| deployer.side(late, step)));
+    let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+    assert!(fixture.hold(|deployer, step| deployer.external(reply, step)).is_empty());
+    calls.extend(fixture.hold(|deployer, step| deployer.external(late, step)));
     for (id, request) in calls {
-        let reply = Side::Reply(cluster(), id, world.serve(request));
-        world.run(|deployer, step| deployer.side(reply, step));
+        let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+        fixture.run(|deployer, step| deployer.external(reply, step));
     }
-    assert_eq!((world.names(), world.state("p")), (vec!["a"], Some(State::Provisioned)));
+    assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Provisioned)));
 }
 
 #[test]
 fn with_a_kind_go_its_objects_and_with_it_they_come_back() {
     let thing = |name: &str, data: &str| json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name}, "a": data});
-    let mut world = World::new();
-    world.reach();
-    world.row("p", Some(desired("p", 100, vec![thing("a", "1"), config_map("c", "1")])));
-    world.row("q", Some(desired("q", 100, vec![thing("b", "1")])));
-    world.objects.retain(|key, _| key.gvk.kind != "Thing");
-    world.fail = Box::new(|request| match request {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![thing("a", "1"), config_map("c", "1")])));
+    fixture.row("q", Some(desired("q", 100, vec![thing("b", "1")])));
+    fixture.objects.retain(|key, _| key.gvk.kind != "Thing");
+    fixture.fail = Box::new(|request| match request {
         Request::Apply { object, .. } if object["kind"] == "Thing" => {
             Some(Failure::new(Class::NoKind, "the cluster has no kind example.com/v1 Thing"))
         }
         _ => None,
     });
-    world.row("p", Some(desired("p", 100, vec![thing("a", "2"), config_map("c", "1")])));
-    assert_eq!((world.state("p"), world.state("q")), (Some(State::Failed), Some(State::Failed)));
+    fixture.row("p", Some(desired("p", 100, vec![thing("a", "2"), config_map("c", "1")])));
+    assert_eq!((fixture.state("p"), fixture.state("q")), (Some(State::Failed), Some(State::Failed)));
     for profile in ["ClusterProfile p", "ClusterProfile q"] {
-        let problem = world.problems.iter().find(|problem| problem.object == profile).unwrap();
+        let problem = fixture.problems.iter().find(|problem| problem.object == profile).unwrap();
         assert!(problem.error.as_ref().unwrap().contains("no kind example.com/v1 Thing"));
     }
-    world.fail = Box::new(|_| None);
-    (0..3).for_each(|_| world.wait());
-    assert_eq!((world.state("p"), world.state("q")), (Some(State::Provisioned), Some(State::Provisioned)));
-    assert_eq!(world.names(), ["a", "b", "c"]);
+    fixture.fail = Box::new(|_| None);
+    (0..3).for_each(|_| fixture.wait());
+    assert_eq!(
+        (fixture.state("p"), fixture.state("q")),
+        (Some(State::Provisioned), Some(State::Provisioned))
+    );
+    assert_eq!(fixture.names(), ["a", "b", "c"]);
 }

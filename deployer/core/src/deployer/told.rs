@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{Cause, Desired, State, Status};
-use sluice_protocol::{Body, Problem, Publish, Step, Subject};
+use sluice_protocol::{About, Body, Meta, ProblemKey, Publish, Step, Subject, json};
 
-use super::{Deployer, Effect, Place, STAGE};
+use super::{Deployer, Effect};
 
 impl Deployer {
     /// The inventories are known: status rows for makers that own nothing any more are withdrawn.
@@ -49,8 +49,9 @@ impl Deployer {
             let status = Status { state: State::Failed, errors: vec![text.clone()] };
             let subject = self.status_subject(cluster, profile, origin);
             step.publish(status_row(subject, &status, &desired.cause, 0));
-            let (place, object) = desired.cause.place();
-            texts.insert((place, format!("{object}, on {cluster}")), text);
+            let ProblemKey { cluster: place, about } = desired.cause.problem();
+            let about = About::On(Box::new(about), cluster.clone());
+            texts.insert(ProblemKey { cluster: place, about }, text);
         }
         self.tell(cluster, profile, texts, step);
     }
@@ -60,40 +61,29 @@ impl Deployer {
         &mut self,
         cluster: &ClusterRef,
         profile: &ProfileId,
-        texts: BTreeMap<Place, String>,
+        texts: BTreeMap<ProblemKey, String>,
         step: &mut Step<Effect>,
     ) {
         let key = (cluster.clone(), profile.clone());
         let before = self.told.remove(&key).unwrap_or_default();
-        for place in before.into_iter().filter(|place| !texts.contains_key(place)) {
-            self.note(place, None, step);
+        for key in before.into_iter().filter(|key| !texts.contains_key(key)) {
+            self.note(key, None, step);
         }
         if !texts.is_empty() {
             self.told.insert(key, texts.keys().cloned().collect());
         }
-        for (place, text) in texts {
-            self.note(place, Some(text), step);
+        for (key, text) in texts {
+            self.note(key, Some(text), step);
         }
     }
 
-    pub(super) fn note(&mut self, place: Place, error: Option<String>, step: &mut Step<Effect>) {
-        let (cluster, object) = &place;
-        match error {
-            Some(error) => {
-                step.effect(Effect::Problem(Problem::open(STAGE, cluster, object, error)));
-                self.failing.insert(place);
-            }
-            None if self.failing.remove(&place) => {
-                step.effect(Effect::Problem(Problem::healed(STAGE, cluster, object)))
-            }
-            None => {}
-        }
+    pub(super) fn note(&mut self, key: ProblemKey, error: Option<String>, step: &mut Step<Effect>) {
+        self.problems.note(key, error).into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
     }
 }
 
 pub(super) fn status_row(subject: Subject, status: &Status, cause: &Cause, time: i64) -> Publish {
-    let body = serde_json::to_vec(status).unwrap_or_default();
-    Publish::new(subject, Body::value(body), time).meta(cause.to_meta())
+    Publish::new(subject, Body::value(json::bytes(status)), time).meta(Meta::of_cause(cause))
 }
 
 /// What is said where two makers make a profile of one name.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use sluice_api::ObjectKey;
 use sluice_protocol::rows::Desired;
 
-use super::{Ended, Job, Phase, Site};
+use super::{Ended, Job, JobContext, Phase};
 use crate::inventory::Inventory;
 use crate::request::{Live, Owner, Request};
 
 impl Job {
     /// What will be created is written into the inventory first: a crash must not leave an unknown object.
-    pub(super) fn reserve(&mut self, desired: &Desired, site: &mut Site<'_>) -> Ended {
+    pub(super) fn reserve(&mut self, desired: &Desired, context: &mut JobContext<'_>) -> Ended {
         let mut inventory = Inventory {
             profile: self.profile.name.clone(),
             owner_kind: self.profile.kind().to_owned(),
@@ -27,59 +27,59 @@ impl Job {
             inventory.renewed += 1;
         }
         if self.inventory() == Some(&inventory) {
-            return self.apply(true, site);
+            return self.apply(true, context);
         }
         self.phase = Phase::Reserving;
-        self.write(inventory, site);
+        self.write(inventory, context);
         let unknown: Vec<_> =
-            self.objects.keys().filter(|key| !site.live.contains_key(*key)).cloned().collect();
+            self.objects.keys().filter(|key| !context.live.contains_key(*key)).cloned().collect();
         for key in unknown {
-            self.call(Request::Read(key), site);
+            self.call(Request::Read(key), context);
         }
         Ended::NotYet
     }
 
-    pub(super) fn write(&mut self, inventory: Inventory, site: &mut Site<'_>) {
+    pub(super) fn write(&mut self, inventory: Inventory, context: &mut JobContext<'_>) {
         let inventory = Arc::new(inventory);
         let against = self.held.as_ref().map(|held| held.version.clone());
         self.writing = Some(inventory.clone());
-        self.call(Request::WriteInventory { inventory, against }, site);
+        self.call(Request::WriteInventory { inventory, against }, context);
     }
 
-    pub(super) fn apply(&mut self, first: bool, site: &mut Site<'_>) -> Ended {
+    pub(super) fn apply(&mut self, first: bool, context: &mut JobContext<'_>) -> Ended {
         self.phase = Phase::Applying { first };
         let keys: Vec<_> =
             self.objects.values().filter(|one| one.first == first).map(|one| one.key.clone()).collect();
         for key in keys {
-            self.next_for(&key, site);
+            self.next_for(&key, context);
         }
-        self.advance(site)
+        self.advance(context)
     }
 
     /// The next call for one object, if it needs one.
-    pub(super) fn next_for(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
+    pub(super) fn next_for(&mut self, key: &ObjectKey, context: &mut JobContext<'_>) {
         let Some(one) = self.objects.get(key).cloned() else { return };
         if self.errors.contains_key(&key.to_string()) {
             return;
         }
-        let against = match site.live.get(key) {
-            None if !self.absent.remove(key) => return self.call(Request::Read(key.clone()), site),
+        let against = match context.live.get(key) {
+            None if !self.absent.remove(key) => return self.call(Request::Read(key.clone()), context),
             // A former owner may be about to delete the inventory, or to take this object out of it.
-            None if site.now < site.former_until && !self.wrote => {
+            None if context.now < context.former_until && !self.wrote => {
                 (self.renew, self.again) = (true, true);
                 return;
             }
             None => None,
-            Some(live) if live.hash.as_deref() == Some(&one.hash) && self.has(key, live, site) => return,
+            Some(live) if live.hash.as_deref() == Some(&one.hash) && self.has(key, live, context) => return,
             Some(live) => Some(live.version()),
         };
         self.changed = true;
-        self.call(Request::Apply { object: one.object, against }, site);
+        self.call(Request::Apply { object: one.object, against }, context);
     }
 
     /// Whether it has the object, alone or together with the profile that is named on it.
-    fn has(&self, key: &ObjectKey, live: &Live, site: &Site<'_>) -> bool {
-        let shares = |owner: &Owner| site.claims.shares(key, &self.profile, owner);
+    fn has(&self, key: &ObjectKey, live: &Live, context: &JobContext<'_>) -> bool {
+        let shares = |owner: &Owner| context.claims.shares(key, &self.profile, owner);
         self.owns(live) || live.owner.as_ref().is_some_and(shares)
     }
 

@@ -4,7 +4,7 @@ use sluice_api::{Digest, ObjectKey};
 use sluice_protocol::rows::Desired;
 
 use super::replies::Fault;
-use super::{Job, Site};
+use super::{Job, JobContext};
 use crate::claims::Want;
 use crate::conflict::{conflict, owned_by};
 use crate::prepare::Prepared;
@@ -12,7 +12,7 @@ use crate::request::Live;
 
 impl Job {
     /// It wants an object; who has it already is named otherwise.
-    pub(super) fn claim(&mut self, desired: &Desired, one: Prepared, site: &mut Site<'_>) {
+    pub(super) fn claim(&mut self, desired: &Desired, one: Prepared, context: &mut JobContext<'_>) {
         let reference = Live::of(&one.object).owner.unwrap_or_default().reference;
         // What is deployed once is never written again, so that nobody could leave it to that profile.
         let alone = if desired.one_time { self.profile.path() } else { String::new() };
@@ -22,7 +22,7 @@ impl Job {
             listed: self.inventory().is_some_and(|inventory| inventory.objects.contains(&one.key)),
         };
         self.claimed.insert(one.key.clone());
-        match site.claims.claim(&one.key, &self.profile, want) {
+        match context.claims.claim(&one.key, &self.profile, want) {
             Ok(()) => drop(self.objects.insert(one.key.clone(), one)),
             Err(other) => {
                 let text = conflict(&one.key, &other.to_string(), "another row of this deployer");
@@ -32,20 +32,20 @@ impl Job {
     }
 
     /// What it has, and waits for, is looked at anew.
-    pub(super) fn leave_claims(&self, site: &mut Site<'_>) {
-        self.claimed.iter().for_each(|key| site.claims.leave(key, &self.profile));
+    pub(super) fn leave_claims(&self, context: &mut JobContext<'_>) {
+        self.claimed.iter().for_each(|key| context.claims.leave(key, &self.profile));
     }
 
     /// What it no longer wants is gone, or another's.
-    pub(super) fn unclaim(&mut self, site: &mut Site<'_>) {
+    pub(super) fn unclaim(&mut self, context: &mut JobContext<'_>) {
         let objects = &self.objects;
         for key in self.claimed.extract_if(.., |key| !objects.contains_key(key)) {
-            site.claims.release(&key, &self.profile);
+            context.claims.release(&key, &self.profile);
         }
     }
 
     /// Whether the object that is there belongs to somebody else, who does not give way.
-    pub(super) fn is_anothers(&mut self, key: &ObjectKey, live: &Live, site: &mut Site<'_>) -> bool {
+    pub(super) fn is_anothers(&mut self, key: &ObjectKey, live: &Live, context: &mut JobContext<'_>) -> bool {
         let (Some(owner), Some(desired), Some(one)) =
             (&live.owner, self.target.decoded(), self.objects.get(key))
         else {
@@ -59,7 +59,7 @@ impl Job {
             return false;
         }
         let text = owned_by(key, owner);
-        site.claims.yield_to(key, &self.profile, owner);
+        context.claims.yield_to(key, &self.profile, owner);
         self.errors.insert(key.to_string(), Fault::lost(text));
         true
     }

@@ -7,7 +7,7 @@ use super::{Job, Target};
 
 /// What a maker's newest row says.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct MakerRow {
     pub(crate) target: Target,
     /// When the cause of the row happened, microseconds since 1970.
     pub(crate) time: i64,
@@ -17,7 +17,7 @@ pub(crate) struct Made {
 #[derive(Debug, Default)]
 pub(crate) struct Makers {
     /// They want it.
-    pub(crate) waiting: BTreeMap<u16, Made>,
+    pub(crate) waiting: BTreeMap<u16, MakerRow>,
     /// They do not want it any more; their status rows are still to be withdrawn.
     pub(crate) left: BTreeSet<u16>,
 }
@@ -35,7 +35,7 @@ enum Rank {
 
 impl Job {
     /// A maker's row came; whether the work must begin (again).
-    pub(crate) fn retarget(&mut self, origin: u16, row: Made) -> bool {
+    pub(crate) fn retarget(&mut self, origin: u16, row: MakerRow) -> bool {
         self.attempts = 0;
         if origin != self.origin {
             self.makers.waiting.insert(origin, row);
@@ -59,11 +59,11 @@ impl Job {
         }
         let target = std::mem::replace(&mut self.target, Target::Unknown);
         let mut rows = std::mem::take(&mut self.makers.waiting);
-        rows.insert(self.origin, Made { target, time: self.time });
+        rows.insert(self.origin, MakerRow { target, time: self.time });
         if let Some(origin) = incumbent {
-            rows.entry(origin).or_insert(Made { target: Target::Unknown, time: 0 });
+            rows.entry(origin).or_insert(MakerRow { target: Target::Unknown, time: 0 });
         }
-        let rank = |origin: u16, row: &Made| match row.target {
+        let rank = |origin: u16, row: &MakerRow| match row.target {
             Target::Value(_) | Target::Unknown if incumbent == Some(origin) => Rank::Incumbent,
             Target::Value(_) => Rank::Candidate,
             Target::Gone => Rank::Gone,
@@ -75,7 +75,7 @@ impl Job {
         {
             (self.origin, self.target, self.time) = (origin, row.target, row.time);
         }
-        let wants = |row: &Made| matches!(row.target, Target::Value(_));
+        let wants = |row: &MakerRow| matches!(row.target, Target::Value(_));
         self.makers.left.extend(rows.iter().filter(|(_, row)| !wants(row)).map(|(origin, _)| *origin));
         rows.retain(|_, row| wants(row));
         self.makers.waiting = rows;

@@ -3,18 +3,18 @@
 use sluice_api::{ObjectKey, ProfileId};
 
 use super::replies::Fault;
-use super::{Ended, Job, Phase, Site, Target};
+use super::{Ended, Job, JobContext, Phase, Target};
 use crate::request::Request;
 
 impl Job {
-    pub(super) fn prune(&mut self, site: &mut Site<'_>) -> Ended {
+    pub(super) fn prune(&mut self, context: &mut JobContext<'_>) -> Ended {
         self.phase = Phase::Pruning;
         let owned = self.inventory().into_iter().flat_map(|inventory| inventory.objects.iter());
         let stale: Vec<_> = owned.filter(|key| !self.objects.contains_key(*key)).cloned().collect();
         for key in stale {
-            self.next_prune(&key, site);
+            self.next_prune(&key, context);
         }
-        self.advance(site)
+        self.advance(context)
     }
 
     /// Whether what it owns stays when it goes.
@@ -24,65 +24,65 @@ impl Job {
 
     /// Deletes what this profile owns and nothing else: the live object must still say so. What stays is taken from
     /// nobody from now on: without the marks of its owner another profile, or a user, can have it.
-    pub(super) fn next_prune(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
-        match site.live.get(key) {
-            None => self.call(Request::Read(key.clone()), site),
+    pub(super) fn next_prune(&mut self, key: &ObjectKey, context: &mut JobContext<'_>) {
+        match context.live.get(key) {
+            None => self.call(Request::Read(key.clone()), context),
             Some(live) if self.owns(live) => {
-                if let Some(heir) = site.claims.heir(key, &self.profile).cloned() {
-                    return self.hand_over(key, &heir, site);
+                if let Some(heir) = context.claims.heir(key, &self.profile).cloned() {
+                    return self.hand_over(key, &heir, context);
                 }
                 let (key, against) = (key.clone(), live.version());
                 self.changed = true;
                 let leaves = self.leaves();
                 let request =
                     if leaves { Request::Release { key, against } } else { Request::Delete { key, against } };
-                self.call(request, site);
+                self.call(request, context);
             }
             Some(_) => {}
         }
     }
 
     /// Somebody else wants the same object: it goes on in that name before this profile's inventory forgets it.
-    fn hand_over(&mut self, key: &ObjectKey, heir: &ProfileId, site: &mut Site<'_>) {
+    fn hand_over(&mut self, key: &ObjectKey, heir: &ProfileId, context: &mut JobContext<'_>) {
         let text = format!("{key} waits until {heir} has taken it over");
         // That it has lost the object is said beside it.
         self.errors.insert(format!("{key} is handed over"), Fault::new(text, true));
-        site.live.remove(key);
-        site.claims.ask(heir);
+        context.live.remove(key);
+        context.claims.ask(heir);
     }
 
-    pub(super) fn record(&mut self, site: &mut Site<'_>) -> Ended {
-        self.unclaim(site);
-        let Some(held) = &self.held else { return self.settle(site.now) };
+    pub(super) fn record(&mut self, context: &mut JobContext<'_>) -> Ended {
+        self.unclaim(context);
+        let Some(held) = &self.held else { return self.settle(context.now) };
         let gone = matches!(self.target, Target::Gone);
         // What was called before this owner may come yet, and create what is absent, or put this profile's marks on what is
         // another's: both stay in the inventory, and everything is compared once more when that is over.
-        let may_come = |key: &ObjectKey| self.absent.contains(key) || site.live.contains_key(key);
+        let may_come = |key: &ObjectKey| self.absent.contains(key) || context.live.contains_key(key);
         let unwanted = |key: &&ObjectKey| !self.objects.contains_key(*key);
         let mut unwanted = held.inventory.objects.iter().filter(unwanted);
-        if site.now < site.former_until && unwanted.any(may_come) {
+        if context.now < context.former_until && unwanted.any(may_come) {
             self.phase = Phase::Idle;
-            return if gone { Ended::NotYet } else { self.settle(site.now) };
+            return if gone { Ended::NotYet } else { self.settle(context.now) };
         }
         // What it has looked at may be older than a call that came since.
         if self.early && unwanted.next().is_some() {
-            return self.begin(site);
+            return self.begin(context);
         }
         if gone {
             self.phase = Phase::Recording;
             let (profile, against) = (self.profile.clone(), held.version.clone());
-            self.call(Request::DeleteInventory { profile, against }, site);
+            self.call(Request::DeleteInventory { profile, against }, context);
             return Ended::NotYet;
         }
         let complete = self.target.decoded().is_some_and(|desired| desired.one_time);
         if held.inventory.objects.iter().eq(self.objects.keys()) && held.inventory.complete == complete {
-            return self.settle(site.now);
+            return self.settle(context.now);
         }
         let mut inventory = (*held.inventory).clone();
         inventory.complete = complete;
         inventory.objects = self.objects.keys().cloned().collect();
         self.phase = Phase::Recording;
-        self.write(inventory, site);
+        self.write(inventory, context);
         Ended::NotYet
     }
 }

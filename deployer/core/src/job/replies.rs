@@ -2,7 +2,7 @@
 
 use sluice_api::ObjectKey;
 
-use super::{Ended, INVENTORY, Job, Phase, Site};
+use super::{Ended, INVENTORY, Job, JobContext, Phase};
 use crate::inventory::Stored;
 use crate::request::{Class, Failure, Live, Reply, Request};
 
@@ -33,39 +33,39 @@ impl Fault {
 
 impl Job {
     /// Takes the answer to one of its calls.
-    pub(crate) fn reply(&mut self, request: &Request, reply: Reply, site: &mut Site<'_>) -> Ended {
+    pub(crate) fn reply(&mut self, request: &Request, reply: Reply, context: &mut JobContext<'_>) -> Ended {
         self.in_flight = self.in_flight.saturating_sub(1);
         match request {
             Request::Read(key) | Request::Delete { key, .. } | Request::Release { key, .. } => {
-                self.object_reply(key, reply, site)
+                self.object_reply(key, reply, context)
             }
             Request::Apply { object, .. } => {
                 if let Some(key) = ObjectKey::of(object) {
-                    self.object_reply(&key, reply, site);
+                    self.object_reply(&key, reply, context);
                 }
             }
-            _ => self.inventory_reply(reply, site),
+            _ => self.inventory_reply(reply, context),
         }
-        self.advance(site)
+        self.advance(context)
     }
 
-    fn object_reply(&mut self, key: &ObjectKey, reply: Reply, site: &mut Site<'_>) {
+    fn object_reply(&mut self, key: &ObjectKey, reply: Reply, context: &mut JobContext<'_>) {
         match reply {
-            Reply::Failed(failure) => self.failed(key, &failure, site),
-            Reply::Read(live) => self.read(key, live, site),
-            Reply::Applied(live) if live.going => self.going(key, site),
-            Reply::Applied(live) => drop(site.live.insert(key.clone(), live)),
-            _ => drop(site.live.remove(key)),
+            Reply::Failed(failure) => self.failed(key, &failure, context),
+            Reply::Read(live) => self.read(key, live, context),
+            Reply::Applied(live) if live.going => self.going(key, context),
+            Reply::Applied(live) => drop(context.live.insert(key.clone(), live)),
+            _ => drop(context.live.remove(key)),
         }
     }
 
-    fn inventory_reply(&mut self, reply: Reply, site: &mut Site<'_>) {
+    fn inventory_reply(&mut self, reply: Reply, context: &mut JobContext<'_>) {
         match reply {
             Reply::Failed(failure) => self.inventory_failed(&failure),
             Reply::Inventory(found) => {
                 self.unsure = false;
                 (self.held, self.wrote) = (found, false);
-                self.list(site.claims);
+                self.list(context.claims);
             }
             Reply::Written(version) => {
                 self.inventory_conflicts = 0;
@@ -92,25 +92,25 @@ impl Job {
         self.errors.insert(INVENTORY.into(), Fault::new(text, transient));
     }
 
-    fn read(&mut self, key: &ObjectKey, live: Option<Live>, site: &mut Site<'_>) {
+    fn read(&mut self, key: &ObjectKey, live: Option<Live>, context: &mut JobContext<'_>) {
         let Some(live) = live else {
-            site.live.remove(key);
+            context.live.remove(key);
             self.absent.insert(key.clone());
-            return self.next_after(key, site);
+            return self.next_after(key, context);
         };
         if live.going {
-            return self.going(key, site);
+            return self.going(key, context);
         }
-        if self.is_anothers(key, &live, site) {
+        if self.is_anothers(key, &live, context) {
             return;
         }
-        site.live.insert(key.clone(), live);
-        self.next_after(key, site);
+        context.live.insert(key.clone(), live);
+        self.next_after(key, context);
     }
 
     /// It has been deleted and is still there: who wants it waits until it can be made anew, and nobody deletes it twice.
-    fn going(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
-        site.live.remove(key);
+    fn going(&mut self, key: &ObjectKey, context: &mut JobContext<'_>) {
+        context.live.remove(key);
         self.absent.insert(key.clone());
         if self.objects.contains_key(key) {
             let text = format!(
@@ -122,22 +122,22 @@ impl Job {
     }
 
     /// Goes on with an object that has been looked at.
-    fn next_after(&mut self, key: &ObjectKey, site: &mut Site<'_>) {
+    fn next_after(&mut self, key: &ObjectKey, context: &mut JobContext<'_>) {
         match self.phase {
             _ if self.again => {}
-            Phase::Applying { .. } => self.next_for(key, site),
-            Phase::Pruning if !self.absent.contains(key) => self.next_prune(key, site),
+            Phase::Applying { .. } => self.next_for(key, context),
+            Phase::Pruning if !self.absent.contains(key) => self.next_prune(key, context),
             _ => {}
         }
     }
 
-    fn failed(&mut self, key: &ObjectKey, failure: &Failure, site: &mut Site<'_>) {
-        site.live.remove(key);
+    fn failed(&mut self, key: &ObjectKey, failure: &Failure, context: &mut JobContext<'_>) {
+        context.live.remove(key);
         if failure.class == Class::Conflict && !self.again {
             let conflicts = self.conflicts.entry(key.clone()).or_default();
             *conflicts += 1;
             if *conflicts <= MAX_CONFLICTS {
-                return self.call(Request::Read(key.clone()), site);
+                return self.call(Request::Read(key.clone()), context);
             }
         }
         let text = format!("{key}: {}", failure.message);

@@ -24,8 +24,7 @@ impl Matcher {
             return;
         }
         live.view = row.head.view.clone();
-        let complete = || serde_json::from_str::<Complete>(&row.head.meta).ok();
-        let about = if is_object { None } else { complete() }.map_or(0, |complete| complete.revision);
+        let about = row.head.meta.complete().map_or(0, |complete| complete.revision);
         let heard = about.max(row.head.view.version(&cluster.to_string()));
         let known = live.revision.unwrap_or(0).max(live.ahead.map_or(0, |(revision, _)| revision));
         if known < heard {
@@ -49,6 +48,6 @@ impl Matcher {
                 rows.push((cluster.clone(), Complete::of_all(0, revision)));
             }
         }
-        rows.iter().for_each(|(cluster, complete)| step.publish(self.row_of(cluster, complete)));
+        rows.into_iter().for_each(|(cluster, complete)| step.publish(self.row_of(&cluster, complete)));
     }
 }

@@ -97,7 +97,7 @@ impl Bus {
 
     fn tell_interest(&mut self) {
         let row = interest(self.revision, &self.sources);
-        self.run(|matcher, step| matcher.side(row, step));
+        self.run(|matcher, step| matcher.external(row, step));
     }
 
     /// The last row of each object after what has been read.
@@ -142,10 +142,14 @@ impl Bus {
                 let Some((id, rows)) = &mut self.replay else { return };
                 let id = *id;
                 match rows.pop_front() {
-                    Some(row) => self.run(|matcher, step| matcher.side(Side::Replayed(row), step)),
+                    Some(row) => {
+                        self.run(|matcher, step| matcher.external(ExternalInput::Replayed(row), step))
+                    }
                     None => {
                         self.replay = None;
-                        self.run(|matcher, step| matcher.side(Side::ReplayDone(cluster(), id), step));
+                        self.run(|matcher, step| {
+                            matcher.external(ExternalInput::ReplayDone(cluster(), id), step)
+                        });
                     }
                 }
             }
@@ -155,7 +159,7 @@ impl Bus {
                 reports.iter().for_each(|report| self.matcher.found(report, &Head::default()));
                 self.tell_interest();
                 self.run(|matcher, step| {
-                    matcher.side(Side::Told, step);
+                    matcher.external(ExternalInput::Told, step);
                     matcher.start(step);
                 });
             }
@@ -174,7 +178,7 @@ impl Bus {
             cluster: cluster(),
             origin: None,
         };
-        let meta = serde_json::to_string(&Complete::of_all(INPUT, self.revision)).unwrap_or_default();
+        let meta = sluice_protocol::Meta::Complete(Complete::of_all(INPUT, self.revision));
         let end = self.sequence + 1;
         let row = Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: end };
         self.run(|matcher, step| matcher.row(&row, step));

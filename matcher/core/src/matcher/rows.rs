@@ -3,7 +3,7 @@
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::subject::{Table, cluster_shard};
-use sluice_protocol::{Body, Publish, Subject, View};
+use sluice_protocol::{Body, Meta, Publish, Subject, View};
 
 use super::Matcher;
 
@@ -36,19 +36,18 @@ impl Matcher {
     pub(super) fn complete_row(&self, cluster: &ClusterRef, complete: &Complete) -> Publish {
         let shard = cluster_shard(cluster, self.config.shards);
         let incarnation = self.config.outputs.get(usize::from(shard)).copied().unwrap_or(0);
-        self.row_of(cluster, &Complete { incarnation, ..complete.clone() })
+        self.row_of(cluster, Complete { incarnation, ..complete.clone() })
     }
 
     /// A completeness row that says just this.
-    pub(super) fn row_of(&self, cluster: &ClusterRef, complete: &Complete) -> Publish {
+    pub(super) fn row_of(&self, cluster: &ClusterRef, complete: Complete) -> Publish {
         let shard = cluster_shard(cluster, self.config.shards);
-        let meta = serde_json::to_string(complete).unwrap_or_default();
         let subject = Subject::Complete {
             table: Table::Reports,
             shard,
             cluster: cluster.clone(),
             origin: Some(self.config.shard),
         };
-        Publish::new(subject, Body::value([]), 0).meta(meta).after_all()
+        Publish::new(subject, Body::value([]), 0).meta(Meta::Complete(complete)).after_all()
     }
 }

@@ -23,9 +23,9 @@ fn source(label: &str, changed: u64) -> sluice_protocol::interest::Source {
     sluice_protocol::interest::Source { name: label.into(), changed, manifest: manifest.into() }
 }
 
-pub(super) fn interest(revision: u64, labels: &[(&str, u64)]) -> Side {
+pub(super) fn interest(revision: u64, labels: &[(&str, u64)]) -> ExternalInput {
     let sources = labels.iter().map(|(label, changed)| source(label, *changed)).collect();
-    Side::Interest(cluster(), Interest { revision, sources })
+    ExternalInput::Interest(cluster(), Interest { revision, sources })
 }
 
 pub(super) fn key(name: &str) -> ObjectKey {
@@ -55,7 +55,7 @@ pub(super) fn tombstone(name: &str, sequence: u64) -> Row {
 
 fn complete(revision: u64) -> Row {
     let subject = Subject::Complete { table: Table::Changes, shard: 0, cluster: cluster(), origin: None };
-    let meta = serde_json::to_string(&Complete::of_all(INPUT, revision)).unwrap();
+    let meta = Meta::Complete(Complete::of_all(INPUT, revision));
     Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 99 }
 }
 
@@ -78,7 +78,7 @@ fn step(
 
 fn started(labels: &[(&str, u64)]) -> Matcher {
     let mut matcher = matcher();
-    step(&mut matcher, |m, s| m.side(interest(1, labels), s));
+    step(&mut matcher, |m, s| m.external(interest(1, labels), s));
     step(&mut matcher, |m, s| m.start(s));
     matcher
 }
@@ -138,7 +138,7 @@ fn a_found_report_without_a_cause_goes_when_the_cluster_is_complete() {
         let subject = matcher.report(&cluster(), &key(name), "a", Body::Tombstone, 0).subject;
         matcher.found(&subject, &Head::default());
     }
-    step(&mut matcher, |m, s| m.side(interest(1, &[("a", 1)]), s));
+    step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1)]), s));
     assert!(step(&mut matcher, |m, s| m.start(s)).0.is_empty());
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 1)), ["+a/x"]);
     assert!(step(&mut matcher, |m, s| m.caught_up(u64::MAX, s)).0.is_empty(), "absence is no proof");
@@ -153,15 +153,15 @@ fn what_a_completeness_row_does_not_cover_stays_and_is_passed_on() {
         let subject = matcher.report(&cluster(), &key("x"), source, Body::Tombstone, 0).subject;
         matcher.found(&subject, &Head::default());
     }
-    step(&mut matcher, |m, s| m.side(interest(1, &[("a", 1), ("b", 1)]), s));
+    step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1), ("b", 1)]), s));
     step(&mut matcher, |m, s| m.start(s));
     step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
     let mut row = complete(1);
     let lacking = Complete { lacking: vec!["b".to_owned()], ..Complete::of_all(INPUT, 1) };
-    row.head.meta = serde_json::to_string(&lacking).unwrap();
+    row.head.meta = Meta::Complete(lacking.clone());
     assert_eq!(rows(&mut matcher, row), ["-a/x", "complete"]);
     let said = matcher.complete_row(&cluster(), &lacking).meta;
-    assert!(said.contains(r#""lacking":["b"]"#), "{said}");
+    assert!(said.to_string().contains(r#""lacking":["b"]"#), "{said}");
     assert_eq!(rows(&mut matcher, complete(1)), ["-b/x", "complete"]);
 }
 
@@ -170,7 +170,7 @@ fn completeness_counts_when_everything_in_the_table_has_been_read() {
     let mut matcher = matcher();
     let subject = matcher.report(&cluster(), &key("x"), "a", Body::Tombstone, 0).subject;
     matcher.found(&subject, &Head::default());
-    step(&mut matcher, |m, s| m.side(interest(1, &[("a", 1)]), s));
+    step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1)]), s));
     step(&mut matcher, |m, s| m.start(s));
     step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
     assert!(step(&mut matcher, |m, s| m.row(&complete(1), s)).0.is_empty(), "a replaced row may follow");
@@ -183,9 +183,9 @@ fn what_a_predecessor_told_counts_in_the_life_of_the_stream_it_was_told_in() {
     for (life, again) in [(9, false), (8, true)] {
         let mut matcher = matcher();
         let subject = matcher.complete_row(&cluster(), &Complete::of_all(0, 1)).subject;
-        let meta = serde_json::to_string(&Complete::of_all(life, 1)).unwrap();
+        let meta = Meta::Complete(Complete::of_all(life, 1));
         matcher.found(&subject, &Head { meta, ..Head::default() });
-        step(&mut matcher, |m, s| m.side(interest(1, &[("a", 1)]), s));
+        step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1)]), s));
         step(&mut matcher, |m, s| m.start(s));
         step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
         assert_eq!(!rows(&mut matcher, complete(1)).is_empty(), again, "told in life {life}");
@@ -197,7 +197,7 @@ fn a_completeness_row_of_a_former_life_proves_nothing() {
     let mut matcher = started(&[("a", 1)]);
     step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
     let mut row = complete(1);
-    row.head.meta = serde_json::to_string(&Complete::of_all(INPUT + 1, 1)).unwrap();
+    row.head.meta = Meta::Complete(Complete::of_all(INPUT + 1, 1));
     assert!(rows(&mut matcher, row).is_empty());
 }
 
@@ -205,7 +205,7 @@ fn a_completeness_row_of_a_former_life_proves_nothing() {
 fn a_removed_source_takes_its_reports_along() {
     let mut matcher = started(&[("a", 1), ("b", 1)]);
     rows(&mut matcher, change("x", Some("a"), 1));
-    let (published, effects) = step(&mut matcher, |m, s| m.side(interest(2, &[("b", 1)]), s));
+    let (published, effects) = step(&mut matcher, |m, s| m.external(interest(2, &[("b", 1)]), s));
     assert_eq!(published, ["-a/x"]);
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Replay(..))));
 }
@@ -215,29 +215,41 @@ fn a_new_source_replays_and_is_complete_after_it() {
     let mut matcher = started(&[]);
     step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
     assert!(rows(&mut matcher, change("x", Some("a"), 1)).is_empty());
-    let (_, effects) = step(&mut matcher, |m, s| m.side(interest(2, &[("a", 2)]), s));
+    let (_, effects) = step(&mut matcher, |m, s| m.external(interest(2, &[("a", 2)]), s));
     assert!(effects.contains(&Effect::Replay(cluster(), 1)));
     assert!(rows(&mut matcher, complete(2)).is_empty(), "the replay is still under way");
-    let replayed = step(&mut matcher, |m, s| m.side(Side::Replayed(change("x", Some("a"), 1)), s)).0;
+    let replayed =
+        step(&mut matcher, |m, s| m.external(ExternalInput::Replayed(change("x", Some("a"), 1)), s)).0;
     assert_eq!(replayed, ["+a/x"]);
-    assert_eq!(step(&mut matcher, |m, s| m.side(Side::ReplayDone(cluster(), 1), s)).0, ["complete"]);
+    assert_eq!(
+        step(&mut matcher, |m, s| m.external(ExternalInput::ReplayDone(cluster(), 1), s)).0,
+        ["complete"]
+    );
 }
 
 #[test]
 fn a_replay_never_brings_back_older_rows() {
     let mut matcher = started(&[]);
-    step(&mut matcher, |m, s| m.side(interest(2, &[("a", 2)]), s));
+    step(&mut matcher, |m, s| m.external(interest(2, &[("a", 2)]), s));
     assert!(rows(&mut matcher, tombstone("x", 8)).is_empty());
-    assert!(step(&mut matcher, |m, s| m.side(Side::Replayed(change("x", Some("a"), 5)), s)).0.is_empty());
+    assert!(
+        step(&mut matcher, |m, s| m.external(ExternalInput::Replayed(change("x", Some("a"), 5)), s))
+            .0
+            .is_empty()
+    );
 }
 
 #[test]
 fn a_second_replay_remembers_what_was_newer_than_the_first() {
     let mut matcher = started(&[]);
-    step(&mut matcher, |m, s| m.side(interest(2, &[("a", 2)]), s));
+    step(&mut matcher, |m, s| m.external(interest(2, &[("a", 2)]), s));
     assert!(rows(&mut matcher, tombstone("x", 8)).is_empty());
-    step(&mut matcher, |m, s| m.side(interest(3, &[("a", 3)]), s));
-    assert!(step(&mut matcher, |m, s| m.side(Side::Replayed(change("x", Some("a"), 5)), s)).0.is_empty());
+    step(&mut matcher, |m, s| m.external(interest(3, &[("a", 3)]), s));
+    assert!(
+        step(&mut matcher, |m, s| m.external(ExternalInput::Replayed(change("x", Some("a"), 5)), s))
+            .0
+            .is_empty()
+    );
 }
 
 #[test]
@@ -248,8 +260,11 @@ fn a_changed_source_withdraws_what_it_no_longer_selects() {
     let mut changed = source("b", 2);
     changed.name = "a".into();
     let row = Interest { revision: 2, sources: vec![changed] };
-    step(&mut matcher, |m, s| m.side(Side::Interest(cluster(), row), s));
-    assert_eq!(step(&mut matcher, |m, s| m.side(Side::Replayed(change("x", Some("a"), 1)), s)).0, ["-a/x"]);
+    step(&mut matcher, |m, s| m.external(ExternalInput::Interest(cluster(), row), s));
+    assert_eq!(
+        step(&mut matcher, |m, s| m.external(ExternalInput::Replayed(change("x", Some("a"), 1)), s)).0,
+        ["-a/x"]
+    );
 }
 
 #[test]
@@ -265,7 +280,7 @@ fn a_failing_script_keeps_the_last_verdict_and_heals() {
             manifest: manifest.into(),
         }],
     };
-    step(&mut matcher, |m, s| m.side(Side::Interest(cluster(), row), s));
+    step(&mut matcher, |m, s| m.external(ExternalInput::Interest(cluster(), row), s));
     step(&mut matcher, |m, s| m.start(s));
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 1)), ["+a/x"]);
     let (published, effects) = step(&mut matcher, |m, s| m.row(&change("x", None, 2), s));
@@ -287,18 +302,20 @@ fn a_removed_source_takes_its_problems_along() {
         [{"version": "v1", "kind": "Service", "evaluate": "function evaluate() return nil + 1 end"}]}});
     let sources =
         vec![sluice_protocol::interest::Source { name: "a".into(), changed: 1, manifest: manifest.into() }];
-    step(&mut matcher, |m, s| m.side(Side::Interest(cluster(), Interest { revision: 1, sources }), s));
+    step(&mut matcher, |m, s| {
+        m.external(ExternalInput::Interest(cluster(), Interest { revision: 1, sources }), s)
+    });
     step(&mut matcher, |m, s| m.start(s));
     let (_, effects) = step(&mut matcher, |m, s| m.row(&change("x", Some("a"), 1), s));
     assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.error.is_some()));
-    let (_, effects) = step(&mut matcher, |m, s| m.side(interest(2, &[]), s));
+    let (_, effects) = step(&mut matcher, |m, s| m.external(interest(2, &[]), s));
     assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.error.is_none()), "{effects:?}");
 }
 
 #[test]
 fn an_unreadable_row_withdraws_nothing_after_a_takeover() {
     let mut matcher = matcher();
-    step(&mut matcher, |m, s| m.side(interest(1, &[("a", 1)]), s));
+    step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1)]), s));
     let found = Subject::Report {
         shard: cluster_shard(&cluster(), 1),
         cluster: cluster(),
@@ -339,14 +356,14 @@ fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
     assert!(tick(&mut matcher, 1_000_000).is_empty(), "it may be on its way");
     let said = tick(&mut matcher, 6_000_000);
     let [said] = &said[..] else { panic!("{said:?}") };
-    assert_eq!(serde_json::from_str::<Complete>(&said.meta).unwrap(), Complete::of_all(0, 5));
+    assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, 5)));
     assert!(tick(&mut matcher, 20_000_000).is_empty(), "said once");
     let mut row = change("x", Some("a"), 100);
     row.head.view.note(&cluster().to_string(), 6);
     rows(&mut matcher, row);
     assert_eq!(tick(&mut matcher, 26_000_000).len(), 1, "a row that is newer than what was complete");
     // Once it is there, it is complete.
-    assert_eq!(step(&mut matcher, |m, s| m.side(interest(5, &[("a", 1)]), s)).0, ["complete"]);
+    assert_eq!(step(&mut matcher, |m, s| m.external(interest(5, &[("a", 1)]), s)).0, ["complete"]);
     rows(&mut matcher, complete(5));
     assert!(tick(&mut matcher, 40_000_000).is_empty());
 }

@@ -25,7 +25,7 @@ impl Matcher {
         step: &mut Step<Effect>,
     ) {
         if self.clusters.get_mut(cluster).is_some_and(|live| live.can_tell(key, source)) {
-            self.settle(cluster, step);
+            self.withdraw_absent(cluster, step);
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::rows::{Cause, ReportMeta, State, Status};
-use sluice_protocol::{Row, Step, Subject};
+use sluice_protocol::rows::{Cause, State, Status};
+use sluice_protocol::{About, Meta, ProblemKey, Row, Step, Subject};
 
 use super::place::event_cause;
 use super::{Dirty, Effect, PATIENCE, QUIET, QUIET_EACH, REPORT_PERIOD, Renderer};
@@ -40,14 +40,18 @@ impl Renderer {
         row: &Row,
         step: &mut Step<Effect>,
     ) {
-        let meta: ReportMeta =
-            serde_json::from_str(&row.head.meta).unwrap_or(ReportMeta { selectors: vec![0] });
         let object = (!row.body.is_empty()).then(|| serde_json::from_slice::<Value>(&row.body));
         let (object, error) = match object.transpose() {
             Ok(object) => (object.map(Arc::new), None),
-            Err(error) => (None, Some(error)),
+            Err(error) => (None, Some(error.to_string())),
         };
-        let found = Match { selectors: meta.selectors, object, unreadable: error.is_some(), version: 0 };
+        let (selectors, strange) = match &row.head.meta {
+            Meta::Report(report) => (report.selectors.clone(), None),
+            Meta::None => (vec![0], None),
+            other => (vec![0], Some(format!("its meta data are {:?}", other.to_string()))),
+        };
+        let error = error.or(strange);
+        let found = Match { selectors, object, unreadable: error.is_some(), version: 0 };
         let before = self.sets.insert(cluster, source, key.clone(), found);
         if error.is_some() || before.is_some_and(|before| before.unreadable) {
             let text = error.map(|error| {
@@ -55,7 +59,8 @@ impl Renderer {
                     "the row cannot be read ({error}); what was made of it stays until the object changes or its matcher restarts"
                 )
             });
-            self.note(cluster.to_string(), format!("EventSource {source}, {key}"), text, step);
+            let about = About::Match(source.to_owned(), key.clone());
+            self.note(ProblemKey::on(cluster, about), text, step);
         }
     }
 
@@ -120,7 +125,7 @@ impl Renderer {
     }
 
     /// Something became known of a cluster: looks at everything that waited for it.
-    pub(super) fn settle(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+    pub(super) fn refresh_complete(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let Some(bindings) = self.bindings.get(cluster).cloned() else { return };
         let complete: Vec<_> = bindings
             .sources()
@@ -145,13 +150,13 @@ impl Renderer {
         }
         let place = (cluster.clone(), profile.clone());
         if row.head.tombstone {
-            return self.made.release(&place);
+            return self.ledger.release(&place);
         }
-        let Ok(cause) = Cause::of_meta(&row.head.meta) else { return };
-        let known = self.made.leads_to(&cause, &place);
+        let Some(cause) = row.head.meta.cause().cloned() else { return };
+        let known = self.ledger.leads_to(&cause, &place);
         let asks =
             serde_json::from_slice::<Status>(&row.body).is_ok_and(|status| status.state == State::Held);
-        self.made.hold(place, cause.clone(), asks);
+        self.ledger.hold(place, cause.clone(), asks);
         // Held, but not what the cause leads to: the cause is gone, or its destinations have changed. Before the
         // start nothing is known yet; the first look at everything sees it.
         if !known && self.started {
@@ -174,10 +179,10 @@ impl Renderer {
     pub(super) fn look_at_everything(&mut self, step: &mut Step<Effect>) {
         for cluster in self.my_clusters() {
             self.refresh_cluster(&cluster, step);
-            self.settle(&cluster, step);
+            self.refresh_complete(&cluster, step);
         }
         // Those that are still wanted as well: a destination that they lost may hold what was withdrawn too long ago.
-        for cause in self.made.causes() {
+        for cause in self.ledger.causes() {
             self.refresh(&cause, 0, step);
         }
     }

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use sluice_api::ClusterRef;
-use sluice_protocol::Step;
+use sluice_api::{ClusterRef, TriggerId};
 use sluice_protocol::interest::Interest;
+use sluice_protocol::{About, ProblemKey, Step};
 
 use super::place::{now_millis, unsupported};
 use super::{Effect, Renderer};
 use crate::bindings::ClusterBindings;
+use crate::catalog::{Change, Touched};
 use crate::project::{self, Projection};
-use crate::world::{Change, Touched};
 
 impl Renderer {
     pub(super) fn management(&mut self, change: &Change, step: &mut Step<Effect>) {
-        let touched = self.world.apply(change);
+        let touched = self.catalog.apply(change);
         if !self.started {
             return;
         }
@@ -46,7 +46,7 @@ impl Renderer {
 
     /// Events of a source that is gone are none, whether or not their tombstones come.
     fn source_changed(&mut self, name: &str, step: &mut Step<Effect>) {
-        if self.world.sources.contains_key(name) {
+        if self.catalog.sources.contains_key(name) {
             return;
         }
         for cluster in self.my_clusters() {
@@ -58,7 +58,7 @@ impl Renderer {
     }
 
     pub(super) fn my_clusters(&self) -> Vec<ClusterRef> {
-        self.world.clusters.keys().filter(|cluster| self.is_mine(cluster)).cloned().collect()
+        self.catalog.clusters.keys().filter(|cluster| self.is_mine(cluster)).cloned().collect()
     }
 
     pub(super) fn cluster_changed(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
@@ -66,15 +66,15 @@ impl Renderer {
             self.rebind(cluster, step);
             self.refresh_cluster(cluster, step);
         }
-        let crosses = |id: &String| {
-            let trigger = self.world.triggers.get(id).map(Arc::as_ref);
+        let crosses = |id: &TriggerId| {
+            let trigger = self.catalog.triggers.get(id).map(Arc::as_ref);
             matches!(trigger, Some(Ok(trigger)) if trigger.destination_selector.is_some())
         };
-        let crossing: Vec<_> = self.world.triggers.keys().filter(|id| crosses(id)).cloned().collect();
+        let crossing: Vec<_> = self.catalog.triggers.keys().filter(|id| crosses(id)).cloned().collect();
         for id in crossing {
             self.refresh_trigger(&id, step);
         }
-        let profiles: Vec<_> = self.world.profiles.keys().cloned().collect();
+        let profiles: Vec<_> = self.catalog.profiles.keys().cloned().collect();
         for id in profiles {
             self.refresh_profile(&id, step);
         }
@@ -83,17 +83,17 @@ impl Renderer {
     /// Works out anew who listens to what on a cluster, and what its interest row should say.
     pub(super) fn rebind(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let before = self.bindings.get(cluster).cloned();
-        let registered = self.world.clusters.get(cluster).cloned();
-        let after = registered
-            .as_ref()
-            .map(|registered| ClusterBindings::of(registered, &self.world, &self.templates, before.as_ref()));
+        let registered = self.catalog.clusters.get(cluster).cloned();
+        let after = registered.as_ref().map(|registered| {
+            ClusterBindings::of(registered, &self.catalog, &self.templates, before.as_ref())
+        });
         let after = after.unwrap_or_default();
         self.check_bindings(cluster, &after, step);
         let known = self.completeness.interest(cluster);
         let unseen = registered.is_none() && known.is_none();
         let former = self.completeness.former(cluster);
         let after_last = now_millis(step.now).max(self.completeness.last_revision(cluster) + 1);
-        let next = Interest::next(former, after.interest(&self.world), after_last);
+        let next = Interest::next(former, after.interest(&self.catalog), after_last);
         if let Some(row) = next.filter(|_| !unseen) {
             self.completeness.write(cluster, &row);
             step.effect(Effect::WriteInterest(cluster.clone(), row));
@@ -103,7 +103,7 @@ impl Renderer {
             .flat_map(|b| &b.by_trigger)
             .filter(|(id, source)| after.by_trigger.get(*id) != Some(source))
             .collect();
-        let ended: Vec<(String, String)> =
+        let ended: Vec<(TriggerId, String)> =
             ended.into_iter().filter_map(|(id, source)| Some((id.clone(), source.clone().ok()?))).collect();
         self.bindings.insert(cluster.clone(), after);
         for (trigger, source) in ended {
@@ -126,16 +126,16 @@ impl Renderer {
         }
     }
 
-    pub(super) fn check_trigger(&mut self, id: &str, step: &mut Step<Effect>) {
-        if !self.owns_name(id) {
+    pub(super) fn check_trigger(&mut self, id: &TriggerId, step: &mut Step<Effect>) {
+        if !self.owns_name(id.as_str()) {
             return;
         }
-        let error = match self.world.triggers.get(id).map(Arc::as_ref) {
+        let error = match self.catalog.triggers.get(id).map(Arc::as_ref) {
             Some(Err(error)) => Some(error.to_string()),
             Some(Ok(trigger)) => unsupported(&trigger.common.unsupported),
             None => None,
         };
-        self.note(String::new(), id.replace('/', " "), error, step);
+        self.note(ProblemKey::everywhere(About::Trigger(id.clone())), error, step);
     }
 
     pub(super) fn check_bindings(
@@ -153,17 +153,17 @@ impl Renderer {
             .cloned()
             .collect();
         for id in gone {
-            self.note(cluster.to_string(), id.replace('/', " "), None, step);
+            self.note(ProblemKey::on(cluster, About::Trigger(id)), None, step);
         }
         for (id, source) in &bindings.by_trigger {
             let error = match source {
-                Ok(source) if self.world.sources.contains_key(source) => None,
+                Ok(source) if self.catalog.sources.contains_key(source) => None,
                 Ok(source) => Some(format!(
                     "spec.eventSourceName: EventSource {source} does not exist; create it or correct the name"
                 )),
                 Err(error) => Some(error.clone()),
             };
-            self.note(cluster.to_string(), id.replace('/', " "), error, step);
+            self.note(ProblemKey::on(cluster, About::Trigger(id.clone())), error, step);
         }
     }
 }

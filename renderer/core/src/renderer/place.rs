@@ -1,6 +1,6 @@
 //! Causes, and how problems name them.
 
-use sluice_api::{ClusterRef, ObjectKey};
+use sluice_api::{ClusterRef, ObjectKey, TriggerId};
 use sluice_protocol::rows::{Cause, EventCause};
 
 pub(super) fn now_millis(now: i64) -> u64 {
@@ -8,13 +8,13 @@ pub(super) fn now_millis(now: i64) -> u64 {
 }
 
 pub(super) fn event_cause(
-    trigger: &str,
+    trigger: &TriggerId,
     cluster: &ClusterRef,
     source: &str,
     item: Option<ObjectKey>,
 ) -> Cause {
     Cause::Event(EventCause {
-        trigger: trigger.to_owned(),
+        trigger: trigger.clone(),
         cluster: cluster.clone(),
         source: source.to_owned(),
         item,

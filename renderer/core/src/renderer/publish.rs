@@ -6,14 +6,14 @@ use std::sync::Arc;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 use sluice_protocol::rows::{Cause, Desired};
 use sluice_protocol::subject::cluster_shard;
-use sluice_protocol::{Body, Happened, Publish, Step, Subject};
+use sluice_protocol::{Body, JournalEntry, Meta, Publish, Step, Subject};
 
 use super::place::unsupported;
 use super::{Basis, Effect, Renderer, STAGE};
 use crate::event::EventRender;
-use crate::made::Place;
 use crate::project::Projection;
 use crate::render::{self, Reads, Rendered};
+use crate::row_ledger::Place;
 
 /// A destination and the body of its row, or why there is none.
 type Rendition = (ClusterRef, Result<Arc<[u8]>, String>);
@@ -29,7 +29,7 @@ impl Renderer {
     pub(super) fn render(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
         let basis = self.basis(cause);
         if self.rendered_from.get(cause) == Some(&basis) {
-            let stale = self.made.set(cause, self.made.places(cause), step.now);
+            let stale = self.ledger.set(cause, self.ledger.places(cause), step.now);
             return self.withdraw_places(stale, time, step);
         }
         let mut reads = Reads::new();
@@ -42,16 +42,15 @@ impl Renderer {
             Ok(()) => drop(self.rendered_from.insert(cause.clone(), basis)),
             Err(_) => drop(self.rendered_from.remove(cause)),
         }
-        self.made.set_failing(cause, result.is_err());
-        let (cluster, object) = cause.place();
+        self.ledger.set_failing(cause, result.is_err());
         let errors: Vec<String> = result.err().into_iter().chain(self.ignored_fields(cause)).collect();
-        self.note(cluster, object, (!errors.is_empty()).then(|| errors.join("; ")), step);
+        self.note(cause.problem(), (!errors.is_empty()).then(|| errors.join("; ")), step);
     }
 
     /// What a user's profile says and nobody acts upon; of a trigger it is said once, not for each of its events.
     fn ignored_fields(&self, cause: &Cause) -> Option<String> {
         let Cause::Profile(id) = cause else { return None };
-        let profile = self.world.profiles.get(id)?.as_ref().as_ref().ok()?;
+        let profile = self.catalog.profiles.get(id)?.as_ref().as_ref().ok()?;
         unsupported(&profile.common.unsupported)
     }
 
@@ -60,26 +59,28 @@ impl Renderer {
             Cause::Profile(_) => 0,
             Cause::Event(event) => self.sets.version(&event.cluster, &event.source, event.item.as_ref()),
         };
-        (self.world.version(), matches)
+        (self.catalog.version(), matches)
     }
 
     pub(super) fn render_cause(&self, cause: &Cause, reads: &mut Reads) -> Result<Rendered, String> {
         match cause {
-            Cause::Profile(id) => match self.world.profiles.get(id).map(Arc::as_ref) {
-                Some(Ok(profile)) => Ok(crate::profile::render(profile, &self.world, &self.templates, reads)),
+            Cause::Profile(id) => match self.catalog.profiles.get(id).map(Arc::as_ref) {
+                Some(Ok(profile)) => {
+                    Ok(crate::profile::render(profile, &self.catalog, &self.templates, reads))
+                }
                 Some(Err(error)) => Err(error.to_string()),
                 None => Err(format!("{id} does not exist")),
             },
             Cause::Event(event) => {
-                let trigger = self.world.triggers.get(&event.trigger).map(Arc::as_ref);
-                let (Some(Ok(trigger)), Some(cluster)) = (trigger, self.world.clusters.get(&event.cluster))
+                let trigger = self.catalog.triggers.get(&event.trigger).map(Arc::as_ref);
+                let (Some(Ok(trigger)), Some(cluster)) = (trigger, self.catalog.clusters.get(&event.cluster))
                 else {
                     return Err(format!("{} or {} does not exist", event.trigger, event.cluster));
                 };
                 let empty = BTreeMap::new();
                 let set = self.sets.get(&event.cluster, &event.source).unwrap_or(&empty);
                 EventRender {
-                    world: &self.world,
+                    catalog: &self.catalog,
                     templates: &self.templates,
                     trigger,
                     cluster,
@@ -112,14 +113,14 @@ impl Renderer {
                     rows.push((cluster, body));
                 }
                 Err(error) => {
-                    if self.made.has(cause, &place) {
+                    if self.ledger.has(cause, &place) {
                         places.insert(place);
                     }
                     failed.entry(error).or_default().push(cluster);
                 }
             }
         }
-        let stale = self.made.set(cause, places, step.now);
+        let stale = self.ledger.set(cause, places, step.now);
         self.publish_rows(cause, &rendered.id, rows, time, step);
         if failed.is_empty() {
             self.project(cause, &rendered.projections, step);
@@ -137,9 +138,11 @@ impl Renderer {
         time: i64,
         step: &mut Step<Effect>,
     ) {
-        let (meta, view, name) = (cause.to_meta(), self.world.view(), profile.path());
+        let (meta, view, name) = (Meta::of_cause(cause), self.catalog.view(), profile.path());
         for (cluster, body) in rows {
-            step.effect(Effect::Happened(Happened::new(STAGE, "rendered", &cluster, &name, step.now, time)));
+            step.effect(Effect::Journal(JournalEntry::new(
+                STAGE, "rendered", &cluster, &name, step.now, time,
+            )));
             let row = Publish::new(self.desired(&cluster, profile), Body::Value(body), time);
             step.publish(row.meta(meta.clone()).view(view.clone()));
         }
@@ -148,11 +151,11 @@ impl Renderer {
     /// What each destination gets.
     fn rows(&mut self, cause: &Cause, rendered: &Rendered) -> Result<Vec<Rendition>, String> {
         let common = match cause {
-            Cause::Profile(id) => match self.world.profiles.get(id).map(Arc::as_ref) {
+            Cause::Profile(id) => match self.catalog.profiles.get(id).map(Arc::as_ref) {
                 Some(Ok(profile)) => &profile.common,
                 _ => return Err(format!("{id} does not exist")),
             },
-            Cause::Event(event) => match self.world.triggers.get(&event.trigger).map(Arc::as_ref) {
+            Cause::Event(event) => match self.catalog.triggers.get(&event.trigger).map(Arc::as_ref) {
                 Some(Ok(trigger)) => &trigger.common,
                 _ => return Err(format!("{} does not exist", event.trigger)),
             },
@@ -164,9 +167,9 @@ impl Renderer {
             let same = render::same_everywhere(&part.sources);
             let mut shared = None::<Arc<[u8]>>;
             for id in &part.destinations {
-                let Some(cluster) = self.world.clusters.get(id) else { continue };
+                let Some(cluster) = self.catalog.clusters.get(id) else { continue };
                 // Another cause of this shard makes a profile of this name there: it keeps it, and this one waits.
-                if let Some(user) = self.made.ask_for(&(id.clone(), rendered.id.clone()), cause) {
+                if let Some(user) = self.ledger.ask_for(&(id.clone(), rendered.id.clone()), cause) {
                     rows.push((id.clone(), Err(name_taken(&rendered.id, user))));
                     continue;
                 }
@@ -192,32 +195,31 @@ impl Renderer {
     }
 
     pub(super) fn withdraw(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
-        let places = self.made.set(cause, BTreeSet::new(), step.now);
+        let places = self.ledger.set(cause, BTreeSet::new(), step.now);
         self.project(cause, &[], step);
         self.withdraw_places(places, time, step);
         self.readers.values_mut().for_each(|causes| {
             causes.remove(cause);
         });
         self.rendered_at.remove(cause);
-        self.made.set_failing(cause, false);
+        self.ledger.set_failing(cause, false);
         self.rendered_from.remove(cause);
-        let (cluster, object) = cause.place();
-        self.note(cluster, object, None, step);
+        self.note(cause.problem(), None, step);
     }
 
     /// Withdraws the rows at these places. Where another cause waits for the name, its row takes the place of this one.
     pub(super) fn withdraw_places(&mut self, places: Vec<Place>, time: i64, step: &mut Step<Effect>) {
         for place in places {
-            for waiting in self.made.take_waiting(&place) {
+            for waiting in self.ledger.take_waiting(&place) {
                 self.refresh(&waiting, time, step);
             }
-            if self.made.is_used(&place) {
+            if self.ledger.is_used(&place) {
                 continue;
             }
             let (cluster, profile) = place;
             let subject = self.desired(&cluster, &profile);
             step.publish(
-                Publish::new(subject, Body::Tombstone, time).view(self.world.view().clone()).forced(),
+                Publish::new(subject, Body::Tombstone, time).view(self.catalog.view().clone()).forced(),
             );
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluice_api::{ClusterRef, ProfileId};
+use sluice_api::{ClusterRef, ProfileId, TriggerId};
 use sluice_protocol::Step;
 use sluice_protocol::rows::Cause;
 
@@ -10,7 +10,7 @@ use super::place::event_cause;
 use super::{Effect, Renderer, Wanted};
 
 impl Renderer {
-    pub(super) fn refresh_trigger(&mut self, id: &str, step: &mut Step<Effect>) {
+    pub(super) fn refresh_trigger(&mut self, id: &TriggerId, step: &mut Step<Effect>) {
         for cluster in self.my_clusters() {
             let source =
                 self.bindings.get(&cluster).and_then(|bindings| bindings.by_trigger.get(id)).cloned();
@@ -19,8 +19,8 @@ impl Renderer {
             }
         }
         let first = event_cause(id, &ClusterRef::sveltos("", ""), "", None);
-        let same = |cause: &Cause| matches!(cause, Cause::Event(event) if event.trigger == id);
-        for cause in self.made.causes_from(&first, same) {
+        let same = |cause: &Cause| matches!(cause, Cause::Event(event) if event.trigger == *id);
+        for cause in self.ledger.causes_from(&first, same) {
             self.refresh(&cause, step.now, step);
         }
     }
@@ -38,14 +38,14 @@ impl Renderer {
     /// Refreshes everything that one trigger makes of one EventSource of one cluster.
     pub(super) fn refresh_binding(
         &mut self,
-        trigger: &str,
+        trigger: &TriggerId,
         cluster: &ClusterRef,
         source: &str,
         step: &mut Step<Effect>,
     ) {
         let all = event_cause(trigger, cluster, source, None);
-        let same = |cause: &Cause| matches!(cause, Cause::Event(e) if e.trigger == trigger && e.cluster == *cluster && e.source == source);
-        let mut causes = self.made.causes_from(&all, same);
+        let same = |cause: &Cause| matches!(cause, Cause::Event(e) if e.trigger == *trigger && e.cluster == *cluster && e.source == source);
+        let mut causes = self.ledger.causes_from(&all, same);
         if self.is_one_for_event(trigger) {
             let items = self.sets.get(cluster, source).into_iter().flat_map(|set| set.keys().cloned());
             causes.extend(items.map(|item| event_cause(trigger, cluster, source, Some(item))));
@@ -57,8 +57,8 @@ impl Renderer {
         }
     }
 
-    pub(super) fn is_one_for_event(&self, trigger: &str) -> bool {
-        matches!(self.world.triggers.get(trigger).map(Arc::as_ref), Some(Ok(trigger)) if trigger.one_for_event)
+    pub(super) fn is_one_for_event(&self, trigger: &TriggerId) -> bool {
+        matches!(self.catalog.triggers.get(trigger).map(Arc::as_ref), Some(Ok(trigger)) if trigger.one_for_event)
     }
 
     pub(super) fn refresh_profile(&mut self, id: &ProfileId, step: &mut Step<Effect>) {
@@ -84,7 +84,7 @@ impl Renderer {
     pub(super) fn wanted(&self, cause: &Cause) -> Wanted {
         let event = match cause {
             Cause::Profile(id) => {
-                return match self.world.profiles.get(id).map(Arc::as_ref) {
+                return match self.catalog.profiles.get(id).map(Arc::as_ref) {
                     None => Wanted::No,
                     Some(Ok(profile)) if profile.paused => Wanted::Unknown,
                     Some(_) => Wanted::Yes,
@@ -92,7 +92,7 @@ impl Renderer {
             }
             Cause::Event(event) => event,
         };
-        let trigger = match self.world.triggers.get(&event.trigger).map(Arc::as_ref) {
+        let trigger = match self.catalog.triggers.get(&event.trigger).map(Arc::as_ref) {
             None => return Wanted::No,
             Some(Err(_)) => return Wanted::Unknown,
             Some(Ok(trigger)) => trigger,
@@ -102,7 +102,7 @@ impl Renderer {
             Some(Err(_)) => return Wanted::Unknown,
             Some(Ok(source)) if *source != event.source => return Wanted::No,
             Some(Ok(_)) if trigger.one_for_event != event.item.is_some() => return Wanted::No,
-            Some(Ok(source)) if !self.world.sources.contains_key(source) => return Wanted::No,
+            Some(Ok(source)) if !self.catalog.sources.contains_key(source) => return Wanted::No,
             Some(Ok(_)) => {}
         }
         let set = self.sets.get(&event.cluster, &event.source);

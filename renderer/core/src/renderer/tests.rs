@@ -1,11 +1,11 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Value, json};
-use sluice_api::{Gvk, ProfileId};
-use sluice_protocol::Body;
+use sluice_api::{Gvk, ProfileId, TriggerId};
 use sluice_protocol::interest::{Complete, Source};
 use sluice_protocol::rows::{Desired, EventCause};
 use sluice_protocol::subject::Table;
+use sluice_protocol::{Body, Meta};
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn cluster(name: &str) -> ClusterRef {
 }
 
 /// A renderer with one shard, and what it has said so far.
-struct World {
+struct Fixture {
     renderer: Renderer,
     now: i64,
     wake: Option<i64>,
@@ -63,7 +63,8 @@ fn key(name: &str) -> ObjectKey {
 fn report(name: &str, gone: bool) -> Row {
     let subject =
         Subject::Report { shard: 0, cluster: cluster("a"), source: "s".into(), origin: 0, object: key(name) };
-    let head = Head { tombstone: gone, time: 5, meta: r#"{"selectors":[0]}"#.into(), ..Head::default() };
+    let head =
+        Head { tombstone: gone, time: 5, meta: Meta::parse(r#"{"selectors":[0]}"#), ..Head::default() };
     let body = if gone { Vec::new() } else { json!({"metadata": {"name": name}}).to_string().into_bytes() };
     Row { subject, head, body: body.into(), sequence: 1 }
 }
@@ -71,20 +72,20 @@ fn report(name: &str, gone: bool) -> Row {
 fn complete(revision: u64) -> Row {
     let subject =
         Subject::Complete { table: Table::Reports, shard: 0, cluster: cluster("a"), origin: Some(0) };
-    let meta = serde_json::to_string(&Complete::of_all(INCARNATION, revision)).unwrap();
+    let meta = Meta::Complete(Complete::of_all(INCARNATION, revision));
     Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 2 }
 }
 
 fn cause(item: Option<&str>) -> Cause {
     Cause::Event(EventCause {
-        trigger: "EventTrigger/t".into(),
+        trigger: TriggerId::new("EventTrigger", "t"),
         cluster: cluster("a"),
         source: "s".into(),
         item: item.map(key),
     })
 }
 
-impl World {
+impl Fixture {
     /// Knows clusters `a` and `b`, the source, and `objects`; has started.
     fn new(objects: Vec<Value>) -> Self {
         Self::with(objects, |_| ())
@@ -98,7 +99,7 @@ impl World {
             tombstone_ttl: 1_000_000_000,
             limits: Limits::default(),
         };
-        let mut world = Self {
+        let mut fixture = Self {
             renderer: Renderer::new(config),
             now: 1_000_000,
             wake: None,
@@ -108,24 +109,28 @@ impl World {
             projected: BTreeMap::new(),
             interests: BTreeMap::new(),
         };
-        found(&mut world.renderer);
+        found(&mut fixture.renderer);
         let clusters = [registration("a", json!({"env": "fv"})), registration("b", json!({"dep": "eng"}))];
         for object in clusters.into_iter().chain([source()]).chain(objects) {
-            world.put(object);
+            fixture.put(object);
         }
-        world.run(|renderer, step| renderer.start(step));
-        for (cluster, row) in world.interests.clone() {
-            world.run(|renderer, step| renderer.side(Side::Interest(cluster, row), step));
+        fixture.run(|renderer, step| renderer.start(step));
+        for (cluster, row) in fixture.interests.clone() {
+            fixture.run(|renderer, step| renderer.external(ExternalInput::Interest(cluster, row), step));
         }
-        world
+        fixture
     }
 
     fn put(&mut self, object: Value) {
-        self.run(|renderer, step| renderer.side(Side::Management(Change::Upsert(Arc::new(object))), step));
+        self.run(|renderer, step| {
+            renderer.external(ExternalInput::Management(Change::Upsert(Arc::new(object))), step)
+        });
     }
 
     fn delete(&mut self, object: Value) {
-        self.run(|renderer, step| renderer.side(Side::Management(Change::Delete(Arc::new(object))), step));
+        self.run(|renderer, step| {
+            renderer.external(ExternalInput::Management(Change::Delete(Arc::new(object))), step)
+        });
     }
 
     /// A row; a completeness row is the last of the table when the table has been read before.
@@ -186,7 +191,7 @@ impl World {
                 Effect::Project(projection) => {
                     drop(self.projected.insert(projection.key.to_string(), projection.object))
                 }
-                Effect::Projected(_) | Effect::Happened(_) => {}
+                Effect::Projected(_) | Effect::Journal(_) => {}
             }
         }
     }
@@ -213,22 +218,22 @@ impl World {
 
 #[test]
 fn one_for_event_makes_one_profile_for_each_match() {
-    let mut world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
-    world.ready(&["x", "y"]);
-    assert_eq!(world.wanted(), ["a x 1", "a y 1"]);
-    world.row(report("x", true));
-    assert_eq!(world.wanted(), ["a y 1"]);
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x", "y"]);
+    assert_eq!(fixture.wanted(), ["a x 1", "a y 1"]);
+    fixture.row(report("x", true));
+    assert_eq!(fixture.wanted(), ["a y 1"]);
 }
 
 #[test]
 fn additions_flow_before_the_cluster_is_complete_but_not_one_for_all() {
-    let mut each = World::new(vec![trigger(true, json!({})), content(true, "1")]);
+    let mut each = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
     each.row(report("x", false));
     assert!(each.wanted().is_empty(), "the shard has not been read");
     each.caught_up();
     assert_eq!(each.wanted(), ["a x 1"]);
 
-    let mut all = World::new(vec![trigger(false, json!({})), content(false, "1")]);
+    let mut all = Fixture::new(vec![trigger(false, json!({})), content(false, "1")]);
     all.row(report("x", false));
     all.caught_up();
     assert!(all.wanted().is_empty());
@@ -238,111 +243,116 @@ fn additions_flow_before_the_cluster_is_complete_but_not_one_for_all() {
 
 #[test]
 fn bursts_of_one_set_are_rendered_together_and_the_first_at_once() {
-    let mut world = World::new(vec![trigger(false, json!({})), content(false, "1")]);
-    world.ready(&[]);
-    world.now += 1_000_000;
+    let mut fixture = Fixture::new(vec![trigger(false, json!({})), content(false, "1")]);
+    fixture.ready(&[]);
+    fixture.now += 1_000_000;
     for name in ["a", "b", "c"] {
-        world.row(report(name, false));
+        fixture.row(report(name, false));
     }
-    assert_eq!((world.wanted(), world.take_log().len()), (vec!["a a 1".to_owned()], 1));
-    world.wait();
-    assert_eq!((world.wanted(), world.take_log().len()), (vec!["a abc 1".to_owned()], 1));
+    assert_eq!((fixture.wanted(), fixture.take_log().len()), (vec!["a a 1".to_owned()], 1));
+    fixture.wait();
+    assert_eq!((fixture.wanted(), fixture.take_log().len()), (vec!["a abc 1".to_owned()], 1));
     for name in ["a", "b", "c"] {
-        world.row(report(name, true));
-        world.wait();
+        fixture.row(report(name, true));
+        fixture.wait();
     }
-    assert!(world.wanted().is_empty());
+    assert!(fixture.wanted().is_empty());
 }
 
 #[test]
 fn changes_of_a_large_set_are_rendered_together_although_its_render_takes_longer_than_their_pause() {
-    let mut world = World::new(vec![trigger(false, json!({})), content(false, "1")]);
-    world.ready(&[]);
-    (0..200).for_each(|number| world.row(report(&format!("n{number}"), false)));
-    world.wait();
-    world.take_log();
+    let mut fixture = Fixture::new(vec![trigger(false, json!({})), content(false, "1")]);
+    fixture.ready(&[]);
+    (0..200).for_each(|number| fixture.row(report(&format!("n{number}"), false)));
+    fixture.wait();
+    fixture.take_log();
     for name in ["x", "y", "z"] {
-        world.now += 60_000;
-        world.row(report(name, false));
+        fixture.now += 60_000;
+        fixture.row(report(name, false));
     }
-    assert!(world.take_log().is_empty());
-    world.wait();
-    assert_eq!(world.take_log().len(), 1);
+    assert!(fixture.take_log().is_empty());
+    fixture.wait();
+    assert_eq!(fixture.take_log().len(), 1);
 }
 
 #[test]
 fn destinations_follow_the_labels_of_clusters() {
     let to = json!({"destinationClusterSelector": {"matchLabels": {"dep": "eng"}}});
-    let mut world = World::new(vec![trigger(true, to), content(true, "1")]);
-    world.ready(&["x"]);
-    assert_eq!(world.wanted(), ["b x 1"]);
-    world.put(registration("a", json!({"env": "fv", "dep": "eng"})));
-    assert_eq!(world.wanted(), ["a x 1", "b x 1"]);
-    world.put(registration("b", json!({})));
-    assert_eq!(world.wanted(), ["a x 1"]);
-    world.put(registration("a", json!({"dep": "eng"})));
-    assert!(world.wanted().is_empty(), "its events do not count any more");
+    let mut fixture = Fixture::new(vec![trigger(true, to), content(true, "1")]);
+    fixture.ready(&["x"]);
+    assert_eq!(fixture.wanted(), ["b x 1"]);
+    fixture.put(registration("a", json!({"env": "fv", "dep": "eng"})));
+    assert_eq!(fixture.wanted(), ["a x 1", "b x 1"]);
+    fixture.put(registration("b", json!({})));
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    fixture.put(registration("a", json!({"dep": "eng"})));
+    assert!(fixture.wanted().is_empty(), "its events do not count any more");
 }
 
 #[test]
 fn an_edited_template_renders_exactly_what_was_made_of_it() {
-    let mut world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
-    world.ready(&["x"]);
-    world.take_log();
-    world.put(content(true, "2"));
-    assert_eq!(world.wanted(), ["a x 2"]);
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x"]);
+    fixture.take_log();
+    fixture.put(content(true, "2"));
+    assert_eq!(fixture.wanted(), ["a x 2"]);
     let mut other = content(true, "3");
     other["metadata"]["name"] = json!("other");
-    world.take_log();
-    world.put(other);
-    assert!(world.take_log().is_empty());
+    fixture.take_log();
+    fixture.put(other);
+    assert!(fixture.take_log().is_empty());
 }
 
 #[test]
 fn a_heartbeat_of_a_cluster_renders_nothing() {
-    let mut world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
-    world.ready(&["x"]);
-    world.take_log();
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x"]);
+    fixture.take_log();
     let mut beat = registration("a", json!({"env": "fv"}));
     beat["status"] = json!({"agentLastReportTime": "now"});
-    world.put(beat);
-    assert!(world.take_log().is_empty());
+    fixture.put(beat);
+    assert!(fixture.take_log().is_empty());
 }
 
 #[test]
 fn a_deleted_trigger_withdraws_what_it_made_and_forgets_its_interest() {
-    let mut world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
-    world.ready(&["x"]);
-    world.delete(trigger(true, json!({})));
-    assert!(world.wanted().is_empty() && world.interests[&cluster("a")].sources.is_empty());
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x"]);
+    fixture.delete(trigger(true, json!({})));
+    assert!(fixture.wanted().is_empty() && fixture.interests[&cluster("a")].sources.is_empty());
     assert!(
-        world.projected.iter().all(|(key, object)| object.is_none() || key.starts_with("EventReport")),
+        fixture.projected.iter().all(|(key, object)| object.is_none() || key.starts_with("EventReport")),
         "{:?}",
-        world.projected.keys()
+        fixture.projected.keys()
     );
 }
 
 #[test]
 fn a_deleted_source_withdraws_what_it_led_to_also_after_a_takeover() {
     for one in [true, false] {
-        let mut world = World::new(vec![trigger(one, json!({})), content(one, "1")]);
-        world.ready(&["x"]);
-        world.delete(source());
-        assert!(world.wanted().is_empty(), "one for event: {one}");
+        let mut fixture = Fixture::new(vec![trigger(one, json!({})), content(one, "1")]);
+        fixture.ready(&["x"]);
+        fixture.delete(source());
+        assert!(fixture.wanted().is_empty(), "one for event: {one}");
     }
     let place = (cluster("a"), ProfileId::cluster("p"));
-    let found = |renderer: &mut Renderer| renderer.made.found(place, cause(None));
-    let mut world = World::with(vec![trigger(false, json!({})), content(false, "1")], found);
-    world.delete(source());
-    world.caught_up();
-    assert_eq!(world.take_log(), ["-a"]);
+    let found = |renderer: &mut Renderer| renderer.ledger.found(place, cause(None));
+    let mut fixture = Fixture::with(vec![trigger(false, json!({})), content(false, "1")], found);
+    fixture.delete(source());
+    fixture.caught_up();
+    assert_eq!(fixture.take_log(), ["-a"]);
 }
 
 /// The status row that says that a cluster holds a profile.
 fn held_by(name: &str, profile: &str, cause: &Cause) -> Row {
     let subject =
         Subject::Status { shard: 0, cluster: cluster(name), origin: 0, profile: ProfileId::cluster(profile) };
-    Row { subject, head: Head { meta: cause.to_meta(), ..Head::default() }, body: [].into(), sequence: 1 }
+    Row {
+        subject,
+        head: Head { meta: Meta::of_cause(cause), ..Head::default() },
+        body: [].into(),
+        sequence: 1,
+    }
 }
 
 #[test]
@@ -350,93 +360,98 @@ fn what_is_held_is_not_judged_before_the_start() {
     let found = |renderer: &mut Renderer| {
         let row = held_by("a", "p", &Cause::Profile(ProfileId::cluster("p")));
         let mut step = Step::at(1);
-        renderer.side(Side::Status(Arc::new(row)), &mut step);
+        renderer.external(ExternalInput::Status(Arc::new(row)), &mut step);
         assert!(step.into_parts().0.is_empty(), "the profile may only not be known yet");
     };
-    let mut world = World::with(vec![], found);
-    world.caught_up();
-    assert_eq!(world.take_log(), ["-a"], "nobody wants it");
+    let mut fixture = Fixture::with(vec![], found);
+    fixture.caught_up();
+    assert_eq!(fixture.take_log(), ["-a"], "nobody wants it");
 }
 
 #[test]
 fn nothing_is_rendered_twice_from_the_same() {
-    let mut world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
-    world.ready(&["x"]);
-    world.take_log();
-    let mut newer = world.interests[&cluster("a")].clone();
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x"]);
+    fixture.take_log();
+    let mut newer = fixture.interests[&cluster("a")].clone();
     newer.revision += 1;
-    world.run(|renderer, step| renderer.side(Side::Interest(cluster("a"), newer.clone()), step));
-    world.row(complete(newer.revision));
-    assert!(world.take_log().is_empty(), "a newer proof of the same");
-    world.row(report("x", false));
-    assert_eq!(world.take_log(), ["+a"], "the event came again");
+    fixture
+        .run(|renderer, step| renderer.external(ExternalInput::Interest(cluster("a"), newer.clone()), step));
+    fixture.row(complete(newer.revision));
+    assert!(fixture.take_log().is_empty(), "a newer proof of the same");
+    fixture.row(report("x", false));
+    assert_eq!(fixture.take_log(), ["+a"], "the event came again");
 }
 
 #[test]
 fn a_failing_template_keeps_what_is_there_and_delays_nobody() {
-    let mut world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
-    world.ready(&["x"]);
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x"]);
     let mut broken = content(true, "2");
     broken["data"]["a.yaml"] = json!("{{ .Resource.nope }}");
-    world.put(broken);
-    assert_eq!(world.wanted(), ["a x 1"]);
-    let error = &world.problems["EventTrigger t, EventSource s, Service default/x"];
+    fixture.put(broken);
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    let error = &fixture.problems["EventTrigger t, EventSource s, Service default/x"];
     assert!(
         error
             .contains("spec.policyRefs[0]: ConfigMap default/content: data.a.yaml: template: default-a-t:1:")
             && error.contains("nope"),
         "{error}"
     );
-    world.put(content(true, "3"));
-    assert_eq!(world.wanted(), ["a x 3"]);
-    assert!(world.problems.is_empty());
+    fixture.put(content(true, "3"));
+    assert_eq!(fixture.wanted(), ["a x 3"]);
+    assert!(fixture.problems.is_empty());
 }
 
 #[test]
 fn a_broken_trigger_keeps_what_it_made_and_says_which_field() {
-    let mut world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
-    world.ready(&["x"]);
-    world.put(trigger(true, json!({"sourceClusterSelector": {"matchLabel": {}}})));
-    assert_eq!(world.wanted(), ["a x 1"]);
-    assert!(world.problems["EventTrigger t"].contains("spec.sourceClusterSelector: unknown field"));
-    world.put(trigger(true, json!({})));
-    assert!(world.problems.is_empty());
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x"]);
+    fixture.put(trigger(true, json!({"sourceClusterSelector": {"matchLabel": {}}})));
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    assert!(fixture.problems["EventTrigger t"].contains("spec.sourceClusterSelector: unknown field"));
+    fixture.put(trigger(true, json!({})));
+    assert!(fixture.problems.is_empty());
 }
 
 #[test]
 fn a_problem_goes_with_the_trigger_that_has_it() {
-    let mut world = World::new(vec![trigger(true, json!({}))]);
-    world.ready(&["x"]);
-    assert!(world.problems.values().any(|error| error.contains("ConfigMap default/content does not exist")));
-    world.delete(trigger(true, json!({})));
-    assert!(world.problems.is_empty(), "{:?}", world.problems);
+    let mut fixture = Fixture::new(vec![trigger(true, json!({}))]);
+    fixture.ready(&["x"]);
+    assert!(
+        fixture.problems.values().any(|error| error.contains("ConfigMap default/content does not exist"))
+    );
+    fixture.delete(trigger(true, json!({})));
+    assert!(fixture.problems.is_empty(), "{:?}", fixture.problems);
 }
 
 #[test]
 fn what_cannot_be_read_concludes_nothing() {
     for one in [true, false] {
-        let mut world = World::new(vec![trigger(one, json!({})), content(one, "1")]);
-        world.ready(&["x", "y"]);
-        world.take_log();
+        let mut fixture = Fixture::new(vec![trigger(one, json!({})), content(one, "1")]);
+        fixture.ready(&["x", "y"]);
+        fixture.take_log();
         let row = report("x", false);
-        world.row(Row { body: b"{".as_slice().into(), ..row });
-        assert!(world.take_log().is_empty(), "one for event: {one}");
-        assert!(world.problems.values().any(|error| error.contains("cannot be read")));
-        world.row(report("x", false));
-        assert!(world.problems.is_empty());
+        fixture.row(Row { body: b"{".as_slice().into(), ..row });
+        assert!(fixture.take_log().is_empty(), "one for event: {one}");
+        assert!(fixture.problems.values().any(|error| error.contains("cannot be read")));
+        fixture.row(report("x", false));
+        assert!(fixture.problems.is_empty());
     }
 }
 
 #[test]
 fn missing_things_are_named_and_waited_for() {
-    let mut world = World::new(vec![trigger(true, json!({"eventSourceName": "nope"}))]);
-    assert!(world.problems["EventTrigger t"].contains("EventSource nope does not exist"));
-    world.put(trigger(true, json!({})));
-    world.ready(&["x"]);
-    assert!(world.problems.values().any(|error| error.contains("ConfigMap default/content does not exist")));
-    world.put(content(true, "1"));
-    assert_eq!(world.wanted(), ["a x 1"]);
-    assert!(world.problems.is_empty());
+    let mut fixture = Fixture::new(vec![trigger(true, json!({"eventSourceName": "nope"}))]);
+    assert!(fixture.problems["EventTrigger t"].contains("EventSource nope does not exist"));
+    fixture.put(trigger(true, json!({})));
+    fixture.ready(&["x"]);
+    assert!(
+        fixture.problems.values().any(|error| error.contains("ConfigMap default/content does not exist"))
+    );
+    fixture.put(content(true, "1"));
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    assert!(fixture.problems.is_empty());
 }
 
 #[test]
@@ -444,41 +459,41 @@ fn what_a_former_owner_made_goes_only_when_the_set_is_complete() {
     let found = |renderer: &mut Renderer| {
         for (name, item) in [("gone", "gone"), ("there", "x")] {
             let subject = renderer.desired(&cluster("a"), &ProfileId::cluster(name));
-            renderer.found(&subject, &Head { meta: cause(Some(item)).to_meta(), ..Head::default() });
+            renderer.found(&subject, &Head { meta: Meta::of_cause(&cause(Some(item))), ..Head::default() });
         }
     };
     let objects = vec![trigger(true, json!({"profileNameFormat": "there"})), content(true, "1")];
-    let mut world = World::with(objects, found);
-    world.row(report("x", false));
-    world.caught_up();
-    assert_eq!(world.take_log(), ["+a"]);
-    world.row(complete(world.revision()));
-    assert_eq!(world.rows["a/gone"], None);
-    assert!(world.rows["a/there"].is_some());
+    let mut fixture = Fixture::with(objects, found);
+    fixture.row(report("x", false));
+    fixture.caught_up();
+    assert_eq!(fixture.take_log(), ["+a"]);
+    fixture.row(complete(fixture.revision()));
+    assert_eq!(fixture.rows["a/gone"], None);
+    assert!(fixture.rows["a/there"].is_some());
 }
 
 #[test]
 fn completeness_of_another_incarnation_or_an_older_interest_proves_nothing() {
     let found = |renderer: &mut Renderer| {
         let subject = renderer.desired(&cluster("a"), &ProfileId::cluster("gone"));
-        renderer.found(&subject, &Head { meta: cause(Some("gone")).to_meta(), ..Head::default() });
+        renderer.found(&subject, &Head { meta: Meta::of_cause(&cause(Some("gone"))), ..Head::default() });
     };
-    let mut world = World::with(vec![trigger(true, json!({})), content(true, "1")], found);
-    world.caught_up();
-    let mut other = complete(world.revision());
-    other.head.meta = serde_json::to_string(&Complete::of_all(INCARNATION + 1, world.revision())).unwrap();
-    world.row(other);
-    world.row(complete(world.revision() - 1));
-    assert!(world.take_log().is_empty());
+    let mut fixture = Fixture::with(vec![trigger(true, json!({})), content(true, "1")], found);
+    fixture.caught_up();
+    let mut other = complete(fixture.revision());
+    other.head.meta = Meta::Complete(Complete::of_all(INCARNATION + 1, fixture.revision()));
+    fixture.row(other);
+    fixture.row(complete(fixture.revision() - 1));
+    assert!(fixture.take_log().is_empty());
 }
 
 #[test]
 fn what_a_cluster_holds_and_nobody_wants_is_withdrawn() {
-    let mut world = World::new(vec![]);
-    world.caught_up();
+    let mut fixture = Fixture::new(vec![]);
+    fixture.caught_up();
     let row = held_by("b", "old", &cause(None));
-    world.run(|renderer, step| renderer.side(Side::Status(Arc::new(row)), step));
-    assert_eq!(world.take_log(), ["-b"], "its trigger does not exist");
+    fixture.run(|renderer, step| renderer.external(ExternalInput::Status(Arc::new(row)), step));
+    assert_eq!(fixture.take_log(), ["-b"], "its trigger does not exist");
 }
 
 #[test]
@@ -489,12 +504,12 @@ fn profiles_of_users_go_the_same_way() {
     };
     let plain = json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": "plain"},
         "data": {"a": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {names: some, mark: \"{{ x }}\"}\n"}});
-    let mut world = World::new(vec![profile(json!({"env": "fv"})), plain]);
-    assert_eq!(world.wanted(), ["a some {{ x }}"], "plain content is no template");
-    world.put(profile(json!({"dep": "eng"})));
-    assert_eq!(world.wanted(), ["b some {{ x }}"]);
-    world.put(profile(json!({})));
-    assert!(world.wanted().is_empty(), "an empty selector selects nothing");
+    let mut fixture = Fixture::new(vec![profile(json!({"env": "fv"})), plain]);
+    assert_eq!(fixture.wanted(), ["a some {{ x }}"], "plain content is no template");
+    fixture.put(profile(json!({"dep": "eng"})));
+    assert_eq!(fixture.wanted(), ["b some {{ x }}"]);
+    fixture.put(profile(json!({})));
+    assert!(fixture.wanted().is_empty(), "an empty selector selects nothing");
 }
 
 #[test]
@@ -503,72 +518,77 @@ fn a_lost_destination_is_withdrawn_again_as_long_as_it_holds_something() {
         {"matchLabels": {"env": "fv"}}, "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "plain"}]}});
     let plain = json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": "plain"},
         "data": {"a": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"}});
-    let mut world = World::new(vec![profile, plain]);
-    world.caught_up();
-    world.put(registration("b", json!({"env": "fv"})));
+    let mut fixture = Fixture::new(vec![profile, plain]);
+    fixture.caught_up();
+    fixture.put(registration("b", json!({"env": "fv"})));
     let row = held_by("b", "p", &Cause::Profile(ProfileId::cluster("p")));
-    world.run(|renderer, step| renderer.side(Side::Status(Arc::new(row)), step));
-    world.put(registration("b", json!({"env": "no"})));
-    assert!(world.take_log().contains(&"-b".to_owned()));
-    world.now += 2_000_000_000;
-    world.run(|renderer, step| renderer.tick(step));
-    assert_eq!(world.take_log(), ["-b"], "the first tombstone may have expired unread");
+    fixture.run(|renderer, step| renderer.external(ExternalInput::Status(Arc::new(row)), step));
+    fixture.put(registration("b", json!({"env": "no"})));
+    assert!(fixture.take_log().contains(&"-b".to_owned()));
+    fixture.now += 2_000_000_000;
+    fixture.run(|renderer, step| renderer.tick(step));
+    assert_eq!(fixture.take_log(), ["-b"], "the first tombstone may have expired unread");
 }
 
 #[test]
 fn two_causes_with_one_profile_name_do_not_overwrite_each_other() {
-    let mut world = World::new(vec![trigger(true, json!({"profileNameFormat": "same"})), content(true, "1")]);
-    world.ready(&["x", "y"]);
-    assert_eq!(world.wanted(), ["a x 1"]);
-    assert!(world.problems.values().any(|error| error.contains("already made by")));
+    let mut fixture =
+        Fixture::new(vec![trigger(true, json!({"profileNameFormat": "same"})), content(true, "1")]);
+    fixture.ready(&["x", "y"]);
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    assert!(fixture.problems.values().any(|error| error.contains("already made by")));
 }
 
 #[test]
 fn interest_rows_list_what_triggers_listen_to() {
-    let world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
+    let fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
     let names = |name: &str| {
-        world.interests[&cluster(name)].sources.iter().map(|s: &Source| s.name.clone()).collect::<Vec<_>>()
+        fixture.interests[&cluster(name)].sources.iter().map(|s: &Source| s.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!((names("a"), names("b")), (vec!["s".to_owned()], vec![]));
 }
 
 #[test]
 fn an_interest_row_that_is_lost_with_its_bucket_is_written_again() {
-    let mut world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
-    world.ready(&["x"]);
-    let before = world.interests.remove(&cluster("a")).unwrap();
-    world.now += 1_000_000;
-    world.take_log();
-    world.run(|renderer, step| renderer.side(Side::Interest(cluster("a"), Interest::default()), step));
-    let after = &world.interests[&cluster("a")];
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x"]);
+    let before = fixture.interests.remove(&cluster("a")).unwrap();
+    fixture.now += 1_000_000;
+    fixture.take_log();
+    fixture.run(|renderer, step| {
+        renderer.external(ExternalInput::Interest(cluster("a"), Interest::default()), step)
+    });
+    let after = &fixture.interests[&cluster("a")];
     assert!(after.revision > before.revision);
     assert_eq!(after.sources[0].manifest, before.sources[0].manifest);
-    assert!(world.take_log().is_empty(), "nothing is withdrawn for it");
+    assert!(fixture.take_log().is_empty(), "nothing is withdrawn for it");
 }
 
 #[test]
 fn an_interest_row_that_is_older_than_what_others_work_with_is_written_anew() {
-    let mut world = World::new(vec![trigger(true, json!({})), content(true, "1")]);
-    world.ready(&["x"]);
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x"]);
     // The bucket was lost, and who wrote the row again had a clock that is behind.
-    let newest = world.revision() + 100;
+    let newest = fixture.revision() + 100;
     let mut row = report("x", false);
     row.head.view.note(&cluster("a").to_string(), newest);
-    world.row(row.clone());
-    assert_eq!(world.revision(), newest + 1);
-    let written = world.interests[&cluster("a")].clone();
+    fixture.row(row.clone());
+    assert_eq!(fixture.revision(), newest + 1);
+    let written = fixture.interests[&cluster("a")].clone();
     assert_eq!(written.sources[0].changed, newest + 1, "nobody knows what the newer one asked for");
-    world.row(complete(newest));
-    assert!(!world.renderer.completeness.is_complete(&cluster("a"), "s"), "it is of another row");
-    world.row(row);
-    world.put(trigger(true, json!({})));
-    assert_eq!(world.revision(), newest + 1, "it is on its way");
-    world.run(|renderer, step| renderer.side(Side::Interest(cluster("a"), written), step));
-    world.row(complete(newest + 1));
-    assert!(world.renderer.completeness.is_complete(&cluster("a"), "s"));
-    world.now = 1;
-    world.run(|renderer, step| renderer.side(Side::Interest(cluster("a"), Interest::default()), step));
-    assert_eq!(world.revision(), newest + 2, "lost, and the clock was set back");
+    fixture.row(complete(newest));
+    assert!(!fixture.renderer.completeness.is_complete(&cluster("a"), "s"), "it is of another row");
+    fixture.row(row);
+    fixture.put(trigger(true, json!({})));
+    assert_eq!(fixture.revision(), newest + 1, "it is on its way");
+    fixture.run(|renderer, step| renderer.external(ExternalInput::Interest(cluster("a"), written), step));
+    fixture.row(complete(newest + 1));
+    assert!(fixture.renderer.completeness.is_complete(&cluster("a"), "s"));
+    fixture.now = 1;
+    fixture.run(|renderer, step| {
+        renderer.external(ExternalInput::Interest(cluster("a"), Interest::default()), step)
+    });
+    assert_eq!(fixture.revision(), newest + 2, "lost, and the clock was set back");
 }
 
 #[test]
@@ -583,18 +603,21 @@ fn a_name_that_another_cause_uses_is_waited_for_and_taken_over_without_a_gap() {
         json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": name},
             "data": {"a": format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: x}}\ndata: {{names: {name}, mark: m}}\n")}})
     };
-    let mut world = World::new(vec![named("one", "first"), text("first"), text("second")]);
-    world.ready(&["x"]);
-    assert_eq!(world.wanted(), ["a first m"]);
-    world.put(named("two", "second"));
-    assert_eq!(world.wanted(), ["a first m"], "who has it keeps it");
-    assert!(world.problems.values().any(|error| error.contains("already made by EventTrigger one")));
-    world.take_log();
-    world.delete(named("one", "first"));
-    assert_eq!((world.wanted(), world.take_log()), (vec!["a second m".to_owned()], vec!["+a".to_owned()]));
-    assert!(world.problems.is_empty(), "{:?}", world.problems);
-    world.delete(named("two", "second"));
-    assert_eq!(world.take_log(), ["-a"]);
+    let mut fixture = Fixture::new(vec![named("one", "first"), text("first"), text("second")]);
+    fixture.ready(&["x"]);
+    assert_eq!(fixture.wanted(), ["a first m"]);
+    fixture.put(named("two", "second"));
+    assert_eq!(fixture.wanted(), ["a first m"], "who has it keeps it");
+    assert!(fixture.problems.values().any(|error| error.contains("already made by EventTrigger one")));
+    fixture.take_log();
+    fixture.delete(named("one", "first"));
+    assert_eq!(
+        (fixture.wanted(), fixture.take_log()),
+        (vec!["a second m".to_owned()], vec!["+a".to_owned()])
+    );
+    assert!(fixture.problems.is_empty(), "{:?}", fixture.problems);
+    fixture.delete(named("two", "second"));
+    assert_eq!(fixture.take_log(), ["-a"]);
 }
 
 #[test]
@@ -608,18 +631,18 @@ fn a_paused_profile_keeps_what_it_has_and_fields_that_do_nothing_are_told() {
         json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": name},
             "data": {"a": format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: x}}\ndata: {{names: {name}, mark: m}}\n")}})
     };
-    let mut world = World::new(vec![profile(json!({}), "one"), text("one"), text("two")]);
-    world.caught_up();
-    assert_eq!(world.wanted(), ["a one m"]);
-    assert!(world.problems["ClusterProfile p"].contains("spec.helmCharts"));
-    world.put(profile(json!({"profile.projectsveltos.io/paused": "true"}), "two"));
-    world.put(registration("b", json!({"env": "fv"})));
-    assert_eq!(world.wanted(), ["a one m"]);
-    world.put(profile(json!({}), "two"));
-    assert_eq!(world.wanted(), ["a two m", "b two m"]);
-    world.put(profile(json!({"profile.projectsveltos.io/paused": "true"}), "two"));
-    world.delete(profile(json!({}), "two"));
-    assert!(world.wanted().is_empty(), "a deleted one goes also while it is paused");
+    let mut fixture = Fixture::new(vec![profile(json!({}), "one"), text("one"), text("two")]);
+    fixture.caught_up();
+    assert_eq!(fixture.wanted(), ["a one m"]);
+    assert!(fixture.problems["ClusterProfile p"].contains("spec.helmCharts"));
+    fixture.put(profile(json!({"profile.projectsveltos.io/paused": "true"}), "two"));
+    fixture.put(registration("b", json!({"env": "fv"})));
+    assert_eq!(fixture.wanted(), ["a one m"]);
+    fixture.put(profile(json!({}), "two"));
+    assert_eq!(fixture.wanted(), ["a two m", "b two m"]);
+    fixture.put(profile(json!({"profile.projectsveltos.io/paused": "true"}), "two"));
+    fixture.delete(profile(json!({}), "two"));
+    assert!(fixture.wanted().is_empty(), "a deleted one goes also while it is paused");
 }
 
 #[test]
@@ -631,14 +654,14 @@ fn references_of_a_users_profile_are_looked_up_for_each_cluster() {
         json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": name},
             "data": {"a": format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: x}}\ndata: {{names: {text}, mark: m}}\n")}})
     };
-    let mut world = World::new(vec![profile, own("for-a", "one")]);
-    world.caught_up();
-    world.put(registration("b", json!({"env": "fv"})));
-    assert_eq!(world.wanted(), ["a one m"], "what is missing for b does not stop a");
-    assert!(world.problems["ClusterProfile p"].contains("ConfigMap default/for-b does not exist"));
-    world.put(own("for-b", "two"));
-    assert_eq!(world.wanted(), ["a one m", "b two m"]);
-    assert!(world.problems.is_empty());
-    world.delete(own("for-a", "one"));
-    assert_eq!(world.wanted(), ["a one m", "b two m"], "what is there stays while its source is missing");
+    let mut fixture = Fixture::new(vec![profile, own("for-a", "one")]);
+    fixture.caught_up();
+    fixture.put(registration("b", json!({"env": "fv"})));
+    assert_eq!(fixture.wanted(), ["a one m"], "what is missing for b does not stop a");
+    assert!(fixture.problems["ClusterProfile p"].contains("ConfigMap default/for-b does not exist"));
+    fixture.put(own("for-b", "two"));
+    assert_eq!(fixture.wanted(), ["a one m", "b two m"]);
+    assert!(fixture.problems.is_empty());
+    fixture.delete(own("for-a", "one"));
+    assert_eq!(fixture.wanted(), ["a one m", "b two m"], "what is there stays while its source is missing");
 }

@@ -1,5 +1,6 @@
 //! Several makers of one profile, and profiles of one name that are not the same.
 
+use sluice_api::TriggerId;
 use sluice_protocol::rows::EventCause;
 
 use super::*;
@@ -10,7 +11,12 @@ const SHARDS: u16 = 16;
 /// A trigger's event in a cluster of this name; everything that it makes.
 fn event(source: &str) -> Cause {
     let cluster = ClusterRef::sveltos("default", source);
-    Cause::Event(EventCause { trigger: "EventTrigger/t".into(), cluster, source: "s".into(), item: None })
+    Cause::Event(EventCause {
+        trigger: TriggerId::new("EventTrigger", "t"),
+        cluster,
+        source: "s".into(),
+        item: None,
+    })
 }
 
 /// A profile in namespace `team`, or a ClusterProfile where it is empty.
@@ -23,11 +29,11 @@ fn made(namespace: &str, cause: &Cause, objects: Vec<Value>) -> Desired {
     }
 }
 
-impl World {
+impl Fixture {
     fn with_shards(shards: u16) -> Self {
-        let mut world = Self::new();
-        world.begin(shards);
-        world
+        let mut fixture = Self::new();
+        fixture.begin(shards);
+        fixture
     }
 
     /// A new owner.
@@ -56,66 +62,66 @@ fn the_elder_of_two_makers_stays_and_the_other_is_told_and_follows_it() {
     let (front, a, b) = (ProfileId::cluster("front"), event("a"), event("b"));
     let (of_a, of_b) = (a.origin(SHARDS), b.origin(SHARDS));
     assert_ne!(of_a, of_b);
-    let mut world = World::with_shards(SHARDS);
-    world.made(&front, of_a, 5, Some(made("", &a, vec![config_map("x", "1"), config_map("y", "1")])));
+    let mut fixture = Fixture::with_shards(SHARDS);
+    fixture.made(&front, of_a, 5, Some(made("", &a, vec![config_map("x", "1"), config_map("y", "1")])));
     // Its event is older, but the other has it already.
-    world.made(&front, of_b, 4, Some(made("", &b, vec![config_map("x", "2")])));
-    assert_eq!(world.names(), ["x", "y"]);
-    assert_eq!(world.status_of("front", of_a).unwrap().state, State::Provisioned);
-    let waiting = world.status_of("front", of_b).unwrap();
+    fixture.made(&front, of_b, 4, Some(made("", &b, vec![config_map("x", "2")])));
+    assert_eq!(fixture.names(), ["x", "y"]);
+    assert_eq!(fixture.status_of("front", of_a).unwrap().state, State::Provisioned);
+    let waiting = fixture.status_of("front", of_b).unwrap();
     assert_eq!(waiting.state, State::Failed);
     assert!(waiting.errors[0].contains("already made on sveltos:default/c by EventTrigger t"), "{waiting:?}");
-    let told = world.problems.last().unwrap();
+    let told = fixture.problems.last().unwrap();
     assert_eq!(
         (&*told.cluster, &*told.object),
         ("sveltos:default/b", "EventTrigger t, EventSource s, on sveltos:default/c")
     );
-    world.take_calls();
-    world.made(&front, of_a, 6, None);
+    fixture.take_calls();
+    fixture.made(&front, of_a, 6, None);
     assert_eq!(
-        world.take_calls(),
+        fixture.take_calls(),
         ["inventory 2", "apply x", "delete y", "inventory 1"],
         "x is there all the time"
     );
-    assert_eq!(world.status_of("front", of_a), None);
-    assert_eq!(world.status_of("front", of_b).unwrap().state, State::Provisioned);
-    assert!(world.problems.last().unwrap().error.is_none(), "it need not wait any more");
-    world.made(&front, of_b, 7, None);
-    assert!(world.objects.is_empty() && world.inventories.is_empty());
+    assert_eq!(fixture.status_of("front", of_a), None);
+    assert_eq!(fixture.status_of("front", of_b).unwrap().state, State::Provisioned);
+    assert!(fixture.problems.last().unwrap().error.is_none(), "it need not wait any more");
+    fixture.made(&front, of_b, 7, None);
+    assert!(fixture.objects.is_empty() && fixture.inventories.is_empty());
 }
 
 #[test]
 fn a_makers_tombstone_takes_nothing_from_another() {
     let (front, a, b) = (ProfileId::cluster("front"), event("a"), event("b"));
-    let mut world = World::with_shards(SHARDS);
-    world.made(&front, a.origin(SHARDS), 1, Some(made("", &a, vec![config_map("x", "1")])));
-    world.made(&front, b.origin(SHARDS), 2, Some(made("", &b, vec![config_map("x", "2")])));
-    world.take_calls();
-    world.made(&front, b.origin(SHARDS), 3, None);
-    assert!(world.take_calls().is_empty());
-    assert_eq!((world.names(), world.status_of("front", b.origin(SHARDS))), (vec!["x"], None));
-    assert!(world.problems.last().unwrap().error.is_none());
+    let mut fixture = Fixture::with_shards(SHARDS);
+    fixture.made(&front, a.origin(SHARDS), 1, Some(made("", &a, vec![config_map("x", "1")])));
+    fixture.made(&front, b.origin(SHARDS), 2, Some(made("", &b, vec![config_map("x", "2")])));
+    fixture.take_calls();
+    fixture.made(&front, b.origin(SHARDS), 3, None);
+    assert!(fixture.take_calls().is_empty());
+    assert_eq!((fixture.names(), fixture.status_of("front", b.origin(SHARDS))), (vec!["x"], None));
+    assert!(fixture.problems.last().unwrap().error.is_none());
 }
 
 #[test]
 fn a_new_owner_knows_the_elder_by_its_inventory() {
     let (front, a, b) = (ProfileId::cluster("front"), event("a"), event("b"));
     let (of_a, of_b) = (a.origin(SHARDS), b.origin(SHARDS));
-    let mut world = World::with_shards(SHARDS);
-    world.made(&front, of_a, 5, Some(made("", &a, vec![config_map("x", "1")])));
-    world.take_calls();
-    world.begin(SHARDS);
-    world.made(&front, of_b, 1, Some(made("", &b, vec![config_map("x", "2")])));
-    assert!(world.take_calls().is_empty(), "the row of the elder, or its tombstone, is still to come");
-    assert_eq!(world.status_of("front", of_a).unwrap().state, State::Held);
-    world.made(&front, of_a, 5, Some(made("", &a, vec![config_map("x", "1")])));
-    assert!(world.take_calls().is_empty());
-    assert_eq!(world.status_of("front", of_a).unwrap().state, State::Provisioned);
-    world.begin(SHARDS);
-    world.made(&front, of_b, 1, Some(made("", &b, vec![config_map("x", "2")])));
-    world.made(&front, of_a, 6, None);
-    assert!(!world.take_calls().contains(&"delete x".to_owned()));
-    assert_eq!(world.status_of("front", of_b).unwrap().state, State::Provisioned);
+    let mut fixture = Fixture::with_shards(SHARDS);
+    fixture.made(&front, of_a, 5, Some(made("", &a, vec![config_map("x", "1")])));
+    fixture.take_calls();
+    fixture.begin(SHARDS);
+    fixture.made(&front, of_b, 1, Some(made("", &b, vec![config_map("x", "2")])));
+    assert!(fixture.take_calls().is_empty(), "the row of the elder, or its tombstone, is still to come");
+    assert_eq!(fixture.status_of("front", of_a).unwrap().state, State::Held);
+    fixture.made(&front, of_a, 5, Some(made("", &a, vec![config_map("x", "1")])));
+    assert!(fixture.take_calls().is_empty());
+    assert_eq!(fixture.status_of("front", of_a).unwrap().state, State::Provisioned);
+    fixture.begin(SHARDS);
+    fixture.made(&front, of_b, 1, Some(made("", &b, vec![config_map("x", "2")])));
+    fixture.made(&front, of_a, 6, None);
+    assert!(!fixture.take_calls().contains(&"delete x".to_owned()));
+    assert_eq!(fixture.status_of("front", of_b).unwrap().state, State::Provisioned);
 }
 
 #[test]
@@ -123,31 +129,31 @@ fn another_number_of_shards_is_not_another_maker() {
     let (front, a) = (ProfileId::cluster("front"), event("a"));
     let (before, after) = (a.origin(3), a.origin(SHARDS));
     assert_ne!(before, after);
-    let mut world = World::with_shards(3);
-    world.made(&front, before, 1, Some(made("", &a, vec![config_map("x", "1")])));
-    world.take_calls();
-    world.begin(SHARDS);
-    assert_eq!(world.status_of("front", after).unwrap().state, State::Held);
+    let mut fixture = Fixture::with_shards(3);
+    fixture.made(&front, before, 1, Some(made("", &a, vec![config_map("x", "1")])));
+    fixture.take_calls();
+    fixture.begin(SHARDS);
+    assert_eq!(fixture.status_of("front", after).unwrap().state, State::Held);
     // A shard of this number knows nothing of the cause, and says so.
-    world.made(&front, before, 2, None);
-    world.made(&front, after, 1, Some(made("", &a, vec![config_map("x", "1")])));
-    assert!(world.take_calls().is_empty() && world.names() == ["x"]);
+    fixture.made(&front, before, 2, None);
+    fixture.made(&front, after, 1, Some(made("", &a, vec![config_map("x", "1")])));
+    assert!(fixture.take_calls().is_empty() && fixture.names() == ["x"]);
 }
 
 #[test]
 fn a_profile_and_a_cluster_profile_of_one_name_are_two() {
     let (wide, own) = (ProfileId::cluster("front"), ProfileId::new("team", "front"));
     let (of_wide, of_own) = (Cause::Profile(wide.clone()), Cause::Profile(own.clone()));
-    let mut world = World::with_shards(1);
-    world.made(&wide, 0, 1, Some(made("", &of_wide, vec![config_map("x", "1")])));
-    world.made(&own, 0, 1, Some(made("team", &of_own, vec![config_map("y", "1")])));
-    assert_eq!((world.names(), world.inventories.len()), (vec!["x", "y"], 2));
-    world.made(&own, 0, 2, None);
-    assert_eq!((world.names(), world.inventories.len()), (vec!["x"], 1));
+    let mut fixture = Fixture::with_shards(1);
+    fixture.made(&wide, 0, 1, Some(made("", &of_wide, vec![config_map("x", "1")])));
+    fixture.made(&own, 0, 1, Some(made("team", &of_own, vec![config_map("y", "1")])));
+    assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["x", "y"], 2));
+    fixture.made(&own, 0, 2, None);
+    assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["x"], 1));
     // A row that says that it is about another profile is not acted upon.
-    world.made(&own, 0, 3, Some(made("", &of_wide, vec![config_map("z", "1")])));
-    assert_eq!(world.names(), ["x"]);
+    fixture.made(&own, 0, 3, Some(made("", &of_wide, vec![config_map("z", "1")])));
+    assert_eq!(fixture.names(), ["x"]);
     assert!(
-        world.problems.last().unwrap().error.as_ref().unwrap().contains("it is about ClusterProfile front")
+        fixture.problems.last().unwrap().error.as_ref().unwrap().contains("it is about ClusterProfile front")
     );
 }

@@ -1,27 +1,26 @@
 //! Whether the streams of a shard are still those it began with.
 
-use sluice_protocol::Table;
 use tokio::sync::watch;
 
 use crate::bus::Bus;
 use crate::incarnations::Incarnations;
 use crate::layout::CONTENT;
-use crate::runner::ShardSpec;
+use crate::shard_spec::ShardSpec;
 
-/// The present life of every stream of a shard.
-pub(crate) struct Lives {
+/// Sees when a stream of a shard becomes another incarnation.
+pub(crate) struct IncarnationWatch {
     streams: Vec<String>,
     born: Vec<u64>,
     now: watch::Receiver<Incarnations>,
 }
 
-impl Lives {
+impl IncarnationWatch {
     /// As they are now.
     pub(crate) fn of(bus: &Bus, spec: &ShardSpec) -> Self {
-        let mut lives =
+        let mut this =
             Self { streams: watched_streams(bus, spec), born: Vec::new(), now: bus.incarnations.clone() };
-        lives.born = lives.look();
-        lives
+        this.born = this.look();
+        this
     }
 
     fn look(&mut self) -> Vec<u64> {
@@ -40,14 +39,8 @@ impl Lives {
     }
 }
 
-/// The streams a shard writes to.
-pub(crate) fn output_streams(bus: &Bus, spec: &ShardSpec) -> Vec<String> {
-    let count = if spec.outputs.table == Table::Status { 1 } else { bus.shards };
-    (0..count).map(|shard| spec.outputs.table.stream(shard)).collect()
-}
-
 fn watched_streams(bus: &Bus, spec: &ShardSpec) -> Vec<String> {
-    let mut streams = output_streams(bus, spec);
+    let mut streams = spec.output_streams(bus.shards);
     streams.extend(spec.input.as_ref().map(|input| input.stream.clone()));
     streams.push(format!("KV_{CONTENT}"));
     streams

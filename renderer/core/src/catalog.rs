@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_api::model::{Cluster, Profile, Trigger};
-use sluice_api::{ClusterRef, FieldError, ProfileId, object};
+use sluice_api::{ClusterRef, FieldError, ProfileId, TriggerId, object};
 use sluice_protocol::View;
 
 /// The kinds a renderer has to know.
@@ -39,7 +39,7 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Touched {
     Source(String),
-    Trigger(String),
+    Trigger(TriggerId),
     Cluster(ClusterRef),
     Profile(ProfileId),
     Content(ContentKey),
@@ -48,10 +48,10 @@ pub(crate) enum Touched {
 
 /// Everything that decides about add-ons.
 #[derive(Default)]
-pub(crate) struct World {
+pub(crate) struct Catalog {
     /// EventSources: kind, name and spec only, as they go into interest rows.
     pub(crate) sources: BTreeMap<String, Arc<Value>>,
-    pub(crate) triggers: BTreeMap<String, Arc<Result<Trigger, FieldError>>>,
+    pub(crate) triggers: BTreeMap<TriggerId, Arc<Result<Trigger, FieldError>>>,
     pub(crate) clusters: BTreeMap<ClusterRef, Arc<Cluster>>,
     pub(crate) profiles: BTreeMap<ProfileId, Arc<Result<Profile, FieldError>>>,
     pub(crate) content: HashMap<ContentKey, Arc<Value>>,
@@ -61,9 +61,9 @@ pub(crate) struct World {
     version: u64,
 }
 
-// === impl World ===
+// === impl Catalog ===
 
-impl World {
+impl Catalog {
     /// Takes a change; what it is about, or `Nothing` when nothing that matters differs.
     pub(crate) fn apply(&mut self, change: &Change) -> Touched {
         let touched = self.put(change);
@@ -97,7 +97,7 @@ impl World {
                 if changed { Touched::Source(name) } else { Touched::Nothing }
             }
             "EventTrigger" | "EventBasedAddOn" => {
-                let id = format!("{kind}/{name}");
+                let id = TriggerId::new(kind, &name);
                 let read = (!gone).then(|| Arc::new(Trigger::read(object)));
                 if replace(&mut self.triggers, &id, read) { Touched::Trigger(id) } else { Touched::Nothing }
             }
@@ -186,10 +186,10 @@ mod tests {
 
     #[test]
     fn a_list_makes_knowledge_newer_and_not_what_rows_are_made_from() {
-        let mut world = World::default();
+        let mut catalog = Catalog::default();
         let object = json!({"kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "5"}});
-        world.apply(&Change::Upsert(Arc::new(object)));
-        assert_eq!(world.apply(&Change::Listed("ConfigMap".to_owned(), 90)), Touched::Nothing);
-        assert_eq!((world.view().version("ConfigMap"), world.knowledge().version("ConfigMap")), (5, 90));
+        catalog.apply(&Change::Upsert(Arc::new(object)));
+        assert_eq!(catalog.apply(&Change::Listed("ConfigMap".to_owned(), 90)), Touched::Nothing);
+        assert_eq!((catalog.view().version("ConfigMap"), catalog.knowledge().version("ConfigMap")), (5, 90));
     }
 }

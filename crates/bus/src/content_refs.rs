@@ -11,9 +11,9 @@ use crate::error::BusError;
 
 /// Bodies in the `content` bucket, by the subject of the row that names them. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Marks(Arc<Mutex<HashMap<String, Digest>>>);
+pub(crate) struct ContentRefs(Arc<Mutex<HashMap<String, Digest>>>);
 
-impl Marks {
+impl ContentRefs {
     /// A row names a body, or no longer.
     pub(crate) fn note(&self, subject: &Subject, digest: Option<Digest>) {
         let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);

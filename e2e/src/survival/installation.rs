@@ -8,15 +8,15 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use sluice_api::Gvk;
 use sluice_loadtest::manifests;
-use sluice_loadtest::stack::{Access, Connection, Options, Stack};
+use sluice_loadtest::stack::{Connection, KubeContext, Options, Stack};
 use tempfile::TempDir;
 
 use super::changes::{CLUSTERS, Changes, first};
 use super::pacer::Pacer;
 use super::watcher::Watcher;
+use crate::cluster_client::is_deployed;
 use crate::fleet::Fleet;
 use crate::scenario::{MANAGEMENT, State, differences};
-use crate::site::is_deployed;
 
 /// How long the clusters may take until they are as they should be.
 const TIMEOUT: Duration = Duration::from_secs(90);
@@ -25,7 +25,7 @@ const STAYS: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(250);
 
 /// See the module's text.
-pub struct World {
+pub struct Installation {
     // Processes end before their folder goes.
     /// The processes.
     pub stack: Stack,
@@ -40,9 +40,9 @@ pub struct World {
     dir: Option<TempDir>,
 }
 
-// === impl World ===
+// === impl Installation ===
 
-impl World {
+impl Installation {
     /// Starts two replicas of each stage, puts triggers and Services into place, and waits until all is well.
     ///
     /// # Errors
@@ -64,10 +64,10 @@ impl World {
         };
         let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(stack.kubeconfig())?).await?;
         let (watcher, management, changes) = (Watcher::start(&fleet), State::default(), Arc::default());
-        let mut world = Self { stack, fleet, watcher, management, changes, started, dir: Some(dir) };
-        match world.fill(clusters).await {
-            Ok(()) => Ok(world),
-            Err(error) => Err(error.context(format!("the logs are in {}", world.keep()))),
+        let mut installation = Self { stack, fleet, watcher, management, changes, started, dir: Some(dir) };
+        match installation.fill(clusters).await {
+            Ok(()) => Ok(installation),
+            Err(error) => Err(error.context(format!("the logs are in {}", installation.keep()))),
         }
     }
 
@@ -80,9 +80,9 @@ impl World {
             self.apply(registration(number)).await?;
         }
         for member in self.fleet.members.values() {
-            first(&member.site).await?;
+            first(&member.client).await?;
         }
-        self.settle(&[]).await
+        self.wait_until_equal(&[]).await
     }
 
     /// Tells what happens to whoever runs the test, with the seconds since its begin.
@@ -123,7 +123,7 @@ impl World {
     ///
     /// # Errors
     /// What is different; the logs are kept then.
-    pub async fn settle(&mut self, except: &[&str]) -> anyhow::Result<()> {
+    pub async fn wait_until_equal(&mut self, except: &[&str]) -> anyhow::Result<()> {
         let (deadline, mut since) = (Instant::now() + TIMEOUT, None::<Instant>);
         loop {
             let found = self.differences(except).await?;
@@ -158,7 +158,7 @@ impl World {
                 continue;
             }
             let wanted = built.clusters.get(cluster).map(Vec::as_slice).unwrap_or_default();
-            found.extend(differences(cluster, wanted, &member.site.deployed(&kinds).await?));
+            found.extend(differences(cluster, wanted, &member.client.deployed(&kinds).await?));
         }
         Ok(found)
     }
@@ -170,7 +170,7 @@ impl World {
             if except.contains(&cluster.as_str()) {
                 continue;
             }
-            for service in member.site.list(&Gvk::new("", "v1", "Service")).await? {
+            for service in member.client.list(&Gvk::new("", "v1", "Service")).await? {
                 if !is_deployed(&service) {
                     state.apply(cluster, service)?;
                 }
@@ -203,7 +203,7 @@ impl World {
     /// # Errors
     /// What the simulator says.
     pub async fn faults(&self, cluster: &str, knobs: Value) -> anyhow::Result<()> {
-        let access: Option<&Access> = self.stack.clusters().iter().find(|access| access.name == cluster);
+        let access: Option<&KubeContext> = self.stack.clusters().iter().find(|access| access.name == cluster);
         let access = access.with_context(|| format!("there is no cluster {cluster}"))?;
         let mut connection = Connection::open(&access.authority).await?;
         let path = format!("/_sim/clusters/{cluster}/faults");

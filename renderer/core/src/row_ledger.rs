@@ -10,7 +10,7 @@ pub(crate) type Place = (ClusterRef, ProfileId);
 
 /// See the module's text.
 #[derive(Default)]
-pub(crate) struct Made {
+pub(crate) struct RowLedger {
     rows: BTreeMap<Cause, BTreeSet<Place>>,
     held: BTreeMap<Cause, BTreeSet<Place>>,
     holders: HashMap<Place, Cause>,
@@ -23,7 +23,7 @@ pub(crate) struct Made {
     failing: BTreeSet<Cause>,
 }
 
-impl Made {
+impl RowLedger {
     /// A row of a former owner of this shard.
     pub(crate) fn found(&mut self, place: Place, cause: Cause) {
         self.users.insert(place.clone(), cause.clone());
@@ -162,40 +162,40 @@ mod tests {
 
     #[test]
     fn what_is_no_longer_wanted_is_withdrawn_once() {
-        let mut made = Made::default();
-        assert!(made.set(&cause("c"), [place("x"), place("y")].into(), 1).is_empty());
-        assert_eq!(made.set(&cause("c"), [place("x")].into(), 2), [place("y")]);
-        assert!(made.set(&cause("c"), [place("x")].into(), 3).is_empty());
-        assert_eq!(made.set(&cause("c"), BTreeSet::new(), 4), [place("x")]);
+        let mut ledger = RowLedger::default();
+        assert!(ledger.set(&cause("c"), [place("x"), place("y")].into(), 1).is_empty());
+        assert_eq!(ledger.set(&cause("c"), [place("x")].into(), 2), [place("y")]);
+        assert!(ledger.set(&cause("c"), [place("x")].into(), 3).is_empty());
+        assert_eq!(ledger.set(&cause("c"), BTreeSet::new(), 4), [place("x")]);
     }
 
     #[test]
     fn what_a_cluster_holds_is_withdrawn_until_it_is_released() {
-        let mut made = Made::default();
-        made.hold(place("x"), cause("c"), false);
-        assert_eq!(made.set(&cause("c"), BTreeSet::new(), 1), [place("x")]);
-        assert!(made.set(&cause("c"), BTreeSet::new(), 2).is_empty(), "the tombstone is on its way");
-        assert!(made.forget_withdrawn(10));
-        assert_eq!(made.set(&cause("c"), BTreeSet::new(), 11), [place("x")], "it may have expired unread");
-        made.hold(place("x"), cause("c"), true);
-        assert_eq!(made.set(&cause("c"), BTreeSet::new(), 11), [place("x")], "it was not heard");
-        made.release(&place("x"));
-        assert!(made.set(&cause("c"), BTreeSet::new(), 12).is_empty() && made.causes().is_empty());
+        let mut ledger = RowLedger::default();
+        ledger.hold(place("x"), cause("c"), false);
+        assert_eq!(ledger.set(&cause("c"), BTreeSet::new(), 1), [place("x")]);
+        assert!(ledger.set(&cause("c"), BTreeSet::new(), 2).is_empty(), "the tombstone is on its way");
+        assert!(ledger.forget_withdrawn(10));
+        assert_eq!(ledger.set(&cause("c"), BTreeSet::new(), 11), [place("x")], "it may have expired unread");
+        ledger.hold(place("x"), cause("c"), true);
+        assert_eq!(ledger.set(&cause("c"), BTreeSet::new(), 11), [place("x")], "it was not heard");
+        ledger.release(&place("x"));
+        assert!(ledger.set(&cause("c"), BTreeSet::new(), 12).is_empty() && ledger.causes().is_empty());
     }
 
     #[test]
     fn what_a_cluster_holds_of_a_name_that_another_cause_uses_is_not_its_own() {
-        let mut made = Made::default();
-        made.set(&cause("d"), [place("x")].into(), 1);
-        made.hold(place("x"), cause("c"), true);
-        assert!(!made.has(&cause("c"), &place("x")) && made.has(&cause("d"), &place("x")));
+        let mut ledger = RowLedger::default();
+        ledger.set(&cause("d"), [place("x")].into(), 1);
+        ledger.hold(place("x"), cause("c"), true);
+        assert!(!ledger.has(&cause("c"), &place("x")) && ledger.has(&cause("d"), &place("x")));
     }
 
     #[test]
     fn a_name_that_moved_to_another_cause_is_not_withdrawn() {
-        let mut made = Made::default();
-        made.set(&cause("c"), [place("x")].into(), 1);
-        made.set(&cause("d"), [place("x")].into(), 2);
-        assert!(made.set(&cause("c"), BTreeSet::new(), 3).is_empty());
+        let mut ledger = RowLedger::default();
+        ledger.set(&cause("c"), [place("x")].into(), 1);
+        ledger.set(&cause("d"), [place("x")].into(), 2);
+        assert!(ledger.set(&cause("c"), BTreeSet::new(), 3).is_empty());
     }
 }

@@ -19,14 +19,14 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A cluster. Cheap to clone.
 #[derive(Clone)]
-pub struct Site {
+pub struct ClusterClient {
     client: Client,
     kinds: Arc<Mutex<HashMap<Gvk, (ApiResource, bool)>>>,
 }
 
-// === impl Site ===
+// === impl ClusterClient ===
 
-impl Site {
+impl ClusterClient {
     /// The cluster of the current context of a kubeconfig.
     ///
     /// # Errors

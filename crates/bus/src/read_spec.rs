@@ -1,0 +1,27 @@
+//! Which rows of a stream are read, and up to where.
+
+/// What to read.
+#[derive(Clone, Debug)]
+pub struct ReadSpec {
+    /// What the server calls the stream.
+    pub stream: String,
+    /// Only subjects that match one of these; empty for all.
+    pub filters: Vec<String>,
+    /// Whether bodies are left out.
+    pub heads_only: bool,
+    /// Subject and sequence of a row at which the reading is at its end, on any node: the reader's own fence row, whose
+    /// claim came after everything that there is to read.
+    pub until: Option<(String, u64)>,
+}
+
+impl ReadSpec {
+    /// Everything that is in a stream.
+    pub fn all(stream: String) -> Self {
+        Self::some(stream, Vec::new())
+    }
+
+    /// Rows of a stream whose subject matches one of `filters`.
+    pub fn some(stream: String, filters: Vec<String>) -> Self {
+        Self { stream, filters, heads_only: false, until: None }
+    }
+}

@@ -1,0 +1,107 @@
+//! What a table needs to know of a row besides its key, and its one text form.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::interest::Complete;
+use crate::json;
+use crate::rows::{Cause, ReportMeta};
+
+/// Meta data of a row. On the bus it is JSON in a header.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Meta {
+    /// The key says it all.
+    #[default]
+    None,
+    /// Of a `reports` row.
+    Report(ReportMeta),
+    /// Of a completeness row.
+    Complete(Complete),
+    /// Of `desired` and `status` rows. Those of many clusters share it.
+    Cause(Arc<Cause>),
+    /// Something else, as it was written: nothing may be concluded from it.
+    Unknown(String),
+}
+
+// === impl Meta ===
+
+impl Meta {
+    /// Reads what [`Display`](fmt::Display) has written.
+    pub fn parse(text: &str) -> Self {
+        if text.is_empty() {
+            return Self::None;
+        }
+        let cause = || serde_json::from_str(text).map(|cause| Self::Cause(Arc::new(cause)));
+        let report = |_| serde_json::from_str(text).map(Self::Report);
+        let complete = |_| serde_json::from_str(text).map(Self::Complete);
+        // No two of them have a field in common.
+        cause()
+            .or_else(report)
+            .or_else(complete)
+            .unwrap_or_else(|_: serde_json::Error| Self::Unknown(text.to_owned()))
+    }
+
+    /// A cause, to be shared by many rows.
+    pub fn of_cause(cause: &Cause) -> Self {
+        Self::Cause(Arc::new(cause.clone()))
+    }
+
+    /// Why the row exists, where that is what it says.
+    pub fn cause(&self) -> Option<&Cause> {
+        if let Self::Cause(cause) = self { Some(cause) } else { None }
+    }
+
+    /// What is complete, where that is what it says.
+    pub fn complete(&self) -> Option<&Complete> {
+        if let Self::Complete(complete) = self { Some(complete) } else { None }
+    }
+}
+
+impl fmt::Display for Meta {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Report(report) => f.write_str(&json::text(report)),
+            Self::Complete(complete) => f.write_str(&json::text(complete)),
+            Self::Cause(cause) => f.write_str(&json::text(&**cause)),
+            Self::Unknown(text) => f.write_str(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, TriggerId};
+
+    use super::*;
+    use crate::rows::EventCause;
+
+    /// Every version of Sluice on a bus writes and reads these texts, and digests are made of them.
+    #[test]
+    fn the_texts_are_those_that_are_on_the_bus() {
+        let gvk = Gvk::new("", "v1", "Service");
+        let item = Some(ObjectKey { gvk, namespace: "n".into(), name: "x".into() });
+        let event = EventCause {
+            trigger: TriggerId::new("EventTrigger", "t"),
+            cluster: ClusterRef::sveltos("a", "b"),
+            source: "s".into(),
+            item,
+        };
+        let lacking = Complete { lacking: vec!["s".into()], ..Complete::of_all(7, 5) };
+        let texts = [
+            (Meta::None, ""),
+            (Meta::Report(ReportMeta { selectors: vec![0, 2] }), r#"{"selectors":[0,2]}"#),
+            (Meta::Complete(Complete::of_all(7, 5)), r#"{"incarnation":7,"revision":5}"#),
+            (Meta::Complete(lacking), r#"{"incarnation":7,"revision":5,"lacking":["s"]}"#),
+            (Meta::of_cause(&Cause::Profile(ProfileId::cluster("p"))), r#"{"profile":"ClusterProfile p"}"#),
+            (Meta::of_cause(&Cause::Event(event)), EVENT),
+            (Meta::Unknown(r#"{"other":1}"#.into()), r#"{"other":1}"#),
+        ];
+        for (meta, text) in texts {
+            assert_eq!(meta.to_string(), text);
+            assert_eq!(Meta::parse(text), meta);
+        }
+    }
+
+    const EVENT: &str = r#"{"event":{"trigger":"EventTrigger/t","cluster":"sveltos:a/b","source":"s","item":{"gvk":{"group":"","version":"v1","kind":"Service"},"namespace":"n","name":"x"}}}"#;
+}

@@ -1,0 +1,168 @@
+//! Which problems a core has told, so that the end of each can be told once.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use sluice_api::{ClusterRef, ObjectKey, ProfileId, TriggerId};
+
+use crate::report::Problem;
+use crate::rows::EventCause;
+
+/// Where something is wrong, and with what.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProblemKey {
+    /// The cluster; none when it concerns all.
+    pub cluster: Option<ClusterRef>,
+    /// What it is about.
+    pub about: About,
+}
+
+/// What a problem is about. Its text form names the user's object first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum About {
+    /// The cluster itself.
+    Cluster,
+    /// An object of the cluster.
+    Object(ObjectKey),
+    /// An EventSource.
+    Source(String),
+    /// What an EventSource makes of one object.
+    Match(String, ObjectKey),
+    /// A trigger.
+    Trigger(TriggerId),
+    /// What a trigger makes of an event.
+    Event(EventCause),
+    /// A profile.
+    Profile(ProfileId),
+    /// One of these that cannot be on another cluster.
+    On(Box<About>, ClusterRef),
+}
+
+/// The open problems of one core.
+#[derive(Clone, Debug)]
+pub struct ProblemSet {
+    stage: &'static str,
+    open: BTreeSet<ProblemKey>,
+}
+
+// === impl ProblemKey ===
+
+impl ProblemKey {
+    /// On one cluster.
+    pub fn on(cluster: &ClusterRef, about: About) -> Self {
+        Self { cluster: Some(cluster.clone()), about }
+    }
+
+    /// Of no cluster in particular.
+    pub fn everywhere(about: About) -> Self {
+        Self { cluster: None, about }
+    }
+}
+
+// === impl About ===
+
+impl About {
+    /// Whether it is about an EventSource, or what that makes of an object.
+    pub fn is_of_source(&self, source: &str) -> bool {
+        matches!(self, Self::Source(name) | Self::Match(name, _) if name == source)
+    }
+
+    /// Whether it is about what an EventSource makes of this object.
+    pub fn is_match_of(&self, object: &ObjectKey) -> bool {
+        matches!(self, Self::Match(_, key) if key == object)
+    }
+}
+
+impl fmt::Display for About {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cluster => f.write_str("cluster"),
+            Self::Object(object) => write!(f, "{object}"),
+            Self::Source(name) => write!(f, "EventSource {name}"),
+            Self::Match(name, object) => write!(f, "EventSource {name}, {object}"),
+            Self::Trigger(id) => f.write_str(&id.described()),
+            Self::Event(event) => {
+                write!(f, "{}, EventSource {}", event.trigger.described(), event.source)?;
+                event.item.iter().try_for_each(|item| write!(f, ", {item}"))
+            }
+            Self::Profile(id) => write!(f, "{id}"),
+            Self::On(about, cluster) => write!(f, "{about}, on {cluster}"),
+        }
+    }
+}
+
+// === impl ProblemSet ===
+
+impl ProblemSet {
+    /// The set of a stage that has told nothing yet.
+    pub fn new(stage: &'static str) -> Self {
+        Self { stage, open: BTreeSet::new() }
+    }
+
+    /// Something is wrong (an error), or not, or no longer (`None`). What is to be told of it: an error each time, since
+    /// its text may be another; its end once.
+    pub fn note(&mut self, key: ProblemKey, error: Option<String>) -> Option<Problem> {
+        let cluster = key.cluster.as_ref().map(ToString::to_string).unwrap_or_default();
+        let object = key.about.to_string();
+        match error {
+            Some(error) => {
+                self.open.insert(key);
+                Some(Problem::open(self.stage, cluster, object, error))
+            }
+            None => self.open.remove(&key).then(|| Problem::resolved(self.stage, cluster, object)),
+        }
+    }
+
+    /// The end of every problem on a cluster for which `which` holds.
+    pub fn resolve(&mut self, cluster: &ClusterRef, which: impl Fn(&About) -> bool) -> Vec<Problem> {
+        let of = |key: &ProblemKey| key.cluster.as_ref() == Some(cluster) && which(&key.about);
+        let ended: Vec<ProblemKey> = self.open.extract_if(.., |key| of(key)).collect();
+        ended.iter().map(|key| Problem::resolved(self.stage, cluster, &key.about)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_api::Gvk;
+
+    use super::*;
+
+    fn key(name: &str) -> ObjectKey {
+        ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "n".into(), name: name.into() }
+    }
+
+    #[test]
+    fn the_end_of_a_problem_is_told_once_and_only_after_its_begin() {
+        let cluster = ClusterRef::sveltos("a", "b");
+        let mut problems = ProblemSet::new("matcher");
+        let broken = ProblemKey::on(&cluster, About::Match("s".into(), key("x")));
+        assert_eq!(problems.note(broken.clone(), None), None);
+        let told = Problem::open("matcher", &cluster, "EventSource s, Service n/x", "no");
+        assert_eq!(problems.note(broken.clone(), Some("no".into())), Some(told.clone()));
+        assert_eq!(problems.note(broken.clone(), Some("no".into())), Some(told));
+        let resolved = Problem::resolved("matcher", &cluster, "EventSource s, Service n/x");
+        assert_eq!(problems.note(broken.clone(), None), Some(resolved));
+        assert_eq!(problems.note(broken, None), None);
+    }
+
+    #[test]
+    fn what_a_source_or_an_object_had_ends_with_it() {
+        let (here, there) = (ClusterRef::sveltos("a", "b"), ClusterRef::sveltos("a", "c"));
+        let mut problems = ProblemSet::new("matcher");
+        for cluster in [&here, &there] {
+            for about in [
+                About::Source("s".into()),
+                About::Match("s".into(), key("x")),
+                About::Match("s2".into(), key("x")),
+                About::Match("s2".into(), key("ax")),
+            ] {
+                problems.note(ProblemKey::on(cluster, about), Some("no".into()));
+            }
+        }
+        let of_source = problems.resolve(&here, |about| about.is_of_source("s"));
+        let objects: Vec<_> = of_source.into_iter().map(|problem| problem.object).collect();
+        assert_eq!(objects, ["EventSource s", "EventSource s, Service n/x"]);
+        assert_eq!(problems.resolve(&here, |about| about.is_match_of(&key("x"))).len(), 1);
+        assert_eq!(problems.resolve(&there, |_| true).len(), 4);
+    }
+}
