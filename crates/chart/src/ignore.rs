@@ -33,7 +33,7 @@ impl Rules {
                 if (rule.only_folders && !is_folder) || !rule.matches(path) {
                     return true;
                 }
-            } else if !(rule.only_folders && !is_folder) && rule.matches(path) {
+            } else if (!rule.only_folders || is_folder) && rule.matches(path) {
                 return true;
             }
         }

@@ -7,6 +7,8 @@ use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId};
 
 use crate::token;
 
+pub mod own_rows;
+
 /// The tables of the pipeline. Each has `N` shards; `Status` keeps them in one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Table {
@@ -139,44 +141,6 @@ pub fn token(text: &str) -> String {
 /// The token of a cluster.
 pub fn cluster_token(cluster: &ClusterRef) -> String {
     token(&cluster.to_string())
-}
-
-/// Filters that select the rows of one owner in every shard of its output; `{}` stands for the shard.
-pub mod own_rows {
-    use super::{ClusterRef, Table, cluster_token, push_shard};
-
-    /// The rows of an agent.
-    pub fn agent(cluster: &ClusterRef) -> Vec<String> {
-        vec![format!("{}.{{}}.{}.>", Table::Changes.name(), cluster_token(cluster))]
-    }
-
-    /// The rows of the matcher of one shard.
-    pub fn matcher(shard: u16) -> Vec<String> {
-        let (table, shard) = (Table::Reports.name(), shard_token(shard));
-        vec![format!("{table}.{{}}.*.*.{shard}.>"), format!("{table}.{{}}.*.~complete.{shard}")]
-    }
-
-    /// The rows of the renderer of one shard.
-    pub fn renderer(shard: u16) -> Vec<String> {
-        vec![format!("{}.{{}}.*.{}.*", Table::Desired.name(), shard_token(shard))]
-    }
-
-    /// The rows of the deployer of one shard.
-    pub fn deployer(shard: u16) -> Vec<String> {
-        vec![format!("{}.{}.>", Table::Status.name(), shard_token(shard))]
-    }
-
-    /// The changes of one cluster in one shard.
-    pub fn changes_of(cluster: &ClusterRef, shard: u16) -> Vec<String> {
-        vec![format!("{}.{}.{}.>", Table::Changes.name(), shard_token(shard), cluster_token(cluster))]
-    }
-
-    /// The token of a shard, which is also the name of its owner in fence rows.
-    pub fn shard_token(shard: u16) -> String {
-        let mut out = String::new();
-        push_shard(&mut out, shard);
-        out
-    }
 }
 
 // === impl Table ===

@@ -85,7 +85,7 @@ impl Program {
 
     /// All templates of the text by name, the text itself included.
     pub(crate) fn templates(&self) -> impl Iterator<Item = (&str, &Template)> {
-        let main = self.templates.get(&self.name).is_none().then_some((&*self.name, &self.main));
+        let main = (!self.templates.contains_key(&self.name)).then_some((&*self.name, &self.main));
         self.templates.iter().map(|(name, template)| (&**name, template)).chain(main)
     }
 
