@@ -70,6 +70,9 @@ pub struct Agent {
     watches: BTreeMap<WatchSpec, Running>,
     /// The watches that show each object, and the version that each showed last.
     shown: BTreeMap<ObjectKey, BTreeMap<u64, u64>>,
+    /// Objects that the watch which showed their newest version no longer shows: that version. What slower watches
+    /// show of them is older.
+    newest: BTreeMap<ObjectKey, u64>,
     /// Objects that their last watch no longer shows, and until when another one may show them.
     leaving: BTreeMap<ObjectKey, i64>,
     /// Rows on the bus that no watch has shown, or whose watch has ended.
@@ -97,6 +100,7 @@ impl Agent {
             wishes: Wishes::new(),
             watches: BTreeMap::new(),
             shown: BTreeMap::new(),
+            newest: BTreeMap::new(),
             leaving: BTreeMap::new(),
             unconfirmed: BTreeSet::new(),
             completed: None,
@@ -130,14 +134,25 @@ impl Agent {
 
     /// What an ended watch showed may be shown by a new one: it is not withdrawn before that has listed.
     fn doubt_all(&mut self, id: u64) {
-        let mut unconfirmed = Vec::new();
-        self.shown.retain(|key, watches| {
-            if watches.remove(&id).is_some() && watches.is_empty() {
-                unconfirmed.push(key.clone());
-            }
-            !watches.is_empty()
-        });
-        self.unconfirmed.extend(unconfirmed);
+        let shown = self.shown.iter().filter(|(_, watches)| watches.contains_key(&id));
+        let mut shown: Vec<_> = shown.map(|(key, _)| key.clone()).collect();
+        shown.retain(|key| self.forget(id, key) == Some(true));
+        self.unconfirmed.extend(shown);
+    }
+
+    /// This watch does not show the object any more. `None` if it did not, else whether it was the last one.
+    fn forget(&mut self, id: u64, key: &ObjectKey) -> Option<bool> {
+        let watches = self.shown.get_mut(key)?;
+        let version = watches.remove(&id)?;
+        if watches.values().all(|other| *other < version) {
+            let newest = self.newest.entry(key.clone()).or_default();
+            *newest = version.max(*newest);
+        }
+        let last = watches.is_empty();
+        if last {
+            self.shown.remove(key);
+        }
+        Some(last)
     }
 
     fn is_running(&self, id: u64) -> bool {
@@ -153,6 +168,8 @@ impl Agent {
             self.hide(id, &key, step);
         }
         for seen in objects {
+            // A list is read with a quorum: where its versions are older, the cluster was restored from a backup.
+            self.newest.remove(&seen.key);
             self.show(id, seen, step);
         }
         self.watches.values_mut().filter(|watch| watch.id == id).for_each(|watch| watch.listed = true);
@@ -200,16 +217,18 @@ impl Agent {
         if watches.iter().any(|(other, version)| *other != id && *version > seen.version) {
             return;
         }
+        if self.newest.get(&seen.key).is_some_and(|newest| *newest > seen.version) {
+            return;
+        }
+        self.newest.remove(&seen.key);
         let subject = self.subject(seen.key);
         step.publish(Publish::new(subject, Body::Value(seen.body), step.now).view(self.view()));
     }
 
     fn hide(&mut self, id: u64, key: &ObjectKey, step: &mut Step<Effect>) {
-        let Some(watches) = self.shown.get_mut(key) else { return };
-        if watches.remove(&id).is_none() || !watches.is_empty() {
+        if self.forget(id, key) != Some(true) {
             return;
         }
-        self.shown.remove(key);
         // An object whose labels change goes from one watch to another one, which may say so later.
         if self.watches.iter().any(|(spec, watch)| watch.id != id && spec.gvk == key.gvk) {
             let until = *self.leaving.entry(key.clone()).or_insert(step.now + OTHER_WATCH);
@@ -218,7 +237,8 @@ impl Agent {
         self.withdraw(key.clone(), step);
     }
 
-    fn withdraw(&self, key: ObjectKey, step: &mut Step<Effect>) {
+    fn withdraw(&mut self, key: ObjectKey, step: &mut Step<Effect>) {
+        self.newest.remove(&key);
         step.publish(Publish::new(self.subject(key), Body::Tombstone, step.now).view(self.view()));
     }
 

@@ -134,12 +134,12 @@ impl Cluster {
         (self.budget, self.reopen_failures, self.custom_kinds) = (Budget::new(), 0, false);
     }
 
-    /// A row of `profile` came.
+    /// A row of `profile` came, or one that cannot be read for this reason.
     pub(crate) fn retarget(
         &mut self,
         profile: &ProfileId,
         origin: u16,
-        row: MakerRow,
+        row: Result<MakerRow, String>,
         now: i64,
         next_id: &mut u64,
     ) -> Outcome {

@@ -177,7 +177,7 @@ impl Deployer {
         let spoiled = if known.is_in_trouble() { u32::MAX } else { SPOILED_ATTEMPTS };
         let Some(job) = known.jobs.get_mut(profile) else { return };
         let held_up = job.is_held_up(spoiled);
-        let errors = job.errors();
+        let (errors, all_errors) = (job.errors(), job.all_errors());
         let (time, origin) = (job.time, job.origin);
         let desired = job.target.rest();
         let cause = match (&desired, job.inventory()) {
@@ -202,7 +202,7 @@ impl Deployer {
             let name = profile.path();
             step.effect(Effect::Journal(JournalEntry::new(STAGE, "applied", cluster, &name, step.now, time)));
         }
-        let error = (!errors.is_empty() && !held_up).then(|| errors.join("\n"));
+        let error = (!all_errors.is_empty() && !held_up).then(|| all_errors.join("\n"));
         self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), error, step);
         if let Some(desired) = desired {
             step.effect(Effect::Summary(Summary {
@@ -219,28 +219,24 @@ impl Deployer {
         let Subject::Desired { cluster, origin, profile, .. } = &row.subject else { return };
         // A tombstone that was there is of former times. What it is about may be wanted again by now, and its row on its
         // way: of what the cluster holds, renderers say it once more.
-        let target = if row.head.tombstone {
-            if self.caught_up { Target::Gone } else { Target::Unknown }
-        } else {
-            match Goal::read(&row.body, profile) {
-                Ok(goal) => Target::Value(goal),
-                Err(error) => {
-                    let text = format!(
-                        "the row cannot be read ({error}); it is rewritten when the profile changes or the renderer restarts"
-                    );
-                    return self.note(
-                        ProblemKey::on(cluster, About::Profile(profile.clone())),
-                        Some(text),
-                        step,
-                    );
-                }
-            }
+        let target = match (row.head.tombstone, self.caught_up) {
+            (true, true) => Ok(Target::Gone),
+            (true, false) => Ok(Target::Unknown),
+            (false, _) => Goal::read(&row.body, profile).map(Target::Value),
         };
-        let (time, now) = (row.head.time, step.now);
-        let (origin, profile) = (*origin, profile.clone());
-        self.with(&cluster.clone(), step, |state, next_id| {
-            state.retarget(&profile, origin, MakerRow { target, time }, now, next_id)
+        let target = target.map_err(|error| {
+            format!(
+                "the row cannot be read ({error}); it is rewritten when the profile changes or the renderer restarts"
+            )
         });
+        if let Err(text) = &target {
+            // Also where the cluster cannot be reached.
+            let key = ProblemKey::on(cluster, About::Profile(profile.clone()));
+            self.note(key, Some(text.clone()), step);
+        }
+        let (time, now) = (row.head.time, step.now);
+        let maker = target.map(|target| MakerRow { target, time });
+        self.with(cluster, step, |state, next_id| state.retarget(profile, *origin, maker, now, next_id));
     }
 
     fn each(&mut self, step: &mut Step<Effect>, f: impl Fn(&mut Cluster, &mut u64) -> Outcome) {

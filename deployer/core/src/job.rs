@@ -144,14 +144,23 @@ impl Job {
         }
     }
 
-    /// The errors of the last run.
+    /// The errors of the last run, and what cannot be read of the row that it follows.
     pub(crate) fn errors(&self) -> Vec<String> {
-        self.errors.values().map(|fault| fault.text.clone()).collect()
+        let faults = self.errors.values().map(|fault| &fault.text);
+        faults.chain(self.makers.unreadable.get(&self.origin)).cloned().collect()
+    }
+
+    /// The same, and what cannot be read of the rows of those who wait.
+    pub(crate) fn all_errors(&self) -> Vec<String> {
+        let waiting = self.makers.unreadable.iter().filter(|(origin, _)| **origin != self.origin);
+        self.errors().into_iter().chain(waiting.map(|(_, text)| text.clone())).collect()
     }
 
     /// Whether this many attempts in a row failed, all for reasons that lie in the server's state.
     pub(crate) fn is_held_up(&self, attempts: u32) -> bool {
-        self.attempts <= attempts && self.errors.values().all(|fault| fault.transient)
+        self.attempts <= attempts
+            && self.makers.unreadable.is_empty()
+            && self.errors.values().all(|fault| fault.transient)
     }
 
     /// The inventory in the cluster, as far as it is known.
@@ -182,9 +191,11 @@ impl Job {
     /// the former one, or about a registration that has ended: of what is held, their makers say it once more.
     pub(crate) fn forget(&mut self) {
         let target = std::mem::replace(&mut self.target, Target::Unknown);
+        let mut makers = std::mem::take(&mut self.makers);
+        makers.waiting.retain(|_, row| !matches!(row.target, Target::Gone));
         *self = Self {
             target: if matches!(target, Target::Gone) { Target::Unknown } else { target },
-            makers: std::mem::take(&mut self.makers),
+            makers,
             held: self.held.take(),
             time: self.time,
             ..Self::new(&self.profile, self.origin)
@@ -236,6 +247,9 @@ impl Job {
 
     fn begin_removal(&mut self, context: &mut JobContext<'_>) -> Ended {
         if !matches!(self.target, Target::Gone) {
+            if self.makers.unreadable.contains_key(&self.origin) {
+                return self.settle(context.now);
+            }
             // Nothing is held of it after all.
             if self.held.is_none() {
                 self.unclaim(context);
@@ -258,7 +272,10 @@ impl Job {
         let changed = std::mem::take(&mut self.changed);
         if self.errors.is_empty() {
             self.attempts = 0;
-            return Ended::Settled { state: State::Provisioned, changed };
+            // Trying it again would not make a row readable.
+            let unreadable = self.makers.unreadable.contains_key(&self.origin);
+            let state = if unreadable { State::Failed } else { State::Provisioned };
+            return Ended::Settled { state, changed };
         }
         self.attempts += 1;
         self.retry_at = Some(now + micros(backoff(self.attempts, FIRST_RETRY, LONGEST_RETRY)));

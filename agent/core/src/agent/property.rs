@@ -1,5 +1,5 @@
 //! Any order of changes, deletions, interests and slow watches ends with the rows that the cluster and the interest ask
-//! for, and what was there and asked for all the time is never withdrawn.
+//! for, what was there and asked for all the time is never withdrawn, and no row goes back to an older state.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::VecDeque;
@@ -86,6 +86,10 @@ fn seen(key: &ObjectKey, (version, web): (u64, bool)) -> Seen {
     }
 }
 
+fn version(body: &[u8]) -> u64 {
+    serde_json::from_slice::<Value>(body).unwrap()["version"].as_u64().unwrap()
+}
+
 impl Cluster {
     fn new() -> Self {
         let config = Config { cluster: ClusterRef::sveltos("default", "c"), shards: 2, outputs: vec![1, 2] };
@@ -112,7 +116,10 @@ impl Cluster {
         for row in rows {
             let Subject::Change { object, .. } = row.subject else { continue };
             match row.body {
-                Body::Value(bytes) => drop(self.rows.insert(object, bytes.to_vec())),
+                Body::Value(bytes) => {
+                    let before = self.rows.insert(object, bytes.to_vec());
+                    assert!(before.is_none_or(|before| version(&before) <= version(&bytes)));
+                }
                 Body::Tombstone => {
                     assert_ne!(object, key(true, 0), "it was there all the time");
                     self.rows.remove(&object);

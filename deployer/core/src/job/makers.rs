@@ -16,10 +16,13 @@ pub(crate) struct MakerRow {
 /// The makers that do not have the name, by the shards of their renderers.
 #[derive(Debug, Default)]
 pub(crate) struct Makers {
-    /// They want it.
+    /// They want it. The one whose inventory is there may be among them, although it has let it go.
     pub(crate) waiting: BTreeMap<u16, MakerRow>,
     /// They do not want it any more; their status rows are still to be withdrawn.
     pub(crate) left: BTreeSet<u16>,
+    /// Makers whose newest row cannot be read, as that of a newer version, and why not. They want the name; what they
+    /// wanted before stays, and nothing goes for their sake.
+    pub(crate) unreadable: BTreeMap<u16, String>,
 }
 
 /// Who comes before whom.
@@ -28,15 +31,25 @@ enum Rank {
     /// What the cluster has is its, and it has not said that this should go.
     Incumbent,
     Candidate,
+    /// It wants the name; nobody knows what for.
+    Unreadable,
     Gone,
     /// Nothing is known of it.
     Unknown,
 }
 
 impl Job {
-    /// A maker's row came; whether the work must begin (again).
-    pub(crate) fn retarget(&mut self, origin: u16, row: MakerRow) -> bool {
+    /// A maker's row came, or one that cannot be read for this reason; whether the work must begin (again).
+    pub(crate) fn retarget(&mut self, origin: u16, row: Result<MakerRow, String>) -> bool {
         self.attempts = 0;
+        let row = match row {
+            Ok(row) => row,
+            Err(text) => {
+                self.doubt(origin, text);
+                return true;
+            }
+        };
+        self.makers.unreadable.remove(&origin);
         if origin != self.origin {
             self.makers.waiting.insert(origin, row);
             self.again |= self.in_flight > 0;
@@ -47,6 +60,20 @@ impl Job {
         (self.target, self.time) = (row.target, row.time);
         self.again |= !same && self.in_flight > 0;
         !same
+    }
+
+    /// A maker wants something that cannot be read.
+    fn doubt(&mut self, origin: u16, text: String) {
+        self.makers.unreadable.insert(origin, text);
+        let unknown = || MakerRow { target: Target::Unknown, time: 0 };
+        let target = match origin == self.origin {
+            true => &mut self.target,
+            false => &mut self.makers.waiting.entry(origin).or_insert_with(unknown).target,
+        };
+        if matches!(target, Target::Gone) {
+            *target = Target::Unknown;
+        }
+        self.again |= self.in_flight > 0;
     }
 
     /// Decides who has the name: whose the inventory is, as long as it does not let it go; else who came first.
@@ -66,6 +93,7 @@ impl Job {
         let rank = |origin: u16, row: &MakerRow| match row.target {
             Target::Value(_) | Target::Unknown if incumbent == Some(origin) => Rank::Incumbent,
             Target::Value(_) => Rank::Candidate,
+            Target::Unknown if self.makers.unreadable.contains_key(&origin) => Rank::Unreadable,
             Target::Gone => Rank::Gone,
             Target::Unknown => Rank::Unknown,
         };
@@ -75,9 +103,16 @@ impl Job {
         {
             (self.origin, self.target, self.time) = (origin, row.target, row.time);
         }
-        let wants = |row: &MakerRow| matches!(row.target, Target::Value(_));
-        self.makers.left.extend(rows.iter().filter(|(_, row)| !wants(row)).map(|(origin, _)| *origin));
-        rows.retain(|_, row| wants(row));
+        let wants = |origin: &u16, row: &MakerRow| {
+            matches!(row.target, Target::Value(_)) || self.makers.unreadable.contains_key(origin)
+        };
+        self.makers
+            .left
+            .extend(rows.iter().filter(|(origin, row)| !wants(origin, row)).map(|(origin, _)| *origin));
+        // That the incumbent let it go is known until there is another one.
+        rows.retain(|origin, row| {
+            wants(origin, row) || (matches!(row.target, Target::Gone) && incumbent == Some(*origin))
+        });
         self.makers.waiting = rows;
     }
 }

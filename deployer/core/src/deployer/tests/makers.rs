@@ -45,9 +45,19 @@ impl Fixture {
     }
 
     fn made(&mut self, id: &ProfileId, origin: u16, time: i64, desired: Option<Desired>) {
+        let body = desired.map(|desired| serde_json::to_vec(&desired).unwrap());
+        self.written(id, origin, time, body);
+    }
+
+    /// A row of a version that this one does not know.
+    fn unreadable(&mut self, id: &ProfileId, origin: u16, time: i64) {
+        self.written(id, origin, time, Some(b"{\"content\":[]}".to_vec()));
+    }
+
+    fn written(&mut self, id: &ProfileId, origin: u16, time: i64, body: Option<Vec<u8>>) {
         let subject = Subject::Desired { shard: 0, cluster: cluster(), origin, profile: id.clone() };
-        let head = Head { tombstone: desired.is_none(), time, ..Head::default() };
-        let body = desired.map(|desired| serde_json::to_vec(&desired).unwrap()).unwrap_or_default();
+        let head = Head { tombstone: body.is_none(), time, ..Head::default() };
+        let body = body.unwrap_or_default();
         let row = Row { subject, head, body: body.into(), sequence: 1 };
         self.run(|deployer, step| deployer.row(&row, step));
     }
@@ -101,6 +111,51 @@ fn a_makers_tombstone_takes_nothing_from_another() {
     assert!(fixture.take_calls().is_empty());
     assert_eq!((fixture.names(), fixture.status_of("front", b.origin(SHARDS))), (vec!["x"], None));
     assert!(fixture.problems.last().unwrap().error.is_none());
+}
+
+#[test]
+fn what_a_maker_wants_that_cannot_be_read_is_not_deleted() {
+    let (front, a, b) = (ProfileId::cluster("front"), event("a"), event("b"));
+    let (of_a, of_b) = (a.origin(SHARDS), b.origin(SHARDS));
+    let mut fixture = Fixture::with_shards(SHARDS);
+    fixture.made(&front, of_a, 5, Some(made("", &a, vec![config_map("x", "1")])));
+    fixture.unreadable(&front, of_b, 6);
+    assert_eq!(fixture.status_of("front", of_a).unwrap().state, State::Provisioned);
+    assert!(fixture.problems.last().unwrap().error.as_ref().unwrap().contains("cannot be read"));
+    fixture.take_calls();
+    fixture.made(&front, of_a, 7, None);
+    assert!(fixture.take_calls().is_empty(), "what it wants may be the same");
+    assert_eq!(fixture.status_of("front", of_a), None);
+    let status = fixture.status_of("front", of_b).unwrap();
+    assert_eq!(status.state, State::Failed);
+    assert!(status.errors[0].contains("cannot be read"), "{status:?}");
+    // A new owner that cannot read it either.
+    fixture.begin(SHARDS);
+    fixture.unreadable(&front, of_b, 6);
+    fixture.made(&front, of_a, 7, None);
+    assert_eq!(fixture.names(), ["x"]);
+    fixture.made(&front, of_b, 8, Some(made("", &b, vec![config_map("y", "1")])));
+    assert_eq!(fixture.names(), ["y"]);
+    assert_eq!(fixture.status_of("front", of_b).unwrap().state, State::Provisioned);
+    assert!(fixture.problems.last().unwrap().error.is_none());
+}
+
+#[test]
+fn the_last_readable_form_of_a_row_stays_and_its_problem_too() {
+    let (front, a) = (ProfileId::cluster("front"), event("a"));
+    let of_a = a.origin(SHARDS);
+    let mut fixture = Fixture::with_shards(SHARDS);
+    fixture.unreadable(&front, of_a, 4);
+    let says = |fixture: &Fixture| fixture.problems.last().unwrap().error.clone().unwrap_or_default();
+    assert!(says(&fixture).contains("cannot be read"), "nothing is held of it, and it is told");
+    fixture.made(&front, of_a, 5, Some(made("", &a, vec![config_map("x", "1")])));
+    assert_eq!(says(&fixture), "");
+    fixture.unreadable(&front, of_a, 6);
+    assert_eq!((fixture.names(), says(&fixture).contains("cannot be read")), (vec!["x"], true));
+    assert_eq!(fixture.status_of("front", of_a).unwrap().state, State::Failed);
+    fixture.made(&front, of_a, 7, None);
+    assert!(fixture.objects.is_empty() && fixture.inventories.is_empty());
+    assert_eq!(says(&fixture), "");
 }
 
 #[test]
