@@ -25,7 +25,7 @@ use crate::Bus;
 use crate::clock::now_micros;
 use crate::codec;
 use crate::error::BusError;
-use crate::fence;
+use crate::shard::fence;
 
 /// Publishes in flight over all shards.
 const IN_FLIGHT: usize = 2048;

@@ -10,14 +10,14 @@ use sluice_protocol::Table;
 use sluice_tasks::{Kept, Tasks};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
+use crate::buckets::contents::Contents;
+use crate::connection::health::ConnectionHealth;
 use crate::connection::{Connection, jetstream};
-use crate::consumers::Consumers;
-use crate::contents::Contents;
 use crate::error::BusError;
-use crate::health::ConnectionHealth;
-use crate::incarnations::{Follower, Incarnations};
+use crate::layout::consumers::Consumers;
+use crate::layout::incarnations::{Follower, Incarnations};
+use crate::layout::ledger::Ledger;
 use crate::layout::{BusOptions, check_version, lay_out};
-use crate::ledger::Ledger;
 
 /// Parts of tables that are read to their end at the same time.
 const READS_AT_ONCE: usize = 64;

@@ -8,6 +8,13 @@
 //! Files are read anew for every connection, so that one that is rotated is used from the next connection on. What they
 //! hold is kept nowhere else.
 
+pub(crate) mod accounts;
+pub(crate) mod credentials;
+pub(crate) mod health;
+pub(crate) mod seed;
+pub(crate) mod tls;
+pub(crate) mod users;
+
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
@@ -17,10 +24,10 @@ use sluice_protocol::Role;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::credentials::Credentials;
+use crate::connection::credentials::Credentials;
+use crate::connection::health::ConnectionHealth;
+use crate::connection::tls::Tls;
 use crate::error::BusError;
-use crate::health::ConnectionHealth;
-use crate::tls::{self, Tls};
 
 /// How long the server may take to answer before a publish counts as refused.
 const ACK_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,5 +1,14 @@
 //! The streams and buckets that the pipeline needs: making what is missing, and bringing older layouts up to date.
 
+pub(crate) mod admin;
+pub(crate) mod audit;
+pub(crate) mod consumers;
+pub(crate) mod incarnation_watch;
+pub(crate) mod incarnations;
+pub(crate) mod ledger;
+pub(crate) mod streams;
+pub(crate) mod wipe;
+
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
@@ -13,7 +22,7 @@ use sluice_protocol::Table;
 use crate::clock::now_micros;
 use crate::connection::Connection;
 use crate::error::BusError;
-use crate::streams::Streams;
+use crate::layout::streams::Streams;
 
 /// The oldest server with everything that is used: atomic batches came with it.
 const OLDEST_SERVER: (u64, u64) = (2, 12);

@@ -1,5 +1,8 @@
 //! Which replicas of a stage live, and the lease of this one.
 
+pub(crate) mod lease_keeper;
+pub(crate) mod own_agents;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 

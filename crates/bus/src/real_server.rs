@@ -13,17 +13,17 @@ use sluice_protocol::{Body, Claim, Group, Outgoing, Publish, Stop, Subject, Tabl
 use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::Answer;
+use crate::buckets::content_refs::ContentRefs;
+use crate::buckets::interest::{InterestWriter, interest_feed};
 use crate::bus::Bus;
 use crate::connection::Connection;
-use crate::content_refs::ContentRefs;
-use crate::fence::{Claimed, Fence, Holder};
-use crate::interest::{InterestWriter, interest_feed};
 use crate::layout::BusOptions;
 use crate::membership::{MEMBER_TTL, Membership};
-use crate::read_spec::ReadSpec;
-use crate::reader::{ReadEvent, read};
-use crate::writer;
+use crate::shard::answer::Answer;
+use crate::shard::fence::{Claimed, Fence, Holder};
+use crate::shard::read_spec::ReadSpec;
+use crate::shard::reader::{ReadEvent, read};
+use crate::shard::writer;
 
 mod cluster;
 mod ends;
@@ -364,7 +364,7 @@ async fn interest_that_is_lost_with_its_bucket_is_told_and_can_be_written_again(
     let mut news = feed.subscribe();
     InterestWriter::new(&bus).write(&cluster, &row(5)).await.unwrap();
     assert_eq!(news.recv().await.unwrap().1.revision, 5);
-    crate::wipe::wipe(&Connection::plain(&server.url), "KV_interest").await.unwrap();
+    crate::layout::wipe::wipe(&Connection::plain(&server.url), "KV_interest").await.unwrap();
     assert!(news.recv().await.unwrap().1.is_lost());
     InterestWriter::new(&bus).write(&cluster, &row(6)).await.unwrap();
     assert_eq!(news.recv().await.unwrap().1.revision, 6);

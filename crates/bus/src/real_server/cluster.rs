@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::admin::{check, scale};
+use crate::layout::admin::{check, scale};
 
 /// Three servers that know each other.
 struct Cluster {

@@ -7,9 +7,9 @@ use sluice_protocol::{Core, Head, Row, Step, View};
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::observer::{Effects, Observer};
-use crate::runner::drive;
-use crate::shard_spec::{Outputs, ShardSpec};
+use crate::shard::observer::{Effects, Observer};
+use crate::shard::runner::drive;
+use crate::shard::shard_spec::{Outputs, ShardSpec};
 
 /// More than the publishes that any connection allows in flight.
 const ROWS: usize = 10_000;

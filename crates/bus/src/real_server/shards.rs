@@ -7,7 +7,7 @@ use sluice_tasks::Once;
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::supervisor::{Supervisor, Tally};
+use crate::shard::supervisor::{Supervisor, Tally};
 
 /// A shard that panics, or loses a task that it needs, ends as a failed one and restarts. Nothing else does.
 #[tokio::test]

@@ -10,19 +10,19 @@ use sluice_protocol::{Command, Core, Event, Group, Owner, OwnerConfig, Row, Stop
 use sluice_tasks::{End as TaskEnd, Group as TaskGroup, Once};
 use tokio::sync::mpsc;
 
+use crate::buckets::content_refs::ContentRefs;
 use crate::bus::Bus;
 use crate::clock::now_micros;
-use crate::content_refs::ContentRefs;
-use crate::end::End;
-use crate::fence::Fence;
-use crate::heads::heads;
-use crate::incarnation_watch::IncarnationWatch;
+use crate::layout::incarnation_watch::IncarnationWatch;
 use crate::membership::Lease;
-use crate::observer::{Effects, Observer};
-use crate::read_spec::ReadSpec;
-use crate::reader::{ReadEvent, read};
-use crate::shard_spec::{Outputs, ShardSpec};
-use crate::shipping::{Delivery, Shipping};
+use crate::shard::end::End;
+use crate::shard::fence::Fence;
+use crate::shard::heads::heads;
+use crate::shard::observer::{Effects, Observer};
+use crate::shard::read_spec::ReadSpec;
+use crate::shard::reader::{ReadEvent, read};
+use crate::shard::shard_spec::{Outputs, ShardSpec};
+use crate::shard::shipping::{Delivery, Shipping};
 
 /// How long a new owner waits for a view as new as its predecessor's.
 const PATIENCE: Duration = Duration::from_secs(30);

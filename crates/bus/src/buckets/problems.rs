@@ -14,12 +14,12 @@ use sluice_tasks::{End, Once};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::buckets::feed::Feed;
+use crate::buckets::follow::{Follower, follow};
 use crate::bus::Bus;
 use crate::clock::now_micros;
-use crate::feed::Feed;
-use crate::follow::{Follower, follow};
 use crate::layout::PROBLEMS;
-use crate::reader::ReadEvent;
+use crate::shard::reader::ReadEvent;
 
 /// Problems that wait to be written: a storm of them is one row for each object, and the newest text wins.
 const QUEUE: usize = 1024;

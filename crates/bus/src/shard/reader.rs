@@ -18,10 +18,10 @@ use tokio::time::Instant;
 
 use crate::bus::Bus;
 use crate::codec;
-use crate::consumers::Consumer;
-use crate::end::End;
 use crate::error::BusError;
-use crate::read_spec::ReadSpec;
+use crate::layout::consumers::Consumer;
+use crate::shard::end::End;
+use crate::shard::read_spec::ReadSpec;
 
 /// Without a sign of life for twice this long the consumer counts as gone.
 const HEARTBEAT: Duration = Duration::from_secs(1);

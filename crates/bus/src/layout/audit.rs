@@ -11,7 +11,7 @@ use sluice_tasks::End;
 
 use crate::error::BusError;
 use crate::layout::CONFIG;
-use crate::ledger::Entry;
+use crate::layout::ledger::Entry;
 
 /// A row must be missing this often in a row: replicas that lag behind answer too.
 const BELIEVE: usize = 8;

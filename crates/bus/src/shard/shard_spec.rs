@@ -2,7 +2,7 @@
 
 use sluice_protocol::Table;
 
-use crate::read_spec::ReadSpec;
+use crate::shard::read_spec::ReadSpec;
 
 /// The streams a shard writes to.
 #[derive(Clone, Debug)]

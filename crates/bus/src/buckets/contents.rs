@@ -15,8 +15,8 @@ use tokio::sync::watch;
 
 use crate::codec;
 use crate::error::BusError;
-use crate::incarnations::Incarnations;
 use crate::layout::CONTENT;
+use crate::layout::incarnations::Incarnations;
 
 /// Bodies above this are stored apart, bytes before compression.
 pub(crate) const LARGE: usize = 64 << 10;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sluice_api::Digest;
 use sluice_protocol::Subject;
 
-use crate::contents::Contents;
+use crate::buckets::contents::Contents;
 use crate::error::BusError;
 
 /// Bodies in the `content` bucket, by the subject of the row that names them. Cheap to clone.

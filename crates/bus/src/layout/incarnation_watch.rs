@@ -3,9 +3,9 @@
 use tokio::sync::watch;
 
 use crate::bus::Bus;
-use crate::incarnations::Incarnations;
 use crate::layout::CONTENT;
-use crate::shard_spec::ShardSpec;
+use crate::layout::incarnations::Incarnations;
+use crate::shard::shard_spec::ShardSpec;
 
 /// Sees when a stream of a shard becomes another incarnation.
 pub(crate) struct IncarnationWatch {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use sluice_tasks::{End, Kept};
 use tokio_util::sync::CancellationToken;
 
+use crate::buckets::feed::Feed;
 use crate::bus::Bus;
-use crate::feed::Feed;
-use crate::read_spec::ReadSpec;
-use crate::reader::{ReadEvent, read};
+use crate::shard::read_spec::ReadSpec;
+use crate::shard::reader::{ReadEvent, read};
 
 /// Pause before a stream whose reader has ended is read again.
 const AGAIN: Duration = Duration::from_millis(200);

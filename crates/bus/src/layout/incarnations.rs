@@ -13,12 +13,12 @@ use futures::{FutureExt as _, StreamExt as _};
 use sluice_tasks::{End, Once, Tasks};
 use tokio::sync::watch;
 
-use crate::audit;
+use crate::connection::health::ConnectionHealth;
 use crate::error::BusError;
-use crate::health::ConnectionHealth;
+use crate::layout::audit;
+use crate::layout::ledger::Ledger;
+use crate::layout::streams::Streams;
 use crate::layout::{BusOptions, CONFIG, lay_out};
-use crate::ledger::Ledger;
-use crate::streams::Streams;
 
 /// How often the server is asked.
 const PERIOD: Duration = Duration::from_secs(2);

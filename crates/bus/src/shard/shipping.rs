@@ -5,11 +5,11 @@ use std::time::Duration;
 use sluice_api::Digest;
 use sluice_protocol::{Claim, Event, Group, Stop, Subject};
 
-use crate::answer::Answer;
 use crate::bus::Bus;
-use crate::fence::{Claimed, Fence, Holder};
 use crate::membership::Lease;
-use crate::writer;
+use crate::shard::answer::Answer;
+use crate::shard::fence::{Claimed, Fence, Holder};
+use crate::shard::writer;
 
 /// Who ships, and where to. Cheap to clone.
 #[derive(Clone)]

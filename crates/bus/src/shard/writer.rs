@@ -12,12 +12,12 @@ use bytes::Bytes;
 use sluice_api::Digest;
 use sluice_protocol::{Body, Group, Outgoing};
 
-use crate::answer::Answer;
+use crate::buckets::contents::LARGE;
 use crate::bus::Bus;
 use crate::codec;
-use crate::contents::LARGE;
 use crate::error::BusError;
-use crate::fence::{self, Fence};
+use crate::shard::answer::Answer;
+use crate::shard::fence::{self, Fence};
 
 const TTL: &str = "Nats-TTL";
 const BATCH_ID: &str = "Nats-Batch-Id";

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use sluice_protocol::json::{self, Wire};
 use sluice_protocol::{Claim, Stop};
 
-use crate::answer::Answer;
 use crate::bus::Bus;
 use crate::codec;
 use crate::error::BusError;
+use crate::shard::answer::Answer;
 
 const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
 const EXPECTED_SUBJECT: &str = "Nats-Expected-Last-Subject-Sequence-Subject";

@@ -4,7 +4,7 @@ use sluice_api::ClusterRef;
 use sluice_protocol::Role;
 use sluice_protocol::subject::members_subject;
 
-use crate::users::Rights;
+use crate::connection::users::Rights;
 
 /// What other accounts may import. Answers come one for each question, except to who reads a stream.
 const EXPORTS: [(&str, &str); 10] = [

@@ -3,11 +3,11 @@
 use sluice_api::Digest;
 use sluice_protocol::{Head, Row, Subject};
 
+use crate::buckets::content_refs::ContentRefs;
 use crate::bus::Bus;
-use crate::content_refs::ContentRefs;
 use crate::error::BusError;
-use crate::read_spec::ReadSpec;
-use crate::reader::{ReadEvent, read};
+use crate::shard::read_spec::ReadSpec;
+use crate::shard::reader::{ReadEvent, read};
 
 /// The heads of the rows that `spec` selects. The large bodies that they name are marked from now on.
 pub(crate) async fn heads(

@@ -10,7 +10,7 @@ use async_nats::jetstream::stream::{DirectGetErrorKind, RawMessageErrorKind, Str
 
 use crate::bus::Bus;
 use crate::error::BusError;
-use crate::read_spec::ReadSpec;
+use crate::shard::read_spec::ReadSpec;
 
 /// How long the stream's leader may take to answer.
 const ANSWER: Duration = Duration::from_secs(1);

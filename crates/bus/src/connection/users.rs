@@ -15,7 +15,7 @@
 use sluice_api::ClusterRef;
 use sluice_protocol::{Role, Table, subject};
 
-use crate::interest;
+use crate::buckets::interest;
 use crate::layout::{CONFIG, CONTENT, INTEREST, JOURNAL, PROBLEMS};
 
 /// What one user may send and hear.

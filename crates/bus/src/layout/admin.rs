@@ -14,11 +14,11 @@ use sluice_tasks::Tasks;
 use crate::bus::Bus;
 use crate::connection::{Connection, jetstream};
 use crate::error::BusError;
-use crate::fence::Holder;
+use crate::layout::streams::Streams;
 use crate::layout::{self, BusOptions, check_version};
-use crate::read_spec::ReadSpec;
-use crate::reader::{ReadEvent, read};
-use crate::streams::Streams;
+use crate::shard::fence::Holder;
+use crate::shard::read_spec::ReadSpec;
+use crate::shard::reader::{ReadEvent, read};
 
 /// How long one server may take to say who it is.
 const PATIENCE: Duration = Duration::from_secs(6);

@@ -6,8 +6,8 @@ use sluice_protocol::Row;
 use tokio::sync::mpsc;
 
 use crate::bus::Bus;
-use crate::read_spec::ReadSpec;
-use crate::reader::{ReadEvent, read};
+use crate::shard::read_spec::ReadSpec;
+use crate::shard::reader::{ReadEvent, read};
 
 /// Pause before a replay that failed restarts.
 const AGAIN: Duration = Duration::from_millis(200);

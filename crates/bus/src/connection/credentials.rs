@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use async_nats::{Auth, AuthError, ConnectOptions};
 use sluice_protocol::Role;
 
+use crate::connection::seed::Seed;
 use crate::error::BusError;
-use crate::seed::Seed;
 
 /// How the server knows who we are. Holds the names of files only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

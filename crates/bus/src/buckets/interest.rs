@@ -6,13 +6,13 @@ use sluice_protocol::interest::Interest;
 use sluice_protocol::json;
 use tokio_util::sync::CancellationToken;
 
+use crate::buckets::feed::Feed;
+use crate::buckets::follow::{Follower, follow};
 use crate::bus::Bus;
 use crate::codec;
 use crate::error::BusError;
-use crate::feed::Feed;
-use crate::follow::{Follower, follow};
 use crate::layout::INTEREST;
-use crate::reader::ReadEvent;
+use crate::shard::reader::ReadEvent;
 
 /// Rows by cluster.
 pub type InterestFeed = Feed<ClusterRef, (ClusterRef, Interest)>;

@@ -1,0 +1,15 @@
+//! One shard and the replica that owns it: the claim, what is read, and what is written under the fence.
+
+pub(crate) mod answer;
+pub(crate) mod end;
+pub(crate) mod fence;
+pub(crate) mod heads;
+pub(crate) mod observer;
+pub(crate) mod read_spec;
+pub(crate) mod reader;
+pub(crate) mod replay;
+pub(crate) mod runner;
+pub(crate) mod shard_spec;
+pub(crate) mod shipping;
+pub(crate) mod supervisor;
+pub(crate) mod writer;
