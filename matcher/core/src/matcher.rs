@@ -215,7 +215,8 @@ impl Matcher {
         let unknown: Vec<_> =
             self.clusters.get(cluster).into_iter().flat_map(Live::unknown).cloned().collect();
         unknown.iter().for_each(|source| self.has_verdict(cluster, key, source, step));
-        let ended = self.problems.resolve(cluster, |about| about.is_match_of(key));
+        let is_of_it = |about: &About| about.is_match_of(key) || *about == About::Object(key.clone());
+        let ended = self.problems.resolve(cluster, is_of_it);
         ended.into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
     }
 

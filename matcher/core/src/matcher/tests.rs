@@ -340,6 +340,9 @@ fn a_malformed_row_is_a_problem_and_no_more() {
         published.is_empty()
             && matches!(&effects[..], [Effect::Problem(problem)] if problem.error.as_ref().unwrap().contains("cannot be read"))
     );
+    let gone = Row { head: Head { tombstone: true, ..Head::default() }, ..row };
+    let (_, effects) = step(&mut matcher, |m, s| m.row(&gone, s));
+    assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.error.is_none()), "{effects:?}");
 }
 
 #[test]
