@@ -4,10 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sluice_api::ClusterRef;
+use sluice_kube::management_client;
 use sluice_protocol::Role;
-use sluice_runtime::{
-    Access, ClusterFeed, CommonArgs, Context, access_feed, management_client, stop_on_signals,
-};
+use sluice_runtime::{Access, ClusterFeed, CommonArgs, Context, access_feed, stop_on_signals};
 
 /// Streams the changes of managed clusters onto the bus.
 #[derive(Debug, clap::Parser)]

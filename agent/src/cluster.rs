@@ -9,9 +9,10 @@ use sluice_api::ClusterRef;
 use sluice_bus::{
     Lease, Outputs, OwnAgents, ShardSpec, Supervisor, Tally, drive, interest_feed, interest_feed_of,
 };
+use sluice_kube::client_of_kubeconfig;
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Problem, Role, Stop, Table};
-use sluice_runtime::{Access, ClusterFeed, Context, Reporter, client_of_kubeconfig};
+use sluice_runtime::{Access, ClusterFeed, Context, Reporter};
 use sluice_tasks::{End, Once};
 use tokio::sync::mpsc;
 

@@ -8,8 +8,9 @@ use serde_json::Value;
 use sluice_agent_core::{Agent, Effect, ExternalInput, Seen, WatchSpec};
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_bus::Effects;
+use sluice_kube::{WatchEvent, watch};
 use sluice_protocol::Problem;
-use sluice_runtime::{Reporter, WatchEvent, watch};
+use sluice_runtime::Reporter;
 use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;
 

@@ -13,7 +13,7 @@ use kube::config::{Kubeconfig, NamedContext};
 use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
 use sluice_api::{Gvk, ObjectKey, object, yaml};
-use sluice_runtime::{Raw, management_client, resource_of};
+use sluice_kube::{Raw, management_client, resource_of};
 
 /// The context of the management cluster; all others are managed clusters.
 pub(crate) const MANAGEMENT: &str = "management";
@@ -164,6 +164,6 @@ async fn apply(client: &Client, object: &Value) -> anyhow::Result<()> {
         metadata.remove("namespace");
     }
     let params = PatchParams::apply(MANAGER).force();
-    sluice_runtime::apply(&api, &key.name, &params, &body).await.with_context(|| format!("apply {key}"))?;
+    sluice_kube::apply(&api, &key.name, &params, &body).await.with_context(|| format!("apply {key}"))?;
     Ok(())
 }

@@ -16,7 +16,7 @@ use sluice_api::{Gvk, ObjectKey, ProfileId, object};
 use sluice_deployer_core::{
     Class, Failure, INVENTORY_LABEL, Inventory, Live, Reply, Request, Stored, Version, without_marks,
 };
-use sluice_runtime::{Raw, resource_of};
+use sluice_kube::{Raw, resource_of};
 
 use crate::failure;
 
@@ -182,13 +182,13 @@ impl Site {
             body["metadata"]["resourceVersion"] = version.into();
         }
         let params = PatchParams::apply(MANAGER).force();
-        let mut result = sluice_runtime::apply(&api, &key.name, &params, &body).await;
+        let mut result = sluice_kube::apply(&api, &key.name, &params, &body).await;
         if let (Err(kube::Error::Api(status)), Some(namespace)) = (&result, &namespace)
             && status.code == 404
             && status.message.contains(&format!("namespaces \"{namespace}\" not found"))
         {
             self.make_namespace(namespace).await?;
-            result = sluice_runtime::apply(&api, &key.name, &params, &body).await;
+            result = sluice_kube::apply(&api, &key.name, &params, &body).await;
         }
         match result {
             Ok(object) => Ok(Reply::Applied(Live::of(&object.value))),

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use sluice_kube::management_client;
 use sluice_protocol::Role;
-use sluice_runtime::{CommonArgs, Context, access_feed, management_client, stop_on_signals};
+use sluice_runtime::{CommonArgs, Context, access_feed, stop_on_signals};
 
 /// Makes clusters look like their list of profiles.
 #[derive(Debug, clap::Parser)]

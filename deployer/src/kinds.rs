@@ -7,7 +7,7 @@ use futures::StreamExt as _;
 use kube::core::{ApiResource, PartialObjectMeta};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
-use sluice_runtime::Raw;
+use sluice_kube::Raw;
 use sluice_tasks::End;
 
 /// Tells the groups whose kinds may be others now, until it is told that this is enough (`false`).

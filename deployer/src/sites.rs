@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sluice_api::ClusterRef;
-use sluice_runtime::client_of_kubeconfig;
+use sluice_kube::client_of_kubeconfig;
 
 use crate::api::Site;
 

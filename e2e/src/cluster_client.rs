@@ -9,7 +9,7 @@ use kube::Client;
 use kube::api::{Api, ApiResource, DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::Value;
 use sluice_api::{Gvk, ObjectKey, object};
-use sluice_runtime::{Raw, client_of_kubeconfig, resource_of};
+use sluice_kube::{Raw, client_of_kubeconfig, resource_of};
 
 /// Field manager of everything that tests write.
 const MANAGER: &str = "scenario";

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use sluice_loadtest::stack::{Launch, Process, Programs};
+use sluice_testbed::{Launch, Process, Programs};
 
 /// How long it may take to come up on a busy machine.
 const START_TIMEOUT: Duration = Duration::from_secs(120);

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use sluice_e2e::survival::Installation;
-use sluice_loadtest::stack::{Options, STAGES};
+use sluice_testbed::{Options, STAGES};
 
 /// Few enough to be cheap; all of them are under way while one stage after the other is stopped.
 const CHANGES: u64 = 300;

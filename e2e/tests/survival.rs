@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use sluice_bus::Connection;
 use sluice_e2e::survival::{CLUSTERS, Installation, Problem, problems, service};
-use sluice_loadtest::manifests;
-use sluice_loadtest::stack::STAGES;
+use sluice_testbed::STAGES;
+use sluice_testbed::manifests;
 
 /// Changes of one storm.
 const STORM: u64 = 1000;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sluice_bus::Connection;
 use sluice_e2e::survival::{Installation, Settings};
-use sluice_loadtest::stack::STAGES;
+use sluice_testbed::STAGES;
 use tokio::process::Command;
 
 /// How long a bus may take until every copy is current.

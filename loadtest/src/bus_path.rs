@@ -8,7 +8,7 @@ use sluice_bus::{BareForm, Bus, BusOptions, Connection, bare_loop, wipe};
 use sluice_tasks::Tasks;
 
 use crate::measure::Lab;
-use crate::stack::BusServer;
+use sluice_testbed::BusServer;
 
 /// Shards of each table, as the stages choose them.
 const SHARDS: u16 = 16;

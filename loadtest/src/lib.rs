@@ -7,19 +7,17 @@
 //! ```
 //!
 //! Latency counts from the moment an event *should* have been sent: a stall shows as latency, not as fewer
-//! events. [`stack`] is used by the end-to-end tests as well.
+//! events.
 
 #![forbid(unsafe_code)]
 
 mod args;
 mod bus_path;
 mod fleet;
-pub mod manifests;
 mod measure;
 mod report;
 mod run;
-pub mod stack;
-pub mod system;
+mod system;
 
 pub use args::{Args, Plan};
 pub use run::run;

@@ -8,8 +8,8 @@ use sluice_bus::BareForm;
 
 use crate::bus_path::Rate;
 use crate::measure::{Cost, Deaths, Phase, middle_and_longest};
-use crate::stack::BusServer;
 use crate::system::{self, Usage};
+use sluice_testbed::BusServer;
 
 /// Everything that was measured.
 #[derive(Debug, Default)]

@@ -6,9 +6,9 @@ use sluice_bus::BareForm;
 
 use crate::args::Plan;
 use crate::bus_path;
-use crate::manifests::{ALL, EACH};
 use crate::measure::{Deaths, Lab};
 use crate::report::{Burst, Limit, Report};
+use sluice_testbed::manifests::{ALL, EACH};
 
 /// Measures everything, prints it, and fails when an event had no effect.
 ///

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use sluice_kube::management_client;
 use sluice_protocol::Role;
-use sluice_runtime::{CommonArgs, Context, management_client, stop_on_signals};
+use sluice_runtime::{CommonArgs, Context, stop_on_signals};
 
 /// Decides what goes where, with what content.
 #[derive(Debug, clap::Parser)]

@@ -9,9 +9,10 @@ use serde_json::Value;
 use sluice_api::model::{CONFIG_GROUP, LIB_GROUP};
 use sluice_api::{ClusterRef, Gvk, ObjectKey};
 use sluice_bus::Feed;
+use sluice_kube::{WatchEvent, watch_versioned};
 use sluice_protocol::Problem;
 use sluice_renderer_core::{Change, generated_for};
-use sluice_runtime::{Context, Reporter, WatchEvent, watch_versioned};
+use sluice_runtime::{Context, Reporter};
 use sluice_tasks::{End, Kept};
 use tokio_util::sync::CancellationToken;
 

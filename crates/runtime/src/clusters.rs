@@ -1,17 +1,14 @@
 //! The registered clusters and how to reach them: registrations and kubeconfig Secrets of the management
 //! cluster.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::Client;
 use kube::runtime::watcher;
-use kube::{Client, Config};
 use sluice_api::ClusterRef;
 use sluice_bus::Feed;
+use sluice_kube::watch;
 use sluice_tasks::{End, Kept, Tasks};
-
-use crate::watch::watch;
 
 mod registrations;
 
@@ -30,47 +27,6 @@ pub struct Access {
 
 /// Access by cluster.
 pub type ClusterFeed = Feed<ClusterRef, Access>;
-
-/// A client for the management cluster: a kubeconfig file, or the one of the environment, or in-cluster.
-///
-/// # Errors
-/// When the file cannot be read or names nothing that can be used.
-pub async fn management_client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
-    let config = match kubeconfig {
-        Some(path) => {
-            let file = Kubeconfig::read_from(path)
-                .map_err(|error| anyhow::anyhow!("--kubeconfig {}: {error}", path.display()))?;
-            Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?
-        }
-        None => Config::infer().await.map_err(|error| {
-            anyhow::anyhow!("no --kubeconfig, KUBECONFIG or in-cluster configuration can be used: {error}")
-        })?,
-    };
-    Ok(Client::try_from(without_needless_tls(config))?)
-}
-
-/// Plain HTTP needs no certificates: a container without any must reach the simulated clusters.
-fn without_needless_tls(mut config: Config) -> Config {
-    if config.cluster_url.scheme_str() == Some("http") {
-        config.root_cert.get_or_insert_default();
-    }
-    config
-}
-
-/// A client for the cluster of a kubeconfig.
-///
-/// # Errors
-/// What is wrong with the kubeconfig.
-pub async fn client_of_kubeconfig(text: &str) -> Result<Client, String> {
-    let file =
-        Kubeconfig::from_yaml(text).map_err(|error| format!("the kubeconfig cannot be read: {error}"))?;
-    let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
-        .await
-        .map_err(|error| format!("the kubeconfig cannot be used: {error}"))?;
-    config.connect_timeout = Some(std::time::Duration::from_secs(5));
-    Client::try_from(without_needless_tls(config))
-        .map_err(|error| format!("the kubeconfig cannot be used: {error}"))
-}
 
 /// Follows registrations and Secrets until the process stops.
 pub fn access_feed(client: &Client, tasks: &Tasks) -> ClusterFeed {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
-use sluice_loadtest::manifests::{ALL, EACH};
+use sluice_testbed::manifests::{ALL, EACH};
 use tokio::task::JoinSet;
 
 use crate::cluster_client::ClusterClient;

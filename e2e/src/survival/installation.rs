@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use sluice_api::Gvk;
-use sluice_loadtest::manifests;
-use sluice_loadtest::stack::{Connection, KubeContext, Options, Stack};
+use sluice_testbed::manifests;
+use sluice_testbed::{Connection, KubeContext, Options, Stack};
 use tempfile::TempDir;
 
 use super::changes::{CLUSTERS, Changes, first};

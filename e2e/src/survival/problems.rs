@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
-use sluice_loadtest::stack::Programs;
+use sluice_testbed::Programs;
 
 /// A line of `sluice problems`.
 #[derive(Clone, Debug, Deserialize)]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use sluice_loadtest::stack::Options;
+use sluice_testbed::Options;
 
 use super::changes::CLUSTERS;
 use super::installation::Installation;

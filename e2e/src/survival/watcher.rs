@@ -11,8 +11,8 @@ use anyhow::bail;
 use kube::runtime::watcher;
 use serde_json::Value;
 use sluice_api::{Gvk, object};
-use sluice_loadtest::manifests::{ALL, EACH};
-use sluice_runtime::{WatchEvent, watch};
+use sluice_kube::{WatchEvent, watch};
+use sluice_testbed::manifests::{ALL, EACH};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::cluster_client::is_deployed;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::stack::{Connection, KubeContext};
+use sluice_testbed::{Connection, KubeContext};
 
 const POLICIES: &str = "/apis/networking.k8s.io/v1/networkpolicies?watch=true&timeoutSeconds=86400";
 /// Pause before a watch that ended restarts.

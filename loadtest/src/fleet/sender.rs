@@ -8,8 +8,8 @@ use http::Method;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::manifests;
-use crate::stack::{Connection, KubeContext};
+use sluice_testbed::manifests;
+use sluice_testbed::{Connection, KubeContext};
 
 /// Connections that create at the same time: enough that none of them holds the schedule up.
 const CONNECTIONS: usize = 48;

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use super::events::Events;
 use super::{Lab, pace};
-use crate::stack::{STAGES, Stack};
+use sluice_testbed::{STAGES, Stack};
 
 /// Events a second meanwhile.
 const RATE: u32 = 40;

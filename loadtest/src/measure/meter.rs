@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::stack::Stack;
 use crate::system::{self, Usage};
+use sluice_testbed::Stack;
 
 /// How often the processes are looked at while they come to rest.
 const LOOK: Duration = Duration::from_millis(500);

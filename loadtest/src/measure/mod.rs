@@ -20,8 +20,8 @@ pub use meter::{Cost, Meter, usages};
 
 use crate::args::Plan;
 use crate::fleet::{Arrivals, Sender};
-use crate::manifests;
-use crate::stack::{Connection, KubeContext, Options, Stack};
+use sluice_testbed::manifests;
+use sluice_testbed::{Connection, KubeContext, Options, Stack};
 
 /// Services that are added to a burst.
 const MORE: u32 = 10;

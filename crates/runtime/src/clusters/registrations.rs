@@ -10,7 +10,7 @@ use sluice_api::model::{Cluster, KubeconfigRef, LIB_GROUP};
 use sluice_api::{ClusterRef, Gvk, object};
 
 use super::{Access, ClusterFeed};
-use crate::watch::WatchEvent;
+use sluice_kube::WatchEvent;
 
 /// A kind that says something of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,14 +12,13 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use sluice_api::{Digest, ObjectKey};
+use sluice_kube::{Raw, apply, resource_of};
 use sluice_tasks::{End, Once};
 use tokio::sync::mpsc;
 
 use self::queue::Queue;
 use self::refused::Refused;
-use crate::apply::apply;
 use crate::context::Context;
-use crate::raw::Raw;
 use crate::reporter::Reporter;
 
 /// Objects written at the same time: the management cluster has other work to do.
@@ -187,10 +186,13 @@ async fn write(
     };
     let params = PatchParams::apply(manager).force();
     match pending {
-        PendingWrite::Gone => absent_is_fine(api.delete(&key.name, &DeleteParams::default()).await.map(drop)),
+        PendingWrite::Gone => {
+            let result = api.delete(&key.name, &DeleteParams::default()).await.map(drop);
+            absent_is_fine(client, key, result).await
+        }
         PendingWrite::Status(text) => {
             let status = serde_json::from_str(text).map_err(kube::Error::SerdeError)?;
-            absent_is_fine(write_status(&api, key, &params, &status).await)
+            absent_is_fine(client, key, write_status(&api, key, &params, &status).await).await
         }
         PendingWrite::Object(text) => {
             let mut main: Value = serde_json::from_str(text).map_err(kube::Error::SerdeError)?;
@@ -222,9 +224,23 @@ async fn write_status(
     api.patch_status(&key.name, params, &Patch::Apply(&body)).await.map(drop)
 }
 
-fn absent_is_fine(result: Result<(), kube::Error>) -> Result<(), kube::Error> {
+/// That there is no such object the API server says itself, or discovery, which does not know its kind: a proxy in between
+/// gives a 404 as well.
+async fn absent_is_fine(
+    client: &Client,
+    key: &ObjectKey,
+    result: Result<(), kube::Error>,
+) -> Result<(), kube::Error> {
     match result {
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        Err(error) if is_404(&error) => resource_of(client, &key.gvk).await?.map_or(Ok(()), |_| Err(error)),
         result => result,
     }
 }
+
+fn is_404(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
+#[cfg(test)]
+mod tests;

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 
-use super::process::Process;
-use super::programs::Programs;
-use super::security::Security;
+use crate::process::Process;
+use crate::programs::Programs;
+use crate::security::Security;
 use node::{Addresses, Node};
 pub use view::View;
 

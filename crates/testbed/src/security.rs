@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-use super::programs::Programs;
+use crate::programs::Programs;
 
 /// What the nodes and the stages need to know each other.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ impl Security {
     /// What cannot be made: `openssl` is needed.
     pub fn make(programs: &Programs, dir: &Path) -> anyhow::Result<Self> {
         let folder = dir.join("security");
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/dev-certificates.sh");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/dev-certificates.sh");
         output(Command::new(script).arg(folder.join("tls")))?;
         let mut users = Command::new(programs.find("sluice")?);
         let accounts = output(users.args(["nats", "users", "--nkeys"]).arg(folder.join("nkeys")))?;

@@ -2,15 +2,6 @@
 //!
 //! Everything ends when the [`Stack`] is dropped.
 
-mod bus;
-mod kubeconfig;
-mod ports;
-mod process;
-mod programs;
-mod replica;
-mod security;
-mod web;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -18,14 +9,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 
-pub use bus::{BusServer, View};
-pub use kubeconfig::{KubeContext, contexts};
-pub use ports::steady_port;
-pub use process::{Launch, Process};
-pub use programs::Programs;
-pub use replica::{Replica, STAGES};
-pub use security::Security;
-pub use web::{Answer, Connection};
+use crate::bus::BusServer;
+use crate::kubeconfig::{KubeContext, contexts};
+use crate::process::{Launch, Process};
+use crate::programs::Programs;
+use crate::replica::{Replica, STAGES};
+use crate::security::Security;
 
 /// How long something may take to come up on a busy machine.
 const START_TIMEOUT: Duration = Duration::from_secs(90);

@@ -7,11 +7,11 @@ use anyhow::{Context as _, bail};
 use tokio::net::TcpStream;
 
 use super::view::Said;
-use crate::stack::ports::steady_port;
-use crate::stack::process::{Launch, Process};
-use crate::stack::programs::Programs;
-use crate::stack::security::Security;
-use crate::stack::web::Connection;
+use crate::ports::steady_port;
+use crate::process::{Launch, Process};
+use crate::programs::Programs;
+use crate::security::Security;
+use crate::web::Connection;
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// A node writes everything down before it ends.

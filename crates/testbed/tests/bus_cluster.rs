@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use sluice_bus::{Bus, BusOptions, Connection};
-use sluice_loadtest::stack::BusServer;
 use sluice_tasks::Tasks;
+use sluice_testbed::BusServer;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const SHARDS: u16 = 2;

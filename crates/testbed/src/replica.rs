@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::ports::steady_port;
-use super::process::{Launch, Process};
-use super::web::Connection;
+use crate::ports::steady_port;
+use crate::process::{Launch, Process};
+use crate::web::Connection;
 
 /// The stages, in the direction of the data.
 pub const STAGES: [&str; 4] = ["agent", "matcher", "renderer", "deployer"];

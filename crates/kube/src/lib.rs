@@ -1,0 +1,13 @@
+//! Kubernetes as the shells see it: clients, objects of any kind as they are, watches that never end, server-side apply.
+
+#![forbid(unsafe_code)]
+
+mod apply;
+mod client;
+mod raw;
+mod watch;
+
+pub use apply::apply;
+pub use client::{client_of_kubeconfig, management_client};
+pub use raw::Raw;
+pub use watch::{WatchEvent, resource_of, watch, watch_versioned};
