@@ -37,8 +37,6 @@ impl Faults {
     pub(crate) fn new(random: &mut SmallRng) -> Self {
         let mut pick = || [0.0, 0.3, 1.0, 1.0, 3.0][random.random_range(0..5)];
         let (clocks, upgrades) = (0.01 * pick(), if pick() > 0.5 { 0.03 } else { 0.0 });
-        // An interest row that the older version overwrites may be older than the one that it cannot read.
-        let (clocks, upgrades) = if pick() > 0.5 { (clocks, 0.0) } else { (0.0, upgrades) };
         Self {
             services: 0.03 * (pick() + 0.1),
             edits: 0.002 * pick(),

@@ -302,18 +302,24 @@ impl Store {
         Verdict::Stored(stored)
     }
 
-    /// Writes an interest row, in the older or the newer form, unless a later one is there that its writer can read.
+    /// Writes an interest row, in the older or the newer form, unless a later one is there; over one that its writer cannot
+    /// read, under a later revision.
     pub(crate) fn write_interest(&mut self, cluster: &ClusterRef, row: &Interest, writer: bool) {
         let Interests { rows, newer, newest } = &mut self.interests;
-        let is_later =
-            |index: &usize| (writer || !newer.contains(index)) && rows[*index].1.revision >= row.revision;
-        if !newest.get(cluster).is_some_and(is_later) {
-            if writer {
-                newer.insert(rows.len());
+        let mut row = row.clone();
+        if let Some(index) = newest.get(cluster) {
+            let there = rows[*index].1.revision;
+            if !writer && newer.contains(index) {
+                row = row.later_than(there);
+            } else if there >= row.revision {
+                return;
             }
-            newest.insert(cluster.clone(), rows.len());
-            rows.push((cluster.clone(), row.clone()));
         }
+        if writer {
+            newer.insert(rows.len());
+        }
+        newest.insert(cluster.clone(), rows.len());
+        rows.push((cluster.clone(), row));
     }
 
     /// Deletes the bucket and makes it anew: who follows it is told of each row that is lost.

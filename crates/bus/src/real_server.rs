@@ -370,3 +370,21 @@ async fn interest_that_is_lost_with_its_bucket_is_told_and_can_be_written_again(
     assert_eq!(news.recv().await.unwrap().1.revision, 6);
     stop.cancel();
 }
+
+#[tokio::test]
+async fn an_interest_row_of_a_newer_version_is_followed_by_a_later_one() {
+    let server = server();
+    let bus = bus(&server).await;
+    let cluster = ClusterRef::sveltos("a", "b");
+    let stop = CancellationToken::new();
+    let feed = interest_feed(&bus, stop.clone());
+    let mut news = feed.subscribe();
+    let mut headers = async_nats::HeaderMap::new();
+    headers.insert("Sluice-Revision", "7");
+    let subject = crate::buckets::interest::subject(&cluster);
+    bus.js.publish_with_headers(subject, headers, "?".into()).await.unwrap().await.unwrap();
+    let row = Interest { revision: 5, sources: Vec::new() };
+    InterestWriter::new(&bus).write(&cluster, &row).await.unwrap();
+    assert_eq!(news.recv().await.unwrap().1.revision, 8);
+    stop.cancel();
+}

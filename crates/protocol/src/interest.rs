@@ -66,6 +66,17 @@ impl Interest {
         (!unchanged).then_some(next)
     }
 
+    /// The same sources under a later revision than `there`, which is that of a row that cannot be read: what changed since
+    /// then is not known, so everything did.
+    #[must_use]
+    pub fn later_than(mut self, there: u64) -> Self {
+        if self.revision <= there {
+            self.revision = there + 1;
+            self.sources.iter_mut().for_each(|source| source.changed = there + 1);
+        }
+        self
+    }
+
     /// Whether it stands for a row that is lost with its bucket: what was known of it may be written again, and says
     /// nothing new to who reads it.
     pub fn is_lost(&self) -> bool {
@@ -108,5 +119,13 @@ mod tests {
         let third = Interest::next(Some(&second), vec![], 50).unwrap();
         assert_eq!((third.revision, third.sources.len()), (102, 0));
         assert!(!Interest::next(None, vec![], 0).unwrap().is_lost());
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_read_is_followed_by_a_later_one() {
+        let row = Interest::next(None, vec![("a".into(), json!(1).into())], 100).unwrap();
+        assert_eq!(row.clone().later_than(99), row);
+        let later = row.later_than(100);
+        assert_eq!((later.revision, later.source("a").unwrap().changed), (101, 101));
     }
 }

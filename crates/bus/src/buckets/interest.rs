@@ -14,6 +14,9 @@ use crate::error::BusError;
 use crate::layout::INTEREST;
 use crate::shard::reader::ReadEvent;
 
+/// The revision of a row, for those who cannot read it.
+const REVISION: &str = "Sluice-Revision";
+
 /// Rows by cluster.
 pub type InterestFeed = Feed<ClusterRef, (ClusterRef, Interest)>;
 
@@ -39,6 +42,10 @@ fn decode(body: &[u8]) -> Option<Interest> {
         Some(b'{') => serde_json::from_slice(body).ok(),
         _ => serde_json::from_slice(&codec::decode(body).ok()?).ok(),
     }
+}
+
+fn revision(headers: &async_nats::HeaderMap) -> Option<u64> {
+    headers.get(REVISION)?.as_str().parse().ok()
 }
 
 struct Rows;
@@ -82,7 +89,8 @@ impl InterestWriter {
         Self { bus: bus.clone() }
     }
 
-    /// Writes the row unless a newer one is there.
+    /// Writes the row unless a newer one is there. Over one that this version cannot read it is written under a later
+    /// revision.
     ///
     /// # Errors
     /// When the server does not answer, or somebody else wrote at the same time; their row comes with the feed.
@@ -100,16 +108,18 @@ impl InterestWriter {
             Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => None,
             Err(error) => return Err(BusError::Request { what: named(), source: error.into() }),
         };
-        let newer = known.as_ref().and_then(|known| decode(&known.payload));
-        if newer.is_some_and(|newer| newer.revision >= row.revision) {
-            return Ok(());
-        }
+        let row = match known.as_ref().map(|known| (decode(&known.payload), revision(&known.headers))) {
+            Some((Some(there), _)) if there.revision >= row.revision => return Ok(()),
+            Some((None, Some(there))) => row.clone().later_than(there),
+            _ => row.clone(),
+        };
         let mut headers = async_nats::HeaderMap::new();
+        headers.insert(REVISION, row.revision.to_string());
         headers.insert(
             "Nats-Expected-Last-Subject-Sequence",
             known.map_or(0, |known| known.sequence).to_string(),
         );
-        let body = codec::encode(&json::bytes(row));
+        let body = codec::encode(&json::bytes(&row));
         let limit = self.bus.js.client().server_info().max_payload;
         if body.len() > limit {
             return Err(BusError::TooLarge(format!(
