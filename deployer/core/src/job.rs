@@ -1,7 +1,6 @@
 //! One profile on one cluster: what it should be, what it owns, and how far the work is.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use sluice_api::{ObjectKey, ProfileId};
@@ -10,18 +9,22 @@ use sluice_protocol::rows::State;
 use crate::budget::{backoff, micros};
 use crate::claims::Claims;
 use crate::inventory::{Inventory, Stored};
-use crate::prepare::{Prepared, prepare};
+use crate::prepare::prepare;
 use crate::request::{Live, Request};
 
 mod apply;
 mod claims;
+mod held;
 mod makers;
 mod prune;
 mod replies;
+mod run;
 mod target;
 
+use held::{Held, Knowledge};
 pub(crate) use makers::{MakerRow, Makers};
 use replies::Fault;
+use run::Run;
 pub(crate) use target::{Goal, Target};
 
 /// Pause before a failed profile is tried again.
@@ -38,34 +41,17 @@ pub(crate) struct Job {
     pub(crate) origin: u16,
     pub(crate) target: Target,
     pub(crate) makers: Makers,
-    /// The inventory in the cluster, as far as it is known.
-    held: Option<Stored>,
-    /// Whether this owner wrote that inventory: no call of a former one can change or delete it any more.
-    wrote: bool,
-    /// Whether the inventory must be written although it says all it should.
-    renew: bool,
-    /// The inventory that was deleted last.
-    pub(crate) withdrawn: Option<Arc<Inventory>>,
+    pub(crate) held: Held,
     /// When the cause of the newest row happened, microseconds since 1970.
     pub(crate) time: i64,
     phase: Phase,
+    run: Run,
+    /// Whether it begins anew once the calls in flight are answered.
     again: bool,
-    changed: bool,
-    /// Whether the work began while calls could arrive that were made before this owner.
-    early: bool,
-    objects: BTreeMap<ObjectKey, Prepared>,
-    /// Objects that were just seen to be absent.
-    absent: BTreeSet<ObjectKey>,
+    in_flight: usize,
     /// Objects that it has, or waits for.
     claimed: BTreeSet<ObjectKey>,
-    /// The inventory that is on its way into the cluster.
-    writing: Option<Arc<Inventory>>,
-    /// Whether `held` must be read again: a write of it was refused, or nobody knows whether it came through.
-    unsure: bool,
-    in_flight: usize,
-    conflicts: HashMap<ObjectKey, u32>,
-    inventory_conflicts: u32,
-    errors: BTreeMap<String, Fault>,
+    /// Runs in a row that failed.
     attempts: u32,
     pub(crate) retry_at: Option<i64>,
 }
@@ -121,24 +107,13 @@ impl Job {
             origin,
             target: Target::Unknown,
             makers: Makers::default(),
-            held: None,
-            wrote: false,
-            renew: false,
-            withdrawn: None,
+            held: Held::default(),
             time: 0,
             phase: Phase::Idle,
+            run: Run::default(),
             again: false,
-            changed: false,
-            early: false,
-            objects: BTreeMap::new(),
-            absent: BTreeSet::new(),
-            claimed: BTreeSet::new(),
-            writing: None,
-            unsure: false,
             in_flight: 0,
-            conflicts: HashMap::new(),
-            inventory_conflicts: 0,
-            errors: BTreeMap::new(),
+            claimed: BTreeSet::new(),
             attempts: 0,
             retry_at: None,
         }
@@ -146,7 +121,7 @@ impl Job {
 
     /// The errors of the last run, and what cannot be read of the row that it follows.
     pub(crate) fn errors(&self) -> Vec<String> {
-        let faults = self.errors.values().map(|fault| &fault.text);
+        let faults = self.run.errors.values().map(|fault| &fault.text);
         faults.chain(self.makers.unreadable.get(&self.origin)).cloned().collect()
     }
 
@@ -160,27 +135,27 @@ impl Job {
     pub(crate) fn is_held_up(&self, attempts: u32) -> bool {
         self.attempts <= attempts
             && self.makers.unreadable.is_empty()
-            && self.errors.values().all(|fault| fault.transient)
+            && self.run.errors.values().all(|fault| fault.transient)
     }
 
     /// The inventory in the cluster, as far as it is known.
     pub(crate) fn inventory(&self) -> Option<&Inventory> {
-        self.held.as_ref().map(|held| &*held.inventory)
+        self.held.stored.as_ref().map(|held| &*held.inventory)
     }
 
     /// Takes what a list of the cluster's inventories says, unless it has changed it since the list was asked for.
     pub(crate) fn hold(&mut self, found: Option<Stored>, changed: bool, claims: &mut Claims) {
         if changed || self.phase != Phase::Idle {
-            self.unsure = true;
+            self.held.knowledge = Knowledge::Doubtful;
             return;
         }
-        (self.held, self.wrote) = (found, false);
+        self.held.found(found);
         self.list(claims);
     }
 
     /// It has what its inventory names, until it is known what it wants.
     fn list(&mut self, claims: &mut Claims) {
-        let listed = self.held.iter().flat_map(|held| &held.inventory.objects);
+        let listed = self.held.stored.iter().flat_map(|held| &held.inventory.objects);
         for key in listed {
             claims.list(key, &self.profile);
             self.claimed.insert(key.clone());
@@ -196,7 +171,7 @@ impl Job {
         *self = Self {
             target: if matches!(target, Target::Gone) { Target::Unknown } else { target },
             makers,
-            held: self.held.take(),
+            held: self.held.forget(),
             time: self.time,
             ..Self::new(&self.profile, self.origin)
         };
@@ -214,13 +189,9 @@ impl Job {
             return Ended::NotYet;
         }
         self.again = false;
-        self.early = context.now < context.former_until;
         self.retry_at = None;
-        self.errors.clear();
-        self.conflicts.clear();
-        self.objects.clear();
-        self.absent.clear();
-        if self.unsure {
+        self.run.begin(context.now < context.former_until);
+        if self.held.knowledge == Knowledge::Doubtful {
             self.phase = Phase::Checking;
             self.call(Request::ReadInventory(self.profile.clone()), context);
             return Ended::NotYet;
@@ -229,7 +200,7 @@ impl Job {
         let Some(desired) = self.target.decode() else { return self.begin_removal(context) };
         let (prepared, errors) = prepare(&desired);
         for text in errors {
-            self.errors.insert(text.clone(), Fault::new(text, false));
+            self.run.errors.insert(text.clone(), Fault::new(text, false));
         }
         let complete = desired.one_time && self.inventory().is_some_and(|known| known.complete);
         let untouchable = desired.dry_run || complete;
@@ -239,7 +210,7 @@ impl Job {
         for one in prepared.into_iter().filter(|_| !untouchable) {
             self.claim(&desired, one, context);
         }
-        if untouchable || (self.objects.is_empty() && self.held.is_none()) {
+        if untouchable || (self.run.objects.is_empty() && self.inventory().is_none()) {
             return self.settle(context.now);
         }
         self.reserve(&desired, context)
@@ -251,14 +222,14 @@ impl Job {
                 return self.settle(context.now);
             }
             // Nothing is held of it after all.
-            if self.held.is_none() {
+            if self.inventory().is_none() {
                 self.unclaim(context);
                 return Ended::Removed;
             }
             return Ended::Settled { state: State::Held, changed: false };
         }
         self.leave_claims(context);
-        if self.held.is_none() {
+        if self.inventory().is_none() {
             self.unclaim(context);
             return Ended::Removed;
         }
@@ -267,10 +238,8 @@ impl Job {
 
     fn settle(&mut self, now: i64) -> Ended {
         self.phase = Phase::Idle;
-        // They are prepared again when there is more to do; a fleet of profiles at rest is small.
-        (self.objects, self.absent) = Default::default();
-        let changed = std::mem::take(&mut self.changed);
-        if self.errors.is_empty() {
+        let changed = self.run.end();
+        if self.run.errors.is_empty() {
             self.attempts = 0;
             // Trying it again would not make a row readable.
             let unreadable = self.makers.unreadable.contains_key(&self.origin);
@@ -295,11 +264,11 @@ impl Job {
         if self.again {
             return self.begin(context);
         }
-        let failed = self.errors.values().any(|fault| !fault.lost);
+        let failed = self.run.errors.values().any(|fault| !fault.lost);
         match self.phase {
             Phase::Idle => self.settle(context.now),
             // Without an inventory nothing may be created or deleted.
-            _ if self.errors.contains_key(INVENTORY) => self.settle(context.now),
+            _ if self.run.errors.contains_key(INVENTORY) => self.settle(context.now),
             Phase::Checking => self.begin(context),
             Phase::Reserving => self.apply(true, context),
             Phase::Applying { first: true } => self.apply(false, context),

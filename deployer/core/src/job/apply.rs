@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sluice_api::ObjectKey;
 use sluice_protocol::rows::Desired;
 
-use super::{Ended, Job, JobContext, Phase};
+use super::{Ended, Job, JobContext, Knowledge, Phase};
 use crate::inventory::Inventory;
 use crate::request::{Live, Owner, Request};
 
@@ -20,10 +20,10 @@ impl Job {
             leave: desired.leave,
             complete: false,
             renewed: self.inventory().map_or(0, |known| known.renewed),
-            objects: self.objects.keys().cloned().collect(),
+            objects: self.run.objects.keys().cloned().collect(),
         };
         inventory.objects.extend(self.inventory().iter().flat_map(|known| known.objects.iter().cloned()));
-        if std::mem::take(&mut self.renew) {
+        if std::mem::take(&mut self.held.renew) {
             inventory.renewed += 1;
         }
         if self.inventory() == Some(&inventory) {
@@ -32,7 +32,7 @@ impl Job {
         self.phase = Phase::Reserving;
         self.write(inventory, context);
         let unknown: Vec<_> =
-            self.objects.keys().filter(|key| !context.live.contains_key(*key)).cloned().collect();
+            self.run.objects.keys().filter(|key| !context.live.contains_key(*key)).cloned().collect();
         for key in unknown {
             self.call(Request::Read(key), context);
         }
@@ -41,15 +41,14 @@ impl Job {
 
     pub(super) fn write(&mut self, inventory: Inventory, context: &mut JobContext<'_>) {
         let inventory = Arc::new(inventory);
-        let against = self.held.as_ref().map(|held| held.version.clone());
-        self.writing = Some(inventory.clone());
+        let against = self.held.write(inventory.clone());
         self.call(Request::WriteInventory { inventory, against }, context);
     }
 
     pub(super) fn apply(&mut self, first: bool, context: &mut JobContext<'_>) -> Ended {
         self.phase = Phase::Applying { first };
         let keys: Vec<_> =
-            self.objects.values().filter(|one| one.first == first).map(|one| one.key.clone()).collect();
+            self.run.objects.values().filter(|one| one.first == first).map(|one| one.key.clone()).collect();
         for key in keys {
             self.next_for(&key, context);
         }
@@ -58,22 +57,22 @@ impl Job {
 
     /// The next call for one object, if it needs one.
     pub(super) fn next_for(&mut self, key: &ObjectKey, context: &mut JobContext<'_>) {
-        let Some(one) = self.objects.get(key).cloned() else { return };
-        if self.errors.contains_key(&key.to_string()) {
+        let Some(one) = self.run.objects.get(key).cloned() else { return };
+        if self.run.errors.contains_key(&key.to_string()) {
             return;
         }
         let against = match context.live.get(key) {
-            None if !self.absent.remove(key) => return self.call(Request::Read(key.clone()), context),
+            None if !self.run.absent.remove(key) => return self.call(Request::Read(key.clone()), context),
             // A former owner may be about to delete the inventory, or to take this object out of it.
-            None if context.now < context.former_until && !self.wrote => {
-                (self.renew, self.again) = (true, true);
+            None if context.now < context.former_until && self.held.knowledge != Knowledge::Written => {
+                (self.held.renew, self.again) = (true, true);
                 return;
             }
             None => None,
             Some(live) if live.hash.as_deref() == Some(&one.hash) && self.has(key, live, context) => return,
             Some(live) => Some(live.version()),
         };
-        self.changed = true;
+        self.run.changed = true;
         self.call(Request::Apply { object: one.object, against }, context);
     }
 

@@ -23,10 +23,10 @@ impl Job {
         };
         self.claimed.insert(one.key.clone());
         match context.claims.claim(&one.key, &self.profile, want) {
-            Ok(()) => drop(self.objects.insert(one.key.clone(), one)),
+            Ok(()) => drop(self.run.objects.insert(one.key.clone(), one)),
             Err(other) => {
                 let text = conflict(&one.key, &other.to_string(), "another row of this deployer");
-                self.errors.insert(one.key.to_string(), Fault::lost(text));
+                self.run.errors.insert(one.key.to_string(), Fault::lost(text));
             }
         }
     }
@@ -38,7 +38,7 @@ impl Job {
 
     /// What it no longer wants is gone, or another's.
     pub(super) fn unclaim(&mut self, context: &mut JobContext<'_>) {
-        let objects = &self.objects;
+        let objects = &self.run.objects;
         for key in self.claimed.extract_if(.., |key| !objects.contains_key(key)) {
             context.claims.release(&key, &self.profile);
         }
@@ -47,7 +47,7 @@ impl Job {
     /// Whether the object that is there belongs to somebody else, who does not give way.
     pub(super) fn is_anothers(&mut self, key: &ObjectKey, live: &Live, context: &mut JobContext<'_>) -> bool {
         let (Some(owner), Some(desired), Some(one)) =
-            (&live.owner, self.target.decoded(), self.objects.get(key))
+            (&live.owner, self.target.decoded(), self.run.objects.get(key))
         else {
             return false;
         };
@@ -60,7 +60,7 @@ impl Job {
         }
         let text = owned_by(key, owner);
         context.claims.yield_to(key, &self.profile, owner);
-        self.errors.insert(key.to_string(), Fault::lost(text));
+        self.run.errors.insert(key.to_string(), Fault::lost(text));
         true
     }
 }

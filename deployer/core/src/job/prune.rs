@@ -10,7 +10,7 @@ impl Job {
     pub(super) fn prune(&mut self, context: &mut JobContext<'_>) -> Ended {
         self.phase = Phase::Pruning;
         let owned = self.inventory().into_iter().flat_map(|inventory| inventory.objects.iter());
-        let stale: Vec<_> = owned.filter(|key| !self.objects.contains_key(*key)).cloned().collect();
+        let stale: Vec<_> = owned.filter(|key| !self.run.objects.contains_key(*key)).cloned().collect();
         for key in stale {
             self.next_prune(&key, context);
         }
@@ -32,7 +32,7 @@ impl Job {
                     return self.hand_over(key, &heir, context);
                 }
                 let (key, against) = (key.clone(), live.version());
-                self.changed = true;
+                self.run.changed = true;
                 let leaves = self.leaves();
                 let request =
                     if leaves { Request::Release { key, against } } else { Request::Delete { key, against } };
@@ -46,26 +46,26 @@ impl Job {
     fn hand_over(&mut self, key: &ObjectKey, heir: &ProfileId, context: &mut JobContext<'_>) {
         let text = format!("{key} waits until {heir} has taken it over");
         // That it has lost the object is said beside it.
-        self.errors.insert(format!("{key} is handed over"), Fault::new(text, true));
+        self.run.errors.insert(format!("{key} is handed over"), Fault::new(text, true));
         context.live.remove(key);
         context.claims.ask(heir);
     }
 
     pub(super) fn record(&mut self, context: &mut JobContext<'_>) -> Ended {
         self.unclaim(context);
-        let Some(held) = &self.held else { return self.settle(context.now) };
+        let Some(held) = &self.held.stored else { return self.settle(context.now) };
         let gone = matches!(self.target, Target::Gone);
         // What was called before this owner may come yet, and create what is absent, or put this profile's marks on what is
         // another's: both stay in the inventory, and everything is compared once more when that is over.
-        let may_come = |key: &ObjectKey| self.absent.contains(key) || context.live.contains_key(key);
-        let unwanted = |key: &&ObjectKey| !self.objects.contains_key(*key);
+        let may_come = |key: &ObjectKey| self.run.absent.contains(key) || context.live.contains_key(key);
+        let unwanted = |key: &&ObjectKey| !self.run.objects.contains_key(*key);
         let mut unwanted = held.inventory.objects.iter().filter(unwanted);
         if context.now < context.former_until && unwanted.any(may_come) {
             self.phase = Phase::Idle;
             return if gone { Ended::NotYet } else { self.settle(context.now) };
         }
         // What it has looked at may be older than a call that came since.
-        if self.early && unwanted.next().is_some() {
+        if self.run.early && unwanted.next().is_some() {
             return self.begin(context);
         }
         if gone {
@@ -75,12 +75,12 @@ impl Job {
             return Ended::NotYet;
         }
         let complete = self.target.decoded().is_some_and(|desired| desired.one_time);
-        if held.inventory.objects.iter().eq(self.objects.keys()) && held.inventory.complete == complete {
+        if held.inventory.objects.iter().eq(self.run.objects.keys()) && held.inventory.complete == complete {
             return self.settle(context.now);
         }
         let mut inventory = (*held.inventory).clone();
         inventory.complete = complete;
-        inventory.objects = self.objects.keys().cloned().collect();
+        inventory.objects = self.run.objects.keys().cloned().collect();
         self.phase = Phase::Recording;
         self.write(inventory, context);
         Ended::NotYet

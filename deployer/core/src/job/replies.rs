@@ -3,7 +3,6 @@
 use sluice_api::ObjectKey;
 
 use super::{Ended, INVENTORY, Job, JobContext, Phase};
-use crate::inventory::Stored;
 use crate::request::{Class, Failure, Live, Reply, Request};
 
 /// Re-plans of one object because of conflicts, before it counts as failed.
@@ -63,39 +62,29 @@ impl Job {
         match reply {
             Reply::Failed(failure) => self.inventory_failed(&failure),
             Reply::Inventory(found) => {
-                self.unsure = false;
-                (self.held, self.wrote) = (found, false);
+                self.held.found(found);
                 self.list(context.claims);
             }
-            Reply::Written(version) => {
-                self.inventory_conflicts = 0;
-                self.held = self.writing.take().map(|inventory| Stored { inventory, version });
-                self.wrote = true;
-            }
-            _ => self.withdrawn = self.held.take().map(|held| held.inventory),
+            Reply::Written(version) => self.held.written(version),
+            _ => self.held.deleted(),
         }
     }
 
-    /// The inventory in the cluster is no longer what it was, or nobody knows: it is read before anything else.
+    /// The inventory is read before anything else.
     fn inventory_failed(&mut self, failure: &Failure) {
-        self.writing = None;
-        self.unsure = true;
-        if failure.class == Class::Conflict {
-            self.inventory_conflicts += 1;
-            if self.inventory_conflicts <= MAX_CONFLICTS {
-                self.again = true;
-                return;
-            }
+        if self.held.failed(failure.class) {
+            self.again = true;
+            return;
         }
         let text = format!("the inventory cannot be read or written: {}", failure.message);
         let transient = failure.class == Class::Transient;
-        self.errors.insert(INVENTORY.into(), Fault::new(text, transient));
+        self.run.errors.insert(INVENTORY.into(), Fault::new(text, transient));
     }
 
     fn read(&mut self, key: &ObjectKey, live: Option<Live>, context: &mut JobContext<'_>) {
         let Some(live) = live else {
             context.live.remove(key);
-            self.absent.insert(key.clone());
+            self.run.absent.insert(key.clone());
             return self.next_after(key, context);
         };
         if live.going {
@@ -111,13 +100,13 @@ impl Job {
     /// It has been deleted and is still there: who wants it waits until it can be made anew, and nobody deletes it twice.
     fn going(&mut self, key: &ObjectKey, context: &mut JobContext<'_>) {
         context.live.remove(key);
-        self.absent.insert(key.clone());
-        if self.objects.contains_key(key) {
+        self.run.absent.insert(key.clone());
+        if self.run.objects.contains_key(key) {
             let text = format!(
                 "{key} waits for the object of this name to go: it has been deleted and its metadata.finalizers hold it; \
                  if nobody removes them, do it by hand"
             );
-            self.errors.insert(key.to_string(), Fault::new(text, true));
+            self.run.errors.insert(key.to_string(), Fault::new(text, true));
         }
     }
 
@@ -126,7 +115,7 @@ impl Job {
         match self.phase {
             _ if self.again => {}
             Phase::Applying { .. } => self.next_for(key, context),
-            Phase::Pruning if !self.absent.contains(key) => self.next_prune(key, context),
+            Phase::Pruning if !self.run.absent.contains(key) => self.next_prune(key, context),
             _ => {}
         }
     }
@@ -134,13 +123,13 @@ impl Job {
     fn failed(&mut self, key: &ObjectKey, failure: &Failure, context: &mut JobContext<'_>) {
         context.live.remove(key);
         if failure.class == Class::Conflict && !self.again {
-            let conflicts = self.conflicts.entry(key.clone()).or_default();
+            let conflicts = self.run.conflicts.entry(key.clone()).or_default();
             *conflicts += 1;
             if *conflicts <= MAX_CONFLICTS {
                 return self.call(Request::Read(key.clone()), context);
             }
         }
         let text = format!("{key}: {}", failure.message);
-        self.errors.insert(key.to_string(), Fault::new(text, failure.class == Class::Transient));
+        self.run.errors.insert(key.to_string(), Fault::new(text, failure.class == Class::Transient));
     }
 }
