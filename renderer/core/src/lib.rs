@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod agenda;
 mod bindings;
 mod catalog;
 mod completeness;
@@ -24,6 +25,7 @@ mod profile;
 mod project;
 mod render;
 mod renderer;
+mod renderings;
 mod row_ledger;
 mod sets;
 mod templates;

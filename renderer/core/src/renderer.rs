@@ -1,20 +1,21 @@
 //! The renderer of one shard of `reports`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::Interest;
-use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, hash_shard};
 use sluice_protocol::{Core, Head, JournalEntry, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
+use crate::agenda::Agenda;
 use crate::bindings::ClusterBindings;
-use crate::catalog::{Catalog, Change, ContentKey};
+use crate::catalog::{Catalog, Change};
 use crate::completeness::Completeness;
 use crate::content::Manifests;
 use crate::project::Projection;
+use crate::renderings::Renderings;
 use crate::row_ledger::RowLedger;
 use crate::sets::Sets;
 use crate::templates::{Caches, Templates};
@@ -26,15 +27,6 @@ mod publish;
 mod refresh;
 
 pub(crate) const STAGE: &str = "renderer";
-
-/// Changes of one set that follow each other within this time are rendered together.
-const QUIET: i64 = 20_000;
-/// The same for each object of a set that is rendered as a whole: some times what its render takes.
-const QUIET_EACH: i64 = 500;
-/// But a change waits no longer than this.
-const PATIENCE: i64 = 250_000;
-/// An EventReport is written at most this often: it is the whole set, and people read it.
-const REPORT_PERIOD: i64 = 2_000_000;
 
 /// What a renderer must know of its place.
 #[derive(Clone, Debug)]
@@ -89,32 +81,25 @@ pub struct Renderer {
     ledger: RowLedger,
     bindings: BTreeMap<ClusterRef, ClusterBindings>,
     completeness: Completeness,
-    readers: HashMap<ContentKey, BTreeSet<Cause>>,
-    projected: BTreeMap<Cause, Vec<ObjectKey>>,
-    /// What each rendered cause was made of: while it is the same, rendering again gives the same.
-    rendered_from: HashMap<Cause, Basis>,
+    renderings: Renderings,
     problems: ProblemSet,
-    dirty: BTreeMap<Cause, Dirty>,
-    rendered_at: BTreeMap<Cause, i64>,
-    /// EventReports that are to be written, and when: each has its own time, so that they do not come all at once.
-    reports_due: BTreeMap<(ClusterRef, String), i64>,
+    agenda: Agenda,
+    /// Matches whose tombstones came before the whole table had been read.
     gone_early: Vec<(ClusterRef, String, ObjectKey)>,
-    told: bool,
-    started: bool,
-    caught_up: bool,
-    sweep_at: i64,
+    progress: Progress,
 }
 
-/// Versions of the management cluster, and of the matches, that a cause is rendered from.
-type Basis = (u64, u64);
-
-/// A cause that is to be rendered later, together with what still comes.
-#[derive(Clone, Copy)]
-struct Dirty {
-    first: i64,
-    due: i64,
-    /// The earliest change that has not been rendered.
-    time: i64,
+/// How far it is on its way to work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Progress {
+    /// Not everything that was there at the beginning has been told.
+    Listening,
+    /// It has.
+    Told,
+    /// It owns its shard, and what is its may be published.
+    Started,
+    /// Its input has been read to its end: absence means something.
+    CaughtUp,
 }
 
 /// Whether a cause should lead to anything.
@@ -143,18 +128,11 @@ impl Renderer {
             manifests: caches.manifests.clone(),
             ledger: RowLedger::default(),
             bindings: BTreeMap::new(),
-            readers: HashMap::new(),
-            projected: BTreeMap::new(),
-            rendered_from: HashMap::new(),
+            renderings: Renderings::default(),
             problems: ProblemSet::new(STAGE),
-            dirty: BTreeMap::new(),
-            rendered_at: BTreeMap::new(),
-            reports_due: BTreeMap::new(),
+            agenda: Agenda::default(),
             gone_early: Vec::new(),
-            told: false,
-            started: false,
-            caught_up: false,
-            sweep_at: 0,
+            progress: Progress::Listening,
         }
     }
 
@@ -162,6 +140,18 @@ impl Renderer {
     pub fn with_tera(mut self, engine: Arc<dyn Engine>) -> Self {
         self.templates.set_tera(engine);
         self
+    }
+
+    fn reach(&mut self, progress: Progress) {
+        self.progress = self.progress.max(progress);
+    }
+
+    fn is_started(&self) -> bool {
+        self.progress >= Progress::Started
+    }
+
+    fn is_caught_up(&self) -> bool {
+        self.progress == Progress::CaughtUp
     }
 
     pub(super) fn is_mine(&self, cluster: &ClusterRef) -> bool {
@@ -198,18 +188,18 @@ impl Core for Renderer {
     }
 
     fn is_ready(&self) -> bool {
-        self.told
+        self.progress >= Progress::Told
     }
 
     fn external(&mut self, input: ExternalInput, step: &mut Step<Effect>) {
         match input {
-            ExternalInput::Told => self.told = true,
+            ExternalInput::Told => self.reach(Progress::Told),
             ExternalInput::Management(change) => self.management(&change, step),
             ExternalInput::Interest(cluster, row) => {
                 self.completeness.set_interest(&cluster, row);
-                if self.started && self.is_mine(&cluster) {
+                if self.is_started() && self.is_mine(&cluster) {
                     self.rebind(&cluster, step);
-                    if self.caught_up {
+                    if self.is_caught_up() {
                         self.refresh_complete(&cluster, step);
                     }
                 }
@@ -219,7 +209,7 @@ impl Core for Renderer {
     }
 
     fn start(&mut self, step: &mut Step<Effect>) {
-        self.started = true;
+        self.reach(Progress::Started);
         let unregistered = self.completeness.clusters().filter(|cluster| self.is_mine(cluster));
         let clusters: BTreeSet<_> = unregistered.cloned().chain(self.my_clusters()).collect();
         for cluster in clusters {
@@ -229,8 +219,8 @@ impl Core for Renderer {
         triggers.iter().for_each(|id| self.check_trigger(id, step));
         let profiles: Vec<_> = self.catalog.profiles.keys().cloned().collect();
         profiles.iter().for_each(|id| self.refresh_profile(id, step));
-        self.sweep_at = step.now + self.config.tombstone_ttl / 4;
-        step.wake_at(self.sweep_at);
+        self.agenda.sweep_after(step.now, self.config.tombstone_ttl / 4);
+        step.wake_at(self.agenda.next());
     }
 
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
@@ -251,7 +241,9 @@ impl Core for Renderer {
 
     fn caught_up(&mut self, sequence: u64, step: &mut Step<Effect>) {
         let news = self.completeness.caught_up(sequence);
-        if !std::mem::replace(&mut self.caught_up, true) {
+        let first = !self.is_caught_up();
+        self.reach(Progress::CaughtUp);
+        if first {
             return self.first_look(step);
         }
         for cluster in news {
@@ -261,8 +253,8 @@ impl Core for Renderer {
 
     fn is_decided(&self) -> bool {
         let complete = |cluster: &ClusterRef, source: &String| self.completeness.is_complete(cluster, source);
-        self.caught_up
-            && self.dirty.is_empty()
+        self.is_caught_up()
+            && self.agenda.is_clear()
             && self
                 .bindings
                 .iter()
@@ -275,26 +267,17 @@ impl Core for Renderer {
 
     fn tick(&mut self, step: &mut Step<Effect>) {
         let now = step.now;
-        let due: Vec<_> = self
-            .dirty
-            .iter()
-            .filter(|(_, dirty)| dirty.due <= now)
-            .map(|(cause, dirty)| (cause.clone(), dirty.time))
-            .collect();
-        for (cause, time) in due {
-            self.dirty.remove(&cause);
-            self.rendered_at.insert(cause.clone(), now);
+        for (cause, time) in self.agenda.take_due(now) {
             self.refresh(&cause, time, step);
         }
-        self.dirty.values().for_each(|dirty| step.wake_at(dirty.due));
         self.write_reports(step);
-        if now >= self.sweep_at {
-            self.sweep_at = now + self.config.tombstone_ttl / 4;
-            if self.ledger.forget_withdrawn(now - self.config.tombstone_ttl / 2) && self.caught_up {
-                self.look_at_everything(step);
-            }
+        if self.agenda.take_sweep(now, self.config.tombstone_ttl / 4)
+            && self.ledger.forget_withdrawn(now - self.config.tombstone_ttl / 2)
+            && self.is_caught_up()
+        {
+            self.look_at_everything(step);
         }
-        step.wake_at(self.sweep_at);
+        step.wake_at(self.agenda.next());
     }
 }
 

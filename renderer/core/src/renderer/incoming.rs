@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::rows::{Cause, State, Status};
+use sluice_protocol::rows::{State, Status};
 use sluice_protocol::{About, Meta, ProblemKey, Row, Step, Subject};
 
 use super::place::event_cause;
-use super::{Dirty, Effect, PATIENCE, QUIET, QUIET_EACH, REPORT_PERIOD, Renderer};
+use super::{Effect, Renderer};
 use crate::project::{self};
 use crate::sets::Match;
 
@@ -19,14 +19,14 @@ impl Renderer {
         let time = row.head.time;
         if row.head.tombstone {
             self.sets.remove(cluster, source, key);
-            if !self.caught_up {
+            if !self.is_caught_up() {
                 self.gone_early.push((cluster.clone(), source.clone(), key.clone()));
                 return;
             }
         } else {
             self.matched(cluster, source, key, row, step);
         }
-        if self.caught_up {
+        if self.is_caught_up() {
             self.report_due(cluster, source, step);
             self.set_changed(cluster, source, key, row.head.tombstone, time, step);
         }
@@ -75,12 +75,14 @@ impl Renderer {
     ) {
         let listeners =
             self.bindings.get(cluster).map(|bindings| bindings.listeners(source)).unwrap_or_default();
-        // Rendering a large set takes longer than the usual pause between changes: each would be rendered alone.
         let size = self.sets.get(cluster, source).map_or(0, |set| set.len());
-        let quiet = i64::try_from(size).unwrap_or(i64::MAX).saturating_mul(QUIET_EACH).max(QUIET);
         for trigger in listeners {
             if !self.is_one_for_event(&trigger) {
-                self.soon(event_cause(&trigger, cluster, source, None), quiet, time, step);
+                let cause = event_cause(&trigger, cluster, source, None);
+                match self.agenda.changed(&cause, size, time, step.now) {
+                    Some(due) => step.wake_at(due),
+                    None => self.refresh(&cause, time, step),
+                }
                 continue;
             }
             let cause = event_cause(&trigger, cluster, source, Some(key.clone()));
@@ -93,31 +95,12 @@ impl Renderer {
         }
     }
 
-    /// Renders at once when nothing came for a while, else together with what comes next.
-    fn soon(&mut self, cause: Cause, quiet: i64, time: i64, step: &mut Step<Effect>) {
-        let now = step.now;
-        if let Some(dirty) = self.dirty.get_mut(&cause) {
-            dirty.due = (now + QUIET).min(dirty.first + PATIENCE);
-            return step.wake_at(dirty.due);
-        }
-        if self.rendered_at.get(&cause).is_none_or(|at| now - at >= quiet) {
-            self.rendered_at.insert(cause.clone(), now);
-            return self.refresh(&cause, time, step);
-        }
-        self.dirty.insert(cause, Dirty { first: now, due: now + QUIET, time });
-        step.wake_at(now + QUIET);
-    }
-
     pub(super) fn report_due(&mut self, cluster: &ClusterRef, source: &str, step: &mut Step<Effect>) {
-        let due = step.now + REPORT_PERIOD;
-        step.wake_at(*self.reports_due.entry((cluster.clone(), source.to_owned())).or_insert(due));
+        step.wake_at(self.agenda.report(cluster, source, step.now));
     }
 
     pub(super) fn write_reports(&mut self, step: &mut Step<Effect>) {
-        let now = step.now;
-        let due: Vec<_> = self.reports_due.extract_if(.., |_, at| *at <= now).collect();
-        self.reports_due.values().for_each(|at| step.wake_at(*at));
-        for ((cluster, source), _) in due {
+        for (cluster, source) in self.agenda.take_reports(step.now) {
             let empty = BTreeMap::new();
             let set = self.sets.get(&cluster, &source).unwrap_or(&empty);
             step.effect(Effect::Project(project::event_report(&cluster, &source, set)));
@@ -159,7 +142,7 @@ impl Renderer {
         self.ledger.hold(place, cause.clone(), asks);
         // Held, but not what the cause leads to: the cause is gone, or its destinations have changed. Before the
         // start nothing is known yet; the first look at everything sees it.
-        if !known && self.started {
+        if !known && self.is_started() {
             self.refresh(&cause, step.now, step);
         }
     }

@@ -15,7 +15,7 @@ use crate::project::{self, Projection};
 impl Renderer {
     pub(super) fn management(&mut self, change: &Change, step: &mut Step<Effect>) {
         let touched = self.catalog.apply(change);
-        if !self.started {
+        if !self.is_started() {
             return;
         }
         match touched {
@@ -37,7 +37,7 @@ impl Renderer {
             Touched::Cluster(cluster) => self.cluster_changed(&cluster, step),
             Touched::Profile(id) => self.refresh_profile(&id, step),
             Touched::Content(key) => {
-                for cause in self.readers.get(&key).cloned().unwrap_or_default() {
+                for cause in self.renderings.readers(&key) {
                     self.refresh(&cause, step.now, step);
                 }
             }

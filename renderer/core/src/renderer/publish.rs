@@ -9,10 +9,11 @@ use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, JournalEntry, Meta, Publish, Step, Subject};
 
 use super::place::unsupported;
-use super::{Basis, Effect, Renderer, STAGE};
+use super::{Effect, Renderer, STAGE};
 use crate::event::EventRender;
 use crate::project::Projection;
 use crate::render::{self, Reads, Rendered};
+use crate::renderings::Basis;
 use crate::row_ledger::Place;
 
 /// A destination and the body of its row, or why there is none.
@@ -28,20 +29,15 @@ impl Renderer {
     /// is withdrawn.
     pub(super) fn render(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
         let basis = self.basis(cause);
-        if self.rendered_from.get(cause) == Some(&basis) {
+        if self.renderings.is_of(cause, basis) {
             let stale = self.ledger.set(cause, self.ledger.places(cause), step.now);
             return self.withdraw_places(stale, time, step);
         }
         let mut reads = Reads::new();
         let rendered = self.render_cause(cause, &mut reads);
-        for key in reads {
-            self.readers.entry(key).or_default().insert(cause.clone());
-        }
+        self.renderings.read(cause, reads);
         let result = rendered.and_then(|rendered| self.publish(cause, &rendered, time, step));
-        match &result {
-            Ok(()) => drop(self.rendered_from.insert(cause.clone(), basis)),
-            Err(_) => drop(self.rendered_from.remove(cause)),
-        }
+        self.renderings.set(cause, result.is_ok().then_some(basis));
         self.ledger.set_failing(cause, result.is_err());
         let errors: Vec<String> = result.err().into_iter().chain(self.ignored_fields(cause)).collect();
         self.note(cause.problem(), (!errors.is_empty()).then(|| errors.join("; ")), step);
@@ -198,12 +194,9 @@ impl Renderer {
         let places = self.ledger.set(cause, BTreeSet::new(), step.now);
         self.project(cause, &[], step);
         self.withdraw_places(places, time, step);
-        self.readers.values_mut().for_each(|causes| {
-            causes.remove(cause);
-        });
-        self.rendered_at.remove(cause);
+        self.renderings.forget(cause);
+        self.agenda.forget(cause);
         self.ledger.set_failing(cause, false);
-        self.rendered_from.remove(cause);
         self.note(cause.problem(), None, step);
     }
 
@@ -226,12 +219,7 @@ impl Renderer {
 
     pub(super) fn project(&mut self, cause: &Cause, projections: &[Projection], step: &mut Step<Effect>) {
         let keys: Vec<ObjectKey> = projections.iter().map(|projection| projection.key.clone()).collect();
-        let before = if keys.is_empty() {
-            self.projected.remove(cause)
-        } else {
-            self.projected.insert(cause.clone(), keys.clone())
-        };
-        for key in before.into_iter().flatten().filter(|key| !keys.contains(key)) {
+        for key in self.renderings.project(cause, keys) {
             step.effect(Effect::Project(Projection { key, object: None }));
         }
         for projection in projections {

@@ -70,7 +70,7 @@ impl Renderer {
 
     /// Renders a cause, withdraws it, or leaves it as it is.
     pub(super) fn refresh(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
-        if !self.caught_up && matches!(cause, Cause::Event(_)) {
+        if !self.is_caught_up() && matches!(cause, Cause::Event(_)) {
             return;
         }
         self.templates.set_now(step.now);

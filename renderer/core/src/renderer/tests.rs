@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sluice_api::{Gvk, ProfileId, TriggerId};
 use sluice_protocol::interest::{Complete, Source};
-use sluice_protocol::rows::{Desired, EventCause};
+use sluice_protocol::rows::{Cause, Desired, EventCause};
 use sluice_protocol::subject::Table;
 use sluice_protocol::{Body, Meta};
 
@@ -137,7 +137,7 @@ impl Fixture {
     fn row(&mut self, row: Row) {
         self.run(|renderer, step| {
             renderer.row(&row, step);
-            if matches!(row.subject, Subject::Complete { .. }) && renderer.caught_up {
+            if matches!(row.subject, Subject::Complete { .. }) && renderer.is_caught_up() {
                 renderer.caught_up(u64::MAX, step);
             }
         });
