@@ -56,13 +56,58 @@ fn drop_empty(value: &mut Value) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::*;
+    use kube::core::{ApiResource, GroupVersionKind};
     use serde_json::json;
+
+    use super::*;
+    use crate::fake_api::FakeApi;
 
     #[test]
     fn empty_parts_are_left_out_and_items_of_lists_stay() {
         let object = json!({"a": {}, "b": {"c": [], "d": {"e": {}}}, "f": [{}, {"g": {}}], "h": ""});
         assert_eq!(filled(&object).unwrap(), json!({"b": {"d": {}}, "f": [{}, {}], "h": ""}));
         assert_eq!(filled(&json!({"a": {"b": 1}})), None);
+    }
+
+    fn config_map() -> ApiResource {
+        ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "ConfigMap"))
+    }
+
+    /// A server that cannot empty a part, and the patches that it took.
+    fn stubborn(message: &'static str) -> (Api<Raw>, FakeApi) {
+        let server = FakeApi::start(move |request| {
+            let body: Value = serde_json::from_str(&request.body).unwrap();
+            if body["spec"] == json!({}) && request.number == 0 {
+                let status = json!({"kind": "Status", "status": "Failure", "reason": "Invalid", "code": 422, "message": message});
+                return (422, status.to_string());
+            }
+            (200, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "resourceVersion": "8"}}).to_string())
+        });
+        (Api::default_namespaced_with(server.client(), &config_map()), server)
+    }
+
+    async fn apply_emptied(message: &'static str) -> (bool, Vec<Value>) {
+        let (api, server) = stubborn(message);
+        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "resourceVersion": "7"}, "spec": {}});
+        let result = apply(&api, "x", &PatchParams::apply("test").force(), &body).await;
+        (
+            result.is_ok(),
+            server.requests().iter().map(|request| serde_json::from_str(&request.body).unwrap()).collect(),
+        )
+    }
+
+    #[tokio::test]
+    async fn a_part_that_a_server_cannot_empty_is_taken_away_first() {
+        let (applied, sent) = apply_emptied(r#"spec: Invalid value: "null": must be of type object"#).await;
+        assert!(applied);
+        assert_eq!(sent.len(), 3);
+        assert_eq!((sent[1].get("spec"), &sent[2]["spec"]), (None, &json!({})));
+        assert_eq!(sent[2]["metadata"]["resourceVersion"], "8", "against what the second one made");
+    }
+
+    #[tokio::test]
+    async fn any_other_refusal_is_told() {
+        let (applied, sent) = apply_emptied("spec.replicas: Invalid value: -1").await;
+        assert_eq!((applied, sent.len()), (false, 1));
     }
 }

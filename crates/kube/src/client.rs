@@ -45,3 +45,34 @@ pub async fn client_of_kubeconfig(text: &str) -> Result<Client, String> {
     Client::try_from(without_needless_tls(config))
         .map_err(|error| format!("the kubeconfig cannot be used: {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn kubeconfig(server: &str) -> String {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{{name: c, context: {{cluster: k, user: u}}}}]\n\
+             clusters: [{{name: k, cluster: {{server: \"{server}\"}}}}]\nusers: [{{name: u, user: {{token: t}}}}]\n"
+        )
+    }
+
+    #[tokio::test]
+    async fn a_server_without_tls_needs_no_certificates() {
+        assert!(client_of_kubeconfig(&kubeconfig("http://127.0.0.1:9")).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn what_is_wrong_with_a_kubeconfig_is_said() {
+        let error = |text: String| async move { client_of_kubeconfig(&text).await.map(drop).unwrap_err() };
+        assert!(error("]".into()).await.contains("cannot be read"));
+        assert!(error(String::new()).await.contains("cannot be used"));
+        let nowhere =
+            kubeconfig("http://127.0.0.1:9").replace("current-context: c", "current-context: other");
+        assert!(error(nowhere).await.contains("cannot be used"));
+        let file = Path::new("/nowhere/kubeconfig");
+        let error = management_client(Some(file)).await.map(drop).unwrap_err();
+        assert!(error.to_string().starts_with("--kubeconfig /nowhere/kubeconfig"), "{error}");
+    }
+}

@@ -4,6 +4,8 @@
 
 mod apply;
 mod client;
+#[cfg(test)]
+mod fake_api;
 mod raw;
 mod watch;
 

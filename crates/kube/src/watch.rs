@@ -200,3 +200,6 @@ fn is_absent(error: &watcher::Error) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

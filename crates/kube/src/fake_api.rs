@@ -1,0 +1,75 @@
+//! An API server of a test: it answers each request as a function says, and remembers what it was asked.
+#![allow(clippy::unwrap_used)]
+
+use std::io::{BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+
+use kube::Client;
+
+/// What was asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    /// How many came before it.
+    pub(crate) number: usize,
+    /// Its path, with the query.
+    pub(crate) path: String,
+    pub(crate) body: String,
+}
+
+pub(crate) struct FakeApi {
+    address: SocketAddr,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+impl FakeApi {
+    /// Listens until the process ends. The answer is a status and a body; each has a connection of its own.
+    pub(crate) fn start(answer: impl Fn(&Request) -> (u16, String) + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let taken = requests.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = BufReader::new(stream.unwrap());
+                let number = taken.lock().unwrap().len();
+                let Some(request) = read(&mut stream, number) else { continue };
+                let (status, body) = answer(&request);
+                taken.lock().unwrap().push(request);
+                let length = body.len();
+                let head =
+                    format!("HTTP/1.1 {status} _\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
+                // A client that has enough need not read it.
+                drop(stream.get_mut().write_all((head + &body).as_bytes()));
+            }
+        });
+        Self { address, requests }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::try_from(kube::Config::new(format!("http://{}", self.address).parse().unwrap())).unwrap()
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+fn read(stream: &mut impl std::io::BufRead, number: usize) -> Option<Request> {
+    let mut first = String::new();
+    stream.read_line(&mut first).ok()?;
+    let path = first.split(' ').nth(1)?.to_owned();
+    let mut length = 0;
+    for line in stream.by_ref().lines() {
+        let line = line.ok()?.to_lowercase();
+        if let Some(value) = line.strip_prefix("content-length: ") {
+            length = value.parse().ok()?;
+        }
+        if line.is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).ok()?;
+    Some(Request { number, path, body: String::from_utf8(body).ok()? })
+}

@@ -1,0 +1,39 @@
+//! One run of a job, from its beginning to its end or to the next beginning.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use sluice_api::ObjectKey;
+
+use super::replies::Fault;
+use crate::prepare::Prepared;
+
+/// See the module's text.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    /// Whether it began while calls could arrive that were made before this owner.
+    pub(super) early: bool,
+    /// Whether anything was changed in the cluster, in this run or in those that it replaces.
+    pub(super) changed: bool,
+    /// What there should be, as far as the profile can have it.
+    pub(super) objects: BTreeMap<ObjectKey, Prepared>,
+    /// Objects that were just seen to be absent.
+    pub(super) absent: BTreeSet<ObjectKey>,
+    /// How often each object had changed when it was to be written.
+    pub(super) conflicts: HashMap<ObjectKey, u32>,
+    /// What is wrong, by object.
+    pub(super) errors: BTreeMap<String, Fault>,
+}
+
+impl Run {
+    /// Begins anew.
+    pub(super) fn begin(&mut self, early: bool) {
+        *self = Self { early, changed: self.changed, ..Self::default() };
+    }
+
+    /// Ends: whether anything was changed. Objects are prepared again when there is more to do; a fleet of profiles at rest
+    /// is small.
+    pub(super) fn end(&mut self) -> bool {
+        (self.objects, self.absent) = Default::default();
+        std::mem::take(&mut self.changed)
+    }
+}

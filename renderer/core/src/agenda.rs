@@ -1,0 +1,151 @@
+//! What a renderer does later: causes whose changes come fast, EventReports, and the sweep.
+
+use std::collections::BTreeMap;
+
+use sluice_api::ClusterRef;
+use sluice_protocol::rows::Cause;
+
+/// Changes of one set that follow each other within this time are rendered together, microseconds.
+const QUIET: i64 = 20_000;
+/// The same for each object of a set that is rendered as a whole: some times what its render takes.
+const QUIET_EACH: i64 = 500;
+/// But a change waits no longer than this.
+const PATIENCE: i64 = 250_000;
+/// An EventReport is written at most this often: it is the whole set, and people read it.
+const REPORT_PERIOD: i64 = 2_000_000;
+
+/// Times are microseconds since 1970, those of events (`time`) and those of this process (`now`).
+#[derive(Default)]
+pub(crate) struct Agenda {
+    waiting: BTreeMap<Cause, Waiting>,
+    rendered_at: BTreeMap<Cause, i64>,
+    /// Each has its own time, so that they do not come all at once.
+    reports: BTreeMap<(ClusterRef, String), i64>,
+    sweep_at: i64,
+}
+
+/// A cause that is to be rendered together with what still comes.
+struct Waiting {
+    first: i64,
+    due: i64,
+    /// The earliest change that has not been rendered.
+    time: i64,
+}
+
+impl Agenda {
+    /// A cause over a set of this size has changed. When it is rendered, together with what comes until then; `None` when
+    /// that is now, because nothing came for a while.
+    pub(crate) fn changed(&mut self, cause: &Cause, size: usize, time: i64, now: i64) -> Option<i64> {
+        if let Some(waiting) = self.waiting.get_mut(cause) {
+            waiting.due = (now + QUIET).min(waiting.first + PATIENCE);
+            return Some(waiting.due);
+        }
+        // Rendering a large set takes longer than the usual pause between changes: each would be rendered alone.
+        let quiet = i64::try_from(size).unwrap_or(i64::MAX).saturating_mul(QUIET_EACH).max(QUIET);
+        if self.rendered_at.get(cause).is_none_or(|at| now - at >= quiet) {
+            self.rendered_at.insert(cause.clone(), now);
+            return None;
+        }
+        self.waiting.insert(cause.clone(), Waiting { first: now, due: now + QUIET, time });
+        Some(now + QUIET)
+    }
+
+    /// Causes that are to be rendered now, each with its earliest change.
+    pub(crate) fn take_due(&mut self, now: i64) -> Vec<(Cause, i64)> {
+        let due = self.waiting.extract_if(.., |_, waiting| waiting.due <= now);
+        let due: Vec<_> = due.map(|(cause, waiting)| (cause, waiting.time)).collect();
+        self.rendered_at.extend(due.iter().map(|(cause, _)| (cause.clone(), now)));
+        due
+    }
+
+    /// Whether no cause waits.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Nothing is known of this cause any more.
+    pub(crate) fn forget(&mut self, cause: &Cause) {
+        self.rendered_at.remove(cause);
+    }
+
+    /// The EventReport of this source on this cluster is to be written; when it is.
+    pub(crate) fn report(&mut self, cluster: &ClusterRef, source: &str, now: i64) -> i64 {
+        *self.reports.entry((cluster.clone(), source.to_owned())).or_insert(now + REPORT_PERIOD)
+    }
+
+    /// EventReports that are to be written now.
+    pub(crate) fn take_reports(&mut self, now: i64) -> Vec<(ClusterRef, String)> {
+        self.reports.extract_if(.., |_, at| *at <= now).map(|(report, _)| report).collect()
+    }
+
+    /// Whether it is time to sweep; the next time is a `period` later.
+    pub(crate) fn take_sweep(&mut self, now: i64, period: i64) -> bool {
+        let due = now >= self.sweep_at;
+        if due {
+            self.sweep_at = now + period;
+        }
+        due
+    }
+
+    /// The first sweep is a `period` later.
+    pub(crate) fn sweep_after(&mut self, now: i64, period: i64) {
+        self.sweep_at = now + period;
+    }
+
+    /// When there is something to do next.
+    pub(crate) fn next(&self) -> i64 {
+        let waiting = self.waiting.values().map(|waiting| waiting.due);
+        waiting.chain(self.reports.values().copied()).fold(self.sweep_at, i64::min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_api::ProfileId;
+
+    use super::*;
+
+    fn cause(name: &str) -> Cause {
+        Cause::Profile(ProfileId::cluster(name))
+    }
+
+    #[test]
+    fn the_first_change_is_rendered_at_once_and_those_that_follow_it_together() {
+        let mut agenda = Agenda::default();
+        assert_eq!(agenda.changed(&cause("a"), 1, 1, 1), None);
+        assert_eq!(agenda.changed(&cause("a"), 1, 2, 10_000), Some(30_000));
+        assert_eq!(agenda.changed(&cause("a"), 1, 3, 20_000), Some(40_000));
+        assert_eq!(agenda.changed(&cause("b"), 1, 3, 20_000), None, "each by itself");
+        assert!(agenda.take_due(39_999).is_empty() && !agenda.is_clear());
+        assert_eq!(agenda.take_due(40_000), [(cause("a"), 2)], "with the time of the earliest");
+        assert!(agenda.is_clear());
+        assert_eq!(agenda.changed(&cause("a"), 1, 4, 50_000), Some(70_000), "it was rendered just now");
+    }
+
+    #[test]
+    fn a_change_waits_for_a_large_set_but_not_for_ever() {
+        let mut agenda = Agenda::default();
+        assert_eq!(agenda.changed(&cause("a"), 1_000, 0, 0), None);
+        assert!(agenda.changed(&cause("a"), 1_000, 0, 400_000).is_some());
+        for now in (400_000..640_000).step_by(10_000) {
+            assert!(agenda.changed(&cause("a"), 1_000, 0, now).unwrap() <= 650_000);
+        }
+        assert_eq!(agenda.take_due(650_000).len(), 1);
+        agenda.forget(&cause("a"));
+        assert_eq!(agenda.changed(&cause("a"), 1_000, 0, 650_001), None);
+    }
+
+    #[test]
+    fn reports_and_sweeps_have_their_times() {
+        let mut agenda = Agenda::default();
+        let cluster = ClusterRef::sveltos("a", "b");
+        agenda.sweep_after(0, 9_000_000);
+        assert_eq!(agenda.next(), 9_000_000);
+        assert_eq!(agenda.report(&cluster, "s", 0), 2_000_000);
+        assert_eq!(agenda.report(&cluster, "s", 1_000_000), 2_000_000, "it is the one that waits");
+        assert_eq!(agenda.next(), 2_000_000);
+        assert_eq!(agenda.take_reports(2_000_000), [(cluster, "s".to_owned())]);
+        assert!(!agenda.take_sweep(8_999_999, 10) && agenda.take_sweep(9_000_000, 10));
+        assert_eq!(agenda.next(), 9_000_010);
+    }
+}
