@@ -18,6 +18,10 @@ pub(crate) struct History {
     reason: [[i64; CLUSTERS.len()]; Addon::ALL.len()],
     /// When a stream last lost what it had acknowledged.
     pub(crate) lost_at: i64,
+    /// For so long what is done upon such a stream is excused: it holds older rows until their owner, who may be away
+    /// itself, has found it out and written them again. An owner of the older version cannot do so while what it works
+    /// from is in the newer form.
+    pub(crate) unnoticed: i64,
     /// When there were last two makers of one profile.
     pub(crate) rival_at: i64,
     /// When rows of `desired` were last deleted: who writes them anew may have an older view than who wrote them before.
@@ -25,10 +29,6 @@ pub(crate) struct History {
     /// Now.
     pub(crate) now: i64,
 }
-
-/// What was done upon a stream that has lost rows is excused for so long: it holds older rows until their owner, who may be
-/// away itself, has found it out and written them again.
-const UNNOTICED: i64 = LATE;
 
 /// Renderers learn late of what changes in the management cluster, and may act upon it for so long.
 pub(crate) const LATE: i64 = 600 * STEP;
@@ -43,6 +43,7 @@ impl Default for History {
             born: BTreeMap::new(),
             reason,
             lost_at: NEVER,
+            unnoticed: LATE,
             rival_at: NEVER,
             wiped_at: NEVER,
             now: 0,
@@ -83,7 +84,7 @@ impl History {
 
     /// Whether a stream lost rows so lately that nobody need know better.
     pub(crate) fn is_excused(&self) -> bool {
-        self.now - self.lost_at < UNNOTICED
+        self.now - self.lost_at < self.unnoticed
     }
 
     /// Checks that `new` may take the place of `old` in `cluster`; `None` deletes.

@@ -1,7 +1,7 @@
 //! An API server of a test: it answers each request as a function says, and remembers what it was asked.
 #![allow(clippy::unwrap_used)]
 
-use std::io::{BufReader, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 
@@ -55,7 +55,7 @@ impl FakeApi {
     }
 }
 
-fn read(stream: &mut impl std::io::BufRead, number: usize) -> Option<Request> {
+fn read(stream: &mut impl BufRead, number: usize) -> Option<Request> {
     let mut first = String::new();
     stream.read_line(&mut first).ok()?;
     let path = first.split(' ').nth(1)?.to_owned();
