@@ -107,6 +107,31 @@ fn every_escape_is_stopped() {
 }
 
 #[test]
+fn no_single_call_outlives_the_limits() {
+    let quick = Limits { time: Duration::from_millis(20), ..Limits::default() };
+    for body in [
+        "table.move({}, 1, 2000000000, 2, {})",
+        "string.rep('a', 2000000):find(string.rep('a', 1000000) .. 'b', 1, true)",
+        "string.find(string.rep('a', 2000000), string.rep('a', 1000000) .. 'b')",
+        "string.split(string.rep('a', 2000000), string.rep('a', 1000000) .. 'b')",
+    ] {
+        let script = Script::compile(&format!("function evaluate() {body} end")).unwrap();
+        let error = script.evaluate(&json!({}), &quick).unwrap_err().to_string();
+        assert!(error.starts_with("evaluate:1: limit: "), "{error}");
+    }
+    let source = "function evaluate()
+        local first, last = ('a.b'):find('.', 1, true)
+        local moved = table.move({ 1, 2, 3 }, 2, 3, 1)
+        return { matching = first == 2 and last == 2 and moved[1] == 2, message = table.concat(('a,b'):split(','), ' ') .. #('ab'):split('') .. ('x1'):find('%d') }
+    end";
+    assert_eq!(run(source, json!({})).unwrap(), Verdict { matching: true, message: "a b22".into() });
+    assert!(
+        run("function evaluate() return { message = table.concat(('a,b'):split(), ' ') } end", json!({}))
+            .is_ok()
+    );
+}
+
+#[test]
 fn nothing_of_the_process_can_be_reached() {
     for name in [
         "io",
