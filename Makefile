@@ -18,7 +18,7 @@ export SLUICE_BUILD ?= $(if $(CACHE),$(CACHE)/build,$(ROOT)/build)
 WITH_NATS = nats="$$(scripts/install-nats.sh)"; export PATH="$$(dirname "$$nats"):$$PATH"
 ARGS ?=
 
-.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check deny e2e survive load ci images
+.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check deny alone e2e survive load ci images
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -61,6 +61,9 @@ crds-check:
 
 deny: ## licences, bans and sources of the dependencies; advisories where their database can be fetched
 	scripts/deny.sh
+
+alone: ## every crate compiles without the features that others turn on
+	scripts/check_alone.sh
 
 e2e: need ## the scenarios against a real kube-apiserver
 	$(WITH_NATS); scripts/e2e.sh $(ARGS)
