@@ -18,7 +18,7 @@ export SLUICE_BUILD ?= $(if $(CACHE),$(CACHE)/build,$(ROOT)/build)
 WITH_NATS = nats="$$(scripts/install-nats.sh)"; export PATH="$$(dirname "$$nats"):$$PATH"
 ARGS ?=
 
-.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check e2e survive load ci images
+.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check deny alone e2e survive load ci images
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -59,6 +59,12 @@ crds: ## write deploy/crds anew
 crds-check:
 	scripts/check_crds.sh
 
+deny: ## licences, bans and sources of the dependencies; advisories where their database can be fetched
+	scripts/deny.sh
+
+alone: ## every crate compiles without the features that others turn on
+	scripts/check_alone.sh
+
 e2e: need ## the scenarios against a real kube-apiserver
 	$(WITH_NATS); scripts/e2e.sh $(ARGS)
 
@@ -70,7 +76,7 @@ load: need ## the load generator and its table
 	$(WITH_NATS); cargo build --release --locked --workspace --bins; \
 	exec "$$CARGO_TARGET_DIR/release/sluice-loadtest" $(ARGS)
 
-ci: ## what the machine does: test and e2e
+ci: ## what the machine does: test, deny and e2e
 	.ci/run
 
 images: ## the container image, compiled in a container

@@ -1,12 +1,12 @@
 //! Carrying out a deployer's requests on one cluster.
 
-use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use dashmap::DashMap;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::ApiResource;
 use kube::{Api, Client};
@@ -32,13 +32,14 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 /// One managed cluster.
 pub(crate) struct Site {
     client: Client,
-    /// Resources by kind, as discovery told them.
-    resources: Mutex<HashMap<Gvk, (ApiResource, bool)>>,
+    /// Resources by kind, as discovery told them, and whether their objects are in namespaces. Entries are copied out, and
+    /// none is held while discovery is asked.
+    resources: DashMap<Gvk, (ApiResource, bool)>,
 }
 
 impl Site {
     pub(crate) fn new(client: Client) -> Arc<Self> {
-        Arc::new(Self { client, resources: Mutex::default() })
+        Arc::new(Self { client, resources: DashMap::new() })
     }
 
     /// Carries out a request; never longer than [`TIMEOUT`], and what writes only while it is `allowed`.
@@ -243,18 +244,17 @@ impl Site {
 
     /// Kinds of this group came or went: they are looked up anew.
     pub(crate) fn forget_group(&self, group: &str) {
-        let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
-        resources.retain(|gvk, _| gvk.group != group);
+        self.resources.retain(|gvk, _| gvk.group != group);
     }
 
     /// The kind has gone: it is looked up anew, and may come back under another name.
     fn forget(&self, gvk: &Gvk) {
-        self.resources.lock().unwrap_or_else(PoisonError::into_inner).remove(gvk);
+        self.resources.remove(gvk);
     }
 
     /// A kind as discovery tells it, and whether its objects are in namespaces; `None` when the cluster has no such kind.
     async fn resource(&self, gvk: &Gvk) -> Result<Option<(ApiResource, bool)>, Failure> {
-        let known = self.resources.lock().unwrap_or_else(PoisonError::into_inner).get(gvk).cloned();
+        let known = self.resources.get(gvk).map(|known| known.clone());
         if known.is_some() {
             return Ok(known);
         }
@@ -264,8 +264,7 @@ impl Site {
             Err(error) => return Err(failure::of(&error, false)),
         };
         if let Some(found) = &found {
-            let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
-            resources.insert(gvk.clone(), found.clone());
+            self.resources.insert(gvk.clone(), found.clone());
         }
         Ok(found)
     }

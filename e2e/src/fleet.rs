@@ -15,7 +15,7 @@ use crate::scenario::MANAGEMENT;
 /// A managed cluster.
 #[derive(Clone)]
 pub struct Member {
-    /// The cluster.
+    /// For what a test does in it and reads of it.
     pub client: ClusterClient,
     /// A kubeconfig for it alone, as its Secret holds it.
     pub kubeconfig: String,

@@ -26,7 +26,7 @@ pub struct Report {
     pub idle_memory: BTreeMap<&'static str, Usage>,
     /// The idle phase and those with a rate.
     pub paced: Vec<Phase>,
-    /// The bursts.
+    /// Phases in which everything comes at once.
     pub bursts: Vec<Burst>,
     /// As many as possible.
     pub flood: Option<Phase>,

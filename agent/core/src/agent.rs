@@ -17,7 +17,7 @@ const OTHER_WATCH: i64 = 250_000;
 /// What an agent must know of its place.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Its cluster.
+    /// The cluster whose objects it watches; its rows are those of this cluster.
     pub cluster: ClusterRef,
     /// Number of shards of every table.
     pub shards: u16,
@@ -60,7 +60,7 @@ pub enum Effect {
     Unwatch(u64),
 }
 
-/// See the module's text.
+/// The agent of one cluster: begins the watches that its interest row asks for, and makes rows of what they show.
 pub struct Agent {
     config: Config,
     started: bool,

@@ -9,7 +9,7 @@ use sluice_protocol::interest::{Interest, Source};
 /// One watch: a kind, narrowed as far as the server can.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WatchSpec {
-    /// The kind.
+    /// Group, version and kind, as discovery of the cluster has them.
     pub gvk: Gvk,
     /// The namespace; empty for all.
     pub namespace: String,

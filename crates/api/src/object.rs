@@ -22,11 +22,11 @@ pub struct Gvk {
 /// An object of one cluster. Orders by namespace and name first, as API servers list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ObjectKey {
-    /// Its kind.
+    /// Group, version and kind it was read as: another version is another key.
     pub gvk: Gvk,
     /// Its namespace, empty for cluster-scoped kinds.
     pub namespace: String,
-    /// Its name.
+    /// Unique within kind and namespace.
     pub name: String,
 }
 

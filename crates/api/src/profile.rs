@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct ProfileId {
     /// Its namespace; empty for a ClusterProfile.
     pub namespace: String,
-    /// Its name.
+    /// Unique within its namespace, or among all ClusterProfiles.
     pub name: String,
 }
 
@@ -20,7 +20,7 @@ impl ProfileId {
         Self { namespace: namespace.into(), name: name.into() }
     }
 
-    /// A ClusterProfile.
+    /// One without a namespace: it may select every cluster.
     pub fn cluster(name: impl Into<String>) -> Self {
         Self::new("", name)
     }

@@ -26,7 +26,7 @@ const BATCHES_AT_ONCE: usize = 8;
 /// Pause before a bus is laid out once more.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// See the module's text. Cheap to clone.
+/// What readers, writers and buckets need of a bus: one connection, and the tables as they are now. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Bus {
     pub(crate) js: Context,

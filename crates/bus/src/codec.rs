@@ -67,12 +67,16 @@ pub(crate) fn decode(message: &[u8]) -> Result<Arc<[u8]>, CodecError> {
     match message.split_first() {
         None => Ok(Arc::from([])),
         Some((&PLAIN, body)) => Ok(body.into()),
-        Some((&ZSTD, body)) => {
-            let size = zstd::bulk::Decompressor::upper_bound(body).unwrap_or(MAX_BODY).min(MAX_BODY);
-            Ok(zstd::bulk::decompress(body, size)?.into())
-        }
+        Some((&ZSTD, body)) => Ok(zstd::bulk::decompress(body, size(body))?.into()),
         Some((&format, _)) => Err(CodecError::Format(format)),
     }
+}
+
+/// Room for a body: what its frame says, as every frame of [`encode`] does. Room for the largest one is mapped and given
+/// back for each row otherwise.
+fn size(frame: &[u8]) -> usize {
+    let said = zstd::zstd_safe::get_frame_content_size(frame).ok().flatten();
+    said.and_then(|size| usize::try_from(size).ok()).unwrap_or(MAX_BODY).min(MAX_BODY)
 }
 
 /// The headers of a head.
@@ -150,6 +154,36 @@ mod tests {
         let message = encode(body.as_bytes());
         assert!(message.len() < body.len() / 10);
         assert_eq!(&*decode(&message).unwrap(), body.as_bytes());
+        assert_eq!(size(&message[1..]), body.len());
+    }
+
+    #[test]
+    fn no_frame_makes_more_than_the_limit() {
+        let mut message = vec![ZSTD];
+        message.extend(zstd::bulk::compress(&vec![0; MAX_BODY + 1], LEVEL).unwrap());
+        assert!(message.len() < MAX_BODY / 1000);
+        assert!(matches!(decode(&message), Err(CodecError::Compression(_))));
+    }
+
+    const NAMES: &str = "Sluice-(Digest|Time|View|Meta|Tombstone|Content)|KV-Operation";
+
+    /// Values that are nearly right, and others. A message's headers are lines.
+    fn any_value() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[ -~]{0,20}",
+            "[0-9a-f]{31,33}|[+-]?[0-9]{0,21}",
+            "([a-z=/:]{0,4}=[0-9]{1,20} ){0,3}",
+            r#"\{"(profile|event|incarnation|selectors)":("ClusterProfile p"|7|\[[0-9]{0,12}\]|null|\[{0,300})\}"#,
+            any::<String>().prop_map(|text| one_line(&text)),
+        ]
+    }
+
+    fn any_headers() -> impl Strategy<Value = HeaderMap> {
+        proptest::collection::vec((NAMES, any_value()), 0..8).prop_map(|lines| {
+            let mut headers = HeaderMap::new();
+            lines.iter().for_each(|(name, value)| headers.append(name.as_str(), value.as_str()));
+            headers
+        })
     }
 
     proptest! {
@@ -161,6 +195,30 @@ mod tests {
         #[test]
         fn no_message_panics(message in proptest::collection::vec(any::<u8>(), 0..300)) {
             prop_assert!(decode(&message).is_ok() || !message.is_empty());
+        }
+
+        #[test]
+        fn no_damaged_frame_panics(
+            text in "[a-c]{1,9}",
+            at in any::<prop::sample::Index>(),
+            with in any::<[u8; 4]>(),
+            keep in any::<prop::sample::Index>(),
+        ) {
+            let mut message = encode(text.repeat(5000).as_bytes()).to_vec();
+            let at = at.index(message.len());
+            message.iter_mut().skip(at).zip(with).for_each(|(old, new)| *old = new);
+            message.truncate(keep.index(message.len()) + 1);
+            if let Ok(body) = decode(&message) {
+                prop_assert!(body.len() <= MAX_BODY);
+            }
+        }
+
+        #[test]
+        fn the_head_of_any_headers_is_read_back(hostile in any_headers()) {
+            let read = head(Some(&hostile));
+            let digest = if read.tombstone { Digest::default() } else { read.digest };
+            prop_assert_eq!(head(Some(&headers(&read))), Head { digest, ..read });
+            prop_assert!(content(Some(&hostile)).is_none() || hostile.get(CONTENT).is_some());
         }
     }
 }

@@ -123,7 +123,7 @@ impl Connection {
     /// As [`Connection::client`], for requests to JetStream.
     ///
     /// # Errors
-    /// The same.
+    /// Those of [`Connection::client`].
     pub async fn jetstream(&self, name: &str) -> Result<Context, BusError> {
         Ok(jetstream(self.client(name).await?))
     }

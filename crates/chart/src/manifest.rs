@@ -22,7 +22,7 @@ pub struct Manifest {
 pub struct Hook {
     /// The object's name.
     pub name: String,
-    /// The document.
+    /// What is applied when it is run.
     pub manifest: Manifest,
     /// When it is run.
     pub events: Vec<HookEvent>,

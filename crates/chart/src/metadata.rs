@@ -13,7 +13,7 @@ use crate::{
 pub struct Metadata {
     /// The chart's name; that of a dependency with an alias is the alias.
     pub name: String,
-    /// Its version.
+    /// Of the chart, not of what it installs.
     pub version: String,
     /// `v1` or `v2`.
     pub api_version: String,

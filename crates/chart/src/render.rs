@@ -18,7 +18,7 @@ use crate::{
 /// What is being installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Release {
-    /// Its name.
+    /// What templates see as `.Release.Name`.
     pub name: String,
     /// Where it goes.
     pub namespace: String,

@@ -7,11 +7,11 @@ use kube::core::{ApiResource, Resource};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// See the module's text.
+/// An object with the metadata that clients look at beside it.
 #[derive(Clone, Debug)]
 pub struct Raw {
     meta: ObjectMeta,
-    /// The object.
+    /// Everything that the server sent, in its order.
     pub value: Value,
 }
 

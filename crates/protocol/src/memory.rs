@@ -26,9 +26,9 @@ const TAIL: usize = 8;
 /// A row of a [`MemoryStream`].
 #[derive(Clone, Debug)]
 pub struct Stored<T> {
-    /// Its subject.
+    /// The key: a stream keeps the last row of each.
     pub subject: String,
-    /// Its content.
+    /// What was stored last under the subject.
     pub value: T,
     expires: Option<i64>,
 }

@@ -56,7 +56,7 @@ enum Phase {
     Stopped,
 }
 
-/// The state machine. See the module's text.
+/// Runs a core over one shard: takes events, gives commands, and waits for nothing.
 pub struct Owner<C: Core> {
     core: C,
     config: OwnerConfig,

@@ -24,15 +24,15 @@ pub enum About {
     Cluster,
     /// An object of the cluster.
     Object(ObjectKey),
-    /// An EventSource.
+    /// An EventSource, by its name.
     Source(String),
     /// What an EventSource makes of one object.
     Match(String, ObjectKey),
-    /// A trigger.
+    /// A trigger as a whole, for example one whose template is wrong.
     Trigger(TriggerId),
     /// What a trigger makes of an event.
     Event(EventCause),
-    /// A profile.
+    /// A profile on its way to one cluster.
     Profile(ProfileId),
     /// One of these that cannot be on another cluster.
     On(Box<About>, ClusterRef),

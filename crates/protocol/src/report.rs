@@ -39,9 +39,9 @@ pub struct JournalEntry {
     pub what: String,
     /// The stage that did it.
     pub stage: String,
-    /// Where.
+    /// The cluster it was done on or for, in its text form.
     pub cluster: String,
-    /// To what.
+    /// The object or profile that it was done to.
     pub object: String,
     /// Microseconds from the change that caused it; 0 when unknown.
     pub micros: i64,

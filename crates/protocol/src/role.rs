@@ -12,11 +12,11 @@ use crate::subject::cluster_token;
 pub enum Role {
     /// The agent of one cluster, or of all that are registered.
     Agent(Option<ClusterRef>),
-    /// A matcher.
+    /// Reads `changes`, writes `reports`.
     Matcher,
-    /// A renderer.
+    /// Reads `reports`, writes `desired`.
     Renderer,
-    /// A deployer.
+    /// Reads `desired`, writes `status`.
     Deployer,
     /// Somebody who looks and changes nothing.
     People,

@@ -26,7 +26,7 @@ pub struct Head {
 /// The content of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// A value.
+    /// The content; how it is packed for the wire is the bus's matter.
     Value(Arc<[u8]>),
     /// The value is gone. The row itself disappears after the tombstone's time to live.
     Tombstone,

@@ -20,7 +20,7 @@ pub struct ReportMeta {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Cause {
-    /// An event.
+    /// A trigger made it of an event.
     Event(EventCause),
     /// A profile that a user wrote.
     Profile(ProfileId),
@@ -29,11 +29,11 @@ pub enum Cause {
 /// The event, and the trigger that acts upon it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EventCause {
-    /// The trigger.
+    /// Kind and name of who made the profile.
     pub trigger: TriggerId,
     /// Where the event is.
     pub cluster: ClusterRef,
-    /// The EventSource.
+    /// Name of the EventSource that says it is one.
     pub source: String,
     /// The object; `None` stands for all that match together.
     pub item: Option<ObjectKey>,

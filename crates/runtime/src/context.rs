@@ -22,7 +22,7 @@ pub struct Context {
     pub stage: &'static str,
     /// Name of the replica.
     pub name: String,
-    /// The bus.
+    /// The connection that the whole process shares.
     pub bus: Bus,
     /// The problems of this process.
     pub problems: Problems,

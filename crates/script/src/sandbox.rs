@@ -30,6 +30,30 @@ function getAnnotation(object, key)
 end
 "#;
 
+/// Library calls that no interrupt ends, however long they take: refused where they would take long.
+const BOUNDED: &str = r#"
+local move, find, split = table.move, string.find, string.split
+function table.move(from, first, last, ...)
+  if type(first) == "number" and type(last) == "number" and last - first > 1e6 then
+    error("limit: table.move over more than a million indexes; move less at once", 2)
+  end
+  return move(from, first, last, ...)
+end
+local function bounded(text, part)
+  if type(text) == "string" and type(part) == "string" and #text * #part > 1e8 then
+    error("limit: the text and what is looked for in it are too long; look into less at once", 3)
+  end
+end
+function string.find(text, pattern, ...)
+  bounded(text, pattern)
+  return find(text, pattern, ...)
+end
+function string.split(text, separator)
+  bounded(text, separator)
+  return split(text, separator)
+end
+"#;
+
 /// Names that would let a script load code or reach outside its environment.
 const REMOVED: [&str; 6] = ["require", "loadstring", "collectgarbage", "getfenv", "setfenv", "newproxy"];
 
@@ -61,6 +85,7 @@ impl Sandbox {
             | StdLib::OS;
         let lua = Lua::new_with(libraries, LuaOptions::default())?;
         lua.load(PRELUDE).set_name("helpers").exec()?;
+        lua.load(BOUNDED).set_name("bounded").exec()?;
         let globals = lua.globals();
         for name in REMOVED {
             globals.set(name, mlua::Nil)?;

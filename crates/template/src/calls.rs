@@ -50,7 +50,7 @@ pub fn callables(stage: Stage) -> Vec<Callable> {
 // === impl Callable ===
 
 impl Callable {
-    /// Its name.
+    /// As templates write it.
     pub fn name(&self) -> &'static str {
         self.0.name
     }

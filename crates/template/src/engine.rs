@@ -9,7 +9,7 @@ use crate::{Data, Env, Limits, Stage};
 pub struct Request<'a> {
     /// The template's name, for messages.
     pub name: &'a str,
-    /// The template.
+    /// Source of the template, in Go's syntax.
     pub text: &'a str,
     /// Which functions it may call.
     pub stage: Stage,

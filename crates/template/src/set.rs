@@ -27,7 +27,7 @@ pub struct TemplateSet {
 /// A text to execute.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
-    /// Its name.
+    /// Of the text to run, as it was given to [`TemplateSet::compile`].
     pub name: &'a str,
     /// What it sees. What one job writes into a map, later jobs read.
     pub dot: &'a Data<'a>,

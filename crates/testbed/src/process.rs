@@ -14,9 +14,9 @@ const LOG_LINES: usize = 12;
 pub struct Launch {
     /// Names the log.
     pub name: String,
-    /// The program.
+    /// Path of the executable.
     pub program: PathBuf,
-    /// Its arguments.
+    /// Without the program's own name.
     pub arguments: Vec<String>,
     /// Variables of its environment, besides those of this process.
     pub environment: Vec<(String, String)>,
@@ -77,7 +77,7 @@ impl Process {
         Ok(Self { launch, child })
     }
 
-    /// Its number.
+    /// What signals are sent to.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -45,12 +45,12 @@ impl Replica {
         Ok(Self { stage, name: name.to_owned(), admin, process })
     }
 
-    /// Its stage.
+    /// `matcher` for example: what its metrics and problems are named after.
     pub fn stage(&self) -> &'static str {
         self.stage
     }
 
-    /// Its name.
+    /// Tells replicas of one stage apart, and names the log.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -60,7 +60,7 @@ impl Replica {
         self.process.pid()
     }
 
-    /// Its process.
+    /// For what only a process can tell: how it ended, that it is to be killed.
     pub fn process(&mut self) -> &mut Process {
         &mut self.process
     }

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 pub struct Answer {
     /// The status code.
     pub code: u16,
-    /// The body.
+    /// As it came, whatever the code is.
     pub body: Bytes,
 }
 

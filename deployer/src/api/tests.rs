@@ -44,7 +44,7 @@ fn mk_site_at(url: &str) -> Arc<Site> {
         kind: "ConfigMap".into(),
         plural: "configmaps".into(),
     };
-    site.resources.lock().unwrap().insert(Gvk::new("", "v1", "ConfigMap"), (resource, true));
+    site.resources.insert(Gvk::new("", "v1", "ConfigMap"), (resource, true));
     site
 }
 
@@ -105,7 +105,7 @@ async fn only_the_server_says_that_an_object_is_deleted() {
     assert_eq!(mk_site_at(&not_found(server)).call(delete.clone(), || true).await, Reply::Done);
     let proxy = mk_site_at(&not_found("404 page not found"));
     assert_eq!(class(&proxy.call(delete.clone(), || true).await), Some(Class::NoKind));
-    assert!(proxy.resources.lock().unwrap().is_empty(), "discovery is asked");
+    assert!(proxy.resources.is_empty(), "discovery is asked");
     let proxy = mk_site_at(&not_found("<html>Not Found</html>"));
     assert_eq!(class(&proxy.call(delete, || true).await), Some(Class::Conflict));
 }

@@ -32,7 +32,7 @@ const KINDS: [(&str, &str); 6] = [
     ("networking.k8s.io/v1", "Ingress"),
 ];
 
-/// A story.
+/// A folder of objects: a start, changes in order, and what the clusters must hold after each.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// Name of its folder.

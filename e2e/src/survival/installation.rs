@@ -24,12 +24,12 @@ const TIMEOUT: Duration = Duration::from_secs(90);
 const STAYS: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(250);
 
-/// See the module's text.
+/// Two replicas of each stage over simulated clusters, with what the clusters must hold by now.
 pub struct Installation {
     // Processes end before their folder goes.
-    /// The processes.
+    /// For tests that kill, stop or cut off one of them.
     pub stack: Stack,
-    /// The clusters.
+    /// Clients of the management cluster and of the managed ones.
     pub fleet: Fleet,
     /// What happened in them.
     pub watcher: Watcher,

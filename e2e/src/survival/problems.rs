@@ -13,7 +13,7 @@ pub struct Problem {
     pub stage: String,
     /// The cluster, or empty when it concerns all.
     pub cluster: String,
-    /// The object.
+    /// The user's object it is about, and what within it.
     pub object: String,
     /// What is wrong and what to do.
     pub error: String,

@@ -20,7 +20,7 @@ const AGAIN: Duration = Duration::from_millis(100);
 /// A NetworkPolicy appeared.
 #[derive(Clone, Debug)]
 pub struct Arrival {
-    /// Its name.
+    /// `front-<phase>-<number>`: says which event it is for.
     pub name: String,
     /// When the watch said so.
     pub at: Instant,

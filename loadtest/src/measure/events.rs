@@ -20,7 +20,7 @@ pub struct Events {
 /// A phase that is over.
 #[derive(Debug)]
 pub struct Phase {
-    /// Its name.
+    /// Names the row of the table, and the Services of the phase.
     pub name: String,
     /// Events that were sent.
     pub sent: usize,

@@ -38,7 +38,7 @@ pub struct Cost {
 // === impl Meter ===
 
 impl Meter {
-    /// Begins.
+    /// Notes what every process has used until now.
     pub fn start(stack: &Stack) -> Self {
         let (started, load) = (Instant::now(), system::load_average());
         Self { started, load, busy: system::busy(), before: usages(stack) }

@@ -29,7 +29,7 @@ const MORE: u32 = 10;
 /// A running pipeline, ready to be measured.
 #[derive(Debug)]
 pub struct Lab {
-    /// The processes.
+    /// Bus, clusters and stages; their end is the end of all.
     pub stack: Stack,
     targets: Vec<Arc<KubeContext>>,
     sender: Sender,

@@ -61,7 +61,7 @@ pub enum Effect {
     Journal(JournalEntry),
 }
 
-/// See the module's text.
+/// The matcher of one shard: asks each source's programs about every change, and reports the objects that are events.
 pub struct Matcher {
     config: Config,
     clusters: BTreeMap<ClusterRef, Live>,

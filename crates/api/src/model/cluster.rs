@@ -9,7 +9,7 @@ use crate::object;
 /// A managed cluster as it is registered in the management cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
-    /// Its identity.
+    /// Kind, namespace and name of the registration.
     pub id: ClusterRef,
     /// Whether its user asked to leave it alone.
     pub paused: bool,

@@ -10,7 +10,7 @@ use crate::selector::{Requirement, Selector};
 /// An `EventSource`: which objects of a managed cluster are events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSource {
-    /// Its name.
+    /// What triggers refer to it by; it has no namespace.
     pub name: String,
     /// An object that one of these selects is an event.
     pub selectors: Vec<ResourceSelector>,

@@ -48,7 +48,7 @@ pub struct SpecCommon {
 /// A `ClusterProfile` or `Profile` that a user wrote.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// Which.
+    /// Namespace and name; they say which of both kinds it is.
     pub id: ProfileId,
     /// Clusters by label; empty selects nothing.
     pub selector: Selector,

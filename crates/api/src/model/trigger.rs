@@ -25,7 +25,7 @@ pub enum Era {
 pub struct Trigger {
     /// `EventTrigger` or `EventBasedAddOn`.
     pub kind: String,
-    /// Its name.
+    /// Unique within its kind; neither kind has namespaces.
     pub name: String,
     /// Which rules its references follow.
     pub era: Era,

@@ -27,7 +27,7 @@ const CACHE: usize = 16 << 20;
 const LOOKS: usize = 3;
 const LOOK: Duration = Duration::from_millis(50);
 
-/// See the module's text. Cheap to clone.
+/// Stores and fetches large bodies by their digest, and remembers the last ones. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Contents {
     js: Context,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, watch};
 
-/// See the module's text. Cheap to clone.
+/// Values by key, and who wants to hear of which. Cheap to clone; clones are the same table.
 #[derive(Debug)]
 pub struct Feed<K, V> {
     state: Arc<Mutex<State<K, V>>>,

@@ -20,9 +20,9 @@ pub enum Credentials {
     Nkey(PathBuf),
     /// A name, and a file with the password.
     User {
-        /// The name.
+        /// As the server's configuration has it.
         name: String,
-        /// The file.
+        /// Holds the password and nothing else; read for each connection.
         password_file: PathBuf,
     },
 }

@@ -49,18 +49,18 @@ pub struct BusReport {
 /// One server.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerReport {
-    /// Its address.
+    /// The address it is asked at.
     pub url: String,
     /// Its name; empty when it does not answer.
     pub name: String,
-    /// Its version.
+    /// As it says itself, `2.15.1` for example; empty when it does not answer.
     pub version: String,
 }
 
 /// One stream.
 #[derive(Clone, Debug, Serialize)]
 pub struct StreamReport {
-    /// Its name.
+    /// As the server lists it: `CHANGES-07`, `STATUS`, `KV_interest`.
     pub name: String,
     /// The server that leads it, when it has a leader.
     pub leader: Option<String>,

@@ -7,7 +7,7 @@ use async_nats::jetstream::Context;
 use sluice_tasks::{End, Kept, Tasks};
 use tokio::sync::{Mutex, mpsc};
 
-/// See the module's text. Cheap to clone.
+/// Counts consumers, and deletes those whose [`Consumer`] was dropped. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Consumers {
     count: Arc<AtomicUsize>,

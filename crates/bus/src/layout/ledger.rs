@@ -12,16 +12,16 @@ const KEPT: usize = 6;
 /// Time between them.
 const APART: Duration = Duration::from_secs(2);
 
-/// See the module's text. Cheap to clone.
+/// The last acknowledged rows by stream. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger(Arc<Mutex<HashMap<String, VecDeque<Entry>>>>);
 
 /// A row that was acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Its sequence.
+    /// In the stream, as the server acknowledged it.
     pub(crate) sequence: u64,
-    /// Its subject.
+    /// Where to look for it; a later row of the same subject replaces it.
     pub(crate) subject: String,
     /// Whether it is gone by itself after a while.
     pub(crate) tombstone: bool,

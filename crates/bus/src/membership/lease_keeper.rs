@@ -35,7 +35,7 @@ const BEAT: Duration = Duration::from_millis(750);
 /// Pause before a server that refuses this replica is asked again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// See the module's text.
+/// One group's voice and ear: what its thread needs, until `stop`.
 #[derive(Clone)]
 pub(crate) struct LeaseKeeper {
     bus: Bus,

@@ -20,7 +20,7 @@ use crate::membership::MEMBER_TTL;
 /// An agent of which nothing was heard for so many times the life of a member is gone: another one may take its time.
 const LONGER: u32 = 3;
 
-/// See the module's text. Cheap to clone.
+/// The clusters that others serve, as it was heard last; an agent that is silent is forgotten. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct OwnAgents(Arc<Mutex<Members>>);
 

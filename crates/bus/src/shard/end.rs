@@ -15,7 +15,7 @@ use crate::shard::read_spec::ReadSpec;
 /// How long the stream's leader may take to answer.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// The end of what a [`ReadSpec`] reads. See the module's text.
+/// The end of what a [`ReadSpec`] reads, asked of the stream and never estimated.
 #[derive(Clone, Debug)]
 pub(crate) struct End {
     stream: Stream,

@@ -58,7 +58,7 @@ pub enum ReadEvent {
     CaughtUp(u64),
 }
 
-/// An open reader. See the module's text.
+/// An open reader: knows the last row that it has delivered, whichever consumer that came from.
 pub struct Reader {
     bus: Bus,
     spec: ReadSpec,

@@ -40,7 +40,7 @@ impl Tally {
     }
 }
 
-/// Runs the shards that this replica owns. See the module's text.
+/// Runs the shards that this replica owns: begins one when the membership gives it, ends it when it is taken.
 pub struct Supervisor {
     tasks: Tasks,
     membership: Membership,

@@ -10,7 +10,7 @@ use crate::row::Publish;
 use crate::subject::Subject;
 use crate::view::View;
 
-/// See the module's text.
+/// The newer rows that are left as they are, each with the view it was made from.
 #[derive(Debug, Default)]
 pub(super) struct Newer {
     /// By subject. Few views differ: most rows were made from the same.

@@ -33,7 +33,7 @@ const HEADERS: usize = 512;
 const FIRST_PAUSE: i64 = 5_000;
 const LAST_PAUSE: i64 = 320_000;
 
-/// See the module's text.
+/// The group in flight to one output stream, and the rows that wait for its answer.
 #[derive(Debug)]
 pub(super) struct Outlet {
     output: usize,

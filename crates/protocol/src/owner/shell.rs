@@ -107,9 +107,9 @@ pub struct Group {
 pub struct Outgoing {
     /// Number of the row, in the order in which the core wanted them.
     pub id: u64,
-    /// Its head.
+    /// What goes into the headers of the message.
     pub head: Head,
-    /// The row.
+    /// Where it goes, and its body.
     pub row: Publish,
 }
 

@@ -20,7 +20,7 @@ pub(super) enum Kind {
     Secret,
 }
 
-/// See the module's text.
+/// The registrations and Secrets that were seen, put together when a cluster is asked for.
 #[derive(Default)]
 pub(super) struct Registrations {
     clusters: BTreeMap<(Kind, ClusterRef), Registration>,

@@ -1,5 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
+use std::time::Instant;
+
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -104,6 +107,31 @@ fn every_escape_is_stopped() {
 }
 
 #[test]
+fn no_single_call_outlives_the_limits() {
+    let quick = Limits { time: Duration::from_millis(20), ..Limits::default() };
+    for body in [
+        "table.move({}, 1, 2000000000, 2, {})",
+        "string.rep('a', 2000000):find(string.rep('a', 1000000) .. 'b', 1, true)",
+        "string.find(string.rep('a', 2000000), string.rep('a', 1000000) .. 'b')",
+        "string.split(string.rep('a', 2000000), string.rep('a', 1000000) .. 'b')",
+    ] {
+        let script = Script::compile(&format!("function evaluate() {body} end")).unwrap();
+        let error = script.evaluate(&json!({}), &quick).unwrap_err().to_string();
+        assert!(error.starts_with("evaluate:1: limit: "), "{error}");
+    }
+    let source = "function evaluate()
+        local first, last = ('a.b'):find('.', 1, true)
+        local moved = table.move({ 1, 2, 3 }, 2, 3, 1)
+        return { matching = first == 2 and last == 2 and moved[1] == 2, message = table.concat(('a,b'):split(','), ' ') .. #('ab'):split('') .. ('x1'):find('%d') }
+    end";
+    assert_eq!(run(source, json!({})).unwrap(), Verdict { matching: true, message: "a b22".into() });
+    assert!(
+        run("function evaluate() return { message = table.concat(('a,b'):split(), ' ') } end", json!({}))
+            .is_ok()
+    );
+}
+
+#[test]
 fn nothing_of_the_process_can_be_reached() {
     for name in [
         "io",
@@ -144,4 +172,52 @@ fn objects_that_are_too_deep_are_refused_and_not_followed() {
     }
     let error = run("function evaluate() return { matching = false } end", object).unwrap_err().to_string();
     assert!(error.contains("nested deeper than 130 (MAX_DEPTH of sluice-script)"), "{error}");
+}
+
+/// Parts of the language and of what a script finds, so that some of the texts mean something.
+const WORDS: &str = "function evaluate end return while true do if then for in pairs obj nil local x = == .. # ( ) { } [ ] , 'a' \
+    1e308 -1 string.rep string.format table.concat table.create pcall coroutine.wrap setmetatable resources matching";
+
+fn any_source() -> impl Strategy<Value = String> {
+    let words =
+        proptest::collection::vec(prop::sample::select(WORDS.split_whitespace().collect::<Vec<_>>()), 0..40);
+    let words = words.prop_map(|words| words.join(" "));
+    prop_oneof![any::<String>(), words].prop_flat_map(|text| {
+        let inside = format!("function evaluate()\n{text}\nend");
+        let after = format!("{text} function evaluate() return obj end");
+        prop::sample::select(vec![text, inside, after])
+    })
+}
+
+fn any_object() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 60, 6, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            proptest::collection::btree_map("[a-z]{0,9}|.{0,3}", inner, 0..6)
+                .prop_map(|map| map.into_iter().collect()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_text_over_any_object_ends_with_a_verdict_or_one_line(source in any_source(), object in any_object()) {
+        let limits = Limits { steps: 10_000, time: Duration::from_millis(20), memory: 8 << 20 };
+        let begun = Instant::now();
+        let asked = Script::compile(&source).and_then(|script| {
+            script.generate(&object, &limits).ok();
+            script.evaluate(&object, &limits)
+        });
+        if let Err(error) = asked {
+            prop_assert!(!error.to_string().contains('\n'), "{error}");
+        }
+        prop_assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    }
 }
