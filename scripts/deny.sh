@@ -25,9 +25,10 @@ deny() { "$DENY" --log-level error --locked "$@"; }
 
 deny check licenses bans sources
 
-if why="$(GIT_TERMINAL_PROMPT=0 deny fetch db 2>&1)"; then
+export GIT_TERMINAL_PROMPT=0
+if why="$(timeout 60 "$DENY" --log-level error --locked fetch db 2>&1)"; then
   deny check advisories
 else
-  why="$(grep -E '^fatal' <<<"$why" || head -n 1 <<<"$why")"
+  why="$(grep -E '^fatal' <<<"$why" || head -n 1 <<<"${why:-no answer within 60 s}")"
   say "advisories are not checked, their database cannot be fetched: $why"
 fi
