@@ -3,7 +3,7 @@
 use rand::Rng as _;
 use sluice_api::ClusterRef;
 use sluice_deployer_core as deployer;
-use sluice_deployer_core::{Class, Failure, Live, Reply, Request};
+use sluice_deployer_core::{Class, Failure, Reply, Request};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table};
 
@@ -118,6 +118,13 @@ impl DeployerRole {
             world.violation.get_or_insert(format!("{}: {violation}", call.cluster.name));
         }
         let (reply, written) = server.call(&call.request, held);
+        if let (Request::Delete { key, .. }, Some(_)) = (&call.request, &written)
+            && server.adopted.contains(key)
+        {
+            world
+                .violation
+                .get_or_insert(format!("{}: {key} is deleted, and is a user's", call.cluster.name));
+        }
         let reply = server.note_form(&call.request, reply, call.newer);
         let released = written.is_some() && matches!(call.request, Request::Release { .. });
         world.coverage.many(Fault::Released, u64::from(released));
@@ -145,23 +152,13 @@ fn forbidden(
     management: &Management,
     history: &History,
 ) -> Option<String> {
-    match request {
-        Request::Delete { key, against } => {
-            let object = server.applied.get(key)?;
-            let adopted = server.adopted.contains(key) && Live::of(object).version() == *against;
-            adopted.then(|| format!("{key} is deleted, and is a user's"))
-        }
-        Request::WriteInventory { inventory, against } => {
-            let stored = server.inventories.get(&inventory.id())?;
-            // Another maker of the name may deploy what it has.
-            let again =
-                stored.inventory.complete && !inventory.complete && stored.inventory.cause == inventory.cause;
-            let again = again && management.is_once(history.now);
-            let again = again && against.as_ref() == Some(&stored.version) && !history.is_excused();
-            again.then(|| format!("{} is deployed again, and should be once", inventory.id()))
-        }
-        _ => None,
-    }
+    let Request::WriteInventory { inventory, against } = request else { return None };
+    let stored = server.inventories.get(&inventory.id())?;
+    // Another maker of the name may deploy what it has.
+    let again = stored.inventory.complete && !inventory.complete && stored.inventory.cause == inventory.cause;
+    let again = again && management.is_once(history.now);
+    let again = again && against.as_ref() == Some(&stored.version) && !history.is_excused();
+    again.then(|| format!("{} is deployed again, and should be once", inventory.id()))
 }
 
 /// The way to a registered cluster.
