@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{State, Status};
 use sluice_protocol::{
-    About, Core, Head, JournalEntry, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View,
+    About, Core, Head, JournalEntry, Meta, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View,
 };
 
 use crate::budget::BREAK_AFTER;
@@ -195,7 +195,11 @@ impl Deployer {
         self.wait(cluster, profile, &cause, waiting, step);
         let status = Status { state, errors: errors.clone() };
         let subject = self.status_subject(cluster, profile, origin);
-        let row = status_row(subject, &status, &cause, time);
+        let mut row = status_row(subject, &status, &cause, time);
+        if desired.is_none() && cause.origin(self.config.shards) != origin {
+            // What is held is another maker's; the cause of the row that cannot be read is not known here.
+            row = row.meta(Meta::None);
+        }
         // Every time, so that its maker hears of it: what it said before may have been forgotten here.
         step.publish(if state == State::Held { row.forced() } else { row });
         if changed && state == State::Provisioned {

@@ -35,7 +35,10 @@ pub(crate) struct Live {
     /// What the renderer has been told to be there completely, apart from the stream's incarnation.
     pub(crate) told: Option<Complete>,
     pub(crate) replay: Option<Replay>,
-    /// A newer revision that its agent has worked with, and when the renderer is told if its row has not come.
+    /// The revision of the interest row that was told last; it is older than what is worked with where that is lost.
+    pub(crate) present: u64,
+    /// A newer revision that its agent, or this matcher, has worked with, and when the renderer is told if its row has not
+    /// come.
     pub(crate) ahead: Option<(u64, i64)>,
     /// The view of the agent's row that was looked at last: few rows have another one than the row before.
     pub(crate) view: View,
@@ -117,7 +120,7 @@ impl Live {
         };
         self.sources = row.sources.iter().map(live).collect();
         self.unknown.retain(|source, _| row.source(source).is_some());
-        self.revision = Some(row.revision);
+        (self.revision, self.present) = (Some(row.revision), row.revision);
         Some(difference)
     }
 }

@@ -95,7 +95,9 @@ impl Matcher {
 
     fn interest(&mut self, cluster: ClusterRef, row: &Interest, step: &mut Step<Effect>) {
         let live = self.clusters.entry(cluster.clone()).or_default();
-        let Some(difference) = live.update(row, &mut self.programs) else { return };
+        let Some(difference) = live.update(row, &mut self.programs) else {
+            return live.fall_back(row, step);
+        };
         self.programs.sweep();
         let removed = |about: &About| difference.removed.iter().any(|source| about.is_of_source(source));
         self.problems

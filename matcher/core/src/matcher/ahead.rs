@@ -1,9 +1,9 @@
-//! An agent may have worked with a newer interest row than there is: its bucket was lost, and who wrote the row again had a
-//! clock that is behind. What the agent has published stays as it is until the row is as new as that, so the renderer, which
-//! does not read `changes`, is told of it.
+//! An agent, or this matcher, may have worked with a newer interest row than there is: its bucket was lost, and who wrote the row again had a
+//! clock that is behind. What was published stays as it is until the row is as new as that, so the renderer, which does not
+//! read `changes`, is told of it.
 
 use sluice_api::ClusterRef;
-use sluice_protocol::interest::Complete;
+use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::{Row, Step, Subject};
 
 use super::{Effect, Matcher};
@@ -11,6 +11,20 @@ use crate::live::Live;
 
 /// How long the newer row may be on its way, microseconds.
 const ON_ITS_WAY: i64 = 5_000_000;
+
+impl Live {
+    /// A row came that is not newer than the one that is worked with.
+    pub(super) fn fall_back(&mut self, row: &Interest, step: &mut Step<Effect>) {
+        if row.is_lost() {
+            return;
+        }
+        self.present = row.revision;
+        if let Some(known) = self.revision.filter(|known| *known > row.revision) {
+            let (_, due) = *self.ahead.get_or_insert((known, step.now + ON_ITS_WAY));
+            step.wake_at(due);
+        }
+    }
+}
 
 impl Matcher {
     /// A row of the agent came, of an object or about completeness.
@@ -39,7 +53,7 @@ impl Matcher {
         let mut rows = Vec::new();
         for (cluster, live) in &mut self.clusters {
             let Some((revision, due)) = live.ahead else { continue };
-            if live.revision.is_some_and(|known| known >= revision) {
+            if live.present >= revision {
                 live.ahead = None;
             } else if step.now < due {
                 step.wake_at(due);

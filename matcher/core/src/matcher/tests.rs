@@ -369,4 +369,9 @@ fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
     assert_eq!(step(&mut matcher, |m, s| m.external(interest(5, &[("a", 1)]), s)).0, ["complete"]);
     rows(&mut matcher, complete(5));
     assert!(tick(&mut matcher, 40_000_000).is_empty());
+    // It is lost, and an older one is written in its place.
+    step(&mut matcher, |m, s| m.external(interest(3, &[("a", 1)]), s));
+    let said = tick(&mut matcher, 46_000_000);
+    let [said] = &said[..] else { panic!("{said:?}") };
+    assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, 5)));
 }

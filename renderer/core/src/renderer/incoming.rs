@@ -136,6 +136,10 @@ impl Renderer {
             return self.ledger.release(&place);
         }
         let Some(cause) = row.head.meta.cause().cloned() else { return };
+        // Another renderer's: it hears of it itself.
+        if cause.origin(self.config.shards) != self.config.shard {
+            return;
+        }
         let known = self.ledger.leads_to(&cause, &place);
         let asks =
             serde_json::from_slice::<Status>(&row.body).is_ok_and(|status| status.state == State::Held);
