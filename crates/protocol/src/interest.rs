@@ -54,7 +54,7 @@ impl Interest {
     /// The row that should follow this one for `wanted` (name and manifest, sorted by name); `None` when it
     /// would say the same. `now` is in milliseconds since 1970. No row has revision 0.
     pub fn next(previous: Option<&Self>, wanted: Vec<(String, Arc<Value>)>, now: u64) -> Option<Self> {
-        let revision = previous.map_or(1, |row| row.revision + 1).max(now);
+        let revision = previous.map_or(1, |row| row.revision.saturating_add(1)).max(now);
         let before =
             |name: &str| previous.and_then(|row| row.sources.iter().find(|source| source.name == name));
         let source = |(name, manifest): (String, Arc<Value>)| {
@@ -71,8 +71,8 @@ impl Interest {
     #[must_use]
     pub fn later_than(mut self, there: u64) -> Self {
         if self.revision <= there {
-            self.revision = there + 1;
-            self.sources.iter_mut().for_each(|source| source.changed = there + 1);
+            self.revision = there.saturating_add(1);
+            self.sources.iter_mut().for_each(|source| source.changed = self.revision);
         }
         self
     }

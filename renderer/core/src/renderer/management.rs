@@ -92,7 +92,7 @@ impl Renderer {
         let known = self.completeness.interest(cluster);
         let unseen = registered.is_none() && known.is_none();
         let former = self.completeness.former(cluster);
-        let after_last = now_millis(step.now).max(self.completeness.last_revision(cluster) + 1);
+        let after_last = now_millis(step.now).max(self.completeness.last_revision(cluster).saturating_add(1));
         let next = Interest::next(former, after.interest(&self.catalog), after_last);
         if let Some(row) = next.filter(|_| !unseen) {
             self.completeness.write(cluster, &row);
