@@ -1,7 +1,7 @@
 //! An API server of a test: it answers each request as a function says, and remembers what it was asked.
 #![allow(clippy::unwrap_used)]
 
-use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 
