@@ -180,10 +180,7 @@ impl Matcher {
         outcome: Outcome,
         step: &mut Step<Effect>,
     ) {
-        let error = match &outcome {
-            Outcome::Failed(error) => Some(error.clone()),
-            _ => None,
-        };
+        let error = if let Outcome::Failed(error) = &outcome { Some(error.clone()) } else { None };
         self.note(cluster, About::Match(source.to_owned(), key.clone()), error, step);
         match outcome {
             Outcome::Failed(_) => return self.keep_verdict(cluster, key, source),
