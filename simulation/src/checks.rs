@@ -18,10 +18,6 @@ pub(crate) struct History {
     reason: [[i64; CLUSTERS.len()]; Addon::ALL.len()],
     /// When a stream last lost what it had acknowledged.
     pub(crate) lost_at: i64,
-    /// For so long what is done upon such a stream is excused: it holds older rows until their owner, who may be away
-    /// itself, has found it out and written them again. An owner of the older version cannot do so while what it works
-    /// from is in the newer form.
-    pub(crate) unnoticed: i64,
     /// When there were last two makers of one profile.
     pub(crate) rival_at: i64,
     /// When rows of `desired` were last deleted: who writes them anew may have an older view than who wrote them before.
@@ -29,6 +25,10 @@ pub(crate) struct History {
     /// Now.
     pub(crate) now: i64,
 }
+
+/// What was done upon a stream that has lost rows is excused for so long: it holds older rows until their owner, who may be
+/// away itself, has found it out and written them again.
+const UNNOTICED: i64 = LATE;
 
 /// Renderers learn late of what changes in the management cluster, and may act upon it for so long.
 pub(crate) const LATE: i64 = 600 * STEP;
@@ -43,7 +43,6 @@ impl Default for History {
             born: BTreeMap::new(),
             reason,
             lost_at: NEVER,
-            unnoticed: LATE,
             rival_at: NEVER,
             wiped_at: NEVER,
             now: 0,
@@ -84,7 +83,7 @@ impl History {
 
     /// Whether a stream lost rows so lately that nobody need know better.
     pub(crate) fn is_excused(&self) -> bool {
-        self.now - self.lost_at < self.unnoticed
+        self.now - self.lost_at < UNNOTICED
     }
 
     /// Checks that `new` may take the place of `old` in `cluster`; `None` deletes.
@@ -106,9 +105,8 @@ impl History {
         if let Some(source) = key.name.strip_prefix("all-") {
             return self.check_all(cluster, key, source, old, new);
         }
-        // The maker that has the name goes, and the row of the one that waits is lost: nobody knows of it before the
-        // rival's renderer has noticed, and then that of the one who waits, which may crash again and again.
-        let unknown = self.now - self.wiped_at.min(self.rival_at) < 2 * LATE;
+        // The maker that has the name goes, and the row of the one that waits is lost: nobody knows of it yet.
+        let unknown = self.now - self.wiped_at.min(self.rival_at) < LATE;
         if key.name == "own" && new.is_none() && self.no_reason(Addon::Own, cluster) && !unknown {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
         }

@@ -4,7 +4,6 @@ use rand::Rng as _;
 use rand::rngs::SmallRng;
 use sluice_protocol::Table;
 
-use crate::checks::LATE;
 use crate::coverage::Fault;
 use crate::management::CLUSTERS;
 use crate::refusals::Refused;
@@ -62,11 +61,6 @@ impl Faults {
         if self.upgrades > 0.0 {
             replicas.iter_mut().for_each(|replica| replica.upgrade(true));
         }
-    }
-
-    /// How long what is done upon a stream that has lost rows is excused.
-    pub(crate) fn unnoticed(&self) -> i64 {
-        if self.upgrades > 0.0 { 3 * LATE } else { LATE }
     }
 
     /// Clocks of machines are off from the beginning.

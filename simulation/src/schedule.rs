@@ -113,7 +113,6 @@ impl Schedule {
         };
         let mut schedule = Self { world, replicas, faults, version: 0, awake: Vec::new() };
         let Self { faults, world, replicas, .. } = &mut schedule;
-        world.history.unnoticed = faults.unnoticed();
         faults.set_clocks(world, replicas);
         for _ in 0..4 {
             schedule.change_service();
