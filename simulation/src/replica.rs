@@ -65,6 +65,8 @@ struct Running<C: Core> {
     outbox: Vec<VecDeque<(i64, Out)>>,
     answers: VecDeque<Event<C::External>>,
     cursor: Option<u64>,
+    /// Whether it knows where its input ended when the reading began.
+    opened: bool,
     /// When it last looked at its input: a shell whose reader is silent for long begins again.
     looked_at: i64,
     caught_up: bool,
@@ -111,7 +113,9 @@ impl<R: Role> Process<R> {
         self.lives += 1;
         self.blind = false;
         self.role.reset(world, self.newer);
-        self.node = world.random.random_range(0..NODES);
+        // Nobody keeps it from the one that lags.
+        let node = world.random.random_range(0..2 * NODES);
+        self.node = if node < NODES { node } else { world.store.slowest() };
         let config = owner_config(&self.role, self.fences.len(), world.tombstone_ttl);
         let (owner, first) = Owner::begin(self.role.core(world, self.clock.now(world.now)), config);
         self.running = Some(Running {
@@ -120,6 +124,7 @@ impl<R: Role> Process<R> {
             outbox: self.fences.iter().map(|_| VecDeque::new()).collect(),
             answers: VecDeque::new(),
             cursor: None,
+            opened: false,
             looked_at: world.now,
             caught_up: false,
             wake: None,
@@ -176,8 +181,17 @@ impl<R: Role> Process<R> {
         if running.born.last() != Some(&stream.incarnation()) {
             return self.handle(world, Event::Ended(Stop::Reborn));
         }
-        let Some((sequence, message)) = world.store.next_on(self.node, (table, shard), cursor) else {
+        if !running.opened {
             // The leader is asked, and there may be none.
+            if world.store.has_leader(table, shard, world.now) {
+                running.opened = true;
+                let end = stream.last();
+                self.handle(world, Event::Opened(end));
+            }
+            return;
+        }
+        let Some((sequence, message)) = world.store.next_on(self.node, (table, shard), cursor) else {
+            // Again the leader is asked.
             let ends = stream.next(cursor).is_none() && world.store.has_leader(table, shard, world.now);
             if ends && !std::mem::replace(&mut running.caught_up, true) {
                 world.tell(|| format!("{} has read everything", self.name));
@@ -186,6 +200,8 @@ impl<R: Role> Process<R> {
             return;
         };
         let (subject, head, mut body) = message.read_by(self.newer);
+        let replaced = message.holder.is_none() && stream.last_sequence(&subject.to_string()) != sequence;
+        world.coverage.many(Fault::Replaced, u64::from(replaced && !running.caught_up));
         world.coverage.many(Fault::Newer, u64::from(message.newer && !self.newer));
         // Only an estimate: while a row is replaced it is counted neither in its old nor in its new place.
         let pending = stream.next(sequence).is_some() && !world.mishap(Fault::Miscount, 0.1);

@@ -6,7 +6,8 @@
 //! - *Waiting*: the core does not know yet what there is besides rows, or some row was made from newer knowledge than
 //!   this replica has. Leaves when the core is ready and its view covers every row; for the view it waits
 //!   [`OwnerConfig::patience`] at most. Rows that are newer than the view stay as they are until it covers them.
-//! - *Reading*: the input table is being read from its first row; the core runs. Never leaves by itself.
+//! - *Reading*: the input table is being read from its first row; the core runs. Never leaves by itself. What the core
+//!   publishes before it has read what was there at the beginning is held until then.
 //!
 //! Rows go to each output stream in groups, one after the other; what is not answered is sent again under a renewed
 //! fence. A replaced fence, and acknowledged rows that are lost, stop the owner: the next one reads again.
@@ -15,6 +16,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use sluice_api::Digest;
 
+use self::early::Early;
 use self::newer::Newer;
 use self::outlet::Outlet;
 use crate::row::{Body, Head, Publish};
@@ -22,6 +24,7 @@ use crate::subject::Subject;
 use crate::view::View;
 
 mod core;
+mod early;
 mod newer;
 mod outlet;
 mod shell;
@@ -67,11 +70,16 @@ pub struct Owner<C: Core> {
     needed: View,
     own: HashMap<String, Digest>,
     newer: Newer,
+    early: Early,
     /// Rows that the server has not acknowledged.
     outstanding: BTreeSet<u64>,
     barriers: VecDeque<(u64, Publish)>,
     next_id: u64,
     caught_up: bool,
+    /// Whether everything has been read that was there when the reading began.
+    current: bool,
+    /// Where the input ended then.
+    end: u64,
     lagging_since: Option<i64>,
     /// Sequence of the row of the input that came last.
     newest: u64,
@@ -94,10 +102,13 @@ impl<C: Core> Owner<C> {
             needed: View::default(),
             own: HashMap::new(),
             newer: Newer::default(),
+            early: Early::default(),
             outstanding: BTreeSet::new(),
             barriers: VecDeque::new(),
             next_id: 0,
             caught_up: false,
+            current: false,
+            end: u64::MAX,
             lagging_since: None,
             newest: 0,
             finding: false,
@@ -146,11 +157,16 @@ impl<C: Core> Owner<C> {
                 self.lagging_since = pending.then(|| self.lagging_since.unwrap_or(now));
                 self.newest = row.sequence;
                 self.run(now, &mut commands, |core, step| core.row(&row, step));
+                self.become_current(now, row.sequence, &mut commands);
                 if !pending {
                     self.find_end(&mut commands);
                 }
             }
             Event::Row(..) => {}
+            Event::Opened(end) => {
+                self.end = end;
+                self.become_current(now, self.newest, &mut commands);
+            }
             Event::CaughtUp(sequence) => self.catch_up(now, sequence, &mut commands),
             Event::More => self.finding = false,
             Event::Tick => self.tick(now, &mut commands),
@@ -249,7 +265,19 @@ impl<C: Core> Owner<C> {
             self.lagging_since = None;
         }
         self.caught_up = true;
+        self.become_current(now, u64::MAX, commands);
         self.run(now, commands, |core, step| core.caught_up(sequence, step));
+    }
+
+    /// The input has been read up to this sequence. Until it has been read to where it ended at the beginning, a row may be
+    /// an older one than a former owner has seen.
+    fn become_current(&mut self, now: i64, sequence: u64, commands: &mut Vec<Command<C::Effect>>) {
+        if self.current || self.phase != Phase::Reading || sequence < self.end {
+            return;
+        }
+        self.current = true;
+        self.early.release().into_iter().for_each(|row| self.take(row));
+        self.run(now, commands, |core, step| core.current(step));
     }
 
     /// How many rows are known to follow is the server's estimate: the end is asked for when something depends on it.
@@ -304,16 +332,22 @@ impl<C: Core> Owner<C> {
         f(&mut self.core, &mut step);
         debug_assert!(step.publishes.is_empty() || self.phase == Phase::Reading, "published before start");
         let (publishes, effects, wake) = step.into_parts();
-        for row in publishes {
-            if row.barrier {
-                self.barriers.push_back((self.next_id, row));
-            } else {
-                self.publish(row);
-            }
-        }
+        publishes.into_iter().for_each(|row| self.take(row));
         commands.extend(effects.into_iter().map(Command::Effect));
         commands.extend(wake.map(Command::WakeAt));
         self.release_barriers();
+    }
+
+    /// A row that the core wants to exist.
+    fn take(&mut self, row: Publish) {
+        if !self.current {
+            let stored = self.is_stored(&row.subject.to_string(), &row.head());
+            self.early.hold(row, stored);
+        } else if row.barrier {
+            self.barriers.push_back((self.next_id, row));
+        } else {
+            self.publish(row);
+        }
     }
 
     /// Lets go what waited for earlier rows to be stored: a row that claims completeness must not be readable before
@@ -340,17 +374,24 @@ impl<C: Core> Owner<C> {
         commands.extend(self.newer.news(&view).map(Command::Behind));
     }
 
+    /// Whether the table, as far as this owner knows, says so already.
+    fn is_stored(&self, key: &str, head: &Head) -> bool {
+        let there = self.own.get(key);
+        if head.tombstone { there.is_none() } else { there == Some(&head.digest) }
+    }
+
     fn publish(&mut self, row: Publish) {
         let Some(row) = self.newer.hold(row) else { return };
-        let output = self.output_of(&row.subject);
-        let Some(outlet) = self.outlets.get_mut(output) else { return };
         let (key, head) = (row.subject.to_string(), row.head());
+        if self.is_stored(&key, &head) && !row.forced {
+            return;
+        }
         match row.body {
-            Body::Tombstone if self.own.remove(&key).is_none() && !row.forced => return,
-            Body::Tombstone => {}
-            Body::Value(_) if self.own.get(&key) == Some(&head.digest) && !row.forced => return,
+            Body::Tombstone => drop(self.own.remove(&key)),
             Body::Value(_) => drop(self.own.insert(key, head.digest)),
         }
+        let output = self.output_of(&row.subject);
+        let Some(outlet) = self.outlets.get_mut(output) else { return };
         let id = self.next_id;
         self.next_id += 1;
         self.outstanding.insert(id);

@@ -99,11 +99,6 @@ impl Cluster {
         self.budget.is_broken() || self.reopen_failures > 0
     }
 
-    /// Calls of a former owner may arrive until then.
-    pub(crate) fn follows_another(&mut self, until: i64) {
-        self.former_until = Some(until);
-    }
-
     /// It can be reached from now on, and before perhaps in another way: nothing that is known of it need be so any more.
     pub(crate) fn reachable(&mut self, now: i64, former_calls: i64, next_id: &mut u64) -> Outcome {
         self.forget(now, former_calls);

@@ -77,7 +77,11 @@ pub struct Deployer {
     /// Where makers that wait for the name of a profile on a cluster were told so.
     told: BTreeMap<(ClusterRef, ProfileId), BTreeSet<ProblemKey>>,
     next_id: u64,
-    started: bool,
+    /// Whether what was in the table at the beginning has been read. Before, a row may be older than what a former owner
+    /// has applied: nothing is asked of any cluster.
+    current: bool,
+    /// Clusters that can be reached, and wait for that.
+    waiting: BTreeSet<ClusterRef>,
     /// Whether rows are new: no longer those that were in the table at the beginning.
     caught_up: bool,
     /// Until when calls of a former owner may arrive.
@@ -94,7 +98,8 @@ impl Deployer {
             problems: ProblemSet::new(STAGE),
             told: BTreeMap::new(),
             next_id: 0,
-            started: false,
+            current: false,
+            waiting: BTreeSet::new(),
             caught_up: false,
             former_until: 0,
         }
@@ -275,13 +280,11 @@ impl Core for Deployer {
             step.effect(Effect::Switch(cluster.clone()));
         }
         match input {
-            ExternalInput::Reachable(cluster) if self.started => {
+            ExternalInput::Reachable(cluster) if self.current => {
                 self.with(&cluster, step, |state, next_id| state.reachable(now, former_calls, next_id))
             }
-            ExternalInput::Reachable(cluster) => {
-                self.clusters.entry(cluster).or_insert_with(|| Cluster::new(self.config.shards, None));
-            }
-            ExternalInput::Unreachable(cluster) if !self.started => drop(self.clusters.remove(&cluster)),
+            ExternalInput::Reachable(cluster) => drop(self.waiting.insert(cluster)),
+            ExternalInput::Unreachable(cluster) if !self.current => drop(self.waiting.remove(&cluster)),
             ExternalInput::Unreachable(cluster) => {
                 if self.clusters.contains_key(&cluster) {
                     self.with(&cluster, step, |state, _| state.unreachable(now, former_calls));
@@ -299,19 +302,20 @@ impl Core for Deployer {
     }
 
     fn start(&mut self, step: &mut Step<Effect>) {
-        self.started = true;
-        let (now, former_calls) = (step.now, self.config.former_calls);
         // A former owner may still have calls on their way: what they leave is compared once more.
-        let until = now + former_calls;
-        self.former_until = until;
-        self.each(step, |state, next_id| {
-            state.follows_another(until);
-            state.reachable(now, former_calls, next_id)
-        });
+        self.former_until = step.now + self.config.former_calls;
     }
 
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
         self.desired(row, step);
+    }
+
+    fn current(&mut self, step: &mut Step<Effect>) {
+        self.current = true;
+        let (now, former_calls) = (step.now, self.config.former_calls);
+        for cluster in std::mem::take(&mut self.waiting) {
+            self.with(&cluster, step, |state, next_id| state.reachable(now, former_calls, next_id));
+        }
     }
 
     fn caught_up(&mut self, _: u64, _: &mut Step<Effect>) {

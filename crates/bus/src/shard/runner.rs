@@ -106,8 +106,9 @@ where
                     runner.row(row, pending)
                 }
                 Inner::Opened(end) => {
+                    let last = end.last();
                     runner.end = Some(*end);
-                    continue;
+                    Event::Opened(last)
                 }
                 Inner::Malformed(subject, reason) => {
                     observer.malformed(&subject, &reason);

@@ -33,6 +33,10 @@ pub trait Core {
     /// A row of the input table, in the order of the stream.
     fn row(&mut self, row: &Row, step: &mut Step<Self::Effect>);
 
+    /// Everything has been read that was in the table when the reading began. A row before may have been an older one
+    /// than a former owner has seen: what is published before is held, and what else changes anything must wait too.
+    fn current(&mut self, _: &mut Step<Self::Effect>) {}
+
     /// At some time since it was at `sequence`, the reader had delivered every row of the table. Only now a row's
     /// absence can be seen: a row that was replaced comes after those that were written later than its first form.
     /// Said once at the beginning, and again when [`Core::awaits_end`].

@@ -87,9 +87,11 @@ fn config() -> OwnerConfig {
     OwnerConfig { outputs: 1, reads: true, patience: 30, max_lag: 100 }
 }
 
-/// An owner that has claimed and loaded; `needed` is what the predecessor saw.
+/// An owner that has claimed and loaded, and whose input was empty then; `needed` is what the predecessor saw.
 fn loaded(needed: &str) -> (Owner<Copier>, Vec<Command<&'static str>>) {
-    loaded_as(config(), needed)
+    let (mut owner, commands) = loaded_as(config(), needed);
+    owner.handle(0, Event::Opened(0));
+    (owner, commands)
 }
 
 fn loaded_as(config: OwnerConfig, needed: &str) -> (Owner<Copier>, Vec<Command<&'static str>>) {
@@ -137,6 +139,29 @@ fn equal_content_is_not_published_again() {
     assert_eq!(published(&owner.handle(1, Event::Row(row("old", "new"), false))).len(), 1);
     owner.handle(1, stored(43));
     assert!(published(&owner.handle(1, Event::Row(row("old", "new"), false))).is_empty());
+}
+
+#[test]
+fn nothing_is_published_before_what_was_there_at_the_beginning_has_been_read() {
+    let (mut owner, _) = loaded_as(config(), "");
+    owner.handle(1, Event::Opened(7));
+    for (sequence, name, body) in [(2, "old", "replaced"), (3, "other", "1"), (5, "old", "same")] {
+        let row = Row { sequence, ..row(name, body) };
+        assert!(published(&owner.handle(1, Event::Row(row, false))).is_empty());
+    }
+    assert!(published(&owner.handle(1, Event::Tick)).is_empty());
+    let last = Row { sequence: 7, ..row("last", "1") };
+    let both = ["last", "other"].map(|name| subject(name).to_string());
+    assert_eq!(published(&owner.handle(1, Event::Row(last, true))), both, "the table says the same of old");
+}
+
+#[test]
+fn the_end_of_the_table_is_enough_to_publish() {
+    let (mut owner, _) = loaded_as(config(), "");
+    // The last row has expired.
+    owner.handle(1, Event::Opened(7));
+    assert!(published(&owner.handle(1, Event::Row(row("a", "1"), false))).is_empty());
+    assert_eq!(published(&owner.handle(1, Event::CaughtUp(1))), [subject("a").to_string()]);
 }
 
 #[test]

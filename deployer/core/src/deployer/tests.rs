@@ -87,15 +87,26 @@ impl Fixture {
             wake: None,
         };
         fixture.run(|deployer, step| deployer.start(step));
-        fixture.run(|deployer, step| deployer.caught_up(0, step));
+        fixture.read_all();
         fixture
     }
 
     /// The same cluster under a new owner.
     fn restart(&mut self) {
-        self.deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 });
-        self.run(|deployer, step| deployer.start(step));
+        self.replace(1);
         self.reach();
+        self.read_all();
+    }
+
+    /// A new owner has the shard, and has read nothing yet.
+    fn replace(&mut self, shards: u16) {
+        self.deployer = Deployer::new(Config { shard: 0, shards, former_calls: 10_000_000 });
+        self.run(|deployer, step| deployer.start(step));
+    }
+
+    /// All rows that were there at the beginning have come.
+    fn read_all(&mut self) {
+        self.run(|deployer, step| deployer.current(step));
         self.run(|deployer, step| deployer.caught_up(0, step));
     }
 
@@ -428,17 +439,33 @@ fn a_tombstone_of_former_times_withdraws_nothing_until_it_is_said_once_more() {
     fixture.reach();
     assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Held)));
     // A new owner reads that tombstone first.
-    fixture.deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 });
-    fixture.run(|deployer, step| deployer.start(step));
+    fixture.replace(1);
     fixture.reach();
     fixture.row("p", None);
-    fixture.run(|deployer, step| deployer.caught_up(1, step));
+    fixture.read_all();
     assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Held)));
     fixture.take_calls();
     fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
     assert_eq!((fixture.take_calls(), fixture.state("p")), (vec![], Some(State::Provisioned)));
     fixture.row("p", None);
     assert!(fixture.objects.is_empty() && fixture.inventories.is_empty());
+}
+
+#[test]
+fn a_new_owner_that_reads_older_rows_first_brings_nothing_of_them_back() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "2")])));
+    fixture.take_calls();
+    fixture.replace(1);
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("b", "1")])));
+    fixture.row("q", Some(desired("q", 100, vec![config_map("c", "1")])));
+    assert!(fixture.take_calls().is_empty());
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "2")])));
+    fixture.row("q", None);
+    fixture.read_all();
+    assert_eq!((fixture.take_calls(), fixture.names()), (vec![], vec!["a"]));
 }
 
 #[test]
@@ -910,10 +937,10 @@ fn after_a_takeover_who_has_an_object_keeps_it() {
         rows(&mut fixture, order);
         assert_eq!((fixture.state("p"), fixture.state("q")), (Some(State::Failed), Some(State::Provisioned)));
         // The same when everything is known before the cluster is.
-        fixture.deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 });
-        fixture.run(|deployer, step| deployer.start(step));
+        fixture.replace(1);
         rows(&mut fixture, order);
         fixture.reach();
+        fixture.read_all();
         assert_eq!((fixture.state("p"), fixture.state("q")), (Some(State::Failed), Some(State::Provisioned)));
         assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "q");
     }

@@ -38,10 +38,9 @@ impl Fixture {
 
     /// A new owner.
     fn begin(&mut self, shards: u16) {
-        self.deployer = Deployer::new(Config { shard: 0, shards, former_calls: 10_000_000 });
-        self.run(|deployer, step| deployer.start(step));
+        self.replace(shards);
         self.reach();
-        self.run(|deployer, step| deployer.caught_up(0, step));
+        self.read_all();
     }
 
     fn made(&mut self, id: &ProfileId, origin: u16, time: i64, desired: Option<Desired>) {

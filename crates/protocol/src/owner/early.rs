@@ -1,0 +1,70 @@
+//! What a core wants before it has read as much of its input as a former owner may have.
+//!
+//! The reading may begin on a copy of the stream that lags behind: it shows rows that have been replaced already, and
+//! what replaces them later. What follows from the former would bring back what a former owner has done away with. So
+//! nothing is published before; then, of each subject, what was wanted last.
+
+use std::collections::BTreeMap;
+
+use crate::row::{Body, Publish};
+
+/// Rows that wait, by subject.
+#[derive(Debug, Default)]
+pub(super) struct Early(BTreeMap<String, Publish>);
+
+impl Early {
+    /// Takes what the core wants, in place of what it wanted before. `stored` is whether the table says so already.
+    pub(super) fn hold(&mut self, mut row: Publish, stored: bool) {
+        let key = row.subject.to_string();
+        let former = self.0.remove(&key);
+        row.forced |= former.is_some_and(|former| former.forced);
+        if row.forced || !stored {
+            self.0.insert(key, row);
+        }
+    }
+
+    /// All of it. What goes comes after what may take its place, and what speaks of other rows after those.
+    pub(super) fn release(&mut self) -> Vec<Publish> {
+        let mut rows: Vec<_> = std::mem::take(&mut self.0).into_values().collect();
+        rows.sort_by_key(|row| (row.barrier, row.body == Body::Tombstone));
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_api::ClusterRef;
+
+    use super::*;
+    use crate::subject::{Subject, Table};
+
+    fn publish(shard: u16, body: Body) -> Publish {
+        let cluster = ClusterRef::sveltos("a", "b");
+        Publish::new(Subject::Complete { table: Table::Changes, shard, cluster, origin: None }, body, 1)
+    }
+
+    #[test]
+    fn of_each_subject_the_last_counts_and_what_goes_comes_after_what_is_there() {
+        let mut early = Early::default();
+        early.hold(publish(1, Body::Tombstone), false);
+        early.hold(publish(0, Body::value(*b"speaks of all")).after_all(), false);
+        early.hold(publish(2, Body::value(*b"old")).forced(), false);
+        early.hold(publish(2, Body::value(*b"new")), false);
+        let rows = early.release();
+        let expected = [
+            publish(2, Body::value(*b"new")).forced(),
+            publish(1, Body::Tombstone),
+            publish(0, Body::value(*b"speaks of all")).after_all(),
+        ];
+        assert_eq!(rows, expected);
+        assert!(early.release().is_empty());
+    }
+
+    #[test]
+    fn what_the_table_says_again_is_not_written() {
+        let mut early = Early::default();
+        early.hold(publish(0, Body::value(*b"old")), false);
+        early.hold(publish(0, Body::value(*b"stored")), true);
+        assert!(early.release().is_empty());
+    }
+}
