@@ -105,8 +105,9 @@ impl History {
         if let Some(source) = key.name.strip_prefix("all-") {
             return self.check_all(cluster, key, source, old, new);
         }
-        // The maker that has the name goes, and the row of the one that waits is lost: nobody knows of it yet.
-        let unknown = self.now - self.wiped_at.min(self.rival_at) < LATE;
+        // The maker that has the name goes, and the row of the one that waits is lost, or at the beginning not written yet:
+        // nobody knows of it.
+        let unknown = self.now - self.wiped_at.max(0).min(self.rival_at) < LATE;
         if key.name == "own" && new.is_none() && self.no_reason(Addon::Own, cluster) && !unknown {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
         }

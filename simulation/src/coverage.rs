@@ -91,6 +91,8 @@ faults! {
     Lag,
     /// A node gets nothing new for a while.
     SlowNode,
+    /// A reader that begins on such a node is shown a row that has been replaced.
+    Replaced,
     /// A renderer learns nothing new of the management cluster for a while.
     OldView,
     /// A stream loses the last rows that it has acknowledged.

@@ -113,7 +113,10 @@ impl Faults {
             }
         }
         if world.random.random_bool(self.elections / 2.0) {
-            let (node, steps) = (world.random.random_range(0..NODES), world.random.random_range(5..60));
+            // Not for as long as tombstones live.
+            let most = (world.tombstone_ttl / STEP).min(500);
+            let longest = if world.random.random_bool(0.3) { most } else { 60 };
+            let (node, steps) = (world.random.random_range(0..NODES), world.random.random_range(5..longest));
             world.store.slow_down(node, world.now + steps * STEP);
             world.happened(Fault::SlowNode, || format!("{node} for {steps} steps"));
         }

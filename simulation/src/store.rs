@@ -57,6 +57,8 @@ struct Stream {
     away_until: i64,
     /// How far each node has come.
     applied: [u64; NODES],
+    /// Rows that nodes still have that have not come to what replaced them: by sequence, with the sequence of that.
+    replaced: BTreeMap<u64, (Message, u64)>,
     /// Fence rows that are compared with a message in process, and until when.
     in_process: BTreeMap<String, i64>,
     /// When somebody will have noticed that acknowledged rows are lost.
@@ -109,6 +111,7 @@ impl Store {
             rows: MemoryStream::new(1),
             away_until: 0,
             applied: [0; NODES],
+            replaced: BTreeMap::new(),
             in_process: BTreeMap::new(),
             noticed_at: None,
         };
@@ -140,6 +143,7 @@ impl Store {
     pub(crate) fn wipe(&mut self, table: Table, shard: u16) {
         if let Some(stream) = self.stream_mut(table, shard) {
             stream.rows.wipe();
+            stream.replaced.clear();
             stream.noticed_at = None;
         }
         self.wipes += 1;
@@ -162,6 +166,7 @@ impl Store {
         let Some(stream) = self.stream_mut(table, shard) else { return 0 };
         let lost = stream.rows.lose_tail(rows);
         stream.applied = [stream.rows.last(); NODES];
+        stream.replaced.clear();
         if lost > 0 {
             stream.noticed_at = Some(noticed_at);
         }
@@ -171,6 +176,11 @@ impl Store {
     /// A node gets nothing new until then.
     pub(crate) fn slow_down(&mut self, node: usize, until: i64) {
         self.slow = (node, until);
+    }
+
+    /// The node that lagged last for long.
+    pub(crate) fn slowest(&self) -> usize {
+        self.slow.0
     }
 
     /// Nodes catch up, and what is lost is noticed.
@@ -183,6 +193,8 @@ impl Store {
                     *applied = last;
                 }
             }
+            let behind = stream.applied.into_iter().min().unwrap_or(last);
+            stream.replaced.retain(|_, (_, by)| *by > behind);
             if stream.noticed_at.is_some_and(|at| at <= now) {
                 stream.noticed_at = None;
                 stream.rows.raise_epoch();
@@ -196,7 +208,7 @@ impl Store {
         self.streams[&stream_key(table, shard)].away_until <= now
     }
 
-    /// The first row after `sequence` that has come to a node.
+    /// The first row after `sequence` on a node: of each subject it has the newest row that has come to it.
     pub(crate) fn next_on(
         &self,
         node: usize,
@@ -204,8 +216,12 @@ impl Store {
         sequence: u64,
     ) -> Option<(u64, &Message)> {
         let stream = &self.streams[&stream_key(table, shard)];
-        let (found, stored) = stream.rows.next(sequence)?;
-        (found <= stream.applied[node]).then_some((found, &stored.value))
+        let applied = stream.applied[node];
+        let present = stream.rows.next(sequence).map(|(found, stored)| (found, &stored.value));
+        let mut former = stream.replaced.range(sequence + 1..).filter(|(_, (_, by))| *by > applied);
+        let former = former.next().map(|(found, (message, _))| (*found, message));
+        let first = present.into_iter().chain(former).min_by_key(|(found, _)| *found);
+        first.filter(|(found, _)| *found <= applied)
     }
 
     /// How far a node has come.
@@ -295,8 +311,10 @@ impl Store {
         for (message, expires) in messages {
             let expect = Expect { subject: fence, sequence };
             let subject = message.subject.to_string();
+            let (former, row) = (stream.rows.last_sequence(&subject), stream.rows.get(&subject).cloned());
             if let Ok(sequence) = stream.rows.put(&subject, message.clone(), Some(expect), *expires) {
                 stored = sequence;
+                stream.replaced.extend(row.map(|row| (former, (row.value, sequence))));
             }
         }
         Verdict::Stored(stored)

@@ -93,8 +93,8 @@ impl<R: Role> Process<R> {
                     // The reader's node has not come so far.
                     return self.wire.0.push(Parcel { at: world.now + STEP, ..parcel });
                 }
-                let rows = world.store.stream(table, shard).rows();
-                let rows = rows.take_while(|(at, _)| *at <= applied).map(|(_, stored)| &stored.value);
+                let after = |at| world.store.next_on(self.node, (table, shard), at);
+                let rows = std::iter::successors(after(0), |(at, _)| after(*at)).map(|(_, message)| message);
                 let own = rows.filter(|message| message.holder.is_none() && self.role.owns(&message.subject));
                 answers.extend(own.map(|message| {
                     let (subject, head, _) = message.read_by(self.newer);
