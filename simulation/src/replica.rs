@@ -65,8 +65,6 @@ struct Running<C: Core> {
     outbox: Vec<VecDeque<(i64, Out)>>,
     answers: VecDeque<Event<C::External>>,
     cursor: Option<u64>,
-    /// Whether it knows where its input ended when the reading began.
-    opened: bool,
     /// When it last looked at its input: a shell whose reader is silent for long begins again.
     looked_at: i64,
     caught_up: bool,
@@ -124,7 +122,6 @@ impl<R: Role> Process<R> {
             outbox: self.fences.iter().map(|_| VecDeque::new()).collect(),
             answers: VecDeque::new(),
             cursor: None,
-            opened: false,
             looked_at: world.now,
             caught_up: false,
             wake: None,
@@ -181,17 +178,8 @@ impl<R: Role> Process<R> {
         if running.born.last() != Some(&stream.incarnation()) {
             return self.handle(world, Event::Ended(Stop::Reborn));
         }
-        if !running.opened {
-            // The leader is asked, and there may be none.
-            if world.store.has_leader(table, shard, world.now) {
-                running.opened = true;
-                let end = stream.last();
-                self.handle(world, Event::Opened(end));
-            }
-            return;
-        }
         let Some((sequence, message)) = world.store.next_on(self.node, (table, shard), cursor) else {
-            // Again the leader is asked.
+            // The leader is asked, and there may be none.
             let ends = stream.next(cursor).is_none() && world.store.has_leader(table, shard, world.now);
             if ends && !std::mem::replace(&mut running.caught_up, true) {
                 world.tell(|| format!("{} has read everything", self.name));

@@ -24,7 +24,7 @@ pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef]) -> Deployed {
     let mut deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: i64::MAX / 4 });
     let mut step = Step::at(0);
     deployer.start(&mut step);
-    deployer.current(&mut step);
+    deployer.caught_up(0, &mut step);
     for cluster in clusters {
         deployer.external(ExternalInput::Reachable(cluster.clone()), &mut step);
     }

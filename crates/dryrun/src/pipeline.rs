@@ -130,6 +130,7 @@ fn begin_rendering(
         );
     }
     renderer.start(&mut step);
+    renderer.ask(&mut step);
     let (publishes, effects, _) = step.into_parts();
     let mut interests = BTreeMap::new();
     for effect in effects {

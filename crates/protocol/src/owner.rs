@@ -7,7 +7,7 @@
 //!   this replica has. Leaves when the core is ready and its view covers every row; for the view it waits
 //!   [`OwnerConfig::patience`] at most. Rows that are newer than the view stay as they are until it covers them.
 //! - *Reading*: the input table is being read from its first row; the core runs. Never leaves by itself. What the core
-//!   publishes before it has read what was there at the beginning is held until then.
+//!   publishes before it has read the table to its end is held until then.
 //!
 //! Rows go to each output stream in groups, one after the other; what is not answered is sent again under a renewed
 //! fence. A replaced fence, and acknowledged rows that are lost, stop the owner: the next one reads again.
@@ -76,10 +76,6 @@ pub struct Owner<C: Core> {
     barriers: VecDeque<(u64, Publish)>,
     next_id: u64,
     caught_up: bool,
-    /// Whether everything has been read that was there when the reading began.
-    current: bool,
-    /// Where the input ended then.
-    end: u64,
     lagging_since: Option<i64>,
     /// Sequence of the row of the input that came last.
     newest: u64,
@@ -107,8 +103,6 @@ impl<C: Core> Owner<C> {
             barriers: VecDeque::new(),
             next_id: 0,
             caught_up: false,
-            current: false,
-            end: u64::MAX,
             lagging_since: None,
             newest: 0,
             finding: false,
@@ -157,16 +151,11 @@ impl<C: Core> Owner<C> {
                 self.lagging_since = pending.then(|| self.lagging_since.unwrap_or(now));
                 self.newest = row.sequence;
                 self.run(now, &mut commands, |core, step| core.row(&row, step));
-                self.become_current(now, row.sequence, &mut commands);
                 if !pending {
                     self.find_end(&mut commands);
                 }
             }
             Event::Row(..) => {}
-            Event::Opened(end) => {
-                self.end = end;
-                self.become_current(now, self.newest, &mut commands);
-            }
             Event::CaughtUp(sequence) => self.catch_up(now, sequence, &mut commands),
             Event::More => self.finding = false,
             Event::Tick => self.tick(now, &mut commands),
@@ -265,19 +254,8 @@ impl<C: Core> Owner<C> {
             self.lagging_since = None;
         }
         self.caught_up = true;
-        self.become_current(now, u64::MAX, commands);
-        self.run(now, commands, |core, step| core.caught_up(sequence, step));
-    }
-
-    /// The input has been read up to this sequence. Until it has been read to where it ended at the beginning, a row may be
-    /// an older one than a former owner has seen.
-    fn become_current(&mut self, now: i64, sequence: u64, commands: &mut Vec<Command<C::Effect>>) {
-        if self.current || self.phase != Phase::Reading || sequence < self.end {
-            return;
-        }
-        self.current = true;
         self.early.release().into_iter().for_each(|row| self.take(row));
-        self.run(now, commands, |core, step| core.current(step));
+        self.run(now, commands, |core, step| core.caught_up(sequence, step));
     }
 
     /// How many rows are known to follow is the server's estimate: the end is asked for when something depends on it.
@@ -340,7 +318,7 @@ impl<C: Core> Owner<C> {
 
     /// A row that the core wants to exist.
     fn take(&mut self, row: Publish) {
-        if !self.current {
+        if !self.caught_up {
             let stored = self.is_stored(&row.subject.to_string(), &row.head());
             self.early.hold(row, stored);
         } else if row.barrier {

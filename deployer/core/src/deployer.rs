@@ -77,12 +77,10 @@ pub struct Deployer {
     /// Where makers that wait for the name of a profile on a cluster were told so.
     told: BTreeMap<(ClusterRef, ProfileId), BTreeSet<ProblemKey>>,
     next_id: u64,
-    /// Whether what was in the table at the beginning has been read. Before, a row may be older than what a former owner
-    /// has applied: nothing is asked of any cluster.
-    current: bool,
     /// Clusters that can be reached, and wait for that.
     waiting: BTreeSet<ClusterRef>,
-    /// Whether rows are new: no longer those that were in the table at the beginning.
+    /// Whether rows are new: no longer those that were in the table at the beginning. Before, a row may be older than what a
+    /// former owner has applied: nothing is asked of any cluster.
     caught_up: bool,
     /// Until when calls of a former owner may arrive.
     former_until: i64,
@@ -98,7 +96,6 @@ impl Deployer {
             problems: ProblemSet::new(STAGE),
             told: BTreeMap::new(),
             next_id: 0,
-            current: false,
             waiting: BTreeSet::new(),
             caught_up: false,
             former_until: 0,
@@ -280,11 +277,11 @@ impl Core for Deployer {
             step.effect(Effect::Switch(cluster.clone()));
         }
         match input {
-            ExternalInput::Reachable(cluster) if self.current => {
+            ExternalInput::Reachable(cluster) if self.caught_up => {
                 self.with(&cluster, step, |state, next_id| state.reachable(now, former_calls, next_id))
             }
             ExternalInput::Reachable(cluster) => drop(self.waiting.insert(cluster)),
-            ExternalInput::Unreachable(cluster) if !self.current => drop(self.waiting.remove(&cluster)),
+            ExternalInput::Unreachable(cluster) if !self.caught_up => drop(self.waiting.remove(&cluster)),
             ExternalInput::Unreachable(cluster) => {
                 if self.clusters.contains_key(&cluster) {
                     self.with(&cluster, step, |state, _| state.unreachable(now, former_calls));
@@ -310,16 +307,12 @@ impl Core for Deployer {
         self.desired(row, step);
     }
 
-    fn current(&mut self, step: &mut Step<Effect>) {
-        self.current = true;
+    fn caught_up(&mut self, _: u64, step: &mut Step<Effect>) {
+        self.caught_up = true;
         let (now, former_calls) = (step.now, self.config.former_calls);
         for cluster in std::mem::take(&mut self.waiting) {
             self.with(&cluster, step, |state, next_id| state.reachable(now, former_calls, next_id));
         }
-    }
-
-    fn caught_up(&mut self, _: u64, _: &mut Step<Effect>) {
-        self.caught_up = true;
     }
 
     fn tick(&mut self, step: &mut Step<Effect>) {

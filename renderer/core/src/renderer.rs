@@ -86,6 +86,8 @@ pub struct Renderer {
     agenda: Agenda,
     /// Matches whose tombstones came before the whole table had been read.
     gone_early: Vec<(ClusterRef, String, ObjectKey)>,
+    /// Clusters whose interest row is to be written once it knows the revision that must follow.
+    unwritten: BTreeSet<ClusterRef>,
     progress: Progress,
 }
 
@@ -98,6 +100,8 @@ enum Progress {
     Told,
     /// It owns its shard, and what is its may be published.
     Started,
+    /// It knows every revision of interest that a matcher said it has worked with.
+    Asking,
     /// Its input has been read to its end: absence means something.
     CaughtUp,
 }
@@ -132,6 +136,7 @@ impl Renderer {
             problems: ProblemSet::new(STAGE),
             agenda: Agenda::default(),
             gone_early: Vec::new(),
+            unwritten: BTreeSet::new(),
             progress: Progress::Listening,
         }
     }
@@ -144,6 +149,19 @@ impl Renderer {
 
     fn reach(&mut self, progress: Progress) {
         self.progress = self.progress.max(progress);
+    }
+
+    /// From now on it says what it wants to know of clusters: it knows which revision its interest rows must follow. The
+    /// end of its input is the time for that; whoever has no input may say so before.
+    pub fn ask(&mut self, step: &mut Step<Effect>) {
+        self.reach(Progress::Asking);
+        for cluster in std::mem::take(&mut self.unwritten) {
+            self.rebind(&cluster, step);
+        }
+    }
+
+    fn is_asking(&self) -> bool {
+        self.progress >= Progress::Asking
     }
 
     fn is_started(&self) -> bool {
@@ -244,6 +262,7 @@ impl Core for Renderer {
         let first = !self.is_caught_up();
         self.reach(Progress::CaughtUp);
         if first {
+            self.ask(step);
             return self.first_look(step);
         }
         for cluster in news {

@@ -40,11 +40,6 @@ impl End {
         self.stream.cached_info().created.unix_timestamp_nanos()
     }
 
-    /// The last sequence that the stream had given when it was looked at.
-    pub(crate) fn last(&self) -> u64 {
-        self.stream.cached_info().state.last_sequence
-    }
-
     /// Whether nothing follows `sequence` now.
     ///
     /// # Errors

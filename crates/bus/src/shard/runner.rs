@@ -106,9 +106,8 @@ where
                     runner.row(row, pending)
                 }
                 Inner::Opened(end) => {
-                    let last = end.last();
                     runner.end = Some(*end);
-                    Event::Opened(last)
+                    continue;
                 }
                 Inner::Malformed(subject, reason) => {
                     observer.malformed(&subject, &reason);

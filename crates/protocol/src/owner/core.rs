@@ -33,13 +33,10 @@ pub trait Core {
     /// A row of the input table, in the order of the stream.
     fn row(&mut self, row: &Row, step: &mut Step<Self::Effect>);
 
-    /// Everything has been read that was in the table when the reading began. A row before may have been an older one
-    /// than a former owner has seen: what is published before is held, and what else changes anything must wait too.
-    fn current(&mut self, _: &mut Step<Self::Effect>) {}
-
     /// At some time since it was at `sequence`, the reader had delivered every row of the table. Only now a row's
     /// absence can be seen: a row that was replaced comes after those that were written later than its first form.
-    /// Said once at the beginning, and again when [`Core::awaits_end`].
+    /// Said once at the beginning, and again when [`Core::awaits_end`]. Before the first time a row may be an older one than
+    /// a former owner has seen: what is published is held until then, and what else changes anything must wait too.
     fn caught_up(&mut self, sequence: u64, step: &mut Step<Self::Effect>);
 
     /// Whether everything that it wants follows from what it knows by now. Else something waits for more, and is as it was

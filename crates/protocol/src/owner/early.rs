@@ -1,8 +1,9 @@
-//! What a core wants before it has read as much of its input as a former owner may have.
+//! What a core wants before it has read its input to the end.
 //!
 //! The reading may begin on a copy of the stream that lags behind: it shows rows that have been replaced already, and
 //! what replaces them later. What follows from the former would bring back what a former owner has done away with. So
-//! nothing is published before; then, of each subject, what was wanted last.
+//! nothing is published before; then, of each subject, what was wanted last. Where the input ended when the reading began
+//! is not enough: what replaced a row before that may have been replaced since, and comes at the end.
 
 use std::collections::BTreeMap;
 

@@ -19,8 +19,6 @@ pub enum Event<S> {
     Found(Subject, Head),
     /// All own rows of one output stream have been found.
     Loaded,
-    /// The input table is being read; its last sequence. Comes before its rows.
-    Opened(u64),
     /// A row of the input table; `pending` when more are known to follow at once.
     Row(Row, bool),
     /// The input table had nothing after this sequence, and every row up to it has been delivered.

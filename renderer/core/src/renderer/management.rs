@@ -94,9 +94,13 @@ impl Renderer {
         let former = self.completeness.former(cluster);
         let after_last = now_millis(step.now).max(self.completeness.last_revision(cluster).saturating_add(1));
         let next = Interest::next(former, after.interest(&self.catalog), after_last);
-        if let Some(row) = next.filter(|_| !unseen) {
-            self.completeness.write(cluster, &row);
-            step.effect(Effect::WriteInterest(cluster.clone(), row));
+        match next.filter(|_| !unseen) {
+            Some(row) if self.is_asking() => {
+                self.completeness.write(cluster, &row);
+                step.effect(Effect::WriteInterest(cluster.clone(), row));
+            }
+            Some(_) => drop(self.unwritten.insert(cluster.clone())),
+            None => drop(self.unwritten.remove(cluster)),
         }
         let ended: Vec<_> = before
             .iter()

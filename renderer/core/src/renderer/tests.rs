@@ -92,6 +92,16 @@ impl Fixture {
     }
 
     fn with(objects: Vec<Value>, found: impl FnOnce(&mut Renderer)) -> Self {
+        let mut fixture = Self::begin(objects, found);
+        fixture.run(|renderer, step| renderer.ask(step));
+        for (cluster, row) in fixture.interests.clone() {
+            fixture.run(|renderer, step| renderer.external(ExternalInput::Interest(cluster, row), step));
+        }
+        fixture
+    }
+
+    /// The same before it has read anything.
+    fn begin(objects: Vec<Value>, found: impl FnOnce(&mut Renderer)) -> Self {
         let config = Config {
             shard: 0,
             shards: 1,
@@ -115,9 +125,6 @@ impl Fixture {
             fixture.put(object);
         }
         fixture.run(|renderer, step| renderer.start(step));
-        for (cluster, row) in fixture.interests.clone() {
-            fixture.run(|renderer, step| renderer.external(ExternalInput::Interest(cluster, row), step));
-        }
         fixture
     }
 
@@ -589,6 +596,17 @@ fn an_interest_row_that_is_older_than_what_others_work_with_is_written_anew() {
         renderer.external(ExternalInput::Interest(cluster("a"), Interest::default()), step)
     });
     assert_eq!(fixture.revision(), newest + 2, "lost, and the clock was set back");
+}
+
+#[test]
+fn a_new_renderer_reads_what_others_work_with_before_it_writes_an_interest_row_anew() {
+    // Lost with its bucket; the new renderer has a clock that would make the very same revision again.
+    let lost = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]).revision();
+    let mut fixture = Fixture::begin(vec![trigger(true, json!({})), content(true, "1")], |_| ());
+    assert!(fixture.interests.is_empty());
+    fixture.row(complete(lost));
+    fixture.run(|renderer, step| renderer.ask(step));
+    assert_eq!(fixture.revision(), lost + 1);
 }
 
 #[test]
