@@ -77,7 +77,7 @@ pub struct Deployer {
     /// Where makers that wait for the name of a profile on a cluster were told so.
     told: BTreeMap<(ClusterRef, ProfileId), BTreeSet<ProblemKey>>,
     next_id: u64,
-    /// Clusters that can be reached, and wait for that.
+    /// Clusters that can be reached, and wait for the end of the table.
     waiting: BTreeSet<ClusterRef>,
     /// Whether rows are new: no longer those that were in the table at the beginning. Before, a row may be older than what a
     /// former owner has applied: nothing is asked of any cluster.
