@@ -126,6 +126,12 @@ impl Completeness {
         news
     }
 
+    /// Whether who works with this revision of a cluster's interest knows `source` as it is now.
+    pub(crate) fn knows(&self, cluster: &ClusterRef, source: &str, revision: u64) -> bool {
+        let source = self.present(cluster).and_then(|row| row.source(source));
+        source.is_some_and(|source| revision >= source.changed)
+    }
+
     /// Whether every matcher has reported all matches of `source` as it is now.
     pub(crate) fn is_complete(&self, cluster: &ClusterRef, source: &str) -> bool {
         let Some(source) = self.present(cluster).and_then(|row| row.source(source)) else {

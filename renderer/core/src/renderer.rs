@@ -84,8 +84,9 @@ pub struct Renderer {
     renderings: Renderings,
     problems: ProblemSet,
     agenda: Agenda,
-    /// Matches whose tombstones came before the whole table had been read.
-    gone_early: Vec<(ClusterRef, String, ObjectKey)>,
+    /// Matches whose tombstones came before the whole table had been read, and the revision of interest that each of these
+    /// is of.
+    gone_early: Vec<(ClusterRef, String, ObjectKey, u64)>,
     /// Clusters whose interest row is to be written once it knows the revision that must follow.
     unwritten: BTreeSet<ClusterRef>,
     progress: Progress,
@@ -244,8 +245,9 @@ impl Core for Renderer {
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
         match &row.subject {
             Subject::Report { cluster, .. } => {
-                self.hear(cluster, row.head.view.version(&cluster.to_string()), step);
-                self.reported(row, step);
+                let revision = row.head.view.version(&cluster.to_string());
+                self.hear(cluster, revision, step);
+                self.reported(row, revision, step);
             }
             Subject::Complete { cluster, origin: Some(origin), .. } => {
                 if let Some(complete) = row.head.meta.complete() {

@@ -14,13 +14,14 @@ use crate::project::{self};
 use crate::sets::Match;
 
 impl Renderer {
-    pub(super) fn reported(&mut self, row: &Row, step: &mut Step<Effect>) {
+    /// Takes a row of `reports`; its matcher worked with this revision of the cluster's interest.
+    pub(super) fn reported(&mut self, row: &Row, revision: u64, step: &mut Step<Effect>) {
         let Subject::Report { cluster, source, object: key, .. } = &row.subject else { return };
         let time = row.head.time;
         if row.head.tombstone {
             self.sets.remove(cluster, source, key);
             if !self.is_caught_up() {
-                self.gone_early.push((cluster.clone(), source.clone(), key.clone()));
+                self.gone_early.push((cluster.clone(), source.clone(), key.clone(), revision));
                 return;
             }
         } else {
@@ -28,7 +29,8 @@ impl Renderer {
         }
         if self.is_caught_up() {
             self.report_due(cluster, source, step);
-            self.set_changed(cluster, source, key, row.head.tombstone, time, step);
+            let gone = row.head.tombstone && self.completeness.knows(cluster, source, revision);
+            self.set_changed(cluster, source, key, gone, time, step);
         }
     }
 
@@ -64,6 +66,7 @@ impl Renderer {
         }
     }
 
+    /// A match came, changed, or went. `gone`: it went by a tombstone of the source as it is now.
     pub(super) fn set_changed(
         &mut self,
         cluster: &ClusterRef,
@@ -86,7 +89,8 @@ impl Renderer {
                 continue;
             }
             let cause = event_cause(&trigger, cluster, source, Some(key.clone()));
-            // A tombstone is a proof by itself: no complete set is needed.
+            // Such a tombstone is a proof by itself: no complete set is needed. One of a former form of the source
+            // is none, as the object may match the present one.
             if gone {
                 self.withdraw(&cause, time, step);
             } else {
@@ -153,9 +157,9 @@ impl Renderer {
 
     /// The whole table has been read for the first time.
     pub(super) fn first_look(&mut self, step: &mut Step<Effect>) {
-        for (cluster, source, key) in std::mem::take(&mut self.gone_early) {
+        for (cluster, source, key, revision) in std::mem::take(&mut self.gone_early) {
             let back = self.sets.get(&cluster, &source).is_some_and(|set| set.contains_key(&key));
-            if !back {
+            if !back && self.completeness.knows(&cluster, &source, revision) {
                 self.set_changed(&cluster, &source, &key, true, 0, step);
             }
         }

@@ -140,8 +140,13 @@ impl Fixture {
         });
     }
 
-    /// A row; a completeness row is the last of the table when the table has been read before.
-    fn row(&mut self, row: Row) {
+    /// A row, of a matcher that knows the present interest unless it says otherwise; a completeness row is the last of the
+    /// table when the table has been read before.
+    fn row(&mut self, mut row: Row) {
+        let place = cluster("a").to_string();
+        if let (0, Some(interest)) = (row.head.view.version(&place), self.interests.get(&cluster("a"))) {
+            row.head.view.note(&place, interest.revision);
+        }
         self.run(|renderer, step| {
             renderer.row(&row, step);
             if matches!(row.subject, Subject::Complete { .. }) && renderer.is_caught_up() {
@@ -607,6 +612,51 @@ fn a_new_renderer_reads_what_others_work_with_before_it_writes_an_interest_row_a
     fixture.row(complete(lost));
     fixture.run(|renderer, step| renderer.ask(step));
     assert_eq!(fixture.revision(), lost + 1);
+}
+
+#[test]
+fn a_tombstone_of_a_former_form_of_the_source_waits_for_the_whole_set() {
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x", "y"]);
+    let former = fixture.revision();
+    fixture.now += 1_000_000;
+    let mut wider = source();
+    wider["spec"]["resourceSelectors"][0]["namespace"] = json!("default");
+    fixture.put(wider);
+    let written = fixture.interests[&cluster("a")].clone();
+    assert!(written.revision > former);
+    fixture.run(|renderer, step| renderer.external(ExternalInput::Interest(cluster("a"), written), step));
+    let mut gone = report("x", true);
+    gone.head.view.note(&cluster("a").to_string(), former);
+    fixture.row(gone);
+    assert_eq!(fixture.wanted(), ["a x 1", "a y 1"], "it may match the source as it is now");
+    fixture.row(report("y", true));
+    assert_eq!(fixture.wanted(), ["a x 1"], "this one's matcher knows it");
+    fixture.row(complete(fixture.revision()));
+    assert!(fixture.wanted().is_empty());
+}
+
+#[test]
+fn a_new_renderer_does_not_believe_a_tombstone_of_a_former_form_of_the_source() {
+    let cause = cause(Some("x"));
+    let mut first = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    first.ready(&["x"]);
+    let (former, interests) = (first.revision(), first.interests.clone());
+    let name = first.rows.keys().next().unwrap().trim_start_matches("a/").to_owned();
+    let mut fixture = Fixture::begin(vec![trigger(true, json!({})), content(true, "1")], |renderer| {
+        renderer.ledger.found((cluster("a"), ProfileId::cluster(&name)), cause);
+    });
+    let mut present = interests[&cluster("a")].clone();
+    present.revision = former + 100;
+    present.sources[0].changed = former + 100;
+    fixture.run(|renderer, step| renderer.external(ExternalInput::Interest(cluster("a"), present), step));
+    let mut gone = report("x", true);
+    gone.head.view.note(&cluster("a").to_string(), former);
+    fixture.row(gone);
+    fixture.caught_up();
+    assert!(fixture.take_log().is_empty(), "the object may be there, and its matcher on its way");
+    fixture.row(complete(former + 100));
+    assert_eq!(fixture.take_log(), ["-a"]);
 }
 
 #[test]
