@@ -1,6 +1,7 @@
 //! One task for each shard of `reports`.
 
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -97,6 +98,7 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         input: bus.incarnation(&input.stream),
         tombstone_ttl: i64::try_from(bus.tombstone_ttl().as_micros()).unwrap_or(i64::MAX),
         limits: Limits::default(),
+        mark: RandomState::new().hash_one(shard),
     })
     .with_tera(shared.tera.clone());
     let spec = ShardSpec {

@@ -119,6 +119,7 @@ fn begin_rendering(
         input: INCARNATION,
         tombstone_ttl: i64::MAX / 4,
         limits: sluice_template::Limits::default(),
+        mark: 0,
     };
     let renderer = renderer::Renderer::with_caches(config, &options.caches);
     let (mut renderer, now) = (renderer.with_tera(options.tera.clone()), options.now);

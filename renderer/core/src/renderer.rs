@@ -41,6 +41,20 @@ pub struct Config {
     pub tombstone_ttl: i64,
     /// What one render may use.
     pub limits: Limits,
+    /// A number that another renderer hardly has: revisions of interest end with it, see [`Config::revision`].
+    pub mark: u64,
+}
+
+/// So many marks there are.
+const MARKS: u64 = 1024;
+
+impl Config {
+    /// The first revision from `least` on that another renderer hardly makes: when the bucket is lost, and clocks are behind,
+    /// two may follow the same one, and whoever works with the first would take the second for it.
+    pub(crate) fn revision(&self, least: u64) -> u64 {
+        let (mark, rest) = (self.mark % MARKS, least % MARKS);
+        least.saturating_add((mark + MARKS - rest) % MARKS)
+    }
 }
 
 /// What a renderer learns besides `reports`.

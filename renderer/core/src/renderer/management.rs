@@ -92,8 +92,9 @@ impl Renderer {
         let known = self.completeness.interest(cluster);
         let unseen = registered.is_none() && known.is_none();
         let former = self.completeness.former(cluster);
-        let after_last = now_millis(step.now).max(self.completeness.last_revision(cluster).saturating_add(1));
-        let next = Interest::next(former, after.interest(&self.catalog), after_last);
+        let last = self.completeness.last_revision(cluster);
+        let revision = self.config.revision(now_millis(step.now).max(last.saturating_add(1)));
+        let next = Interest::next(former, after.interest(&self.catalog), revision);
         match next.filter(|_| !unseen) {
             Some(row) if self.is_asking() => {
                 self.completeness.write(cluster, &row);
