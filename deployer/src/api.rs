@@ -50,7 +50,7 @@ impl Site {
             Ok(Some(result)) => result,
             Ok(None) => Err(Failure::new(Class::Transient, "this replica's membership has lapsed")),
             Err(_) => {
-                Err(Failure::new(Class::Transient, format!("no answer within {} s", TIMEOUT.as_secs())))
+                Err(Failure::new(Class::Unanswered, format!("no answer within {} s", TIMEOUT.as_secs())))
             }
         };
         result.unwrap_or_else(Reply::Failed)

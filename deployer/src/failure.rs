@@ -16,14 +16,17 @@ pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
         );
     }
     let kube::Error::Api(status) = error else {
-        return Failure::new(Class::Transient, format!("the API server cannot be reached: {}", root(error)));
+        let class = if was_not_connected(error) { Class::Transient } else { Class::Unanswered };
+        return Failure::new(class, format!("the API server cannot be reached: {}", root(error)));
     };
     let class = match status.code {
         404 if is_no_kind(error) => Class::NoKind,
         409 => Class::Conflict,
         422 if planned && status.message.contains("metadata.uid") => Class::Conflict,
         404 if planned => Class::Conflict,
-        408 | 429 | 500..=599 => Class::Transient,
+        408 | 502 | 504 => Class::Unanswered,
+        500 if status.message.contains("etcdserver") => Class::Unanswered,
+        429 | 500..=599 => Class::Transient,
         _ => Class::Refused,
     };
     let remedy = match status.code {
@@ -37,6 +40,21 @@ pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
 /// Whether the client could not even make a request of it: that is the object's fault, and such an object cannot exist.
 pub(crate) fn was_not_sent(error: &kube::Error) -> bool {
     matches!(error, kube::Error::BuildRequest(_) | kube::Error::HttpError(_))
+}
+
+/// Whether nothing has reached the server.
+fn was_not_connected(error: &kube::Error) -> bool {
+    use std::io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable};
+    let mut next = Some(error as &dyn std::error::Error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<std::io::Error>()
+            && matches!(error.kind(), ConnectionRefused | HostUnreachable | NetworkUnreachable)
+        {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }
 
 /// Whether the server has no such kind: not even its path is known, which is another answer than that of a missing object.
@@ -73,7 +91,8 @@ mod tests {
         assert_eq!((class(422, true), class(422, false)), (Class::Conflict, Class::Refused));
         assert_eq!((class(429, false), class(503, false)), (Class::Transient, Class::Transient));
         assert_eq!((class(403, false), class(400, true)), (Class::Refused, Class::Refused));
-        assert_eq!((class(408, false), class(418, false)), (Class::Transient, Class::Refused));
+        assert_eq!((class(408, false), class(418, false)), (Class::Unanswered, Class::Refused));
+        assert_eq!((class(500, false), class(504, true)), (Class::Transient, Class::Unanswered));
     }
 
     #[test]

@@ -201,6 +201,7 @@ fn outcome(reply: &Reply) -> &'static str {
     match reply {
         Reply::Failed(Failure { class: Class::Conflict, .. }) => "conflict",
         Reply::Failed(Failure { class: Class::Transient, .. }) => "transient",
+        Reply::Failed(Failure { class: Class::Unanswered, .. }) => "unanswered",
         Reply::Failed(Failure { class: Class::Refused | Class::NoKind, .. }) => "refused",
         _ => "ok",
     }

@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use sluice_protocol::Now;
+
 /// How far the machine's clock may be ahead before it is followed, microseconds.
 const JUMP: i64 = 2_000_000;
 
@@ -14,6 +16,11 @@ pub fn now_micros() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (wall, mono) = (i64::try_from(since.as_micros()).unwrap_or(i64::MAX), mono_micros());
     CLOCK.get_or_init(|| Steady::new(wall, mono)).now(wall, mono)
+}
+
+/// What both clocks say.
+pub(crate) fn now() -> Now {
+    Now { wall: now_micros(), steady: mono_micros() }
 }
 
 /// Microseconds of a clock that never goes back, for leases. It counts from the first call.

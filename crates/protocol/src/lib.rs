@@ -29,7 +29,7 @@ mod token;
 pub mod view;
 
 pub use meta::Meta;
-pub use owner::{Claim, Command, Core, Event, Group, Outgoing, Owner, OwnerConfig, Step, Stop};
+pub use owner::{Claim, Command, Core, Event, Group, Now, Outgoing, Owner, OwnerConfig, Step, Stop};
 pub use problem_set::{About, ProblemKey, ProblemSet};
 pub use report::{JournalEntry, Problem};
 pub use role::Role;

@@ -32,7 +32,7 @@ mod step;
 
 pub use self::core::Core;
 pub use shell::{Claim, Command, Event, Group, Outgoing, Stop};
-pub use step::Step;
+pub use step::{Now, Step};
 
 /// Pause before the end of the input is looked for again, microseconds.
 const FIND_AGAIN: i64 = 200_000;
@@ -128,8 +128,9 @@ impl<C: Core> Owner<C> {
         self.outstanding.len()
     }
 
-    /// Takes one event at `now` (microseconds since 1970); returns what to do because of it, in order.
-    pub fn handle(&mut self, now: i64, event: Event<C::External>) -> Vec<Command<C::Effect>> {
+    /// Takes one event; returns what to do because of it, in order.
+    pub fn handle(&mut self, now: impl Into<Now>, event: Event<C::External>) -> Vec<Command<C::Effect>> {
+        let now = now.into();
         let mut commands = Vec::new();
         if self.phase == Phase::Stopped {
             return commands;
@@ -148,7 +149,7 @@ impl<C: Core> Owner<C> {
             }
             Event::External(input) => self.run(now, &mut commands, |core, step| core.external(input, step)),
             Event::Row(row, pending) if self.phase == Phase::Reading => {
-                self.lagging_since = pending.then(|| self.lagging_since.unwrap_or(now));
+                self.lagging_since = pending.then(|| self.lagging_since.unwrap_or(now.wall));
                 self.newest = row.sequence;
                 self.run(now, &mut commands, |core, step| core.row(&row, step));
                 if !pending {
@@ -217,34 +218,34 @@ impl<C: Core> Owner<C> {
         }
     }
 
-    fn loaded(&mut self, now: i64, commands: &mut Vec<Command<C::Effect>>) {
+    fn loaded(&mut self, now: Now, commands: &mut Vec<Command<C::Effect>>) {
         let Phase::Loading(left) = self.phase else { return };
         self.phase = Phase::Loading(left - 1);
         if left == 1 {
-            let until = now + self.config.patience;
+            let until = now.wall + self.config.patience;
             self.phase = Phase::Waiting { until };
             commands.push(Command::WakeAt(until));
         }
     }
 
-    fn begin_reading_when_ready(&mut self, now: i64, commands: &mut Vec<Command<C::Effect>>) {
+    fn begin_reading_when_ready(&mut self, now: Now, commands: &mut Vec<Command<C::Effect>>) {
         let Phase::Waiting { until } = self.phase else { return };
         let view = self.core.view();
-        if !self.core.is_ready() || (now < until && !view.covers(&self.needed)) {
+        if !self.core.is_ready() || (now.wall < until && !view.covers(&self.needed)) {
             return;
         }
         self.newer.forget_covered(&view);
         self.phase = Phase::Reading;
         self.run(now, commands, |core, step| core.start(step));
         if self.config.reads {
-            self.lagging_since = Some(now);
+            self.lagging_since = Some(now.wall);
             commands.push(Command::Read);
         } else {
             self.catch_up(now, 0, commands);
         }
     }
 
-    fn catch_up(&mut self, now: i64, sequence: u64, commands: &mut Vec<Command<C::Effect>>) {
+    fn catch_up(&mut self, now: Now, sequence: u64, commands: &mut Vec<Command<C::Effect>>) {
         if self.phase != Phase::Reading {
             return;
         }
@@ -268,10 +269,10 @@ impl<C: Core> Owner<C> {
     }
 
     /// The estimate may never say that nothing follows.
-    fn find_end_later(&mut self, now: i64, commands: &mut Vec<Command<C::Effect>>) {
+    fn find_end_later(&mut self, now: Now, commands: &mut Vec<Command<C::Effect>>) {
         if self.awaits_end() && !self.finding && self.find_at.is_none() {
-            self.find_at = Some(now + FIND_AGAIN);
-            commands.push(Command::WakeAt(now + FIND_AGAIN));
+            self.find_at = Some(now.wall + FIND_AGAIN);
+            commands.push(Command::WakeAt(now.wall + FIND_AGAIN));
         }
     }
 
@@ -282,12 +283,12 @@ impl<C: Core> Owner<C> {
             && (self.lagging_since.is_some() || self.core.awaits_end())
     }
 
-    fn tick(&mut self, now: i64, commands: &mut Vec<Command<C::Effect>>) {
-        if self.lagging_since.is_some_and(|since| now - since > self.config.max_lag) {
+    fn tick(&mut self, now: Now, commands: &mut Vec<Command<C::Effect>>) {
+        if self.lagging_since.is_some_and(|since| now.wall - since > self.config.max_lag) {
             return self.stop(Stop::Lagging, commands);
         }
         match self.find_at {
-            Some(at) if at <= now => {
+            Some(at) if at <= now.wall => {
                 self.find_at = None;
                 self.find_end(commands);
             }
@@ -302,7 +303,7 @@ impl<C: Core> Owner<C> {
 
     fn run(
         &mut self,
-        now: i64,
+        now: Now,
         commands: &mut Vec<Command<C::Effect>>,
         f: impl FnOnce(&mut C, &mut Step<C::Effect>),
     ) {

@@ -7,6 +7,7 @@ use sluice_api::{ObjectKey, ProfileId};
 use crate::budget::Budget;
 use crate::claims::Claims;
 use crate::job::{Ended, Job, JobContext, MakerRow};
+use crate::late_calls::LateCalls;
 use crate::request::{Class, Failure, Live, Reply, Request};
 
 mod kinds;
@@ -31,9 +32,8 @@ pub(crate) struct Cluster {
     budget: Budget,
     reachability: Reachability,
     reopen_failures: u32,
-    /// Until when calls may arrive that were made before this owner, or before the cluster was reached in this way.
-    /// Once that is over everything is compared with the cluster once more.
-    former_until: Option<i64>,
+    /// Calls that may still arrive. Once they are over everything is compared with the cluster once more.
+    late: LateCalls,
     /// Profiles whose work ended since the inventories were asked for.
     ended: BTreeSet<ProfileId>,
 }
@@ -74,8 +74,8 @@ impl Outcome {
 }
 
 impl Cluster {
-    /// A cluster of which nothing is known; calls of a former owner may arrive until then.
-    pub(crate) fn new(shards: u16, former_until: Option<i64>) -> Self {
+    /// A cluster of which nothing is known.
+    pub(crate) fn new(shards: u16, late: LateCalls) -> Self {
         Self {
             shards,
             jobs: BTreeMap::new(),
@@ -89,7 +89,7 @@ impl Cluster {
             budget: Budget::new(),
             reachability: Reachability::None,
             reopen_failures: 0,
-            former_until,
+            late,
             ended: BTreeSet::new(),
         }
     }
@@ -100,29 +100,28 @@ impl Cluster {
     }
 
     /// It can be reached from now on, and before perhaps in another way: nothing that is known of it need be so any more.
-    pub(crate) fn reachable(&mut self, now: i64, former_calls: i64, next_id: &mut u64) -> Outcome {
-        self.forget(now, former_calls);
+    pub(crate) fn reachable(&mut self, now: i64, next_id: &mut u64) -> Outcome {
+        self.forget(now);
         self.reachability = Reachability::OpenAt(now);
         self.tick(now, next_id)
     }
 
     /// It cannot be reached any more: nobody knows how.
-    pub(crate) fn unreachable(&mut self, now: i64, former_calls: i64) -> Outcome {
-        self.forget(now, former_calls);
+    pub(crate) fn unreachable(&mut self, now: i64) -> Outcome {
+        self.forget(now);
         self.reachability = Reachability::None;
         Outcome { trouble: Some(None), ..Outcome::default() }
     }
 
     /// Forgets everything but the rows: the next server may be another one. Answers to what was sent are for nobody,
     /// and what was sent may arrive yet, as if a former owner had sent it.
-    fn forget(&mut self, now: i64, former_calls: i64) {
-        if !self.in_flight.is_empty() {
-            self.former_until = self.former_until.max(Some(now + former_calls));
+    fn forget(&mut self, now: i64) {
+        for (request, _) in std::mem::take(&mut self.in_flight).into_values() {
+            self.late.expect(&request, now);
         }
         self.live.clear();
         self.claims.clear();
         self.queue.clear();
-        self.in_flight.clear();
         self.overtaken.clear();
         self.retries.clear();
         self.jobs.values_mut().for_each(Job::forget);
@@ -158,8 +157,7 @@ impl Cluster {
     /// Time passed.
     pub(crate) fn tick(&mut self, now: i64, next_id: &mut u64) -> Outcome {
         let mut outcome = Outcome::default();
-        if self.former_until.is_some_and(|until| until <= now) {
-            self.former_until = None;
+        if self.late.take_end(now) {
             self.verify(now);
         }
         match self.reachability {
@@ -181,6 +179,9 @@ impl Cluster {
         let mut outcome = Outcome::default();
         let Some((request, profile)) = self.in_flight.remove(&id) else { return outcome };
         self.count(&reply, now, &mut outcome);
+        if matches!(reply, Reply::Failed(Failure { class: Class::Unanswered, .. })) {
+            self.late.expect(&request, now);
+        }
         if let (Some(key), Reply::Failed(Failure { class: Class::NoKind, .. })) = (request.changes(), &reply)
         {
             self.lose_kind(&key.gvk);
@@ -220,7 +221,7 @@ impl Cluster {
     /// How the server does.
     fn count(&mut self, reply: &Reply, now: i64, outcome: &mut Outcome) {
         match reply {
-            Reply::Failed(Failure { class: Class::Transient, message }) => {
+            Reply::Failed(Failure { class, message }) if class.is_transient() => {
                 let was_broken = self.budget.is_broken();
                 self.budget.failed(now);
                 if self.budget.is_broken() && !was_broken {
@@ -271,7 +272,7 @@ impl Cluster {
         let mut context = JobContext {
             now,
             shards: self.shards,
-            former_until: self.former_until.unwrap_or(0),
+            late: &self.late,
             live: &mut self.live,
             claims: &mut self.claims,
             calls: &mut calls,
@@ -318,7 +319,7 @@ impl Cluster {
         if !self.queue.is_empty() && self.budget.opens_at() > now {
             outcome.wake(self.budget.opens_at());
         }
-        if let Some(until) = self.former_until {
+        if let Some(until) = self.late.until() {
             outcome.wake(until);
         }
         if let (Some((at, _)), Reachability::Open) = (self.retries.first(), self.reachability) {

@@ -11,6 +11,7 @@ use sluice_protocol::{
 use crate::budget::BREAK_AFTER;
 use crate::cluster::{Cluster, Outcome};
 use crate::job::{Ended, Goal, MakerRow, Target};
+use crate::late_calls::LateCalls;
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
 
@@ -82,7 +83,8 @@ pub struct Deployer {
     /// Whether rows are new: no longer those that were in the table at the beginning. Before, a row may be older than what a
     /// former owner has applied: nothing is asked of any cluster.
     caught_up: bool,
-    /// Until when calls of a former owner may arrive.
+    /// Until when calls of a former owner may arrive. What is waited for here is counted by the clock that nobody sets: a
+    /// call is not over because a machine's clock has been set forward.
     former_until: i64,
 }
 
@@ -109,17 +111,16 @@ impl Deployer {
         step: &mut Step<Effect>,
         f: impl FnOnce(&mut Cluster, &mut u64) -> Outcome,
     ) {
-        let former_until = (self.former_until > step.now).then_some(self.former_until);
-        let state = self
-            .clusters
-            .entry(cluster.clone())
-            .or_insert_with(|| Cluster::new(self.config.shards, former_until));
+        let former_until = (self.former_until > step.steady).then_some(self.former_until);
+        let late = || LateCalls::new(self.config.former_calls, former_until);
+        let state =
+            self.clusters.entry(cluster.clone()).or_insert_with(|| Cluster::new(self.config.shards, late()));
         let outcome = f(state, &mut self.next_id);
         for (id, request) in outcome.calls {
             step.effect(Effect::Call(cluster.clone(), id, request));
         }
         if let Some(at) = outcome.wake_at {
-            step.wake_at(at);
+            step.wake_at_steady(at);
         }
         if outcome.custom_kinds {
             step.effect(Effect::FollowKinds(cluster.clone()));
@@ -240,7 +241,7 @@ impl Deployer {
             let key = ProblemKey::on(cluster, About::Profile(profile.clone()));
             self.note(key, Some(text.clone()), step);
         }
-        let (time, now) = (row.head.time, step.now);
+        let (time, now) = (row.head.time, step.steady);
         let maker = target.map(|target| MakerRow { target, time });
         self.with(cluster, step, |state, next_id| state.retarget(profile, *origin, maker, now, next_id));
     }
@@ -272,19 +273,19 @@ impl Core for Deployer {
     }
 
     fn external(&mut self, input: ExternalInput, step: &mut Step<Effect>) {
-        let (now, former_calls) = (step.now, self.config.former_calls);
+        let now = step.steady;
         if let ExternalInput::Reachable(cluster) | ExternalInput::Unreachable(cluster) = &input {
             step.effect(Effect::Switch(cluster.clone()));
         }
         match input {
             ExternalInput::Reachable(cluster) if self.caught_up => {
-                self.with(&cluster, step, |state, next_id| state.reachable(now, former_calls, next_id))
+                self.with(&cluster, step, |state, next_id| state.reachable(now, next_id))
             }
             ExternalInput::Reachable(cluster) => drop(self.waiting.insert(cluster)),
             ExternalInput::Unreachable(cluster) if !self.caught_up => drop(self.waiting.remove(&cluster)),
             ExternalInput::Unreachable(cluster) => {
                 if self.clusters.contains_key(&cluster) {
-                    self.with(&cluster, step, |state, _| state.unreachable(now, former_calls));
+                    self.with(&cluster, step, |state, _| state.unreachable(now));
                 }
             }
             ExternalInput::Kinds(cluster, group) => {
@@ -300,7 +301,7 @@ impl Core for Deployer {
 
     fn start(&mut self, step: &mut Step<Effect>) {
         // A former owner may still have calls on their way: what they leave is compared once more.
-        self.former_until = step.now + self.config.former_calls;
+        self.former_until = step.steady + self.config.former_calls;
     }
 
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
@@ -309,14 +310,14 @@ impl Core for Deployer {
 
     fn caught_up(&mut self, _: u64, step: &mut Step<Effect>) {
         self.caught_up = true;
-        let (now, former_calls) = (step.now, self.config.former_calls);
+        let now = step.steady;
         for cluster in std::mem::take(&mut self.waiting) {
-            self.with(&cluster, step, |state, next_id| state.reachable(now, former_calls, next_id));
+            self.with(&cluster, step, |state, next_id| state.reachable(now, next_id));
         }
     }
 
     fn tick(&mut self, step: &mut Step<Effect>) {
-        let now = step.now;
+        let now = step.steady;
         self.each(step, |state, next_id| state.tick(now, next_id));
     }
 }

@@ -9,6 +9,7 @@ use sluice_protocol::rows::State;
 use crate::budget::{backoff, micros};
 use crate::claims::Claims;
 use crate::inventory::{Inventory, Stored};
+use crate::late_calls::LateCalls;
 use crate::prepare::prepare;
 use crate::request::{Live, Request};
 
@@ -77,8 +78,7 @@ pub(crate) struct JobContext<'a> {
     pub(crate) now: i64,
     /// Number of shards of every table.
     pub(crate) shards: u16,
-    /// Until when calls of a former owner may arrive.
-    pub(crate) former_until: i64,
+    pub(crate) late: &'a LateCalls,
     pub(crate) live: &'a mut HashMap<ObjectKey, Live>,
     pub(crate) claims: &'a mut Claims,
     pub(crate) calls: &'a mut Vec<Request>,
@@ -190,7 +190,7 @@ impl Job {
         }
         self.again = false;
         self.retry_at = None;
-        self.run.begin(context.now < context.former_until);
+        self.run.begin(context.late.may_come(context.now));
         if self.held.knowledge == Knowledge::Doubtful {
             self.phase = Phase::Checking;
             self.call(Request::ReadInventory(self.profile.clone()), context);

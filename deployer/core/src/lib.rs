@@ -17,6 +17,7 @@ mod conflict;
 mod deployer;
 mod inventory;
 mod job;
+mod late_calls;
 mod marks;
 mod prepare;
 mod request;

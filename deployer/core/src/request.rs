@@ -93,12 +93,21 @@ pub struct Failure {
 pub enum Class {
     /// The object is not what it was: plan again at once.
     Conflict,
-    /// The server is overloaded or away: slow down and try again.
+    /// The server is overloaded or away, and has not done it: slow down and try again.
     Transient,
+    /// It did not answer: like [`Class::Transient`], but it may have done it, or still do it.
+    Unanswered,
     /// The server refuses it: try again later, something else may have to change first.
     Refused,
     /// The cluster has no such kind (any more): like [`Class::Refused`], for everything of the kind.
     NoKind,
+}
+
+impl Class {
+    /// Whether the server's state is the reason, and trying again may help.
+    pub fn is_transient(self) -> bool {
+        matches!(self, Self::Transient | Self::Unanswered)
+    }
 }
 
 /// What is known of an existing object.

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::buckets::content_refs::ContentRefs;
 use crate::bus::Bus;
-use crate::clock::now_micros;
+use crate::clock::{self, now_micros};
 use crate::layout::incarnation_watch::IncarnationWatch;
 use crate::membership::Lease;
 use crate::shard::end::End;
@@ -189,7 +189,7 @@ where
     }
 
     async fn handle(&mut self, event: Event<C::External>) {
-        let commands = self.owner.handle(now_micros(), event);
+        let commands = self.owner.handle(clock::now(), event);
         self.execute(commands).await;
     }
 

@@ -2,20 +2,39 @@
 
 use crate::row::Publish;
 
+/// What time it is, microseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Since 1970. It follows a clock that is set forward.
+    pub wall: i64,
+    /// Of a clock that nobody sets: for how long to wait where less would not be safe.
+    pub steady: i64,
+}
+
 /// What follows from one input.
 #[derive(Debug)]
 pub struct Step<E> {
     /// Now, microseconds since 1970.
     pub now: i64,
+    /// Now by the clock that nobody sets, see [`Now::steady`].
+    pub steady: i64,
     pub(super) publishes: Vec<Publish>,
     effects: Vec<E>,
     wake: Option<i64>,
 }
 
+impl From<i64> for Now {
+    /// Both clocks say the same.
+    fn from(now: i64) -> Self {
+        Self { wall: now, steady: now }
+    }
+}
+
 impl<E> Step<E> {
     /// An empty step at `now`.
-    pub fn at(now: i64) -> Self {
-        Self { now, publishes: Vec::new(), effects: Vec::new(), wake: None }
+    pub fn at(now: impl Into<Now>) -> Self {
+        let Now { wall, steady } = now.into();
+        Self { now: wall, steady, publishes: Vec::new(), effects: Vec::new(), wake: None }
     }
 
     /// This row should exist.
@@ -31,6 +50,11 @@ impl<E> Step<E> {
     /// The core wants a tick at `time`; the earliest asked for wins.
     pub fn wake_at(&mut self, time: i64) {
         self.wake = Some(self.wake.map_or(time, |wake| wake.min(time)));
+    }
+
+    /// The same at a time of the clock that nobody sets. The tick may come before it.
+    pub fn wake_at_steady(&mut self, time: i64) {
+        self.wake_at(self.now.saturating_add(time.saturating_sub(self.steady)));
     }
 
     /// Takes it apart: rows, effects, wake-up time.

@@ -264,6 +264,7 @@ impl Fixture {
     }
 }
 
+mod late;
 mod makers;
 
 #[test]
@@ -687,7 +688,7 @@ fn an_inventory_of_unknown_fate_is_read_before_anything_else() {
     let mut lost = true;
     fixture.fail = Box::new(move |request| {
         let fails = matches!(request, Request::WriteInventory { .. }) && std::mem::take(&mut lost);
-        fails.then(|| Failure::new(Class::Transient, "no answer within 10 s"))
+        fails.then(|| Failure::new(Class::Unanswered, "no answer within 10 s"))
     });
     fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
     // It did come through.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sluice_api::ObjectKey;
 use sluice_protocol::rows::Desired;
 
+use super::replies::Fault;
 use super::{Ended, Job, JobContext, Knowledge, Phase};
 use crate::inventory::Inventory;
 use crate::request::{Live, Owner, Request};
@@ -64,7 +65,7 @@ impl Job {
         let against = match context.live.get(key) {
             None if !self.run.absent.remove(key) => return self.call(Request::Read(key.clone()), context),
             // A former owner may be about to delete the inventory, or to take this object out of it.
-            None if context.now < context.former_until && self.held.knowledge != Knowledge::Written => {
+            None if context.late.may_come(context.now) && self.held.knowledge != Knowledge::Written => {
                 (self.held.renew, self.again) = (true, true);
                 return;
             }
@@ -72,6 +73,14 @@ impl Job {
             Some(live) if live.hash.as_deref() == Some(&one.hash) && self.has(key, live, context) => return,
             Some(live) => Some(live.version()),
         };
+        // What it brings is older than this.
+        if context.late.may_create(key, Some(&one.object), context.now) {
+            let text = format!(
+                "{key} waits: the API server has not answered a call that creates it, and may still carry it out"
+            );
+            self.run.errors.insert(key.to_string(), Fault::new(text, true));
+            return;
+        }
         self.run.changed = true;
         self.call(Request::Apply { object: one.object, against }, context);
     }

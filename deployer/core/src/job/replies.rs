@@ -77,7 +77,7 @@ impl Job {
             return;
         }
         let text = format!("the inventory cannot be read or written: {}", failure.message);
-        let transient = failure.class == Class::Transient;
+        let transient = failure.class.is_transient();
         self.run.errors.insert(INVENTORY.into(), Fault::new(text, transient));
     }
 
@@ -130,6 +130,6 @@ impl Job {
             }
         }
         let text = format!("{key}: {}", failure.message);
-        self.run.errors.insert(key.to_string(), Fault::new(text, failure.class == Class::Transient));
+        self.run.errors.insert(key.to_string(), Fault::new(text, failure.class.is_transient()));
     }
 }

@@ -1,0 +1,106 @@
+//! Calls that arrive after those who made them have given them up.
+
+use std::sync::{Arc, Mutex};
+
+use sluice_protocol::Now;
+
+use super::*;
+
+/// Calls of this kind are not answered, and those that were made.
+type Given = Arc<Mutex<Vec<Request>>>;
+
+fn give_up(fixture: &mut Fixture, which: fn(&Request) -> bool) -> Given {
+    let given = Given::default();
+    let kept = given.clone();
+    fixture.fail = Box::new(move |request| {
+        which(request).then(|| {
+            kept.lock().unwrap().push(request.clone());
+            Failure::new(Class::Unanswered, "no answer within 10 s")
+        })
+    });
+    given
+}
+
+#[test]
+fn an_inventory_that_is_written_after_its_writer_gave_it_up_is_found() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.pass_former_calls();
+    let given = give_up(&mut fixture, |request| matches!(request, Request::WriteInventory { .. }));
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.fail = Box::new(|_| None);
+    fixture.row("p", None);
+    fixture.wait();
+    assert_eq!((fixture.inventories.len(), fixture.state("p")), (0, None));
+    let late = given.lock().unwrap().remove(0);
+    fixture.serve(late);
+    assert_eq!(fixture.inventories.len(), 1);
+    fixture.pass_former_calls();
+    assert_eq!(fixture.state("p"), Some(State::Held), "its maker is asked");
+    fixture.row("p", None);
+    assert!(fixture.inventories.is_empty());
+}
+
+#[test]
+fn an_object_that_is_created_after_its_creator_gave_it_up_goes_with_its_profile() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.pass_former_calls();
+    let given = give_up(&mut fixture, |request| matches!(request, Request::Apply { .. }));
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.fail = Box::new(|_| None);
+    fixture.row("p", None);
+    assert_eq!(fixture.inventories.len(), 1, "it still names what may come");
+    let late = given.lock().unwrap().remove(0);
+    fixture.serve(late);
+    assert_eq!(fixture.names(), ["a"]);
+    fixture.pass_former_calls();
+    assert!(fixture.names().is_empty() && fixture.inventories.is_empty());
+}
+
+#[test]
+fn a_late_creation_does_not_come_over_newer_content() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.pass_former_calls();
+    let given = give_up(&mut fixture, |request| matches!(request, Request::Apply { .. }));
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.fail = Box::new(|_| None);
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "2")])));
+    assert!(fixture.names().is_empty(), "what is under way is older");
+    let late = given.lock().unwrap().remove(0);
+    fixture.serve(late);
+    fixture.pass_former_calls();
+    assert_eq!(fixture.state("p"), Some(State::Provisioned));
+    assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "2");
+}
+
+#[test]
+fn the_same_is_created_again_at_once() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.pass_former_calls();
+    give_up(&mut fixture, |request| matches!(request, Request::Apply { .. }));
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.fail = Box::new(|_| None);
+    fixture.wait();
+    assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Provisioned)));
+}
+
+#[test]
+fn a_clock_that_is_set_forward_does_not_end_the_calls_of_a_former_owner() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("late", "1")])));
+    let key = fixture.objects.keys().find(|key| key.name == "late").unwrap().clone();
+    let created = fixture.objects.remove(&key).unwrap();
+    fixture.restart();
+    let mut step = Step::at(Now { wall: 3_600_000_000, steady: fixture.now });
+    fixture.deployer.tick(&mut step);
+    assert!(step.into_parts().1.is_empty(), "nothing is compared yet");
+    fixture.row("p", None);
+    assert_eq!(fixture.inventories.len(), 1, "the inventory still names it");
+    fixture.objects.insert(key, created);
+    fixture.pass_former_calls();
+    assert!(fixture.names().is_empty() && fixture.inventories.is_empty());
+}
