@@ -20,6 +20,8 @@ pub(crate) struct History {
     pub(crate) lost_at: i64,
     /// When there were last two makers of one profile.
     pub(crate) rival_at: i64,
+    /// Since when the profile of a user cannot be made, as its content is missing.
+    unmade_since: Option<i64>,
     /// When rows of `desired` were last deleted: who writes them anew may have an older view than who wrote them before.
     pub(crate) wiped_at: i64,
     /// Now.
@@ -44,6 +46,7 @@ impl Default for History {
             reason,
             lost_at: NEVER,
             rival_at: NEVER,
+            unmade_since: None,
             wiped_at: NEVER,
             now: 0,
         }
@@ -66,6 +69,11 @@ impl History {
     /// The management cluster gives a reason to withdraw this.
     pub(crate) fn reason(&mut self, (addon, cluster): (Addon, usize)) {
         self.reason[addon as usize][cluster] = self.now;
+    }
+
+    /// Whether there is the content of a user's profile.
+    pub(crate) fn content(&mut self, exists: bool) {
+        self.unmade_since = if exists { None } else { self.unmade_since.or(Some(self.now)) };
     }
 
     /// Whether the service has been an event ever since this version of it.
@@ -108,6 +116,9 @@ impl History {
         // The maker that has the name goes, and the row of the one that waits is lost, or at the beginning not written yet:
         // nobody knows of it.
         let unknown = self.now - self.wiped_at.max(0).min(self.rival_at) < LATE;
+        // The same, and it cannot be written again.
+        let lost = self.rival_at > NEVER && self.unmade_since.is_some_and(|since| since <= self.wiped_at);
+        let unknown = unknown || lost;
         if key.name == "own" && new.is_none() && self.no_reason(Addon::Own, cluster) && !unknown {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
         }

@@ -117,8 +117,9 @@ impl Faults {
             let most = (world.tombstone_ttl / STEP).min(500);
             let longest = if world.random.random_bool(0.3) { most } else { 60 };
             let (node, steps) = (world.random.random_range(0..NODES), world.random.random_range(5..longest));
-            world.store.slow_down(node, world.now + steps * STEP);
-            world.happened(Fault::SlowNode, || format!("{node} for {steps} steps"));
+            if world.store.slow_down(node, world.now, world.now + steps * STEP) {
+                world.happened(Fault::SlowNode, || format!("{node} for {steps} steps"));
+            }
         }
         if world.random.random_bool(self.losses) {
             let streams = world.store.keys();

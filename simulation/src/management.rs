@@ -139,7 +139,7 @@ impl Management {
         }
     }
 
-    fn has_content(&self, addon: Addon) -> bool {
+    pub(crate) fn has_content(&self, addon: Addon) -> bool {
         let same = |object: &Arc<Value>| {
             object::text(object, &["kind"]) == "ConfigMap" && object::name(object) == addon.name()
         };

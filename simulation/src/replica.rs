@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rand::Rng as _;
-use sluice_protocol::{Claim, Command, Core, Event, Group, Owner, Row, Stop, Subject, Table};
+use sluice_protocol::{Claim, Command, Core, Event, Group, Now, Owner, Row, Stop, Subject, Table};
 
 use crate::coverage::Fault;
 use crate::membership::Membership;
@@ -164,7 +164,8 @@ impl<R: Role> Process<R> {
 
     fn handle(&mut self, world: &mut World, event: Event<<R::Core as Core>::External>) {
         let Some(running) = &mut self.running else { return };
-        let commands = running.owner.handle(self.clock.now(world.now), event);
+        let now = Now { wall: self.clock.now(world.now), steady: world.now };
+        let commands = running.owner.handle(now, event);
         self.execute(world, commands);
     }
 

@@ -12,6 +12,8 @@ use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
 use sluice_protocol::{Body, Group, Head, Meta, Subject, Table};
 
+use crate::world::STEP;
+
 /// Nodes of the bus, when it is replicated.
 pub(crate) const NODES: usize = 3;
 
@@ -37,6 +39,9 @@ pub(crate) struct Holder {
     /// Which claim of that life.
     pub(crate) number: u32,
 }
+
+/// A node that lagged has caught up with its streams after so long.
+const CATCHES_UP: i64 = 10 * STEP;
 
 /// All streams of a bus, and the bucket.
 pub(crate) struct Store {
@@ -173,9 +178,14 @@ impl Store {
         lost
     }
 
-    /// A node gets nothing new until then.
-    pub(crate) fn slow_down(&mut self, node: usize, until: i64) {
-        self.slow = (node, until);
+    /// A node gets nothing new until then; not when it has hardly caught up since the last time: one that lags for as long
+    /// as tombstones live never hears of them.
+    pub(crate) fn slow_down(&mut self, node: usize, now: i64, until: i64) -> bool {
+        let again = self.slow.0 == node && now < self.slow.1 + CATCHES_UP;
+        if !again {
+            self.slow = (node, until);
+        }
+        !again
     }
 
     /// The node that lagged last for long.

@@ -10,7 +10,7 @@ use sluice_renderer_core::Caches;
 use crate::api_server::ApiServer;
 use crate::checks::History;
 use crate::coverage::{Coverage, Fault};
-use crate::management::Management;
+use crate::management::{Addon, Management};
 use crate::membership::Air;
 use crate::store::Store;
 
@@ -78,6 +78,7 @@ impl World {
     /// The management cluster gives reasons to withdraw things, from now on and as long as it is like this.
     pub(crate) fn note_reasons(&mut self) {
         self.management.reasons.iter().for_each(|reason| self.history.reason(*reason));
+        self.history.content(self.management.has_content(Addon::Own));
         if self.management.rival {
             self.history.rival_at = self.now;
         }

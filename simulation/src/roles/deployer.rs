@@ -32,6 +32,7 @@ pub(crate) struct DeployerRole {
     newer: bool,
 }
 
+#[derive(Clone)]
 struct Call {
     cluster: ClusterRef,
     id: u64,
@@ -81,8 +82,13 @@ impl DeployerRole {
             return self.reply(call, transient("no answer in time"));
         }
         let longest = CALL_TIMEOUT / STEP;
+        let at = world.now + world.random.random_range(1..longest) * STEP;
+        if !call.request.is_read() && world.mishap(Fault::GivenUp, 0.005) {
+            self.reply(call.clone(), unanswered());
+            // Nobody waits for its answer.
+            return self.flying.push((at, Call { life: 0, ..call }));
+        }
         if world.mishap(Fault::Delay, 0.03) {
-            let at = world.now + world.random.random_range(1..longest) * STEP;
             return self.flying.push((at, call));
         }
         self.serve(world, call);
@@ -95,7 +101,11 @@ impl DeployerRole {
         if !matches!(call.request, Request::Read(_)) {
             world.tell(|| {
                 let (name, cluster, request) = (self.name(), &call.cluster.name, &call.request);
-                format!("{name} {} calls {cluster} {request:.400?}", self.seat.index)
+                format!(
+                    "{name} {} calls {cluster} (asked at {}) {request:.400?}",
+                    self.seat.index,
+                    call.asked_at / STEP
+                )
             });
         }
         let deletes = matches!(call.request, Request::Delete { .. });
@@ -135,7 +145,7 @@ impl DeployerRole {
             world.violation.get_or_insert(violation);
         }
         let lost = world.mishap(Fault::Unanswered, 0.005);
-        self.reply(call, if lost { transient("no answer") } else { reply });
+        self.reply(call, if lost { unanswered() } else { reply });
     }
 
     fn reply(&mut self, call: Call, reply: Reply) {
@@ -169,6 +179,10 @@ fn way_to(world: &World, name: &str) -> Option<u64> {
 
 fn transient(text: &str) -> Reply {
     Reply::Failed(Failure::new(Class::Transient, text))
+}
+
+fn unanswered() -> Reply {
+    Reply::Failed(Failure::new(Class::Unanswered, "no answer in time"))
 }
 
 impl Role for DeployerRole {

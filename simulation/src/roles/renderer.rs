@@ -79,6 +79,7 @@ impl Role for RendererRole {
             input: world.store.stream(Table::Reports, self.shard).incarnation(),
             tombstone_ttl: world.tombstone_ttl,
             limits: sluice_template::Limits::default(),
+            mark: 389 * (world.now / STEP).unsigned_abs(),
         };
         let mut core = renderer::Renderer::with_caches(config, &world.caches);
         // The shell lets a renderer begin only when it has read the management cluster and the interest rows.
