@@ -85,8 +85,13 @@ impl History {
 
     /// Whether the management cluster gives no reason for a withdrawal.
     fn no_reason(&self, addon: Addon, cluster: &str) -> bool {
+        self.now - self.last_reason(addon, cluster) > LATE
+    }
+
+    /// When there last was one.
+    fn last_reason(&self, addon: Addon, cluster: &str) -> i64 {
         let index = CLUSTERS.iter().position(|known| *known == cluster);
-        index.is_some_and(|index| self.now - self.reason[addon as usize][index] > LATE)
+        index.map_or(self.now, |index| self.reason[addon as usize][index])
     }
 
     /// Whether a stream lost rows so lately that nobody need know better.
@@ -116,8 +121,9 @@ impl History {
         // The maker that has the name goes, and the row of the one that waits is lost, or at the beginning not written yet:
         // nobody knows of it.
         let unknown = self.now - self.wiped_at.max(0).min(self.rival_at) < LATE;
-        // The same, and it cannot be written again.
-        let lost = self.rival_at > NEVER && self.unmade_since.is_some_and(|since| since <= self.wiped_at);
+        // The same, and it cannot be written again; or it went for a reason and could not come back.
+        let gone = self.wiped_at.max(self.last_reason(Addon::Own, cluster));
+        let lost = self.rival_at > NEVER && self.unmade_since.is_some_and(|since| since <= gone);
         let unknown = unknown || lost;
         if key.name == "own" && new.is_none() && self.no_reason(Addon::Own, cluster) && !unknown {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));

@@ -251,6 +251,7 @@ impl Store {
         fence: &Subject,
         holder: Holder,
         former: Option<u64>,
+        times: impl FnOnce() -> u64,
         clock: (i64, i64),
     ) -> Verdict {
         let name = fence.to_string();
@@ -260,6 +261,9 @@ impl Store {
         if former.is_some_and(|former| former != last) {
             // A former try of the same claim.
             return if found == Some(holder) { Verdict::Stored(last) } else { Verdict::Replaced(found) };
+        }
+        if stream.rows.has_lost() {
+            stream.rows.skip(times());
         }
         let message = Message {
             subject: fence.clone(),

@@ -139,6 +139,11 @@ impl Bus {
         self.incarnations.borrow().get(stream)
     }
 
+    /// Whether a stream has lost rows that it had acknowledged, so that sequences are given again.
+    pub(crate) fn has_lost(&self, stream: &str) -> bool {
+        self.incarnations.borrow().has_lost(stream)
+    }
+
     /// The present incarnations of all streams of a table.
     pub fn incarnations_of(&self, table: Table) -> Vec<u64> {
         (0..self.shards).map(|shard| self.incarnation(&table.stream(shard))).collect()

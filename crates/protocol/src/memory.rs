@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 #[derive(Clone, Debug)]
 pub struct MemoryStream<T> {
     incarnation: u64,
+    has_lost: bool,
     last: u64,
     by_sequence: BTreeMap<u64, Stored<T>>,
     by_subject: HashMap<String, u64>,
@@ -57,6 +58,7 @@ impl<T: Clone> MemoryStream<T> {
     pub fn after(incarnation: u64, last: u64) -> Self {
         Self {
             incarnation,
+            has_lost: false,
             last,
             by_sequence: BTreeMap::new(),
             by_subject: HashMap::new(),
@@ -136,8 +138,19 @@ impl<T: Clone> MemoryStream<T> {
         rows
     }
 
+    /// Sequences are left out.
+    pub fn skip(&mut self, sequences: u64) {
+        self.last += sequences;
+    }
+
+    /// Whether it is taken for another stream because it has lost rows: sequences are given again.
+    pub fn has_lost(&self) -> bool {
+        self.has_lost
+    }
+
     /// It is taken for another stream from now on, with the rows that it has.
     pub fn raise_epoch(&mut self) {
+        self.has_lost = true;
         self.incarnation += 1;
         self.tail.clear();
     }
@@ -225,8 +238,14 @@ mod tests {
         assert_eq!((rows, stream.last()), (vec![(1, 1), (2, 2)], 2));
         assert_eq!((stream.last_sequence("a"), stream.last_sequence("c")), (1, 0));
         assert_eq!(stream.put("d", 5, None, None), Ok(3), "the sequence is given again");
+        assert!(!stream.has_lost());
         stream.raise_epoch();
         assert_eq!((stream.incarnation(), stream.rows().count(), stream.lose_tail(9)), (2, 3, 0));
+        assert!(stream.has_lost());
+        stream.skip(5);
+        assert_eq!(stream.put("e", 6, None, None), Ok(9));
+        stream.wipe();
+        assert!(!stream.has_lost());
     }
 
     #[test]

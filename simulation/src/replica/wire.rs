@@ -126,7 +126,10 @@ impl<R: Role> Process<R> {
         }
         let holder = Holder { index: self.seat.index, life, number: claim.number };
         let clock = (world.now, world.now + world.random.random_range(0..3) * STEP);
-        let verdict = world.store.claim(fence, holder, claim.former, clock);
+        let World { store, random, .. } = world;
+        let times = || random.random_range(0..64);
+        let verdict = store.claim(fence, holder, claim.former, times, clock);
+        world.tell(|| format!("{} claims output {}: {verdict:?}", self.name, claim.output));
         Some(match verdict {
             Verdict::Stored(sequence) => Event::Claimed { output: claim.output, sequence },
             // The shell asks again, and gives up for a while.
@@ -146,7 +149,13 @@ impl<R: Role> Process<R> {
         world.coverage.many(Fault::Held, u64::from(verdict == Verdict::Held));
         world.coverage.many(Fault::Refused, u64::from(matches!(verdict, Verdict::Replaced(_))));
         world.tell(|| {
-            format!("{} sends {} rows: {verdict:?} {:?}", self.name, group.rows.len(), names(group))
+            let fence = group.fence;
+            format!(
+                "{} sends {} rows under {fence}: {verdict:?} {:?}",
+                self.name,
+                group.rows.len(),
+                names(group)
+            )
         });
         Some(match verdict {
             Verdict::Stored(sequence) => Event::Stored { output: group.output, sequence: Some(sequence) },

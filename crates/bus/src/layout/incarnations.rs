@@ -48,6 +48,11 @@ impl Incarnations {
         self.0.get(stream).map_or(0, |known| known.created.saturating_add(known.epoch))
     }
 
+    /// Whether it has lost rows that it had acknowledged.
+    pub(crate) fn has_lost(&self, stream: &str) -> bool {
+        self.0.get(stream).is_some_and(|known| known.epoch > 0)
+    }
+
     /// Whether it has more than one replica.
     pub(crate) fn is_replicated(&self, stream: &str) -> bool {
         self.0.get(stream).is_some_and(|known| known.replicas > 1)

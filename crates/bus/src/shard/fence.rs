@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sluice_protocol::json::{self, Wire};
 use sluice_protocol::{Claim, Stop};
 
-use crate::bus::Bus;
+use crate::bus::{Bus, random};
 use crate::codec;
 use crate::error::BusError;
 use crate::shard::answer::Answer;
@@ -21,6 +21,9 @@ const EXPECTED_SUBJECT: &str = "Nats-Expected-Last-Subject-Sequence-Subject";
 
 /// Tries to take a fence row this often while others do the same.
 const ATTEMPTS: usize = 8;
+/// In a stream that gives sequences again a fence row is written up to so many times: the former owner's fence may have been
+/// lost, and what that owner sent, and gave up, must not come through under a new one of the same sequence.
+const TIMES: u64 = 64;
 /// Pause after another conditional message was in process, or a replica of the stream lags behind.
 const PAUSE: Duration = Duration::from_millis(20);
 /// How long the server may take to answer a claim.
@@ -67,7 +70,8 @@ impl Fence {
     /// Takes the fence row for `holder`: from whoever has it, or only where it is the claimer's own former one.
     pub(crate) async fn claim(&self, bus: &Bus, holder: &Holder, claim: &Claim) -> Claimed {
         let mut expected = claim.former;
-        for _ in 0..ATTEMPTS {
+        let mut again = if bus.has_lost(&self.stream) { random() % TIMES } else { 0 };
+        for _ in 0..ATTEMPTS as u64 + again {
             let last = match expected {
                 Some(sequence) => sequence,
                 None => match self.last(bus).await {
@@ -76,6 +80,7 @@ impl Fence {
                 },
             };
             match self.publish(bus, holder, last).await {
+                Answer::Stored(sequence) if again > 0 => (again, expected) = (again - 1, Some(sequence)),
                 Answer::Stored(sequence) => {
                     bus.ledger.note(&self.stream, sequence, &self.subject, false);
                     return Claimed::At(sequence);
