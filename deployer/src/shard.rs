@@ -64,13 +64,16 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         Once::Access,
         follow_access(shared.clone(), shard, sender.clone(), accesses, reporter.clone()),
     );
+    let input = ReadSpec::all(Table::Desired.stream(shard));
+    let incarnation = bus.incarnation(&input.stream);
     let spec = ShardSpec {
         outputs: Outputs { table: Table::Status, owner: key, own_rows: own_rows::deployer(shard) },
-        input: Some(ReadSpec::all(Table::Desired.stream(shard))),
+        input: Some(input),
     };
     let core = Deployer::new(Config {
         shard,
         shards: bus.shards(),
+        input: incarnation,
         former_calls: i64::try_from((TIMEOUT + MEMBER_TTL).as_micros()).unwrap_or(i64::MAX),
     });
     let observer = reporter.clone();

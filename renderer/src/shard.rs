@@ -96,6 +96,7 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         shard,
         shards: bus.shards(),
         input: bus.incarnation(&input.stream),
+        outputs: bus.incarnations_of(Table::Desired),
         tombstone_ttl: i64::try_from(bus.tombstone_ttl().as_micros()).unwrap_or(i64::MAX),
         limits: Limits::default(),
         mark: RandomState::new().hash_one(shard),

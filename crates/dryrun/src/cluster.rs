@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_deployer_core::{Config, Deployer, Effect, ExternalInput, Live, Reply, Request};
-use sluice_protocol::{Core as _, Problem, Row, Step};
+use sluice_protocol::interest::Complete;
+use sluice_protocol::{Core as _, Head, Meta, Problem, Row, Step, Subject};
 
 use crate::packed::Packed;
 
@@ -21,7 +22,7 @@ struct Clusters {
 /// Lets a deployer apply `rows` to empty clusters.
 pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef]) -> Deployed {
     let mut simulated = Clusters::default();
-    let mut deployer = Deployer::new(Config { shard: 0, shards: 1, former_calls: i64::MAX / 4 });
+    let mut deployer = Deployer::new(Config { shard: 0, shards: 1, input: 0, former_calls: i64::MAX / 4 });
     let mut step = Step::at(0);
     deployer.start(&mut step);
     deployer.caught_up(0, &mut step);
@@ -29,7 +30,10 @@ pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef]) -> Deployed {
         deployer.external(ExternalInput::Reachable(cluster.clone()), &mut step);
     }
     simulated.answer_calls(&mut deployer, step);
-    for row in rows {
+    let all = Meta::Complete(Complete::of_all(0, 0));
+    let subject = Subject::AllDesired { shard: 0, origin: 0 };
+    let all = Row { subject, head: Head { meta: all, ..Head::default() }, body: [].into(), sequence: 0 };
+    for row in rows.into_iter().chain([all]) {
         let mut step = Step::at(0);
         deployer.row(&row, &mut step);
         simulated.answer_calls(&mut deployer, step);

@@ -117,6 +117,7 @@ fn begin_rendering(
         shard: 0,
         shards: 1,
         input: INCARNATION,
+        outputs: Vec::new(),
         tombstone_ttl: i64::MAX / 4,
         limits: sluice_template::Limits::default(),
         mark: 0,

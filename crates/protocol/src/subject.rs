@@ -91,6 +91,13 @@ pub enum Subject {
         /// The writer's shard; `None` when the writer is an agent.
         origin: Option<u16>,
     },
+    /// All rows of one renderer are in this shard of `desired`.
+    AllDesired {
+        /// Shard of the rows.
+        shard: u16,
+        /// Shard of the renderer.
+        origin: u16,
+    },
 }
 
 /// Shard of an object's change: a hot cluster spreads over all of them.
@@ -179,7 +186,7 @@ impl Subject {
         match self {
             Self::Change { .. } => Table::Changes,
             Self::Report { .. } => Table::Reports,
-            Self::Desired { .. } => Table::Desired,
+            Self::Desired { .. } | Self::AllDesired { .. } => Table::Desired,
             Self::Status { .. } => Table::Status,
             Self::Owner { table, .. } | Self::Complete { table, .. } => *table,
         }
@@ -212,7 +219,8 @@ impl Subject {
             | Self::Desired { shard, .. }
             | Self::Status { shard, .. }
             | Self::Owner { shard, .. }
-            | Self::Complete { shard, .. } => *shard,
+            | Self::Complete { shard, .. }
+            | Self::AllDesired { shard, .. } => *shard,
         }
     }
 }
@@ -255,6 +263,10 @@ impl fmt::Display for Subject {
                 out.push_str("~owner.");
                 token::push(&mut out, owner);
             }
+            Self::AllDesired { origin, .. } => {
+                out.push_str("~complete.");
+                push_shard(&mut out, *origin);
+            }
             Self::Change { cluster, .. }
             | Self::Report { cluster, .. }
             | Self::Desired { cluster, .. }
@@ -287,7 +299,7 @@ impl fmt::Display for Subject {
                     push_shard(&mut out, *origin);
                 }
             }
-            Self::Owner { .. } => {}
+            Self::Owner { .. } | Self::AllDesired { .. } => {}
         }
         f.write_str(&out)
     }
@@ -314,6 +326,9 @@ fn parse(tokens: &[&str]) -> Option<Subject> {
     match (table, cluster, rest) {
         (Table::Changes, owner, ["~owner"]) => return fence(owner),
         (Table::Reports | Table::Desired | Table::Status, "~owner", [owner]) => return fence(owner),
+        (Table::Desired, "~complete", [origin]) => {
+            return Some(Subject::AllDesired { shard, origin: parse_shard(origin)? });
+        }
         _ => {}
     }
     let cluster: ClusterRef = token::read(cluster)?.parse().ok()?;
@@ -396,12 +411,13 @@ mod tests {
         assert_eq!(Subject::fence(Table::Status, 0, "03").to_string(), "status.03.~owner.03");
         let complete = Subject::Complete { table: Table::Reports, shard: 1, cluster, origin: Some(12) };
         assert_eq!(complete.to_string(), "reports.01.sveltos:default/c%2E1.~complete.12");
+        assert_eq!(Subject::AllDesired { shard: 3, origin: 4 }.to_string(), "desired.03.~complete.04");
     }
 
     fn any_subject() -> impl Strategy<Value = Subject> {
         let text = "[a-z.*>~% -]{0,8}";
         let name = "[a-z][a-z.*>~% -]{0,8}";
-        (0..120_u16, 0..120_u16, name, text, name, 0..7_usize).prop_map(|(shard, origin, a, b, c, form)| {
+        (0..120_u16, 0..120_u16, name, text, name, 0..8_usize).prop_map(|(shard, origin, a, b, c, form)| {
             let cluster = ClusterRef::sveltos(a.clone(), c.clone());
             let object = ObjectKey {
                 gvk: Gvk::new(b.clone(), a.clone(), c.clone()),
@@ -415,6 +431,7 @@ mod tests {
                 3 => Subject::Status { shard, cluster, origin, profile: ProfileId::new(b, c) },
                 4 => Subject::Owner { table: Table::Desired, shard, owner: a },
                 5 => Subject::Owner { table: Table::Changes, shard, owner: a },
+                6 => Subject::AllDesired { shard, origin },
                 _ => Subject::Complete { table: Table::Reports, shard, cluster, origin: Some(origin) },
             }
         })

@@ -34,6 +34,8 @@ pub(crate) struct Cluster {
     reopen_failures: u32,
     /// Calls that may still arrive. Once they are over everything is compared with the cluster once more.
     late: LateCalls,
+    /// Whether every renderer has said that all its rows are there: before that nothing is deleted.
+    all_said: bool,
     /// Profiles whose work ended since the inventories were asked for.
     ended: BTreeSet<ProfileId>,
 }
@@ -75,7 +77,7 @@ impl Outcome {
 
 impl Cluster {
     /// A cluster of which nothing is known.
-    pub(crate) fn new(shards: u16, late: LateCalls) -> Self {
+    pub(crate) fn new(shards: u16, late: LateCalls, all_said: bool) -> Self {
         Self {
             shards,
             jobs: BTreeMap::new(),
@@ -90,6 +92,7 @@ impl Cluster {
             reachability: Reachability::None,
             reopen_failures: 0,
             late,
+            all_said,
             ended: BTreeSet::new(),
         }
     }
@@ -141,6 +144,17 @@ impl Cluster {
         let job = self.jobs.entry(profile.clone()).or_insert_with(|| Job::new(profile, origin));
         if job.retarget(origin, row) && self.reachability == Reachability::Open {
             self.begin(profile, now, &mut outcome);
+        }
+        self.send(now, next_id, &mut outcome);
+        outcome
+    }
+
+    /// Every renderer has said that all its rows are there: what waited for that begins.
+    pub(crate) fn all_said(&mut self, now: i64, next_id: &mut u64) -> Outcome {
+        let mut outcome = Outcome::default();
+        self.all_said = true;
+        if self.reachability == Reachability::Open {
+            self.begin_all(now, &mut outcome);
         }
         self.send(now, next_id, &mut outcome);
         outcome
@@ -273,6 +287,7 @@ impl Cluster {
             now,
             shards: self.shards,
             late: &self.late,
+            all_said: self.all_said,
             live: &mut self.live,
             claims: &mut self.claims,
             calls: &mut calls,

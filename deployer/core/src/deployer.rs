@@ -31,6 +31,8 @@ pub struct Config {
     pub shard: u16,
     /// Number of shards of every table.
     pub shards: u16,
+    /// Incarnation of its shard of `desired`.
+    pub input: u64,
     /// How long calls of a former owner may still arrive once this one works, microseconds: how long they may take, and
     /// how long it may not know that it was deposed.
     pub former_calls: i64,
@@ -83,6 +85,8 @@ pub struct Deployer {
     /// Whether rows are new: no longer those that were in the table at the beginning. Before, a row may be older than what a
     /// former owner has applied: nothing is asked of any cluster.
     caught_up: bool,
+    /// Renderers that have said that all their rows are in this life of the stream.
+    said: BTreeSet<u16>,
     /// Until when calls of a former owner may arrive. What is waited for here is counted by the clock that nobody sets: a
     /// call is not over because a machine's clock has been set forward.
     former_until: i64,
@@ -100,6 +104,7 @@ impl Deployer {
             next_id: 0,
             waiting: BTreeSet::new(),
             caught_up: false,
+            said: BTreeSet::new(),
             former_until: 0,
         }
     }
@@ -113,8 +118,11 @@ impl Deployer {
     ) {
         let former_until = (self.former_until > step.steady).then_some(self.former_until);
         let late = || LateCalls::new(self.config.former_calls, former_until);
-        let state =
-            self.clusters.entry(cluster.clone()).or_insert_with(|| Cluster::new(self.config.shards, late()));
+        let all_said = self.is_all_said();
+        let state = self
+            .clusters
+            .entry(cluster.clone())
+            .or_insert_with(|| Cluster::new(self.config.shards, late(), all_said));
         let outcome = f(state, &mut self.next_id);
         for (id, request) in outcome.calls {
             step.effect(Effect::Call(cluster.clone(), id, request));
@@ -246,6 +254,24 @@ impl Deployer {
         self.with(cluster, step, |state, next_id| state.retarget(profile, *origin, maker, now, next_id));
     }
 
+    /// A renderer says that all its rows are there. Once all have said so nobody is missed who may want what another one
+    /// withdraws.
+    fn all_desired(&mut self, origin: u16, row: &Row, step: &mut Step<Effect>) {
+        let of_this_life =
+            row.head.meta.complete().is_some_and(|complete| complete.incarnation == self.config.input);
+        if of_this_life && !self.is_all_said() {
+            self.said.insert(origin);
+            if self.is_all_said() {
+                let now = step.steady;
+                self.each(step, |state, next_id| state.all_said(now, next_id));
+            }
+        }
+    }
+
+    fn is_all_said(&self) -> bool {
+        self.said.len() >= usize::from(self.config.shards)
+    }
+
     fn each(&mut self, step: &mut Step<Effect>, f: impl Fn(&mut Cluster, &mut u64) -> Outcome) {
         let clusters: Vec<_> = self.clusters.keys().cloned().collect();
         for cluster in clusters {
@@ -305,7 +331,10 @@ impl Core for Deployer {
     }
 
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
-        self.desired(row, step);
+        match &row.subject {
+            Subject::AllDesired { origin, .. } => self.all_desired(*origin, row, step),
+            _ => self.desired(row, step),
+        }
     }
 
     fn caught_up(&mut self, _: u64, step: &mut Step<Effect>) {

@@ -79,6 +79,8 @@ pub(crate) struct JobContext<'a> {
     /// Number of shards of every table.
     pub(crate) shards: u16,
     pub(crate) late: &'a LateCalls,
+    /// Whether every renderer has said that all its rows are there.
+    pub(crate) all_said: bool,
     pub(crate) live: &'a mut HashMap<ObjectKey, Live>,
     pub(crate) claims: &'a mut Claims,
     pub(crate) calls: &'a mut Vec<Request>,
@@ -228,6 +230,11 @@ impl Job {
             }
             return Ended::Settled { state: State::Held, changed: false };
         }
+        // Another maker, or another profile, may want what it has and not have said so yet.
+        if !context.all_said && self.inventory().is_some() {
+            self.phase = Phase::Idle;
+            return Ended::NotYet;
+        }
         self.leave_claims(context);
         if self.inventory().is_none() {
             self.unclaim(context);
@@ -273,7 +280,7 @@ impl Job {
             Phase::Reserving => self.apply(true, context),
             Phase::Applying { first: true } => self.apply(false, context),
             // What replaces it must be there before the old goes.
-            Phase::Applying { first: false } if failed => self.settle(context.now),
+            Phase::Applying { first: false } if failed || !context.all_said => self.settle(context.now),
             Phase::Applying { first: false } => self.prune(context),
             Phase::Pruning if failed => self.settle(context.now),
             Phase::Pruning => self.record(context),

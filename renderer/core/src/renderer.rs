@@ -9,6 +9,7 @@ use sluice_protocol::subject::{cluster_shard, hash_shard};
 use sluice_protocol::{Core, Head, JournalEntry, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
+use self::saying::Saying;
 use crate::agenda::Agenda;
 use crate::bindings::ClusterBindings;
 use crate::catalog::{Catalog, Change};
@@ -25,6 +26,7 @@ mod management;
 mod place;
 mod publish;
 mod refresh;
+mod saying;
 
 pub(crate) const STAGE: &str = "renderer";
 
@@ -37,6 +39,8 @@ pub struct Config {
     pub shards: u16,
     /// Incarnation of its `reports` stream.
     pub input: u64,
+    /// Incarnations of the `desired` streams, by shard.
+    pub outputs: Vec<u64>,
     /// How long tombstones live, microseconds.
     pub tombstone_ttl: i64,
     /// What one render may use.
@@ -104,6 +108,7 @@ pub struct Renderer {
     /// Clusters whose interest row is to be written once it knows the revision that must follow.
     unwritten: BTreeSet<ClusterRef>,
     progress: Progress,
+    saying: Saying,
 }
 
 /// How far it is on its way to work.
@@ -153,6 +158,7 @@ impl Renderer {
             gone_early: Vec::new(),
             unwritten: BTreeSet::new(),
             progress: Progress::Listening,
+            saying: Saying::default(),
         }
     }
 
@@ -279,21 +285,17 @@ impl Core for Renderer {
         self.reach(Progress::CaughtUp);
         if first {
             self.ask(step);
-            return self.first_look(step);
+            self.first_look(step);
+        } else {
+            for cluster in news {
+                self.refresh_complete(&cluster, step);
+            }
         }
-        for cluster in news {
-            self.refresh_complete(&cluster, step);
-        }
+        self.say_all(step);
     }
 
     fn is_decided(&self) -> bool {
-        let complete = |cluster: &ClusterRef, source: &String| self.completeness.is_complete(cluster, source);
-        self.is_caught_up()
-            && self.agenda.is_clear()
-            && self
-                .bindings
-                .iter()
-                .all(|(cluster, bound)| bound.sources().all(|source| complete(cluster, source)))
+        self.is_all_decided()
     }
 
     fn awaits_end(&self) -> bool {
@@ -312,7 +314,26 @@ impl Core for Renderer {
         {
             self.look_at_everything(step);
         }
+        if self.is_caught_up() {
+            self.say_all(step);
+        }
         step.wake_at(self.agenda.next());
+    }
+}
+
+impl Renderer {
+    /// Whether everything that it wants follows from what it knows.
+    fn is_all_decided(&self) -> bool {
+        // A source that does not exist has no events.
+        let decided = |cluster: &ClusterRef, source: &String| {
+            !self.catalog.sources.contains_key(source) || self.completeness.is_complete(cluster, source)
+        };
+        self.is_caught_up()
+            && self.agenda.is_clear()
+            && self
+                .bindings
+                .iter()
+                .all(|(cluster, bound)| bound.sources().all(|source| decided(cluster, source)))
     }
 }
 

@@ -192,10 +192,11 @@ impl Role for DeployerRole {
         format!("deployer {}", self.shard)
     }
 
-    fn core(&self, _: &World, _: i64) -> deployer::Deployer {
+    fn core(&self, world: &World, _: i64) -> deployer::Deployer {
         deployer::Deployer::new(deployer::Config {
             shard: self.shard,
             shards: SHARDS,
+            input: world.store.stream(Table::Desired, self.shard).incarnation(),
             former_calls: CALL_TIMEOUT + MEMBER_TTL,
         })
     }

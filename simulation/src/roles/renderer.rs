@@ -77,6 +77,7 @@ impl Role for RendererRole {
             shard: self.shard,
             shards: SHARDS,
             input: world.store.stream(Table::Reports, self.shard).incarnation(),
+            outputs: world.store.incarnations(Table::Desired),
             tombstone_ttl: world.tombstone_ttl,
             limits: sluice_template::Limits::default(),
             mark: 389 * (world.now / STEP).unsigned_abs(),
@@ -117,7 +118,7 @@ impl Role for RendererRole {
     }
 
     fn owns(&self, subject: &Subject) -> bool {
-        matches!(subject, Subject::Desired { origin, .. } if *origin == self.shard)
+        matches!(subject, Subject::Desired { origin, .. } | Subject::AllDesired { origin, .. } if *origin == self.shard)
     }
 
     fn input(&self) -> Option<(Table, u16)> {

@@ -15,7 +15,8 @@ pub fn matcher(shard: u16) -> Vec<String> {
 
 /// The rows of the renderer of one shard.
 pub fn renderer(shard: u16) -> Vec<String> {
-    vec![format!("{}.{{}}.*.{}.*", Table::Desired.name(), shard_token(shard))]
+    let (table, shard) = (Table::Desired.name(), shard_token(shard));
+    vec![format!("{table}.{{}}.*.{shard}.*"), format!("{table}.{{}}.~complete.{shard}")]
 }
 
 /// The rows of the deployer of one shard.

@@ -5,11 +5,15 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::{Map, Value, json};
 use sluice_api::{ObjectKey, ProfileId, object};
 use sluice_protocol::Body;
+use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy};
 
 use super::*;
 use crate::inventory::Stored;
 use crate::request::{Class, Failure, Live};
+
+/// Incarnation of `desired`.
+const LIFE: u64 = 7;
 
 /// Which requests fail, and how.
 type Fails = Box<dyn FnMut(&Request) -> Option<Failure>>;
@@ -72,7 +76,7 @@ fn row_of(profile: &str, desired: Option<Desired>) -> Row {
 impl Fixture {
     fn new() -> Self {
         let mut fixture = Self {
-            deployer: Deployer::new(Config { shard: 0, shards: 1, former_calls: 10_000_000 }),
+            deployer: Deployer::new(Config { shard: 0, shards: 1, input: LIFE, former_calls: 10_000_000 }),
             objects: BTreeMap::new(),
             inventories: BTreeMap::new(),
             statuses: BTreeMap::new(),
@@ -100,12 +104,26 @@ impl Fixture {
 
     /// A new owner has the shard, and has read nothing yet.
     fn replace(&mut self, shards: u16) {
-        self.deployer = Deployer::new(Config { shard: 0, shards, former_calls: 10_000_000 });
+        self.deployer = Deployer::new(Config { shard: 0, shards, input: LIFE, former_calls: 10_000_000 });
         self.run(|deployer, step| deployer.start(step));
     }
 
-    /// All rows that were there at the beginning have come.
+    /// All rows that were there at the beginning have come, and every renderer has said that its are there.
     fn read_all(&mut self) {
+        (0..self.deployer.config.shards).for_each(|origin| self.said(origin, LIFE));
+        self.read_some();
+    }
+
+    /// A renderer has said in this life of the stream that all its rows are there.
+    fn said(&mut self, origin: u16, life: u64) {
+        let meta = Meta::Complete(Complete::of_all(life, 0));
+        let subject = Subject::AllDesired { shard: 0, origin };
+        let row = Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 1 };
+        self.run(|deployer, step| deployer.row(&row, step));
+    }
+
+    /// All rows that were there at the beginning have come.
+    fn read_some(&mut self) {
         self.run(|deployer, step| deployer.caught_up(0, step));
     }
 
@@ -264,6 +282,7 @@ impl Fixture {
     }
 }
 
+mod all_said;
 mod late;
 mod makers;
 

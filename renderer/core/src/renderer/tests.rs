@@ -5,7 +5,7 @@ use sluice_api::{Gvk, ProfileId, TriggerId};
 use sluice_protocol::interest::{Complete, Source};
 use sluice_protocol::rows::{Cause, Desired, EventCause};
 use sluice_protocol::subject::Table;
-use sluice_protocol::{Body, Meta};
+use sluice_protocol::{Body, Meta, Publish};
 
 use super::*;
 
@@ -25,6 +25,8 @@ struct Fixture {
     problems: BTreeMap<String, String>,
     projected: BTreeMap<String, Option<Value>>,
     interests: BTreeMap<ClusterRef, Interest>,
+    /// Completeness rows of `desired`.
+    said: Vec<Publish>,
 }
 
 fn registration(name: &str, labels: Value) -> Value {
@@ -106,6 +108,7 @@ impl Fixture {
             shard: 0,
             shards: 1,
             input: INCARNATION,
+            outputs: vec![9],
             tombstone_ttl: 1_000_000_000,
             limits: Limits::default(),
             mark: 1000,
@@ -119,6 +122,7 @@ impl Fixture {
             problems: BTreeMap::new(),
             projected: BTreeMap::new(),
             interests: BTreeMap::new(),
+            said: Vec::new(),
         };
         found(&mut fixture.renderer);
         let clusters = [registration("a", json!({"env": "fv"})), registration("b", json!({"dep": "eng"}))];
@@ -185,6 +189,10 @@ impl Fixture {
         let (rows, effects, wake) = step.into_parts();
         self.wake = wake.or(self.wake);
         for row in rows {
+            if matches!(row.subject, Subject::AllDesired { .. }) {
+                self.said.push(row);
+                continue;
+            }
             let Subject::Desired { cluster, profile, .. } = &row.subject else { panic!("{row:?}") };
             let key = format!("{}/{}", cluster.name, profile.path());
             let value = match &row.body {
@@ -667,6 +675,7 @@ fn two_renderers_that_follow_one_revision_make_different_ones() {
         shard: 0,
         shards: 1,
         input: INCARNATION,
+        outputs: Vec::new(),
         tombstone_ttl: 1,
         limits: Limits::default(),
         mark,
@@ -678,6 +687,35 @@ fn two_renderers_that_follow_one_revision_make_different_ones() {
             assert!(revision % MARKS == mark % MARKS || revision == u64::MAX);
         }
     }
+}
+
+#[test]
+fn it_says_that_all_its_rows_are_there_once_it_knows_what_they_are() {
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.row(report("x", false));
+    fixture.caught_up();
+    fixture.wait();
+    assert!(fixture.said.is_empty(), "there may be more events");
+    fixture.row(complete(fixture.revision()));
+    fixture.now += 1_000_000;
+    fixture.run(|renderer, step| renderer.tick(step));
+    let [said] = &fixture.said[..] else { panic!("{:?}", fixture.said) };
+    assert_eq!(said.subject, Subject::AllDesired { shard: 0, origin: 0 });
+    assert!(said.barrier && said.meta.complete().is_some_and(|complete| complete.incarnation == 9));
+    fixture.wait();
+    assert_eq!(fixture.said.len(), 1, "it says so once");
+}
+
+#[test]
+fn a_cluster_that_is_away_does_not_keep_it_from_saying_so_for_ever() {
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.caught_up();
+    fixture.now += 59_000_000;
+    fixture.run(|renderer, step| renderer.tick(step));
+    assert!(fixture.said.is_empty());
+    fixture.now += 1_000_000;
+    fixture.run(|renderer, step| renderer.tick(step));
+    assert_eq!(fixture.said.len(), 1);
 }
 
 #[test]

@@ -1,0 +1,48 @@
+//! That all its rows are in `desired`: deployers delete nothing before every renderer has said so of this life of the stream.
+//! When the stream was wiped, what one renderer withdraws another one may want as well, and has not written again yet.
+
+use sluice_protocol::interest::Complete;
+use sluice_protocol::{Body, Meta, Publish, Step, Subject};
+
+use super::{Effect, Renderer};
+
+/// How long it waits for clusters of which it does not know enough, microseconds: what becomes of their events nobody
+/// knows, and deletions everywhere wait for it.
+const PATIENCE: i64 = 60_000_000;
+/// Pause before it looks again, microseconds.
+const AGAIN: i64 = 250_000;
+
+/// How far it is. Times are of the clock that nobody sets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Saying {
+    /// It has not read its input to the end.
+    #[default]
+    NotYet,
+    /// It looks since `since`, and next at `next`.
+    Looking { since: i64, next: i64 },
+    /// It has said so.
+    Said,
+}
+
+impl Renderer {
+    /// Says so once everything that it wants follows from what it knows.
+    pub(super) fn say_all(&mut self, step: &mut Step<Effect>) {
+        let since = match self.saying {
+            Saying::Said => return,
+            Saying::Looking { next, .. } if step.steady < next => return step.wake_at_steady(next),
+            Saying::Looking { since, .. } => since,
+            Saying::NotYet => step.steady,
+        };
+        if !self.is_all_decided() && step.steady < since + PATIENCE {
+            let next = step.steady + AGAIN;
+            self.saying = Saying::Looking { since, next };
+            return step.wake_at_steady(next);
+        }
+        self.saying = Saying::Said;
+        for (shard, incarnation) in (0..).zip(&self.config.outputs) {
+            let subject = Subject::AllDesired { shard, origin: self.config.shard };
+            let said = Meta::Complete(Complete::of_all(*incarnation, 0));
+            step.publish(Publish::new(subject, Body::value([]), 0).meta(said).after_all());
+        }
+    }
+}
