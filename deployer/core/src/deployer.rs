@@ -251,6 +251,13 @@ impl Deployer {
         }
         let (time, now) = (row.head.time, step.steady);
         let maker = target.map(|target| MakerRow { target, time });
+        if maker.is_err() && !self.caught_up {
+            // A copy that lags has shown what this row replaces: a former owner may have applied what cannot be read.
+            let unknown = Ok(MakerRow { target: Target::Unknown, time });
+            self.with(cluster, step, |state, next_id| {
+                state.retarget(profile, *origin, unknown, now, next_id)
+            });
+        }
         self.with(cluster, step, |state, next_id| state.retarget(profile, *origin, maker, now, next_id));
     }
 

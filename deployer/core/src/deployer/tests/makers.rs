@@ -158,6 +158,25 @@ fn the_last_readable_form_of_a_row_stays_and_its_problem_too() {
 }
 
 #[test]
+fn what_an_unreadable_row_replaced_before_the_end_of_the_table_is_not_deployed() {
+    let (front, a) = (ProfileId::cluster("front"), event("a"));
+    let of_a = a.origin(SHARDS);
+    let mut fixture = Fixture::with_shards(SHARDS);
+    fixture.made(&front, of_a, 5, Some(made("", &a, vec![config_map("x", "2")])));
+    fixture.take_calls();
+    // A copy that lags shows an older row, and then what has replaced it, which is of a newer version.
+    fixture.replace(SHARDS);
+    fixture.reach();
+    fixture.made(&front, of_a, 4, Some(made("", &a, vec![config_map("x", "1")])));
+    fixture.unreadable(&front, of_a, 6);
+    fixture.read_all();
+    assert!(fixture.take_calls().is_empty(), "what is there may be newer");
+    assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "2");
+    fixture.made(&front, of_a, 7, Some(made("", &a, vec![config_map("x", "3")])));
+    assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "3");
+}
+
+#[test]
 fn a_new_owner_knows_the_elder_by_its_inventory() {
     let (front, a, b) = (ProfileId::cluster("front"), event("a"), event("b"));
     let (of_a, of_b) = (a.origin(SHARDS), b.origin(SHARDS));
