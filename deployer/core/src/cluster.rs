@@ -163,6 +163,7 @@ impl Cluster {
     /// Compares everything with the cluster once more.
     fn verify(&mut self, now: i64) {
         self.live.clear();
+        self.jobs.values_mut().for_each(Job::doubt_inventory);
         if matches!(self.reachability, Reachability::Open | Reachability::Looking(_)) {
             self.reachability = Reachability::OpenAt(now);
         }

@@ -155,6 +155,13 @@ impl Job {
         self.list(claims);
     }
 
+    /// What was read of its inventory may have changed since; where nothing is under way, a list tells.
+    pub(crate) fn doubt_inventory(&mut self) {
+        if self.is_at_work() && self.held.knowledge == Knowledge::Read {
+            self.held.knowledge = Knowledge::Doubtful;
+        }
+    }
+
     /// It has what its inventory names, until it is known what it wants.
     fn list(&mut self, claims: &mut Claims) {
         let listed = self.held.stored.iter().flat_map(|held| &held.inventory.objects);

@@ -64,8 +64,11 @@ impl Job {
         }
         let against = match context.live.get(key) {
             None if !self.run.absent.remove(key) => return self.call(Request::Read(key.clone()), context),
-            // A former owner may be about to delete the inventory, or to take this object out of it.
-            None if context.late.may_come(context.now) && self.held.knowledge != Knowledge::Written => {
+            // A late call may be about to delete the inventory, or to take this object out of it, or has done so since it was
+            // read.
+            None if self.held.knowledge != Knowledge::Written
+                && (self.run.early || context.late.may_come(context.now)) =>
+            {
                 (self.held.renew, self.again) = (true, true);
                 return;
             }

@@ -104,3 +104,33 @@ fn a_clock_that_is_set_forward_does_not_end_the_calls_of_a_former_owner() {
     fixture.pass_former_calls();
     assert!(fixture.names().is_empty() && fixture.inventories.is_empty());
 }
+
+#[test]
+fn what_was_read_while_calls_could_arrive_is_not_trusted_when_they_no_longer_can() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.pass_former_calls();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let given = give_up(&mut fixture, |request| matches!(request, Request::DeleteInventory { .. }));
+    fixture.row("p", None);
+    fixture.fail = Box::new(|_| None);
+    fixture.now += 5_000_000;
+    // It is wanted again, and its inventory is still there when it is read.
+    let row = row_of("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let mut calls = fixture.hold(|deployer, step| deployer.row(&row, step));
+    let (id, request) = calls.pop().unwrap();
+    assert!(matches!(request, Request::ReadInventory(_)), "{request:?}");
+    let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+    let mut calls = fixture.hold(|deployer, step| deployer.external(reply, step));
+    let (id, request) = calls.pop().unwrap();
+    assert!(matches!(request, Request::Read(_)), "{request:?}");
+    // While the object is being read the inventory goes, and the time for that is over.
+    let late = given.lock().unwrap().remove(0);
+    assert_eq!(fixture.serve(late), Reply::Done);
+    fixture.now += 20_000_000;
+    fixture.hold(|deployer, step| deployer.tick(step));
+    let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+    let calls = fixture.hold(|deployer, step| deployer.external(reply, step));
+    let creates = |(_, request): &(u64, Request)| matches!(request, Request::Apply { .. });
+    assert!(!calls.iter().any(creates), "{calls:?}: nothing would name it");
+}
