@@ -59,17 +59,19 @@ impl Cluster {
         self.queue.extend(lists.into_iter().map(|gvk| (Request::List(gvk), None)));
     }
 
-    /// A list came, or cannot be had: what it does not tell is read one by one.
+    /// A list came, or cannot be had: what it does not tell is read one by one. One that nobody waits for any more, as
+    /// everything is compared anew, may be older than what has been done since.
     pub(super) fn listed(&mut self, reply: Reply, now: i64, outcome: &mut Outcome) {
+        let Reachability::Looking(left) = self.reachability else { return };
         if let Reply::Listed(objects) = reply {
             let own = objects.into_iter().filter(|(key, live)| self.is_its_owners(key, live));
             let own: Vec<_> = own.collect();
             self.live.extend(own);
         }
-        match self.reachability {
-            Reachability::Looking(left) if left > 1 => self.reachability = Reachability::Looking(left - 1),
-            Reachability::Looking(_) => self.open(now, outcome),
-            _ => {}
+        if left > 1 {
+            self.reachability = Reachability::Looking(left - 1);
+        } else {
+            self.open(now, outcome);
         }
     }
 

@@ -394,6 +394,30 @@ fn a_new_owner_applies_nothing_twice_and_withdraws_nothing_by_absence() {
 }
 
 #[test]
+fn a_list_that_comes_after_everything_is_compared_anew_tells_nothing() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    let many = || ["a", "b", "c"].map(|name| config_map(name, "1")).to_vec();
+    fixture.row("p", Some(desired("p", 100, many())));
+    fixture.replace(1);
+    fixture.read_all();
+    let reach = ExternalInput::Reachable(cluster());
+    let mut calls = fixture.hold(|deployer, step| deployer.external(reach, step));
+    let (id, request) = calls.pop().unwrap();
+    let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+    let mut calls = fixture.hold(|deployer, step| deployer.external(reply, step));
+    let (id, request) = calls.pop().unwrap();
+    assert!(matches!(request, Request::List(_)), "{request:?}");
+    let late = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+    fixture.pass_former_calls();
+    fixture.row("p", None);
+    assert!(fixture.names().is_empty());
+    fixture.run(|deployer, step| deployer.external(late, step));
+    fixture.row("p", Some(desired("p", 100, many())));
+    assert_eq!(fixture.names(), ["a", "b", "c"]);
+}
+
+#[test]
 fn a_new_owner_lists_what_is_many_and_reads_what_a_list_does_not_tell() {
     let mut fixture = Fixture::new();
     fixture.reach();
