@@ -45,7 +45,7 @@ pub struct Config {
     pub tombstone_ttl: i64,
     /// What one render may use.
     pub limits: Limits,
-    /// A number that another renderer hardly has: revisions of interest end with it, see [`Config::revision`].
+    /// A number that another renderer hardly has: revisions of interest end with it, so that no two are alike.
     pub mark: u64,
 }
 
