@@ -40,9 +40,6 @@ pub(crate) struct Holder {
     pub(crate) number: u32,
 }
 
-/// A node that lagged has caught up with its streams after so long.
-const CATCHES_UP: i64 = 10 * STEP;
-
 /// All streams of a bus, and the bucket.
 pub(crate) struct Store {
     shards: u16,
@@ -181,11 +178,9 @@ impl Store {
     /// A node gets nothing new until then; not when it has hardly caught up since the last time: one that lags for as long
     /// as tombstones live never hears of them.
     pub(crate) fn slow_down(&mut self, node: usize, now: i64, until: i64) -> bool {
-        let again = self.slow.0 == node && now < self.slow.1 + CATCHES_UP;
-        if !again {
-            self.slow = (node, until);
-        }
-        !again
+        let has_caught_up = self.slow.0 != node || now >= self.slow.1 + 10 * STEP;
+        self.slow = if has_caught_up { (node, until) } else { self.slow };
+        has_caught_up
     }
 
     /// The node that lagged last for long.
