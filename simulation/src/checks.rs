@@ -99,13 +99,15 @@ impl History {
         self.now - self.lost_at < UNNOTICED
     }
 
-    /// Checks that `new` may take the place of `old` in `cluster`; `None` deletes.
+    /// Checks that `new` may take the place of `old` in `cluster`; `None` deletes. `rivals` tells that the inventory of the
+    /// name that two makers use is not the user's.
     pub(crate) fn check(
         &self,
         cluster: &str,
         key: &ObjectKey,
         old: Option<&Value>,
         new: Option<&Value>,
+        rivals: bool,
     ) -> Result<(), String> {
         let Some(old) = old else { return Ok(()) };
         if self.is_excused() {
@@ -123,7 +125,7 @@ impl History {
         let unknown = self.now - self.wiped_at.max(0).min(self.rival_at) < LATE;
         // The same, and it cannot be written again; or it went for a reason and could not come back.
         let gone = self.wiped_at.max(self.last_reason(Addon::Own, cluster));
-        let lost = self.rival_at > NEVER && self.unmade_since.is_some_and(|since| since <= gone);
+        let lost = rivals && self.unmade_since.is_some_and(|since| since <= gone);
         let unknown = unknown || lost;
         if key.name == "own" && new.is_none() && self.no_reason(Addon::Own, cluster) && !unknown {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));

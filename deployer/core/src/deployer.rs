@@ -117,12 +117,11 @@ impl Deployer {
         f: impl FnOnce(&mut Cluster, &mut u64) -> Outcome,
     ) {
         let former_until = (self.former_until > step.steady).then_some(self.former_until);
-        let late = || LateCalls::new(self.config.former_calls, former_until);
         let all_said = self.is_all_said();
-        let state = self
-            .clusters
-            .entry(cluster.clone())
-            .or_insert_with(|| Cluster::new(self.config.shards, late(), all_said));
+        let state = self.clusters.entry(cluster.clone()).or_insert_with(|| {
+            let late = LateCalls::new(self.config.former_calls, former_until);
+            Cluster::new(self.config.shards, late, all_said)
+        });
         let outcome = f(state, &mut self.next_id);
         for (id, request) in outcome.calls {
             step.effect(Effect::Call(cluster.clone(), id, request));

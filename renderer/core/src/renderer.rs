@@ -295,7 +295,16 @@ impl Core for Renderer {
     }
 
     fn is_decided(&self) -> bool {
-        self.is_all_decided()
+        // A source that does not exist has no events.
+        let decided = |cluster: &ClusterRef, source: &String| {
+            !self.catalog.sources.contains_key(source) || self.completeness.is_complete(cluster, source)
+        };
+        self.is_caught_up()
+            && self.agenda.is_clear()
+            && self
+                .bindings
+                .iter()
+                .all(|(cluster, bound)| bound.sources().all(|source| decided(cluster, source)))
     }
 
     fn awaits_end(&self) -> bool {
@@ -318,22 +327,6 @@ impl Core for Renderer {
             self.say_all(step);
         }
         step.wake_at(self.agenda.next());
-    }
-}
-
-impl Renderer {
-    /// Whether everything that it wants follows from what it knows.
-    fn is_all_decided(&self) -> bool {
-        // A source that does not exist has no events.
-        let decided = |cluster: &ClusterRef, source: &String| {
-            !self.catalog.sources.contains_key(source) || self.completeness.is_complete(cluster, source)
-        };
-        self.is_caught_up()
-            && self.agenda.is_clear()
-            && self
-                .bindings
-                .iter()
-                .all(|(cluster, bound)| bound.sources().all(|source| decided(cluster, source)))
     }
 }
 

@@ -2,7 +2,7 @@
 //! When the stream was wiped, what one renderer withdraws another one may want as well, and has not written again yet.
 
 use sluice_protocol::interest::Complete;
-use sluice_protocol::{Body, Meta, Publish, Step, Subject};
+use sluice_protocol::{Body, Core as _, Meta, Publish, Step, Subject};
 
 use super::{Effect, Renderer};
 
@@ -33,7 +33,7 @@ impl Renderer {
             Saying::Looking { since, .. } => since,
             Saying::NotYet => step.steady,
         };
-        if !self.is_all_decided() && step.steady < since + PATIENCE {
+        if !self.is_decided() && step.steady < since + PATIENCE {
             let next = step.steady + AGAIN;
             self.saying = Saying::Looking { since, next };
             return step.wake_at_steady(next);

@@ -21,19 +21,32 @@ fn give_up(fixture: &mut Fixture, which: fn(&Request) -> bool) -> Given {
     given
 }
 
-#[test]
-fn an_inventory_that_is_written_after_its_writer_gave_it_up_is_found() {
+/// A profile whose maker wanted it while calls of this kind were not answered; from now on they are.
+fn given_up(which: fn(&Request) -> bool) -> (Fixture, Given) {
     let mut fixture = Fixture::new();
     fixture.reach();
     fixture.pass_former_calls();
-    let given = give_up(&mut fixture, |request| matches!(request, Request::WriteInventory { .. }));
+    let given = give_up(&mut fixture, which);
     fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
     fixture.fail = Box::new(|_| None);
+    (fixture, given)
+}
+
+impl Fixture {
+    /// The first of the calls that were given up arrives.
+    fn arrive(&mut self, given: &Given) -> Reply {
+        let late = given.lock().unwrap().remove(0);
+        self.serve(late)
+    }
+}
+
+#[test]
+fn an_inventory_that_is_written_after_its_writer_gave_it_up_is_found() {
+    let (mut fixture, given) = given_up(|request| matches!(request, Request::WriteInventory { .. }));
     fixture.row("p", None);
     fixture.wait();
     assert_eq!((fixture.inventories.len(), fixture.state("p")), (0, None));
-    let late = given.lock().unwrap().remove(0);
-    fixture.serve(late);
+    fixture.arrive(&given);
     assert_eq!(fixture.inventories.len(), 1);
     fixture.pass_former_calls();
     assert_eq!(fixture.state("p"), Some(State::Held), "its maker is asked");
@@ -43,16 +56,10 @@ fn an_inventory_that_is_written_after_its_writer_gave_it_up_is_found() {
 
 #[test]
 fn an_object_that_is_created_after_its_creator_gave_it_up_goes_with_its_profile() {
-    let mut fixture = Fixture::new();
-    fixture.reach();
-    fixture.pass_former_calls();
-    let given = give_up(&mut fixture, |request| matches!(request, Request::Apply { .. }));
-    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    fixture.fail = Box::new(|_| None);
+    let (mut fixture, given) = given_up(|request| matches!(request, Request::Apply { .. }));
     fixture.row("p", None);
     assert_eq!(fixture.inventories.len(), 1, "it still names what may come");
-    let late = given.lock().unwrap().remove(0);
-    fixture.serve(late);
+    fixture.arrive(&given);
     assert_eq!(fixture.names(), ["a"]);
     fixture.pass_former_calls();
     assert!(fixture.names().is_empty() && fixture.inventories.is_empty());
@@ -60,16 +67,10 @@ fn an_object_that_is_created_after_its_creator_gave_it_up_goes_with_its_profile(
 
 #[test]
 fn a_late_creation_does_not_come_over_newer_content() {
-    let mut fixture = Fixture::new();
-    fixture.reach();
-    fixture.pass_former_calls();
-    let given = give_up(&mut fixture, |request| matches!(request, Request::Apply { .. }));
-    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    fixture.fail = Box::new(|_| None);
+    let (mut fixture, given) = given_up(|request| matches!(request, Request::Apply { .. }));
     fixture.row("p", Some(desired("p", 100, vec![config_map("a", "2")])));
     assert!(fixture.names().is_empty(), "what is under way is older");
-    let late = given.lock().unwrap().remove(0);
-    fixture.serve(late);
+    fixture.arrive(&given);
     fixture.pass_former_calls();
     assert_eq!(fixture.state("p"), Some(State::Provisioned));
     assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "2");
@@ -77,12 +78,7 @@ fn a_late_creation_does_not_come_over_newer_content() {
 
 #[test]
 fn the_same_is_created_again_at_once() {
-    let mut fixture = Fixture::new();
-    fixture.reach();
-    fixture.pass_former_calls();
-    give_up(&mut fixture, |request| matches!(request, Request::Apply { .. }));
-    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
-    fixture.fail = Box::new(|_| None);
+    let (mut fixture, _) = given_up(|request| matches!(request, Request::Apply { .. }));
     fixture.wait();
     assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Provisioned)));
 }
@@ -125,8 +121,7 @@ fn what_was_read_while_calls_could_arrive_is_not_trusted_when_they_no_longer_can
     let (id, request) = calls.pop().unwrap();
     assert!(matches!(request, Request::Read(_)), "{request:?}");
     // While the object is being read the inventory goes, and the time for that is over.
-    let late = given.lock().unwrap().remove(0);
-    assert_eq!(fixture.serve(late), Reply::Done);
+    assert_eq!(fixture.arrive(&given), Reply::Done);
     fixture.now += 20_000_000;
     fixture.hold(|deployer, step| deployer.tick(step));
     let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
