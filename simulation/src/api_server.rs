@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use sluice_agent_core::{Seen, WatchSpec};
 use sluice_api::{Gvk, ObjectKey, ProfileId, Selector, object};
 use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stored, Version, take_marks};
-use sluice_protocol::rows::Cause;
 
 use crate::refusals::Refusals;
 
@@ -122,12 +121,6 @@ impl ApiServer {
         for (_, key) in self.held.extract_if(.., |(until, _)| *until <= now) {
             self.applied.remove(&key);
         }
-    }
-
-    /// Whether the profile whose name two makers use is the one of the trigger here.
-    pub(crate) fn is_rivals(&self) -> bool {
-        let own = self.inventories.get(&ProfileId::cluster("own"));
-        own.is_some_and(|stored| matches!(stored.inventory.cause, Cause::Event(_)))
     }
 
     /// Carries out a deployer's call, and tells which object it changed. The caller has checked its lease; what is

@@ -20,8 +20,6 @@ pub(crate) struct History {
     pub(crate) lost_at: i64,
     /// When there were last two makers of one profile.
     pub(crate) rival_at: i64,
-    /// Since when the profile of a user cannot be made, as its content is missing.
-    unmade_since: Option<i64>,
     /// When rows of `desired` were last deleted: who writes them anew may have an older view than who wrote them before.
     pub(crate) wiped_at: i64,
     /// Now.
@@ -46,7 +44,6 @@ impl Default for History {
             reason,
             lost_at: NEVER,
             rival_at: NEVER,
-            unmade_since: None,
             wiped_at: NEVER,
             now: 0,
         }
@@ -71,11 +68,6 @@ impl History {
         self.reason[addon as usize][cluster] = self.now;
     }
 
-    /// Whether there is the content of a user's profile.
-    pub(crate) fn content(&mut self, exists: bool) {
-        self.unmade_since = if exists { None } else { self.unmade_since.or(Some(self.now)) };
-    }
-
     /// Whether the service has been an event ever since this version of it.
     fn always_since(&self, cluster: &str, name: &str, v: u64) -> bool {
         let known = CLUSTERS.into_iter().find(|known| *known == cluster);
@@ -85,13 +77,9 @@ impl History {
 
     /// Whether the management cluster gives no reason for a withdrawal.
     fn no_reason(&self, addon: Addon, cluster: &str) -> bool {
-        self.now - self.last_reason(addon, cluster) > LATE
-    }
-
-    /// When there last was one.
-    fn last_reason(&self, addon: Addon, cluster: &str) -> i64 {
         let index = CLUSTERS.iter().position(|known| *known == cluster);
-        index.map_or(self.now, |index| self.reason[addon as usize][index])
+        let since = index.map_or(self.now, |index| self.reason[addon as usize][index]);
+        self.now - since > LATE
     }
 
     /// Whether a stream lost rows so lately that nobody need know better.
@@ -99,15 +87,13 @@ impl History {
         self.now - self.lost_at < UNNOTICED
     }
 
-    /// Checks that `new` may take the place of `old` in `cluster`; `None` deletes. `rivals` tells that the inventory of the
-    /// name that two makers use is not the user's.
+    /// Checks that `new` may take the place of `old` in `cluster`; `None` deletes.
     pub(crate) fn check(
         &self,
         cluster: &str,
         key: &ObjectKey,
         old: Option<&Value>,
         new: Option<&Value>,
-        rivals: bool,
     ) -> Result<(), String> {
         let Some(old) = old else { return Ok(()) };
         if self.is_excused() {
@@ -123,10 +109,6 @@ impl History {
         // The maker that has the name goes, and the row of the one that waits is lost, or at the beginning not written yet:
         // nobody knows of it.
         let unknown = self.now - self.wiped_at.max(0).min(self.rival_at) < LATE;
-        // The same, and it cannot be written again; or it went for a reason and could not come back.
-        let gone = self.wiped_at.max(self.last_reason(Addon::Own, cluster));
-        let lost = rivals && self.unmade_since.is_some_and(|since| since <= gone);
-        let unknown = unknown || lost;
         if key.name == "own" && new.is_none() && self.no_reason(Addon::Own, cluster) && !unknown {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
         }

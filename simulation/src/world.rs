@@ -78,7 +78,6 @@ impl World {
     /// The management cluster gives reasons to withdraw things, from now on and as long as it is like this.
     pub(crate) fn note_reasons(&mut self) {
         self.management.reasons.iter().for_each(|reason| self.history.reason(*reason));
-        self.history.content(self.management.has_content(Addon::Own));
         if self.management.rival {
             self.history.rival_at = self.now;
         }

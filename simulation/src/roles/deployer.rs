@@ -127,7 +127,6 @@ impl DeployerRole {
         if let Some(violation) = forbidden(server, &call.request, &world.management, &world.history) {
             world.violation.get_or_insert(format!("{}: {violation}", call.cluster.name));
         }
-        let rivals = server.is_rivals();
         let (reply, written) = server.call(&call.request, held);
         if let (Request::Delete { key, .. }, Some(_)) = (&call.request, &written)
             && server.adopted.contains(key)
@@ -141,7 +140,7 @@ impl DeployerRole {
         world.coverage.many(Fault::Released, u64::from(released));
         if let Some(Written { key, old, new }) = written
             && let Err(violation) =
-                world.history.check(&call.cluster.name, &key, old.as_deref(), new.as_deref(), rivals)
+                world.history.check(&call.cluster.name, &key, old.as_deref(), new.as_deref())
         {
             world.violation.get_or_insert(violation);
         }
