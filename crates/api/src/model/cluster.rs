@@ -58,6 +58,11 @@ impl Cluster {
         })
     }
 
+    /// Whether its status says that it does not answer.
+    pub fn is_down(&self) -> bool {
+        object::text(&self.object, &["status", "connectionStatus"]) == "Down"
+    }
+
     /// Its labels, for selectors.
     pub fn labels(&self) -> Option<&Value> {
         object::at(&self.object, &["metadata", "labels"])

@@ -4,15 +4,19 @@
 //! of today end up in the same types. Reading fails with a [`crate::FieldError`] that names the field.
 
 mod cluster;
+mod cluster_set;
 mod event_source;
 mod profile;
 mod read;
+mod resources;
 mod trigger;
 
 pub use cluster::{Cluster, KubeconfigRef};
+pub use cluster_set::{ClusterSet, ClusterSetId};
 pub use event_source::{EventSource, ResourceSelector};
 pub use profile::{PolicyRef, Profile, SpecCommon};
-pub use trigger::{Era, Trigger};
+pub use resources::{Attention, Generator, ResourceRef};
+pub use trigger::{DestinationCluster, Era, Trigger};
 
 /// Annotation: the content of this ConfigMap or Secret is instantiated with the event's data.
 pub const INSTANTIATE: &str = "projectsveltos.io/instantiate";

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::cluster_set::ClusterSetId;
 use super::read::Field;
+use super::resources::ResourceRef;
 use crate::cluster::{ClusterKind, ClusterRef};
 use crate::error::FieldError;
 use crate::object;
@@ -31,6 +33,8 @@ pub struct PolicyRef {
 pub struct SpecCommon {
     /// What is deployed, in order.
     pub policy_refs: Vec<PolicyRef>,
+    /// What templates read of the management cluster.
+    pub resource_refs: Vec<ResourceRef>,
     /// Lower wins where two profiles claim one object.
     pub tier: i32,
     /// Whether add-ons stay when their cause goes.
@@ -54,6 +58,8 @@ pub struct Profile {
     pub selector: Selector,
     /// Clusters by name.
     pub clusters: Vec<ClusterRef>,
+    /// Clusters that these sets select.
+    pub sets: Vec<ClusterSetId>,
     /// Whether what it has deployed stays as it is, whatever changes.
     pub paused: bool,
     /// What and how.
@@ -63,15 +69,9 @@ pub struct Profile {
 // === impl SpecCommon ===
 
 /// Parts of a profile that deploy something else than referenced manifests.
-const NOT_YET: [(&str, &str); 15] = [
+const NOT_YET: [(&str, &str); 10] = [
     ("helmCharts", "Helm charts are not deployed by this version"),
     ("kustomizationRefs", "Kustomize directories are not deployed by this version"),
-    (
-        "templateResourceRefs",
-        "resources of the management cluster are not fetched for templates by this version",
-    ),
-    ("configMapGenerator", "generators are not run by this version"),
-    ("secretGenerator", "generators are not run by this version"),
     ("patches", "patches are not applied by this version"),
     ("patchesFrom", "patches are not applied by this version"),
     ("preDeployChecks", "checks are not run by this version"),
@@ -79,8 +79,6 @@ const NOT_YET: [(&str, &str); 15] = [
     ("preDeleteChecks", "checks are not run by this version"),
     ("postDeleteChecks", "checks are not run by this version"),
     ("driftExclusions", "drift is not watched by this version"),
-    ("setRefs", "cluster sets are not resolved by this version"),
-    ("clusterSetRefs", "cluster sets are not resolved by this version"),
     ("dependsOn", "dependencies between profiles are not awaited by this version"),
 ];
 
@@ -110,6 +108,7 @@ impl SpecCommon {
         let refused = NOT_YET.iter().filter_map(|(field, what)| spec.get(field).refuse(what).err());
         Ok(Self {
             policy_refs,
+            resource_refs: ResourceRef::all(spec)?,
             tier: spec.get("tier").positive(100)?,
             leave,
             dry_run: mode == "DryRun",
@@ -165,6 +164,7 @@ impl Profile {
             clusters.push(cluster_ref(&item, &namespace)?);
         }
         Ok(Self {
+            sets: set_refs(&spec.get("setRefs"), &namespace)?,
             id: ProfileId::new(namespace, object::name(object)),
             selector: spec.get("clusterSelector").selector()?.unwrap_or_default(),
             clusters,
@@ -174,7 +174,14 @@ impl Profile {
     }
 }
 
-fn cluster_ref(item: &Field<'_>, own_namespace: &str) -> Result<ClusterRef, FieldError> {
+/// The sets of a list of names.
+pub(super) fn set_refs(list: &Field<'_>, namespace: &str) -> Result<Vec<ClusterSetId>, FieldError> {
+    let id =
+        |item: Field<'_>| Ok(ClusterSetId { namespace: namespace.to_owned(), name: item.required_text()? });
+    list.items()?.into_iter().map(id).collect()
+}
+
+pub(super) fn cluster_ref(item: &Field<'_>, own_namespace: &str) -> Result<ClusterRef, FieldError> {
     let kind = match item.get("kind").text()?.as_str() {
         "SveltosCluster" => ClusterKind::Sveltos,
         "Cluster" => ClusterKind::Capi,

@@ -19,6 +19,11 @@ impl<'a> Field<'a> {
         Self { root, value: root.get("spec"), path: "spec".into() }
     }
 
+    /// The `status` of `root`.
+    pub(super) fn status(root: &'a Value) -> Self {
+        Self { root, value: root.get("status"), path: "status".into() }
+    }
+
     /// The field `key` below this one.
     pub(super) fn get(&self, key: &str) -> Self {
         let value = self.value.and_then(|value| value.get(key)).filter(|value| !value.is_null());

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
-use super::profile::SpecCommon;
+use super::cluster_set::ClusterSetId;
+use super::profile::{SpecCommon, set_refs};
 use super::read::Field;
+use super::resources::Generator;
 use crate::error::FieldError;
 use crate::object;
 use crate::selector::Selector;
@@ -31,18 +33,37 @@ pub struct Trigger {
     pub era: Era,
     /// Clusters whose events count; empty selects none.
     pub source_selector: Selector,
+    /// Clusters that these sets select count too.
+    pub source_sets: Vec<ClusterSetId>,
     /// Clusters that get the add-ons; `None` is the cluster of the event.
     pub destination_selector: Option<Selector>,
+    /// The one cluster that gets the add-ons.
+    pub destination_cluster: Option<DestinationCluster>,
     /// Name of the EventSource; may be a template over the cluster.
     pub event_source: String,
     /// One profile for each matching object, or one for all of them.
     pub one_for_event: bool,
     /// Template of the profile's name; `None` derives it from the cause.
     pub profile_name_format: Option<String>,
+    /// ConfigMaps and Secrets that are made in the management cluster.
+    pub generators: Vec<Generator>,
     /// What and how.
     pub common: SpecCommon,
     /// Labels that profiles inherit (tenant ServiceAccount).
     pub tenant_labels: Vec<(String, String)>,
+}
+
+/// A cluster by its registration; each field may be a template over the event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DestinationCluster {
+    /// `SveltosCluster` or `Cluster`.
+    pub kind: String,
+    /// Group and version of the registration; tells nothing that the kind does not.
+    pub api_version: String,
+    /// Namespace of the registration.
+    pub namespace: String,
+    /// Name of the registration.
+    pub name: String,
 }
 
 const TENANT_LABELS: [&str; 2] =
@@ -58,9 +79,6 @@ impl Trigger {
     pub fn read(object: &Value) -> Result<Self, FieldError> {
         let spec = Field::spec(object);
         let kind = object::text(object, &["kind"]).to_owned();
-        spec.get("destinationCluster").refuse(
-            "a single destination cluster is not supported by this version; use destinationClusterSelector",
-        )?;
         let source = if spec.get("sourceClusterSelector").value().is_some() {
             "sourceClusterSelector"
         } else {
@@ -68,11 +86,21 @@ impl Trigger {
         };
         let era = era(&kind, &spec);
         let source_selector = spec.get(source).selector()?;
-        let Some(source_selector) = source_selector.filter(|selector| !selector.is_empty()) else {
+        let source_selector = source_selector.filter(|selector| !selector.is_empty());
+        let source_sets = set_refs(&spec.get("clusterSetRefs"), "")?;
+        if source_selector.is_none() && source_sets.is_empty() {
+            return Err(spec.get("sourceClusterSelector").error(
+                "is required and must not be empty, or set spec.clusterSetRefs: they select the clusters whose events count",
+            ));
+        }
+        let destination_selector = spec.get("destinationClusterSelector").selector()?;
+        let destination_selector = destination_selector.filter(|selector| !selector.is_empty());
+        let destination_cluster = destination_cluster(&spec)?;
+        if destination_selector.is_some() && destination_cluster.is_some() {
             return Err(spec
-                .get("sourceClusterSelector")
-                .error("is required and must not be empty; it selects the clusters whose events count"));
-        };
+                .get("destinationCluster")
+                .error("cannot be set together with destinationClusterSelector; remove one of them"));
+        }
         let format = spec.get("profileNameFormat").text()?;
         let tenant =
             |key: &&str| object::label(object, key).map(|value| ((*key).to_owned(), value.to_owned()));
@@ -80,14 +108,14 @@ impl Trigger {
             kind,
             name: object::name(object).to_owned(),
             era,
-            source_selector,
-            destination_selector: spec
-                .get("destinationClusterSelector")
-                .selector()?
-                .filter(|selector| !selector.is_empty()),
+            source_selector: source_selector.unwrap_or_default(),
+            source_sets,
+            destination_selector,
+            destination_cluster,
             event_source: spec.get("eventSourceName").required_text()?,
             one_for_event: spec.get("oneForEvent").flag()?,
             profile_name_format: Some(format).filter(|format| !format.is_empty()),
+            generators: Generator::all(&spec)?,
             common: SpecCommon::read(&spec)?,
             tenant_labels: TENANT_LABELS.iter().filter_map(tenant).collect(),
         })
@@ -97,6 +125,19 @@ impl Trigger {
     pub fn id(&self) -> TriggerId {
         TriggerId::new(&self.kind, &self.name)
     }
+}
+
+fn destination_cluster(spec: &Field<'_>) -> Result<Option<DestinationCluster>, FieldError> {
+    let field = spec.get("destinationCluster");
+    if field.value().is_none() {
+        return Ok(None);
+    }
+    Ok(Some(DestinationCluster {
+        kind: field.get("kind").required_text()?,
+        api_version: field.get("apiVersion").text()?,
+        namespace: field.get("namespace").required_text()?,
+        name: field.get("name").required_text()?,
+    }))
 }
 
 fn era(kind: &str, spec: &Field<'_>) -> Era {
@@ -176,12 +217,32 @@ mod tests {
     }
 
     #[test]
+    fn sets_alone_say_where_events_count() {
+        let trigger =
+            trigger("EventTrigger", json!({"clusterSetRefs": ["a"], "eventSourceName": "s"})).unwrap();
+        assert!(trigger.source_selector.is_empty() && trigger.source_sets[0].to_string() == "ClusterSet a");
+    }
+
+    #[test]
     fn wrong_fields_are_named() {
         for (spec, part) in [
             (json!({"eventSourceName": "s"}), "spec.sourceClusterSelector: is required"),
             (json!({"sourceClusterSelector": "env=fv"}), "spec.eventSourceName: is required"),
             (json!({"sourceClusterSelector": "a b", "eventSourceName": "s"}), "spec.sourceClusterSelector: "),
             (json!({"sourceClusterSelector": {}, "eventSourceName": "s"}), "must not be empty"),
+            (
+                json!({"clusterSetRefs": ["a", ""], "eventSourceName": "s"}),
+                "spec.clusterSetRefs[1]: is required",
+            ),
+            (
+                json!({"sourceClusterSelector": "env=fv", "eventSourceName": "s", "destinationCluster": {"kind": "Cluster"}}),
+                "spec.destinationCluster.namespace: is required",
+            ),
+            (
+                json!({"sourceClusterSelector": "env=fv", "eventSourceName": "s", "destinationClusterSelector": "a=b",
+                    "destinationCluster": {"kind": "Cluster", "namespace": "n", "name": "c"}}),
+                "spec.destinationCluster: cannot be set together",
+            ),
         ] {
             let error = super::tests::trigger("EventTrigger", spec).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
