@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use sluice_api::model::ClusterSetId;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, TriggerId};
 
 use crate::report::Problem;
@@ -34,6 +35,8 @@ pub enum About {
     Event(EventCause),
     /// A profile on its way to one cluster.
     Profile(ProfileId),
+    /// A cluster set as a whole.
+    ClusterSet(ClusterSetId),
     /// One of these that cannot be on another cluster.
     On(Box<About>, ClusterRef),
 }
@@ -86,6 +89,7 @@ impl fmt::Display for About {
                 event.item.iter().try_for_each(|item| write!(f, ", {item}"))
             }
             Self::Profile(id) => write!(f, "{id}"),
+            Self::ClusterSet(id) => write!(f, "{id}"),
             Self::On(about, cluster) => write!(f, "{about}, on {cluster}"),
         }
     }

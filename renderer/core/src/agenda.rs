@@ -1,6 +1,6 @@
 //! What a renderer does later: causes whose changes come fast, EventReports, and the sweep.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use sluice_api::ClusterRef;
 use sluice_protocol::rows::Cause;
@@ -14,11 +14,20 @@ const PATIENCE: i64 = 250_000;
 /// An EventReport is written at most this often: it is the whole set, and people read it.
 const REPORT_PERIOD: i64 = 2_000_000;
 
+/// What is touched by others so often within [`CIRCLE`] may lead to itself: after that once in [`CIRCLE_PERIOD`].
+const CIRCLE_TIMES: usize = 5;
+const CIRCLE: i64 = 10_000_000;
+const CIRCLE_PERIOD: i64 = 1_000_000;
+
 /// Times are microseconds since 1970, those of events (`time`) and those of this process (`now`).
 #[derive(Default)]
 pub(crate) struct Agenda {
     waiting: BTreeMap<Cause, Waiting>,
     rendered_at: BTreeMap<Cause, i64>,
+    /// When each was touched by what another one made, the last few times.
+    touched: BTreeMap<Cause, VecDeque<i64>>,
+    /// Those that are touched too often, and until when they are taken for that if nothing comes.
+    circling: BTreeMap<Cause, i64>,
     /// Each has its own time, so that they do not come all at once.
     reports: BTreeMap<(ClusterRef, String), i64>,
     sweep_at: i64,
@@ -50,11 +59,47 @@ impl Agenda {
         Some(now + QUIET)
     }
 
+    /// Something that the cause reads has changed. When it is rendered; `None` when that is now. What leads to itself, directly or
+    /// over others, would go on for ever: it does so slowly.
+    pub(crate) fn touched(&mut self, cause: &Cause, now: i64) -> Option<i64> {
+        let times = self.touched.entry(cause.clone()).or_default();
+        while times.front().is_some_and(|time| now - time > CIRCLE) {
+            times.pop_front();
+        }
+        if times.len() < CIRCLE_TIMES {
+            times.push_back(now);
+            return None;
+        }
+        let due = times.back().copied().unwrap_or(now).max(now - CIRCLE_PERIOD) + CIRCLE_PERIOD;
+        self.circling.insert(cause.clone(), due + CIRCLE);
+        let waiting = self.waiting.entry(cause.clone()).or_insert(Waiting { first: now, due, time: now });
+        Some(waiting.due)
+    }
+
+    /// Whether the cause was touched so often lately that it may lead to itself.
+    pub(crate) fn is_circling(&self, cause: &Cause) -> bool {
+        self.circling.contains_key(cause)
+    }
+
+    /// Causes that have not been touched for a while after all.
+    pub(crate) fn take_calm(&mut self, now: i64) -> Vec<Cause> {
+        let calm: Vec<_> =
+            self.circling.extract_if(.., |_, until| *until <= now).map(|(cause, _)| cause).collect();
+        calm.iter().for_each(|cause| drop(self.touched.remove(cause)));
+        calm
+    }
+
     /// Causes that are to be rendered now, each with its earliest change.
     pub(crate) fn take_due(&mut self, now: i64) -> Vec<(Cause, i64)> {
         let due = self.waiting.extract_if(.., |_, waiting| waiting.due <= now);
         let due: Vec<_> = due.map(|(cause, waiting)| (cause, waiting.time)).collect();
-        self.rendered_at.extend(due.iter().map(|(cause, _)| (cause.clone(), now)));
+        for (cause, _) in &due {
+            self.rendered_at.insert(cause.clone(), now);
+            if let Some(times) = self.touched.get_mut(cause) {
+                times.pop_front();
+                times.push_back(now);
+            }
+        }
         due
     }
 
@@ -66,6 +111,8 @@ impl Agenda {
     /// Nothing is known of this cause any more.
     pub(crate) fn forget(&mut self, cause: &Cause) {
         self.rendered_at.remove(cause);
+        self.touched.remove(cause);
+        self.circling.remove(cause);
     }
 
     /// The EventReport of this source on this cluster is to be written; when it is.
@@ -95,7 +142,8 @@ impl Agenda {
     /// When there is something to do next.
     pub(crate) fn next(&self) -> i64 {
         let waiting = self.waiting.values().map(|waiting| waiting.due);
-        waiting.chain(self.reports.values().copied()).fold(self.sweep_at, i64::min)
+        let others = self.reports.values().chain(self.circling.values()).copied();
+        waiting.chain(others).fold(self.sweep_at, i64::min)
     }
 }
 
@@ -107,6 +155,23 @@ mod tests {
 
     fn cause(name: &str) -> Cause {
         Cause::Profile(ProfileId::cluster(name))
+    }
+
+    #[test]
+    fn what_is_touched_again_and_again_slows_down_and_is_told_when_it_calms() {
+        let (mut agenda, cause) = (Agenda::default(), cause("a"));
+        assert!((0..5).all(|at| agenda.touched(&cause, at).is_none()));
+        assert!(!agenda.is_circling(&cause));
+        assert_eq!(agenda.touched(&cause, 5), Some(4 + CIRCLE_PERIOD));
+        assert_eq!(agenda.touched(&cause, 6), Some(4 + CIRCLE_PERIOD), "it waits already");
+        assert!(agenda.is_circling(&cause) && !agenda.is_clear());
+        let due = 4 + CIRCLE_PERIOD;
+        assert_eq!(agenda.take_due(due), [(cause.clone(), 5)]);
+        assert_eq!(agenda.touched(&cause, due + 1), Some(due + CIRCLE_PERIOD));
+        assert_eq!(agenda.take_due(due + CIRCLE_PERIOD).len(), 1);
+        assert!(agenda.take_calm(due + CIRCLE).is_empty());
+        assert_eq!(agenda.take_calm(due + CIRCLE_PERIOD + CIRCLE), [cause.clone()]);
+        assert!(!agenda.is_circling(&cause) && agenda.touched(&cause, due + 2 * CIRCLE).is_none());
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl ClusterBindings {
         let mut bindings = Self::default();
         for (id, trigger) in &catalog.triggers {
             let bound = match trigger.as_ref() {
-                Ok(trigger) => source_name(trigger, cluster, templates),
+                Ok(trigger) => source_name(trigger, cluster, catalog, templates),
                 Err(_) => before.and_then(|before| before.by_trigger.get(id)).cloned(),
             };
             let Some(bound) = bound else { continue };
@@ -65,10 +65,14 @@ impl ClusterBindings {
 fn source_name(
     trigger: &Trigger,
     cluster: &Cluster,
+    catalog: &Catalog,
     templates: &Templates,
 ) -> Option<Result<String, String>> {
-    if !trigger.source_selector.matches(cluster.labels()) {
-        return None;
+    let by_label = !trigger.source_selector.is_empty() && trigger.source_selector.matches(cluster.labels());
+    match if by_label { Ok(true) } else { catalog.is_in(&trigger.source_sets, cluster) } {
+        Ok(true) => {}
+        Ok(false) => return None,
+        Err(error) => return Some(Err(format!("spec.clusterSetRefs: {error}"))),
     }
     let dot = cluster_only(&cluster.object);
     let name =

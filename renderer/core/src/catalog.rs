@@ -1,15 +1,21 @@
 //! The management cluster as this renderer sees it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
-use sluice_api::model::{Cluster, Profile, Trigger};
-use sluice_api::{ClusterRef, FieldError, ProfileId, TriggerId, object};
+use sluice_api::model::{Attention, Cluster, ClusterSet, ClusterSetId, Profile, Trigger};
+use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object};
 use sluice_protocol::View;
+use sluice_protocol::rows::Cause;
+
+pub use self::additions::{Resource, is_generator_output};
+pub(crate) use self::additions::{Selections, content_key};
+
+mod additions;
 
 /// The kinds a renderer has to know.
-pub const KINDS: [&str; 9] = [
+pub const KINDS: [&str; 11] = [
     "EventSource",
     "EventTrigger",
     "EventBasedAddOn",
@@ -17,6 +23,8 @@ pub const KINDS: [&str; 9] = [
     "Cluster",
     "ClusterProfile",
     "Profile",
+    "ClusterSet",
+    "Set",
     "ConfigMap",
     "Secret",
 ];
@@ -36,13 +44,17 @@ pub enum Change {
 }
 
 /// What a change is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Touched {
     Source(String),
     Trigger(TriggerId),
     Cluster(ClusterRef),
+    /// A cluster has gone away or come back: only sets look at that.
+    Connection,
+    Set(ClusterSetId),
     Profile(ProfileId),
-    Content(ContentKey),
+    /// The content, and the object before and after.
+    Content(ContentKey, Option<Arc<Value>>, Option<Arc<Value>>),
     Nothing,
 }
 
@@ -54,11 +66,26 @@ pub(crate) struct Catalog {
     pub(crate) triggers: BTreeMap<TriggerId, Arc<Result<Trigger, FieldError>>>,
     pub(crate) clusters: BTreeMap<ClusterRef, Arc<Cluster>>,
     pub(crate) profiles: BTreeMap<ProfileId, Arc<Result<Profile, FieldError>>>,
-    pub(crate) content: HashMap<ContentKey, Arc<Value>>,
+    content: HashMap<ContentKey, Arc<Value>>,
+    /// Cluster sets, each with its status as it is.
+    pub(crate) sets: BTreeMap<ClusterSetId, HeldSet>,
+    /// What they select, once somebody has asked.
+    selections: OnceLock<Arc<Selections>>,
+    /// Objects that templates read by an identifier.
+    resources: HashMap<ObjectKey, Resource>,
+    /// What generators of this shard make, and for which cause.
+    generated: BTreeMap<ContentKey, (Cause, Arc<Value>)>,
     view: View,
     /// Up to which version everything of a kind was there when it was listed.
     listed: View,
     version: u64,
+}
+
+/// A cluster set.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct HeldSet {
+    pub(crate) set: Result<ClusterSet, FieldError>,
+    pub(crate) status: Value,
 }
 
 // === impl Catalog ===
@@ -110,6 +137,10 @@ impl Catalog {
                     Touched::Nothing
                 }
             }
+            "ClusterSet" | "Set" => {
+                let id = ClusterSetId { namespace: object::namespace(object).to_owned(), name };
+                self.put_set(id, (!gone).then_some(object))
+            }
             "ConfigMap" | "Secret" => {
                 let key = (kind.to_owned(), object::namespace(object).to_owned(), name);
                 self.put_content(key, (!gone).then(|| object.clone()))
@@ -123,27 +154,36 @@ impl Catalog {
             Some(object) => self.content.insert(key.clone(), object.clone()),
             None => self.content.remove(&key),
         };
-        let same = |a: &Value, b: &Value| {
-            let part = |v: &Value, field: &str| v.get(field).cloned();
-            ["data", "stringData", "type"].iter().all(|field| part(a, field) == part(b, field))
-                && object::at(a, &["metadata", "annotations"]) == object::at(b, &["metadata", "annotations"])
-        };
-        match (&old, &object) {
-            (None, None) => Touched::Nothing,
-            (Some(old), Some(new)) if same(old, new) => Touched::Nothing,
-            _ => Touched::Content(key),
+        if Attention::default().sees(old.as_deref(), object.as_deref()) {
+            Touched::Content(key, old, object)
+        } else {
+            Touched::Nothing
         }
     }
 
     fn put_cluster(&mut self, object: &Arc<Value>, gone: bool) -> Touched {
         let Some(cluster) = Cluster::read(object) else { return Touched::Nothing };
         let id = cluster.id.clone();
-        if gone {
-            return if self.clusters.remove(&id).is_some() { Touched::Cluster(id) } else { Touched::Nothing };
+        let (is_down, new) = (cluster.is_down(), (!gone).then(|| Arc::new(cluster)));
+        let old = match new {
+            Some(cluster) => self.clusters.insert(id.clone(), cluster),
+            None => self.clusters.remove(&id),
+        };
+        let touched = match old {
+            None if gone => Touched::Nothing,
+            Some(old) if !gone && same_registration(&old.object, object) => {
+                if old.is_down() == is_down {
+                    Touched::Nothing
+                } else {
+                    Touched::Connection
+                }
+            }
+            _ => Touched::Cluster(id),
+        };
+        if touched != Touched::Nothing {
+            self.selections.take();
         }
-        let old = self.clusters.insert(id.clone(), Arc::new(cluster));
-        let same = old.is_some_and(|old| same_registration(&old.object, object));
-        if same { Touched::Nothing } else { Touched::Cluster(id) }
+        touched
     }
 
     /// The newest versions that were seen, by kind: what rows are made from. Not that of a list: it is newer than every

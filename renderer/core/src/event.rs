@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use sluice_api::model::{Cluster, NAMESPACE, PolicyRef, Trigger};
-use sluice_api::{ObjectKey, ProfileId, names, object};
+use sluice_api::model::{Cluster, DestinationCluster, NAMESPACE, PolicyRef, ResourceRef, Trigger};
+use sluice_api::{ClusterKind, ClusterRef, ObjectKey, ProfileId, names, object};
 use sluice_protocol::rows::EventCause;
 use sluice_template::{Data, Stage};
 
@@ -13,9 +13,15 @@ use crate::catalog::{Catalog, ContentKey};
 use crate::content;
 use crate::language::Language;
 use crate::project::{self, Projection};
-use crate::render::{Part, PolicySource, Reads, Rendered, named, namespace_or, referenced, verbatim};
+use crate::reads::Reads;
+use crate::render::{Part, PolicySource, Rendered, named, namespace_or, referenced, verbatim};
+use crate::resources;
 use crate::sets::{Match, Set, in_order};
 use crate::templates::{Templates, reference};
+use crate::verdict;
+
+/// Clusters that get a profile, and those that cannot, with the reason.
+type Destinations = (Vec<ClusterRef>, Vec<(ClusterRef, String)>);
 
 /// What a render of an event works with.
 pub(crate) struct EventRender<'a> {
@@ -27,28 +33,74 @@ pub(crate) struct EventRender<'a> {
     pub(crate) set: &'a Set,
 }
 
+/// What the templates of an event see, and what is left to read for each destination.
+pub(crate) struct Scene<'d> {
+    pub(crate) dot: Data<'d>,
+    refs: Vec<ResourceRef>,
+}
+
 impl EventRender<'_> {
     /// Renders the profile; what was read is noted in `reads` also when it fails.
     ///
     /// # Errors
     /// The field, the reference, or the template's message.
     pub(crate) fn render(&self, reads: &mut Reads) -> Result<Rendered, String> {
+        self.with_scene(reads, |scene, reads| self.render_with(scene, reads))
+    }
+
+    /// Calls `work` with what the templates of the event see.
+    pub(crate) fn with_scene<T>(
+        &self,
+        reads: &mut Reads,
+        work: impl FnOnce(&Scene<'_>, &mut Reads) -> Result<T, String>,
+    ) -> Result<T, String> {
         let matches = self.matches();
         let versions: Vec<String> = matches.iter().map(|(key, _)| key.gvk.api_version()).collect();
-        let dot = self.dot(&matches, &versions);
-        let name = self.profile_name(&dot)?;
+        let mut variables = self.variables(&matches, &versions);
+        if self.trigger.common.resource_refs.is_empty() {
+            return work(&Scene { dot: Data::Map(variables), refs: Vec::new() }, reads);
+        }
+        let bare = Data::Map(variables);
+        let refs = self.resource_refs(&bare)?;
+        let resources = resources::of_event(&refs, self.cluster, self.catalog, reads)?;
+        variables = self.variables(&matches, &versions);
+        variables.push(("MgmtResources", resources::variables(&resources)));
+        work(&Scene { dot: Data::Map(variables), refs }, reads)
+    }
+
+    /// The trigger's references with the places that the event gives them; what is left of templates is rendered for each
+    /// destination.
+    fn resource_refs(&self, dot: &Data<'_>) -> Result<Vec<ResourceRef>, String> {
+        let mut refs = self.trigger.common.resource_refs.clone();
+        for item in &mut refs {
+            let field = |field: &str, text: &str| {
+                let rendered = self.template(text, dot);
+                rendered.map_err(|error| format!("{}.resource.{field}: {error}", item.path))
+            };
+            let (namespace, name) = (field("namespace", &item.namespace)?, field("name", &item.name)?);
+            (item.namespace, item.name) = (namespace, name);
+        }
+        Ok(refs)
+    }
+
+    fn render_with(&self, scene: &Scene<'_>, reads: &mut Reads) -> Result<Rendered, String> {
+        let dot = &scene.dot;
+        let name = self.profile_name(dot)?;
         let (mut refs, mut sources, mut projections) = (Vec::new(), Vec::new(), Vec::new());
         for item in &self.trigger.common.policy_refs {
-            if let Some((source, projection)) = self.policy(item, &dot, reads)? {
+            if let Some((source, projection)) = self.policy(item, dot, reads)? {
                 refs.push(project::policy_ref(item, &source));
                 sources.push(source);
                 projections.extend(projection);
             }
         }
-        let spec = self.spec(refs);
+        let (destinations, failed) = self.destinations(dot)?;
+        let spec =
+            self.spec(refs, &scene.refs, destinations.first().or(failed.first().map(|(place, _)| place)));
         projections.push(project::cluster_profile(&name, &spec, self.labels()));
-        let parts = vec![Part { destinations: self.destinations(), sources }];
-        Ok(Rendered { id: ProfileId::cluster(name), parts, failed: Vec::new(), spec, projections })
+        let parts = vec![Part { destinations, sources }];
+        let resources = scene.refs.clone();
+        Ok(Rendered { id: ProfileId::cluster(name), parts, resources, failed, spec, projections })
     }
 
     /// The matches that the cause stands for, in the order in which templates see them.
@@ -60,7 +112,11 @@ impl EventRender<'_> {
     }
 
     /// What templates see.
-    fn dot<'d>(&'d self, matches: &[(&'d ObjectKey, &'d Match)], versions: &'d [String]) -> Data<'d> {
+    fn variables<'d>(
+        &'d self,
+        matches: &[(&'d ObjectKey, &'d Match)],
+        versions: &'d [String],
+    ) -> Vec<(&'d str, Data<'d>)> {
         let cluster = ("Cluster", Data::Json(&self.cluster.object));
         let mut references: Vec<_> =
             matches.iter().zip(versions).map(|((key, _), version)| reference(key, version)).collect();
@@ -71,26 +127,31 @@ impl EventRender<'_> {
             // Without the object Sveltos has a nil map: every field of it is an error, also here.
             let (matching, resource) =
                 (references.pop().unwrap_or_else(nothing), objects.pop().unwrap_or_else(nothing));
-            return Data::Map(vec![
+            return vec![
                 ("MatchingResource", matching),
                 ("Resource", resource),
                 ("CloudEvent", nothing()),
                 cluster,
-            ]);
+            ];
         }
-        Data::Map(vec![
+        vec![
             ("MatchingResources", Data::List(references)),
             ("Resources", Data::List(objects)),
             ("CloudEvents", Data::List(Vec::new())),
             cluster,
-        ])
+        ]
     }
 
     fn template(&self, text: &str, dot: &Data<'_>) -> Result<String, String> {
         self.template_in(Language::Go, text, dot)
     }
 
-    fn template_in(&self, language: Language, text: &str, dot: &Data<'_>) -> Result<String, String> {
+    pub(crate) fn template_in(
+        &self,
+        language: Language,
+        text: &str,
+        dot: &Data<'_>,
+    ) -> Result<String, String> {
         let name = template_name(&self.cluster.id, self.trigger);
         self.templates.render_in(language, &name, text, Stage::Event, dot)
     }
@@ -125,15 +186,52 @@ impl EventRender<'_> {
         parts
     }
 
-    fn destinations(&self) -> Vec<sluice_api::ClusterRef> {
-        match &self.trigger.destination_selector {
-            None => vec![self.cluster.id.clone()],
-            Some(selector) => {
-                let selected =
-                    self.catalog.clusters.values().filter(|cluster| selector.matches(cluster.labels()));
-                selected.map(|cluster| cluster.id.clone()).collect()
-            }
+    /// Where the profile goes, and where it would go as well.
+    fn destinations(&self, dot: &Data<'_>) -> Result<Destinations, String> {
+        if let Some(destination) = &self.trigger.destination_cluster {
+            let id = self.destination_cluster(destination, dot)?;
+            return Ok(if self.catalog.clusters.contains_key(&id) {
+                (vec![id], Vec::new())
+            } else {
+                let error = format!(
+                    "spec.destinationCluster: {id} is not registered; register it, or correct the reference"
+                );
+                (Vec::new(), vec![(id, error)])
+            });
         }
+        let Some(selector) = &self.trigger.destination_selector else {
+            return Ok((vec![self.cluster.id.clone()], Vec::new()));
+        };
+        let selected = self.catalog.clusters.values().filter(|cluster| selector.matches(cluster.labels()));
+        Ok((selected.map(|cluster| cluster.id.clone()).collect(), Vec::new()))
+    }
+
+    fn destination_cluster(
+        &self,
+        destination: &DestinationCluster,
+        dot: &Data<'_>,
+    ) -> Result<ClusterRef, String> {
+        let field = |field: &str, text: &str| {
+            let text = self.template(text, dot);
+            let text = text.map_err(|error| format!("spec.destinationCluster.{field}: {error}"))?;
+            let empty = || {
+                format!(
+                    "spec.destinationCluster.{field}: is empty; write a value, or a template that gives one"
+                )
+            };
+            if text.is_empty() { Err(empty()) } else { Ok(text) }
+        };
+        let kind = match field("kind", &destination.kind)?.as_str() {
+            "SveltosCluster" => ClusterKind::Sveltos,
+            "Cluster" => ClusterKind::Capi,
+            other => {
+                return Err(format!(
+                    "spec.destinationCluster.kind: unknown kind {other:?}; use SveltosCluster or Cluster"
+                ));
+            }
+        };
+        let namespace = field("namespace", &destination.namespace)?;
+        Ok(ClusterRef { kind, namespace, name: field("name", &destination.name)? })
     }
 
     fn policy(
@@ -153,7 +251,9 @@ impl EventRender<'_> {
         if !self.trigger.era.instantiates(object) {
             return Ok(Some((source, None)));
         }
-        source.texts = self.instantiate(&source, dot).map_err(|error| named(item, &key, &error))?;
+        source.texts = self
+            .instantiate(source.language, &source.texts, dot)
+            .map_err(|error| named(item, &key, &error))?;
         source.shared = false;
         source.name = names::generated(
             &[&self.identity("content")[..], &[&*key.0, &*key.1, &*key.2, &*item.path]].concat(),
@@ -169,16 +269,26 @@ impl EventRender<'_> {
     }
 
     /// Every value is a template of its own, rendered in the order of the keys.
-    fn instantiate(&self, source: &PolicySource, dot: &Data<'_>) -> Result<BTreeMap<String, String>, String> {
+    pub(crate) fn instantiate(
+        &self,
+        language: Language,
+        texts: &BTreeMap<String, String>,
+        dot: &Data<'_>,
+    ) -> Result<BTreeMap<String, String>, String> {
         let one = |(key, text): (&String, &String)| {
-            let text = self.template_in(source.language, text, dot);
+            let text = self.template_in(language, text, dot);
             Ok((key.clone(), text.map_err(|error| format!("data.{key}: {error}"))?))
         };
-        source.texts.iter().map(one).collect()
+        texts.iter().map(one).collect()
     }
 
     /// The spec of the generated ClusterProfile: what the trigger says, with the references resolved.
-    fn spec(&self, refs: Vec<Value>) -> Map<String, Value> {
+    fn spec(
+        &self,
+        refs: Vec<Value>,
+        resources: &[ResourceRef],
+        destination: Option<&ClusterRef>,
+    ) -> Map<String, Value> {
         const NOT_COPIED: [&str; 12] = [
             "sourceClusterSelector",
             "clusterSelector",
@@ -198,14 +308,28 @@ impl EventRender<'_> {
         if !refs.is_empty() {
             spec.insert("policyRefs".into(), refs.into());
         }
-        match &self.trigger.destination_selector {
-            Some(selector) => spec.insert("clusterSelector".into(), selector.to_label_selector()),
-            None => spec.insert("clusterRefs".into(), vec![project::cluster_reference(self.cluster)].into()),
+        let written = spec.get_mut("templateResourceRefs").and_then(Value::as_array_mut);
+        for (written, item) in written.into_iter().flatten().zip(resources) {
+            written["resource"]["name"] = item.name.clone().into();
+            if !item.namespace.is_empty() {
+                written["resource"]["namespace"] = item.namespace.clone().into();
+            }
+        }
+        match (&self.trigger.destination_selector, destination) {
+            (Some(selector), _) => spec.insert("clusterSelector".into(), selector.to_label_selector()),
+            (None, destination) => {
+                let id = destination.unwrap_or(&self.cluster.id);
+                let reference = match self.catalog.clusters.get(id) {
+                    Some(cluster) => project::cluster_reference(cluster),
+                    None => verdict::reference(id),
+                };
+                spec.insert("clusterRefs".into(), vec![reference].into())
+            }
         };
         spec
     }
 
-    fn labels(&self) -> Map<String, Value> {
+    pub(crate) fn labels(&self) -> Map<String, Value> {
         let mut labels = project::cause_labels(self.cause, &self.trigger.name);
         labels.extend(
             self.trigger.tenant_labels.iter().map(|(key, value)| (key.clone(), value.clone().into())),

@@ -3,23 +3,30 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use sluice_api::model::{Cluster, Profile};
+use sluice_api::model::{Cluster, Profile, ResourceRef};
 use sluice_template::Stage;
 
 use crate::catalog::{Catalog, ContentKey};
-use crate::render::{Part, PolicySource, Reads, Rendered, namespace_or, referenced, verbatim};
+use crate::reads::Reads;
+use crate::render::{Part, PolicySource, Rendered, namespace_or, referenced, verbatim};
 use crate::templates::{Templates, cluster_only};
 
 /// Renders a user-written profile. What it refers to may be another object for each cluster, and may be missing for
 /// some of them.
+///
+/// # Errors
+/// A cluster set that cannot be read.
 pub(crate) fn render(
     profile: &Profile,
     catalog: &Catalog,
     templates: &Templates,
     reads: &mut Reads,
-) -> Rendered {
+) -> Result<Rendered, String> {
     let (mut parts, mut failed) = (BTreeMap::<Vec<ContentKey>, Part>::new(), Vec::new());
-    for cluster in catalog.clusters.values().filter(|cluster| selects(profile, cluster)) {
+    for cluster in catalog.clusters.values() {
+        if !selects(profile, cluster, catalog)? {
+            continue;
+        }
         let part = references(profile, cluster, templates).and_then(|keys| match parts.entry(keys) {
             Entry::Occupied(part) => Ok(part.into_mut()),
             Entry::Vacant(place) => {
@@ -32,19 +39,30 @@ pub(crate) fn render(
             Err(error) => failed.push((cluster.id.clone(), error)),
         }
     }
-    Rendered {
+    Ok(Rendered {
         id: profile.id.clone(),
         parts: parts.into_values().collect(),
+        resources: resources(profile),
         failed,
         spec: profile.common.raw.clone(),
         projections: Vec::new(),
-    }
+    })
 }
 
-fn selects(profile: &Profile, cluster: &Cluster) -> bool {
+fn selects(profile: &Profile, cluster: &Cluster, catalog: &Catalog) -> Result<bool, String> {
     let own = profile.id.namespace.is_empty() || profile.id.namespace == cluster.id.namespace;
     let by_label = !profile.selector.is_empty() && profile.selector.matches(cluster.labels());
-    own && (by_label || profile.clusters.contains(&cluster.id))
+    let by_name = by_label || profile.clusters.contains(&cluster.id);
+    Ok(own && (by_name || catalog.is_in(&profile.sets, cluster)?))
+}
+
+/// What its templates read; a Profile reads only in its own namespace.
+fn resources(profile: &Profile) -> Vec<ResourceRef> {
+    let mut refs = profile.common.resource_refs.clone();
+    if !profile.id.namespace.is_empty() {
+        refs.iter_mut().for_each(|item| item.namespace.clone_from(&profile.id.namespace));
+    }
+    refs
 }
 
 /// What the profile refers to for this cluster: names and namespaces may be templates over it.

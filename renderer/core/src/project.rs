@@ -13,6 +13,12 @@ use crate::sets::{Set, in_order};
 /// Prefix of the labels that tell what a generated object was made of.
 const LABEL_PREFIX: &str = "eventtrigger.lib.projectsveltos.io/";
 
+/// Label of what a generator has made.
+pub(crate) const FROM_GENERATOR: &str = "eventtrigger.lib.projectsveltos.io/fromgenerator";
+
+/// Label with the name of the EventSource.
+pub(crate) const EVENT_SOURCE: &str = "eventtrigger.lib.projectsveltos.io/eventsourcename";
+
 /// Bytes of collected objects that fit into one EventReport; etcd refuses requests above 1.5 MiB.
 const REPORT_BYTES: usize = 700 * 1024;
 

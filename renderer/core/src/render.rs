@@ -1,19 +1,20 @@
 //! From a cause to a completely rendered profile. What events and user-written profiles share.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use sluice_api::model::{Cluster, LUA, PolicyRef, SpecCommon, TEMPLATE};
+use sluice_api::model::{LUA, PolicyRef, ResourceRef, SpecCommon, TEMPLATE};
 use sluice_api::{ClusterRef, ProfileId, object};
 use sluice_protocol::rows::{Cause, Desired, Policy};
 use sluice_script::Script;
-use sluice_template::Stage;
 
 use crate::catalog::{Catalog, ContentKey};
 use crate::content::{self, Manifests};
 use crate::language::Language;
 use crate::project::Projection;
-use crate::templates::{Templates, cluster_only};
+use crate::reads::Reads;
+use crate::resources::Destination;
+use crate::templates::Templates;
 
 /// A profile with everything that follows from it.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Rendered {
     pub(crate) id: ProfileId,
     /// Where it goes, and what it deploys there.
     pub(crate) parts: Vec<Part>,
+    /// What its templates read of the management cluster.
+    pub(crate) resources: Vec<ResourceRef>,
     /// Where it goes as well, once this is mended.
     pub(crate) failed: Vec<(ClusterRef, String)>,
     /// Its spec, for the ClusterProfile and the ClusterSummary.
@@ -55,9 +58,6 @@ pub(crate) struct PolicySource {
     pub(crate) shared: bool,
 }
 
-/// What a render looked at, also when it failed: a change of it is a reason to try again.
-pub(crate) type Reads = BTreeSet<ContentKey>;
-
 /// A referenced object; `None` when it is missing and may be.
 ///
 /// # Errors
@@ -69,7 +69,7 @@ pub(crate) fn referenced<'w>(
     reads: &mut Reads,
 ) -> Result<Option<&'w Value>, String> {
     reads.insert(key.clone());
-    match catalog.content.get(key) {
+    match catalog.content(key) {
         Some(object) => Ok(Some(object)),
         None if item.optional => Ok(None),
         None => Err(format!(
@@ -116,13 +116,12 @@ pub(crate) fn namespace_or(text: String, cluster: &ClusterRef) -> String {
 fn for_destination(
     source: &PolicySource,
     text: &str,
-    destination: &Cluster,
+    destination: Destination<'_>,
     name: &str,
     templates: &Templates,
 ) -> Result<String, String> {
     let rendered = if source.per_destination {
-        let dot = cluster_only(&destination.object);
-        templates.render_in(source.language, name, text, Stage::Deploy, &dot)?
+        templates.render_for(source.language, name, text, destination)?
     } else {
         text.to_owned()
     };
@@ -130,7 +129,10 @@ fn for_destination(
         return Ok(rendered);
     }
     let script = Script::compile(&rendered).map_err(|error| error.to_string())?;
-    let resources = json!({"Cluster": *destination.object});
+    let mut resources = json!({"Cluster": *destination.cluster.object});
+    for (identifier, object) in destination.resources {
+        resources[identifier.as_str()] = (**object).clone();
+    }
     script.generate(&resources, &sluice_script::Limits::default()).map_err(|error| error.to_string())
 }
 
@@ -140,7 +142,7 @@ fn for_destination(
 /// The reference and what is wrong in it.
 pub(crate) fn policies(
     sources: &[PolicySource],
-    destination: &Cluster,
+    destination: Destination<'_>,
     name: &str,
     templates: &Templates,
     manifests: &Manifests,

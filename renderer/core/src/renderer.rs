@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::Interest;
+use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, hash_shard};
 use sluice_protocol::{Core, Head, JournalEntry, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View};
 use sluice_template::{Engine, Limits};
@@ -12,7 +14,7 @@ use sluice_template::{Engine, Limits};
 use self::saying::Saying;
 use crate::agenda::Agenda;
 use crate::bindings::ClusterBindings;
-use crate::catalog::{Catalog, Change};
+use crate::catalog::{Catalog, Change, Resource};
 use crate::completeness::Completeness;
 use crate::content::Manifests;
 use crate::project::Projection;
@@ -21,6 +23,8 @@ use crate::row_ledger::RowLedger;
 use crate::sets::Sets;
 use crate::templates::{Caches, Templates};
 
+mod attention;
+mod cluster_sets;
 mod incoming;
 mod management;
 mod place;
@@ -70,7 +74,9 @@ pub enum ExternalInput {
     Interest(ClusterRef, Interest),
     /// A row of `status`.
     Status(Arc<Row>),
-    /// Everything that was there of all three at the beginning has been told.
+    /// An object that it asked for by [`Effect::Watch`], as it is now.
+    Resource(ObjectKey, Resource),
+    /// Everything that was there of the first three at the beginning has been told.
     Told,
 }
 
@@ -81,6 +87,13 @@ pub enum Effect {
     WriteInterest(ClusterRef, Interest),
     /// An object of the management cluster should be like this.
     Project(Projection),
+    /// The status of a user's object should say this.
+    WriteStatus(ObjectKey, Value),
+    /// It must be told how this object of the management cluster is, now and whenever it changes. The namespace of an object
+    /// whose kind has none counts for nothing.
+    Watch(ObjectKey),
+    /// It need not be told any more.
+    Unwatch(ObjectKey),
     /// Everything that this cluster's events lead to has been projected: what else is there is a leftover.
     Projected(ClusterRef),
     /// Something is wrong, or no longer.
@@ -107,6 +120,9 @@ pub struct Renderer {
     gone_early: Vec<(ClusterRef, String, ObjectKey, u64)>,
     /// Clusters whose interest row is to be written once it knows the revision that must follow.
     unwritten: BTreeSet<ClusterRef>,
+    /// Causes that read something that has changed.
+    touched: BTreeSet<Cause>,
+    is_following: bool,
     progress: Progress,
     saying: Saying,
 }
@@ -157,6 +173,8 @@ impl Renderer {
             agenda: Agenda::default(),
             gone_early: Vec::new(),
             unwritten: BTreeSet::new(),
+            touched: BTreeSet::new(),
+            is_following: false,
             progress: Progress::Listening,
             saying: Saying::default(),
         }
@@ -244,6 +262,7 @@ impl Core for Renderer {
                 }
             }
             ExternalInput::Status(row) => self.status(&row, step),
+            ExternalInput::Resource(key, resource) => self.resource(key, resource, step),
         }
     }
 
@@ -256,6 +275,7 @@ impl Core for Renderer {
         }
         let triggers: Vec<_> = self.catalog.triggers.keys().cloned().collect();
         triggers.iter().for_each(|id| self.check_trigger(id, step));
+        self.write_sets(step);
         let profiles: Vec<_> = self.catalog.profiles.keys().cloned().collect();
         profiles.iter().for_each(|id| self.refresh_profile(id, step));
         self.agenda.sweep_after(step.now, self.config.tombstone_ttl / 4);
@@ -301,6 +321,7 @@ impl Core for Renderer {
         };
         self.is_caught_up()
             && self.agenda.is_clear()
+            && self.renderings.is_clear()
             && self
                 .bindings
                 .iter()
@@ -315,6 +336,10 @@ impl Core for Renderer {
         let now = step.now;
         for (cause, time) in self.agenda.take_due(now) {
             self.refresh(&cause, time, step);
+        }
+        for cause in self.agenda.take_calm(now) {
+            self.renderings.set(&cause, None);
+            self.refresh(&cause, now, step);
         }
         self.write_reports(step);
         if self.agenda.take_sweep(now, self.config.tombstone_ttl / 4)

@@ -2,22 +2,33 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde_json::Value;
 use sluice_api::ObjectKey;
 use sluice_protocol::rows::Cause;
 
 use crate::catalog::ContentKey;
-use crate::render::Reads;
+use crate::reads::Reads;
 
 /// Versions of the management cluster, and of the matches, that a cause is rendered from: while they are the same, rendering
 /// again gives the same.
 pub(crate) type Basis = (u64, u64);
+
+/// Which objects are to be watched from now on, and which no longer.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Attended {
+    pub(crate) begun: Vec<ObjectKey>,
+    pub(crate) ended: Vec<ObjectKey>,
+}
 
 /// Every cause that was rendered and not withdrawn.
 #[derive(Default)]
 pub(crate) struct Renderings {
     bases: HashMap<Cause, Basis>,
     reads: HashMap<Cause, Reads>,
-    readers: HashMap<ContentKey, BTreeSet<Cause>>,
+    readers: BTreeMap<ContentKey, BTreeSet<Cause>>,
+    resource_readers: BTreeMap<ObjectKey, BTreeSet<Cause>>,
+    /// Those that read something of which nothing is known yet.
+    waiting: BTreeSet<Cause>,
     projected: BTreeMap<Cause, Vec<ObjectKey>>,
 }
 
@@ -35,31 +46,77 @@ impl Renderings {
         }
     }
 
-    /// The cause reads these contents now, and no others.
-    pub(crate) fn read(&mut self, cause: &Cause, reads: Reads) {
-        self.unread(cause);
-        for key in &reads {
+    /// The cause reads this now, and nothing else; returns the objects that somebody begins to read, and those that nobody
+    /// reads any more.
+    pub(crate) fn read(&mut self, cause: &Cause, reads: Reads) -> Attended {
+        let before = self.reads.remove(cause).unwrap_or_default();
+        let mut attended = Attended::default();
+        for key in reads.resources() {
+            if self.resource_readers.entry(key.clone()).or_default().insert(cause.clone())
+                && is_alone(&self.resource_readers, key)
+            {
+                attended.begun.push(key.clone());
+            }
+        }
+        for key in before.resources().filter(|key| !reads.resources().any(|other| other == *key)) {
+            if remove(&mut self.resource_readers, key, cause) {
+                attended.ended.push(key.clone());
+            }
+        }
+        for key in reads.content() {
             self.readers.entry(key.clone()).or_default().insert(cause.clone());
+        }
+        for key in before.content().difference(reads.content()) {
+            remove(&mut self.readers, key, cause);
+        }
+        if reads.is_unknown() {
+            self.waiting.insert(cause.clone());
+        } else {
+            self.waiting.remove(cause);
         }
         if !reads.is_empty() {
             self.reads.insert(cause.clone(), reads);
         }
+        attended
     }
 
-    fn unread(&mut self, cause: &Cause) {
-        for key in self.reads.remove(cause).into_iter().flatten() {
-            if let Some(causes) = self.readers.get_mut(&key) {
-                causes.remove(cause);
-                if causes.is_empty() {
-                    self.readers.remove(&key);
-                }
-            }
-        }
+    /// Whether nothing waits for an object of which nothing is known yet.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.waiting.is_empty()
     }
 
-    /// The causes that read this.
+    /// The causes that read this content.
     pub(crate) fn readers(&self, key: &ContentKey) -> Vec<Cause> {
         self.readers.get(key).into_iter().flatten().cloned().collect()
+    }
+
+    /// The causes that read this object by an identifier, and for which the change counts.
+    pub(crate) fn resource_readers(
+        &self,
+        key: &ObjectKey,
+        old: Option<&Value>,
+        new: Option<&Value>,
+    ) -> Vec<Cause> {
+        let sees = |cause: &&Cause| {
+            let waits = self.waiting.contains(*cause);
+            waits || self.reads.get(*cause).is_some_and(|reads| reads.sees(key, old, new))
+        };
+        self.resource_readers.get(key).into_iter().flatten().filter(sees).cloned().collect()
+    }
+
+    /// The contents that this cause reads.
+    pub(crate) fn content_read_by(&self, cause: &Cause) -> impl Iterator<Item = &ContentKey> {
+        self.reads.get(cause).into_iter().flat_map(|reads| reads.content())
+    }
+
+    /// The causes that read this object by an identifier.
+    pub(crate) fn all_resource_readers(&self, key: &ObjectKey) -> Vec<Cause> {
+        self.resource_readers.get(key).into_iter().flatten().cloned().collect()
+    }
+
+    /// Whether anybody reads this object by an identifier.
+    pub(crate) fn is_read(&self, key: &ObjectKey) -> bool {
+        self.resource_readers.contains_key(key)
     }
 
     /// The cause is shown by these objects of the management cluster now; those that showed it before and do not now.
@@ -72,18 +129,35 @@ impl Renderings {
         gone
     }
 
-    /// The cause is withdrawn.
-    pub(crate) fn forget(&mut self, cause: &Cause) {
-        self.unread(cause);
+    /// The cause is withdrawn; returns the objects that nobody reads any more.
+    pub(crate) fn forget(&mut self, cause: &Cause) -> Attended {
         self.bases.remove(cause);
+        self.read(cause, Reads::default())
     }
+}
+
+fn is_alone<K: Ord>(readers: &BTreeMap<K, BTreeSet<Cause>>, key: &K) -> bool {
+    readers.get(key).is_some_and(|causes| causes.len() == 1)
+}
+
+/// The cause reads this no longer; whether nobody does.
+fn remove<K: Ord>(readers: &mut BTreeMap<K, BTreeSet<Cause>>, key: &K, cause: &Cause) -> bool {
+    let Some(causes) = readers.get_mut(key) else { return false };
+    causes.remove(cause);
+    let nobody = causes.is_empty();
+    if nobody {
+        readers.remove(key);
+    }
+    nobody
 }
 
 #[cfg(test)]
 mod tests {
+    use sluice_api::model::Attention;
     use sluice_api::{Gvk, ProfileId};
 
     use super::*;
+    use crate::catalog::Catalog;
 
     fn cause(name: &str) -> Cause {
         Cause::Profile(ProfileId::cluster(name))
@@ -93,13 +167,39 @@ mod tests {
         ("ConfigMap".into(), "n".into(), name.into())
     }
 
+    fn contents(names: &[&str]) -> Reads {
+        let mut reads = Reads::default();
+        names.iter().for_each(|name| reads.insert(content(name)));
+        reads
+    }
+
+    #[test]
+    fn objects_are_watched_while_somebody_reads_them() {
+        let gvk = Gvk::new("apps", "v1", "Deployment");
+        let key = ObjectKey { gvk, namespace: "n".into(), name: "d".into() };
+        let reads = || {
+            let mut reads = Reads::default();
+            assert_eq!(reads.resource(&Catalog::default(), &key, &Attention::default()), Ok(None));
+            reads
+        };
+        let mut renderings = Renderings::default();
+        assert_eq!(renderings.read(&cause("a"), reads()).begun, std::slice::from_ref(&key));
+        assert_eq!(renderings.read(&cause("a"), reads()), Attended::default(), "it is read already");
+        assert_eq!(renderings.read(&cause("b"), reads()), Attended::default());
+        assert!(!renderings.is_clear(), "nothing is known of it yet");
+        assert_eq!(renderings.resource_readers(&key, None, None), [cause("a"), cause("b")]);
+        assert_eq!(renderings.forget(&cause("a")), Attended::default(), "another one reads it");
+        assert_eq!(renderings.read(&cause("b"), Reads::default()).ended, [key.clone()]);
+        assert!(renderings.is_clear() && !renderings.is_read(&key));
+    }
+
     #[test]
     fn who_reads_something_is_known_until_it_reads_something_else_or_goes() {
         let mut renderings = Renderings::default();
-        renderings.read(&cause("a"), [content("x"), content("y")].into());
-        renderings.read(&cause("b"), [content("x")].into());
+        renderings.read(&cause("a"), contents(&["x", "y"]));
+        renderings.read(&cause("b"), contents(&["x"]));
         assert_eq!(renderings.readers(&content("x")), [cause("a"), cause("b")]);
-        renderings.read(&cause("a"), [content("z")].into());
+        renderings.read(&cause("a"), contents(&["z"]));
         assert_eq!(renderings.readers(&content("x")), [cause("b")]);
         assert!(renderings.readers(&content("y")).is_empty());
         renderings.forget(&cause("b"));

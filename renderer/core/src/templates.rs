@@ -8,6 +8,7 @@ use sluice_template::{Cache, Data, Engine, Env, Limits, NoEngine, Options, Reque
 
 use crate::content::Manifests;
 use crate::language::Language;
+use crate::resources::{Destination, Resources};
 
 /// Compiled templates kept by one renderer.
 const KEPT: usize = 4096;
@@ -69,6 +70,20 @@ impl Templates {
         self.render_in(Language::Go, name, text, stage, dot)
     }
 
+    /// Renders a template of any language for one destination, with what is read of the management cluster.
+    ///
+    /// # Errors
+    /// The engine's message, with template name, line and column.
+    pub(crate) fn render_for(
+        &self,
+        language: Language,
+        name: &str,
+        text: &str,
+        destination: Destination<'_>,
+    ) -> Result<String, String> {
+        self.run(language, name, text, Stage::Deploy, &destination.dot(), destination.resources)
+    }
+
     /// Renders a template of any language; text without an action is returned as it is.
     ///
     /// # Errors
@@ -81,10 +96,24 @@ impl Templates {
         stage: Stage,
         dot: &Data<'_>,
     ) -> Result<String, String> {
+        self.run(language, name, text, stage, dot, &Resources::new())
+    }
+
+    fn run(
+        &self,
+        language: Language,
+        name: &str,
+        text: &str,
+        stage: Stage,
+        dot: &Data<'_>,
+        resources: &Resources,
+    ) -> Result<String, String> {
         if !language.has_actions(text) {
             return Ok(text.to_owned());
         }
         let env = Env::new(self.now_unix_nanos, seed(name, text));
+        let env =
+            resources.iter().fold(env, |env, (identifier, object)| env.with_resource(identifier, object));
         if language == Language::Tera {
             return self.tera.render(&Request { name, text, stage, dot, env: &env, limits: &self.limits });
         }

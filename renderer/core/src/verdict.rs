@@ -120,7 +120,8 @@ fn by_cluster(problems: &[ProblemRow]) -> BTreeMap<ClusterRef, String> {
     clusters.into_iter().map(|(cluster, rows)| (cluster, clipped(&texts(rows)))).collect()
 }
 
-fn reference(cluster: &ClusterRef) -> Value {
+/// A reference to a cluster, as statuses have it.
+pub(crate) fn reference(cluster: &ClusterRef) -> Value {
     let (version, kind) = match cluster.kind {
         ClusterKind::Sveltos => ("lib.projectsveltos.io/v1beta1", "SveltosCluster"),
         ClusterKind::Capi => ("cluster.x-k8s.io/v1beta2", "Cluster"),

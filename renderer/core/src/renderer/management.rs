@@ -14,6 +14,7 @@ use crate::project::{self, Projection};
 
 impl Renderer {
     pub(super) fn management(&mut self, change: &Change, step: &mut Step<Effect>) {
+        let selections = self.catalog.selections().clone();
         let touched = self.catalog.apply(change);
         if !self.is_started() {
             return;
@@ -34,12 +35,18 @@ impl Renderer {
                     _ => {}
                 }
             }
-            Touched::Cluster(cluster) => self.cluster_changed(&cluster, step),
+            Touched::Cluster(cluster) => {
+                self.cluster_changed(&cluster, step);
+                self.sets_changed(&selections, step);
+            }
+            Touched::Connection => self.sets_changed(&selections, step),
+            Touched::Set(id) => {
+                self.set_gone(&id, step);
+                self.sets_changed(&selections, step);
+            }
             Touched::Profile(id) => self.refresh_profile(&id, step),
-            Touched::Content(key) => {
-                for cause in self.renderings.readers(&key) {
-                    self.refresh(&cause, step.now, step);
-                }
+            Touched::Content(key, old, new) => {
+                self.content_changed(&key, old.as_deref(), new.as_deref(), step);
             }
         }
     }
@@ -68,7 +75,7 @@ impl Renderer {
         }
         let crosses = |id: &TriggerId| {
             let trigger = self.catalog.triggers.get(id).map(Arc::as_ref);
-            matches!(trigger, Some(Ok(trigger)) if trigger.destination_selector.is_some())
+            matches!(trigger, Some(Ok(trigger)) if trigger.destination_selector.is_some() || trigger.destination_cluster.is_some())
         };
         let crossing: Vec<_> = self.catalog.triggers.keys().filter(|id| crosses(id)).cloned().collect();
         for id in crossing {

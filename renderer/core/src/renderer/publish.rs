@@ -4,16 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
-use sluice_protocol::rows::{Cause, Desired};
+use sluice_protocol::rows::{Cause, Desired, EventCause};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, JournalEntry, Meta, Publish, Step, Subject};
 
 use super::place::unsupported;
 use super::{Effect, Renderer, STAGE};
+use crate::catalog::ContentKey;
 use crate::event::EventRender;
+use crate::generate::Generated;
 use crate::project::Projection;
-use crate::render::{self, Reads, Rendered};
+use crate::reads::Reads;
+use crate::render::{self, Rendered};
 use crate::renderings::Basis;
+use crate::resources::{self, Destination};
 use crate::row_ledger::Place;
 
 /// A destination and the body of its row, or why there is none.
@@ -33,14 +37,59 @@ impl Renderer {
             let stale = self.ledger.set(cause, self.ledger.places(cause), step.now);
             return self.withdraw_places(stale, time, step);
         }
-        let mut reads = Reads::new();
-        let rendered = self.render_cause(cause, &mut reads);
-        self.renderings.read(cause, reads);
-        let result = rendered.and_then(|rendered| self.publish(cause, &rendered, time, step));
+        let mut reads = Reads::default();
+        let made = self.make(cause, &mut reads);
+        let is_unknown = reads.is_unknown();
+        let attended = self.renderings.read(cause, reads);
+        self.attend(attended, step);
+        if is_unknown {
+            // It is rendered when that is known; what is there stays until then.
+            return self.follow(step);
+        }
+        let basis = self.basis(cause);
+        let result = made.and_then(|(rendered, rows)| self.publish(cause, &rendered, rows, time, step));
         self.renderings.set(cause, result.is_ok().then_some(basis));
         self.ledger.set_failing(cause, result.is_err());
-        let errors: Vec<String> = result.err().into_iter().chain(self.ignored_fields(cause)).collect();
+        let notes = self.ignored_fields(cause).into_iter().chain(self.circle(cause));
+        let errors: Vec<String> = result.err().into_iter().chain(notes).collect();
         self.note(cause.problem(), (!errors.is_empty()).then(|| errors.join("; ")), step);
+        self.follow(step);
+    }
+
+    /// Everything that a cause leads to: first what its generators make, which the rest may refer to.
+    fn make(&mut self, cause: &Cause, reads: &mut Reads) -> Result<(Rendered, Vec<Rendition>), String> {
+        let generated = self.generate(cause, reads)?;
+        let made = generated.iter().filter_map(Generated::object).collect();
+        if !reads.is_unknown() {
+            self.put_generated(cause, made);
+        }
+        let mut rendered = self.render_cause(cause, reads)?;
+        rendered.projections.extend(generated.into_iter().map(|one| one.projection));
+        let rows = self.rows(cause, &rendered, reads)?;
+        Ok((rendered, rows))
+    }
+
+    fn generate(&self, cause: &Cause, reads: &mut Reads) -> Result<Vec<Generated>, String> {
+        match cause {
+            Cause::Event(event) => self.with_event(event, |render| render.generate(reads)),
+            Cause::Profile(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// What is said of a cause that leads to itself.
+    fn circle(&self, cause: &Cause) -> Option<String> {
+        if !self.agenda.is_circling(cause) {
+            return None;
+        }
+        let generated = |key: &&ContentKey| self.catalog.generator_of(key).is_some();
+        let names = self.renderings.content_read_by(cause).filter(generated);
+        let names: Vec<_> =
+            names.map(|(kind, namespace, name)| format!("{kind} {namespace}/{name}")).collect();
+        Some(format!(
+            "it reads what generators make, and that changes with what it makes itself ({}); it is rendered once a second; let no \
+             generator read its own output",
+            names.join(", ")
+        ))
     }
 
     /// What a user's profile says and nobody acts upon; of a trigger it is said once, not for each of its events.
@@ -61,31 +110,27 @@ impl Renderer {
     pub(super) fn render_cause(&self, cause: &Cause, reads: &mut Reads) -> Result<Rendered, String> {
         match cause {
             Cause::Profile(id) => match self.catalog.profiles.get(id).map(Arc::as_ref) {
-                Some(Ok(profile)) => {
-                    Ok(crate::profile::render(profile, &self.catalog, &self.templates, reads))
-                }
+                Some(Ok(profile)) => crate::profile::render(profile, &self.catalog, &self.templates, reads),
                 Some(Err(error)) => Err(error.to_string()),
                 None => Err(format!("{id} does not exist")),
             },
-            Cause::Event(event) => {
-                let trigger = self.catalog.triggers.get(&event.trigger).map(Arc::as_ref);
-                let (Some(Ok(trigger)), Some(cluster)) = (trigger, self.catalog.clusters.get(&event.cluster))
-                else {
-                    return Err(format!("{} or {} does not exist", event.trigger, event.cluster));
-                };
-                let empty = BTreeMap::new();
-                let set = self.sets.get(&event.cluster, &event.source).unwrap_or(&empty);
-                EventRender {
-                    catalog: &self.catalog,
-                    templates: &self.templates,
-                    trigger,
-                    cluster,
-                    cause: event,
-                    set,
-                }
-                .render(reads)
-            }
+            Cause::Event(event) => self.with_event(event, |render| render.render(reads)),
         }
+    }
+
+    fn with_event<T>(
+        &self,
+        event: &EventCause,
+        work: impl FnOnce(&EventRender<'_>) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let trigger = self.catalog.triggers.get(&event.trigger).map(Arc::as_ref);
+        let (Some(Ok(trigger)), Some(cluster)) = (trigger, self.catalog.clusters.get(&event.cluster)) else {
+            return Err(format!("{} or {} does not exist", event.trigger, event.cluster));
+        };
+        let empty = BTreeMap::new();
+        let set = self.sets.get(&event.cluster, &event.source).unwrap_or(&empty);
+        let (catalog, templates) = (&self.catalog, &self.templates);
+        work(&EventRender { catalog, templates, trigger, cluster, cause: event, set })
     }
 
     /// Publishes one row for each destination and withdraws the others. Where something is wrong, the row stays as it is.
@@ -96,12 +141,13 @@ impl Renderer {
         &mut self,
         cause: &Cause,
         rendered: &Rendered,
+        renditions: Vec<Rendition>,
         time: i64,
         step: &mut Step<Effect>,
     ) -> Result<(), String> {
         let (mut rows, mut places) = (Vec::new(), BTreeSet::<Place>::new());
         let mut failed = Failures::new();
-        for (cluster, body) in self.rows(cause, rendered)? {
+        for (cluster, body) in renditions {
             let place = (cluster.clone(), rendered.id.clone());
             match body {
                 Ok(body) => {
@@ -145,7 +191,12 @@ impl Renderer {
     }
 
     /// What each destination gets.
-    fn rows(&mut self, cause: &Cause, rendered: &Rendered) -> Result<Vec<Rendition>, String> {
+    fn rows(
+        &mut self,
+        cause: &Cause,
+        rendered: &Rendered,
+        reads: &mut Reads,
+    ) -> Result<Vec<Rendition>, String> {
         let common = match cause {
             Cause::Profile(id) => match self.catalog.profiles.get(id).map(Arc::as_ref) {
                 Some(Ok(profile)) => &profile.common,
@@ -169,12 +220,17 @@ impl Renderer {
                     rows.push((id.clone(), Err(name_taken(&rendered.id, user))));
                     continue;
                 }
-                let body = match &shared {
+                let known = (&self.catalog, &self.templates);
+                let resources = resources::of_destination(&rendered.resources, cluster, name, known, reads);
+                let body = resources.and_then(|resources| match &shared {
                     Some(body) if same => Ok(body.clone()),
-                    _ => render::policies(&part.sources, cluster, name, &self.templates, &self.manifests)
-                        .and_then(|policies| body_of(&render::desired(rendered, common, cause, policies))),
-                };
-                shared = body.as_ref().ok().cloned();
+                    _ => {
+                        let destination = Destination { cluster, resources: &resources };
+                        render::policies(&part.sources, destination, name, &self.templates, &self.manifests)
+                            .and_then(|policies| body_of(&render::desired(rendered, common, cause, policies)))
+                    }
+                });
+                shared = body.as_ref().ok().cloned().or(shared);
                 rows.push((id.clone(), body));
             }
         }
@@ -194,10 +250,13 @@ impl Renderer {
         let places = self.ledger.set(cause, BTreeSet::new(), step.now);
         self.project(cause, &[], step);
         self.withdraw_places(places, time, step);
-        self.renderings.forget(cause);
+        let attended = self.renderings.forget(cause);
+        self.attend(attended, step);
+        self.put_generated(cause, Vec::new());
         self.agenda.forget(cause);
         self.ledger.set_failing(cause, false);
         self.note(cause.problem(), None, step);
+        self.follow(step);
     }
 
     /// Withdraws the rows at these places. Where another cause waits for the name, its row takes the place of this one.

@@ -9,6 +9,10 @@ use sluice_protocol::{Body, Meta, Publish};
 
 use super::*;
 
+mod destinations;
+mod generators;
+mod resources;
+
 const INCARNATION: u64 = 7;
 
 fn cluster(name: &str) -> ClusterRef {
@@ -27,6 +31,8 @@ struct Fixture {
     interests: BTreeMap<ClusterRef, Interest>,
     /// Completeness rows of `desired`.
     said: Vec<Publish>,
+    statuses: BTreeMap<String, Value>,
+    watched: BTreeSet<ObjectKey>,
 }
 
 fn registration(name: &str, labels: Value) -> Value {
@@ -123,6 +129,8 @@ impl Fixture {
             projected: BTreeMap::new(),
             interests: BTreeMap::new(),
             said: Vec::new(),
+            statuses: BTreeMap::new(),
+            watched: BTreeSet::new(),
         };
         found(&mut fixture.renderer);
         let clusters = [registration("a", json!({"env": "fv"})), registration("b", json!({"dep": "eng"}))];
@@ -212,6 +220,9 @@ impl Fixture {
                 Effect::Project(projection) => {
                     drop(self.projected.insert(projection.key.to_string(), projection.object))
                 }
+                Effect::WriteStatus(key, status) => drop(self.statuses.insert(key.to_string(), status)),
+                Effect::Watch(key) => drop(self.watched.insert(key)),
+                Effect::Unwatch(key) => assert!(self.watched.remove(&key), "{key} was not watched"),
                 Effect::Projected(_) | Effect::Journal(_) => {}
             }
         }

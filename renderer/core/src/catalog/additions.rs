@@ -1,0 +1,148 @@
+//! What a renderer knows of the management cluster besides what users wrote of the kinds that it lists: objects that templates
+//! read by an identifier, content that generators have made and that is not written yet, and what cluster sets select.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+use sluice_api::model::{Cluster, ClusterSetId};
+use sluice_api::{ClusterRef, ObjectKey, object};
+use sluice_protocol::rows::Cause;
+
+use super::{Catalog, ContentKey, Touched};
+
+/// What is known of an object that templates read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Resource {
+    /// It exists like this.
+    There(Arc<Value>),
+    /// It does not exist.
+    Absent,
+    /// It cannot be read, for this reason.
+    Unavailable(String),
+}
+
+/// What each cluster set selects; of one that cannot be read, why.
+pub(crate) type Selections = BTreeMap<ClusterSetId, Result<BTreeSet<ClusterRef>, String>>;
+
+// === impl Resource ===
+
+impl Resource {
+    /// The object, when there is one.
+    pub(crate) fn object(&self) -> Option<&Value> {
+        match self {
+            Self::There(object) => Some(object),
+            Self::Absent | Self::Unavailable(_) => None,
+        }
+    }
+}
+
+// === impl Catalog ===
+
+impl Catalog {
+    /// The ConfigMap or Secret of this name: what a generator makes of it here, else what is written.
+    pub(crate) fn content(&self, key: &ContentKey) -> Option<&Arc<Value>> {
+        self.generated.get(key).map(|(_, object)| object).or_else(|| self.content.get(key))
+    }
+
+    /// What is known of an object; `None` when that is nothing.
+    pub(crate) fn resource(&self, key: &ObjectKey) -> Option<Resource> {
+        match content_key(key) {
+            Some(key) => Some(self.content(&key).cloned().map_or(Resource::Absent, Resource::There)),
+            None => self.resources.get(key).cloned(),
+        }
+    }
+
+    /// Takes what has become known of an object that is read; what was known before.
+    pub(crate) fn put_resource(&mut self, key: ObjectKey, resource: Resource) -> Option<Resource> {
+        let before = self.resources.insert(key.clone(), resource.clone());
+        if before.as_ref() != Some(&resource) {
+            self.version += 1;
+        }
+        before
+    }
+
+    /// Nobody reads this object any more.
+    pub(crate) fn forget_resource(&mut self, key: &ObjectKey) {
+        self.resources.remove(key);
+    }
+
+    /// The cause whose generator makes this content.
+    pub(crate) fn generator_of(&self, key: &ContentKey) -> Option<&Cause> {
+        self.generated.get(key).map(|(cause, _)| cause)
+    }
+
+    /// What of the management cluster was written by others than generators, or by those of another cause.
+    pub(crate) fn written(&self, key: &ContentKey) -> Option<&Arc<Value>> {
+        self.content.get(key)
+    }
+
+    /// The generators of `cause` make exactly this; returns the contents that differ now.
+    pub(crate) fn generate(&mut self, cause: &Cause, made: Vec<(ContentKey, Arc<Value>)>) -> Vec<ContentKey> {
+        let is_kept = |key: &ContentKey| made.iter().any(|(other, _)| other == key);
+        let gone = self.generated.extract_if(.., |key, (maker, _)| maker == cause && !is_kept(key));
+        let mut changed: Vec<ContentKey> = gone.map(|(key, _)| key).collect();
+        for (key, object) in made {
+            let same = self.generated.get(&key).is_some_and(|(_, before)| *before == object);
+            self.generated.insert(key.clone(), (cause.clone(), object));
+            if !same {
+                changed.push(key);
+            }
+        }
+        self.version += u64::from(!changed.is_empty());
+        changed
+    }
+
+    /// What the cluster sets select now.
+    pub(crate) fn selections(&self) -> &Arc<Selections> {
+        self.selections.get_or_init(|| {
+            let select = |set: &_| match set {
+                Ok(set) => Ok(self.selected(set)),
+                Err(error) => Err(format!("{error}")),
+            };
+            Arc::new(self.sets.iter().map(|(id, held)| (id.clone(), select(&held.set))).collect())
+        })
+    }
+
+    fn selected(&self, set: &sluice_api::model::ClusterSet) -> BTreeSet<ClusterRef> {
+        set.select(&set.matching(self.clusters.values().map(Arc::as_ref)))
+    }
+
+    /// Whether one of these sets selects the cluster. A set that does not exist selects none.
+    ///
+    /// # Errors
+    /// A set that cannot be read, and why.
+    pub(crate) fn is_in(&self, sets: &[ClusterSetId], cluster: &Cluster) -> Result<bool, String> {
+        let mut is_in = false;
+        for selection in sets.iter().filter_map(|id| self.selections().get(id)) {
+            is_in |= selection.as_ref().map_err(Clone::clone)?.contains(&cluster.id);
+        }
+        Ok(is_in)
+    }
+
+    pub(super) fn put_set(&mut self, id: ClusterSetId, object: Option<&Value>) -> Touched {
+        let held = object.map(|object| super::HeldSet {
+            set: sluice_api::model::ClusterSet::read(object),
+            status: object.get("status").cloned().unwrap_or_default(),
+        });
+        if !super::replace(&mut self.sets, &id, held) {
+            return Touched::Nothing;
+        }
+        self.selections.take();
+        Touched::Set(id)
+    }
+}
+
+/// The key of a ConfigMap or Secret: those are known without being asked for.
+pub(crate) fn content_key(key: &ObjectKey) -> Option<ContentKey> {
+    let is_content = key.gvk.group.is_empty()
+        && key.gvk.version == "v1"
+        && matches!(key.gvk.kind.as_str(), "ConfigMap" | "Secret");
+    is_content.then(|| (key.gvk.kind.clone(), key.namespace.clone(), key.name.clone()))
+}
+
+/// Whether an object of the management cluster was made by a generator: such are known to everybody, as if a user had written
+/// them.
+pub fn is_generator_output(object: &Value) -> bool {
+    object::label(object, crate::project::FROM_GENERATOR).is_some()
+}

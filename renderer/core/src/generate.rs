@@ -1,0 +1,133 @@
+//! Generators: ConfigMaps and Secrets that a trigger makes of templates in the management cluster, before its profile.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use sluice_api::model::{Generator, NAMESPACE};
+use sluice_api::{names, object};
+use sluice_template::Data;
+
+use crate::catalog::ContentKey;
+use crate::content;
+use crate::event::EventRender;
+use crate::language::Language;
+use crate::project::{self, Projection};
+use crate::reads::Reads;
+use crate::render::namespace_or;
+
+/// What a generator makes.
+#[derive(Clone, Debug)]
+pub(crate) struct Generated {
+    pub(crate) key: ContentKey,
+    pub(crate) projection: Projection,
+}
+
+// === impl EventRender ===
+
+impl EventRender<'_> {
+    /// What the trigger's generators make of the event.
+    ///
+    /// # Errors
+    /// The generator, the field, and what is wrong with it.
+    pub(crate) fn generate(&self, reads: &mut Reads) -> Result<Vec<Generated>, String> {
+        let mut made = Vec::<Generated>::new();
+        if self.trigger.generators.is_empty() {
+            return Ok(made);
+        }
+        self.with_scene(reads, |scene, reads| {
+            for generator in &self.trigger.generators {
+                let one = self.generate_one(generator, &scene.dot, reads);
+                let Some(one) = one.map_err(|error| format!("{}: {error}", generator.path))? else {
+                    continue;
+                };
+                if made.iter().any(|other| other.key == one.key) {
+                    return Err(taken(generator, &one.key, "another generator of this trigger"));
+                }
+                made.push(one);
+            }
+            Ok(made)
+        })
+    }
+
+    fn generate_one(
+        &self,
+        generator: &Generator,
+        dot: &Data<'_>,
+        reads: &mut Reads,
+    ) -> Result<Option<Generated>, String> {
+        let field = |field: &str, text: &str| {
+            self.template_in(Language::Go, text, dot).map_err(|error| format!("{field}: {error}"))
+        };
+        let namespace = namespace_or(field("namespace", &generator.namespace)?, &self.cluster.id);
+        let from: ContentKey = (generator.kind.to_owned(), namespace, field("name", &generator.name)?);
+        reads.insert(from.clone());
+        let Some(source) = self.catalog.content(&from) else {
+            return if generator.optional { Ok(None) } else { Err(absent(&from)) };
+        };
+        let name = field("nameFormat", &generator.name_format)?;
+        if !names::is_object_name(&name) {
+            return Err(format!(
+                "nameFormat: {name:?} is not a name; use lower-case letters, digits, '-' and '.'"
+            ));
+        }
+        let key: ContentKey = (generator.kind.to_owned(), NAMESPACE.to_owned(), name);
+        let language = Language::of(source).map_err(|error| named(&from, &error))?;
+        let texts = content::texts(source).map_err(|error| named(&from, &error))?;
+        let texts = self.instantiate(language, &texts, dot).map_err(|error| named(&from, &error))?;
+        let labels = self.generated_labels(&from);
+        reads.insert(key.clone());
+        if let Some(other) = self.maker_of(&key, &labels) {
+            return Err(taken(generator, &key, &other));
+        }
+        let annotations = object::at(source, &["metadata", "annotations"]).cloned();
+        let data = content::data(generator.kind, &texts);
+        let projection = project::content(generator.kind, &key.2, data, annotations, labels);
+        Ok(Some(Generated { key, projection }))
+    }
+
+    /// The labels of what a generator makes. They do not name the EventSource, and say where it comes from.
+    fn generated_labels(&self, from: &ContentKey) -> Map<String, Value> {
+        let mut labels = self.labels();
+        labels.remove(project::EVENT_SOURCE);
+        project::label(&mut labels, "refnamespace", &from.1);
+        project::label(&mut labels, "refname", &from.2);
+        labels.insert(project::FROM_GENERATOR.into(), "ok".into());
+        labels
+    }
+
+    /// Who else has made what is there under this name: nothing of others is written over.
+    fn maker_of(&self, key: &ContentKey, labels: &Map<String, Value>) -> Option<String> {
+        if let Some(cause) = self.catalog.generator_of(key) {
+            let own = matches!(cause, sluice_protocol::rows::Cause::Event(event) if event == self.cause);
+            return (!own).then(|| cause.to_string());
+        }
+        let there = self.catalog.written(key)?;
+        let same = labels.iter().all(|(label, value)| object::label(there, label) == value.as_str());
+        (!same).then(|| "somebody else".to_owned())
+    }
+}
+
+impl Generated {
+    /// The object as those read it who do not wait until it is written.
+    pub(crate) fn object(&self) -> Option<(ContentKey, Arc<Value>)> {
+        Some((self.key.clone(), Arc::new(self.projection.object.clone()?)))
+    }
+}
+
+fn absent(key: &ContentKey) -> String {
+    format!(
+        "{} {}/{} does not exist in the management cluster; create it, or set optional: true",
+        key.0, key.1, key.2
+    )
+}
+
+fn named(key: &ContentKey, error: &str) -> String {
+    format!("{} {}/{}: {error}", key.0, key.1, key.2)
+}
+
+fn taken(generator: &Generator, key: &ContentKey, by: &str) -> String {
+    format!(
+        "nameFormat: {} {}/{} is already made by {by}, and stays; make {}.nameFormat differ",
+        key.0, key.1, key.2, generator.path
+    )
+}

@@ -1,0 +1,78 @@
+//! What a render looked at, also when it failed: a change of it is a reason to try again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+use sluice_api::ObjectKey;
+use sluice_api::model::Attention;
+
+use crate::catalog::{Catalog, ContentKey, Resource};
+
+/// What one cause has read of the management cluster.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reads {
+    content: BTreeSet<ContentKey>,
+    /// Objects that templates read by an identifier, and which of their changes count.
+    resources: BTreeMap<ObjectKey, Vec<Attention>>,
+    is_unknown: bool,
+}
+
+impl Reads {
+    /// Notes that this content was looked for.
+    pub(crate) fn insert(&mut self, key: ContentKey) {
+        self.content.insert(key);
+    }
+
+    /// An object by its key; `None` when it does not exist, or when nothing is known of it yet: then the render counts for
+    /// nothing.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn resource(
+        &mut self,
+        catalog: &Catalog,
+        key: &ObjectKey,
+        attention: &Attention,
+    ) -> Result<Option<Arc<Value>>, String> {
+        let attentions = self.resources.entry(key.clone()).or_default();
+        if !attentions.contains(attention) {
+            attentions.push(attention.clone());
+        }
+        match catalog.resource(key) {
+            None => {
+                self.is_unknown = true;
+                Ok(None)
+            }
+            Some(Resource::There(object)) => Ok(Some(object)),
+            Some(Resource::Absent) => Ok(None),
+            Some(Resource::Unavailable(error)) => Err(error),
+        }
+    }
+
+    /// Whether something was read of which nothing is known yet.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.is_unknown
+    }
+
+    /// The contents that were looked for.
+    pub(crate) fn content(&self) -> &BTreeSet<ContentKey> {
+        &self.content
+    }
+
+    /// The objects that were read by an identifier.
+    pub(crate) fn resources(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.resources.keys()
+    }
+
+    /// Whether this change of an object is a reason to render again.
+    pub(crate) fn sees(&self, key: &ObjectKey, old: Option<&Value>, new: Option<&Value>) -> bool {
+        let attentions = self.resources.get(key);
+        attentions.into_iter().flatten().any(|attention| attention.sees(old, new))
+    }
+
+    /// Whether nothing was read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.content.is_empty() && self.resources.is_empty()
+    }
+}

@@ -1,0 +1,93 @@
+//! Who is rendered again when something that templates read has changed.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use sluice_api::{Gvk, ObjectKey};
+use sluice_protocol::Step;
+use sluice_protocol::rows::Cause;
+
+use super::{Effect, Renderer};
+use crate::catalog::{ContentKey, Resource, is_generator_output};
+use crate::renderings::Attended;
+
+impl Renderer {
+    /// An object that templates read is known to be like this.
+    pub(super) fn resource(&mut self, key: ObjectKey, resource: Resource, step: &mut Step<Effect>) {
+        if !self.renderings.is_read(&key) {
+            return;
+        }
+        let before = self.catalog.put_resource(key.clone(), resource.clone());
+        if before.as_ref() == Some(&resource) {
+            return;
+        }
+        let old = before.as_ref().and_then(Resource::object);
+        let failed = |known: Option<&Resource>| matches!(known, Some(Resource::Unavailable(_)));
+        let readers = if failed(before.as_ref()) || failed(Some(&resource)) {
+            self.renderings.all_resource_readers(&key)
+        } else {
+            self.renderings.resource_readers(&key, old, resource.object())
+        };
+        for cause in readers {
+            self.refresh(&cause, step.now, step);
+        }
+    }
+
+    /// A user has changed the ConfigMap or Secret of this name, or what a generator made has been written.
+    pub(super) fn content_changed(
+        &mut self,
+        key: &ContentKey,
+        old: Option<&Value>,
+        new: Option<&Value>,
+        step: &mut Step<Effect>,
+    ) {
+        let mut readers = self.renderings.readers(key);
+        readers.extend(self.renderings.resource_readers(&object_key(key), old, new));
+        let made = |object: Option<&Value>| object.is_some_and(is_generator_output);
+        if !made(old) && !made(new) {
+            return readers.iter().for_each(|cause| self.refresh(cause, step.now, step));
+        }
+        self.touched.extend(readers);
+        self.follow(step);
+    }
+
+    /// The generators of a cause make exactly this: who reads it is looked at again as soon as the cause itself is done.
+    pub(super) fn put_generated(&mut self, cause: &Cause, made: Vec<(ContentKey, Arc<Value>)>) {
+        for key in self.catalog.generate(cause, made) {
+            // What was made before is not kept: every change of it counts.
+            let others = self.renderings.all_resource_readers(&object_key(&key));
+            let readers = self.renderings.readers(&key).into_iter().chain(others);
+            self.touched.extend(readers.filter(|reader| reader != cause));
+        }
+    }
+
+    /// Looks again at everything that was touched, and at what that touches. What leads to itself does so once a second.
+    pub(super) fn follow(&mut self, step: &mut Step<Effect>) {
+        if std::mem::replace(&mut self.is_following, true) {
+            return;
+        }
+        while let Some(cause) = self.touched.pop_first() {
+            match self.agenda.touched(&cause, step.now) {
+                Some(due) => step.wake_at(due),
+                None => self.refresh(&cause, step.now, step),
+            }
+        }
+        self.is_following = false;
+    }
+
+    /// Lets the shell watch what is read now. Contents are known anyway.
+    pub(super) fn attend(&mut self, attended: Attended, step: &mut Step<Effect>) {
+        let dynamic = |key: &ObjectKey| crate::catalog::content_key(key).is_none();
+        for key in attended.begun.into_iter().filter(dynamic) {
+            step.effect(Effect::Watch(key));
+        }
+        for key in attended.ended.into_iter().filter(dynamic) {
+            self.catalog.forget_resource(&key);
+            step.effect(Effect::Unwatch(key));
+        }
+    }
+}
+
+fn object_key((kind, namespace, name): &ContentKey) -> ObjectKey {
+    ObjectKey { gvk: Gvk::new("", "v1", kind), namespace: namespace.clone(), name: name.clone() }
+}

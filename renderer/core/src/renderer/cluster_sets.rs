@@ -1,0 +1,96 @@
+//! ClusterSets and Sets: what they select, and who must know when that changes.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sluice_api::model::{ClusterSet, ClusterSetId, LIB_GROUP};
+use sluice_api::{ClusterRef, Gvk, ObjectKey, TriggerId};
+use sluice_protocol::{About, ProblemKey, Step};
+
+use super::{Effect, Renderer};
+use crate::catalog::Selections;
+use crate::verdict::reference;
+
+impl Renderer {
+    /// What sets select differs from `before`, or may: triggers and profiles over sets are looked at again.
+    pub(super) fn sets_changed(&mut self, before: &Arc<Selections>, step: &mut Step<Effect>) {
+        let now = self.catalog.selections().clone();
+        self.write_sets(step);
+        if *before == now {
+            return;
+        }
+        let by_set = |id: &TriggerId| {
+            let trigger = self.catalog.triggers.get(id).map(Arc::as_ref);
+            matches!(trigger, Some(Ok(trigger)) if !trigger.source_sets.is_empty())
+        };
+        let triggers: Vec<_> = self.catalog.triggers.keys().filter(|id| by_set(id)).cloned().collect();
+        if !triggers.is_empty() {
+            for cluster in self.my_clusters() {
+                self.rebind(&cluster, step);
+            }
+        }
+        for id in triggers {
+            self.refresh_trigger(&id, step);
+        }
+        let has_sets = |profile: &Arc<Result<sluice_api::model::Profile, _>>| matches!(profile.as_ref(), Ok(profile) if !profile.sets.is_empty());
+        let profiles = self.catalog.profiles.iter().filter(|(_, profile)| has_sets(profile));
+        let profiles: Vec<_> = profiles.map(|(id, _)| id.clone()).collect();
+        for id in profiles {
+            self.refresh_profile(&id, step);
+        }
+    }
+
+    /// Writes into the sets whose names are its own what they match and select, where that is not what they say.
+    pub(super) fn write_sets(&mut self, step: &mut Step<Effect>) {
+        let mut problems = Vec::new();
+        for (id, held) in &self.catalog.sets {
+            if !self.owns_name(&id.to_string()) {
+                continue;
+            }
+            match &held.set {
+                Ok(set) => {
+                    problems.push((id.clone(), None));
+                    let status = self.set_status(set);
+                    if !says(&held.status, &status) {
+                        step.effect(Effect::WriteStatus(key(id), status));
+                    }
+                }
+                Err(error) => problems.push((id.clone(), Some(error.to_string()))),
+            }
+        }
+        for (id, error) in problems {
+            self.note(ProblemKey::everywhere(About::ClusterSet(id)), error, step);
+        }
+    }
+
+    /// Nothing is wrong with a set that is gone.
+    pub(super) fn set_gone(&mut self, id: &ClusterSetId, step: &mut Step<Effect>) {
+        if !self.catalog.sets.contains_key(id) {
+            self.note(ProblemKey::everywhere(About::ClusterSet(id.clone())), None, step);
+        }
+    }
+
+    fn set_status(&self, set: &ClusterSet) -> Value {
+        let references =
+            |clusters: &mut dyn Iterator<Item = &ClusterRef>| -> Value { clusters.map(reference).collect() };
+        let matching = set.matching(self.catalog.clusters.values().map(Arc::as_ref));
+        let selected = set.select(&matching);
+        json!({
+            "matchingClusterRefs": references(&mut matching.iter()),
+            "selectedClusterRefs": references(&mut selected.iter()),
+        })
+    }
+}
+
+/// Whether a status says this already; absent is the same as empty.
+fn says(status: &Value, wanted: &Value) -> bool {
+    ["matchingClusterRefs", "selectedClusterRefs"].iter().all(|field| {
+        let list = |value: &Value| value.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
+        list(status) == list(wanted)
+    })
+}
+
+fn key(id: &ClusterSetId) -> ObjectKey {
+    let gvk = Gvk::new(LIB_GROUP, "v1beta1", id.kind());
+    ObjectKey { gvk, namespace: id.namespace.clone(), name: id.name.clone() }
+}

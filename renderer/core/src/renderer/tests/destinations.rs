@@ -1,0 +1,97 @@
+//! `destinationCluster`, and sets of clusters.
+
+use super::*;
+
+fn set(name: &str, spec: Value, selected: &[&str]) -> Value {
+    let selected: Vec<_> = selected
+        .iter()
+        .map(|name| json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster", "namespace": "default", "name": name}))
+        .collect();
+    json!({"kind": "ClusterSet", "metadata": {"name": name}, "spec": spec, "status": {"selectedClusterRefs": selected}})
+}
+
+fn up() -> Value {
+    json!({"clusterSelector": {"matchExpressions": [{"key": "up", "operator": "Exists"}]}, "maxReplicas": 1})
+}
+
+fn selected(fixture: &Fixture) -> Vec<String> {
+    let status = &fixture.statuses["ClusterSet s"];
+    let list = status["selectedClusterRefs"].as_array().unwrap();
+    list.iter().map(|cluster| cluster["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn one_cluster_is_named_by_the_event() {
+    let to = json!({"destinationCluster": {"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
+        "namespace": "{{ .Cluster.metadata.namespace }}", "name": "{{ .Resource.metadata.name }}"}});
+    let mut fixture = Fixture::new(vec![trigger(true, to), content(true, "1")]);
+    fixture.ready(&["b", "later"]);
+    assert_eq!(fixture.wanted(), ["b b 1"]);
+    let error = fixture.problems.values().next().unwrap();
+    assert!(error.contains("spec.destinationCluster: sveltos:default/later is not registered"), "{error}");
+    fixture.put(registration("later", json!({})));
+    assert_eq!(
+        (fixture.wanted(), fixture.problems.len()),
+        (vec!["b b 1".to_owned(), "later later 1".to_owned()], 0)
+    );
+    let profile =
+        fixture.projected.values().flatten().find(|object| object["kind"] == "ClusterProfile").unwrap();
+    assert_eq!(profile["spec"]["clusterRefs"][0]["namespace"], "default");
+    fixture.delete(registration("later", json!({})));
+    assert_eq!(fixture.wanted(), ["b b 1", "later later 1"], "a cluster that is away loses nothing");
+}
+
+#[test]
+fn an_unknown_kind_of_destination_is_named() {
+    let to = json!({"destinationCluster": {"kind": "Machine", "namespace": "n", "name": "c"}});
+    let mut fixture = Fixture::new(vec![trigger(true, to), content(true, "1")]);
+    fixture.ready(&["x"]);
+    let error = fixture.problems.values().next().unwrap();
+    assert!(error.contains("spec.destinationCluster.kind: unknown kind \"Machine\""), "{error}");
+}
+
+#[test]
+fn events_count_on_the_clusters_that_a_set_selects() {
+    let spec = json!({"sourceClusterSelector": null, "clusterSetRefs": ["s", "missing"]});
+    let mut fixture = Fixture::new(vec![trigger(true, spec), content(true, "1")]);
+    fixture.ready(&["x"]);
+    assert!(fixture.wanted().is_empty());
+    fixture.put(set("s", json!({"clusterSelector": {"matchLabels": {"env": "fv"}}}), &[]));
+    fixture.ready(&["x"]);
+    assert_eq!(fixture.wanted(), ["a x 1"], "{:?}", fixture.problems);
+    assert_eq!(selected(&fixture), ["a"]);
+    fixture.delete(set("s", json!({}), &[]));
+    assert!(fixture.wanted().is_empty());
+}
+
+#[test]
+fn a_profile_follows_its_set_and_who_goes_down_is_replaced() {
+    let spec = json!({"setRefs": ["s"], "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "plain"}]});
+    let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": spec});
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {names: own}\n";
+    let plain = json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": "plain"}, "data": {"a.yaml": text}});
+    let mut fixture = Fixture::new(vec![profile, plain, set("s", up(), &[])]);
+    assert!(fixture.wanted().is_empty());
+    for name in ["c", "b", "a"] {
+        fixture.put(registration(name, json!({"up": "1"})));
+        fixture.put(set("s", up(), &["c"]));
+    }
+    assert_eq!(fixture.wanted(), ["c own "], "who is selected stays");
+    let mut away = registration("c", json!({"up": "1"}));
+    away["status"] = json!({"connectionStatus": "Down"});
+    fixture.put(away);
+    assert_eq!((fixture.wanted(), selected(&fixture)), (vec!["a own ".to_owned()], vec!["a".to_owned()]));
+}
+
+#[test]
+fn a_set_that_cannot_be_read_changes_nothing() {
+    let spec = json!({"sourceClusterSelector": null, "clusterSetRefs": ["s"]});
+    let good = set("s", json!({"clusterSelector": {"matchLabels": {"env": "fv"}}}), &[]);
+    let mut fixture = Fixture::new(vec![trigger(true, spec), content(true, "1"), good.clone()]);
+    fixture.ready(&["x"]);
+    fixture.put(set("s", json!({"clusterSelector": "a b"}), &[]));
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    assert!(fixture.problems["ClusterSet s"].contains("spec.clusterSelector"), "{:?}", fixture.problems);
+    fixture.put(good);
+    assert_eq!((fixture.wanted(), fixture.problems.len()), (vec!["a x 1".to_owned()], 0));
+}
