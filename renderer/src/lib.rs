@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! management cluster ─► management::Feed ─┐
+//! what templates read ─► resources ──────┤
 //! interest, status ───────────────────────┼─► sluice_renderer_core ─► desired
 //! reports ────────────────────────────────┘        └──► projections, interest, problems
 //! problems ─► verdicts ─► status of users' objects
@@ -13,6 +14,7 @@ mod args;
 mod engine;
 mod leftovers;
 mod management;
+mod resources;
 mod shard;
 mod status;
 mod verdicts;

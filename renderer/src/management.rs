@@ -11,7 +11,7 @@ use sluice_api::{ClusterRef, Gvk, ObjectKey};
 use sluice_bus::Feed;
 use sluice_kube::{WatchEvent, watch_versioned};
 use sluice_protocol::Problem;
-use sluice_renderer_core::{Change, generated_for};
+use sluice_renderer_core::{Change, generated_for, is_generator_output};
 use sluice_runtime::{Context, Reporter};
 use sluice_tasks::{End, Kept};
 use tokio_util::sync::CancellationToken;
@@ -23,7 +23,7 @@ pub(crate) type Generated = Feed<ObjectKey, ClusterRef>;
 
 /// Where each kind is. Kinds that do not exist count as empty.
 fn kinds() -> Vec<Gvk> {
-    let lib = ["EventSource", "EventTrigger", "EventBasedAddOn", "SveltosCluster"]
+    let lib = ["EventSource", "EventTrigger", "EventBasedAddOn", "SveltosCluster", "ClusterSet", "Set"]
         .map(|kind| Gvk::new(LIB_GROUP, "v1beta1", kind));
     let config = ["ClusterProfile", "Profile"].map(|kind| Gvk::new(CONFIG_GROUP, "v1beta1", kind));
     let core = ["ConfigMap", "Secret"].map(|kind| Gvk::new("", "v1", kind));
@@ -128,8 +128,12 @@ fn take(written: &Management, generated: &Generated, kind: &Gvk, event: WatchEve
 
 fn put(written: &Management, generated: &Generated, object: Value) {
     let Some(key) = ObjectKey::of(&object) else { return };
-    match generated_for(&object) {
-        Some(cluster) => generated.put(key, cluster),
-        None => written.put(key, Change::Upsert(Arc::new(object))),
+    let made_for = generated_for(&object);
+    // What a generator has made is read by others.
+    if made_for.is_none() || is_generator_output(&object) {
+        written.put(key.clone(), Change::Upsert(Arc::new(object)));
+    }
+    if let Some(cluster) = made_for {
+        generated.put(key, cluster);
     }
 }

@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 
 use crate::engine::Waiting;
 use crate::management::{Generated, Management};
+use crate::resources::{Reading, Registry};
 use crate::status::Statuses;
 use crate::verdicts::Problems;
 use crate::{leftovers, management, status, verdicts};
@@ -40,6 +41,7 @@ struct Shared {
     interests: sluice_bus::Feed<ClusterRef, (ClusterRef, Interest)>,
     projector: Projector,
     verdicts: Projector,
+    resources: Registry,
     tera: Arc<dyn Engine>,
 }
 
@@ -57,7 +59,8 @@ pub async fn run(context: Context, client: Client) -> anyhow::Result<()> {
         problems: problem_feed(&context.bus, stop.clone()),
         interests: interest_feed(&context.bus, stop.clone()),
         projector: Projector::start(&context, client.clone(), "sluice-renderer"),
-        verdicts: Projector::start(&context, client, "sluice-status"),
+        verdicts: Projector::start(&context, client.clone(), "sluice-status"),
+        resources: Registry::new(client, context.tasks.clone()),
         tera: Arc::new(Waiting::default()),
         written,
         generated,
@@ -110,6 +113,8 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     let mut effects = Shell {
         reporter: observer.clone(),
         projector: shared.projector.clone(),
+        statuses: shared.verdicts.clone(),
+        resources: shared.resources.reading(shard, sender.clone()),
         generated: shared.generated.clone(),
         interests: write_interests(InterestWriter::new(bus), observer.clone(), &tasks),
         wanted: BTreeSet::new(),
@@ -184,6 +189,8 @@ fn write_interests(
 struct Shell {
     reporter: Reporter,
     projector: Projector,
+    statuses: Projector,
+    resources: Reading,
     generated: Generated,
     interests: mpsc::UnboundedSender<(ClusterRef, Interest)>,
     wanted: BTreeSet<ObjectKey>,
@@ -210,6 +217,9 @@ impl Effects<Renderer> for Shell {
                     self.projector.project(key, None);
                 }
             }
+            Effect::WriteStatus(key, status) => self.statuses.project_status(key, status),
+            Effect::Watch(key) => self.resources.watch(&key),
+            Effect::Unwatch(key) => self.resources.unwatch(&key),
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Journal(line) => self.reporter.record(line),
         }

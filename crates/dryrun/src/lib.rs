@@ -9,6 +9,7 @@ mod input;
 mod output;
 mod packed;
 mod pipeline;
+mod resources;
 
 pub use input::{Input, InputError};
 pub use output::{Made, Output};

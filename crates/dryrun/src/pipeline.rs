@@ -1,6 +1,6 @@
 //! The four cores in sequence, with one shard and no bus.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,6 +16,7 @@ use crate::cluster::deploy;
 use crate::input::Input;
 use crate::output::{Made, Output};
 use crate::packed::Packed;
+use crate::resources::Resources;
 
 /// The only incarnation of streams that do not exist.
 const INCARNATION: u64 = 1;
@@ -67,33 +68,34 @@ struct Reported {
     renderer: renderer::Renderer,
     clusters: Vec<ClusterRef>,
     reports: Rows,
-    profiles: Rows,
-    problems: Vec<Problem>,
+    resources: Resources,
+    begun: Rendering,
 }
 
 // === impl Reported ===
 
 impl Reported {
     fn of(input: &Input, options: &Options) -> Self {
-        let mut problems = Vec::new();
-        let (renderer, interests, profiles) = begin_rendering(input, options, &mut problems);
+        let resources = Resources::of(&input.management);
+        let mut begun = Rendering::default();
+        let (renderer, interests) = begin_rendering(input, options, &resources, &mut begun);
         let mut reports = Rows::new();
         for (cluster, interest) in &interests {
             let held = input.clusters.get(&(cluster.namespace.clone(), cluster.name.clone()));
             let held = held.map_or(&[] as &[Value], Vec::as_slice);
-            reports.extend(reports_of(cluster, interest, held, options.now, &mut problems));
+            reports.extend(reports_of(cluster, interest, held, options.now, &mut begun.problems));
         }
-        Self { renderer, clusters: interests.into_keys().collect(), reports, profiles, problems }
+        Self { renderer, clusters: interests.into_keys().collect(), reports, resources, begun }
     }
 
     fn made(mut self, options: &Options) -> Made {
-        let (mut desired, management) =
-            render(&mut self.renderer, self.reports, options.now, &mut self.problems);
+        let mut rendering = self.begun;
+        render(&mut self.renderer, self.reports, options.now, &self.resources, &mut rendering);
         drop(self.renderer);
-        desired.extend(self.profiles);
-        let (objects, deployment) = deploy(in_order(desired), &self.clusters);
-        self.problems.extend(deployment);
-        Made::new(management, self.clusters, objects, self.problems)
+        let (objects, deployment) = deploy(in_order(rendering.desired), &self.clusters);
+        rendering.problems.extend(deployment);
+        let management = rendering.management.into_values().flatten().collect();
+        Made::new(management, self.clusters, objects, rendering.problems)
     }
 }
 
@@ -106,13 +108,14 @@ fn now() -> i64 {
     seconds.saturating_mul(1_000_000)
 }
 
-/// A renderer that knows the management cluster, the interest rows it wants, and the rows of profiles that users
-/// wrote: those wait for no event.
+/// A renderer that knows the management cluster and the interest rows it wants, and has made the profiles that users wrote:
+/// those wait for no event.
 fn begin_rendering(
     input: &Input,
     options: &Options,
-    problems: &mut Vec<Problem>,
-) -> (renderer::Renderer, BTreeMap<ClusterRef, Interest>, Rows) {
+    resources: &Resources,
+    rendering: &mut Rendering,
+) -> (renderer::Renderer, BTreeMap<ClusterRef, Interest>) {
     let config = renderer::Config {
         shard: 0,
         shards: 1,
@@ -133,20 +136,14 @@ fn begin_rendering(
     }
     renderer.start(&mut step);
     renderer.ask(&mut step);
-    let (publishes, effects, _) = step.into_parts();
-    let mut interests = BTreeMap::new();
-    for effect in effects {
-        match effect {
-            renderer::Effect::WriteInterest(cluster, row) => drop(interests.insert(cluster, row)),
-            renderer::Effect::Problem(problem) => problems.push(problem),
-            _ => {}
-        }
-    }
+    rendering.take(&mut renderer, step, resources);
+    let interests = std::mem::take(&mut rendering.interests);
     let mut step = Step::at(now);
     for (cluster, row) in &interests {
         renderer.external(renderer::ExternalInput::Interest(cluster.clone(), row.clone()), &mut step);
     }
-    (renderer, interests, stored(publishes))
+    rendering.take(&mut renderer, step, resources);
+    (renderer, interests)
 }
 
 /// What a matcher reports of one cluster.
@@ -225,52 +222,73 @@ fn store(rows: &mut Rows, publishes: Vec<Publish>) {
     }
 }
 
-/// Desired rows, and the objects that are made in the management cluster.
+/// Renders what follows from these reports.
 fn render(
     renderer: &mut renderer::Renderer,
     rows: Rows,
     now: i64,
-    problems: &mut Vec<Problem>,
-) -> (Rows, Vec<Packed>) {
-    let mut rendering = Rendering { desired: Rows::new(), management: BTreeMap::new(), problems };
+    resources: &Resources,
+    rendering: &mut Rendering,
+) {
     let (complete, reports): (Vec<_>, Vec<_>) =
         rows.into_values().partition(|row| matches!(row.subject, Subject::Complete { .. }));
     // Each row's effects are packed before the next one's are made.
     for row in reports.into_iter().chain(complete) {
         let mut step = Step::at(now);
         renderer.row(&row, &mut step);
-        rendering.take(step);
+        rendering.take(renderer, step, resources);
     }
     let mut step = Step::at(now);
     renderer.caught_up(u64::MAX, &mut step);
+    rendering.take(renderer, step, resources);
     // Late enough for everything that waits for more to come.
-    step.now += 10_000_000;
+    let mut step = Step::at(now + 10_000_000);
     renderer.tick(&mut step);
-    rendering.take(step);
-    (rendering.desired, rendering.management.into_values().flatten().collect())
+    rendering.take(renderer, step, resources);
 }
 
 /// What a renderer has made so far.
-struct Rendering<'p> {
+#[derive(Default)]
+struct Rendering {
     desired: Rows,
     management: BTreeMap<ObjectKey, Option<Packed>>,
-    problems: &'p mut Vec<Problem>,
+    interests: BTreeMap<ClusterRef, Interest>,
+    problems: Vec<Problem>,
 }
 
 // === impl Rendering ===
 
-impl Rendering<'_> {
-    fn take(&mut self, step: Step<renderer::Effect>) {
-        let (publishes, effects, _) = step.into_parts();
-        store(&mut self.desired, publishes);
-        for effect in effects {
-            match effect {
-                renderer::Effect::Project(projection) => {
-                    let object = projection.object.as_ref().map(Packed::of);
-                    drop(self.management.insert(projection.key, object));
+impl Rendering {
+    /// Takes what a step has led to, and answers what it asks for, and what that leads to.
+    fn take(
+        &mut self,
+        renderer: &mut renderer::Renderer,
+        step: Step<renderer::Effect>,
+        resources: &Resources,
+    ) {
+        let mut steps = VecDeque::from([step]);
+        while let Some(step) = steps.pop_front() {
+            let now = step.now;
+            let (publishes, effects, _) = step.into_parts();
+            store(&mut self.desired, publishes);
+            for effect in effects {
+                match effect {
+                    renderer::Effect::Project(projection) => {
+                        let object = projection.object.as_ref().map(Packed::of);
+                        drop(self.management.insert(projection.key, object));
+                    }
+                    renderer::Effect::Problem(problem) => self.problems.push(problem),
+                    renderer::Effect::WriteInterest(cluster, row) => {
+                        drop(self.interests.insert(cluster, row));
+                    }
+                    renderer::Effect::Watch(key) => {
+                        let mut step = Step::at(now);
+                        let resource = resources.find(&key);
+                        renderer.external(renderer::ExternalInput::Resource(key, resource), &mut step);
+                        steps.push_back(step);
+                    }
+                    _ => {}
                 }
-                renderer::Effect::Problem(problem) => self.problems.push(problem),
-                _ => {}
             }
         }
     }

@@ -157,6 +157,7 @@ impl Role for RendererRole {
     }
 
     fn effect(&mut self, world: &mut World, effect: renderer::Effect) {
+        // WATCH
         if let renderer::Effect::WriteInterest(cluster, row) = effect {
             world.tell(|| format!("{} wants interest {} of {cluster}", self.name(), row.revision));
             world.store.write_interest(&cluster, &row, self.interests.newer);
