@@ -127,6 +127,8 @@ faults! {
     SourceDeleted,
     /// A referenced ConfigMap is changed.
     ContentEdited,
+    /// An object that content reads by an identifier changes.
+    ThingEdited,
     /// A referenced ConfigMap is deleted.
     ContentDeleted,
     /// A profile that a user wrote is changed.

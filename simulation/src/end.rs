@@ -11,6 +11,7 @@ use sluice_protocol::rows::{State, Status};
 use sluice_protocol::{Subject, Table};
 
 use crate::api_server::ApiServer;
+use crate::manifests;
 use crate::oracle;
 use crate::roles::SHARDS;
 use crate::schedule::Schedule;
@@ -36,7 +37,8 @@ impl Schedule {
             let services = server.services.values().map(|service| (*service.object).clone());
             (("default".to_owned(), (*name).to_owned()), services.collect())
         });
-        let management = self.world.management.objects.iter().map(|object| (**object).clone()).collect();
+        let management = self.world.management.objects.iter().map(|object| (**object).clone());
+        let management = management.chain([manifests::thing(self.world.management.thing())]).collect();
         let options = Options { now: 0, caches: self.world.caches.clone(), ..Options::default() };
         let expected = build_with(&Input { management, clusters: held.collect() }, &options);
         for (name, server) in &self.world.clusters {

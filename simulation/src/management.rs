@@ -28,6 +28,10 @@ pub(crate) struct Management {
     profile: bool,
     /// The tier of the profile, and whether what it deploys stays when it goes.
     form: (u64, bool),
+    /// Whether the profile names its clusters by a set.
+    by_set: bool,
+    /// What the content of the profile reads.
+    thing: u64,
     /// Since when what it deploys is deployed once, without a break.
     once_since: Option<i64>,
     /// Whether a trigger makes a profile of the same name as the one that a user wrote.
@@ -78,6 +82,7 @@ impl Management {
         for addon in Addon::TRIGGERS {
             management.put_trigger(addon, false);
         }
+        management.put(manifests::cluster_set());
         management.put_profile((100, false), false);
         Addon::ALL.into_iter().for_each(|addon| management.put_content(addon));
         Addon::TRIGGERS.into_iter().for_each(|addon| management.put(manifests::more(addon)));
@@ -127,7 +132,7 @@ impl Management {
         self.profile = true;
         self.form = (tier, leave);
         self.once_since = once.then(|| self.once_since.unwrap_or(self.now));
-        self.put(manifests::profile(tier, leave, once));
+        self.put(manifests::profile((tier, leave), once, self.by_set));
     }
 
     fn put_content(&mut self, addon: Addon) {
@@ -207,6 +212,11 @@ impl Management {
         self.form.0
     }
 
+    /// What the content of the profile reads, as it is now.
+    pub(crate) fn thing(&self) -> u64 {
+        self.thing
+    }
+
     /// The last edit of what an add-on is made of.
     pub(crate) fn edit_of(&self, addon: Addon) -> u64 {
         self.edited[addon as usize]
@@ -239,7 +249,7 @@ impl Management {
     pub(crate) fn edit(&mut self, random: &mut SmallRng, now: i64) -> Fault {
         self.now = now;
         let addon = Addon::ALL[random.random_range(0..3)];
-        match random.random_range(0..6) {
+        match random.random_range(0..7) {
             0 if addon != Addon::Own && self.triggers[addon as usize] => {
                 self.put_trigger(addon, random.random_bool(0.5));
                 Fault::TriggerEdited
@@ -250,8 +260,13 @@ impl Management {
             }
             2 if self.profile => {
                 let form = (random.random_range(50..100), random.random_bool(0.3));
+                self.by_set = random.random_bool(0.5);
                 self.put_profile(form, random.random_bool(0.4));
                 Fault::ProfileEdited
+            }
+            4 => {
+                self.thing += 1;
+                Fault::ThingEdited
             }
             3 if self.has_content(addon) => {
                 self.delete("ConfigMap", addon.name());

@@ -69,11 +69,12 @@ fn content_ref(name: &str) -> Value {
     json!({"kind": "ConfigMap", "namespace": "default", "name": name})
 }
 
-/// A trigger; with `more` it deploys a second ConfigMap.
+/// A trigger; with `more` it deploys a second ConfigMap, which its generator makes.
 pub(crate) fn trigger(addon: Addon, more: bool) -> Value {
     let mut refs = vec![content_ref(addon.name())];
+    let made = format!("made-{}", cause_template(addon));
     if more {
-        refs.push(content_ref(more_name(addon)));
+        refs.push(json!({"kind": "ConfigMap", "namespace": "projectsveltos", "name": made}));
     }
     if addon == Addon::All {
         refs.push(content_ref(both_name(addon)));
@@ -84,6 +85,10 @@ pub(crate) fn trigger(addon: Addon, more: bool) -> Value {
         "oneForEvent": addon == Addon::Each,
         "policyRefs": refs,
     });
+    if more {
+        let generator = json!({"namespace": "default", "name": more_name(addon), "nameFormat": made});
+        spec["configMapGenerator"] = json!([generator]);
+    }
     if addon == Addon::All {
         spec["destinationClusterSelector"] = json!({"matchLabels": {"tier": "x"}});
     }
@@ -98,13 +103,32 @@ pub(crate) fn rival() -> Value {
         "destinationClusterSelector": {"matchLabels": {"tier": "x"}},
         "eventSourceName": "services",
         "profileNameFormat": "own",
+        "templateResourceRefs": [thing_ref()],
         "policyRefs": [content_ref("own")],
     });
     json!({"apiVersion": LIB, "kind": "EventTrigger", "metadata": {"name": "rival"}, "spec": spec})
 }
 
-/// The profile that a user wrote.
-pub(crate) fn profile(tier: u64, leave: bool, once: bool) -> Value {
+/// What the content of the user's profile reads.
+fn thing_ref() -> Value {
+    json!({"identifier": "thing", "resource":
+        {"apiVersion": "example.com/v1", "kind": "Thing", "namespace": "default", "name": "thing"}})
+}
+
+/// An object of a kind that nobody watches before a template reads it.
+pub(crate) fn thing(size: u64) -> Value {
+    json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"namespace": "default", "name": "thing"},
+        "spec": {"size": size.to_string()}})
+}
+
+/// The clusters of the tier, by their label.
+pub(crate) fn cluster_set() -> Value {
+    let spec = json!({"clusterSelector": {"matchLabels": {"tier": "x"}}});
+    json!({"apiVersion": LIB, "kind": "ClusterSet", "metadata": {"name": "tier"}, "spec": spec})
+}
+
+/// The profile that a user wrote; with `by_set` it goes to the clusters of the set, which are the same.
+pub(crate) fn profile((tier, leave): (u64, bool), once: bool, by_set: bool) -> Value {
     let mode = if once { "OneTime" } else { "Continuous" };
     let stop = if leave { "LeavePolicies" } else { "WithdrawPolicies" };
     let mut refs = vec![content_ref("own")];
@@ -112,7 +136,13 @@ pub(crate) fn profile(tier: u64, leave: bool, once: bool) -> Value {
     if tier < TRIGGER_TIER {
         refs.push(content_ref(both_name(Addon::Own)));
     }
-    let spec = json!({"stopMatchingBehavior": stop, "syncMode": mode, "clusterSelector": {"matchLabels": {"tier": "x"}}, "tier": tier, "policyRefs": refs});
+    let mut spec = json!({"stopMatchingBehavior": stop, "syncMode": mode, "tier": tier, "policyRefs": refs,
+        "templateResourceRefs": [thing_ref()]});
+    if by_set {
+        spec["setRefs"] = json!(["tier"]);
+    } else {
+        spec["clusterSelector"] = json!({"matchLabels": {"tier": "x"}});
+    }
     json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "own"}, "spec": spec})
 }
 
@@ -131,9 +161,16 @@ pub(crate) fn content(addon: Addon, edit: u64) -> Value {
         Addon::All => format!(
             "{head}\"all-{{{{ .Cluster.metadata.name }}}}\"}}\ndata:\n  edit: \"{edit}\"\n{{{{- range .Resources }}}}\n  {{{{ .metadata.name }}}}: \"{{{{ .metadata.annotations.v }}}}\"\n{{{{- end }}}}\n"
         ),
-        Addon::Own => format!("{head}own}}\ndata: {{edit: \"{edit}\"}}\n"),
+        Addon::Own => {
+            let size = r#"{{ getField "thing" "spec.size" }}"#;
+            format!("{head}own}}\ndata: {{edit: \"{edit}\", size: \"{size}\"}}\n")
+        }
     };
-    config_map(addon.name(), &text, addon != Addon::Own)
+    let mut object = config_map(addon.name(), &text, addon != Addon::Own);
+    if addon == Addon::Own {
+        object["metadata"]["annotations"] = json!({"projectsveltos.io/template": "ok"});
+    }
+    object
 }
 
 fn more_name(addon: Addon) -> &'static str {
@@ -153,17 +190,23 @@ pub(crate) fn both(addon: Addon, edit: u64) -> Value {
     config_map(both_name(addon), &text, false)
 }
 
-/// A second ConfigMap that a trigger may deploy.
+/// What the generator of a trigger makes a second ConfigMap of.
 pub(crate) fn more(addon: Addon) -> Value {
-    let cause = if addon == Addon::Each {
-        "each-{{ .Resource.metadata.name }}"
-    } else {
-        "all-{{ .Cluster.metadata.name }}"
+    let name = match addon {
+        Addon::Each => "more-each-{{ .Resource.metadata.name }}",
+        _ => "more-all-{{ .Cluster.metadata.name }}",
     };
-    let text = format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{namespace: default, name: \"more-{cause}\"}}\n"
-    );
-    config_map(more_name(addon), &text, true)
+    let text =
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{namespace: default, name: \"{name}\"}}\n");
+    config_map(more_name(addon), &text, false)
+}
+
+/// A template that differs for every cause of a trigger.
+fn cause_template(addon: Addon) -> &'static str {
+    match addon {
+        Addon::Each => "each-{{ .Cluster.metadata.name }}-{{ .Resource.metadata.name }}",
+        _ => "all-{{ .Cluster.metadata.name }}",
+    }
 }
 
 fn config_map(name: &str, text: &str, instantiate: bool) -> Value {

@@ -5,7 +5,7 @@
 //! |---|---|---|---|
 //! | each | a service that the EventSource selects, in a cluster `env: fv` | there | `each-<service>`, `more-each-<service>` |
 //! | all | a cluster `env: fv` in which the EventSource selects something | clusters `tier: x` | `all-<cluster>`, `more-all-<cluster>`, `both` |
-//! | own | the user's profile, or the same as above for the trigger that makes one of its name | clusters `tier: x` | `own`, `both` when its tier is the lower one |
+//! | own | the user's profile, or the same as above for the trigger that makes one of its name | clusters `tier: x`, by label or by the set of them | `own`, `both` when its tier is the lower one |
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +70,8 @@ pub(crate) fn table(
         }
     }
     if in_tier && (management.has_profile() || (management.rival && !sources.is_empty())) {
-        let data = [edit(management, Addon::Own)].into();
+        let size = ("size".to_owned(), management.thing().to_string());
+        let data = [edit(management, Addon::Own), size].into();
         table.insert("own".into(), Wanted { data, holders: vec![Holder::Own] });
     }
     if in_tier && management.has_profile() && management.tier() < TRIGGER_TIER {

@@ -1,14 +1,17 @@
 //! The renderer of one shard.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rand::Rng as _;
+use sluice_api::ObjectKey;
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Row, Step, Subject, Table};
 use sluice_renderer_core as renderer;
 
 use super::{Interests, SHARDS};
 use crate::coverage::Fault;
+use crate::manifests;
 use crate::role::{Link, Role};
 use crate::world::{STEP, World};
 
@@ -26,6 +29,8 @@ pub(crate) struct RendererRole {
     late_until: i64,
     status: u64,
     status_incarnation: u64,
+    /// What it watches because templates read it, and what it was told of it last.
+    watched: BTreeMap<ObjectKey, Option<u64>>,
 }
 
 impl RendererRole {
@@ -37,6 +42,7 @@ impl RendererRole {
             late_until: 0,
             status: 0,
             status_incarnation: 0,
+            watched: BTreeMap::new(),
         }
     }
 
@@ -62,6 +68,17 @@ impl RendererRole {
             self.management += 1;
         }
         Some(renderer::ExternalInput::Management(change))
+    }
+}
+
+impl RendererRole {
+    /// The only object that there is to watch, when it is not what was told last.
+    fn resource(&mut self, world: &World) -> Option<renderer::ExternalInput> {
+        let now = world.management.thing();
+        let (key, told) = self.watched.iter_mut().find(|(_, told)| **told != Some(now))?;
+        *told = Some(now);
+        let object = Arc::new(manifests::thing(now));
+        Some(renderer::ExternalInput::Resource(key.clone(), renderer::Resource::There(object)))
     }
 }
 
@@ -137,8 +154,9 @@ impl Role for RendererRole {
     }
 
     fn external(&mut self, world: &mut World, link: Link) -> Option<renderer::ExternalInput> {
-        match world.random.random_range(0..3) {
+        match world.random.random_range(0..4) {
             0 => self.change(world),
+            3 => self.resource(world),
             _ if !link.online => None,
             1 => self
                 .interests
@@ -153,14 +171,19 @@ impl Role for RendererRole {
         let unread = stream.incarnation() != self.status_incarnation || stream.next(self.status).is_some();
         (self.management < world.management.log.len() && self.late_until <= world.now)
             || self.interests.has_news(world)
+            || self.watched.values().any(|told| *told != Some(world.management.thing()))
             || (unread && stream.next(0).is_some())
     }
 
     fn effect(&mut self, world: &mut World, effect: renderer::Effect) {
-        // WATCH
-        if let renderer::Effect::WriteInterest(cluster, row) = effect {
-            world.tell(|| format!("{} wants interest {} of {cluster}", self.name(), row.revision));
-            world.store.write_interest(&cluster, &row, self.interests.newer);
+        match effect {
+            renderer::Effect::WriteInterest(cluster, row) => {
+                world.tell(|| format!("{} wants interest {} of {cluster}", self.name(), row.revision));
+                world.store.write_interest(&cluster, &row, self.interests.newer);
+            }
+            renderer::Effect::Watch(key) => drop(self.watched.insert(key, None)),
+            renderer::Effect::Unwatch(key) => drop(self.watched.remove(&key)),
+            _ => {}
         }
     }
 }
