@@ -18,6 +18,7 @@ pub mod identity;
 pub mod model;
 pub mod names;
 pub mod object;
+pub mod patch;
 pub mod profile;
 pub mod selector;
 pub mod trigger;
