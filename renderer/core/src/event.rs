@@ -13,9 +13,11 @@ use crate::catalog::{Catalog, ContentKey};
 use crate::content;
 use crate::language::Language;
 use crate::project::{self, Projection};
-use crate::render::{Part, PolicySource, Reads, Rendered, named, namespace_or, referenced, verbatim};
+use crate::render::{PolicySource, Reads, Rendered, named, namespace_or, referenced, verbatim};
 use crate::sets::{Match, Set, in_order};
 use crate::templates::{Templates, reference};
+
+mod patches;
 
 /// What a render of an event works with.
 pub(crate) struct EventRender<'a> {
@@ -45,10 +47,15 @@ impl EventRender<'_> {
                 projections.extend(projection);
             }
         }
-        let spec = self.spec(refs);
+        let patched = self.patched(&name, sources, &dot, reads)?;
+        projections.extend(patched.projections);
+        let mut spec = self.spec(refs);
+        if !patched.refs.is_empty() {
+            spec.insert("patchesFrom".into(), patched.refs.into());
+        }
         projections.push(project::cluster_profile(&name, &spec, self.labels()));
-        let parts = vec![Part { destinations: self.destinations(), sources }];
-        Ok(Rendered { id: ProfileId::cluster(name), parts, failed: Vec::new(), spec, projections })
+        let (parts, failed) = (patched.parts, patched.failed);
+        Ok(Rendered { id: ProfileId::cluster(name), parts, failed, spec, projections })
     }
 
     /// The matches that the cause stands for, in the order in which templates see them.

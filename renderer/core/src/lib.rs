@@ -21,6 +21,7 @@ mod completeness;
 mod content;
 mod event;
 mod language;
+mod patches;
 mod profile;
 mod project;
 mod render;

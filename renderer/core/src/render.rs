@@ -12,6 +12,7 @@ use sluice_template::Stage;
 use crate::catalog::{Catalog, ContentKey};
 use crate::content::{self, Manifests};
 use crate::language::Language;
+use crate::patches;
 use crate::project::Projection;
 use crate::templates::{Templates, cluster_only};
 
@@ -35,10 +36,12 @@ pub(crate) struct Rendered {
 pub(crate) struct Part {
     pub(crate) destinations: Vec<ClusterRef>,
     pub(crate) sources: Vec<PolicySource>,
+    /// With patches on it.
+    pub(crate) patches: Vec<PolicySource>,
 }
 
 /// One reference with its text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PolicySource {
     pub(crate) kind: String,
     pub(crate) namespace: String,
@@ -53,6 +56,13 @@ pub(crate) struct PolicySource {
     pub(crate) lua: bool,
     /// Whether the text is the same for many clusters, so that its objects are worth keeping.
     pub(crate) shared: bool,
+}
+
+impl PolicySource {
+    /// Whether destinations get different texts.
+    pub(crate) fn is_per_destination(&self) -> bool {
+        self.per_destination || self.lua
+    }
 }
 
 /// What a render looked at, also when it failed: a change of it is a reason to try again.
@@ -113,7 +123,7 @@ pub(crate) fn namespace_or(text: String, cluster: &ClusterRef) -> String {
 }
 
 /// A text as one destination gets it.
-fn for_destination(
+pub(crate) fn for_destination(
     source: &PolicySource,
     text: &str,
     destination: &Cluster,
@@ -139,16 +149,18 @@ fn for_destination(
 /// # Errors
 /// The reference and what is wrong in it.
 pub(crate) fn policies(
-    sources: &[PolicySource],
+    common: &SpecCommon,
+    part: &Part,
     destination: &Cluster,
     name: &str,
     templates: &Templates,
     manifests: &Manifests,
 ) -> Result<Vec<Policy>, String> {
-    let mut policies = Vec::with_capacity(sources.len());
-    for source in sources {
+    let changes = patches::for_cluster(common, part, destination, name, templates)?;
+    let mut policies = Vec::with_capacity(part.sources.len());
+    for source in &part.sources {
         let place = |error: String| format!("{} {}/{}: {error}", source.kind, source.namespace, source.name);
-        let objects = if source.per_destination || source.lua {
+        let objects = if source.is_per_destination() {
             let mut texts = BTreeMap::new();
             for (key, text) in &source.texts {
                 let text = for_destination(source, text, destination, name, templates);
@@ -163,7 +175,7 @@ pub(crate) fn policies(
             namespace: source.namespace.clone(),
             name: source.name.clone(),
             tier: source.tier,
-            objects: objects.map_err(place)?,
+            objects: patches::apply(&changes, objects.map_err(place)?)?,
         });
     }
     Ok(policies)
@@ -191,6 +203,6 @@ pub(crate) fn desired(
 }
 
 /// Whether all destinations get the same.
-pub(crate) fn same_everywhere(sources: &[PolicySource]) -> bool {
-    sources.iter().all(|source| !source.per_destination && !source.lua)
+pub(crate) fn same_everywhere(common: &SpecCommon, part: &Part) -> bool {
+    part.sources.iter().all(|source| !source.is_per_destination()) && patches::same_everywhere(common, part)
 }

@@ -5,12 +5,14 @@
 
 mod cluster;
 mod event_source;
+mod patch;
 mod profile;
 mod read;
 mod trigger;
 
 pub use cluster::{Cluster, KubeconfigRef};
 pub use event_source::{EventSource, ResourceSelector};
+pub use patch::{PatchContent, PatchSpec};
 pub use profile::{PolicyRef, Profile, SpecCommon};
 pub use trigger::{Era, Trigger};
 

@@ -1,7 +1,10 @@
 //! Which add-ons go to which clusters: user-written profiles, and what triggers share with them.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
+use super::patch::{self, PatchSpec};
 use super::read::Field;
 use crate::cluster::{ClusterKind, ClusterRef};
 use crate::error::FieldError;
@@ -31,6 +34,14 @@ pub struct PolicyRef {
 pub struct SpecCommon {
     /// What is deployed, in order.
     pub policy_refs: Vec<PolicyRef>,
+    /// Changes of everything that is deployed, in order.
+    pub patches: Vec<PatchSpec>,
+    /// ConfigMaps and Secrets with more of them, which come after.
+    pub patches_from: Vec<PolicyRef>,
+    /// Labels that everything gets, over its own.
+    pub extra_labels: BTreeMap<String, String>,
+    /// Annotations that everything gets, over its own.
+    pub extra_annotations: BTreeMap<String, String>,
     /// Lower wins where two profiles claim one object.
     pub tier: i32,
     /// Whether add-ons stay when their cause goes.
@@ -63,7 +74,7 @@ pub struct Profile {
 // === impl SpecCommon ===
 
 /// Parts of a profile that deploy something else than referenced manifests.
-const NOT_YET: [(&str, &str); 15] = [
+const NOT_YET: [(&str, &str); 13] = [
     ("helmCharts", "Helm charts are not deployed by this version"),
     ("kustomizationRefs", "Kustomize directories are not deployed by this version"),
     (
@@ -72,8 +83,6 @@ const NOT_YET: [(&str, &str); 15] = [
     ),
     ("configMapGenerator", "generators are not run by this version"),
     ("secretGenerator", "generators are not run by this version"),
-    ("patches", "patches are not applied by this version"),
-    ("patchesFrom", "patches are not applied by this version"),
     ("preDeployChecks", "checks are not run by this version"),
     ("validateHealths", "checks are not run by this version"),
     ("preDeleteChecks", "checks are not run by this version"),
@@ -90,6 +99,9 @@ impl SpecCommon {
         for item in spec.get("policyRefs").items()? {
             policy_refs.push(PolicyRef::read(&item)?);
         }
+        let items = |field: &str| spec.get(field).items();
+        let patches = items("patches")?.iter().map(PatchSpec::read).collect::<Result<_, _>>()?;
+        let patches_from = items("patchesFrom")?.iter().map(PolicyRef::read).collect::<Result<_, _>>()?;
         let sync_mode = spec.get("syncMode");
         let mode = sync_mode.text()?;
         if !["", "OneTime", "Continuous", "ContinuousWithDriftDetection", "DryRun"].contains(&mode.as_str()) {
@@ -110,6 +122,10 @@ impl SpecCommon {
         let refused = NOT_YET.iter().filter_map(|(field, what)| spec.get(field).refuse(what).err());
         Ok(Self {
             policy_refs,
+            patches,
+            patches_from,
+            extra_labels: patch::labels(&spec.get("extraLabels"))?,
+            extra_annotations: patch::texts(&spec.get("extraAnnotations"))?,
             tier: spec.get("tier").positive(100)?,
             leave,
             dry_run: mode == "DryRun",

@@ -4,10 +4,12 @@
 //!   text ──► Patch ─┬─ a list: JSON Patch (RFC 6902)            ──► json
 //!                   └─ a map: strategic merge, by keys of kinds ──► strategic, keys
 //!   target ──► Target: which objects
+//!   both   ──► Rule
 //! ```
 
 mod json;
 mod keys;
+mod rule;
 mod strategic;
 mod target;
 
@@ -15,6 +17,8 @@ use json_patch::PatchOperation;
 use serde_json::{Map, Value};
 
 use self::keys::Shape;
+pub use self::rule::Rule;
+pub(crate) use self::rule::read_target;
 pub use self::target::Target;
 use crate::object::{self, Gvk, ObjectKey};
 use crate::yaml;

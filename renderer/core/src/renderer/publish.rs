@@ -160,7 +160,7 @@ impl Renderer {
         let failed = rendered.failed.iter().map(|(cluster, error)| (cluster.clone(), Err(error.clone())));
         let mut rows: Vec<Rendition> = failed.collect();
         for part in &rendered.parts {
-            let same = render::same_everywhere(&part.sources);
+            let same = render::same_everywhere(common, part);
             let mut shared = None::<Arc<[u8]>>;
             for id in &part.destinations {
                 let Some(cluster) = self.catalog.clusters.get(id) else { continue };
@@ -171,7 +171,7 @@ impl Renderer {
                 }
                 let body = match &shared {
                     Some(body) if same => Ok(body.clone()),
-                    _ => render::policies(&part.sources, cluster, name, &self.templates, &self.manifests)
+                    _ => render::policies(common, part, cluster, name, &self.templates, &self.manifests)
                         .and_then(|policies| body_of(&render::desired(rendered, common, cause, policies))),
                 };
                 shared = body.as_ref().ok().cloned();

@@ -9,6 +9,8 @@ use sluice_protocol::{Body, Meta, Publish};
 
 use super::*;
 
+mod patches;
+
 const INCARNATION: u64 = 7;
 
 fn cluster(name: &str) -> ClusterRef {
