@@ -140,6 +140,8 @@ fn desired() -> Desired {
         leave: false,
         dry_run: false,
         one_time: false,
+        extra_labels: Default::default(),
+        extra_annotations: Default::default(),
         cause: Cause::Profile(ProfileId::cluster("p")),
         spec: Map::new(),
         policies: vec![policy],

@@ -1,5 +1,6 @@
 //! What the bodies and meta data of rows say.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,12 @@ pub struct Desired {
     /// Whether what was once deployed is never updated.
     #[serde(default)]
     pub one_time: bool,
+    /// Labels that every object gets, over its own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extra_labels: BTreeMap<String, String>,
+    /// Annotations that every object gets, over its own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extra_annotations: BTreeMap<String, String>,
     /// Why it exists.
     pub cause: Cause,
     /// The profile's spec, for the ClusterSummary.

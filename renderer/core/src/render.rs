@@ -196,6 +196,8 @@ pub(crate) fn desired(
         leave: common.leave,
         dry_run: common.dry_run,
         one_time: common.one_time,
+        extra_labels: common.extra_labels.clone(),
+        extra_annotations: common.extra_annotations.clone(),
         cause: cause.clone(),
         spec: rendered.spec.clone(),
         policies,

@@ -53,6 +53,8 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
         leave: false,
         dry_run: false,
         one_time: false,
+        extra_labels: BTreeMap::new(),
+        extra_annotations: BTreeMap::new(),
         cause: Cause::Profile(ProfileId::cluster(profile)),
         spec: Map::new(),
         policies: vec![Policy {
@@ -788,6 +790,32 @@ fn the_inventory_of_what_stays_goes_last_and_only_when_nobody_is_named_any_more(
     fixture.pass_former_calls();
     assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["a", "b"], 0));
     assert!(fixture.objects.values().all(|object| Live::of(object).owner.is_none()));
+}
+
+#[test]
+fn a_change_of_extra_labels_alone_is_applied() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    let labelled = |team: &str| Desired {
+        extra_labels: BTreeMap::from([("team".to_owned(), team.to_owned())]),
+        ..desired("p", 100, vec![config_map("a", "1")])
+    };
+    let team = |fixture: &Fixture| {
+        fixture
+            .objects
+            .values()
+            .map(|object| object::label(object, "team").map(str::to_owned))
+            .collect::<Vec<_>>()
+    };
+    for next in ["x", "y"] {
+        fixture.row("p", Some(labelled(next)));
+        assert_eq!(team(&fixture), [Some(next.to_owned())]);
+    }
+    fixture.take_calls();
+    fixture.row("p", Some(labelled("y")));
+    assert!(!fixture.take_calls().contains(&"apply a".to_owned()), "nothing has changed");
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    assert_eq!(team(&fixture), [None]);
 }
 
 #[test]

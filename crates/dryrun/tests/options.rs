@@ -1,0 +1,61 @@
+//! What profiles say of everything they deploy: extra labels and annotations.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use sluice_dryrun::{Input, Output, build_at};
+
+const SETTINGS: &str = "apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: shop, labels: {team: own, app: web}}
+";
+
+/// A profile on one cluster with this in its spec, and a ConfigMap with this text.
+fn profile(spec: Value, text: &str) -> Output {
+    let mut whole = json!({"clusterSelector": {"matchLabels": {"env": "fv"}},
+        "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "content"}]});
+    whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    let management = vec![
+        json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster", "spec": {},
+            "metadata": {"name": "c1", "namespace": "default", "labels": {"env": "fv"}}}),
+        json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": whole}),
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"objects.yaml": text},
+            "metadata": {"name": "content", "namespace": "default"}}),
+    ];
+    build_at(&Input { management, clusters: BTreeMap::new() }, 0)
+}
+
+#[test]
+fn extra_labels_and_annotations_go_over_the_objects_own_and_not_into_its_hash() {
+    let plain = profile(json!({}), SETTINGS);
+    let extra = profile(
+        json!({"extraLabels": {"team": "shop", "cost": "1"}, "extraAnnotations": {"note": "any text"}}),
+        SETTINGS,
+    );
+    assert_eq!(extra.problems, [] as [Value; 0]);
+    let metadata = |output: &Output| output.clusters["default/c1"][0]["metadata"].clone();
+    let (plain, extra) = (metadata(&plain), metadata(&extra));
+    assert_eq!((&plain["labels"]["team"], &plain["labels"]["cost"]), (&json!("own"), &Value::Null));
+    assert_eq!((&extra["labels"]["team"], &extra["labels"]["cost"]), (&json!("shop"), &json!("1")));
+    assert_eq!((&extra["labels"]["app"], &extra["annotations"]["note"]), (&json!("web"), &json!("any text")));
+    let hash = "projectsveltos.io/hash";
+    assert_eq!(plain["annotations"][hash], extra["annotations"][hash]);
+}
+
+#[test]
+fn extras_that_no_server_takes_are_said_with_their_place() {
+    for (spec, part) in [
+        (
+            json!({"extraLabels": {"team": "shop & co"}}),
+            "ClusterProfile p: spec.extraLabels.team: \"shop & co\" is not a label value",
+        ),
+        (json!({"extraLabels": {"/team": "x"}}), "spec.extraLabels: \"/team\" is not a key"),
+        (json!({"extraAnnotations": {"n": 1}}), "spec.extraAnnotations.n: 1 is not a string; quote it"),
+    ] {
+        let output = profile(spec, SETTINGS);
+        let error = output.problems[0]["error"].as_str().unwrap();
+        assert!(error.contains(part), "{error}");
+        assert_eq!(output.clusters["default/c1"], [] as [Value; 0]);
+    }
+}
