@@ -21,6 +21,7 @@ pub mod object;
 pub mod patch;
 pub mod profile;
 pub mod selector;
+pub mod string_data;
 pub mod trigger;
 pub mod wire;
 pub mod yaml;
