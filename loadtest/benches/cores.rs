@@ -130,6 +130,7 @@ fn desired() -> Desired {
         namespace: "projectsveltos".into(),
         name: "network-policy".into(),
         tier: 100,
+        skip_namespace_creation: false,
         objects,
     };
     Desired {

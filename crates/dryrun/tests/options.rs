@@ -1,4 +1,4 @@
-//! What profiles say of everything they deploy: extra labels and annotations.
+//! What profiles say of everything they deploy, and the forms in which content comes.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -58,4 +58,30 @@ fn extras_that_no_server_takes_are_said_with_their_place() {
         assert!(error.contains(part), "{error}");
         assert_eq!(output.clusters["default/c1"], [] as [Value; 0]);
     }
+}
+
+#[test]
+fn a_list_of_texts_is_deployed_as_the_documents_in_it() {
+    let indented =
+        |name: &str| format!("- |\n  apiVersion: v1\n  kind: ConfigMap\n  metadata: {{name: {name}}}\n");
+    let output = profile(json!({}), &format!("{}{}", indented("a"), indented("b")));
+    assert_eq!(output.problems, [] as [Value; 0]);
+    let objects = output.clusters["default/c1"].iter();
+    let names: Vec<_> = objects.map(|object| object["metadata"]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["a", "b"]);
+    let output = profile(json!({}), "['kind: [']");
+    let error = output.problems[0]["error"].as_str().unwrap();
+    assert!(error.contains("ConfigMap default/content: data.objects.yaml: document 1, text 1: "), "{error}");
+}
+
+#[test]
+fn a_namespace_that_is_left_missing_changes_nothing_of_what_is_computed() {
+    let spec = |skip: Value| json!({"policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "content", "skipNamespaceCreation": skip}]});
+    let output = profile(spec(json!(true)), SETTINGS);
+    assert_eq!((output.problems.len(), output.clusters["default/c1"].len()), (0, 1));
+    let error = profile(spec(json!("yes")), SETTINGS).problems[0]["error"].as_str().unwrap().to_owned();
+    assert!(
+        error.contains("spec.policyRefs[0].skipNamespaceCreation: \"yes\" is not true or false"),
+        "{error}"
+    );
 }

@@ -87,6 +87,9 @@ pub struct Policy {
     pub name: String,
     /// Lower wins inside a profile.
     pub tier: i32,
+    /// Whether namespaces that are missing are left missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip_namespace_creation: bool,
     /// The objects in it, in order.
     pub objects: Vec<Value>,
 }
@@ -110,6 +113,8 @@ pub enum State {
     Provisioned,
     /// Something could not be applied and is tried again.
     Failed,
+    /// Nothing is applied, because the profile says so. Renderers that do not know it take it for what it is not asked about.
+    DryRun,
 }
 
 // === impl Desired ===
@@ -150,5 +155,22 @@ impl fmt::Display for Cause {
                 event.item.iter().try_for_each(|item| write!(f, " for {item}"))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn rows_of_former_versions_are_read_and_those_of_profiles_without_options_are_the_same() {
+        let old = json!({"ownerKind": "ClusterProfile", "ownerName": "p", "tier": 100, "leave": false, "dryRun": false,
+            "oneTime": false, "cause": {"profile": "ClusterProfile p"}, "spec": {},
+            "policies": [{"kind": "ConfigMap", "namespace": "n", "name": "c", "tier": 100, "objects": []}]});
+        let desired: Desired = serde_json::from_value(old.clone()).unwrap();
+        assert!(desired.extra_labels.is_empty() && !desired.policies[0].skip_namespace_creation);
+        assert_eq!(serde_json::to_value(desired).unwrap(), old);
     }
 }

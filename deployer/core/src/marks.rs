@@ -71,6 +71,7 @@ mod tests {
             namespace: "n".into(),
             name: "c".into(),
             tier: 100,
+            skip_namespace_creation: false,
             objects: vec![mine.clone()],
         };
         let desired = Desired {

@@ -21,6 +21,8 @@ pub struct Prepared {
     pub hash: String,
     /// The object as it is sent.
     pub object: Arc<Value>,
+    /// Whether its namespace is made where it is missing.
+    pub make_namespace: bool,
     /// Whether others may depend on it: namespaces and CRDs come first.
     pub first: bool,
 }
@@ -131,7 +133,8 @@ fn prepare_one(desired: &Desired, policy: &Policy, rendered: &Value) -> Option<P
     annotations.extend(extra.map(|extra| (EXTRA.to_owned(), extra.into())));
     let hash = content_of(&object).unwrap_or(hash);
     let first = matches!(key.gvk.kind.as_str(), "Namespace" | "CustomResourceDefinition");
-    Some(Prepared { key, hash, object: Arc::new(object), first })
+    let make_namespace = !policy.skip_namespace_creation;
+    Some(Prepared { key, hash, object: Arc::new(object), make_namespace, first })
 }
 
 /// Adds what the profile gives to everything that it deploys, and the digest of it: the hash does not count it, so that
@@ -225,6 +228,7 @@ mod tests {
             namespace: "projectsveltos".into(),
             name: "c".into(),
             tier,
+            skip_namespace_creation: false,
             objects,
         };
         Desired {

@@ -26,6 +26,8 @@ pub enum Request {
         object: Arc<Value>,
         /// uid and resourceVersion of the object it was planned against; `None` creates it.
         against: Option<Version>,
+        /// Whether its namespace is made where it is missing.
+        make_namespace: bool,
     },
     /// Delete exactly this object.
     Delete {

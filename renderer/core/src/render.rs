@@ -47,6 +47,7 @@ pub(crate) struct PolicySource {
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) tier: i32,
+    pub(crate) skip_namespace_creation: bool,
     pub(crate) texts: BTreeMap<String, String>,
     /// What its texts are written in where they are templates.
     pub(crate) language: Language,
@@ -104,6 +105,7 @@ pub(crate) fn verbatim(
         namespace: key.1.clone(),
         name: key.2.clone(),
         tier: item.tier,
+        skip_namespace_creation: item.skip_namespace_creation,
         texts,
         language: Language::of(referenced).map_err(|error| named(item, key, &error))?,
         per_destination: object::annotation(referenced, TEMPLATE).is_some(),
@@ -175,6 +177,7 @@ pub(crate) fn policies(
             namespace: source.namespace.clone(),
             name: source.name.clone(),
             tier: source.tier,
+            skip_namespace_creation: source.skip_namespace_creation,
             objects: patches::apply(&changes, objects.map_err(place)?)?,
         });
     }

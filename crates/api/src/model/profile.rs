@@ -25,6 +25,8 @@ pub struct PolicyRef {
     pub tier: i32,
     /// Whether a missing object is no error.
     pub optional: bool,
+    /// Whether namespaces that are missing are left missing.
+    pub skip_namespace_creation: bool,
     /// Path of the field, for messages.
     pub path: String,
 }
@@ -161,6 +163,7 @@ impl PolicyRef {
             name: name.required_text()?,
             tier: item.get("tier").positive(100)?,
             optional: item.get("optional").flag()?,
+            skip_namespace_creation: item.get("skipNamespaceCreation").flag()?,
             path: item.error("").field,
         })
     }

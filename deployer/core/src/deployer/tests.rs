@@ -62,6 +62,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
             namespace: "n".into(),
             name: "c".into(),
             tier: 100,
+            skip_namespace_creation: false,
             objects,
         }],
     }
@@ -203,7 +204,7 @@ impl Fixture {
                 Reply::Listed(same.map(|(key, object)| (key.clone(), Live::of(object))).collect())
             }
             Request::Read(key) => Reply::Read(self.objects.get(&key).map(Live::of)),
-            Request::Apply { object, against } => {
+            Request::Apply { object, against, .. } => {
                 let key = ObjectKey::of(&object).unwrap();
                 let known = self.objects.get(&key).map(|object| Live::of(object).version());
                 if against.is_some() && against != known {
@@ -824,6 +825,15 @@ fn a_dry_run_touches_nothing() {
     fixture.reach();
     fixture.row("p", Some(Desired { dry_run: true, ..desired("p", 100, vec![config_map("a", "1")]) }));
     assert!(fixture.objects.is_empty() && fixture.inventories.is_empty());
+    assert_eq!(fixture.state("p"), Some(State::DryRun));
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Provisioned)));
+    fixture.row("p", Some(Desired { dry_run: true, ..desired("p", 100, vec![config_map("b", "1")]) }));
+    assert_eq!(
+        (fixture.names(), fixture.state("p")),
+        (vec!["a"], Some(State::DryRun)),
+        "what is there stays"
+    );
 }
 
 #[test]
