@@ -61,7 +61,9 @@ impl Site {
             Request::Inventories => self.inventories().await,
             Request::List(gvk) => self.list(&gvk).await,
             Request::Read(key) => self.read(&key).await,
-            Request::Apply { object, against } => self.apply(&object, against).await,
+            Request::Apply { object, against, make_namespace } => {
+                self.apply(&object, against, make_namespace).await
+            }
             Request::Delete { key, against } => self.delete(&key, against).await,
             Request::Release { key, against } => self.release(&key, against).await,
             Request::ReadInventory(profile) => self.read_inventory(&profile).await,
@@ -167,7 +169,12 @@ impl Site {
         }
     }
 
-    async fn apply(&self, object: &Value, against: Option<Version>) -> Result<Reply, Failure> {
+    async fn apply(
+        &self,
+        object: &Value,
+        against: Option<Version>,
+        make_namespace: bool,
+    ) -> Result<Reply, Failure> {
         let key = ObjectKey::of(object)
             .ok_or_else(|| Failure::new(Class::Refused, "the object has no kind or name"))?;
         let Some((api, namespace)) = self.api(&key).await? else {
@@ -188,6 +195,9 @@ impl Site {
             && status.code == 404
             && status.message.contains(&format!("namespaces \"{namespace}\" not found"))
         {
+            if !make_namespace {
+                return Err(no_namespace(namespace));
+            }
             self.make_namespace(namespace).await?;
             result = sluice_kube::apply(&api, &key.name, &params, &body).await;
         }
@@ -287,6 +297,12 @@ fn no_kind(gvk: &Gvk) -> Failure {
     let text =
         format!("the cluster has no kind {gvk}; install its CustomResourceDefinition, it is tried again");
     Failure::new(Class::NoKind, text)
+}
+
+fn no_namespace(name: &str) -> Failure {
+    let text =
+        format!("there is no namespace {name:?}; create it, or take skipNamespaceCreation off the policyRef");
+    Failure::new(Class::Refused, text)
 }
 
 /// Goes on with `work` only while it is allowed, which is asked again each time: kinds are looked up and connections made

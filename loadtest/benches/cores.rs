@@ -130,6 +130,7 @@ fn desired() -> Desired {
         namespace: "projectsveltos".into(),
         name: "network-policy".into(),
         tier: 100,
+        skip_namespace_creation: false,
         objects,
     };
     Desired {
@@ -140,6 +141,8 @@ fn desired() -> Desired {
         leave: false,
         dry_run: false,
         one_time: false,
+        extra_labels: Default::default(),
+        extra_annotations: Default::default(),
         cause: Cause::Profile(ProfileId::cluster("p")),
         spec: Map::new(),
         policies: vec![policy],

@@ -133,7 +133,7 @@ impl ApiServer {
                 Reply::Listed(same.map(|(key, object)| (key.clone(), Live::of(object))).collect())
             }
             Request::Read(key) => Reply::Read(self.applied.get(key).map(|object| Live::of(object))),
-            Request::Apply { object, against } => return self.apply(object, against.as_ref()),
+            Request::Apply { object, against, .. } => return self.apply(object, against.as_ref()),
             Request::Delete { key, against } => match self.applied.get(key) {
                 None => Reply::Done,
                 Some(object) if Live::of(object).version() == *against => {

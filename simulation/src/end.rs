@@ -70,7 +70,7 @@ impl Schedule {
             let lost = |error: &String| CONFLICTS.iter().any(|conflict| error.contains(conflict));
             let expected = match status.state {
                 State::Held => false,
-                State::Provisioned => status.errors.is_empty(),
+                State::Provisioned | State::DryRun => status.errors.is_empty(),
                 State::Failed => status.errors.iter().all(lost),
             };
             if !expected {

@@ -10,7 +10,7 @@ use sluice_renderer_core::Caches;
 use crate::api_server::ApiServer;
 use crate::checks::History;
 use crate::coverage::{Coverage, Fault};
-use crate::management::{Addon, Management};
+use crate::management::Management;
 use crate::membership::Air;
 use crate::store::Store;
 

@@ -32,6 +32,13 @@ pub fn is_label_value(text: &str) -> bool {
     }
 }
 
+/// Whether `text` may be the key of a label or annotation: a name like a value, behind a prefix that is a DNS name or absent.
+pub fn is_label_key(text: &str) -> bool {
+    let (prefix, name) = text.rsplit_once('/').unwrap_or(("", text));
+    let good_prefix = prefix.is_empty() || is_object_name(prefix);
+    !name.is_empty() && is_label_value(name) && good_prefix && !text.starts_with('/')
+}
+
 /// Whether `text` may be the name of an object: a DNS subdomain of at most 253 characters.
 pub fn is_object_name(text: &str) -> bool {
     let part = |part: &str| {

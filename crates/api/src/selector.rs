@@ -31,9 +31,7 @@ enum Test {
 
 impl Requirement {
     fn new(key: &str, test: Test) -> Result<Self, String> {
-        let (prefix, name) = key.rsplit_once('/').unwrap_or(("", key));
-        let good_prefix = prefix.is_empty() || crate::names::is_object_name(prefix);
-        if name.is_empty() || !crate::names::is_label_value(name) || !good_prefix || key.starts_with('/') {
+        if !crate::names::is_label_key(key) {
             return Err(format!("{key:?} is not a label key; write it as [prefix/]name"));
         }
         if let Test::In(values) | Test::NotIn(values) = &test

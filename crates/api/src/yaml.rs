@@ -78,14 +78,14 @@ fn too_much(what: &str, limit: &str) -> String {
     format!("limit: {what} in one text ({limit} of sluice-api); spread the objects over several texts")
 }
 
-fn too_deep() -> String {
+pub(crate) fn too_deep() -> String {
     format!(
         "limit: maps and lists nested deeper than {MAX_DEPTH} (MAX_DEPTH of sluice-api); make the object flatter"
     )
 }
 
 /// Whether a value that a reader of limited depth has read is deeper than so many levels.
-fn is_deeper(value: &Value, levels: usize) -> bool {
+pub(crate) fn is_deeper(value: &Value, levels: usize) -> bool {
     let inside = |value: &Value| levels == 0 || is_deeper(value, levels - 1);
     match value {
         Value::Array(items) => levels == 0 || items.iter().any(inside),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use sluice_api::{object, yaml};
+use sluice_api::{object, string_data, yaml};
 
 /// What a directory holds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,8 +91,8 @@ fn files(dir: &Path, without: Option<&Path>) -> Result<Vec<PathBuf>, InputError>
 
 fn objects(file: &Path) -> Result<Vec<Value>, InputError> {
     let text = std::fs::read_to_string(file).map_err(|error| failed(file, error))?;
-    let objects = yaml::documents(&text).map_err(|error| failed(file, error))?;
-    for (index, object) in objects.iter().enumerate() {
+    let mut objects = yaml::documents(&text).map_err(|error| failed(file, error))?;
+    for (index, object) in objects.iter_mut().enumerate() {
         let place = format!("document {}", index + 1);
         let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
         for field in ["apiVersion", "kind"] {
@@ -106,6 +106,8 @@ fn objects(file: &Path) -> Result<Vec<Value>, InputError> {
                 format!("{place} ({}): metadata.name is missing or no text", text("kind")),
             ));
         }
+        let described = object::describe(object);
+        string_data::fold(object).map_err(|error| failed(file, format!("{place} ({described}): {error}")))?;
     }
     Ok(objects)
 }

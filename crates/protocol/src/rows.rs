@@ -1,5 +1,6 @@
 //! What the bodies and meta data of rows say.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,12 @@ pub struct Desired {
     /// Whether what was once deployed is never updated.
     #[serde(default)]
     pub one_time: bool,
+    /// Labels that every object gets, over its own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extra_labels: BTreeMap<String, String>,
+    /// Annotations that every object gets, over its own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extra_annotations: BTreeMap<String, String>,
     /// Why it exists.
     pub cause: Cause,
     /// The profile's spec, for the ClusterSummary.
@@ -80,6 +87,9 @@ pub struct Policy {
     pub name: String,
     /// Lower wins inside a profile.
     pub tier: i32,
+    /// Whether namespaces that are missing are left missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip_namespace_creation: bool,
     /// The objects in it, in order.
     pub objects: Vec<Value>,
 }
@@ -103,6 +113,8 @@ pub enum State {
     Provisioned,
     /// Something could not be applied and is tried again.
     Failed,
+    /// Nothing is applied, because the profile says so. Renderers that do not know it take it for what it is not asked about.
+    DryRun,
 }
 
 // === impl Desired ===
@@ -143,5 +155,22 @@ impl fmt::Display for Cause {
                 event.item.iter().try_for_each(|item| write!(f, " for {item}"))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn rows_of_former_versions_are_read_and_those_of_profiles_without_options_are_the_same() {
+        let old = json!({"ownerKind": "ClusterProfile", "ownerName": "p", "tier": 100, "leave": false, "dryRun": false,
+            "oneTime": false, "cause": {"profile": "ClusterProfile p"}, "spec": {},
+            "policies": [{"kind": "ConfigMap", "namespace": "n", "name": "c", "tier": 100, "objects": []}]});
+        let desired: Desired = serde_json::from_value(old.clone()).unwrap();
+        assert!(desired.extra_labels.is_empty() && !desired.policies[0].skip_namespace_creation);
+        assert_eq!(serde_json::to_value(desired).unwrap(), old);
     }
 }

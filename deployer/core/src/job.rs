@@ -257,12 +257,18 @@ impl Job {
             self.attempts = 0;
             // Trying it again would not make a row readable.
             let unreadable = self.makers.unreadable.contains_key(&self.origin);
-            let state = if unreadable { State::Failed } else { State::Provisioned };
+            let state = if unreadable { State::Failed } else { self.settled_state() };
             return Ended::Settled { state, changed };
         }
         self.attempts += 1;
         self.retry_at = Some(now + micros(backoff(self.attempts, FIRST_RETRY, LONGEST_RETRY)));
         Ended::Settled { state: State::Failed, changed }
+    }
+
+    /// What it is called that everything is as it should be.
+    fn settled_state(&self) -> State {
+        let dry_run = self.target.decoded().is_some_and(|desired| desired.dry_run);
+        if dry_run { State::DryRun } else { State::Provisioned }
     }
 
     fn call(&mut self, request: Request, context: &mut JobContext<'_>) {

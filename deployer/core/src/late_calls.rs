@@ -37,7 +37,7 @@ impl LateCalls {
         }
         let until = now + self.lasting;
         self.until = self.until.max(Some(until));
-        if let Request::Apply { object, against: None } = request
+        if let Request::Apply { object, against: None, .. } = request
             && let Some(key) = ObjectKey::of(object)
         {
             let Live { hash, owner, .. } = Live::of(object);

@@ -1,6 +1,7 @@
 //! What is written onto objects about their owner, and how it is taken off what stays when the owner goes.
 
 use serde_json::{Map, Value, json};
+use sluice_api::object;
 
 const PREFIX: &str = "projectsveltos.io/";
 const LABELS: [&str; 4] = ["reason", "reference-kind", "reference-name", "reference-namespace"];
@@ -15,12 +16,26 @@ const ANNOTATIONS: [&str; 8] = [
     "reference-tier",
 ];
 
+/// Annotation: the digest of the labels and annotations that the profile has added.
+pub(crate) const EXTRA: &str = "sluice.projectsveltos.io/extra";
+
+/// What an object says of its content; `None` when it was not deployed.
+pub(crate) fn content_of(object: &Value) -> Option<String> {
+    let hash = object::annotation(object, "projectsveltos.io/hash")?;
+    Some(match object::annotation(object, EXTRA) {
+        Some(extra) => format!("{hash} {extra}"),
+        None => hash.to_owned(),
+    })
+}
+
 /// The merge patch that takes all of it off an object.
 pub fn without_marks() -> Value {
     let nothing = |names: &[&str]| -> Map<String, Value> {
         names.iter().map(|name| (format!("{PREFIX}{name}"), Value::Null)).collect()
     };
-    json!({"metadata": {"labels": nothing(&LABELS), "annotations": nothing(&ANNOTATIONS)}})
+    let mut annotations = nothing(&ANNOTATIONS);
+    annotations.insert(EXTRA.into(), Value::Null);
+    json!({"metadata": {"labels": nothing(&LABELS), "annotations": annotations}})
 }
 
 /// Takes all of it off an object that is at hand.
@@ -30,6 +45,7 @@ pub fn take_marks(object: &mut Value) {
             object.get_mut("metadata").and_then(|metadata| metadata.get_mut(map)?.as_object_mut())
         {
             names.iter().for_each(|name| drop(map.remove(&format!("{PREFIX}{name}"))));
+            map.remove(EXTRA);
         }
     }
 }
@@ -37,6 +53,8 @@ pub fn take_marks(object: &mut Value) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use std::collections::BTreeMap;
 
     use sluice_api::ProfileId;
     use sluice_protocol::rows::{Cause, Desired, Policy};
@@ -53,6 +71,7 @@ mod tests {
             namespace: "n".into(),
             name: "c".into(),
             tier: 100,
+            skip_namespace_creation: false,
             objects: vec![mine.clone()],
         };
         let desired = Desired {
@@ -63,6 +82,8 @@ mod tests {
             leave: false,
             dry_run: false,
             one_time: false,
+            extra_labels: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),
+            extra_annotations: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),
             cause: Cause::Profile(ProfileId::cluster("p")),
             spec: Map::new(),
             policies: vec![policy],

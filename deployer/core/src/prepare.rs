@@ -6,18 +6,23 @@ use std::sync::Arc;
 
 use serde_json::{Number, Value};
 use sluice_api::digest::sveltos_hash;
-use sluice_api::{ObjectKey, identity, names, object};
+use sluice_api::{Digest, ObjectKey, identity, names, object};
 use sluice_protocol::rows::{Desired, Policy};
+
+use crate::marks::{EXTRA, content_of};
 
 /// An object, ready to be applied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
     /// Which object.
     pub key: ObjectKey,
-    /// `projectsveltos.io/hash`: of the rendered object, before anything was added.
+    /// What tells it from other contents: `projectsveltos.io/hash`, which is that of the rendered object before anything was
+    /// added, and with it the digest of extra labels and annotations.
     pub hash: String,
     /// The object as it is sent.
     pub object: Arc<Value>,
+    /// Whether its namespace is made where it is missing.
+    pub make_namespace: bool,
     /// Whether others may depend on it: namespaces and CRDs come first.
     pub first: bool,
 }
@@ -104,6 +109,7 @@ fn prepare_one(desired: &Desired, policy: &Policy, rendered: &Value) -> Option<P
     let mut json = String::new();
     write_json(&mut json, &object);
     let hash = sveltos_hash(json.as_bytes());
+    let extra = add_extra(desired, &mut object)?;
     let labels = object::metadata_map(&mut object, "labels")?;
     labels.insert("projectsveltos.io/reason".into(), "Resources".into());
     for (name, value) in [("kind", &policy.kind), ("name", &policy.name), ("namespace", &policy.namespace)] {
@@ -124,8 +130,27 @@ fn prepare_one(desired: &Desired, policy: &Policy, rendered: &Value) -> Option<P
     ] {
         annotations.insert(format!("projectsveltos.io/{name}"), value.into());
     }
+    annotations.extend(extra.map(|extra| (EXTRA.to_owned(), extra.into())));
+    let hash = content_of(&object).unwrap_or(hash);
     let first = matches!(key.gvk.kind.as_str(), "Namespace" | "CustomResourceDefinition");
-    Some(Prepared { key, hash, object: Arc::new(object), first })
+    let make_namespace = !policy.skip_namespace_creation;
+    Some(Prepared { key, hash, object: Arc::new(object), make_namespace, first })
+}
+
+/// Adds what the profile gives to everything that it deploys, and the digest of it: the hash does not count it, so that
+/// without this a change would not be seen.
+fn add_extra(desired: &Desired, object: &mut Value) -> Option<Option<String>> {
+    let extra = [("labels", &desired.extra_labels), ("annotations", &desired.extra_annotations)];
+    let mut texts = Vec::new();
+    for (field, map) in extra.into_iter().filter(|(_, map)| !map.is_empty()) {
+        let place = object::metadata_map(object, field)?;
+        for (key, value) in map {
+            place.insert(key.clone(), value.clone().into());
+            texts.extend([field, key.as_str(), value.as_str()]);
+        }
+    }
+    let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+    Some((!parts.is_empty()).then(|| Digest::of(&parts).to_string()))
 }
 
 /// JSON as Go writes it: compact, keys sorted, `<`, `>` and `&` escaped, whole floats without a point.
@@ -203,6 +228,7 @@ mod tests {
             namespace: "projectsveltos".into(),
             name: "c".into(),
             tier,
+            skip_namespace_creation: false,
             objects,
         };
         Desired {
@@ -213,6 +239,8 @@ mod tests {
             leave: false,
             dry_run: false,
             one_time: false,
+            extra_labels: BTreeMap::new(),
+            extra_annotations: BTreeMap::new(),
             cause: Cause::Profile(ProfileId::cluster("p")),
             spec: Map::new(),
             policies: policies.into_iter().map(policy).collect(),
@@ -279,6 +307,30 @@ mod tests {
         assert_eq!(prepared.len(), 1);
         assert_eq!(prepared[0].object["data"]["a"], "2");
         assert!(errors.len() == 1 && errors[0].contains("defined twice"));
+    }
+
+    #[test]
+    fn extra_labels_and_annotations_go_over_the_objects_own_and_are_told_apart() {
+        let texts = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
+        let mut object = config_map("c", "1");
+        object["metadata"]["labels"] = json!({"team": "mine", "app": "a"});
+        let plain = desired(vec![(100, vec![object])]);
+        let with = |team: &str| Desired {
+            extra_labels: texts("team", team),
+            extra_annotations: texts("note", "any text"),
+            ..plain.clone()
+        };
+        let one = |desired: &Desired| prepare(desired).0.remove(0);
+        let (none, first, second) = (one(&plain), one(&with("x")), one(&with("y")));
+        assert_eq!(object::label(&first.object, "team"), Some("x"));
+        assert_eq!(object::label(&first.object, "app"), Some("a"));
+        assert_eq!(object::annotation(&first.object, "note"), Some("any text"));
+        let hash =
+            |one: &Prepared| object::annotation(&one.object, "projectsveltos.io/hash").unwrap().to_owned();
+        assert!(hash(&none) == hash(&first) && hash(&first) == hash(&second), "the hash is that of Sveltos");
+        assert_eq!(none.hash, hash(&none));
+        assert!(none.hash != first.hash && first.hash != second.hash);
+        assert_eq!(crate::Live::of(&first.object).hash.as_deref(), Some(&*first.hash));
     }
 
     #[test]

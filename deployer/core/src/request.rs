@@ -6,6 +6,7 @@ use serde_json::Value;
 use sluice_api::{Gvk, ObjectKey, ProfileId, object};
 
 use crate::inventory::{Inventory, Stored};
+use crate::marks;
 
 /// uid and resourceVersion of an object.
 pub type Version = (String, String);
@@ -25,6 +26,8 @@ pub enum Request {
         object: Arc<Value>,
         /// uid and resourceVersion of the object it was planned against; `None` creates it.
         against: Option<Version>,
+        /// Whether its namespace is made where it is missing.
+        make_namespace: bool,
     },
     /// Delete exactly this object.
     Delete {
@@ -117,7 +120,7 @@ pub struct Live {
     pub uid: String,
     /// Its resourceVersion.
     pub resource_version: String,
-    /// `projectsveltos.io/hash`.
+    /// What it says of its content: `projectsveltos.io/hash`, and the digest of extra labels and annotations.
     pub hash: Option<String>,
     /// Which profile deployed it.
     pub owner: Option<Owner>,
@@ -192,7 +195,7 @@ impl Live {
         Self {
             uid: object::text(object, &["metadata", "uid"]).to_owned(),
             resource_version: object::text(object, &["metadata", "resourceVersion"]).to_owned(),
-            hash: annotation("hash").map(str::to_owned),
+            hash: marks::content_of(object),
             owner,
             going: !object::text(object, &["metadata", "deletionTimestamp"]).is_empty(),
         }

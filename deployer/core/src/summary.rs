@@ -20,6 +20,9 @@ pub struct Summary {
     pub errors: Vec<String>,
 }
 
+/// What is said of a profile that nothing is applied of.
+const DRY_RUN: &str = "syncMode is DryRun: nothing is applied; change it to apply what the profile says";
+
 impl Summary {
     /// That there is no such profile on the cluster any more.
     pub(crate) fn gone(cluster: &ClusterRef, profile: &ProfileId) -> Self {
@@ -47,11 +50,14 @@ pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
     let status = match state {
         State::Provisioned => "Provisioned",
         State::Failed => "Failed",
-        State::Held => "Provisioning",
+        State::Held | State::DryRun => "Provisioning",
     };
     let mut feature = json!({"featureID": "Resources", "status": status});
     if !errors.is_empty() {
         feature["failureMessage"] = errors.join("\n").into();
+    } else if *state == State::DryRun {
+        // Sveltos has no word of its own for it here.
+        feature["failureMessage"] = DRY_RUN.into();
     }
     let profile_label = match profile.kind() {
         "Profile" => "projectsveltos.io/profile-name",
@@ -79,4 +85,28 @@ pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
         "status": {"featureSummaries": [feature]},
     });
     (key, Some(object))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_dry_run_is_not_called_provisioned() {
+        let summary = |state| Summary {
+            cluster: ClusterRef::sveltos("default", "c"),
+            profile: ProfileId::cluster("p"),
+            spec: Map::new(),
+            state: Some(state),
+            errors: Vec::new(),
+        };
+        let feature =
+            |state| cluster_summary(&summary(state)).1.unwrap()["status"]["featureSummaries"][0].clone();
+        assert_eq!(feature(State::Provisioned), json!({"featureID": "Resources", "status": "Provisioned"}));
+        let dry = feature(State::DryRun);
+        assert_eq!(dry["status"], "Provisioning");
+        assert!(dry["failureMessage"].as_str().unwrap().starts_with("syncMode is DryRun"));
+    }
 }

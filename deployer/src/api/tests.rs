@@ -62,11 +62,14 @@ async fn a_name_that_cannot_be_asked_for_is_absent_and_cannot_be_applied() {
     for object in [config_map("default", "front p1"), config_map("front p1", "c")] {
         let read = site.call(Request::Read(ObjectKey::of(&object).unwrap()), || true).await;
         assert_eq!(read, Reply::Read(None), "it can be withdrawn");
-        let apply = site.call(Request::Apply { object: object.into(), against: None }, || true).await;
+        let apply = site
+            .call(Request::Apply { object: object.into(), against: None, make_namespace: true }, || true)
+            .await;
         assert_eq!(class(&apply), Some(Class::Refused), "{apply:?}");
     }
     let kind = json!({"apiVersion": "exa mple/v1", "kind": "Thing", "metadata": {"name": "t"}});
-    let apply = site.call(Request::Apply { object: kind.into(), against: None }, || true).await;
+    let apply =
+        site.call(Request::Apply { object: kind.into(), against: None, make_namespace: true }, || true).await;
     assert_eq!(class(&apply), Some(Class::NoKind), "{apply:?}");
 }
 
@@ -88,7 +91,8 @@ async fn nothing_is_sent_once_the_lease_has_lapsed_while_it_waited() {
 
 #[tokio::test]
 async fn without_a_lease_nothing_is_written_and_everything_read() {
-    let apply = Request::Apply { object: config_map("default", "c").into(), against: None };
+    let apply =
+        Request::Apply { object: config_map("default", "c").into(), against: None, make_namespace: true };
     let Reply::Failed(failure) = mk_site().call(apply, || false).await else { panic!("applied") };
     assert!(failure.message.contains("membership has lapsed"), "{failure:?}");
     let key = ObjectKey::of(&config_map("default", "c")).unwrap();
@@ -112,6 +116,21 @@ async fn only_the_server_says_that_an_object_is_deleted() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_no_fault_of_the_object() {
-    let apply = Request::Apply { object: config_map("default", "c").into(), against: None };
+    let apply =
+        Request::Apply { object: config_map("default", "c").into(), against: None, make_namespace: true };
     assert_eq!(class(&mk_site().call(apply, || true).await), Some(Class::Transient));
+}
+
+#[tokio::test]
+async fn a_namespace_that_is_to_be_left_missing_is_not_made() {
+    let server = r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404,
+        "message": "namespaces \"shop\" not found"}"#;
+    let object = config_map("shop", "c").into();
+    let apply = Request::Apply { object, against: None, make_namespace: false };
+    let reply = mk_site_at(&not_found(server)).call(apply, || true).await;
+    let Reply::Failed(failure) = reply else { panic!("{reply:?}") };
+    assert!(
+        failure.class == Class::Refused && failure.message.contains("there is no namespace \"shop\""),
+        "{failure:?}"
+    );
 }

@@ -106,7 +106,18 @@ impl Manifests {
 }
 
 fn parse(text: &str) -> Result<Vec<Value>, String> {
-    let objects = sluice_api::yaml::documents(text)?;
+    let mut objects = Vec::new();
+    for (index, document) in sluice_api::yaml::documents(text)?.into_iter().enumerate() {
+        match texts_of(&document) {
+            None => objects.push(document),
+            Some(texts) => {
+                for (place, text) in texts.iter().enumerate() {
+                    let named = |error| format!("document {}, text {}: {error}", index + 1, place + 1);
+                    objects.extend(sluice_api::yaml::documents(text).map_err(named)?);
+                }
+            }
+        }
+    }
     for (index, object) in objects.iter().enumerate() {
         let missing = ["apiVersion", "kind"]
             .into_iter()
@@ -117,6 +128,11 @@ fn parse(text: &str) -> Result<Vec<Value>, String> {
         }
     }
     Ok(objects)
+}
+
+/// A list of texts, which is the documents that they are.
+fn texts_of(document: &Value) -> Option<Vec<&str>> {
+    document.as_array()?.iter().map(Value::as_str).collect()
 }
 
 #[cfg(test)]
@@ -153,6 +169,19 @@ mod tests {
                 ["x", "w", "z"]
             );
         }
+    }
+
+    #[test]
+    fn a_list_of_texts_is_the_documents_in_them() {
+        let doc =
+            |name: &str| format!("apiVersion: v1\n    kind: ConfigMap\n    metadata: {{name: {name}}}\n");
+        let text = format!("- |\n    {}- |\n    {}    ---\n    {}", doc("a"), doc("b"), doc("c"));
+        let objects =
+            |text: String| Manifests::default().objects(&BTreeMap::from([("k".to_owned(), text)]), false);
+        let names: Vec<_> = objects(text).unwrap().iter().map(|o| object::name(o).to_owned()).collect();
+        assert_eq!(names, ["a", "b", "c"]);
+        assert!(objects("['a: 1', 'a: [']".into()).unwrap_err().starts_with("data.k: document 1, text 2: "));
+        assert!(objects("[1]".into()).unwrap_err().contains("document 1: apiVersion is missing"));
     }
 
     #[test]

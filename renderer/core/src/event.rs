@@ -14,14 +14,30 @@ use crate::content;
 use crate::language::Language;
 use crate::project::{self, Projection};
 use crate::reads::Reads;
-use crate::render::{Part, PolicySource, Rendered, named, namespace_or, referenced, verbatim};
+use crate::render::{PolicySource, Rendered, named, namespace_or, referenced, verbatim};
 use crate::resources;
 use crate::sets::{Match, Set, in_order};
 use crate::templates::{Templates, reference};
 use crate::verdict;
 
-/// Clusters that get a profile, and those that cannot, with the reason.
-type Destinations = (Vec<ClusterRef>, Vec<(ClusterRef, String)>);
+/// Where a profile goes.
+struct Destinations {
+    clusters: Vec<ClusterRef>,
+    /// Where it would go as well, and why it does not.
+    missing: Vec<(ClusterRef, String)>,
+}
+
+impl Destinations {
+    fn of(clusters: Vec<ClusterRef>) -> Self {
+        Self { clusters, missing: Vec::new() }
+    }
+
+    fn first(&self) -> Option<&ClusterRef> {
+        self.clusters.first().or_else(|| self.missing.first().map(|(cluster, _)| cluster))
+    }
+}
+
+mod patches;
 
 /// What a render of an event works with.
 pub(crate) struct EventRender<'a> {
@@ -94,12 +110,15 @@ impl EventRender<'_> {
                 projections.extend(projection);
             }
         }
-        let (destinations, failed) = self.destinations(dot)?;
-        let spec =
-            self.spec(refs, &scene.refs, destinations.first().or(failed.first().map(|(place, _)| place)));
+        let destinations = self.destinations(dot)?;
+        let mut spec = self.spec(refs, &scene.refs, destinations.first());
+        let patched = self.patched(&name, sources, destinations, dot, reads)?;
+        projections.extend(patched.projections);
+        if !patched.refs.is_empty() {
+            spec.insert("patchesFrom".into(), patched.refs.into());
+        }
         projections.push(project::cluster_profile(&name, &spec, self.labels()));
-        let parts = vec![Part { destinations, sources }];
-        let resources = scene.refs.clone();
+        let (parts, failed, resources) = (patched.parts, patched.failed, scene.refs.clone());
         Ok(Rendered { id: ProfileId::cluster(name), parts, resources, failed, spec, projections })
     }
 
@@ -186,24 +205,22 @@ impl EventRender<'_> {
         parts
     }
 
-    /// Where the profile goes, and where it would go as well.
     fn destinations(&self, dot: &Data<'_>) -> Result<Destinations, String> {
         if let Some(destination) = &self.trigger.destination_cluster {
             let id = self.destination_cluster(destination, dot)?;
-            return Ok(if self.catalog.clusters.contains_key(&id) {
-                (vec![id], Vec::new())
-            } else {
-                let error = format!(
-                    "spec.destinationCluster: {id} is not registered; register it, or correct the reference"
-                );
-                (Vec::new(), vec![(id, error)])
-            });
+            if self.catalog.clusters.contains_key(&id) {
+                return Ok(Destinations::of(vec![id]));
+            }
+            let error = format!(
+                "spec.destinationCluster: {id} is not registered; register it, or correct the reference"
+            );
+            return Ok(Destinations { clusters: Vec::new(), missing: vec![(id, error)] });
         }
         let Some(selector) = &self.trigger.destination_selector else {
-            return Ok((vec![self.cluster.id.clone()], Vec::new()));
+            return Ok(Destinations::of(vec![self.cluster.id.clone()]));
         };
         let selected = self.catalog.clusters.values().filter(|cluster| selector.matches(cluster.labels()));
-        Ok((selected.map(|cluster| cluster.id.clone()).collect(), Vec::new()))
+        Ok(Destinations::of(selected.map(|cluster| cluster.id.clone()).collect()))
     }
 
     fn destination_cluster(

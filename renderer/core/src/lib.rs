@@ -22,6 +22,7 @@ mod content;
 mod event;
 mod generate;
 mod language;
+mod patches;
 mod profile;
 mod project;
 mod reads;

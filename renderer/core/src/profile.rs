@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use sluice_api::model::{Cluster, Profile, ResourceRef};
+use sluice_api::model::{Cluster, PolicyRef, Profile, ResourceRef};
 use sluice_template::Stage;
 
 use crate::catalog::{Catalog, ContentKey};
@@ -30,8 +30,10 @@ pub(crate) fn render(
         let part = references(profile, cluster, templates).and_then(|keys| match parts.entry(keys) {
             Entry::Occupied(part) => Ok(part.into_mut()),
             Entry::Vacant(place) => {
-                let sources = sources(profile, place.key(), catalog, reads)?;
-                Ok(place.insert(Part { destinations: Vec::new(), sources }))
+                let (policies, from) = place.key().split_at(profile.common.policy_refs.len());
+                let sources = sources(&profile.common.policy_refs, policies, catalog, reads)?;
+                let patches = self::sources(&profile.common.patches_from, from, catalog, reads)?;
+                Ok(place.insert(Part { destinations: Vec::new(), sources, patches }))
             }
         });
         match part {
@@ -72,7 +74,7 @@ fn references(
     templates: &Templates,
 ) -> Result<Vec<ContentKey>, String> {
     let mut keys = Vec::with_capacity(profile.common.policy_refs.len());
-    for item in &profile.common.policy_refs {
+    for item in profile.common.policy_refs.iter().chain(&profile.common.patches_from) {
         let field = |field: &str, text: &str| {
             let dot = cluster_only(&cluster.object);
             let rendered = templates.render(&profile.id.name, text, Stage::Deploy, &dot);
@@ -89,13 +91,13 @@ fn references(
 }
 
 fn sources(
-    profile: &Profile,
+    items: &[PolicyRef],
     keys: &[ContentKey],
     catalog: &Catalog,
     reads: &mut Reads,
 ) -> Result<Vec<PolicySource>, String> {
     let mut sources = Vec::new();
-    for (item, key) in profile.common.policy_refs.iter().zip(keys) {
+    for (item, key) in items.iter().zip(keys) {
         if let Some(object) = referenced(catalog, item, key, reads)? {
             sources.push(verbatim(item, key, object)?);
         }

@@ -112,6 +112,9 @@ pub(crate) fn policy_ref(item: &PolicyRef, source: &PolicySource) -> Value {
     if item.optional {
         value["optional"] = true.into();
     }
+    if item.skip_namespace_creation {
+        value["skipNamespaceCreation"] = true.into();
+    }
     value
 }
 

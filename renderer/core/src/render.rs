@@ -11,6 +11,7 @@ use sluice_script::Script;
 use crate::catalog::{Catalog, ContentKey};
 use crate::content::{self, Manifests};
 use crate::language::Language;
+use crate::patches;
 use crate::project::Projection;
 use crate::reads::Reads;
 use crate::resources::Destination;
@@ -38,15 +39,18 @@ pub(crate) struct Rendered {
 pub(crate) struct Part {
     pub(crate) destinations: Vec<ClusterRef>,
     pub(crate) sources: Vec<PolicySource>,
+    /// With patches on it.
+    pub(crate) patches: Vec<PolicySource>,
 }
 
 /// One reference with its text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PolicySource {
     pub(crate) kind: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) tier: i32,
+    pub(crate) skip_namespace_creation: bool,
     pub(crate) texts: BTreeMap<String, String>,
     /// What its texts are written in where they are templates.
     pub(crate) language: Language,
@@ -56,6 +60,13 @@ pub(crate) struct PolicySource {
     pub(crate) lua: bool,
     /// Whether the text is the same for many clusters, so that its objects are worth keeping.
     pub(crate) shared: bool,
+}
+
+impl PolicySource {
+    /// Whether destinations get different texts.
+    pub(crate) fn is_per_destination(&self) -> bool {
+        self.per_destination || self.lua
+    }
 }
 
 /// A referenced object; `None` when it is missing and may be.
@@ -94,6 +105,7 @@ pub(crate) fn verbatim(
         namespace: key.1.clone(),
         name: key.2.clone(),
         tier: item.tier,
+        skip_namespace_creation: item.skip_namespace_creation,
         texts,
         language: Language::of(referenced).map_err(|error| named(item, key, &error))?,
         per_destination: object::annotation(referenced, TEMPLATE).is_some(),
@@ -113,7 +125,7 @@ pub(crate) fn namespace_or(text: String, cluster: &ClusterRef) -> String {
 }
 
 /// A text as one destination gets it.
-fn for_destination(
+pub(crate) fn for_destination(
     source: &PolicySource,
     text: &str,
     destination: Destination<'_>,
@@ -141,16 +153,18 @@ fn for_destination(
 /// # Errors
 /// The reference and what is wrong in it.
 pub(crate) fn policies(
-    sources: &[PolicySource],
+    common: &SpecCommon,
+    part: &Part,
     destination: Destination<'_>,
     name: &str,
     templates: &Templates,
     manifests: &Manifests,
 ) -> Result<Vec<Policy>, String> {
-    let mut policies = Vec::with_capacity(sources.len());
-    for source in sources {
+    let changes = patches::for_cluster(common, part, destination, name, templates)?;
+    let mut policies = Vec::with_capacity(part.sources.len());
+    for source in &part.sources {
         let place = |error: String| format!("{} {}/{}: {error}", source.kind, source.namespace, source.name);
-        let objects = if source.per_destination || source.lua {
+        let objects = if source.is_per_destination() {
             let mut texts = BTreeMap::new();
             for (key, text) in &source.texts {
                 let text = for_destination(source, text, destination, name, templates);
@@ -165,7 +179,8 @@ pub(crate) fn policies(
             namespace: source.namespace.clone(),
             name: source.name.clone(),
             tier: source.tier,
-            objects: objects.map_err(place)?,
+            skip_namespace_creation: source.skip_namespace_creation,
+            objects: patches::apply(&changes, objects.map_err(place)?)?,
         });
     }
     Ok(policies)
@@ -186,6 +201,8 @@ pub(crate) fn desired(
         leave: common.leave,
         dry_run: common.dry_run,
         one_time: common.one_time,
+        extra_labels: common.extra_labels.clone(),
+        extra_annotations: common.extra_annotations.clone(),
         cause: cause.clone(),
         spec: rendered.spec.clone(),
         policies,
@@ -193,6 +210,6 @@ pub(crate) fn desired(
 }
 
 /// Whether all destinations get the same.
-pub(crate) fn same_everywhere(sources: &[PolicySource]) -> bool {
-    sources.iter().all(|source| !source.per_destination && !source.lua)
+pub(crate) fn same_everywhere(common: &SpecCommon, part: &Part) -> bool {
+    part.sources.iter().all(|source| !source.is_per_destination()) && patches::same_everywhere(common, part)
 }

@@ -6,6 +6,7 @@
 mod cluster;
 mod cluster_set;
 mod event_source;
+mod patch;
 mod profile;
 mod read;
 mod resources;
@@ -14,6 +15,7 @@ mod trigger;
 pub use cluster::{Cluster, KubeconfigRef};
 pub use cluster_set::{ClusterSet, ClusterSetId};
 pub use event_source::{EventSource, ResourceSelector};
+pub use patch::{PatchContent, PatchSpec};
 pub use profile::{PolicyRef, Profile, SpecCommon};
 pub use resources::{Attention, Generator, ResourceRef};
 pub use trigger::{DestinationCluster, Era, Trigger};

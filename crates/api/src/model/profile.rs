@@ -1,8 +1,11 @@
 //! Which add-ons go to which clusters: user-written profiles, and what triggers share with them.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::cluster_set::ClusterSetId;
+use super::patch::{self, PatchSpec};
 use super::read::Field;
 use super::resources::ResourceRef;
 use crate::cluster::{ClusterKind, ClusterRef};
@@ -24,6 +27,8 @@ pub struct PolicyRef {
     pub tier: i32,
     /// Whether a missing object is no error.
     pub optional: bool,
+    /// Whether namespaces that are missing are left missing.
+    pub skip_namespace_creation: bool,
     /// Path of the field, for messages.
     pub path: String,
 }
@@ -35,6 +40,14 @@ pub struct SpecCommon {
     pub policy_refs: Vec<PolicyRef>,
     /// What templates read of the management cluster.
     pub resource_refs: Vec<ResourceRef>,
+    /// Changes of everything that is deployed, in order.
+    pub patches: Vec<PatchSpec>,
+    /// ConfigMaps and Secrets with more of them, which come after.
+    pub patches_from: Vec<PolicyRef>,
+    /// Labels that everything gets, over its own.
+    pub extra_labels: BTreeMap<String, String>,
+    /// Annotations that everything gets, over its own.
+    pub extra_annotations: BTreeMap<String, String>,
     /// Lower wins where two profiles claim one object.
     pub tier: i32,
     /// Whether add-ons stay when their cause goes.
@@ -69,11 +82,9 @@ pub struct Profile {
 // === impl SpecCommon ===
 
 /// Parts of a profile that deploy something else than referenced manifests.
-const NOT_YET: [(&str, &str); 10] = [
+const NOT_YET: [(&str, &str); 8] = [
     ("helmCharts", "Helm charts are not deployed by this version"),
     ("kustomizationRefs", "Kustomize directories are not deployed by this version"),
-    ("patches", "patches are not applied by this version"),
-    ("patchesFrom", "patches are not applied by this version"),
     ("preDeployChecks", "checks are not run by this version"),
     ("validateHealths", "checks are not run by this version"),
     ("preDeleteChecks", "checks are not run by this version"),
@@ -88,6 +99,9 @@ impl SpecCommon {
         for item in spec.get("policyRefs").items()? {
             policy_refs.push(PolicyRef::read(&item)?);
         }
+        let items = |field: &str| spec.get(field).items();
+        let patches = items("patches")?.iter().map(PatchSpec::read).collect::<Result<_, _>>()?;
+        let patches_from = items("patchesFrom")?.iter().map(PolicyRef::read).collect::<Result<_, _>>()?;
         let sync_mode = spec.get("syncMode");
         let mode = sync_mode.text()?;
         if !["", "OneTime", "Continuous", "ContinuousWithDriftDetection", "DryRun"].contains(&mode.as_str()) {
@@ -109,6 +123,10 @@ impl SpecCommon {
         Ok(Self {
             policy_refs,
             resource_refs: ResourceRef::all(spec)?,
+            patches,
+            patches_from,
+            extra_labels: patch::labels(&spec.get("extraLabels"))?,
+            extra_annotations: patch::texts(&spec.get("extraAnnotations"))?,
             tier: spec.get("tier").positive(100)?,
             leave,
             dry_run: mode == "DryRun",
@@ -144,6 +162,7 @@ impl PolicyRef {
             name: name.required_text()?,
             tier: item.get("tier").positive(100)?,
             optional: item.get("optional").flag()?,
+            skip_namespace_creation: item.get("skipNamespaceCreation").flag()?,
             path: item.error("").field,
         })
     }

@@ -53,6 +53,8 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
         leave: false,
         dry_run: false,
         one_time: false,
+        extra_labels: BTreeMap::new(),
+        extra_annotations: BTreeMap::new(),
         cause: Cause::Profile(ProfileId::cluster(profile)),
         spec: Map::new(),
         policies: vec![Policy {
@@ -60,6 +62,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
             namespace: "n".into(),
             name: "c".into(),
             tier: 100,
+            skip_namespace_creation: false,
             objects,
         }],
     }
@@ -201,7 +204,7 @@ impl Fixture {
                 Reply::Listed(same.map(|(key, object)| (key.clone(), Live::of(object))).collect())
             }
             Request::Read(key) => Reply::Read(self.objects.get(&key).map(Live::of)),
-            Request::Apply { object, against } => {
+            Request::Apply { object, against, .. } => {
                 let key = ObjectKey::of(&object).unwrap();
                 let known = self.objects.get(&key).map(|object| Live::of(object).version());
                 if against.is_some() && against != known {
@@ -791,11 +794,46 @@ fn the_inventory_of_what_stays_goes_last_and_only_when_nobody_is_named_any_more(
 }
 
 #[test]
+fn a_change_of_extra_labels_alone_is_applied() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    let labelled = |team: &str| Desired {
+        extra_labels: BTreeMap::from([("team".to_owned(), team.to_owned())]),
+        ..desired("p", 100, vec![config_map("a", "1")])
+    };
+    let team = |fixture: &Fixture| {
+        fixture
+            .objects
+            .values()
+            .map(|object| object::label(object, "team").map(str::to_owned))
+            .collect::<Vec<_>>()
+    };
+    for next in ["x", "y"] {
+        fixture.row("p", Some(labelled(next)));
+        assert_eq!(team(&fixture), [Some(next.to_owned())]);
+    }
+    fixture.take_calls();
+    fixture.row("p", Some(labelled("y")));
+    assert!(!fixture.take_calls().contains(&"apply a".to_owned()), "nothing has changed");
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    assert_eq!(team(&fixture), [None]);
+}
+
+#[test]
 fn a_dry_run_touches_nothing() {
     let mut fixture = Fixture::new();
     fixture.reach();
     fixture.row("p", Some(Desired { dry_run: true, ..desired("p", 100, vec![config_map("a", "1")]) }));
     assert!(fixture.objects.is_empty() && fixture.inventories.is_empty());
+    assert_eq!(fixture.state("p"), Some(State::DryRun));
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Provisioned)));
+    fixture.row("p", Some(Desired { dry_run: true, ..desired("p", 100, vec![config_map("b", "1")]) }));
+    assert_eq!(
+        (fixture.names(), fixture.state("p")),
+        (vec!["a"], Some(State::DryRun)),
+        "what is there stays"
+    );
 }
 
 #[test]

@@ -85,7 +85,10 @@ impl Job {
             return;
         }
         self.run.changed = true;
-        self.call(Request::Apply { object: one.object, against }, context);
+        self.call(
+            Request::Apply { object: one.object, against, make_namespace: one.make_namespace },
+            context,
+        );
     }
 
     /// Whether it has the object, alone or together with the profile that is named on it.

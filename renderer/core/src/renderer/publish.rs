@@ -211,7 +211,7 @@ impl Renderer {
         let failed = rendered.failed.iter().map(|(cluster, error)| (cluster.clone(), Err(error.clone())));
         let mut rows: Vec<Rendition> = failed.collect();
         for part in &rendered.parts {
-            let same = render::same_everywhere(&part.sources);
+            let same = render::same_everywhere(common, part);
             let mut shared = None::<Arc<[u8]>>;
             for id in &part.destinations {
                 let Some(cluster) = self.catalog.clusters.get(id) else { continue };
@@ -226,7 +226,7 @@ impl Renderer {
                     Some(body) if same => Ok(body.clone()),
                     _ => {
                         let destination = Destination { cluster, resources: &resources };
-                        render::policies(&part.sources, destination, name, &self.templates, &self.manifests)
+                        render::policies(common, part, destination, name, &self.templates, &self.manifests)
                             .and_then(|policies| body_of(&render::desired(rendered, common, cause, policies)))
                     }
                 });

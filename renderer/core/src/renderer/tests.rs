@@ -11,6 +11,7 @@ use super::*;
 
 mod destinations;
 mod generators;
+mod patches;
 mod resources;
 
 const INCARNATION: u64 = 7;
