@@ -117,9 +117,17 @@ impl EventRender<'_> {
         if !patched.refs.is_empty() {
             spec.insert("patchesFrom".into(), patched.refs.into());
         }
-        projections.push(project::cluster_profile(&name, &spec, self.labels()));
+        let id = ProfileId::cluster(&*name);
+        let mut warnings = Vec::new();
+        if self.catalog.profiles.contains_key(&id) {
+            warnings.push(format!(
+                "spec.profileNameFormat: {id} is somebody else's, and is not written over; make the name differ"
+            ));
+        } else {
+            projections.push(project::cluster_profile(&name, &spec, self.labels()));
+        }
         let (parts, failed, resources) = (patched.parts, patched.failed, scene.refs.clone());
-        Ok(Rendered { id: ProfileId::cluster(name), parts, resources, failed, spec, projections })
+        Ok(Rendered { id, parts, resources, failed, warnings, spec, projections })
     }
 
     /// The matches that the cause stands for, in the order in which templates see them.

@@ -46,6 +46,7 @@ pub(crate) fn render(
         parts: parts.into_values().collect(),
         resources: resources(profile),
         failed,
+        warnings: Vec::new(),
         spec: profile.common.raw.clone(),
         projections: Vec::new(),
     })

@@ -28,6 +28,8 @@ pub(crate) struct Rendered {
     pub(crate) resources: Vec<ResourceRef>,
     /// Where it goes as well, once this is mended.
     pub(crate) failed: Vec<(ClusterRef, String)>,
+    /// What is wrong and stops nothing.
+    pub(crate) warnings: Vec<String>,
     /// Its spec, for the ClusterProfile and the ClusterSummary.
     pub(crate) spec: Map<String, Value>,
     /// What is written to the management cluster because of it.

@@ -70,6 +70,15 @@ impl RowLedger {
         own && (self.leads_to(cause, place) || self.holders.get(place) == Some(cause))
     }
 
+    /// The events whose causes have rows of a profile of this name.
+    pub(crate) fn makers_of(&self, profile: &ProfileId) -> BTreeSet<Cause> {
+        let makers = self
+            .users
+            .iter()
+            .filter(|((_, made), cause)| made == profile && matches!(cause, Cause::Event(_)));
+        makers.map(|(_, cause)| cause.clone()).collect()
+    }
+
     /// Where the rows of `cause` are.
     pub(crate) fn places(&self, cause: &Cause) -> BTreeSet<Place> {
         self.rows.get(cause).cloned().unwrap_or_default()

@@ -44,7 +44,13 @@ impl Renderer {
                 self.set_gone(&id, step);
                 self.sets_changed(&selections, step);
             }
-            Touched::Profile(id) => self.refresh_profile(&id, step),
+            Touched::Profile(id) => {
+                self.refresh_profile(&id, step);
+                // A trigger may make one of this name.
+                for cause in self.ledger.makers_of(&id) {
+                    self.refresh(&cause, step.now, step);
+                }
+            }
             Touched::Content(key, old, new) => {
                 self.content_changed(&key, old.as_deref(), new.as_deref(), step);
             }

@@ -47,10 +47,14 @@ impl Renderer {
             return self.follow(step);
         }
         let basis = self.basis(cause);
-        let result = made.and_then(|(rendered, rows)| self.publish(cause, &rendered, rows, time, step));
+        let mut warnings = Vec::new();
+        let result = made.and_then(|(mut rendered, rows)| {
+            warnings = std::mem::take(&mut rendered.warnings);
+            self.publish(cause, &rendered, rows, time, step)
+        });
         self.renderings.set(cause, result.is_ok().then_some(basis));
         self.ledger.set_failing(cause, result.is_err());
-        let notes = self.ignored_fields(cause).into_iter().chain(self.circle(cause));
+        let notes = warnings.into_iter().chain(self.ignored_fields(cause)).chain(self.circle(cause));
         let errors: Vec<String> = result.err().into_iter().chain(notes).collect();
         self.note(cause.problem(), (!errors.is_empty()).then(|| errors.join("; ")), step);
         self.follow(step);

@@ -95,3 +95,17 @@ fn a_set_that_cannot_be_read_changes_nothing() {
     fixture.put(good);
     assert_eq!((fixture.wanted(), fixture.problems.len()), (vec!["a x 1".to_owned()], 0));
 }
+
+#[test]
+fn a_profile_that_somebody_else_wrote_is_not_written_over() {
+    let own = json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {}});
+    let named = json!({"profileNameFormat": "p"});
+    let mut fixture = Fixture::new(vec![trigger(true, named), content(true, "1"), own.clone()]);
+    fixture.ready(&["x"]);
+    let projected = |fixture: &Fixture| fixture.projected.keys().any(|key| key == "ClusterProfile p");
+    let error = fixture.problems.values().next().unwrap();
+    assert!(error.contains("spec.profileNameFormat: ClusterProfile p is somebody else's"), "{error}");
+    assert!(!projected(&fixture));
+    fixture.delete(own);
+    assert!(projected(&fixture) && fixture.problems.is_empty(), "{:?}", fixture.problems);
+}
