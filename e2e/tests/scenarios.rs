@@ -44,6 +44,7 @@ scenarios! {
     g_edits: "g-edits",
     h_clusters_come_and_go: "h-clusters-come-and-go",
     i_emptied_part: "i-emptied-part",
+    tr_patches: "tr-patches",
 }
 
 #[test]
