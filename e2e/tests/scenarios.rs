@@ -44,6 +44,12 @@ scenarios! {
     g_edits: "g-edits",
     h_clusters_come_and_go: "h-clusters-come-and-go",
     i_emptied_part: "i-emptied-part",
+    tr_cluster_sets: "tr-cluster-sets",
+    tr_destination_cluster: "tr-destination-cluster",
+    tr_generator: "tr-generator",
+    tr_object_of_any_kind: "tr-object-of-any-kind",
+    tr_patches: "tr-patches",
+    tr_secret_on_demand: "tr-secret-on-demand",
 }
 
 #[test]

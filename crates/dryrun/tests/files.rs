@@ -15,7 +15,7 @@ fn string_data_of_files_is_data_in_all_clusters() {
     let input = Input::read(dir.path()).unwrap();
     let expected =
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "eA=="}});
-    assert_eq!(input.management, [expected.clone()]);
+    assert_eq!(input.management, std::slice::from_ref(&expected));
     assert_eq!(input.clusters[&("default".to_owned(), "c1".to_owned())], [expected]);
 
     std::fs::write(dir.path().join("secret.yaml"), secret.replace("{a: x}", "{a: 1}")).unwrap();

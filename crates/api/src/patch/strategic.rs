@@ -175,10 +175,7 @@ fn merge_keyed(
     let (mut places, mut gone, mut old) = (Places::of(&items, keys), HashSet::new(), items.len());
     for (index, item) in change.iter().enumerate().filter(|(_, item)| !is_replacement(item)) {
         let at = |error: &str| below(&format!("[{index}]"), error);
-        let main = keys.first().map_or("", |(key, _)| key);
-        let map = item.as_object().filter(|map| map.get(main).is_some_and(|id| !id.is_null()));
-        let map =
-            map.ok_or_else(|| at(&format!("{main}: is missing; it tells the items of this list apart")))?;
+        let map = keyed(item, keys).map_err(|error| at(&error))?;
         let place = places.find(item);
         let present =
             place.filter(|place| !gone.contains(place)).map(|place| std::mem::take(&mut items[place]));
@@ -199,6 +196,18 @@ fn merge_keyed(
     old -= gone.iter().filter(|place| **place < old).count();
     let left = items.into_iter().enumerate().filter(|(place, _)| !gone.contains(place));
     Ok(arranged(left.map(|(_, item)| item).collect(), old, change, keys))
+}
+
+/// An item of a patch, when it says which one it is about.
+fn keyed<'v>(item: &'v Value, keys: &[Key]) -> Result<&'v Map<String, Value>, String> {
+    let main = keys.first().map_or("", |(key, _)| key);
+    let map = item.as_object().filter(|map| map.get(main).is_some_and(|id| !id.is_null()));
+    let map = map.ok_or_else(|| format!("{main}: is missing; it tells the items of this list apart"))?;
+    let nested = |(key, _): &&Key| map.get(*key).is_some_and(|id| id.is_object() || id.is_array());
+    match keys.iter().find(nested) {
+        Some((key, _)) => Err(format!("{key}: is no plain value; it tells the items of this list apart")),
+        None => Ok(map),
+    }
 }
 
 /// Where in a list the items are that a patch may mean.

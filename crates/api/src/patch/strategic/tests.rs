@@ -174,6 +174,10 @@ fn mistakes_are_named_with_their_place() {
             "spec.template.spec.containers[0].env[0].name: is missing",
         ),
         (
+            pod(json!({"containers": [{"name": {}}]})),
+            "spec.template.spec.containers[0].name: is no plain value",
+        ),
+        (
             json!({"spec": {"$patch": "drop"}}),
             "spec.$patch: \"drop\" is no directive; use merge, replace or delete",
         ),
@@ -188,8 +192,20 @@ fn mistakes_are_named_with_their_place() {
 
 /// Objects as kinds have them, with the fields that matter and others, and directives where `directives`.
 fn anything(directives: bool) -> impl Strategy<Value = Value> {
-    let plain =
-        ["name", "containers", "env", "ports", "finalizers", "spec", "template", "metadata", "port", "x"];
+    let plain = [
+        "name",
+        "containers",
+        "env",
+        "ports",
+        "finalizers",
+        "spec",
+        "template",
+        "metadata",
+        "port",
+        "containerPort",
+        "protocol",
+        "x",
+    ];
     let all = [
         &plain[..],
         &["$patch", "$retainKeys", "$setElementOrder/containers", "$deleteFromPrimitiveList/finalizers"],
@@ -243,7 +259,7 @@ proptest! {
 
     #[test]
     fn the_same_patch_again_changes_nothing(target in anything(false), patch in any_map(false)) {
-        for shape in [Shape::PLAIN, Shape::of("apps", "Deployment")] {
+        for shape in [Shape::PLAIN, Shape::of("apps", "Deployment"), Shape::of("", "Service")] {
             let Ok(Some(once)) = merge(target.clone(), &patch, shape) else { continue };
             prop_assert_eq!(merge(once.clone(), &patch, shape), Ok(Some(once)));
         }
