@@ -34,6 +34,8 @@ pub enum About {
     Event(EventCause),
     /// A profile on its way to one cluster.
     Profile(ProfileId),
+    /// A stream, by its name: what is wrong concerns everything in it.
+    Stream(String),
     /// One of these that cannot be on another cluster.
     On(Box<About>, ClusterRef),
 }
@@ -86,6 +88,7 @@ impl fmt::Display for About {
                 event.item.iter().try_for_each(|item| write!(f, ", {item}"))
             }
             Self::Profile(id) => write!(f, "{id}"),
+            Self::Stream(name) => write!(f, "stream {name}"),
             Self::On(about, cluster) => write!(f, "{about}, on {cluster}"),
         }
     }
