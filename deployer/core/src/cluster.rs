@@ -13,7 +13,6 @@ use crate::request::{Class, Failure, Live, Reply, Request};
 mod kinds;
 mod opening;
 
-/// See the module's text.
 pub(crate) struct Cluster {
     /// Number of shards of every table.
     shards: u16,

@@ -72,7 +72,7 @@ pub enum Effect {
     Journal(JournalEntry),
 }
 
-/// See the module's text.
+/// Remembers nothing that rows and inventories do not hold: another one can take its place at any time.
 pub struct Deployer {
     config: Config,
     clusters: BTreeMap<ClusterRef, Cluster>,

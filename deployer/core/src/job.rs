@@ -34,7 +34,6 @@ const LONGEST_RETRY: Duration = Duration::from_secs(10);
 /// Under this name the inventory's own error is kept among those of the objects.
 const INVENTORY: &str = "inventory";
 
-/// See the module's text.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) profile: ProfileId,
