@@ -65,3 +65,39 @@ fn own_cluster(cluster: &ClusterRef, kubeconfig: &str) -> ClusterFeed {
     feed.set_synced();
     feed
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[test]
+    fn a_cluster_is_named_by_namespace_and_name() {
+        assert_eq!(only("default/c").unwrap(), ClusterRef::sveltos("default", "c"));
+        for text in ["c", "/c", "default/", ""] {
+            let error = only(text).unwrap_err().to_string();
+            assert_eq!(error, format!("--cluster {text:?}: write namespace/name"));
+        }
+    }
+
+    #[test]
+    fn a_kubeconfig_of_the_cluster_itself_needs_its_name() {
+        let parse = |arguments: &[&str]| Args::try_parse_from(["agent"].iter().chain(arguments));
+        let error = parse(&["--cluster-kubeconfig", "k"]).unwrap_err().to_string();
+        assert!(error.contains("--cluster <CLUSTER>"), "{error}");
+        assert!(parse(&["--cluster-kubeconfig", "k", "--cluster", "default/c"]).is_ok());
+    }
+
+    #[test]
+    fn the_agent_of_one_cluster_knows_it_at_once() {
+        let cluster = ClusterRef::sveltos("default", "c");
+        let feed = own_cluster(&cluster, "clusters: []");
+        assert!(feed.is_synced());
+        let access = feed.get(&cluster).unwrap();
+        assert_eq!((access.kubeconfig, access.paused), (Some(Ok(Arc::from("clusters: []"))), false));
+        assert_eq!(feed.keys(), [cluster]);
+    }
+}

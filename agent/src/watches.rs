@@ -80,9 +80,13 @@ impl Teller {
     /// Whether anybody still listens.
     fn tell(&mut self, event: WatchEvent) -> bool {
         let id = self.id;
+        if !matches!(event, WatchEvent::Trouble(_)) && std::mem::take(&mut self.failures) > 0 {
+            self.reporter.problem(Problem::resolved("agent", &self.cluster, &self.object));
+        }
         let input = match event {
             WatchEvent::Trouble(error) => return self.trouble(&error),
             WatchEvent::Version(_) => return true,
+            WatchEvent::Well => return !self.sender.is_closed(),
             WatchEvent::Listed(objects) => {
                 ExternalInput::Listed(id, objects.iter().filter_map(seen).collect())
             }
@@ -95,9 +99,6 @@ impl Teller {
                 None => return true,
             },
         };
-        if std::mem::take(&mut self.failures) > 0 {
-            self.reporter.problem(Problem::resolved("agent", &self.cluster, &self.object));
-        }
         self.sender.send(input).is_ok()
     }
 
@@ -127,4 +128,95 @@ fn config(spec: &WatchSpec) -> watcher::Config {
 fn seen(object: &Value) -> Option<Seen> {
     let version = sluice_api::object::resource_version(object);
     Some(Seen { key: ObjectKey::of(object)?, version, body: serde_json::to_vec(object).ok()?.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+    use sluice_api::Gvk;
+    use sluice_protocol::Role;
+    use sluice_runtime::kit::{self, Server};
+
+    use super::*;
+
+    fn spec(labels: &str, name: &str) -> WatchSpec {
+        let gvk = Gvk::new("", "v1", "ConfigMap");
+        WatchSpec { gvk, namespace: "n".into(), name: name.into(), labels: labels.into() }
+    }
+
+    fn object(name: &str) -> Value {
+        let metadata = json!({"namespace": "n", "name": name, "resourceVersion": "7"});
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    }
+
+    #[test]
+    fn a_watch_asks_the_server_for_nothing_else_than_what_is_wanted() {
+        let selectors = |labels: &str, name: &str| {
+            let config = config(&spec(labels, name));
+            (config.label_selector, config.field_selector)
+        };
+        assert_eq!(selectors("", ""), (None, None));
+        assert_eq!(selectors("a=b,c", ""), (Some("a=b,c".into()), None));
+        assert_eq!(selectors("", "x"), (None, Some("metadata.name=x".into())));
+    }
+
+    #[test]
+    fn what_has_no_name_or_kind_is_not_seen() {
+        let found = seen(&object("x")).unwrap();
+        assert_eq!((found.key.name.as_str(), found.version), ("x", 7));
+        assert_eq!(serde_json::from_slice::<Value>(&found.body).unwrap(), object("x"));
+        assert!(seen(&json!({"metadata": {"name": "x"}})).is_none());
+        assert!(seen(&json!({"apiVersion": "v1", "kind": "ConfigMap"})).is_none());
+    }
+
+    /// What the core is told, in words.
+    fn told(receiver: &mut mpsc::UnboundedReceiver<ExternalInput>) -> Vec<String> {
+        let mut all = Vec::new();
+        while let Ok(input) = receiver.try_recv() {
+            all.push(match input {
+                ExternalInput::Listed(1, seen) => format!("{} listed", seen.len()),
+                ExternalInput::Applied(1, seen) => format!("+{}", seen.key.name),
+                ExternalInput::Deleted(1, key) => format!("-{}", key.name),
+                ExternalInput::Troubled(1) => "troubled".to_owned(),
+                other => format!("{other:?}"),
+            });
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn a_watch_that_fails_again_and_again_is_told_once_and_its_problem_ends_with_what_it_shows() {
+        let (server, tasks) = (Server::start(), Tasks::default());
+        let context = kit::context(&server, Role::Agent(None), &tasks).await;
+        let stop = tokio_util::sync::CancellationToken::new();
+        let mut problems = sluice_bus::problem_feed(&context.bus, stop).subscribe();
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let cluster = ClusterRef::sveltos("default", "c");
+        let reporter = Reporter::new(&context, "c");
+        let object_of = "watch of ConfigMap".to_owned();
+        let mut teller = Teller { id: 1, cluster, object: object_of.clone(), failures: 0, sender, reporter };
+        let trouble = || WatchEvent::Trouble("no answer".into());
+        assert!(teller.tell(trouble()) && teller.tell(trouble()));
+        assert!(told(&mut receiver).is_empty(), "now and then a server does not answer");
+        assert!(teller.tell(trouble()) && teller.tell(trouble()));
+        assert_eq!(told(&mut receiver), ["troubled"]);
+        let row = kit::told(&mut problems, |row| row.object == object_of).await;
+        assert_eq!(row.error, "no answer; it is tried again");
+        assert!(teller.tell(WatchEvent::Listed(vec![object("x"), json!({"kind": "ConfigMap"})])));
+        assert!(
+            teller.tell(WatchEvent::Applied(object("y"))) && teller.tell(WatchEvent::Deleted(object("y")))
+        );
+        assert!(teller.tell(WatchEvent::Applied(json!({}))) && teller.tell(WatchEvent::Deleted(json!({}))));
+        assert_eq!(told(&mut receiver), ["1 listed", "+y", "-y"]);
+        kit::told(&mut problems, |row| row.object == object_of && row.error.is_empty()).await;
+        assert!(teller.tell(trouble()), "it counts from the beginning");
+        kit::told(&mut problems, |row| row.object == object_of && !row.error.is_empty()).await;
+        assert!(teller.tell(WatchEvent::Well) && told(&mut receiver).is_empty());
+        kit::told(&mut problems, |row| row.object == object_of && row.error.is_empty()).await;
+        drop(receiver);
+        assert!(!teller.tell(trouble()) && !teller.tell(WatchEvent::Applied(object("x"))), "nobody listens");
+        tasks.stop().cancel();
+    }
 }

@@ -26,6 +26,8 @@ pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
         404 if planned => Class::Conflict,
         408 | 502 | 504 => Class::Unanswered,
         500 if status.message.contains("etcdserver") => Class::Unanswered,
+        // So API servers answer when a field of what is applied has the wrong form.
+        500 if status.message.starts_with("failed to create typed patch object") => Class::Refused,
         429 | 500..=599 => Class::Transient,
         _ => Class::Refused,
     };
@@ -93,6 +95,37 @@ mod tests {
         assert_eq!((class(403, false), class(400, true)), (Class::Refused, Class::Refused));
         assert_eq!((class(408, false), class(418, false)), (Class::Unanswered, Class::Refused));
         assert_eq!((class(500, false), class(504, true)), (Class::Transient, Class::Unanswered));
+    }
+
+    #[test]
+    fn an_object_with_a_field_of_the_wrong_form_is_no_fault_of_the_server() {
+        let of = |message: &str| {
+            let status = Status { code: 500, message: message.into(), ..Status::default() };
+            of(&kube::Error::Api(Box::new(status)), false).class
+        };
+        let text =
+            "failed to create typed patch object (default/c; v1, Kind=ConfigMap): .data.a: expected string";
+        assert_eq!(of(text), Class::Refused);
+        assert_eq!(of("internal error"), Class::Transient);
+        assert_eq!(of("etcdserver: request timed out"), Class::Unanswered);
+    }
+
+    #[test]
+    fn what_is_forbidden_comes_with_the_remedy() {
+        let of = |code: u16| {
+            let status = Status { code, message: "no".into(), ..Status::default() };
+            of(&kube::Error::Api(Box::new(status)), false).message
+        };
+        assert!(of(401).contains("renew them") && of(403).contains("allow it to the user"));
+        assert_eq!(of(422), "no");
+    }
+
+    #[test]
+    fn what_cannot_be_read_of_an_answer_leaves_the_outcome_to_the_next_look() {
+        let error = serde_json::from_str::<u8>("x").unwrap_err();
+        let failure = of(&kube::Error::SerdeError(error), false);
+        assert_eq!(failure.class, Class::Refused);
+        assert!(failure.message.contains("answer cannot be read"), "{failure:?}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Command line, and what follows from it.
 
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::bail;
@@ -83,17 +84,20 @@ pub struct Plan {
 // === impl Args ===
 
 impl Args {
-    /// Measures, prints, and fails when an event had no effect.
+    /// Measures, prints, and fails when an event had no effect, or when it is stopped before the end.
     ///
     /// # Errors
     /// When something cannot be started, or events were lost.
-    pub async fn run(self) -> anyhow::Result<()> {
+    pub async fn run(self) -> anyhow::Result<ExitCode> {
         let plan = self.plan()?;
         let tasks = sluice_runtime::stop_on_signals();
         tokio::select! {
             // Dropping the run ends every process that it started.
-            () = tasks.stop().cancelled() => bail!("stopped before the measurements were complete"),
-            done = Box::pin(crate::run(plan)) => done,
+            () = tasks.stop().cancelled() => {
+                eprintln!("sluice-loadtest: stopped before the measurements were complete");
+                Ok(ExitCode::FAILURE)
+            }
+            done = Box::pin(crate::run(plan)) => done.map(|()| ExitCode::SUCCESS),
         }
     }
 

@@ -99,7 +99,7 @@ impl KindWatch {
 
 fn take(written: &Management, generated: &Generated, kind: &Gvk, event: WatchEvent) {
     match event {
-        WatchEvent::Trouble(_) => {}
+        WatchEvent::Trouble(_) | WatchEvent::Well => {}
         WatchEvent::Version(version) => {
             let none = ObjectKey { gvk: kind.clone(), namespace: String::new(), name: String::new() };
             written.put(none, Change::Listed(kind.kind.clone(), version));
@@ -128,12 +128,129 @@ fn take(written: &Management, generated: &Generated, kind: &Gvk, event: WatchEve
 
 fn put(written: &Management, generated: &Generated, object: Value) {
     let Some(key) = ObjectKey::of(&object) else { return };
-    let made_for = generated_for(&object);
-    // What a generator has made is read by others.
-    if made_for.is_none() || is_generator_output(&object) {
-        written.put(key.clone(), Change::Upsert(Arc::new(object)));
+    // A user may take the labels off what was generated, and keep it: then it is no leftover that would be deleted. Or put
+    // them on.
+    let (made_for, is_read) = (generated_for(&object), is_generator_output(&object));
+    match &made_for {
+        Some(cluster) => generated.put(key.clone(), cluster.clone()),
+        None => generated.forget(&key),
     }
-    if let Some(cluster) = made_for {
-        generated.put(key, cluster);
+    // What a generator has made is read by others, as if a user had written it.
+    if made_for.is_none() || is_read {
+        written.put(key, Change::Upsert(Arc::new(object)));
+    } else if let Some(Change::Upsert(last)) = written.get(&key) {
+        written.remove(&key, Change::Delete(last));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    /// A ConfigMap that a user wrote, or that was made for a cluster.
+    fn config_map(name: &str, made_for: Option<&str>) -> Value {
+        let label = |key: &str| format!("eventtrigger.lib.projectsveltos.io/{key}");
+        let labels = made_for.map(|cluster| {
+            json!({label("clustertype"): "Sveltos", label("clusterNamespace"): "default", label("clustername"): cluster})
+        });
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "n", "name": name, "labels": labels}})
+    }
+
+    struct Fixture {
+        written: Management,
+        generated: Generated,
+        news: tokio::sync::mpsc::UnboundedReceiver<Change>,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let (written, generated) = (Management::new(), Generated::new());
+            let news = written.subscribe();
+            Self { written, generated, news }
+        }
+
+        fn take(&mut self, event: WatchEvent) -> Vec<String> {
+            take(&self.written, &self.generated, &Gvk::new("", "v1", "ConfigMap"), event);
+            let mut told = Vec::new();
+            while let Ok(change) = self.news.try_recv() {
+                told.push(match change {
+                    Change::Upsert(object) => format!("+{}", sluice_api::object::name(&object)),
+                    Change::Delete(object) => format!("-{}", sluice_api::object::name(&object)),
+                    Change::Listed(kind, version) => format!("{kind} {version}"),
+                });
+            }
+            told
+        }
+
+        fn generated(&self) -> Vec<String> {
+            self.generated.keys().into_iter().map(|key| key.name).collect()
+        }
+    }
+
+    #[test]
+    fn what_was_generated_decides_nothing() {
+        let mut fixture = Fixture::new();
+        let listed = vec![config_map("own", None), config_map("made", Some("c"))];
+        assert_eq!(fixture.take(WatchEvent::Listed(listed)), ["+own"]);
+        assert_eq!(fixture.take(WatchEvent::Version(7)), ["ConfigMap 7"]);
+        assert_eq!(fixture.generated(), ["made"]);
+        assert!(fixture.take(WatchEvent::Deleted(config_map("made", Some("c")))).is_empty());
+        assert!(fixture.generated().is_empty());
+    }
+
+    #[test]
+    fn what_a_list_no_longer_shows_is_gone_and_nothing_of_another_kind() {
+        let mut fixture = Fixture::new();
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "n", "name": "s"}});
+        assert_eq!(fixture.take(WatchEvent::Applied(secret)), ["+s"]);
+        let first = ["a", "b"].map(|name| config_map(name, None));
+        fixture.take(WatchEvent::Listed(first.into_iter().chain([config_map("made", Some("c"))]).collect()));
+        fixture.take(WatchEvent::Version(7));
+        assert_eq!(fixture.take(WatchEvent::Listed(vec![config_map("b", None)])), ["-a", "+b"]);
+        assert!(fixture.generated().is_empty());
+        assert_eq!(fixture.take(WatchEvent::Deleted(config_map("b", None))), ["-b"]);
+    }
+
+    #[test]
+    fn what_a_user_makes_their_own_by_taking_the_labels_off_is_no_leftover() {
+        let mut fixture = Fixture::new();
+        fixture.take(WatchEvent::Applied(config_map("x", Some("c"))));
+        assert_eq!(fixture.take(WatchEvent::Applied(config_map("x", None))), ["+x"]);
+        assert!(fixture.generated().is_empty(), "it would be deleted");
+        assert_eq!(fixture.take(WatchEvent::Applied(config_map("x", Some("c")))), ["-x"]);
+        assert_eq!(fixture.generated(), ["x"]);
+    }
+
+    #[test]
+    fn what_a_generator_has_made_is_read_and_is_a_leftover_all_the_same() {
+        let mut fixture = Fixture::new();
+        let mut made = config_map("x", Some("c"));
+        made["metadata"]["labels"]["eventtrigger.lib.projectsveltos.io/fromgenerator"] = json!("ok");
+        assert_eq!(fixture.take(WatchEvent::Applied(made.clone())), ["+x"]);
+        assert_eq!(fixture.generated(), ["x"]);
+        assert_eq!(fixture.take(WatchEvent::Deleted(made)), ["-x"]);
+        assert!(fixture.generated().is_empty());
+    }
+
+    #[test]
+    fn trouble_changes_nothing() {
+        let mut fixture = Fixture::new();
+        fixture.take(WatchEvent::Listed(vec![config_map("a", None)]));
+        assert!(fixture.take(WatchEvent::Trouble("no answer".into())).is_empty());
+        assert_eq!(fixture.written.keys().len(), 1);
+    }
+
+    #[test]
+    fn every_kind_that_the_renderer_decides_by_is_followed() {
+        let mut followed: Vec<_> = kinds().into_iter().map(|gvk| gvk.kind).collect();
+        followed.sort();
+        let mut needed = sluice_renderer_core::KINDS.map(str::to_owned);
+        needed.sort();
+        assert_eq!(followed, needed);
     }
 }

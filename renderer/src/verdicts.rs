@@ -82,3 +82,66 @@ fn by_object(problems: &Problems, wanted: &BTreeSet<ObjectKey>) -> BTreeMap<Obje
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+
+    use serde_json::json;
+    use sluice_api::Gvk;
+
+    use super::*;
+
+    fn problem(object: &str, error: &str) -> ProblemRow {
+        ProblemRow {
+            stage: "renderer".into(),
+            cluster: String::new(),
+            object: object.into(),
+            error: error.into(),
+            since: 1,
+            attempts: 1,
+        }
+    }
+
+    fn key(kind: &str, name: &str) -> ObjectKey {
+        let gvk = Gvk::new("lib.projectsveltos.io", "v1beta1", kind);
+        ObjectKey { gvk, namespace: String::new(), name: name.into() }
+    }
+
+    #[test]
+    fn only_open_problems_of_the_objects_that_are_asked_for_are_found() {
+        let problems = Problems::new();
+        let rows = [
+            ("1", problem("EventTrigger t, EventSource s", "first")),
+            ("2", problem("EventTrigger t", "second")),
+            ("3", problem("EventTrigger other", "third")),
+            ("4", problem("EventTrigger t, on sveltos:default/c", "")),
+            ("5", problem("stream DESIRED-00", "of nobody's object")),
+        ];
+        rows.into_iter().for_each(|(subject, row)| problems.put(subject.to_owned(), row));
+        let found = by_object(&problems, &[key("EventTrigger", "t"), key("EventSource", "s")].into());
+        let errors: Vec<_> = found.iter().map(|(key, rows)| (key.name.as_str(), rows.len())).collect();
+        assert_eq!(errors, [("t", 2)]);
+    }
+
+    #[test]
+    fn objects_without_a_status_of_ours_are_nobodys() {
+        let change = |kind: &str| {
+            let object = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": kind, "metadata": {"name": "x"}});
+            Change::Upsert(Arc::new(object))
+        };
+        assert_eq!(key_of(&change("EventTrigger")), Some(key("EventTrigger", "x")));
+        assert_eq!(key_of(&change("EventReport")), None);
+        assert_eq!(key_of(&Change::Listed("EventTrigger".into(), 1)), None);
+    }
+
+    #[test]
+    fn every_object_is_the_business_of_one_shard() {
+        for name in ["a", "b", "c", "d", "e"] {
+            let shards = (0..8).filter(|shard| is_mine(&key("EventTrigger", name), (*shard, 8)));
+            assert_eq!(shards.count(), 1, "{name}");
+        }
+    }
+}

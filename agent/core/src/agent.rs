@@ -343,6 +343,4 @@ impl Core for Agent {
 }
 
 #[cfg(test)]
-mod property;
-#[cfg(test)]
 mod tests;

@@ -153,6 +153,9 @@ impl Connection {
     fn server(&self, address: &str) -> Result<async_nats::ServerAddr, String> {
         let server: async_nats::ServerAddr =
             address.parse().map_err(|error: std::io::Error| error.to_string())?;
+        if server.host().is_empty() {
+            return Err("an address is empty".to_owned());
+        }
         if address.contains('@') {
             return Err(
                 "credentials in an address are seen by everybody who lists processes; use --nats-user with --nats-password-file, --nats-creds or --nats-nkey"
@@ -196,4 +199,39 @@ pub(crate) fn jetstream(client: Client) -> Context {
         // acknowledgements that it does not read meanwhile.
         .max_ack_inflight(Semaphore::MAX_PERMITS)
         .build(client)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_checked_and_never_repeated_with_a_password_in_them() {
+        let check = |url: &str| Connection::plain(url).check().map_err(|error| error.to_string());
+        for good in ["nats://a:4222", "a", "nats://a:1, tls://b:2,c", "nats://[::1]:4222"] {
+            assert_eq!(check(good), Ok(()), "{good}");
+        }
+        for bad in ["", "nats://a,", "http://a:1", "nats://a:port", "nats://me:secret@a:1"] {
+            let error = check(bad).unwrap_err();
+            assert!(error.contains("--nats-url: ") && error.contains("nats://host:port"), "{bad}: {error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn there_is_a_connection_to_each_node_of_a_bus() {
+        let urls: Vec<_> =
+            Connection::plain("nats://a:1, nats://b:2").to_each().into_iter().map(|one| one.url).collect();
+        assert_eq!(urls, ["nats://a:1", "nats://b:2"]);
+    }
+
+    #[test]
+    fn another_server_is_tried_at_once_and_the_same_one_after_a_pause() {
+        assert_eq!(
+            (reconnect_delay(0), reconnect_delay(1), reconnect_delay(2)),
+            (Duration::ZERO, Duration::ZERO, AGAIN)
+        );
+    }
 }

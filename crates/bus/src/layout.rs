@@ -239,7 +239,70 @@ pub(crate) fn setting(what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    fn options(shards: u16) -> BusOptions {
+        BusOptions {
+            connection: Connection::plain("nats://a"),
+            name: "test".into(),
+            shards,
+            replicas: 3,
+            tombstone_ttl: Duration::from_secs(3600),
+        }
+    }
+
+    #[test]
+    fn every_table_has_its_streams_and_no_subject_two() {
+        let configs = options(16).configs();
+        let names: BTreeSet<_> = configs.iter().map(|config| config.name.as_str()).collect();
+        assert_eq!((configs.len(), names.len()), (4 + 3 * 16 + 2, 4 + 3 * 16 + 2));
+        let subjects: BTreeSet<_> = configs.iter().flat_map(|config| &config.subjects).collect();
+        assert_eq!(subjects.len(), configs.len());
+        assert!(
+            configs.iter().all(|config| config.num_replicas == 3),
+            "one that has fewer goes with its node"
+        );
+        assert_eq!(
+            options(16).stream_names(),
+            configs.iter().map(|config| config.name.clone()).collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn a_table_holds_one_message_for_each_row_and_tombstones_expire() {
+        for config in options(2).configs().into_iter().filter(|config| config.name != JOURNAL) {
+            assert_eq!(
+                (config.max_messages_per_subject, config.allow_message_ttl),
+                (1, true),
+                "{}",
+                config.name
+            );
+            assert!(config.allow_atomic_publish && config.first_sequence > Some(1_700_000_000_000_000));
+            // Only bodies that nobody names go by themselves: rows are there until they are replaced.
+            let expected =
+                if config.name == "KV_content" { Duration::from_secs(3600) } else { Duration::ZERO };
+            assert_eq!(config.max_age, expected, "{}", config.name);
+        }
+    }
+
+    #[test]
+    fn a_stream_of_something_else_is_told_by_the_field_in_which_it_differs() {
+        let wanted = table_config("A".into(), vec!["a.>".into()], &options(1));
+        let with = |change: fn(&mut Config)| {
+            let mut found = wanted.clone();
+            change(&mut found);
+            difference(&found, &wanted)
+        };
+        assert_eq!(with(|_| ()), None);
+        assert_eq!(with(|found| found.max_messages_per_subject = -1), Some("max_msgs_per_subject"));
+        assert_eq!(with(|found| found.allow_message_ttl = false), Some("allow_msg_ttl"));
+        assert_eq!(with(|found| found.subjects.push("b.>".into())), Some("subjects"));
+        assert_eq!(with(|found| found.retention = RetentionPolicy::WorkQueue), Some("retention"));
+        assert_eq!(with(|found| found.first_sequence = None), None, "each life of a stream has its own");
+        assert_eq!(with(|found| found.num_replicas = 1), None, "it may be scaled");
+    }
 
     #[test]
     fn old_servers_are_refused_with_a_reason() {

@@ -22,11 +22,13 @@ mod clock;
 mod codec;
 mod connection;
 mod error;
+#[cfg(any(test, feature = "test-kit"))]
+pub mod kit;
 mod layout;
 mod membership;
-#[cfg(test)]
-mod real_server;
 mod shard;
+#[cfg(test)]
+mod tests;
 
 pub use bare::{BareForm, BareRun, bare_loop};
 pub use buckets::feed::Feed;

@@ -1,4 +1,5 @@
-//! An API server of a test: it answers each request as a function says, and remembers what it was asked.
+//! An API server for tests of this crate and of the shells: it answers each request as a function says, and remembers
+//! what it was asked.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Write as _};
@@ -9,22 +10,26 @@ use kube::Client;
 
 /// What was asked.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
+pub struct Request {
     /// How many came before it.
-    pub(crate) number: usize,
+    pub number: usize,
+    /// `GET`, `PATCH` and so on.
+    pub method: String,
     /// Its path, with the query.
-    pub(crate) path: String,
-    pub(crate) body: String,
+    pub path: String,
+    /// What was sent with it; mostly JSON, or nothing.
+    pub body: String,
 }
 
-pub(crate) struct FakeApi {
+/// A server that has an address and no certificate.
+pub struct FakeApi {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
 impl FakeApi {
     /// Listens until the process ends. The answer is a status and a body; each has a connection of its own.
-    pub(crate) fn start(answer: impl Fn(&Request) -> (u16, String) + Send + 'static) -> Self {
+    pub fn start(answer: impl Fn(&Request) -> (u16, String) + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -46,11 +51,13 @@ impl FakeApi {
         Self { address, requests }
     }
 
-    pub(crate) fn client(&self) -> Client {
+    /// A client of it.
+    pub fn client(&self) -> Client {
         Client::try_from(kube::Config::new(format!("http://{}", self.address).parse().unwrap())).unwrap()
     }
 
-    pub(crate) fn requests(&self) -> Vec<Request> {
+    /// What it was asked so far, in this order.
+    pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 }
@@ -58,7 +65,8 @@ impl FakeApi {
 fn read(stream: &mut impl BufRead, number: usize) -> Option<Request> {
     let mut first = String::new();
     stream.read_line(&mut first).ok()?;
-    let path = first.split(' ').nth(1)?.to_owned();
+    let mut words = first.split(' ').map(str::to_owned);
+    let (method, path) = (words.next()?, words.next()?);
     let mut length = 0;
     for line in stream.by_ref().lines() {
         let line = line.ok()?.to_lowercase();
@@ -71,5 +79,5 @@ fn read(stream: &mut impl BufRead, number: usize) -> Option<Request> {
     }
     let mut body = vec![0; length];
     stream.read_exact(&mut body).ok()?;
-    Some(Request { number, path, body: String::from_utf8(body).ok()? })
+    Some(Request { number, method, path, body: String::from_utf8(body).ok()? })
 }

@@ -4,8 +4,8 @@
 
 mod apply;
 mod client;
-#[cfg(test)]
-mod fake_api;
+#[cfg(any(test, feature = "fake-api"))]
+pub mod fake_api;
 mod raw;
 mod watch;
 

@@ -16,6 +16,10 @@ use crate::raw::Raw;
 /// How often a kind that does not exist is looked for.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
+/// How long nothing may come after trouble before the server is asked whether it is over: a watch that goes on where it was
+/// says nothing by itself as long as nothing changes.
+const SILENCE: Duration = Duration::from_secs(2);
+
 /// The longest pause before a server that does not answer is asked again: its events wait for that.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
@@ -48,6 +52,8 @@ pub enum WatchEvent {
     Deleted(Value),
     /// The server does not answer as it should; the watch goes on by itself.
     Trouble(String),
+    /// It answers again, and nothing has changed since.
+    Well,
     /// What was listed is as new as this version of the server, or newer. Only where it is asked for.
     Version(u64),
 }
@@ -161,9 +167,23 @@ async fn run(
     version: Option<u64>,
     tell: &mut impl FnMut(WatchEvent) -> bool,
 ) -> bool {
+    let asked = api.clone();
     let mut events = std::pin::pin!(watcher(api, config).backoff(Pauses::default()));
-    let mut listed = Vec::new();
-    while let Some(event) = events.next().await {
+    let (mut listed, mut troubled) = (Vec::new(), false);
+    loop {
+        let event = match tokio::time::timeout(SILENCE, events.next()).await {
+            Ok(Some(event)) => event,
+            Ok(None) => return true,
+            Err(_) if troubled && answers(&asked).await => {
+                troubled = false;
+                if tell(WatchEvent::Well) {
+                    continue;
+                }
+                return false;
+            }
+            Err(_) => continue,
+        };
+        troubled = event.is_err();
         let event = match event {
             Ok(watcher::Event::Init) => {
                 listed.clear();
@@ -190,7 +210,12 @@ async fn run(
             return false;
         }
     }
-    true
+}
+
+/// Whether the server lists the kind now.
+async fn answers(api: &Api<Raw>) -> bool {
+    let one = ListParams::default().limit(1);
+    tokio::time::timeout(SILENCE, api.list_metadata(&one)).await.is_ok_and(|listed| listed.is_ok())
 }
 
 fn is_absent(error: &watcher::Error) -> bool {

@@ -37,6 +37,8 @@ pub enum About {
     Profile(ProfileId),
     /// A cluster set as a whole.
     ClusterSet(ClusterSetId),
+    /// A stream, by its name: what is wrong concerns everything in it.
+    Stream(String),
     /// One of these that cannot be on another cluster.
     On(Box<About>, ClusterRef),
 }
@@ -90,6 +92,7 @@ impl fmt::Display for About {
             }
             Self::Profile(id) => write!(f, "{id}"),
             Self::ClusterSet(id) => write!(f, "{id}"),
+            Self::Stream(name) => write!(f, "stream {name}"),
             Self::On(about, cluster) => write!(f, "{about}, on {cluster}"),
         }
     }

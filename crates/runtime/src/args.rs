@@ -59,3 +59,52 @@ impl CommonArgs {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Stage {
+        #[command(flatten)]
+        common: CommonArgs,
+    }
+
+    fn parse(arguments: &[&str]) -> Result<CommonArgs, String> {
+        let all = ["stage"].iter().chain(arguments);
+        Stage::try_parse_from(all).map(|stage| stage.common).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_replica_has_a_name_that_can_be_one_on_the_bus() {
+        let own = parse(&["--name", "a"]).unwrap();
+        assert_eq!(own.replica(), "a");
+        let given = parse(&[]).unwrap().replica();
+        assert!(given.ends_with(&std::process::id().to_string()), "{given}");
+        assert!(given.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_'), "{given}");
+    }
+
+    #[test]
+    fn the_bus_is_told_who_connects_and_how_it_should_be_laid_out() {
+        let args =
+            parse(&["--name", "a", "--shards", "4", "--stream-replicas", "3", "--tombstone-ttl", "60"]);
+        let options = args.unwrap().bus_options(Role::Matcher).unwrap();
+        assert_eq!((options.name.as_str(), options.shards, options.replicas), ("sluice-matcher-a", 4, 3));
+        assert_eq!(options.tombstone_ttl, Duration::from_secs(60));
+        let never = parse(&["--tombstone-ttl", "0"]).unwrap().bus_options(Role::Matcher).unwrap();
+        assert_eq!(never.tombstone_ttl, Duration::from_secs(1), "the server takes no shorter one");
+    }
+
+    #[test]
+    fn a_number_of_shards_that_cannot_be_is_refused() {
+        for number in ["0", "257", "-1", "many"] {
+            let error = parse(&[&format!("--shards={number}")]).unwrap_err();
+            assert!(error.contains("--shards"), "{error}");
+        }
+        assert_eq!(parse(&["--shards", "256"]).unwrap().shards, 256);
+    }
+}

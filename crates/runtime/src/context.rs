@@ -138,3 +138,104 @@ async fn count_again_and_again(context: Context, tally: Tally) -> End {
     }
     End::Done
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use sluice_protocol::JournalEntry;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::kit::{self, Server};
+    use crate::reporter::Reporter;
+
+    #[test]
+    fn what_is_waited_for_is_named_until_all_of_it_is_there() {
+        let ready = Readiness::default();
+        assert_eq!(ready.missing(), None);
+        ready.wait_for("the bus");
+        ready.wait_for("the management cluster");
+        ready.clone().done("the bus");
+        assert_eq!(ready.missing(), Some("the management cluster"));
+        ready.done("the management cluster");
+        ready.done("what nobody waits for");
+        assert_eq!(ready.missing(), None);
+    }
+
+    #[tokio::test]
+    async fn who_is_stopped_while_the_bus_is_away_ends_in_good_order() {
+        let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let mut args = kit::args(&Server::start());
+        args.nats.nats_url = format!("nats://{nobody}");
+        let tasks = Tasks::default();
+        let start = Context::start(Role::Matcher, &args, &tasks);
+        let (started, ()) = tokio::join!(start, async { tasks.stop().cancel() });
+        assert_eq!(started.unwrap_err().to_string(), "stopped while waiting for the bus");
+    }
+
+    #[tokio::test]
+    async fn wrong_arguments_are_told_before_anything_is_served() {
+        let mut args = kit::args(&Server::start());
+        args.nats.nats_user = Some("me".into());
+        let tasks = Tasks::default();
+        let error = Context::start(Role::Matcher, &args, &tasks).await.unwrap_err().to_string();
+        assert!(error.contains("--nats-password-file"), "{error}");
+        assert!(tasks.ends().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_process_is_ready_when_the_bus_and_what_it_waits_for_are_there() {
+        let (server, tasks) = (Server::start(), Tasks::default());
+        let context = Context::start(Role::Matcher, &kit::args(&server), &tasks).await.unwrap();
+        assert_eq!(context.ready.missing(), None);
+        let (there, comes) = tokio::sync::oneshot::channel::<()>();
+        context.wait_for("the registered clusters", async { comes.await.unwrap() });
+        assert_eq!(context.ready.missing(), Some("the registered clusters"));
+        there.send(()).unwrap();
+        kit::until(|| context.ready.missing().is_none()).await;
+        tasks.stop().cancel();
+    }
+
+    #[tokio::test]
+    async fn what_a_shard_reports_is_on_the_bus_in_the_journal_and_in_the_metrics() {
+        let (server, tasks) = (Server::start(), Tasks::default());
+        let context = kit::context(&server, Role::Matcher, &tasks).await;
+        let mut problems = sluice_bus::problem_feed(&context.bus, CancellationToken::new()).subscribe();
+        let mut journal = sluice_bus::journal(&context.bus).await.unwrap();
+        let reporter = Reporter::new(&context, "03");
+        use sluice_bus::Observer as _;
+        reporter.behind(Some("7 rows were made from newer knowledge"));
+        reporter.too_large("desired.00.a", Some("it is too large"));
+        reporter.malformed("changes.00.x", "no head");
+        let mut open = std::collections::BTreeMap::new();
+        while open.len() < 3 {
+            let row = kit::told(&mut problems, |row| !row.error.is_empty()).await;
+            assert_eq!((row.stage.as_str(), row.cluster.as_str()), ("matcher", ""));
+            open.insert(row.object, row.error);
+        }
+        assert_eq!(open["shard 03"], "7 rows were made from newer knowledge");
+        assert_eq!(open["row desired.00.a"], "it is too large");
+        assert!(open["message changes.00.x"].ends_with("delete it from its stream"), "{open:?}");
+        reporter.behind(None);
+        kit::told(&mut problems, |row| row.object == "shard 03" && row.error.is_empty()).await;
+        reporter.record(JournalEntry::new("matcher", "matched", "c", "Service n/x (s)", 10, 4));
+        loop {
+            let line = journal.recv().await.unwrap();
+            if line.what == "matched" {
+                assert_eq!((line.object.as_str(), line.micros), ("Service n/x (s)", 6));
+                break;
+            }
+        }
+        let text = context.metrics.text();
+        for line in [
+            r#"sluice_problems_total{stage="matcher"} 3"#,
+            r#"sluice_rows_total{stage="matcher",outcome="too_large"} 1"#,
+            r#"sluice_rows_total{stage="matcher",outcome="malformed"} 1"#,
+            r#"sluice_happened_total{stage="matcher",outcome="matched"} 1"#,
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+        tasks.stop().cancel();
+    }
+}

@@ -1,5 +1,7 @@
 //! Process-wide choices, made once at the top of every binary.
 
+use std::io::IsTerminal as _;
+
 use sluice_tasks::{Once, Tasks};
 use tracing_subscriber::EnvFilter;
 
@@ -7,13 +9,14 @@ use tracing_subscriber::EnvFilter;
 /// server that is away is told once, as a problem.
 const LOGGED: &str = "warn,sluice=info,kube_client::client::builder=off";
 
-/// Installs logging (`RUST_LOG`, default `info` for the pipeline) to standard error.
+/// Installs logging (`RUST_LOG`, default `info` for the pipeline) to standard error, in colours where somebody reads it.
 ///
 /// # Errors
 /// When logging was installed before.
 pub fn install_defaults() -> anyhow::Result<()> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let logs = if std::io::stderr().is_terminal() { logs } else { logs.with_ansi(false) };
     logs.try_init().map_err(|error| anyhow::anyhow!("logging cannot be installed: {error}"))
 }
 

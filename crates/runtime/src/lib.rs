@@ -12,6 +12,8 @@ mod args;
 mod clusters;
 mod context;
 mod defaults;
+#[cfg(any(test, feature = "test-kit"))]
+pub mod kit;
 mod metrics;
 mod nats;
 mod projector;

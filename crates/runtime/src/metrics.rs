@@ -125,7 +125,7 @@ impl Metrics {
         Self { registry: Arc::new(registry), ..metrics }
     }
 
-    /// Counts a row; outcome is `read`, `published` or `malformed`.
+    /// Counts a row; outcome is `read`, `published`, `malformed` or `too_large`.
     pub fn row(&self, stage: &'static str, outcome: &'static str) {
         self.rows.get_or_create(&Rows { stage, outcome }).inc();
     }
@@ -173,7 +173,8 @@ impl Metrics {
         self.event_to_applied.observe(micros as f64 / 1e6);
     }
 
-    /// Counts a call to a managed cluster; outcome is `ok`, `conflict`, `refused` or `transient`.
+    /// Counts a call to a managed cluster; outcome is `ok`, `conflict`, `refused`, `transient` or
+    /// `unanswered`.
     pub fn call(&self, stage: &'static str, outcome: &'static str) {
         self.calls.get_or_create(&Rows { stage, outcome }).inc();
     }
@@ -201,6 +202,64 @@ fn resident_bytes() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn has(metrics: &Metrics, line: &str) {
+        let text = metrics.text();
+        assert!(text.lines().any(|found| found == line), "{line} is not in:\n{text}");
+    }
+
+    #[test]
+    fn everything_is_counted_under_its_name_and_labels() {
+        let metrics = Metrics::new();
+        metrics.row("agent", "published");
+        metrics.row("agent", "published");
+        metrics.count("deployer", "applied");
+        metrics.problem("matcher");
+        metrics.call("deployer", "conflict");
+        metrics.lag("renderer", "03", 7);
+        metrics.shards_owned("matcher", 4);
+        metrics.bus_consumers("matcher", 9);
+        for line in [
+            r#"sluice_rows_total{stage="agent",outcome="published"} 2"#,
+            r#"sluice_happened_total{stage="deployer",outcome="applied"} 1"#,
+            r#"sluice_problems_total{stage="matcher"} 1"#,
+            r#"sluice_api_calls_total{stage="deployer",outcome="conflict"} 1"#,
+            r#"sluice_shard_lag_rows{stage="renderer",shard="03"} 7"#,
+            r#"sluice_shards_owned{stage="matcher"} 4"#,
+            r#"sluice_bus_consumers{stage="matcher"} 9"#,
+        ] {
+            has(&metrics, line);
+        }
+    }
+
+    #[test]
+    fn what_a_shard_has_not_read_goes_down_again_and_fits_whatever_it_is() {
+        let metrics = Metrics::new();
+        metrics.lag("renderer", "03", u64::MAX);
+        has(&metrics, &format!(r#"sluice_shard_lag_rows{{stage="renderer",shard="03"}} {}"#, i64::MAX));
+        metrics.lag("renderer", "03", 0);
+        has(&metrics, r#"sluice_shard_lag_rows{stage="renderer",shard="03"} 0"#);
+    }
+
+    #[test]
+    fn the_way_of_an_event_is_in_seconds() {
+        let metrics = Metrics::new();
+        metrics.event_to_applied(1_500);
+        metrics.event_to_applied(70_000_000);
+        has(&metrics, r#"sluice_event_to_applied_seconds_bucket{le="0.001"} 0"#);
+        has(&metrics, r#"sluice_event_to_applied_seconds_bucket{le="0.002"} 1"#);
+        has(&metrics, r#"sluice_event_to_applied_seconds_bucket{le="65.536"} 1"#);
+        has(&metrics, "sluice_event_to_applied_seconds_count 2");
+    }
+
+    #[test]
+    fn restarts_are_those_of_the_process_however_often_they_are_told() {
+        let metrics = Metrics::new();
+        for count in [3, 3, 5] {
+            metrics.shard_restarts("agent", "deposed", count);
+        }
+        has(&metrics, r#"sluice_shard_restarts_total{stage="agent",reason="deposed"} 5"#);
+    }
 
     #[test]
     fn ends_of_tasks_are_shown_by_task_and_how() {

@@ -12,7 +12,7 @@ pub(crate) const BREAK_AFTER: u32 = 6;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// See the module's text. Times are microseconds.
+/// Times are microseconds, of the clock that nobody sets.
 #[derive(Debug)]
 pub(crate) struct Budget {
     window: f64,

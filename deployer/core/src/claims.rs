@@ -9,7 +9,6 @@ use sluice_api::{Digest, ObjectKey, ProfileId};
 
 use crate::request::Owner;
 
-/// See the module's text.
 #[derive(Default)]
 pub(crate) struct Claims {
     objects: HashMap<ObjectKey, Claim>,

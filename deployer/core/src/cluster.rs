@@ -13,7 +13,6 @@ use crate::request::{Class, Failure, Live, Reply, Request};
 mod kinds;
 mod opening;
 
-/// See the module's text.
 pub(crate) struct Cluster {
     /// Number of shards of every table.
     shards: u16,
@@ -36,6 +35,8 @@ pub(crate) struct Cluster {
     late: LateCalls,
     /// Whether every renderer has said that all its rows are there: before that nothing is deleted.
     all_said: bool,
+    /// Profiles that have something to delete and wait for that.
+    put_off: BTreeSet<ProfileId>,
     /// Profiles whose work ended since the inventories were asked for.
     ended: BTreeSet<ProfileId>,
 }
@@ -93,6 +94,7 @@ impl Cluster {
             reopen_failures: 0,
             late,
             all_said,
+            put_off: BTreeSet::new(),
             ended: BTreeSet::new(),
         }
     }
@@ -100,6 +102,11 @@ impl Cluster {
     /// Whether its server does not answer as it should.
     pub(crate) fn is_in_trouble(&self) -> bool {
         self.budget.is_broken() || self.reopen_failures > 0
+    }
+
+    /// Whether something on it is to be deleted once every renderer has said that all its rows are there.
+    pub(crate) fn puts_off(&self) -> bool {
+        !self.all_said && !self.put_off.is_empty()
     }
 
     /// It can be reached from now on, and before perhaps in another way: nothing that is known of it need be so any more.
@@ -127,6 +134,7 @@ impl Cluster {
         self.queue.clear();
         self.overtaken.clear();
         self.retries.clear();
+        self.put_off.clear();
         self.jobs.values_mut().for_each(Job::forget);
         (self.budget, self.reopen_failures, self.custom_kinds) = (Budget::new(), 0, false);
     }
@@ -297,6 +305,10 @@ impl Cluster {
         if let Some(at) = job.retry_at {
             self.retries.insert((at, profile.clone()));
         }
+        match job.puts_off {
+            true => self.put_off.insert(profile.clone()),
+            false => self.put_off.remove(profile),
+        };
         self.queue.extend(calls.into_iter().map(|request| (request, Some(profile.clone()))));
         Some(ended)
     }

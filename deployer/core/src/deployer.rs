@@ -15,8 +15,10 @@ use crate::late_calls::LateCalls;
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
 
+mod put_off;
 mod told;
 
+use put_off::PutOff;
 use told::status_row;
 
 const STAGE: &str = "deployer";
@@ -70,7 +72,7 @@ pub enum Effect {
     Journal(JournalEntry),
 }
 
-/// See the module's text.
+/// Remembers nothing that rows and inventories do not hold: another one can take its place at any time.
 pub struct Deployer {
     config: Config,
     clusters: BTreeMap<ClusterRef, Cluster>,
@@ -87,6 +89,7 @@ pub struct Deployer {
     caught_up: bool,
     /// Renderers that have said that all their rows are in this life of the stream.
     said: BTreeSet<u16>,
+    put_off: PutOff,
     /// Until when calls of a former owner may arrive. What is waited for here is counted by the clock that nobody sets: a
     /// call is not over because a machine's clock has been set forward.
     former_until: i64,
@@ -105,6 +108,7 @@ impl Deployer {
             waiting: BTreeSet::new(),
             caught_up: false,
             said: BTreeSet::new(),
+            put_off: PutOff::default(),
             former_until: 0,
         }
     }
@@ -123,6 +127,7 @@ impl Deployer {
             Cluster::new(self.config.shards, late, all_said)
         });
         let outcome = f(state, &mut self.next_id);
+        self.put_off.note(cluster, state.puts_off(), step.steady);
         for (id, request) in outcome.calls {
             step.effect(Effect::Call(cluster.clone(), id, request));
         }
@@ -141,6 +146,7 @@ impl Deployer {
         for (profile, ended) in outcome.ended {
             self.ended(cluster, &profile, ended, step);
         }
+        self.tell_put_off(step);
     }
 
     fn ended(&mut self, cluster: &ClusterRef, profile: &ProfileId, ended: Ended, step: &mut Step<Effect>) {
@@ -271,6 +277,7 @@ impl Deployer {
                 let now = step.steady;
                 self.each(step, |state, next_id| state.all_said(now, next_id));
             }
+            self.tell_put_off(step);
         }
     }
 

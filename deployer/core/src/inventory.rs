@@ -42,7 +42,7 @@ pub struct Inventory {
 /// An inventory as it is in a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// Its content.
+    /// Shared with the call that writes it, and with who asks what the profile owns.
     pub inventory: Arc<Inventory>,
     /// Its ConfigMap's version: the next write and the deletion are made against it.
     pub version: Version,

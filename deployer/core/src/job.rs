@@ -34,7 +34,6 @@ const LONGEST_RETRY: Duration = Duration::from_secs(10);
 /// Under this name the inventory's own error is kept among those of the objects.
 const INVENTORY: &str = "inventory";
 
-/// See the module's text.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) profile: ProfileId,
@@ -55,6 +54,8 @@ pub(crate) struct Job {
     /// Runs in a row that failed.
     attempts: u32,
     pub(crate) retry_at: Option<i64>,
+    /// Whether it has something to delete, and has not begun to because renderers have not said that all their rows are there.
+    pub(crate) puts_off: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +119,7 @@ impl Job {
             claimed: BTreeSet::new(),
             attempts: 0,
             retry_at: None,
+            puts_off: false,
         }
     }
 
@@ -226,6 +228,7 @@ impl Job {
     }
 
     fn begin_removal(&mut self, context: &mut JobContext<'_>) -> Ended {
+        self.puts_off = false;
         if !matches!(self.target, Target::Gone) {
             if self.makers.unreadable.contains_key(&self.origin) {
                 return self.settle(context.now);
@@ -239,6 +242,7 @@ impl Job {
         }
         // Another maker, or another profile, may want what it has and not have said so yet.
         if !context.all_said && self.inventory().is_some() {
+            self.puts_off = true;
             self.phase = Phase::Idle;
             return Ended::NotYet;
         }
@@ -252,6 +256,7 @@ impl Job {
 
     fn settle(&mut self, now: i64) -> Ended {
         self.phase = Phase::Idle;
+        self.puts_off = false;
         let changed = self.run.end();
         if self.run.errors.is_empty() {
             self.attempts = 0;
@@ -293,7 +298,8 @@ impl Job {
             Phase::Reserving => self.apply(true, context),
             Phase::Applying { first: true } => self.apply(false, context),
             // What replaces it must be there before the old goes.
-            Phase::Applying { first: false } if failed || !context.all_said => self.settle(context.now),
+            Phase::Applying { first: false } if failed => self.settle(context.now),
+            Phase::Applying { first: false } if !context.all_said => self.put_off(context.now),
             Phase::Applying { first: false } => self.prune(context),
             Phase::Pruning if failed => self.settle(context.now),
             Phase::Pruning => self.record(context),

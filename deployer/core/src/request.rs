@@ -33,21 +33,21 @@ pub enum Request {
     Delete {
         /// Which.
         key: ObjectKey,
-        /// Its uid and resourceVersion.
+        /// Its uid and resourceVersion: a later object of the same name, or a change by somebody else, is not meant.
         against: Version,
     },
     /// Take the marks of its owner off exactly this object: it stays, and belongs to nobody.
     Release {
         /// Which.
         key: ObjectKey,
-        /// Its uid and resourceVersion.
+        /// Its uid and resourceVersion: a later object of the same name, or a change by somebody else, is not meant.
         against: Version,
     },
     /// The inventory of a profile.
     ReadInventory(ProfileId),
     /// Store an inventory.
     WriteInventory {
-        /// Its new content.
+        /// Everything that the profile may own once it is stored.
         inventory: Arc<Inventory>,
         /// The version that it replaces; `None` creates it.
         against: Option<Version>,
@@ -116,9 +116,9 @@ impl Class {
 /// What is known of an existing object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Live {
-    /// Its uid.
+    /// Tells it from a later object of the same name.
     pub uid: String,
-    /// Its resourceVersion.
+    /// Calls that are made against it fail once anybody has changed the object.
     pub resource_version: String,
     /// What it says of its content: `projectsveltos.io/hash`, and the digest of extra labels and annotations.
     pub hash: Option<String>,
@@ -133,9 +133,9 @@ pub struct Live {
 pub struct Owner {
     /// `ClusterProfile` or `Profile`.
     pub kind: String,
-    /// Its name, for a Profile with its namespace.
+    /// For a Profile with its namespace: two profiles of one name are two.
     pub name: String,
-    /// Its tier.
+    /// The lower one may take the object over.
     pub tier: i32,
     /// What it is deployed from, for messages.
     pub reference: String,

@@ -1,42 +1,25 @@
 #![allow(clippy::unwrap_used)]
 
 use std::cell::Cell;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
+
+use sluice_kube::fake_api::FakeApi;
 
 use super::*;
 
+/// A server that answers everything with a status of 404 and this.
+fn mk_not_found(answer: &'static str) -> Arc<Site> {
+    drop(sluice_runtime::install_defaults());
+    mk_site_of(FakeApi::start(move |_| (404, answer.to_owned())).client())
+}
+
 /// A cluster whose server nobody is at home in.
 fn mk_site() -> Arc<Site> {
-    mk_site_at("http://127.0.0.1:9")
-}
-
-/// A server that answers this once, with a status of 404.
-fn not_found(answer: &'static str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        let mut request = BufReader::new(listener.accept().unwrap().0);
-        let mut length = 0;
-        for line in request.by_ref().lines().map(|line| line.unwrap().to_lowercase()) {
-            if let Some(value) = line.strip_prefix("content-length: ") {
-                length = value.parse().unwrap();
-            }
-            if line.is_empty() {
-                break;
-            }
-        }
-        request.read_exact(&mut vec![0; length]).unwrap();
-        let head = format!("HTTP/1.1 404 Not Found\r\nContent-Length: {}\r\n\r\n", answer.len());
-        request.get_mut().write_all((head + answer).as_bytes()).unwrap();
-    });
-    format!("http://{address}")
-}
-
-fn mk_site_at(url: &str) -> Arc<Site> {
     drop(sluice_runtime::install_defaults());
-    let config = kube::Config::new(url.parse().unwrap());
-    let site = Site::new(Client::try_from(config).unwrap());
+    mk_site_of(Client::try_from(kube::Config::new("http://127.0.0.1:9".parse().unwrap())).unwrap())
+}
+
+fn mk_site_of(client: Client) -> Arc<Site> {
+    let site = Site::new(client);
     let resource = ApiResource {
         group: String::new(),
         version: "v1".into(),
@@ -106,11 +89,11 @@ async fn only_the_server_says_that_an_object_is_deleted() {
     let delete = Request::Delete { key, against: ("u".into(), "1".into()) };
     let server =
         r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}"#;
-    assert_eq!(mk_site_at(&not_found(server)).call(delete.clone(), || true).await, Reply::Done);
-    let proxy = mk_site_at(&not_found("404 page not found"));
+    assert_eq!(mk_not_found(server).call(delete.clone(), || true).await, Reply::Done);
+    let proxy = mk_not_found("404 page not found");
     assert_eq!(class(&proxy.call(delete.clone(), || true).await), Some(Class::NoKind));
     assert!(proxy.resources.is_empty(), "discovery is asked");
-    let proxy = mk_site_at(&not_found("<html>Not Found</html>"));
+    let proxy = mk_not_found("<html>Not Found</html>");
     assert_eq!(class(&proxy.call(delete, || true).await), Some(Class::Conflict));
 }
 

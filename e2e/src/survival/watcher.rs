@@ -25,7 +25,6 @@ const BEHIND: Duration = Duration::from_secs(1);
 pub struct Watcher {
     record: Arc<Mutex<Record>>,
     /// Dropped with the watcher, and every watch with it.
-    /// Ends the watches with it.
     _watches: JoinSet<()>,
     handles: Vec<AbortHandle>,
 }
@@ -130,7 +129,7 @@ impl Record {
             WatchEvent::Applied(object) => self.note(cluster, &object, false),
             WatchEvent::Deleted(object) => self.note(cluster, &object, true),
             WatchEvent::Trouble(error) => self.interrupted.push(format!("{cluster}: {error}")),
-            WatchEvent::Version(_) => {}
+            WatchEvent::Version(_) | WatchEvent::Well => {}
         }
     }
 

@@ -112,6 +112,44 @@ mod tests {
     }
 
     #[test]
+    fn a_script_sees_only_what_the_selector_selects_and_decides_alone() {
+        let script = "function evaluate() return {matching = obj.metadata.labels.x == 'yes'} end";
+        let selector = json!({"version": "v1", "kind": "Service", "evaluate": script,
+            "labelFilters": [{"key": "x", "operation": "Has"}]});
+        let selectors = json!([selector, {"version": "v1", "kind": "Pod"}]);
+        assert_eq!(judge(selectors.clone(), service(json!({"x": "yes"}))), Outcome::Match(vec![0]));
+        assert_eq!(judge(selectors.clone(), service(json!({"x": "no"}))), Outcome::NoMatch);
+        assert_eq!(judge(selectors, service(json!(null))), Outcome::NoMatch, "it has no labels to fail on");
+    }
+
+    #[test]
+    fn a_selector_that_fails_is_no_verdict_also_where_another_one_selects() {
+        let fails =
+            json!({"version": "v1", "kind": "Service", "evaluate": "function evaluate() error('x') end"});
+        let plain = json!({"version": "v1", "kind": "Service"});
+        for selectors in [json!([fails, plain]), json!([plain, fails])] {
+            assert!(matches!(judge(selectors, service(json!({}))), Outcome::Failed(_)));
+        }
+    }
+
+    #[test]
+    fn a_script_that_never_ends_is_stopped() {
+        let selectors = json!([{"version": "v1", "kind": "Service", "evaluate": "function evaluate() while true do end end"}]);
+        assert!(matches!(judge(selectors, service(json!({}))), Outcome::Failed(_)));
+    }
+
+    #[test]
+    fn a_source_watches_its_kinds_and_one_that_cannot_be_read_may_watch_any() {
+        let manifest = |kind: &str, version: Value| json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [{"version": version, "kind": kind}]}});
+        let key = ObjectKey::of(&service(json!({}))).unwrap();
+        assert!(watches(&Program::compile(&manifest("Service", json!("v1"))), &key));
+        assert!(!watches(&Program::compile(&manifest("Service", json!("v2"))), &key));
+        assert!(!watches(&Program::compile(&manifest("Pod", json!("v1"))), &key));
+        let broken = Program::compile(&manifest("Pod", json!(1)));
+        assert!(broken.is_err() && watches(&broken, &key));
+    }
+
+    #[test]
     fn what_is_being_deleted_is_no_event() {
         let mut object = service(json!({}));
         object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");

@@ -62,3 +62,45 @@ impl Reported {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sluice_api::Gvk;
+
+    use super::*;
+
+    fn key(name: &str) -> ObjectKey {
+        ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "n".into(), name: name.into() }
+    }
+
+    #[test]
+    fn a_report_is_there_from_its_note_to_its_removal() {
+        let (here, there) = (ClusterRef::sveltos("a", "b"), ClusterRef::sveltos("a", "c"));
+        let mut reported = Reported::default();
+        for source in ["s", "r", "s"] {
+            reported.note(&here, &key("x"), source, true);
+        }
+        assert_eq!(reported.sources(&here, &key("x")), ["r", "s"]);
+        assert!(
+            reported.sources(&there, &key("x")).is_empty() && reported.sources(&here, &key("y")).is_empty()
+        );
+        assert!(reported.remove(&here, &key("x"), "s") && !reported.remove(&here, &key("x"), "s"));
+        assert!(!reported.remove(&there, &key("x"), "r"));
+        assert!(reported.remove(&here, &key("x"), "r"));
+        assert!(reported.of_cluster(&here, |_, _| true).is_empty());
+    }
+
+    #[test]
+    fn only_what_there_is_can_be_confirmed_and_what_changed_must_be_again() {
+        let cluster = ClusterRef::sveltos("a", "b");
+        let mut reported = Reported::default();
+        reported.note(&cluster, &key("x"), "s", false);
+        reported.note(&cluster, &key("y"), "r", true);
+        assert!(!reported.confirm(&cluster, &key("x"), "r") && !reported.confirm(&cluster, &key("z"), "s"));
+        let unseen = |reported: &Reported| reported.of_cluster(&cluster, |_, seen| !seen);
+        assert_eq!(unseen(&reported), [(key("x"), "s".to_owned())]);
+        assert!(reported.confirm(&cluster, &key("x"), "s") && unseen(&reported).is_empty());
+        reported.unconfirm(&cluster, &["r".to_owned()]);
+        assert_eq!(unseen(&reported), [(key("y"), "r".to_owned())]);
+    }
+}

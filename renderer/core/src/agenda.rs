@@ -149,6 +149,9 @@ impl Agenda {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
     use sluice_api::ProfileId;
 
     use super::*;
@@ -198,6 +201,41 @@ mod tests {
         assert_eq!(agenda.take_due(650_000).len(), 1);
         agenda.forget(&cause("a"));
         assert_eq!(agenda.changed(&cause("a"), 1_000, 0, 650_001), None);
+    }
+
+    proptest! {
+        /// However changes come, each is rendered at once or within the patience of the agenda, with the time of the
+        /// earliest that waited, and the wake-up that is asked for is never too late for it.
+        #[test]
+        fn every_change_is_rendered_in_time(
+            changes in proptest::collection::vec((0..3_usize, 1..60_000_i64, 0..2_000_usize), 1..60),
+        ) {
+            let causes = ["a", "b", "c"].map(cause);
+            let mut agenda = Agenda::default();
+            agenda.sweep_after(0, i64::MAX);
+            let (mut now, mut open) = (0, [None::<i64>; 3]);
+            for (which, pause, size) in changes {
+                while agenda.next() <= now + pause {
+                    now = now.max(agenda.next());
+                    for (done, time) in agenda.take_due(now) {
+                        let first = open[causes.iter().position(|cause| *cause == done).unwrap()].take();
+                        prop_assert_eq!(first, Some(time), "the earliest change");
+                        prop_assert!(now - time <= PATIENCE, "{} waited {}", done, now - time);
+                    }
+                }
+                now += pause;
+                match agenda.changed(&causes[which], size, now, now) {
+                    None => prop_assert_eq!(open[which], None, "what waits is not overtaken"),
+                    Some(due) => {
+                        prop_assert!(agenda.next() <= due);
+                        open[which].get_or_insert(now);
+                    }
+                }
+            }
+            let left = agenda.take_due(now + PATIENCE).len();
+            prop_assert_eq!(left, open.iter().flatten().count());
+            prop_assert!(agenda.is_clear());
+        }
     }
 
     #[test]

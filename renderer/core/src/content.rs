@@ -42,6 +42,8 @@ pub(crate) fn texts(object: &Value) -> Result<BTreeMap<String, String>, String> 
 }
 
 fn decode(text: &str) -> Option<String> {
+    // Line breaks are skipped as Go does, whose API server reads the same text.
+    let text: String = text.chars().filter(|letter| !matches!(letter, '\r' | '\n')).collect();
     String::from_utf8(STANDARD.decode(text.trim()).ok()?).ok()
 }
 
@@ -153,6 +155,41 @@ mod tests {
                 .unwrap_err()
                 .contains("data.a")
         );
+    }
+
+    #[test]
+    fn base64_may_be_broken_into_lines_as_its_command_prints_it() {
+        let secret = json!({"kind": "Secret", "type": SECRET_TYPE, "data": {"a": "aG\r\nk=\n"}});
+        assert_eq!(texts(&secret).unwrap()["a"], "hi");
+        let binary = json!({"kind": "Secret", "type": SECRET_TYPE, "data": {"a": "/w=="}});
+        assert_eq!(texts(&binary).unwrap_err(), "data.a is not base64 of UTF-8 text");
+    }
+
+    #[test]
+    fn what_a_secret_says_in_clear_wins_and_a_config_map_has_no_such_field() {
+        let object = |kind: &str| json!({"kind": kind, "type": SECRET_TYPE, "data": {"a": "aGk=", "b": "aGk="}, "stringData": {"a": "clear"}});
+        let read = texts(&object("Secret")).unwrap();
+        assert_eq!((read["a"].as_str(), read["b"].as_str()), ("clear", "hi"));
+        assert_eq!(texts(&object("ConfigMap")).unwrap()["a"], "aGk=");
+    }
+
+    #[test]
+    fn values_that_are_no_text_are_named() {
+        let number = json!({"kind": "ConfigMap", "data": {"a": 1}});
+        assert_eq!(texts(&number).unwrap_err(), "data.a is not a string; quote it");
+        let flag = json!({"kind": "Secret", "type": SECRET_TYPE, "stringData": {"b": true}});
+        assert_eq!(texts(&flag).unwrap_err(), "stringData.b is not a string; quote it");
+        assert!(texts(&json!({"kind": "ConfigMap"})).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_generated_of_a_secret_is_read_back_as_it_was() {
+        let texts =
+            BTreeMap::from([("a".to_owned(), "line\nü\n".to_owned()), ("b".to_owned(), String::new())]);
+        for kind in ["Secret", "ConfigMap"] {
+            let object = json!({"kind": kind, "type": SECRET_TYPE, "data": data(kind, &texts)});
+            assert_eq!(super::texts(&object).unwrap(), texts, "{kind}");
+        }
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub(crate) const FROM_GENERATOR: &str = "eventtrigger.lib.projectsveltos.io/from
 /// Label with the name of the EventSource.
 pub(crate) const EVENT_SOURCE: &str = "eventtrigger.lib.projectsveltos.io/eventsourcename";
 
-/// Bytes of collected objects that fit into one EventReport; etcd refuses requests above 1.5 MiB.
+/// Bytes of references and collected objects that fit into one EventReport; etcd refuses requests above 1.5 MiB, and in base64
+/// objects are a third larger.
 const REPORT_BYTES: usize = 700 * 1024;
 
 /// An object of the management cluster that should be, or should not be.
@@ -137,6 +138,7 @@ pub(crate) fn report_key(cluster: &ClusterRef, source: &str) -> ObjectKey {
 /// The EventReport: every match, with as many whole objects as fit.
 pub(crate) fn event_report(cluster: &ClusterRef, source: &str, set: &Set) -> Projection {
     let (mut matching, mut resources, mut left_out) = (Vec::new(), String::new(), 0_usize);
+    let mut bytes = 0;
     for (key, found) in in_order(set) {
         let mut reference =
             json!({"apiVersion": key.gvk.api_version(), "kind": key.gvk.kind, "name": key.name});
@@ -144,10 +146,12 @@ pub(crate) fn event_report(cluster: &ClusterRef, source: &str, set: &Set) -> Pro
             reference["namespace"] = key.namespace.clone().into();
         }
         let text = found.object.as_ref().map(|object| object.to_string()).unwrap_or_default();
-        if resources.len() + text.len() + matching.len() * 128 > REPORT_BYTES {
+        let more = text.len() + reference.to_string().len();
+        if bytes + more > REPORT_BYTES {
             left_out += 1;
             continue;
         }
+        bytes += more;
         matching.push(reference);
         if !text.is_empty() {
             resources.push_str(&text);
@@ -232,6 +236,56 @@ mod tests {
             event_report(&ClusterRef::sveltos("default", "c"), "s", &set(100, 20_000)).object.unwrap();
         assert!(report.to_string().len() < 1_400_000);
         assert!(report["status"]["failureMessage"].as_str().unwrap().contains("more matches"));
+    }
+
+    #[test]
+    fn a_report_fits_however_long_the_names_of_its_matches_are() {
+        let entry = |index: usize| {
+            let gvk = Gvk::new("", "v1", "Service");
+            let key =
+                ObjectKey { gvk, namespace: "n".repeat(63), name: format!("{}{index:04}", "x".repeat(240)) };
+            (key, Match { selectors: vec![0], object: None, unreadable: false, version: 0 })
+        };
+        let set: Set = (0..6_000).map(entry).collect();
+        let report = event_report(&ClusterRef::sveltos("default", "c"), "s", &set).object.unwrap();
+        assert!(report.to_string().len() < 1_400_000);
+        let shown = report["spec"]["matchingResources"].as_array().unwrap().len();
+        let text = report["status"]["failureMessage"].as_str().unwrap();
+        assert!(text.starts_with(&format!("{} more matches", 6_000 - shown)), "{text}");
+    }
+
+    #[test]
+    fn what_cannot_be_a_label_is_left_out_alone() {
+        let cause = EventCause {
+            trigger: sluice_api::TriggerId::new("EventTrigger", "t"),
+            cluster: ClusterRef::sveltos("a", "b"),
+            source: "s".repeat(64),
+            item: Some(set(1, 1).into_keys().next().unwrap()),
+        };
+        let labels = cause_labels(&cause, "t");
+        let names: Vec<_> = labels.keys().filter_map(|key| key.strip_prefix(LABEL_PREFIX)).collect();
+        let expected = [
+            "clusterNamespace",
+            "clustername",
+            "clustertype",
+            "eventtriggername",
+            "resourcename",
+            "resourcenamespace",
+        ];
+        assert_eq!(names, expected);
+        let report = event_report(&cause.cluster, &cause.source, &Set::new()).object.unwrap();
+        assert_eq!(report["metadata"]["labels"].as_object().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn generated_content_has_the_annotations_of_its_source_but_not_kubectls_copy_of_it() {
+        let annotations = json!({"kubectl.kubernetes.io/last-applied-configuration": "{}", "own": "yes"});
+        let secret = content("Secret", "c", Map::new(), Some(annotations), Map::new()).object.unwrap();
+        assert_eq!(secret["metadata"]["annotations"], json!({"own": "yes"}));
+        assert_eq!((secret["type"].as_str(), secret["kind"].as_str()), (Some(SECRET_TYPE), Some("Secret")));
+        let map = content("ConfigMap", "c", Map::new(), None, Map::new()).object.unwrap();
+        assert_eq!(map["metadata"], json!({"name": "c", "namespace": NAMESPACE}));
+        assert_eq!(map.get("type"), None);
     }
 
     #[test]

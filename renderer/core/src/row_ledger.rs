@@ -159,6 +159,8 @@ impl RowLedger {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn place(profile: &str) -> Place {
@@ -198,6 +200,90 @@ mod tests {
         ledger.set(&cause("d"), [place("x")].into(), 1);
         ledger.hold(place("x"), cause("c"), true);
         assert!(!ledger.has(&cause("c"), &place("x")) && ledger.has(&cause("d"), &place("x")));
+    }
+
+    #[test]
+    fn who_waits_for_a_name_is_told_once_when_it_is_free() {
+        let mut ledger = RowLedger::default();
+        ledger.set(&cause("c"), [place("x")].into(), 1);
+        assert_eq!(ledger.ask_for(&place("x"), &cause("c")), None, "it is its own");
+        for name in ["e", "d", "e"] {
+            assert_eq!(ledger.ask_for(&place("x"), &cause(name)), Some(&cause("c")));
+        }
+        assert!(ledger.is_used(&place("x")));
+        ledger.set(&cause("c"), BTreeSet::new(), 2);
+        assert!(!ledger.is_used(&place("x")));
+        assert_eq!(ledger.take_waiting(&place("x")), [cause("d"), cause("e")].into());
+        assert!(ledger.take_waiting(&place("x")).is_empty());
+    }
+
+    #[test]
+    fn a_cause_is_known_as_long_as_it_has_a_row_something_held_or_a_problem() {
+        let mut ledger = RowLedger::default();
+        ledger.set(&cause("a"), [place("x")].into(), 1);
+        ledger.hold(place("y"), cause("b"), false);
+        ledger.set_failing(&cause("c"), true);
+        assert_eq!(ledger.causes(), ["a", "b", "c"].map(cause).into());
+        let from = ledger.causes_from(&cause("b"), |cause| *cause != super::tests::cause("c"));
+        assert_eq!(from, [cause("b")].into());
+        ledger.set(&cause("a"), BTreeSet::new(), 2);
+        ledger.release(&place("y"));
+        ledger.set_failing(&cause("c"), false);
+        assert!(ledger.causes().is_empty());
+    }
+
+    /// One thing that happens to a ledger: to which cause, at which places.
+    #[derive(Clone, Debug)]
+    enum Event {
+        Set(usize, BTreeSet<usize>),
+        Hold(usize, usize, bool),
+        Release(usize),
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        let places = proptest::collection::btree_set(0..3_usize, 0..3);
+        prop_oneof![
+            3 => (0..3_usize, places).prop_map(|(cause, places)| Event::Set(cause, places)),
+            2 => (0..3_usize, 0..3_usize, any::<bool>()).prop_map(|(cause, place, asks)| Event::Hold(cause, place, asks)),
+            1 => (0..3_usize).prop_map(Event::Release),
+        ]
+    }
+
+    proptest! {
+        /// What the table holds after every tombstone that is asked for has been written: exactly what somebody uses. And
+        /// what is withdrawn is never another cause's.
+        #[test]
+        fn the_table_holds_what_is_used(events in proptest::collection::vec(event(), 0..40)) {
+            let (causes, places) = (["a", "b", "c"].map(cause), ["x", "y", "z"].map(place));
+            let mut ledger = RowLedger::default();
+            let mut table = BTreeMap::<Place, Cause>::new();
+            for (now, event) in (1..).zip(events) {
+                match event {
+                    Event::Set(which, wanted) => {
+                        let own = |place: &Place| table.get(place).is_none_or(|user| *user == causes[which]);
+                        let wanted: BTreeSet<_> =
+                            wanted.into_iter().map(|index| places[index].clone()).filter(own).collect();
+                        let stale = ledger.set(&causes[which], wanted.clone(), now);
+                        for place in wanted {
+                            table.insert(place, causes[which].clone());
+                        }
+                        for place in stale {
+                            let user = table.remove(&place);
+                            prop_assert!(user.is_none_or(|user| user == causes[which]), "{:?} was another's", place);
+                        }
+                    }
+                    Event::Hold(which, at, asks) => ledger.hold(places[at].clone(), causes[which].clone(), asks),
+                    Event::Release(at) => ledger.release(&places[at]),
+                }
+                for place in &places {
+                    let user = table.get(place);
+                    prop_assert_eq!(ledger.is_used(place), user.is_some());
+                    for cause in &causes {
+                        prop_assert_eq!(ledger.leads_to(cause, place), user == Some(cause));
+                    }
+                }
+            }
+        }
     }
 
     #[test]

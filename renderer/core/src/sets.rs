@@ -52,14 +52,13 @@ impl Sets {
         held.set.insert(key, Match { version: self.clock, ..found })
     }
 
-    pub(crate) fn remove(&mut self, cluster: &ClusterRef, source: &str, key: &ObjectKey) {
-        let Some(sources) = self.clusters.get_mut(cluster) else { return };
-        if let Some(held) = sources.get_mut(source)
-            && held.set.remove(key).is_some()
-        {
-            self.clock += 1;
-            held.changed = self.clock;
-        }
+    /// The object matches no more; what was known of it.
+    pub(crate) fn remove(&mut self, cluster: &ClusterRef, source: &str, key: &ObjectKey) -> Option<Match> {
+        let held = self.clusters.get_mut(cluster)?.get_mut(source)?;
+        let removed = held.set.remove(key)?;
+        self.clock += 1;
+        held.changed = self.clock;
+        Some(removed)
     }
 
     pub(crate) fn get(&self, cluster: &ClusterRef, source: &str) -> Option<&Set> {
@@ -92,13 +91,34 @@ mod tests {
 
     use super::*;
 
+    fn entry(name: &str, selectors: &[u16]) -> (ObjectKey, Match) {
+        let key = ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "n".into(), name: name.into() };
+        (key, Match { selectors: selectors.to_vec(), object: None, unreadable: false, version: 0 })
+    }
+
+    #[test]
+    fn what_is_rendered_from_an_item_is_as_old_as_its_last_change_and_what_is_from_a_set_as_any() {
+        let (cluster, mut sets) = (ClusterRef::sveltos("a", "b"), Sets::default());
+        let ((x, of_x), (y, of_y)) = (entry("x", &[0]), entry("y", &[0]));
+        let versions = |sets: &Sets| [Some(&x), Some(&y), None].map(|item| sets.version(&cluster, "s", item));
+        assert_eq!(versions(&sets), [0, 0, 0]);
+        assert!(sets.insert(&cluster, "s", x.clone(), of_x.clone()).is_none());
+        sets.insert(&cluster, "s", y.clone(), of_y);
+        let before = versions(&sets);
+        assert!(before[0] < before[1] && before[1] == before[2], "{before:?}");
+        sets.insert(&cluster, "other", x.clone(), of_x.clone());
+        assert_eq!(versions(&sets), before, "another source");
+        assert!(sets.insert(&cluster, "s", x.clone(), of_x).is_some());
+        let after = versions(&sets);
+        assert!(after[0] > before[2] && after[1] == before[1] && after[2] == after[0], "{after:?}");
+        assert!(sets.remove(&cluster, "s", &y).is_some() && sets.remove(&cluster, "s", &y).is_none());
+        let last = versions(&sets);
+        assert!(last[0] == after[0] && last[1] == 0 && last[2] > after[2], "{last:?}");
+        assert_eq!(sets.get(&cluster, "s").map(Set::len), Some(1));
+    }
+
     #[test]
     fn order_is_selector_then_name_without_removing_doubles() {
-        let entry = |name: &str, selectors: &[u16]| {
-            let key =
-                ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "n".into(), name: name.into() };
-            (key, Match { selectors: selectors.to_vec(), object: None, unreadable: false, version: 0 })
-        };
         let set: Set = [entry("both", &[0, 1]), entry("z", &[0]), entry("a", &[1])].into();
         let names: Vec<_> = in_order(&set).into_iter().map(|(key, _)| key.name.as_str()).collect();
         assert_eq!(names, ["both", "z", "a", "both"]);

@@ -153,3 +153,72 @@ pub(crate) fn reference<'a>(key: &'a ObjectKey, api_version: &'a str) -> Data<'a
 pub(crate) fn cluster_only(cluster: &Value) -> Data<'_> {
     Data::Map(vec![("Cluster", Data::Json(cluster))])
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+    use sluice_api::Gvk;
+
+    use super::*;
+
+    fn mk_templates() -> Templates {
+        Templates::new(Limits::default(), &Caches::default())
+    }
+
+    fn render(templates: &Templates, text: &str) -> Result<String, String> {
+        templates.render("t", text, Stage::Event, &cluster_only(&json!({"metadata": {"name": "c"}})))
+    }
+
+    #[test]
+    fn text_without_an_action_is_not_looked_at() {
+        assert_eq!(render(&mk_templates(), "}} % \\ ü").unwrap(), "}} % \\ ü");
+        assert_eq!(render(&mk_templates(), "{{ .Cluster.metadata.name }}!").unwrap(), "c!");
+    }
+
+    #[test]
+    fn every_replica_draws_the_same_random_values_and_each_template_others() {
+        let draw = |name: &str, text: &str| {
+            let nothing = json!({});
+            mk_templates().render(name, text, Stage::Event, &cluster_only(&nothing)).unwrap()
+        };
+        let text = "{{ randAlphaNum 20 }}";
+        assert_eq!(draw("a", text), draw("a", text));
+        assert_ne!(draw("a", text), draw("b", text));
+        assert_ne!(draw("a", text), draw("a", &format!("{text}{{{{- \"\" }}}}")));
+    }
+
+    #[test]
+    fn the_time_that_templates_see_is_given_to_them() {
+        let mut templates = mk_templates();
+        let text = "{{ now | unixEpoch }}";
+        assert_eq!(render(&templates, text).unwrap(), "0");
+        templates.set_now(1_700_000_000_999_999);
+        assert_eq!(render(&templates, text).unwrap(), "1700000000");
+        templates.set_now(i64::MAX);
+        assert!(render(&templates, text).is_ok(), "a clock that is wrong is no reason to fail");
+    }
+
+    #[test]
+    fn errors_name_the_template_and_the_place_also_when_it_is_kept() {
+        let templates = mk_templates();
+        for _ in 0..2 {
+            let error = render(&templates, "a\n{{ .Cluster.nope.x }}").unwrap_err();
+            assert!(error.starts_with("template: t:2:"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_reference_has_the_fields_of_kubernetes() {
+        let gvk = Gvk::new("apps", "v1", "Deployment");
+        let key = ObjectKey { gvk, namespace: "n".into(), name: "d".into() };
+        let dot = Data::Map(vec![("MatchingResource", reference(&key, "apps/v1"))]);
+        let text =
+            "{{ with .MatchingResource }}{{ .APIVersion }} {{ .Kind }} {{ .Namespace }}/{{ .Name }}{{ end }}";
+        let text = mk_templates().render("t", text, Stage::Event, &dot);
+        assert_eq!(text.unwrap(), "apps/v1 Deployment n/d");
+        let lower = mk_templates().render("t", "{{ .MatchingResource.name }}", Stage::Event, &dot);
+        assert!(lower.unwrap_err().contains("name"), "it is a struct of Go, not a map");
+    }
+}

@@ -193,6 +193,61 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_says_it_in_the_field_that_sveltos_has_for_it() {
+        let rows = [problem("sveltos:default/a", "ClusterProfile p", "ClusterProfile p: it fails")];
+        let profile = status(&concerned(&rows[0]).unwrap(), &rows);
+        assert_eq!(profile["failedClusters"][0]["clusterRef"]["kind"], "SveltosCluster");
+        assert_eq!(profile["failedClusters"][0]["failureMessage"], "it fails");
+        let rows = [problem("", "EventSource s", "no such operation")];
+        let source = status(&concerned(&rows[0]).unwrap(), &rows);
+        assert_eq!(source["agentFailureMessage"], "no such operation");
+        let rows = [problem("sveltos:default/a", "cluster", "it does not answer")];
+        let cluster = status(&concerned(&rows[0]).unwrap(), &rows);
+        assert_eq!(
+            (&cluster["connectionStatus"], &cluster["failureMessage"]),
+            (&json!("Down"), &json!("it does not answer"))
+        );
+        for status in [profile, source, cluster] {
+            assert_eq!(status["conditions"][0]["status"], "False");
+        }
+    }
+
+    #[test]
+    fn a_cluster_api_cluster_has_no_status_of_ours() {
+        assert_eq!(concerned(&problem("capi:default/c", "kubeconfig", "x")), None);
+        let rows = [problem("capi:default/c", "EventTrigger t", "it fails")];
+        let status = status(&concerned(&rows[0]).unwrap(), &rows);
+        assert_eq!(status["clusterInfo"][0]["cluster"]["apiVersion"], "cluster.x-k8s.io/v1beta2");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_two_letters() {
+        let rows = [problem("", "EventSource s", &format!("x{}", "ü".repeat(4096)))];
+        let status = status(&concerned(&rows[0]).unwrap(), &rows);
+        let text = status["agentFailureMessage"].as_str().unwrap();
+        assert!(text.len() <= LONGEST + '…'.len_utf8() && text.ends_with("ü…"), "{}", text.len());
+    }
+
+    #[test]
+    fn the_oldest_problem_says_since_when_and_equal_texts_are_said_once() {
+        let mut rows = [
+            problem("sveltos:default/a", "EventSource s", "the same"),
+            problem("sveltos:default/b", "EventSource s", "the same"),
+        ];
+        rows[1].since -= 3_600_000_000;
+        let status = status(&concerned(&rows[0]).unwrap(), &rows);
+        assert_eq!(status["conditions"][0]["lastTransitionTime"], "2023-11-14T21:13:20Z");
+        assert_eq!(status["agentFailureMessage"], "the same");
+    }
+
+    #[test]
+    fn a_condition_of_somebody_else_is_no_verdict() {
+        let with = |kind: &str, reason: &str| json!({"status": {"conditions": [{"type": kind, "reason": reason, "status": "False"}]}});
+        assert!(is_judged(&with("Ready", "Problem")));
+        assert!(!is_judged(&with("Ready", "Unhealthy")) && !is_judged(&with("Synced", "Problem")));
+    }
+
+    #[test]
     fn nothing_wrong_is_an_empty_status() {
         let key = concerned(&problem("", "EventSource s", "x")).unwrap();
         assert_eq!(status(&key, &[]), json!({}));

@@ -6,6 +6,8 @@ use sluice_protocol::interest::Source;
 
 use super::*;
 
+mod property;
+
 fn agent() -> Agent {
     Agent::new(Config { cluster: ClusterRef::sveltos("default", "c"), shards: 2, outputs: vec![1, 2] })
 }

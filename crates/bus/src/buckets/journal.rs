@@ -88,3 +88,40 @@ pub async fn journal(bus: &Bus) -> Result<mpsc::Receiver<JournalEntry>, BusError
     });
     Ok(receiver)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn line(what: &str, object: &str) -> JournalEntry {
+        JournalEntry::new("matcher", what, "c", object, 10, 4)
+    }
+
+    #[test]
+    fn lines_of_one_kind_are_one_message_in_their_order() {
+        let lines = [line("matched", "x"), line("unmatched", "x"), line("matched", "y\nz")];
+        let messages = messages(lines.clone().into_iter());
+        assert_eq!(
+            messages.keys().collect::<Vec<_>>(),
+            ["journal.matcher.matched", "journal.matcher.unmatched"]
+        );
+        let read: Vec<JournalEntry> =
+            serde_json::Deserializer::from_slice(&messages["journal.matcher.matched"])
+                .into_iter()
+                .collect::<Result<_, _>>()
+                .unwrap();
+        assert_eq!(read, [lines[0].clone(), lines[2].clone()]);
+    }
+
+    #[test]
+    fn a_line_tells_how_long_it_took_where_that_is_known() {
+        let micros = |now, time| JournalEntry::new("matcher", "matched", "c", "x", now, time).micros;
+        assert_eq!(
+            (micros(10, 4), micros(10, 0), micros(4, 10)),
+            (6, 0, 0),
+            "a clock may have been set back"
+        );
+    }
+}

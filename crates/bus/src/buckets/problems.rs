@@ -1,7 +1,8 @@
 //! The `problems` bucket: what cannot be done, until it can.
 //!
-//! A row lives as long as somebody says it again. Who reported it and has ended (a shard that moved, a process that
-//! died) does not: its successor reports what it meets itself, and what is resolved meanwhile expires.
+//! A row lives as long as somebody says it again. Who reported it and has ended does not: its successor reports what it
+//! meets itself. The rows of a shard that moved are taken back, unless somebody else has said them since; those of a process
+//! that died expire.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -19,6 +20,7 @@ use crate::buckets::follow::{Follower, follow};
 use crate::bus::Bus;
 use crate::clock::now_micros;
 use crate::layout::PROBLEMS;
+use crate::shard::answer::Answer;
 use crate::shard::reader::ReadEvent;
 
 /// Problems that wait to be written: a storm of them is one row for each object, and the newest text wins.
@@ -32,6 +34,10 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// How long a row lives when nobody says it again, and how often it is said.
 const LIFE: Duration = Duration::from_secs(300);
 const AGAIN: Duration = Duration::from_secs(100);
+/// How often it is looked for what is to be said again, or taken back.
+const LOOK: Duration = Duration::from_secs(2);
+/// How long a row stays whose source has ended: longer than a shard rests before it begins again and says it itself.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// Takes problems of one process and writes them, never in the path of an event. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -81,6 +87,18 @@ struct Known {
     row: ProblemRow,
     source: Weak<()>,
     said: Instant,
+    /// When it was noticed that its source has ended.
+    ended: Option<Instant>,
+    /// Sequence under which it was stored last, when that is known.
+    sequence: Option<u64>,
+}
+
+/// What is written under a key.
+enum Entry<'a> {
+    Row(&'a ProblemRow),
+    Resolved,
+    /// The row that has this sequence is nobody's any more. Another one stays.
+    TakenBack(u64),
 }
 
 struct Writer {
@@ -91,7 +109,7 @@ struct Writer {
 impl Writer {
     async fn run(mut self, mut receiver: mpsc::Receiver<(Problem, Weak<()>)>) -> End {
         let mut batch = Vec::new();
-        let mut again = tokio::time::interval(AGAIN / 10);
+        let mut again = tokio::time::interval(LOOK);
         loop {
             tokio::select! {
                 count = receiver.recv_many(&mut batch, QUEUE) => if count == 0 { return End::Done },
@@ -110,21 +128,28 @@ impl Writer {
     }
 
     async fn say(&mut self, subject: String, row: ProblemRow, source: Weak<()>) {
-        self.publish(&subject, None, LIFE, json::bytes(&row)).await;
-        self.known.insert(subject, Known { row, source, said: Instant::now() });
+        let sequence = self.publish(&subject, &Entry::Row(&row)).await;
+        self.known.insert(subject, Known { row, source, said: Instant::now(), ended: None, sequence });
     }
 
     async fn heal(&mut self, subject: String) {
         self.known.remove(&subject);
-        self.publish(&subject, Some("DEL"), Duration::from_secs(60), Vec::new()).await;
+        self.publish(&subject, &Entry::Resolved).await;
     }
 
     async fn say_again(&mut self) {
-        self.known.retain(|_, known| known.source.strong_count() > 0);
+        let ended = self.known.extract_if(|_, known| {
+            known.source.strong_count() == 0
+                && known.ended.get_or_insert_with(Instant::now).elapsed() >= GRACE
+        });
+        let ended: Vec<_> = ended.filter_map(|(subject, known)| Some((subject, known.sequence?))).collect();
+        for (subject, sequence) in ended {
+            self.publish(&subject, &Entry::TakenBack(sequence)).await;
+        }
         let due: Vec<String> = self
             .known
             .iter()
-            .filter(|(_, known)| known.said.elapsed() >= AGAIN)
+            .filter(|(_, known)| known.ended.is_none() && known.said.elapsed() >= AGAIN)
             .map(|(subject, _)| subject.clone())
             .collect();
         for subject in due {
@@ -134,25 +159,39 @@ impl Writer {
         }
     }
 
-    async fn publish(&self, subject: &str, operation: Option<&str>, life: Duration, body: Vec<u8>) {
-        let mut headers = async_nats::HeaderMap::new();
-        headers.insert("Nats-TTL", format!("{}s", life.as_secs()));
-        if let Some(operation) = operation {
-            headers.insert("KV-Operation", operation);
-        }
-        let body = bytes::Bytes::from(body);
+    /// Writes it until it is stored, with this sequence, or another row has come in between.
+    async fn publish(&self, subject: &str, entry: &Entry<'_>) -> Option<u64> {
+        let (headers, body) = message(entry);
         for _ in 0..ATTEMPTS {
             let sent = self.bus.js.publish_with_headers(subject.to_owned(), headers.clone(), body.clone());
             let stored = async { sent.await?.await };
             match tokio::time::timeout(PATIENCE, stored).await {
-                Ok(Ok(_)) => return,
+                Ok(Ok(ack)) => return Some(ack.sequence),
+                Ok(Err(error)) if matches!(Answer::of(&error), Answer::Replaced(_)) => return None,
                 Ok(Err(error)) => tracing::debug!(%error, subject, "a problem is not written yet"),
                 Err(_) => tracing::debug!(subject, "a problem is not written yet"),
             }
             tokio::time::sleep(PERIOD).await;
         }
         tracing::warn!(subject, "a problem cannot be written");
+        None
     }
+}
+
+fn message(entry: &Entry<'_>) -> (async_nats::HeaderMap, bytes::Bytes) {
+    let mut headers = async_nats::HeaderMap::new();
+    let (life, body) = match entry {
+        Entry::Row(row) => (LIFE, json::bytes(*row)),
+        Entry::Resolved | Entry::TakenBack(_) => (Duration::from_secs(60), Vec::new()),
+    };
+    headers.insert("Nats-TTL", format!("{}s", life.as_secs()));
+    if !matches!(entry, Entry::Row(_)) {
+        headers.insert("KV-Operation", "DEL");
+    }
+    if let Entry::TakenBack(sequence) = entry {
+        headers.insert("Nats-Expected-Last-Subject-Sequence", sequence.to_string());
+    }
+    (headers, body.into())
 }
 
 fn next_row(known: Option<&ProblemRow>, problem: &Problem) -> Option<ProblemRow> {

@@ -125,3 +125,44 @@ fn alone(out: &mut String, role: &Role, shards: u16, key: &str) {
         import(out, "stream", MAIN, subject);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn agent(namespace: &str, name: &str) -> Role {
+        Role::Agent(Some(ClusterRef::sveltos(namespace, name)))
+    }
+
+    #[test]
+    fn every_cluster_has_an_account_of_its_own_and_braces_are_closed() {
+        let clusters = [ClusterRef::sveltos("default", "c"), ClusterRef::sveltos("default", "d")];
+        let text = accounts(&clusters, 2, |role| format!("${}", variable(role)));
+        for line in
+            ["\"AGENT-sveltos:default/c\" {", "\"AGENT-sveltos:default/d\" {", "\"PEOPLE\" {", "SLUICE {"]
+        {
+            assert_eq!(text.matches(line).count(), 1, "{line}");
+        }
+        assert_eq!(text.matches('{').count(), text.matches('}').count());
+        assert_eq!(text.matches('[').count(), text.matches(']').count());
+        let keys: BTreeSet<_> = text.lines().filter_map(|line| line.trim().strip_prefix("nkey: ")).collect();
+        assert_eq!(keys.len(), 8, "five in the account of the streams, people, and two agents: {keys:?}");
+    }
+
+    proptest! {
+        /// A variable of the server's configuration is letters, digits and `_`; two clusters never share one.
+        #[test]
+        fn variables_are_words_and_different_for_different_clusters(
+            a in ("[a-z0-9]([a-z0-9-]{0,4}[a-z0-9])?", "[a-z0-9]([a-z0-9.-]{0,6}[a-z0-9])?"),
+            b in ("[a-z0-9]([a-z0-9-]{0,4}[a-z0-9])?", "[a-z0-9]([a-z0-9.-]{0,6}[a-z0-9])?"),
+        ) {
+            let (first, second) = (variable(&agent(&a.0, &a.1)), variable(&agent(&b.0, &b.1)));
+            prop_assert!(first.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'), "{}", first);
+            prop_assert_eq!(first == second, a == b, "{} {}", first, second);
+        }
+    }
+}

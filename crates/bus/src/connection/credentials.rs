@@ -129,3 +129,77 @@ fn seed(flag: &str, path: &Path, text: Option<&str>) -> Result<Seed, Reason> {
 fn sign(seed: &Seed, nonce: &[u8]) -> Result<Vec<u8>, Reason> {
     seed.sign(nonce).ok_or_else(|| "the nkey cannot sign; make a new one".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// A file with this in it, as long as the folder is there.
+    fn file(dir: &tempfile::TempDir, text: &str) -> PathBuf {
+        let path = dir.path().join("file");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn user(password_file: PathBuf) -> Credentials {
+        Credentials::User { name: "me".into(), password_file }
+    }
+
+    #[test]
+    fn a_password_is_its_file_without_the_line_break_at_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        for (text, password) in [("secret", "secret"), ("secret\r\n", "secret"), (" a b \n\n", " a b ")] {
+            let auth = user(file(&dir, text)).answer(b"").unwrap();
+            assert_eq!((auth.username.as_deref(), auth.password.as_deref()), (Some("me"), Some(password)));
+        }
+        for nothing in ["", "\n"] {
+            let error = user(file(&dir, nothing)).check().unwrap_err().to_string();
+            assert!(error.contains("--nats-password-file") && error.contains("is empty"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_two_blocks_of_a_creds_file_are_found_between_their_marks() {
+        let (dir, seed) = (tempfile::tempdir().unwrap(), Seed::new());
+        let text = |jwt: &str, seed: &str| {
+            format!(
+                "-----BEGIN NATS USER JWT-----\n{jwt}\n------END NATS USER JWT------\n\n*** IMPORTANT ***\n-----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n"
+            )
+        };
+        let good = Credentials::Creds(file(&dir, &text("a.b.c", &seed.secret())));
+        let auth = good.answer(b"nonce").unwrap();
+        assert_eq!((auth.jwt.as_deref(), auth.signature), (Some("a.b.c"), seed.sign(b"nonce")));
+        for (jwt, seed, named) in
+            [("a.b", seed.secret(), "JWT"), ("a.b.c", "SU".into(), "seed"), ("", seed.secret(), "JWT")]
+        {
+            let error = Credentials::Creds(file(&dir, &text(jwt, &seed))).answer(b"").err().unwrap();
+            assert!(error.contains("--nats-creds") && error.contains(named), "{error}");
+            assert!(seed.len() < 3 || !error.contains(&seed), "{error}");
+        }
+    }
+
+    #[test]
+    fn who_is_refused_is_told_which_flag_and_for_which_role() {
+        let said = |credentials: &Credentials| credentials.refused(&Role::Matcher);
+        assert!(said(&Credentials::None).contains("give --nats-creds, --nats-nkey, or --nats-user"));
+        assert!(said(&Credentials::Nkey("seed".into())).contains("--nats-nkey seed"));
+        assert!(said(&user("password".into())).contains("--nats-user me"));
+        assert!(said(&Credentials::Creds("me.creds".into())).ends_with("prints one for matcher)"));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named_with_its_flag() {
+        let missing = Path::new("/nowhere/at/all");
+        for (flag, credentials) in [
+            ("--nats-nkey", Credentials::Nkey(missing.into())),
+            ("--nats-creds", Credentials::Creds(missing.into())),
+            ("--nats-password-file", user(missing.into())),
+        ] {
+            let error = credentials.check().unwrap_err().to_string();
+            assert!(error.contains(&format!("{flag} /nowhere/at/all: ")), "{error}");
+        }
+        assert!(Credentials::None.check().is_ok());
+    }
+}

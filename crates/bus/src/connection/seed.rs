@@ -36,3 +36,29 @@ impl Seed {
         self.0.sign(nonce).ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_seed_is_the_first_line_that_is_no_comment_and_stays_a_secret() {
+        let seed = Seed::new();
+        let text = format!("\n  # who we are\n\n  {}  \n# the end\n", seed.secret());
+        let read = Seed::read(&text).unwrap();
+        assert_eq!(read.public_key(), seed.public_key());
+        assert_eq!(read.sign(b"nonce"), seed.sign(b"nonce"));
+        assert_ne!(read.sign(b"nonce"), Seed::new().sign(b"nonce"));
+        assert!(!format!("{read:?}").contains(&seed.secret()), "{read:?}");
+    }
+
+    #[test]
+    fn what_is_no_users_seed_is_refused() {
+        let account = KeyPair::new_account().seed().unwrap();
+        for text in ["", "# nothing", "SU", "no seed", &account, &Seed::new().public_key()] {
+            assert!(Seed::read(text).is_none(), "{text}");
+        }
+    }
+}

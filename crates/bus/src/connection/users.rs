@@ -156,3 +156,96 @@ fn streams(table: Table, shards: u16) -> Vec<String> {
         _ => (0..shards).map(|shard| table.stream(shard)).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// Whether a server matches the subject by this pattern.
+    fn matches(pattern: &str, subject: &str) -> bool {
+        let (mut patterns, mut tokens) = (pattern.split('.'), subject.split('.'));
+        loop {
+            match (patterns.next(), tokens.next()) {
+                (Some(">"), Some(_)) | (None, None) => return true,
+                (Some(pattern), Some(token)) if pattern == "*" || pattern == token => {}
+                _ => return false,
+            }
+        }
+    }
+
+    fn may_publish(role: &Role, subject: &str) -> bool {
+        Rights::of(role, 4)
+            .is_none_or(|rights| rights.publish.iter().any(|pattern| matches(pattern, subject)))
+    }
+
+    fn agent(name: &str) -> Role {
+        Role::Agent(Some(ClusterRef::sveltos("default", name)))
+    }
+
+    fn change(name: &str) -> String {
+        let token = subject::cluster_token(&ClusterRef::sveltos("default", name));
+        format!("changes.03.{token}.~.~.v1.Service.default.x")
+    }
+
+    #[test]
+    fn a_stage_writes_its_own_table_and_no_other() {
+        let tables = [Table::Changes, Table::Reports, Table::Desired, Table::Status];
+        let roles = [Role::Agent(None), Role::Matcher, Role::Renderer, Role::Deployer];
+        for (index, role) in roles.iter().enumerate() {
+            for (other, table) in tables.iter().enumerate() {
+                let subject = format!("{}.00.x", table.name());
+                assert_eq!(may_publish(role, &subject), index == other, "{role}: {subject}");
+            }
+        }
+        assert!(tables.iter().all(|table| !may_publish(&Role::People, &format!("{}.00.x", table.name()))));
+        assert!(may_publish(&Role::Operator, "$JS.API.STREAM.DELETE.CHANGES-00"));
+    }
+
+    #[test]
+    fn the_agent_of_one_cluster_names_no_other() {
+        let (own, other) = (change("c"), change("d"));
+        assert!(may_publish(&agent("c"), &own) && !may_publish(&agent("c"), &other));
+        for action in ["$JS.API.DIRECT.GET.CHANGES-03", "$JS.API.CONSUMER.CREATE.CHANGES-03.any"] {
+            assert!(may_publish(&agent("c"), &format!("{action}.{own}")), "{action}");
+            assert!(!may_publish(&agent("c"), &format!("{action}.{other}")), "{action}");
+        }
+        // What names no cluster would read them all.
+        assert!(!may_publish(&agent("c"), "$JS.API.CONSUMER.CREATE.CHANGES-03"));
+        assert!(!may_publish(&agent("c"), "$JS.API.STREAM.MSG.GET.CHANGES-03"));
+        let interest = |name: &str| interest::subject(&ClusterRef::sveltos("default", name));
+        let read = |name: &str| format!("$JS.API.DIRECT.GET.KV_interest.{}", interest(name));
+        assert!(may_publish(&agent("c"), &read("c")) && !may_publish(&agent("c"), &read("d")));
+        assert!(!may_publish(&agent("c"), &interest("c")), "it reads what is asked of it");
+    }
+
+    #[test]
+    fn nobody_but_the_operator_deletes_a_stream_or_purges_it() {
+        let roles =
+            [agent("c"), Role::Agent(None), Role::Matcher, Role::Renderer, Role::Deployer, Role::People];
+        for role in roles {
+            for action in ["DELETE", "PURGE", "SNAPSHOT", "RESTORE"] {
+                assert!(
+                    !may_publish(&role, &format!("$JS.API.STREAM.{action}.CHANGES-00")),
+                    "{role}: {action}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_stage_tells_its_own_problems_only() {
+        let problem = |stage: &str| format!("$KV.problems.{stage}.cluster.digest");
+        assert!(may_publish(&Role::Matcher, &problem("matcher")));
+        assert!(
+            !may_publish(&Role::Matcher, &problem("renderer"))
+                && !may_publish(&Role::People, &problem("people"))
+        );
+        let of = |name: &str| {
+            let token = subject::cluster_token(&ClusterRef::sveltos("default", name));
+            format!("$KV.problems.agent.{token}.digest")
+        };
+        assert!(may_publish(&agent("c"), &of("c")) && !may_publish(&agent("c"), &of("d")));
+    }
+}

@@ -229,3 +229,22 @@ async fn next(news: &mut Option<async_nats::Subscriber>) {
     }
     std::future::pending().await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_is_another_one_when_it_was_made_anew_or_has_lost_rows() {
+        let of = |created: u64, epoch: u64, replicas: usize| {
+            let known = Known { created, epoch, replicas, leader: String::new() };
+            Incarnations([("S".to_owned(), known)].into())
+        };
+        let (first, shortened, made_anew) = (of(1_700, 0, 1), of(1_700, 1, 1), of(9_000, 0, 3));
+        let lives = [&first, &shortened, &made_anew].map(|life| life.get("S"));
+        assert!(lives.is_sorted() && lives[0] != lives[1] && lives[1] != lives[2], "{lives:?}");
+        assert!(!first.has_lost("S") && shortened.has_lost("S"));
+        assert!(!first.is_replicated("S") && made_anew.is_replicated("S"));
+        assert_eq!((first.get("T"), first.has_lost("T"), first.is_replicated("T")), (0, false, false));
+    }
+}

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::json;
 
 use super::*;
@@ -64,6 +66,7 @@ async fn watched(server: &FakeApi, versioned: bool, enough: usize) -> Vec<String
             WatchEvent::Applied(object) => format!("applied {}", name(&object)),
             WatchEvent::Deleted(object) => format!("deleted {}", name(&object)),
             WatchEvent::Trouble(_) => "trouble".to_owned(),
+            WatchEvent::Well => "well".to_owned(),
             WatchEvent::Version(version) => format!("version {version}"),
         });
         said.len() < enough
@@ -155,6 +158,19 @@ async fn a_list_that_a_proxy_answers_with_404_is_asked_for_again() {
         _ => kinds("g/v1"),
     });
     assert_eq!(watched(&server, false, 1).await, [r#"listed ["a"]"#]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_goes_on_in_silence_is_well_again() {
+    let failed = AtomicBool::new(false);
+    let server = FakeApi::start(move |request| match request {
+        request if is_watch(request) && !failed.swap(true, Ordering::Relaxed) => (500, PROXY.to_owned()),
+        // Nothing changes.
+        request if is_watch(request) => (200, String::new()),
+        request if request.path.contains("/things") => list(3, &[thing("a", 1)]),
+        _ => kinds("g/v1"),
+    });
+    assert_eq!(watched(&server, false, 3).await, [r#"listed ["a"]"#, "trouble", "well"]);
 }
 
 #[tokio::test]

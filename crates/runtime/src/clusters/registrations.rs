@@ -90,7 +90,7 @@ impl Registrations {
 
     fn note(&mut self, kind: Kind, event: WatchEvent) -> Touched {
         match event {
-            WatchEvent::Version(_) => Touched::None,
+            WatchEvent::Version(_) | WatchEvent::Well => Touched::None,
             WatchEvent::Trouble(error) => {
                 tracing::warn!(error, "the management cluster cannot be watched; trying again");
                 Touched::None

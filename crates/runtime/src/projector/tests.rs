@@ -1,9 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
-
 use sluice_api::Gvk;
+use sluice_kube::fake_api::FakeApi;
 
 use super::*;
 
@@ -11,51 +9,142 @@ const NOT_FOUND: &str =
     r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}"#;
 const GROUPS: &str = r#"{"kind": "APIGroupList", "apiVersion": "v1", "groups": []}"#;
 
-/// A server that gives these answers, one for each connection: a status and a body.
-fn server(answers: Vec<(&'static str, &'static str)>) -> Client {
-    drop(crate::install_defaults());
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for (status, body) in answers {
-            let mut request = BufReader::new(listener.accept().unwrap().0);
-            let mut length = 0;
-            for line in request.by_ref().lines().map(|line| line.unwrap().to_lowercase()) {
-                if let Some(value) = line.strip_prefix("content-length: ") {
-                    length = value.parse().unwrap();
-                }
-                if line.is_empty() {
-                    break;
-                }
-            }
-            request.read_exact(&mut vec![0; length]).unwrap();
-            let head =
-                format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
-            request.get_mut().write_all((head + body).as_bytes()).unwrap();
-        }
-    });
-    Client::try_from(kube::Config::new(format!("http://{address}").parse().unwrap())).unwrap()
-}
+type Answer = (u16, &'static str);
 
-async fn delete(answers: Vec<(&'static str, &'static str)>) -> Outcome {
+/// What comes of a deletion when the server gives these answers, and then fails.
+async fn delete(answers: Vec<Answer>) -> Outcome {
     let gvk = Gvk::new("config.projectsveltos.io", "v1beta1", "ClusterSummary");
     let key = ObjectKey { gvk, namespace: "default".into(), name: "s".into() };
-    Outcome::of(write(&server(answers), "test", &key, &PendingWrite::Gone).await, &key)
+    drop(crate::install_defaults());
+    let server = FakeApi::start(move |request| {
+        let (status, body) = answers.get(request.number).copied().unwrap_or((500, ""));
+        (status, body.to_owned())
+    });
+    Outcome::of(write(&server.client(), "test", &key, &PendingWrite::Gone).await, &key)
 }
 
 #[tokio::test]
 async fn what_the_server_says_is_absent_need_not_be_deleted() {
-    assert!(matches!(delete(vec![("404 Not Found", NOT_FOUND)]).await, Outcome::Written));
+    assert!(matches!(delete(vec![(404, NOT_FOUND)]).await, Outcome::Written));
 }
 
 #[tokio::test]
 async fn the_404_of_a_proxy_deletes_nothing() {
-    let proxy = ("404 Not Found", "<html>no upstream</html>");
+    let proxy = (404, "<html>no upstream</html>");
     assert!(!matches!(delete(vec![proxy, proxy, proxy]).await, Outcome::Written));
 }
 
 #[tokio::test]
 async fn there_is_no_object_of_a_kind_that_discovery_does_not_know() {
-    let unknown = ("404 Not Found", "404 page not found");
-    assert!(matches!(delete(vec![unknown, unknown, ("200 OK", GROUPS)]).await, Outcome::Written));
+    let unknown = (404, "404 page not found");
+    assert!(matches!(delete(vec![unknown, unknown, (200, GROUPS)]).await, Outcome::Written));
+}
+
+/// What the server is asked when this is written; it answers everything with this status, and the object.
+async fn asked(
+    name: &str,
+    pending: PendingWrite,
+    status: u16,
+) -> (Outcome, Vec<sluice_kube::fake_api::Request>) {
+    drop(crate::install_defaults());
+    let server = FakeApi::start(move |request| match status {
+        200 => (200, if request.body.is_empty() { "{}".to_owned() } else { request.body.clone() }),
+        code => (
+            code,
+            format!(
+                r#"{{"kind": "Status", "status": "Failure", "message": "no", "reason": "x", "code": {code}}}"#
+            ),
+        ),
+    });
+    let gvk = Gvk::new("config.projectsveltos.io", "v1beta1", "ClusterSummary");
+    let key = ObjectKey { gvk, namespace: "default".into(), name: name.into() };
+    let outcome = Outcome::of(write(&server.client(), "test", &key, &pending).await, &key);
+    (outcome, server.requests())
+}
+
+fn object(text: &str) -> PendingWrite {
+    PendingWrite::Object(text.into())
+}
+
+#[tokio::test]
+async fn an_objects_status_is_written_after_it_by_itself() {
+    let pending = object(
+        r#"{"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterSummary", "metadata": {"name": "s"}, "spec": {"a": 1}, "status": {"b": 2}}"#,
+    );
+    let (outcome, requests) = asked("s", pending, 200).await;
+    assert!(matches!(outcome, Outcome::Written), "{outcome:?}");
+    let paths: Vec<_> = requests.iter().map(|request| request.path.split('?').next().unwrap()).collect();
+    let path = "/apis/config.projectsveltos.io/v1beta1/namespaces/default/clustersummaries/s";
+    assert_eq!(paths, [path, &format!("{path}/status")]);
+    let bodies: Vec<Value> =
+        requests.iter().map(|request| serde_json::from_str(&request.body).unwrap()).collect();
+    assert_eq!((bodies[0].get("status"), &bodies[0]["spec"]), (None, &json!({"a": 1})));
+    assert_eq!((bodies[1].get("spec"), &bodies[1]["status"]), (None, &json!({"b": 2})));
+    assert!(requests.iter().all(|request| request.path.contains("fieldManager=test")));
+}
+
+#[tokio::test]
+async fn a_status_that_says_nothing_is_left_out_as_a_whole() {
+    let (_, requests) = asked("s", PendingWrite::Status("{}".into()), 200).await;
+    let body: Value = serde_json::from_str(&requests[0].body).unwrap();
+    assert_eq!(
+        body,
+        json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterSummary", "metadata": {"name": "s"}})
+    );
+    assert_eq!(requests.len(), 1, "the object itself is somebody else's");
+}
+
+#[tokio::test]
+async fn what_the_server_refuses_waits_and_what_it_cannot_do_now_is_tried_again() {
+    let minimal = || object(r#"{"metadata": {"name": "s"}}"#);
+    let (refused, _) = asked("s", minimal(), 403).await;
+    assert!(matches!(&refused, Outcome::Refused(why) if why.contains("allow it to the user")), "{refused:?}");
+    let (conflict, _) = asked("s", minimal(), 409).await;
+    assert!(matches!(conflict, Outcome::Failed), "{conflict:?}");
+    let (broken, requests) = asked("s", object("{"), 200).await;
+    assert!(matches!(broken, Outcome::Failed) && requests.is_empty(), "{broken:?}");
+}
+
+#[tokio::test]
+async fn the_projector_writes_the_newest_wish_once_and_tells_what_is_refused() {
+    use crate::kit::{self, Server};
+    let (bus, tasks) = (Server::start(), sluice_tasks::Tasks::default());
+    let context = kit::context(&bus, sluice_protocol::Role::Renderer, &tasks).await;
+    let mut problems =
+        sluice_bus::problem_feed(&context.bus, tokio_util::sync::CancellationToken::new()).subscribe();
+    let server = FakeApi::start(|request| match request.path.contains("refused") {
+        true => (
+            403,
+            r#"{"kind": "Status", "status": "Failure", "message": "forbidden", "code": 403}"#.to_owned(),
+        ),
+        false => (200, request.body.clone()),
+    });
+    let projector = Projector::start(&context, server.client(), "test");
+    let key = |name: &str| ObjectKey {
+        gvk: Gvk::new("", "v1", "ConfigMap"),
+        namespace: "default".into(),
+        name: name.into(),
+    };
+    let map = |text: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": text}});
+    for text in ["1", "2", "3"] {
+        projector.project(key("x"), Some(map(text)));
+    }
+    projector.project(key("refused"), Some(map("1")));
+    let told = kit::told(&mut problems, |row| row.object == "projections of kind ConfigMap").await;
+    assert!(told.error.contains("refused cannot be written: forbidden"), "{told:?}");
+    let written = || -> Vec<String> {
+        let of_x = |request: &sluice_kube::fake_api::Request| request.path.contains("configmaps/x");
+        let text = |request: sluice_kube::fake_api::Request| {
+            let body: Value = serde_json::from_str(&request.body).unwrap();
+            body["data"]["a"].as_str().unwrap().to_owned()
+        };
+        server.requests().into_iter().filter(of_x).map(text).collect()
+    };
+    kit::until(|| written().last().map(String::as_str) == Some("3")).await;
+    let before = written().len();
+    projector.project(key("x"), Some(map("3")));
+    projector.project(key("y"), Some(map("1")));
+    kit::until(|| server.requests().iter().any(|request| request.path.contains("configmaps/y"))).await;
+    assert_eq!(written().len(), before, "it is so already");
+    tasks.stop().cancel();
 }

@@ -8,7 +8,6 @@ use crate::request::{Class, Version};
 /// Inventories that somebody else changed meanwhile, in a row, before that is an error.
 const MAX_CONFLICTS: u32 = 8;
 
-/// See the module's text.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     /// What was read or written last; `None` when there is none.

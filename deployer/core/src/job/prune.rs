@@ -17,6 +17,15 @@ impl Job {
         self.advance(context)
     }
 
+    /// Ends without deleting what it has too much: another profile may want that and not have said so yet.
+    pub(super) fn put_off(&mut self, now: i64) -> Ended {
+        let mut owned = self.inventory().into_iter().flat_map(|inventory| &inventory.objects);
+        let too_much = owned.any(|key| !self.run.objects.contains_key(key));
+        let ended = self.settle(now);
+        self.puts_off = too_much;
+        ended
+    }
+
     /// Whether what it owns stays when it goes.
     fn leaves(&self) -> bool {
         matches!(self.target, Target::Gone) && self.inventory().is_some_and(|inventory| inventory.leave)

@@ -7,7 +7,6 @@ use sluice_api::ObjectKey;
 use super::replies::Fault;
 use crate::prepare::Prepared;
 
-/// See the module's text.
 #[derive(Debug, Default)]
 pub(super) struct Run {
     /// Whether it began while calls could arrive that were made before this owner.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use sluice_api::ProfileId;
 use sluice_protocol::rows::Desired;
 
-/// See the module's text.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
     /// It should be like this.

@@ -7,13 +7,16 @@ use sluice_protocol::{Publish, Table};
 
 use super::*;
 
-pub(super) const INPUT: u64 = 7;
+mod property;
+mod sources;
 
-pub(super) fn cluster() -> ClusterRef {
+const INPUT: u64 = 7;
+
+fn cluster() -> ClusterRef {
     ClusterRef::sveltos("default", "c")
 }
 
-pub(super) fn matcher() -> Matcher {
+fn matcher() -> Matcher {
     Matcher::new(Config { shard: 0, shards: 1, input: INPUT, outputs: vec![9], limits: Limits::default() })
 }
 
@@ -23,12 +26,12 @@ fn source(label: &str, changed: u64) -> sluice_protocol::interest::Source {
     sluice_protocol::interest::Source { name: label.into(), changed, manifest: manifest.into() }
 }
 
-pub(super) fn interest(revision: u64, labels: &[(&str, u64)]) -> ExternalInput {
+fn interest(revision: u64, labels: &[(&str, u64)]) -> ExternalInput {
     let sources = labels.iter().map(|(label, changed)| source(label, *changed)).collect();
     ExternalInput::Interest(cluster(), Interest { revision, sources })
 }
 
-pub(super) fn key(name: &str) -> ObjectKey {
+fn key(name: &str) -> ObjectKey {
     ObjectKey {
         gvk: sluice_api::Gvk::new("", "v1", "Service"),
         namespace: "default".into(),
@@ -36,7 +39,7 @@ pub(super) fn key(name: &str) -> ObjectKey {
     }
 }
 
-pub(super) fn change(name: &str, label: Option<&str>, sequence: u64) -> Row {
+fn change(name: &str, label: Option<&str>, sequence: u64) -> Row {
     let subject = Subject::Change { shard: 0, cluster: cluster(), viewer: String::new(), object: key(name) };
     let object = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "default",
         "labels": label.map(|label| json!({label: ""}))}});
@@ -48,7 +51,7 @@ pub(super) fn change(name: &str, label: Option<&str>, sequence: u64) -> Row {
     }
 }
 
-pub(super) fn tombstone(name: &str, sequence: u64) -> Row {
+fn tombstone(name: &str, sequence: u64) -> Row {
     let row = change(name, None, sequence);
     Row { head: Head { tombstone: true, ..row.head }, body: [].into(), ..row }
 }

@@ -19,7 +19,10 @@ impl Renderer {
         let Subject::Report { cluster, source, object: key, .. } = &row.subject else { return };
         let time = row.head.time;
         if row.head.tombstone {
-            self.sets.remove(cluster, source, key);
+            if self.sets.remove(cluster, source, key).is_some_and(|former| former.unreadable) {
+                let about = About::Match(source.clone(), key.clone());
+                self.note(ProblemKey::on(cluster, about), None, step);
+            }
             if !self.is_caught_up() {
                 self.gone_early.push((cluster.clone(), source.clone(), key.clone(), revision));
                 return;

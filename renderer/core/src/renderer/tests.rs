@@ -249,6 +249,11 @@ impl Fixture {
     }
 }
 
+mod contents;
+mod events;
+mod shards;
+mod shown;
+
 #[test]
 fn one_for_event_makes_one_profile_for_each_match() {
     let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);

@@ -7,7 +7,7 @@ use super::*;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_end_of_a_table_is_not_told_while_a_row_is_being_replaced() {
     const ROWS: usize = 40;
-    let server = server();
+    let server = Server::start();
     let bus = bus(&server).await;
     let fence = fence("00");
     let sequence = claim(&bus, &fence).await;

@@ -156,7 +156,7 @@ async fn a_running_bus_gets_more_replicas_and_its_operator_sees_what_is_wrong() 
 
 #[tokio::test]
 async fn more_replicas_than_servers_are_refused_with_the_remedy() {
-    let server = server();
+    let server = Server::start();
     let bus = bus(&server).await;
     let error = scale(&options(&server).connection, 3, |_| {}).await.unwrap_err().to_string();
     assert!(error.contains("as many servers"), "{error}");

@@ -12,7 +12,7 @@ use crate::shard::supervisor::{Supervisor, Tally};
 /// A shard that panics, or loses a task that it needs, ends as a failed one and restarts. Nothing else does.
 #[tokio::test]
 async fn a_shard_that_panics_or_loses_a_task_begins_again_alone() {
-    let server = server();
+    let server = Server::start();
     let tasks = Tasks::default();
     let bus = Bus::connect(&options(&server), &tasks).await.unwrap();
     let membership = member(&bus, tasks.stop()).await;
@@ -62,7 +62,7 @@ async fn a_shard_that_panics_or_loses_a_task_begins_again_alone() {
 /// Without it nobody would notice that a stream is another one.
 #[tokio::test]
 async fn the_end_of_what_a_bus_does_by_itself_is_noticed() {
-    let server = server();
+    let server = Server::start();
     let tasks = Tasks::default();
     let bus = Bus::connect(&options(&server), &tasks).await.unwrap();
     // Nobody can ask over a connection that has been closed.

@@ -63,7 +63,7 @@ impl Observer for Count {
 
 #[tokio::test]
 async fn one_step_may_publish_more_than_may_be_in_flight() {
-    let server = server();
+    let server = Server::start();
     let bus = bus(&server).await;
     let stop = CancellationToken::new();
     let membership = member(&bus, &stop).await;

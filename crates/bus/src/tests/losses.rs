@@ -1,5 +1,7 @@
 //! A bus that has lost what it had acknowledged.
 
+use std::path::Path;
+
 use super::*;
 
 /// Copies a folder with all that is in it.
@@ -44,7 +46,7 @@ async fn incarnation_after(bus: &Bus, before: u64, patience: Duration) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bus_that_is_put_back_to_a_backup_is_noticed_and_a_restart_is_not() {
-    let mut server = server();
+    let mut server = Server::start();
     let bus = bus(&server).await;
     let stream = Table::Desired.stream(0);
     let fence = fence("00");

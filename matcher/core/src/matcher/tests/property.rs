@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use sluice_protocol::Publish;
 
-use super::tests::{INPUT, change, cluster, interest, key, matcher, tombstone};
 use super::*;
 
 /// Names of objects; the first one always has label `a`.

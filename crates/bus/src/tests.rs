@@ -2,8 +2,6 @@
 //! the simulation has too, so that it cannot drift.
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use sluice_api::{ClusterRef, Digest, ProfileId};
@@ -17,6 +15,7 @@ use crate::buckets::content_refs::ContentRefs;
 use crate::buckets::interest::{InterestWriter, interest_feed};
 use crate::bus::Bus;
 use crate::connection::Connection;
+use crate::kit::{Server, arguments, spawn};
 use crate::layout::BusOptions;
 use crate::membership::{MEMBER_TTL, Membership};
 use crate::shard::answer::Answer;
@@ -27,44 +26,16 @@ use crate::shard::writer;
 
 mod cluster;
 mod ends;
+mod fences;
 mod losses;
+mod problems;
+mod readers;
 mod runner;
 mod shards;
 
-struct Server {
-    child: Child,
-    dir: tempfile::TempDir,
-    url: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let ended = self.child.kill().and_then(|()| self.child.wait());
-        assert!(ended.is_ok(), "nats-server did not end");
-    }
-}
-
-fn server() -> Server {
-    let dir = tempfile::tempdir().unwrap();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let child = spawn(&arguments(dir.path(), port));
-    Server { child, dir, url: format!("nats://127.0.0.1:{port}") }
-}
-
-fn arguments(dir: &Path, port: u16) -> Vec<String> {
-    let text = ["-a", "127.0.0.1", "-js", "-sd"].map(str::to_owned);
-    text.into_iter().chain([dir.display().to_string(), "-p".into(), port.to_string()]).collect()
-}
-
-fn spawn(arguments: &[String]) -> Child {
-    let program = std::env::var("SLUICE_NATS_SERVER").unwrap_or_else(|_| "nats-server".into());
-    let server = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    server.expect("nats-server 2.12 or newer must be on PATH; `make test` puts it there")
-}
-
 fn options(server: &Server) -> BusOptions {
     BusOptions {
-        connection: Connection::plain(&server.url),
+        connection: Connection::plain(server.url()),
         name: "test".into(),
         shards: 2,
         replicas: 1,
@@ -144,7 +115,7 @@ async fn rows(bus: &Bus) -> Vec<(String, String, u64)> {
 
 #[tokio::test]
 async fn the_real_stream_and_the_one_in_memory_do_the_same() {
-    let server = server();
+    let server = Server::start();
     same_as_in_memory(&bus(&server).await).await;
 }
 
@@ -210,7 +181,7 @@ async fn same_as_in_memory(bus: &Bus) {
 
 #[tokio::test]
 async fn tombstones_expire_and_a_wiped_stream_refuses_every_fence() {
-    let server = server();
+    let server = Server::start();
     let bus = bus(&server).await;
     let stream = Table::Desired.stream(0);
     let sequence = claim(&bus, &fence("00")).await;
@@ -238,7 +209,7 @@ async fn tombstones_expire_and_a_wiped_stream_refuses_every_fence() {
 
 #[tokio::test]
 async fn every_key_has_one_owner_and_a_leaving_member_gives_its_keys_up() {
-    let server = server();
+    let server = Server::start();
     let bus = bus(&server).await;
     let (stop_a, stop_b) = (CancellationToken::new(), CancellationToken::new());
     let a = Membership::join(&bus, "matcher", "a", stop_a.clone()).unwrap();
@@ -267,7 +238,7 @@ async fn every_key_has_one_owner_and_a_leaving_member_gives_its_keys_up() {
 
 #[tokio::test]
 async fn a_process_that_is_busy_keeps_its_lease() {
-    let server = server();
+    let server = Server::start();
     let bus = bus(&server).await;
     let stop = CancellationToken::new();
     let membership = member(&bus, &stop).await;
@@ -284,13 +255,13 @@ async fn a_process_that_is_busy_keeps_its_lease() {
 
 #[tokio::test]
 async fn another_layout_is_refused_with_the_name_of_the_stream() {
-    let server = server();
-    let client = async_nats::connect(&server.url).await;
+    let server = Server::start();
+    let client = async_nats::connect(server.url()).await;
     let client = match client {
         Ok(client) => client,
         Err(_) => {
             tokio::time::sleep(Duration::from_millis(500)).await;
-            async_nats::connect(&server.url).await.unwrap()
+            async_nats::connect(server.url()).await.unwrap()
         }
     };
     let js = async_nats::jetstream::new(client);
@@ -306,7 +277,7 @@ async fn another_layout_is_refused_with_the_name_of_the_stream() {
 
 #[tokio::test]
 async fn large_bodies_are_stored_once_and_live_while_a_row_names_them() {
-    let server = server();
+    let server = Server::start();
     let bus = bus(&server).await;
     let stream = Table::Desired.stream(0);
     let fence = fence("00");
@@ -341,7 +312,7 @@ async fn large_bodies_are_stored_once_and_live_while_a_row_names_them() {
 
 #[tokio::test]
 async fn a_row_that_no_message_can_hold_is_an_error_of_its_own() {
-    let server = server();
+    let server = Server::start();
     let bus = bus(&server).await;
     let fence = fence("00");
     let sequence = claim(&bus, &fence).await;
@@ -355,7 +326,7 @@ async fn a_row_that_no_message_can_hold_is_an_error_of_its_own() {
 
 #[tokio::test]
 async fn interest_that_is_lost_with_its_bucket_is_told_and_can_be_written_again() {
-    let server = server();
+    let server = Server::start();
     let bus = bus(&server).await;
     let cluster = ClusterRef::sveltos("a", "b");
     let row = |revision| Interest { revision, sources: Vec::new() };
@@ -364,7 +335,7 @@ async fn interest_that_is_lost_with_its_bucket_is_told_and_can_be_written_again(
     let mut news = feed.subscribe();
     InterestWriter::new(&bus).write(&cluster, &row(5)).await.unwrap();
     assert_eq!(news.recv().await.unwrap().1.revision, 5);
-    crate::layout::wipe::wipe(&Connection::plain(&server.url), "KV_interest").await.unwrap();
+    crate::layout::wipe::wipe(&Connection::plain(server.url()), "KV_interest").await.unwrap();
     assert!(news.recv().await.unwrap().1.is_lost());
     InterestWriter::new(&bus).write(&cluster, &row(6)).await.unwrap();
     assert_eq!(news.recv().await.unwrap().1.revision, 6);
@@ -373,7 +344,7 @@ async fn interest_that_is_lost_with_its_bucket_is_told_and_can_be_written_again(
 
 #[tokio::test]
 async fn an_interest_row_of_a_newer_version_is_followed_by_a_later_one() {
-    let server = server();
+    let server = Server::start();
     let bus = bus(&server).await;
     let cluster = ClusterRef::sveltos("a", "b");
     let stop = CancellationToken::new();

@@ -1,0 +1,73 @@
+//! Whose a fence row is, for all that can happen to a claim.
+
+use super::*;
+use crate::codec;
+
+fn holder(member: &str, number: u32) -> Holder {
+    Holder { member: member.into(), life: member.len() as u64, number }
+}
+
+async fn claim_after(bus: &Bus, fence: &Fence, holder: &Holder, former: Option<u64>) -> Claimed {
+    fence.claim(bus, holder, &Claim { output: 0, number: holder.number, former, delay: 0 }).await
+}
+
+#[tokio::test]
+async fn a_claim_that_came_through_unanswered_is_recognised_as_ones_own() {
+    let server = Server::start();
+    let (bus, fence) = (bus(&server).await, fence("00"));
+    let first = claim_after(&bus, &fence, &holder("a", 1), None).await;
+    let Claimed::At(first) = first else { panic!("{first:?}") };
+    let renewed = claim_after(&bus, &fence, &holder("a", 2), Some(first)).await;
+    let Claimed::At(renewed) = renewed else { panic!("{renewed:?}") };
+    assert!(renewed > first);
+    // Its answer was lost, and the same is claimed once more.
+    assert_eq!(claim_after(&bus, &fence, &holder("a", 2), Some(first)).await, Claimed::At(renewed));
+    assert_eq!(fence.last(&bus).await.unwrap(), Some((renewed, Some(holder("a", 2)))));
+}
+
+#[tokio::test]
+async fn who_was_deposed_learns_by_whom_and_takes_nothing_back() {
+    let server = Server::start();
+    let (bus, fence) = (bus(&server).await, fence("00"));
+    let Claimed::At(first) = claim_after(&bus, &fence, &holder("a", 1), None).await else {
+        panic!("refused")
+    };
+    let Claimed::At(taken) = claim_after(&bus, &fence, &holder("bb", 1), None).await else {
+        panic!("refused")
+    };
+    let refused = claim_after(&bus, &fence, &holder("a", 2), Some(first)).await;
+    assert_eq!(refused, Claimed::Refused(Stop::Deposed, Some("bb".into())));
+    assert_eq!(fence.last(&bus).await.unwrap(), Some((taken, Some(holder("bb", 1)))));
+}
+
+#[tokio::test]
+async fn a_fence_that_is_gone_is_a_loss_and_one_that_cannot_be_read_is_somebody_elses() {
+    let server = Server::start();
+    let (bus, fence) = (bus(&server).await, fence("00"));
+    assert_eq!(fence.last(&bus).await.unwrap(), None);
+    let lost = claim_after(&bus, &fence, &holder("a", 2), Some(7)).await;
+    assert_eq!(lost, Claimed::Refused(Stop::Lost, None));
+    // Of a newer version, for example.
+    let body = codec::encode(b"{\"who\": 1}");
+    bus.js.publish(fence.subject.clone(), body).await.unwrap().await.unwrap();
+    let refused = claim_after(&bus, &fence, &holder("a", 2), Some(7)).await;
+    assert_eq!(refused, Claimed::Refused(Stop::Deposed, None));
+    assert!(
+        matches!(claim_after(&bus, &fence, &holder("a", 3), None).await, Claimed::At(_)),
+        "a new owner takes it"
+    );
+}
+
+#[tokio::test]
+async fn a_group_is_stored_as_a_whole_or_not_at_all() {
+    let server = Server::start();
+    let (bus, fence) = (bus(&server).await, fence("00"));
+    let first = claim(&bus, &fence).await;
+    let pair = |text: &str| [row("x", Some(text)), row("y", Some(text))];
+    assert!(matches!(send(&bus, &pair("1"), &fence, first).await.answer, Some(Answer::Stored(_))));
+    let second = claim(&bus, &fence).await;
+    let refused = send(&bus, &pair("2"), &fence, first).await.answer;
+    assert_eq!(refused, Some(Answer::Replaced(second)));
+    let bodies: Vec<_> = rows(&bus).await.into_iter().map(|(_, body, _)| body).collect();
+    assert_eq!(bodies, ["1", "1"]);
+}

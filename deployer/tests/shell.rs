@@ -1,0 +1,254 @@
+//! The deployer on a real bus and simulated clusters: what becomes of the rows that renderers write.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use kube::Client;
+use serde_json::{Map, Value, json};
+use sluice_api::{ClusterRef, ProfileId};
+use sluice_bus::{Bus, problem_feed};
+use sluice_deployer_core::INVENTORY_LABEL;
+use sluice_kube::client_of_kubeconfig;
+use sluice_protocol::interest::Complete;
+use sluice_protocol::rows::{Cause, Desired, Policy, State, Status};
+use sluice_protocol::{Body, Meta, Publish, Role, Row, Subject, Table};
+use sluice_runtime::kit::{self, Server};
+use sluice_runtime::{Access, ClusterFeed, Context};
+use sluice_simcluster::{FleetConfig, SimFleet};
+use tokio_util::sync::CancellationToken;
+
+fn cluster() -> ClusterRef {
+    ClusterRef::sveltos("default", "c")
+}
+
+/// A bus, a management cluster, and a cluster to deploy to.
+struct Place {
+    server: Server,
+    fleet: SimFleet,
+    feed: ClusterFeed,
+}
+
+impl Place {
+    async fn start() -> Self {
+        let clusters = ["management", "c"].map(str::to_owned).into();
+        let fleet = SimFleet::start(FleetConfig { clusters, ..FleetConfig::default() }).await.unwrap();
+        let place = Self { server: Server::start(), fleet, feed: ClusterFeed::new() };
+        place.register(false);
+        place.feed.set_synced();
+        place
+    }
+
+    fn register(&self, paused: bool) {
+        let kubeconfig = Some(Ok(Arc::from(self.fleet.kubeconfig(&["c"]))));
+        self.feed.put(cluster(), Access { cluster: cluster(), kubeconfig, paused });
+    }
+
+    async fn management(&self) -> Client {
+        client_of_kubeconfig(&self.fleet.kubeconfig(&["management"])).await.unwrap()
+    }
+
+    /// Runs a deployer until `script` has ended. The renderer has said that all its rows are there.
+    async fn deploy(&self, script: impl AsyncFnOnce(&Bus)) {
+        let client = self.management().await;
+        let deployer = async |context| sluice_deployer::run(context, client, self.feed.clone()).await;
+        let script = async |context: &Context| {
+            let life = context.bus.incarnation(&Table::Desired.stream(0));
+            let said = Meta::Complete(Complete::of_all(life, 0));
+            let subject = Subject::AllDesired { shard: 0, origin: 0 };
+            kit::write(&context.bus, [Publish::new(subject, Body::value([]), 0).meta(said)]).await;
+            script(&context.bus).await;
+        };
+        kit::with_stage(&self.server, Role::Deployer, deployer, script).await;
+    }
+
+    fn text(&self, namespace: &str, name: &str) -> Option<String> {
+        let object = self.fleet.get("c", "v1", "ConfigMap", namespace, name)?;
+        object["data"]["text"].as_str().map(str::to_owned)
+    }
+
+    fn inventories(&self) -> usize {
+        let all = self.fleet.list("c", "v1", "ConfigMap", "").unwrap();
+        all.iter().filter(|object| sluice_api::object::label(object, INVENTORY_LABEL).is_some()).count()
+    }
+}
+
+fn config_map(namespace: &str, name: &str, text: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": namespace, "name": name}, "data": {"text": text}})
+}
+
+fn row(profile: &str, body: Body) -> Publish {
+    let subject =
+        Subject::Desired { shard: 0, cluster: cluster(), origin: 0, profile: ProfileId::cluster(profile) };
+    Publish::new(subject, body, 1).meta(Meta::of_cause(&Cause::Profile(ProfileId::cluster(profile))))
+}
+
+/// A profile with these objects.
+fn wanted(profile: &str, objects: Vec<Value>) -> Publish {
+    let policy =
+        Policy { kind: "ConfigMap".into(), namespace: "n".into(), name: "c".into(), tier: 100, objects };
+    let desired = Desired {
+        owner_kind: "ClusterProfile".into(),
+        owner_namespace: String::new(),
+        owner_name: profile.into(),
+        tier: 100,
+        leave: false,
+        dry_run: false,
+        one_time: false,
+        cause: Cause::Profile(ProfileId::cluster(profile)),
+        spec: Map::new(),
+        policies: vec![policy],
+    };
+    row(profile, Body::value(serde_json::to_vec(&desired).unwrap()))
+}
+
+fn status(row: &Row) -> Option<Status> {
+    serde_json::from_slice(&row.body).ok()
+}
+
+/// Waits until a profile is said to be so.
+async fn is(bus: &Bus, named: &str, state: State) -> Status {
+    let wanted = |row: &Row| {
+        matches!(&row.subject, Subject::Status { profile, .. } if profile.name == named)
+            && status(row).is_some_and(|status| status.state == state)
+    };
+    status(&kit::row(bus, &Table::Status.stream(0), wanted).await).unwrap()
+}
+
+async fn is_gone(bus: &Bus, named: &str) {
+    let gone = |row: &Row| {
+        matches!(&row.subject, Subject::Status { profile, .. } if profile.name == named) && row.head.tombstone
+    };
+    kit::row(bus, &Table::Status.stream(0), gone).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cluster_becomes_what_its_rows_say_and_its_namespaces_are_made() {
+    let place = Place::start().await;
+    place
+        .deploy(async |bus| {
+            let objects = vec![config_map("default", "a", "1"), config_map("team", "b", "1")];
+            kit::write(bus, [wanted("p", objects)]).await;
+            is(bus, "p", State::Provisioned).await;
+            assert_eq!(
+                (place.text("default", "a"), place.text("team", "b")),
+                (Some("1".into()), Some("1".into()))
+            );
+            assert_eq!(place.inventories(), 1);
+            kit::write(bus, [wanted("p", vec![config_map("default", "a", "2")])]).await;
+            kit::until(|| place.text("team", "b").is_none()).await;
+            assert_eq!(place.text("default", "a"), Some("2".into()), "what stays comes before what goes");
+            kit::write(bus, [row("p", Body::Tombstone)]).await;
+            is_gone(bus, "p").await;
+            assert_eq!((place.text("default", "a"), place.inventories()), (None, 0));
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_server_refuses_is_a_problem_of_its_profile_alone() {
+    let place = Place::start().await;
+    place
+        .deploy(async |bus| {
+            let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();
+            let mut bad = config_map("default", "bad", "1");
+            bad["data"] = json!({"text": {"no": "text"}});
+            kit::write(
+                bus,
+                [wanted("bad", vec![bad]), wanted("good", vec![config_map("default", "a", "1")])],
+            )
+            .await;
+            is(bus, "good", State::Provisioned).await;
+            let failed = is(bus, "bad", State::Failed).await;
+            assert!(failed.errors[0].starts_with("ConfigMap default/bad"), "{failed:?}");
+            let told = kit::told(&mut problems, |row| row.object == "ClusterProfile bad").await;
+            assert_eq!((told.stage.as_str(), told.cluster), ("deployer", cluster().to_string()));
+            kit::write(bus, [wanted("bad", vec![config_map("default", "bad", "mended")])]).await;
+            is(bus, "bad", State::Provisioned).await;
+            kit::told(&mut problems, |row| row.object == "ClusterProfile bad" && row.error.is_empty()).await;
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kind_that_comes_later_is_deployed_then() {
+    let place = Place::start().await;
+    let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"}, "spec": {"group": "example.com", "scope": "Namespaced",
+            "names": {"kind": "Widget", "plural": "widgets", "singular": "widget", "listKind": "WidgetList"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema":
+                {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}});
+    let widget = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"namespace": "default", "name": "w"}});
+    place
+        .deploy(async |bus| {
+            kit::write(bus, [wanted("p", vec![widget, config_map("default", "a", "1")])]).await;
+            let failed = is(bus, "p", State::Failed).await;
+            assert!(failed.errors[0].contains("the cluster has no kind"), "{failed:?}");
+            kit::until(|| place.text("default", "a").is_some()).await;
+            place.fleet.apply("c", "test", definition).unwrap();
+            is(bus, "p", State::Provisioned).await;
+            assert!(place.fleet.get("c", "example.com/v1", "Widget", "default", "w").is_some());
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_paused_cluster_is_left_alone_until_it_is_not() {
+    let place = Place::start().await;
+    place
+        .deploy(async |bus| {
+            kit::write(bus, [wanted("p", vec![config_map("default", "a", "1")])]).await;
+            is(bus, "p", State::Provisioned).await;
+            place.register(true);
+            kit::write(bus, [wanted("p", vec![config_map("default", "a", "2")])]).await;
+            place.register(false);
+            kit::until(|| place.text("default", "a").as_deref() == Some("2")).await;
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_owner_mends_what_was_changed_by_hand_and_asks_before_it_withdraws() {
+    let place = Place::start().await;
+    place
+        .deploy(async |bus| {
+            let objects = |name: &str| vec![config_map("default", name, "1")];
+            kit::write(bus, [wanted("p", objects("a")), wanted("left", objects("b"))]).await;
+            is(bus, "p", State::Provisioned).await;
+            is(bus, "left", State::Provisioned).await;
+        })
+        .await;
+    place.fleet.delete("c", "v1", "ConfigMap", "default", "a").unwrap();
+    let tasks = sluice_tasks::Tasks::default();
+    let context = kit::context(&place.server, Role::Deployer, &tasks).await;
+    kit::write(&context.bus, [row("left", Body::Tombstone)]).await;
+    tasks.stop().cancel();
+    place
+        .deploy(async |bus| {
+            // The tombstone was there before it: the renderer may want the profile again by now.
+            is(bus, "left", State::Held).await;
+            kit::until(|| place.text("default", "a").is_some()).await;
+            assert_eq!(place.text("default", "b"), Some("1".into()));
+            kit::write(bus, [row("left", Body::Tombstone)]).await;
+            is_gone(bus, "left").await;
+            assert_eq!(place.text("default", "b"), None);
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kubeconfig_that_cannot_be_used_is_a_problem_until_it_can() {
+    let place = Place::start().await;
+    let broken = Some(Ok(Arc::from("clusters: 1")));
+    place.feed.put(cluster(), Access { cluster: cluster(), kubeconfig: broken, paused: false });
+    place
+        .deploy(async |bus| {
+            let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();
+            kit::write(bus, [wanted("p", vec![config_map("default", "a", "1")])]).await;
+            let told = kit::told(&mut problems, |row| row.object == "kubeconfig").await;
+            assert!(!told.error.is_empty() && told.stage == "deployer", "{told:?}");
+            place.register(false);
+            is(bus, "p", State::Provisioned).await;
+            kit::told(&mut problems, |row| row.object == "kubeconfig" && row.error.is_empty()).await;
+        })
+        .await;
+}

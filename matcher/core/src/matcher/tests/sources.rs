@@ -1,0 +1,125 @@
+//! What becomes of reports and problems when sources change, and what goes along with a report.
+
+use super::*;
+
+/// A source of this form, selecting Services.
+fn custom(name: &str, changed: u64, spec: serde_json::Value) -> sluice_protocol::interest::Source {
+    let manifest = json!({"kind": "EventSource", "metadata": {"name": name}, "spec": spec});
+    sluice_protocol::interest::Source { name: name.into(), changed, manifest: manifest.into() }
+}
+
+fn interest_of(revision: u64, sources: Vec<sluice_protocol::interest::Source>) -> ExternalInput {
+    ExternalInput::Interest(cluster(), Interest { revision, sources })
+}
+
+/// What the matcher publishes, as it is.
+fn published(matcher: &mut Matcher, row: &Row) -> Vec<Publish> {
+    let mut step = Step::at(10);
+    matcher.row(row, &mut step);
+    step.into_parts().0
+}
+
+fn problems(effects: &[Effect]) -> Vec<(String, bool)> {
+    let problem = |effect: &Effect| match effect {
+        Effect::Problem(problem) => Some((problem.object.clone(), problem.error.is_some())),
+        _ => None,
+    };
+    effects.iter().filter_map(problem).collect()
+}
+
+#[test]
+fn a_report_carries_the_object_only_where_its_source_collects_it() {
+    let selectors = json!([{"version": "v1", "kind": "Pod"}, {"version": "v1", "kind": "Service"}]);
+    let spec = |collect: bool| json!({"collectResources": collect, "resourceSelectors": selectors});
+    let mut matcher = matcher();
+    let sources = vec![custom("bare", 1, spec(false)), custom("whole", 1, spec(true))];
+    step(&mut matcher, |m, s| m.external(interest_of(1, sources), s));
+    step(&mut matcher, |m, s| m.start(s));
+    let row = change("x", None, 1);
+    let reports = published(&mut matcher, &row);
+    let bodies: Vec<_> = reports.iter().map(|report| report.body.clone()).collect();
+    assert_eq!(bodies, [Body::value([]), Body::Value(row.body.clone())]);
+    for report in &reports {
+        assert_eq!((report.time, report.view.version(&cluster().to_string())), (row.head.time, 1));
+        let Meta::Report(meta) = &report.meta else { panic!("{report:?}") };
+        assert_eq!(meta.selectors, [1], "the second one selected it");
+    }
+}
+
+#[test]
+fn a_source_that_can_no_longer_be_read_goes_on_as_it_was_and_is_a_problem() {
+    let mut matcher = started(&[("a", 1)]);
+    assert_eq!(rows(&mut matcher, change("x", Some("a"), 1)), ["+a/x"]);
+    let broken = custom("a", 2, json!({"resourceSelectors": [{"version": "v1", "kind": 1}]}));
+    let (said, effects) = step(&mut matcher, |m, s| m.external(interest_of(2, vec![broken]), s));
+    assert!(said.is_empty());
+    assert_eq!(problems(&effects), [("EventSource a".to_owned(), true)]);
+    assert_eq!(rows(&mut matcher, change("y", Some("a"), 2)), ["+a/y"], "its last form still counts");
+    let (_, effects) = step(&mut matcher, |m, s| m.external(interest(3, &[("a", 3)]), s));
+    assert_eq!(problems(&effects), [("EventSource a".to_owned(), false)]);
+}
+
+#[test]
+fn where_no_source_is_left_no_problem_is_left() {
+    let mut matcher = started(&[("a", 1)]);
+    let unreadable = Row { body: b"{".as_slice().into(), ..change("x", Some("a"), 1) };
+    let (_, effects) = step(&mut matcher, |m, s| m.row(&unreadable, s));
+    assert_eq!(problems(&effects), [("Service default/x".to_owned(), true)]);
+    // The cluster is no longer registered: nobody will write the row again, or say that it is gone.
+    let (_, effects) = step(&mut matcher, |m, s| m.external(interest(2, &[]), s));
+    assert_eq!(problems(&effects), [("Service default/x".to_owned(), false)]);
+}
+
+#[test]
+fn an_older_interest_row_changes_nothing() {
+    let mut matcher = matcher();
+    step(&mut matcher, |m, s| m.external(interest(5, &[("a", 5)]), s));
+    step(&mut matcher, |m, s| m.start(s));
+    let (said, effects) = step(&mut matcher, |m, s| m.external(interest(4, &[]), s));
+    assert!(said.is_empty() && effects.is_empty());
+    assert_eq!(matcher.view().version(&cluster().to_string()), 5);
+    assert_eq!(rows(&mut matcher, change("x", Some("a"), 1)), ["+a/x"]);
+}
+
+#[test]
+fn what_a_watch_of_another_agent_shows_is_not_judged() {
+    let mut matcher = started(&[("a", 1)]);
+    let mut row = change("x", Some("a"), 1);
+    let Subject::Change { viewer, .. } = &mut row.subject else { panic!("{row:?}") };
+    *viewer = "other".into();
+    assert!(rows(&mut matcher, row).is_empty());
+}
+
+#[test]
+fn the_journal_tells_the_begin_and_the_end_of_a_match_once() {
+    let mut matcher = started(&[("a", 1)]);
+    let lines = |matcher: &mut Matcher, row: Row| -> Vec<String> {
+        let (_, effects) = step(matcher, |m, s| m.row(&row, s));
+        let line = |effect: Effect| match effect {
+            Effect::Journal(line) => Some(format!("{} {} {}", line.what, line.object, line.micros)),
+            _ => None,
+        };
+        effects.into_iter().filter_map(line).collect()
+    };
+    assert_eq!(lines(&mut matcher, change("x", Some("a"), 1)), ["matched Service default/x (a) 5"]);
+    assert!(lines(&mut matcher, change("x", Some("a"), 2)).is_empty(), "it goes on matching");
+    assert_eq!(lines(&mut matcher, change("x", None, 3)), ["unmatched Service default/x (a) 5"]);
+    assert!(lines(&mut matcher, tombstone("x", 4)).is_empty());
+}
+
+#[test]
+fn clusters_do_not_know_of_each_other() {
+    let mut matcher = started(&[("a", 1)]);
+    let other = ClusterRef::sveltos("default", "other");
+    let mut row = change("x", Some("a"), 1);
+    let Subject::Change { cluster, .. } = &mut row.subject else { panic!("{row:?}") };
+    *cluster = other.clone();
+    assert!(rows(&mut matcher, row.clone()).is_empty(), "nothing is asked of it");
+    let sources = vec![source("a", 1)];
+    let wanted = ExternalInput::Interest(other, Interest { revision: 1, sources });
+    step(&mut matcher, |m, s| m.external(wanted, s));
+    assert_eq!(rows(&mut matcher, change("x", Some("a"), 2)), ["+a/x"]);
+    assert_eq!(rows(&mut matcher, row), ["+a/x"]);
+    let (said, _) = step(&mut matcher, |m, s| m.external(interest(2, &[]), s));
+    assert_eq!(said, ["-a/x"], "the other's stays");
+}

@@ -1,0 +1,130 @@
+//! From events to causes: which exist, and how long.
+
+use super::*;
+
+fn ready(trigger: Value, content: Value, names: &[&str]) -> Fixture {
+    let mut fixture = Fixture::new(vec![trigger, content]);
+    fixture.ready(names);
+    fixture
+}
+
+#[test]
+fn a_trigger_that_changes_between_one_and_all_replaces_what_it_made() {
+    let mut fixture = ready(trigger(true, json!({})), content(true, "1"), &["x", "y"]);
+    assert_eq!(fixture.wanted(), ["a x 1", "a y 1"]);
+    fixture.put(content(false, "1"));
+    fixture.put(trigger(false, json!({})));
+    assert_eq!(fixture.wanted(), ["a xy 1"]);
+    fixture.put(content(true, "1"));
+    fixture.put(trigger(true, json!({})));
+    assert_eq!(fixture.wanted(), ["a x 1", "a y 1"]);
+}
+
+#[test]
+fn the_name_of_the_source_may_depend_on_the_cluster() {
+    let by_label = trigger(true, json!({"eventSourceName": "{{ .Cluster.metadata.labels.source }}"}));
+    let mut fixture = Fixture::new(vec![by_label, content(true, "1")]);
+    assert!(fixture.problems["EventTrigger t"].contains("spec.eventSourceName"), "{:?}", fixture.problems);
+    let names = |fixture: &Fixture| {
+        fixture.interests[&cluster("a")].sources.iter().map(|s| s.name.clone()).collect::<Vec<_>>()
+    };
+    assert!(names(&fixture).is_empty());
+    fixture.put(registration("a", json!({"env": "fv", "source": "s"})));
+    assert_eq!((names(&fixture), fixture.problems.len()), (vec!["s".to_owned()], 0));
+}
+
+#[test]
+fn a_name_that_no_server_takes_is_a_problem_of_the_event_and_changes_nothing() {
+    let mut fixture = ready(trigger(true, json!({"profileNameFormat": "front"})), content(true, "1"), &["x"]);
+    fixture.take_log();
+    fixture.put(trigger(true, json!({"profileNameFormat": "Not A Name"})));
+    assert!(fixture.take_log().is_empty());
+    let error = &fixture.problems["EventTrigger t, EventSource s, Service default/x"];
+    assert!(error.contains("spec.profileNameFormat: \"Not A Name\" is not a name"), "{error}");
+    fixture.put(trigger(true, json!({"profileNameFormat": "back"})));
+    assert_eq!(fixture.take_log(), ["+a", "-a"], "the new name is there before the old one goes");
+    assert!(fixture.rows["a/back"].is_some() && fixture.rows["a/front"].is_none());
+}
+
+#[test]
+fn a_cluster_that_is_deregistered_loses_its_events_and_says_so_in_its_interest() {
+    let to = json!({"destinationClusterSelector": {"matchLabels": {"dep": "eng"}}});
+    let mut fixture = ready(trigger(true, to), content(true, "1"), &["x"]);
+    assert_eq!(fixture.wanted(), ["b x 1"]);
+    let before = fixture.revision();
+    fixture.now += 1_000_000;
+    fixture.delete(registration("a", json!({})));
+    assert!(fixture.wanted().is_empty());
+    let row = &fixture.interests[&cluster("a")];
+    assert!(row.sources.is_empty() && row.revision > before);
+}
+
+#[test]
+fn a_match_that_went_and_came_back_before_the_end_of_the_table_is_there() {
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    for (name, gone) in [("x", true), ("x", false), ("y", false), ("y", true)] {
+        fixture.row(report(name, gone));
+    }
+    fixture.row(complete(fixture.revision()));
+    assert!(fixture.take_log().is_empty(), "rows may be older than what there was");
+    fixture.caught_up();
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+}
+
+#[test]
+fn a_match_of_an_unknown_form_is_there_and_nothing_is_made_of_it() {
+    let mut fixture = ready(trigger(true, json!({})), content(true, "1"), &["x"]);
+    fixture.take_log();
+    let mut strange = report("x", false);
+    strange.head.meta = Meta::Complete(Complete::of_all(1, 1));
+    fixture.row(strange);
+    assert!(fixture.take_log().is_empty());
+    assert!(fixture.problems.values().any(|error| error.contains("its meta data are")));
+    fixture.row(complete(fixture.revision()));
+    assert_eq!(fixture.wanted(), ["a x 1"], "also a complete set does not withdraw it");
+    fixture.row(report("x", true));
+    assert!(fixture.wanted().is_empty() && fixture.problems.is_empty(), "{:?}", fixture.problems);
+}
+
+#[test]
+fn an_addon_of_2023_instantiates_every_reference() {
+    let old = json!({"kind": "EventBasedAddOn", "metadata": {"name": "t"}, "spec": {
+        "sourceClusterSelector": "env=fv", "eventSourceName": "s", "oneForEvent": true,
+        "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "content"}]}});
+    let mut plain = content(true, "1");
+    plain["metadata"]["annotations"] = json!({});
+    let fixture = ready(old, plain, &["x"]);
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+}
+
+#[test]
+fn a_spec_is_copied_without_what_only_a_trigger_has() {
+    let fixture = ready(
+        trigger(true, json!({"tier": 7, "stopMatchingBehavior": "LeavePolicies"})),
+        content(true, "1"),
+        &["x"],
+    );
+    let row = fixture.rows.values().next().unwrap().as_ref().unwrap();
+    assert_eq!((row.tier, row.leave), (7, true));
+    let fields: Vec<_> = row.spec.keys().map(String::as_str).collect();
+    assert_eq!(fields, ["clusterRefs", "policyRefs", "stopMatchingBehavior", "tier"]);
+    assert_eq!(row.spec["clusterRefs"][0]["name"], "a");
+    assert_eq!(row.spec["policyRefs"][0]["namespace"], "projectsveltos", "it refers to what was made of it");
+}
+
+#[test]
+fn a_tombstone_of_a_former_owner_is_not_said_again_while_it_is_young() {
+    let place = (cluster("b"), ProfileId::cluster("old"));
+    let found = |renderer: &mut Renderer| {
+        let subject = renderer.desired(&place.0, &place.1);
+        renderer.found(&subject, &Head { tombstone: true, time: 900_000, ..Head::default() });
+        let held = held_by("b", "old", &cause(None));
+        renderer.external(ExternalInput::Status(Arc::new(held)), &mut Step::at(1));
+    };
+    let mut fixture = Fixture::with(vec![], found);
+    fixture.caught_up();
+    assert!(fixture.take_log().is_empty(), "its deployer is about to read it");
+    fixture.now += 2_000_000_000;
+    fixture.run(|renderer, step| renderer.tick(step));
+    assert_eq!(fixture.take_log(), ["-b"], "it has expired, and something is held still");
+}

@@ -1,0 +1,228 @@
+//! The renderer on a real bus and a simulated management cluster: from what users write and matchers report to rows.
+#![allow(clippy::unwrap_used)]
+
+use serde_json::{Value, json};
+use sluice_api::model::NAMESPACE;
+use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
+use sluice_bus::{Bus, interest_feed};
+use sluice_kube::client_of_kubeconfig;
+use sluice_protocol::interest::{Complete, Interest};
+use sluice_protocol::rows::{Cause, Desired, ReportMeta, State, Status};
+use sluice_protocol::{Body, Meta, Publish, Role, Row, Subject, Table, View};
+use sluice_runtime::Context;
+use sluice_runtime::kit::{self, Server};
+use sluice_simcluster::{FleetConfig, SimFleet};
+use tokio_util::sync::CancellationToken;
+
+const MANAGEMENT: &str = "management";
+const LIB: &str = "lib.projectsveltos.io/v1beta1";
+const CONFIG: &str = "config.projectsveltos.io/v1beta1";
+
+fn cluster() -> ClusterRef {
+    ClusterRef::sveltos("default", "c")
+}
+
+/// A bus, and a management cluster with everything that users write.
+struct Place {
+    server: Server,
+    fleet: SimFleet,
+}
+
+impl Place {
+    async fn start() -> Self {
+        let fleet = SimFleet::start(FleetConfig::default()).await.unwrap();
+        let place = Self { server: Server::start(), fleet };
+        sluice_api::crd::all().into_iter().for_each(|crd| place.put(crd));
+        place.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}));
+        place.put(json!({"apiVersion": LIB, "kind": "SveltosCluster",
+            "metadata": {"namespace": "default", "name": "c", "labels": {"env": "fv"}}, "spec": {}}));
+        place.put(json!({"apiVersion": LIB, "kind": "EventSource", "metadata": {"name": "s"},
+            "spec": {"collectResources": true, "resourceSelectors": [{"group": "", "version": "v1", "kind": "Service"}]}}));
+        place.put(trigger("content"));
+        place.put(content("content", "1"));
+        place
+    }
+
+    fn put(&self, object: Value) {
+        self.fleet.apply(MANAGEMENT, "user", object).unwrap();
+    }
+
+    fn get(&self, api_version: &str, kind: &str, name: &str) -> Option<Value> {
+        self.fleet.get(MANAGEMENT, api_version, kind, "", name)
+    }
+
+    /// Runs a renderer until `script` has ended.
+    async fn render(&self, script: impl AsyncFnOnce(&Bus)) {
+        let client = client_of_kubeconfig(&self.fleet.kubeconfig(&[MANAGEMENT])).await.unwrap();
+        let renderer = async |context| sluice_renderer::run(context, client).await;
+        let script = async |context: &Context| script(&context.bus).await;
+        kit::with_stage(&self.server, Role::Renderer, renderer, script).await;
+    }
+}
+
+fn trigger(content: &str) -> Value {
+    json!({"apiVersion": LIB, "kind": "EventTrigger", "metadata": {"name": "t"}, "spec": {
+        "sourceClusterSelector": {"matchLabels": {"env": "fv"}}, "eventSourceName": "s", "oneForEvent": true,
+        "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": content}]}})
+}
+
+fn content(name: &str, mark: &str) -> Value {
+    let text = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: x, namespace: default}}\ndata: {{of: \"{{{{ .Resource.metadata.name }}}}\", mark: \"{mark}\"}}\n"
+    );
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": name,
+        "annotations": {"projectsveltos.io/instantiate": "ok"}}, "data": {"a.yaml": text}})
+}
+
+/// The interest row of the cluster, once it is as wanted.
+async fn interest(bus: &Bus, wanted: impl Fn(&Interest) -> bool) -> Interest {
+    let mut rows = interest_feed(bus, CancellationToken::new()).subscribe();
+    kit::told(&mut rows, |(of, row)| *of == cluster() && wanted(row)).await.1
+}
+
+/// The matcher reports a Service, or its end.
+async fn report(bus: &Bus, name: &str, revision: u64, gone: bool) {
+    let gvk = Gvk::new("", "v1", "Service");
+    let key = ObjectKey { gvk, namespace: "default".into(), name: name.into() };
+    let subject =
+        Subject::Report { shard: 0, cluster: cluster(), source: "s".into(), origin: 0, object: key };
+    let service =
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "default", "name": name}});
+    let body = if gone { Body::Tombstone } else { Body::value(service.to_string().into_bytes()) };
+    let mut view = View::default();
+    view.note(&cluster().to_string(), revision);
+    let meta = Meta::Report(ReportMeta { selectors: vec![0] });
+    kit::write(bus, [Publish::new(subject, body, 5).view(view).meta(meta)]).await;
+}
+
+/// The matcher says that it has reported everything.
+async fn complete(bus: &Bus, revision: u64) {
+    let subject = Subject::Complete { table: Table::Reports, shard: 0, cluster: cluster(), origin: Some(0) };
+    let said = Complete::of_all(bus.incarnation(&Table::Reports.stream(0)), revision);
+    kit::write(bus, [Publish::new(subject, Body::value([]), 0).meta(Meta::Complete(said))]).await;
+}
+
+/// Waits for a row for the cluster.
+async fn desired(bus: &Bus, wanted: impl Fn(&Row) -> bool) -> Row {
+    let is_it = |row: &Row| matches!(row.subject, Subject::Desired { .. }) && wanted(row);
+    kit::row(bus, &Table::Desired.stream(0), is_it).await
+}
+
+/// What the row deploys: of which Service, and the mark of its template.
+fn deploys(row: &Row) -> Option<(String, String)> {
+    let desired: Desired = serde_json::from_slice(&row.body).ok()?;
+    let made = desired.policies.first()?.objects.first()?;
+    Some((object::text(made, &["data", "of"]).to_owned(), object::text(made, &["data", "mark"]).to_owned()))
+}
+
+fn is(of: &str, mark: &str) -> impl Fn(&Row) -> bool {
+    move |row| deploys(row) == Some((of.to_owned(), mark.to_owned()))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_becomes_a_row_and_is_shown_in_the_management_cluster() {
+    let place = Place::start().await;
+    place
+        .render(async |bus| {
+            let wanted = interest(bus, |row| row.source("s").is_some()).await;
+            report(bus, "web", wanted.revision, false).await;
+            let row = desired(bus, is("web", "1")).await;
+            let Subject::Desired { profile, origin, .. } = &row.subject else { panic!("{row:?}") };
+            assert_eq!((*origin, row.head.time), (0, 5));
+            assert!(matches!(row.head.meta.cause(), Some(Cause::Event(event)) if event.cluster == cluster()));
+            kit::until(|| place.get(CONFIG, "ClusterProfile", &profile.name).is_some()).await;
+            // An edited template reaches what was made of it.
+            place.put(content("content", "2"));
+            desired(bus, is("web", "2")).await;
+            report(bus, "web", wanted.revision, true).await;
+            desired(bus, |row| row.head.tombstone).await;
+            kit::until(|| place.get(CONFIG, "ClusterProfile", &profile.name).is_none()).await;
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_says_that_all_its_rows_are_there_when_it_knows_every_event() {
+    let place = Place::start().await;
+    place
+        .render(async |bus| {
+            let wanted = interest(bus, |row| row.source("s").is_some()).await;
+            report(bus, "web", wanted.revision, false).await;
+            complete(bus, wanted.revision).await;
+            let said = |row: &Row| matches!(row.subject, Subject::AllDesired { origin: 0, .. });
+            let said = kit::row(bus, &Table::Desired.stream(0), said).await;
+            let made = desired(bus, is("web", "1")).await;
+            assert!(made.sequence < said.sequence, "its rows come before that");
+            let life = bus.incarnation(&Table::Desired.stream(0));
+            assert_eq!(said.head.meta.complete().map(|complete| complete.incarnation), Some(life));
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_wrong_with_a_trigger_is_in_its_status_until_it_is_mended() {
+    let place = Place::start().await;
+    place.put(trigger("missing"));
+    place
+        .render(async |bus| {
+            let wanted = interest(bus, |row| row.source("s").is_some()).await;
+            report(bus, "web", wanted.revision, false).await;
+            let message = || {
+                let found = place.get(LIB, "EventTrigger", "t")?;
+                let message = found["status"]["clusterInfo"][0]["failureMessage"].as_str()?;
+                Some(message.to_owned())
+            };
+            let told =
+                || message().is_some_and(|text| text.contains("ConfigMap default/missing does not exist"));
+            kit::until(told).await;
+            place.put(content("missing", "here"));
+            desired(bus, is("web", "here")).await;
+            kit::until(|| message().is_none()).await;
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_owner_withdraws_what_lost_its_cause_only_when_the_set_is_complete() {
+    let place = Place::start().await;
+    let mut revision = 0;
+    place
+        .render(async |bus| {
+            revision = interest(bus, |row| row.source("s").is_some()).await.revision;
+            report(bus, "stays", revision, false).await;
+            report(bus, "goes", revision, false).await;
+            desired(bus, is("stays", "1")).await;
+            desired(bus, is("goes", "1")).await;
+        })
+        .await;
+    place.fleet.delete(MANAGEMENT, LIB, "EventTrigger", "", "t").unwrap();
+    place.put(trigger("content"));
+    place
+        .render(async |bus| {
+            report(bus, "goes", revision, true).await;
+            complete(bus, revision).await;
+            desired(bus, |row| row.head.tombstone).await;
+            desired(bus, is("stays", "1")).await;
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_cluster_holds_and_nobody_wants_is_withdrawn() {
+    let place = Place::start().await;
+    place
+        .render(async |bus| {
+            let id = ProfileId::cluster("old");
+            let cause = Cause::Profile(id.clone());
+            let subject = Subject::Status { shard: 0, cluster: cluster(), origin: 0, profile: id };
+            let held = Status { state: State::Held, errors: Vec::new() };
+            let body = Body::value(serde_json::to_vec(&held).unwrap());
+            kit::write(bus, [Publish::new(subject, body, 1).meta(Meta::of_cause(&cause))]).await;
+            let gone = |row: &Row| {
+                matches!(&row.subject, Subject::Desired { profile, .. } if profile.name == "old")
+                    && row.head.tombstone
+            };
+            kit::row(bus, &Table::Desired.stream(0), gone).await;
+        })
+        .await;
+}
