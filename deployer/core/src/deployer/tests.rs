@@ -441,8 +441,8 @@ fn a_new_owner_lists_what_is_many_and_reads_what_a_list_does_not_tell() {
     fixture.reads = 0;
     fixture.restart();
     fixture.row("p", Some(desired("p", 100, objects())));
-    // What is absent is looked at again once the inventory is renewed.
-    let calls = ["apply b", "inventory 4", "apply c"].map(str::to_owned).to_vec();
+    // What is absent, or somebody else's, is looked at again once the inventory is renewed.
+    let calls = ["inventory 4", "apply b", "apply c"].map(str::to_owned).to_vec();
     assert_eq!((fixture.reads, fixture.take_calls()), (3, calls));
     // Without lists it goes on one by one.
     fixture.reads = 0;

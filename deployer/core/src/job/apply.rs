@@ -65,9 +65,11 @@ impl Job {
         let against = match context.live.get(key) {
             None if !self.run.absent.remove(key) => return self.call(Request::Read(key.clone()), context),
             // A late call may be about to delete the inventory, or to take this object out of it, or has done so since it was
-            // read.
-            None if self.held.knowledge != Knowledge::Written
-                && (self.run.early || context.late.may_come(context.now)) =>
+            // read. What somebody else has comes to be this profile's as what is absent does.
+            found
+                if found.is_none_or(|live| !self.has(key, live, context))
+                    && self.held.knowledge != Knowledge::Written
+                    && (self.run.early || context.late.may_come(context.now)) =>
             {
                 (self.held.renew, self.again) = (true, true);
                 return;

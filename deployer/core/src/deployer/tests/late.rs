@@ -129,3 +129,38 @@ fn what_was_read_while_calls_could_arrive_is_not_trusted_when_they_no_longer_can
     let creates = |(_, request): &(u64, Request)| matches!(request, Request::Apply { .. });
     assert!(!calls.iter().any(creates), "{calls:?}: nothing would name it");
 }
+
+#[test]
+fn what_a_user_had_taken_over_comes_back_under_an_inventory_that_no_late_call_deletes() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.pass_former_calls();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.objects.values_mut().for_each(|object| object["metadata"]["annotations"] = json!({}));
+    fixture.restart();
+    fixture.pass_former_calls();
+    let given = give_up(&mut fixture, |request| matches!(request, Request::DeleteInventory { .. }));
+    fixture.row("p", None);
+    fixture.fail = Box::new(|_| None);
+    assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["a"], 1), "the object is the user's");
+    // It is wanted again, by an owner that finds the inventory as it was.
+    fixture.restart();
+    let row = row_of("p", Some(desired("p", 100, vec![config_map("a", "2")])));
+    let mut calls = fixture.hold(|deployer, step| deployer.row(&row, step));
+    let (id, first) = loop {
+        let (id, request) = calls.pop().unwrap();
+        if !request.is_read() {
+            break (id, request);
+        }
+        let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+        calls = fixture.hold(|deployer, step| deployer.external(reply, step));
+    };
+    assert!(
+        matches!(first, Request::WriteInventory { .. }),
+        "{first:?}: a late call may leave it without an inventory"
+    );
+    let reply = ExternalInput::Reply(cluster(), id, fixture.serve(first));
+    fixture.run(|deployer, step| deployer.external(reply, step));
+    assert!(matches!(fixture.arrive(&given), Reply::Failed(_)), "it was made against another version");
+    assert_eq!((fixture.inventories.len(), fixture.state("p")), (1, Some(State::Provisioned)));
+}
