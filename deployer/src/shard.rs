@@ -226,3 +226,16 @@ impl Effects<Deployer> for Shell {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_counted_by_what_the_core_makes_of_its_answer() {
+        let failed = |class| outcome(&Reply::Failed(Failure::new(class, "no")));
+        assert_eq!((outcome(&Reply::Done), outcome(&Reply::Read(None))), ("ok", "ok"));
+        assert_eq!((failed(Class::Conflict), failed(Class::Transient)), ("conflict", "transient"));
+        assert_eq!((failed(Class::Unanswered), failed(Class::NoKind)), ("unanswered", "refused"));
+    }
+}

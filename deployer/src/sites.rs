@@ -30,3 +30,42 @@ impl Sites {
         Ok(site)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// A kubeconfig of a server that nobody is at home in.
+    fn kubeconfig(port: u16) -> Arc<str> {
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: x\nclusters: [{{name: c, cluster: {{server: \"http://127.0.0.1:{port}\"}}}}]\n\
+             users: [{{name: u, user: {{}}}}]\ncontexts: [{{name: x, context: {{cluster: c, user: u}}}}]\n"
+        );
+        text.into()
+    }
+
+    #[tokio::test]
+    async fn shards_share_a_site_until_its_kubeconfig_is_another_one() {
+        drop(sluice_runtime::install_defaults());
+        let (sites, cluster) = (Sites::default(), ClusterRef::sveltos("default", "c"));
+        let first = sites.get(&cluster, &kubeconfig(1)).await.unwrap();
+        let same = sites.clone().get(&cluster, &kubeconfig(1)).await.unwrap();
+        assert!(Arc::ptr_eq(&first, &same), "what it has looked up of the cluster is kept");
+        let other = sites.get(&cluster, &kubeconfig(2)).await.unwrap();
+        assert!(!Arc::ptr_eq(&first, &other), "it may be another server");
+        let neighbour = sites.get(&ClusterRef::sveltos("default", "d"), &kubeconfig(2)).await.unwrap();
+        assert!(!Arc::ptr_eq(&other, &neighbour));
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_cannot_be_read_replaces_nothing() {
+        drop(sluice_runtime::install_defaults());
+        let (sites, cluster) = (Sites::default(), ClusterRef::sveltos("default", "c"));
+        let first = sites.get(&cluster, &kubeconfig(1)).await.unwrap();
+        assert!(sites.get(&cluster, &Arc::from("clusters: 1")).await.is_err());
+        let same = sites.get(&cluster, &kubeconfig(1)).await.unwrap();
+        assert!(Arc::ptr_eq(&first, &same));
+    }
+}

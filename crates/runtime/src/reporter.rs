@@ -95,3 +95,42 @@ impl Observer for Reporter {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sluice_protocol::Role;
+    use sluice_tasks::Tasks;
+
+    use super::*;
+    use crate::kit::{self, Server};
+
+    fn line(what: &str, micros: i64) -> JournalEntry {
+        JournalEntry::new("deployer", what, "c", "p", 10 + micros, 10)
+    }
+
+    #[tokio::test]
+    async fn only_what_was_applied_is_the_end_of_an_events_way() {
+        let (server, tasks) = (Server::start(), Tasks::default());
+        let context = kit::context(&server, Role::Deployer, &tasks).await;
+        let reporter = Reporter::new(&context, "03");
+        assert_eq!(reporter.stage(), "deployer");
+        // Where nobody knows when it began, and where it did not end in a cluster, it says nothing of the way.
+        for (what, micros) in [("applied", 0), ("withdrawn", 5_000), ("applied", 3_000), ("made up", 1)] {
+            reporter.record(line(what, micros));
+        }
+        Observer::read(&reporter, 7);
+        Observer::published(&reporter);
+        let text = context.metrics.text();
+        for line in [
+            "sluice_event_to_applied_seconds_count 1",
+            r#"sluice_happened_total{stage="deployer",outcome="applied"} 2"#,
+            r#"sluice_happened_total{stage="deployer",outcome="withdrawn"} 1"#,
+            r#"sluice_happened_total{stage="deployer",outcome="other"} 1"#,
+            r#"sluice_shard_lag_rows{stage="deployer",shard="03"} 7"#,
+            r#"sluice_rows_total{stage="deployer",outcome="published"} 1"#,
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is not in:\n{text}");
+        }
+        tasks.stop().cancel();
+    }
+}

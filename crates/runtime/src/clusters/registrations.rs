@@ -293,6 +293,46 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_told_before_every_kind_was_listed_and_then_everything() {
+        let mut fixture = Fixture { registrations: Registrations::default(), feed: ClusterFeed::new() };
+        let named = || vec![secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])];
+        fixture.take(Kind::Sveltos, WatchEvent::Listed(vec![cluster("a", json!({}))]));
+        fixture.take(Kind::Sveltos, WatchEvent::Applied(cluster("b", json!({}))));
+        fixture.take(Kind::Capi, WatchEvent::Listed(Vec::new()));
+        assert!(fixture.feed.keys().is_empty(), "it would be told that there is no Secret");
+        fixture.take(Kind::Secret, WatchEvent::Listed(named()));
+        assert!(fixture.feed.is_synced());
+        assert_eq!(fixture.access("a"), Some(Ok(KUBECONFIG.to_owned())));
+        assert!(fixture.access("b").unwrap().is_err());
+    }
+
+    #[test]
+    fn trouble_with_the_management_cluster_changes_nothing() {
+        let kubeconfigs = vec![secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])];
+        let mut fixture = Fixture::listed(vec![cluster("a", json!({}))], kubeconfigs);
+        let mut told = fixture.feed.subscribe();
+        assert!(told.try_recv().is_ok());
+        for kind in Kind::ALL {
+            for event in [WatchEvent::Trouble("no answer".into()), WatchEvent::Version(7), WatchEvent::Well] {
+                fixture.take(kind, event);
+            }
+        }
+        assert!(told.try_recv().is_err());
+        assert_eq!(fixture.access("a"), Some(Ok(KUBECONFIG.to_owned())));
+    }
+
+    #[test]
+    fn a_secret_serves_the_clusters_of_its_namespace_only() {
+        let mut elsewhere = secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)]);
+        elsewhere["metadata"]["namespace"] = json!("other");
+        let mut fixture = Fixture::listed(vec![cluster("a", json!({}))], vec![elsewhere]);
+        assert!(fixture.access("a").unwrap().unwrap_err().contains("does not exist"));
+        let own = secret("a-sveltos-kubeconfig", &[("v", "clusters: [own]")]);
+        fixture.take(Kind::Secret, WatchEvent::Applied(own));
+        assert_eq!(fixture.access("a"), Some(Ok("clusters: [own]".to_owned())));
+    }
+
+    #[test]
     fn the_absence_of_a_kubeconfig_is_explained() {
         let of = |spec: Value, data: &[(&str, &str)]| {
             Fixture::listed(vec![cluster("a", spec)], vec![secret("a-sveltos-kubeconfig", data)])

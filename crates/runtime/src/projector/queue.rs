@@ -73,6 +73,8 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
     use sluice_api::Gvk;
 
     use super::*;
@@ -148,5 +150,70 @@ mod tests {
         queue.want(key("a"), pending(0));
         queue.again(name, second);
         assert_eq!(queue.next(), Some((key("a"), pending(0))));
+    }
+
+    /// One thing that happens to a queue.
+    #[derive(Clone, Debug)]
+    enum Event {
+        /// An object should be this, or should not be.
+        Want(usize, Option<u32>),
+        /// The next one is taken.
+        Take,
+        /// One of those that are taken is done, or has failed.
+        Done(usize, bool),
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            3 => (0..3_usize, proptest::option::of(0..3_u32)).prop_map(|(name, wish)| Event::Want(name, wish)),
+            3 => Just(Event::Take),
+            3 => (0..3_usize, any::<bool>()).prop_map(|(which, well)| Event::Done(which, well)),
+        ]
+    }
+
+    proptest! {
+        /// Whatever is wished, taken, done and failed in between: no object is written by two at a time, and in the end the
+        /// management cluster has the newest wish for each.
+        #[test]
+        fn the_newest_wishes_are_fulfilled(events in proptest::collection::vec(event(), 0..60)) {
+            let names = ["a", "b", "c"];
+            let (mut queue, mut wished, mut written) = (Queue::default(), HashMap::new(), HashMap::new());
+            let mut taken: Vec<(ObjectKey, PendingWrite)> = Vec::new();
+            let finish = |queue: &mut Queue, written: &mut HashMap<_, _>, (name, pending): (ObjectKey, PendingWrite)| {
+                written.insert(name.clone(), pending.clone());
+                queue.written(name, &pending);
+            };
+            for event in events {
+                match event {
+                    Event::Want(name, wish) => {
+                        let wish = wish.map_or(PendingWrite::Gone, pending);
+                        wished.insert(key(names[name]), wish.clone());
+                        queue.want(key(names[name]), wish);
+                    }
+                    Event::Take => {
+                        if let Some(next) = queue.next() {
+                            prop_assert!(taken.iter().all(|(name, _)| *name != next.0), "{:?} twice", next);
+                            taken.push(next);
+                        }
+                    }
+                    Event::Done(which, well) if which < taken.len() => {
+                        let (name, pending) = taken.remove(which);
+                        if well {
+                            finish(&mut queue, &mut written, (name, pending));
+                        } else {
+                            // Nobody knows whether it came through.
+                            written.insert(name.clone(), pending.clone());
+                            queue.again(name, pending);
+                        }
+                    }
+                    Event::Done(..) => {}
+                }
+            }
+            taken.into_iter().for_each(|one| finish(&mut queue, &mut written, one));
+            while let Some(next) = queue.next() {
+                finish(&mut queue, &mut written, next);
+            }
+            prop_assert_eq!(written, wished);
+        }
     }
 }
