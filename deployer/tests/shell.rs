@@ -1,6 +1,7 @@
 //! The deployer on a real bus and simulated clusters: what becomes of the rows that renderers write.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kube::Client;
@@ -84,8 +85,14 @@ fn row(profile: &str, body: Body) -> Publish {
 
 /// A profile with these objects.
 fn wanted(profile: &str, objects: Vec<Value>) -> Publish {
-    let policy =
-        Policy { kind: "ConfigMap".into(), namespace: "n".into(), name: "c".into(), tier: 100, objects };
+    let policy = Policy {
+        kind: "ConfigMap".into(),
+        namespace: "n".into(),
+        name: "c".into(),
+        tier: 100,
+        skip_namespace_creation: false,
+        objects,
+    };
     let desired = Desired {
         owner_kind: "ClusterProfile".into(),
         owner_namespace: String::new(),
@@ -94,6 +101,8 @@ fn wanted(profile: &str, objects: Vec<Value>) -> Publish {
         leave: false,
         dry_run: false,
         one_time: false,
+        extra_labels: BTreeMap::new(),
+        extra_annotations: BTreeMap::new(),
         cause: Cause::Profile(ProfileId::cluster(profile)),
         spec: Map::new(),
         policies: vec![policy],

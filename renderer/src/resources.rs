@@ -123,7 +123,7 @@ impl Place {
             WatchEvent::Applied(object) => there(object),
             WatchEvent::Deleted(_) => Resource::Absent,
             WatchEvent::Trouble(error) if watched.known.is_none() => unavailable(&error),
-            WatchEvent::Trouble(_) | WatchEvent::Version(_) => return true,
+            WatchEvent::Trouble(_) | WatchEvent::Version(_) | WatchEvent::Well => return true,
         };
         watched.set(&key(place, name), resource);
         true
@@ -160,7 +160,7 @@ impl Place {
                     }
                 }
             }
-            WatchEvent::Version(_) => {}
+            WatchEvent::Version(_) | WatchEvent::Well => {}
         }
         true
     }
@@ -187,10 +187,7 @@ impl Watched {
             return;
         }
         self.known = Some(resource.clone());
-        // A reader that has ended takes itself out.
-        self.readers.values().for_each(|reader| {
-            let _ = reader.send(ExternalInput::Resource(key.clone(), resource.clone()));
-        });
+        self.readers.values().for_each(|reader| send(reader, key, resource.clone()));
     }
 }
 
@@ -210,8 +207,7 @@ impl Reading {
         match watched.known.clone().or(known) {
             Some(known) => {
                 watched.known = Some(known.clone());
-                // Whoever has ended reads nothing.
-                let _ = self.sender.send(ExternalInput::Resource(key.clone(), known));
+                send(&self.sender, key, known);
             }
             None if alone && watched.watch.is_none() => {
                 watched.watch = Some(self.registry.begin(&place, Some(&key.name)));
@@ -244,6 +240,12 @@ impl Drop for Reading {
             names.iter().for_each(|name| place.leave(name, self.shard));
             !place.objects.is_empty()
         });
+    }
+}
+
+fn send(reader: &Sender, key: &ObjectKey, resource: Resource) {
+    if reader.send(ExternalInput::Resource(key.clone(), resource)).is_err() {
+        tracing::debug!(%key, "a shard that read this has ended");
     }
 }
 

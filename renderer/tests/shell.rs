@@ -54,9 +54,9 @@ impl Place {
     /// Runs a renderer until `script` has ended.
     async fn render(&self, script: impl AsyncFnOnce(&Bus)) {
         let client = client_of_kubeconfig(&self.fleet.kubeconfig(&[MANAGEMENT])).await.unwrap();
-        let renderer = async |context| sluice_renderer::run(context, client).await;
+        let renderer = async |context| Box::pin(sluice_renderer::run(context, client)).await;
         let script = async |context: &Context| script(&context.bus).await;
-        kit::with_stage(&self.server, Role::Renderer, renderer, script).await;
+        Box::pin(kit::with_stage(&self.server, Role::Renderer, renderer, script)).await;
     }
 }
 
@@ -223,6 +223,48 @@ async fn what_a_cluster_holds_and_nobody_wants_is_withdrawn() {
                     && row.head.tombstone
             };
             kit::row(bus, &Table::Desired.stream(0), gone).await;
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_templates_read_is_watched_and_its_changes_arrive() {
+    let place = Place::start().await;
+    let mut reading = trigger("content");
+    reading["spec"]["templateResourceRefs"] = json!([{"identifier": "upstream", "resource":
+        {"apiVersion": "v1", "kind": "Service", "namespace": "default", "name": "{{ .Resource.metadata.name }}"}}]);
+    place.put(reading);
+    let mut shown = content("content", "{{ .MgmtResources.upstream.metadata.labels.size }}");
+    shown["metadata"]["name"] = "content".into();
+    place.put(shown);
+    let upstream = |size: &str| {
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "default", "name": "web", "labels": {"size": size}},
+            "spec": {"ports": [{"port": 80}]}})
+    };
+    place.put(upstream("small"));
+    place
+        .render(async |bus| {
+            let wanted = interest(bus, |row| row.source("s").is_some()).await;
+            report(bus, "web", wanted.revision, false).await;
+            desired(bus, is("web", "small")).await;
+            place.put(upstream("large"));
+            desired(bus, is("web", "large")).await;
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cluster_set_says_what_it_selects() {
+    let place = Place::start().await;
+    place.put(json!({"apiVersion": LIB, "kind": "ClusterSet", "metadata": {"name": "s"},
+        "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}}}}));
+    let selected = || {
+        let set = place.get(LIB, "ClusterSet", "s")?;
+        object::at(&set, &["status", "selectedClusterRefs"]).cloned()
+    };
+    place
+        .render(async |_| {
+            kit::until(|| selected().is_some_and(|list| list[0]["name"] == "c")).await;
         })
         .await;
 }

@@ -110,7 +110,7 @@ async fn a_namespace_that_is_to_be_left_missing_is_not_made() {
         "message": "namespaces \"shop\" not found"}"#;
     let object = config_map("shop", "c").into();
     let apply = Request::Apply { object, against: None, make_namespace: false };
-    let reply = mk_site_at(&not_found(server)).call(apply, || true).await;
+    let reply = mk_not_found(server).call(apply, || true).await;
     let Reply::Failed(failure) = reply else { panic!("{reply:?}") };
     assert!(
         failure.class == Class::Refused && failure.message.contains("there is no namespace \"shop\""),
