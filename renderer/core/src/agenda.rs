@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(agenda.touched(&cause, due + 1), Some(due + CIRCLE_PERIOD));
         assert_eq!(agenda.take_due(due + CIRCLE_PERIOD).len(), 1);
         assert!(agenda.take_calm(due + CIRCLE).is_empty());
-        assert_eq!(agenda.take_calm(due + CIRCLE_PERIOD + CIRCLE), [cause.clone()]);
+        assert_eq!(agenda.take_calm(due + CIRCLE_PERIOD + CIRCLE), std::slice::from_ref(&cause));
         assert!(!agenda.is_circling(&cause) && agenda.touched(&cause, due + 2 * CIRCLE).is_none());
     }
 

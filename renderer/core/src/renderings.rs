@@ -189,7 +189,7 @@ mod tests {
         assert!(!renderings.is_clear(), "nothing is known of it yet");
         assert_eq!(renderings.resource_readers(&key, None, None), [cause("a"), cause("b")]);
         assert_eq!(renderings.forget(&cause("a")), Attended::default(), "another one reads it");
-        assert_eq!(renderings.read(&cause("b"), Reads::default()).ended, [key.clone()]);
+        assert_eq!(renderings.read(&cause("b"), Reads::default()).ended, std::slice::from_ref(&key));
         assert!(renderings.is_clear() && !renderings.is_read(&key));
     }
 
