@@ -22,13 +22,16 @@ pub(crate) const MANAGEMENT: &str = "management";
 const MANAGER: &str = "sluice-seed";
 
 /// The examples, so that the binary needs no files.
-const EXAMPLES: [(&str, &str); 3] = [
+const EXAMPLES: [(&str, &str); 6] = [
     ("network-policy/cluster.yaml", include_str!("../../examples/network-policy/cluster.yaml")),
     ("network-policy/event-source.yaml", include_str!("../../examples/network-policy/event-source.yaml")),
     (
         "network-policy/event-based-add-on.yaml",
         include_str!("../../examples/network-policy/event-based-add-on.yaml"),
     ),
+    ("secret-on-demand/event-source.yaml", include_str!("../../examples/secret-on-demand/event-source.yaml")),
+    ("secret-on-demand/event-trigger.yaml", include_str!("../../examples/secret-on-demand/event-trigger.yaml")),
+    ("secret-on-demand/login.yaml", include_str!("../../examples/secret-on-demand/login.yaml")),
 ];
 
 /// Arguments of `sluice seed`.
