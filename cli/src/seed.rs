@@ -30,7 +30,10 @@ const EXAMPLES: [(&str, &str); 6] = [
         include_str!("../../examples/network-policy/event-based-add-on.yaml"),
     ),
     ("secret-on-demand/event-source.yaml", include_str!("../../examples/secret-on-demand/event-source.yaml")),
-    ("secret-on-demand/event-trigger.yaml", include_str!("../../examples/secret-on-demand/event-trigger.yaml")),
+    (
+        "secret-on-demand/event-trigger.yaml",
+        include_str!("../../examples/secret-on-demand/event-trigger.yaml"),
+    ),
     ("secret-on-demand/login.yaml", include_str!("../../examples/secret-on-demand/login.yaml")),
 ];
 
