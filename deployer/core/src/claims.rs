@@ -34,6 +34,8 @@ struct Holder {
     wants: Option<Want>,
     /// Whether it no longer wants it, and has not let it go yet.
     leaving: bool,
+    /// Whether it lets another one have it as it is, who need not wait until it is gone.
+    hands_over: bool,
 }
 
 /// What a profile wants of an object.
@@ -63,7 +65,8 @@ impl Holders {
     fn of(&mut self, profile: &ProfileId) -> &mut Holder {
         let place = self.place(profile).unwrap_or_else(|place| {
             self.0.reserve_exact(1);
-            self.0.insert(place, (profile.clone(), Holder { wants: None, leaving: false }));
+            self.0
+                .insert(place, (profile.clone(), Holder { wants: None, leaving: false, hands_over: false }));
             place
         });
         &mut self.0[place].1
@@ -134,7 +137,8 @@ impl Claims {
         }
         claim.waiting.remove(profile);
         let holder = claim.holders.of(profile);
-        let before = std::mem::replace(holder, Holder { wants: Some(want), leaving: false }).wants;
+        let before =
+            std::mem::replace(holder, Holder { wants: Some(want), leaving: false, hands_over: false }).wants;
         // Who waits may want the same, now.
         if before.is_some_and(|before| before.content != want.content) {
             self.asked.extend(claim.waiting.iter().cloned());
@@ -182,6 +186,20 @@ impl Claims {
         let Some(claim) = self.objects.get(key) else { return false };
         let mut holders = claim.holders.others(profile).filter(|(_, holder)| !holder.leaving);
         holders.any(|(name, _)| owner.is(name))
+    }
+
+    /// A profile lets another one have an object, which is to look at it.
+    pub(crate) fn hand_over(&mut self, key: &ObjectKey, profile: &ProfileId, heir: &ProfileId) {
+        if let Some(holder) = self.objects.get_mut(key).and_then(|claim| claim.holders.get_mut(profile)) {
+            holder.hands_over = true;
+        }
+        self.ask(heir);
+    }
+
+    /// Whether the owner that an object names lets another one have it.
+    pub(crate) fn is_handed_over(&self, key: &ObjectKey, owner: &Owner) -> bool {
+        let holders = self.objects.get(key).into_iter().flat_map(|claim| &claim.holders.0);
+        holders.into_iter().any(|(name, holder)| holder.hands_over && owner.is(name))
     }
 
     /// A profile is to look again at what it has.

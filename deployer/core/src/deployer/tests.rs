@@ -1204,3 +1204,27 @@ fn with_a_kind_go_its_objects_and_with_it_they_come_back() {
     );
     assert_eq!(fixture.names(), ["a", "b", "c"]);
 }
+
+#[test]
+fn what_is_handed_over_is_taken_with_whatever_content_its_heir_has() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.pass_former_calls();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    // While the other one is about to look at the object, its owner goes, and finds that somebody else wants it.
+    let row = row_of("q", Some(desired("q", 100, vec![config_map("a", "2")])));
+    fixture.restart();
+    let mut calls = fixture.hold(|deployer, step| deployer.row(&row, step));
+    fixture.row("p", None);
+    while let Some((id, request)) = calls.pop() {
+        let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+        fixture.run(|deployer, step| deployer.external(reply, step));
+    }
+    (0..5).for_each(|_| fixture.wait());
+    assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "2");
+    let calls = fixture.take_calls();
+    assert!(calls.iter().all(|call| !call.starts_with("delete")), "{calls:?}: it was there all the time");
+    fixture.pass_former_calls();
+    assert_eq!((fixture.state("p"), fixture.state("q")), (None, Some(State::Provisioned)));
+    assert_eq!(fixture.inventories.len(), 1);
+}

@@ -55,7 +55,8 @@ impl Job {
         let same = !desired.one_time
             && live.hash == wanted.hash
             && wanted.owner.is_some_and(|own| own.reference == owner.reference);
-        if self.owns(live) || same || owner.tier > desired.tier {
+        let handed_over = context.claims.is_handed_over(key, owner);
+        if self.owns(live) || same || handed_over || owner.tier > desired.tier {
             return false;
         }
         let text = owned_by(key, owner);

@@ -57,7 +57,7 @@ impl Job {
         // That it has lost the object is said beside it.
         self.run.errors.insert(format!("{key} is handed over"), Fault::new(text, true));
         context.live.remove(key);
-        context.claims.ask(heir);
+        context.claims.hand_over(key, &self.profile, heir);
     }
 
     pub(super) fn record(&mut self, context: &mut JobContext<'_>) -> Ended {
