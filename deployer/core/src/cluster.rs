@@ -314,7 +314,14 @@ impl Cluster {
     }
 
     fn end(&mut self, profile: &ProfileId, ended: Option<Ended>, outcome: &mut Outcome) {
-        if self.reachability == Reachability::Opening && !matches!(ended, None | Some(Ended::NotYet)) {
+        // Also one that has put off what is left to do: a list that was asked for before knows nothing of its last write.
+        let puts_off = || self.jobs.get(profile).is_some_and(|job| !job.is_at_work());
+        let has_ended = match ended {
+            None => false,
+            Some(Ended::NotYet) => puts_off(),
+            Some(_) => true,
+        };
+        if self.reachability == Reachability::Opening && has_ended {
             self.ended.insert(profile.clone());
         }
         match ended {

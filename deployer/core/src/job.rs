@@ -189,7 +189,7 @@ impl Job {
     }
 
     /// Whether it has begun and not ended.
-    fn is_at_work(&self) -> bool {
+    pub(crate) fn is_at_work(&self) -> bool {
         self.phase != Phase::Idle
     }
 

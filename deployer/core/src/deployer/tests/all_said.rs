@@ -129,3 +129,28 @@ fn the_wait_is_counted_by_the_clock_that_nobody_sets() {
     let (_, effects, wake) = step.into_parts();
     assert_eq!((effects, wake), (Vec::new(), Some(now.wall + 1_000_000)), "and it is asked for again");
 }
+
+#[test]
+fn a_list_from_before_its_last_write_does_not_make_a_profile_that_waits_forget_its_inventory() {
+    let mut fixture = Fixture::new();
+    fixture.replace(1);
+    fixture.reach();
+    fixture.read_some();
+    let row = row_of("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let calls = fixture.hold(|deployer, step| deployer.row(&row, step));
+    // Calls of a former owner are over: inventories are listed once more, while this one is being written.
+    fixture.now += 20_000_000;
+    let (list, request) = fixture.hold(|deployer, step| deployer.tick(step)).pop().unwrap();
+    assert_eq!(request, Request::Inventories);
+    let listed = fixture.serve(request);
+    let gone = row_of("p", None);
+    fixture.hold(|deployer, step| deployer.row(&gone, step));
+    for (id, request) in calls {
+        let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+        fixture.run(|deployer, step| deployer.external(reply, step));
+    }
+    assert_eq!(fixture.inventories.len(), 1, "its deletion waits for renderers");
+    fixture.run(|deployer, step| deployer.external(ExternalInput::Reply(cluster(), list, listed), step));
+    fixture.said(0, LIFE);
+    assert!(fixture.inventories.is_empty(), "nobody would ever delete it");
+}
