@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::cluster::Cluster;
-use super::profile::cluster_ref;
+use super::profile::{cluster_ref, cluster_refs};
 use super::read::Field;
 use crate::cluster::ClusterRef;
 use crate::error::FieldError;
@@ -66,10 +66,6 @@ impl ClusterSet {
     pub fn read(object: &Value) -> Result<Self, FieldError> {
         let spec = Field::spec(object);
         let namespace = object::namespace(object).to_owned();
-        let mut clusters = Vec::new();
-        for item in spec.get("clusterRefs").items()? {
-            clusters.push(cluster_ref(&item, &namespace)?);
-        }
         let replicas = spec.get("maxReplicas");
         let most = match replicas.value().map(|value| (value, value.as_u64())) {
             None | Some((_, Some(0))) => None,
@@ -83,7 +79,7 @@ impl ClusterSet {
         let said = said.items().unwrap_or_default();
         Ok(Self {
             selector: spec.get("clusterSelector").selector()?.unwrap_or_default(),
-            clusters,
+            clusters: cluster_refs(&spec.get("clusterRefs"), &namespace)?,
             most,
             before: said.iter().filter_map(|item| cluster_ref(item, "").ok()).collect(),
             id: ClusterSetId { namespace, name: object::name(object).to_owned() },

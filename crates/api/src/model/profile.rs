@@ -178,15 +178,11 @@ impl Profile {
     pub fn read(object: &Value) -> Result<Self, FieldError> {
         let spec = Field::spec(object);
         let namespace = object::namespace(object).to_owned();
-        let mut clusters = Vec::new();
-        for item in spec.get("clusterRefs").items()? {
-            clusters.push(cluster_ref(&item, &namespace)?);
-        }
         Ok(Self {
+            clusters: cluster_refs(&spec.get("clusterRefs"), &namespace)?,
             sets: set_refs(&spec.get("setRefs"), &namespace)?,
             id: ProfileId::new(namespace, object::name(object)),
             selector: spec.get("clusterSelector").selector()?.unwrap_or_default(),
-            clusters,
             paused: object::annotation(object, super::PAUSED).is_some(),
             common: SpecCommon::read(&spec)?,
         })
@@ -198,6 +194,11 @@ pub(super) fn set_refs(list: &Field<'_>, namespace: &str) -> Result<Vec<ClusterS
     let id =
         |item: Field<'_>| Ok(ClusterSetId { namespace: namespace.to_owned(), name: item.required_text()? });
     list.items()?.into_iter().map(id).collect()
+}
+
+/// The clusters of a list of references.
+pub(super) fn cluster_refs(list: &Field<'_>, own_namespace: &str) -> Result<Vec<ClusterRef>, FieldError> {
+    list.items()?.iter().map(|item| cluster_ref(item, own_namespace)).collect()
 }
 
 pub(super) fn cluster_ref(item: &Field<'_>, own_namespace: &str) -> Result<ClusterRef, FieldError> {
