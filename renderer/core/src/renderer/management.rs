@@ -14,11 +14,12 @@ use crate::project::{self, Projection};
 
 impl Renderer {
     pub(super) fn management(&mut self, change: &Change, step: &mut Step<Effect>) {
-        let selections = self.catalog.selections().clone();
-        let touched = self.catalog.apply(change);
         if !self.is_started() {
+            self.catalog.apply(change);
             return;
         }
+        let selections = self.catalog.selections().clone();
+        let touched = self.catalog.apply(change);
         match touched {
             Touched::Nothing => {}
             Touched::Source(_) | Touched::Trigger(_) => {
