@@ -75,6 +75,8 @@ pub(crate) struct Catalog {
     resources: HashMap<ObjectKey, Resource>,
     /// What generators of this shard make, and for which cause.
     generated: BTreeMap<ContentKey, (Cause, Arc<Value>)>,
+    /// The same, by cause: most causes have no generator.
+    made_by: HashMap<Cause, Vec<ContentKey>>,
     view: View,
     /// Up to which version everything of a kind was there when it was listed.
     listed: View,

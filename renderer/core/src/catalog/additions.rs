@@ -72,7 +72,7 @@ impl Catalog {
         self.generated.get(key).map(|(cause, _)| cause)
     }
 
-    /// What of the management cluster was written by others than generators, or by those of another cause.
+    /// The ConfigMap or Secret of this name as it is written in the management cluster.
     pub(crate) fn written(&self, key: &ContentKey) -> Option<&Arc<Value>> {
         self.content.get(key)
     }
@@ -80,8 +80,12 @@ impl Catalog {
     /// The generators of `cause` make exactly this; returns the contents that differ now.
     pub(crate) fn generate(&mut self, cause: &Cause, made: Vec<(ContentKey, Arc<Value>)>) -> Vec<ContentKey> {
         let is_kept = |key: &ContentKey| made.iter().any(|(other, _)| other == key);
-        let gone = self.generated.extract_if(.., |key, (maker, _)| maker == cause && !is_kept(key));
-        let mut changed: Vec<ContentKey> = gone.map(|(key, _)| key).collect();
+        let before = self.made_by.remove(cause).unwrap_or_default();
+        let mut changed: Vec<ContentKey> = before.into_iter().filter(|key| !is_kept(key)).collect();
+        changed.iter().for_each(|key| drop(self.generated.remove(key)));
+        if !made.is_empty() {
+            self.made_by.insert(cause.clone(), made.iter().map(|(key, _)| key.clone()).collect());
+        }
         for (key, object) in made {
             let same = self.generated.get(&key).is_some_and(|(_, before)| *before == object);
             self.generated.insert(key.clone(), (cause.clone(), object));
