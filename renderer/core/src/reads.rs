@@ -65,6 +65,11 @@ impl Reads {
         self.resources.keys()
     }
 
+    /// Whether this object was read by an identifier.
+    pub(crate) fn has(&self, key: &ObjectKey) -> bool {
+        self.resources.contains_key(key)
+    }
+
     /// Whether this change of an object is a reason to render again.
     pub(crate) fn sees(&self, key: &ObjectKey, old: Option<&Value>, new: Option<&Value>) -> bool {
         let attentions = self.resources.get(key);

@@ -58,7 +58,7 @@ impl Renderings {
                 attended.begun.push(key.clone());
             }
         }
-        for key in before.resources().filter(|key| !reads.resources().any(|other| other == *key)) {
+        for key in before.resources().filter(|key| !reads.has(key)) {
             if remove(&mut self.resource_readers, key, cause) {
                 attended.ended.push(key.clone());
             }
