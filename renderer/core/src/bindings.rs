@@ -69,7 +69,8 @@ fn source_name(
     templates: &Templates,
 ) -> Option<Result<String, String>> {
     let by_label = !trigger.source_selector.is_empty() && trigger.source_selector.matches(cluster.labels());
-    match if by_label { Ok(true) } else { catalog.is_in(&trigger.source_sets, cluster) } {
+    let selected = if by_label { Ok(true) } else { catalog.is_in(&trigger.source_sets, cluster) };
+    match selected {
         Ok(true) => {}
         Ok(false) => return None,
         Err(error) => return Some(Err(format!("spec.clusterSetRefs: {error}"))),

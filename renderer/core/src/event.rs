@@ -14,7 +14,7 @@ use crate::content;
 use crate::language::Language;
 use crate::project::{self, Projection};
 use crate::reads::Reads;
-use crate::render::{PolicySource, Rendered, named, namespace_or, referenced, verbatim};
+use crate::render::{PolicySource, Rendered, named, namespace_or, object_name, referenced, verbatim};
 use crate::resources;
 use crate::sets::{Match, Set, in_order};
 use crate::templates::{Templates, reference};
@@ -187,13 +187,8 @@ impl EventRender<'_> {
         let Some(format) = &self.trigger.profile_name_format else {
             return Ok(names::generated(&self.identity("profile")));
         };
-        let name = self.template(format, dot).map_err(|error| format!("spec.profileNameFormat: {error}"))?;
-        if names::is_object_name(&name) {
-            return Ok(name);
-        }
-        Err(format!(
-            "spec.profileNameFormat: {name:?} is not a name; use lower-case letters, digits, '-' and '.'"
-        ))
+        let name = self.template(format, dot).and_then(object_name);
+        name.map_err(|error| format!("spec.profileNameFormat: {error}"))
     }
 
     /// What makes generated names differ.

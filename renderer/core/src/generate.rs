@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use sluice_api::model::{Generator, NAMESPACE};
-use sluice_api::{names, object};
+use sluice_api::object;
+use sluice_protocol::rows::Cause;
 use sluice_template::Data;
 
 use crate::catalog::ContentKey;
@@ -13,7 +14,7 @@ use crate::event::EventRender;
 use crate::language::Language;
 use crate::project::{self, Projection};
 use crate::reads::Reads;
-use crate::render::namespace_or;
+use crate::render::{described, missing, namespace_or, object_name};
 
 /// What a generator makes.
 #[derive(Clone, Debug)]
@@ -62,18 +63,16 @@ impl EventRender<'_> {
         let from: ContentKey = (generator.kind.to_owned(), namespace, field("name", &generator.name)?);
         reads.insert(from.clone());
         let Some(source) = self.catalog.content(&from) else {
-            return if generator.optional { Ok(None) } else { Err(absent(&from)) };
+            return if generator.optional { Ok(None) } else { Err(missing(&described(&from))) };
         };
-        let name = field("nameFormat", &generator.name_format)?;
-        if !names::is_object_name(&name) {
-            return Err(format!(
-                "nameFormat: {name:?} is not a name; use lower-case letters, digits, '-' and '.'"
-            ));
-        }
+        let name = object_name(field("nameFormat", &generator.name_format)?);
+        let name = name.map_err(|error| format!("nameFormat: {error}"))?;
         let key: ContentKey = (generator.kind.to_owned(), NAMESPACE.to_owned(), name);
-        let language = Language::of(source).map_err(|error| named(&from, &error))?;
-        let texts = content::texts(source).map_err(|error| named(&from, &error))?;
-        let texts = self.instantiate(language, &texts, dot).map_err(|error| named(&from, &error))?;
+        let instantiated = Language::of(source).and_then(|language| {
+            let texts = content::texts(source)?;
+            self.instantiate(language, &texts, dot)
+        });
+        let texts = instantiated.map_err(|error| format!("{}: {error}", described(&from)))?;
         let labels = self.generated_labels(&from);
         reads.insert(key.clone());
         if let Some(other) = self.maker_of(&key, &labels) {
@@ -98,7 +97,7 @@ impl EventRender<'_> {
     /// Who else has made what is there under this name: nothing of others is written over.
     fn maker_of(&self, key: &ContentKey, labels: &Map<String, Value>) -> Option<String> {
         if let Some(cause) = self.catalog.generator_of(key) {
-            let own = matches!(cause, sluice_protocol::rows::Cause::Event(event) if event == self.cause);
+            let own = matches!(cause, Cause::Event(event) if event == self.cause);
             return (!own).then(|| cause.to_string());
         }
         let there = self.catalog.written(key)?;
@@ -114,20 +113,10 @@ impl Generated {
     }
 }
 
-fn absent(key: &ContentKey) -> String {
-    format!(
-        "{} {}/{} does not exist in the management cluster; create it, or set optional: true",
-        key.0, key.1, key.2
-    )
-}
-
-fn named(key: &ContentKey, error: &str) -> String {
-    format!("{} {}/{}: {error}", key.0, key.1, key.2)
-}
-
 fn taken(generator: &Generator, key: &ContentKey, by: &str) -> String {
     format!(
-        "nameFormat: {} {}/{} is already made by {by}, and stays; make {}.nameFormat differ",
-        key.0, key.1, key.2, generator.path
+        "nameFormat: {} is already made by {by}, and stays; make {}.nameFormat differ",
+        described(key),
+        generator.path
     )
 }

@@ -1,10 +1,11 @@
 //! From a cause to a completely rendered profile. What events and user-written profiles share.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
 use sluice_api::model::{LUA, PolicyRef, ResourceRef, SpecCommon, TEMPLATE};
-use sluice_api::{ClusterRef, ProfileId, object};
+use sluice_api::{ClusterRef, ProfileId, names, object};
 use sluice_protocol::rows::{Cause, Desired, Policy};
 use sluice_script::Script;
 
@@ -85,10 +86,7 @@ pub(crate) fn referenced<'w>(
     match catalog.content(key) {
         Some(object) => Ok(Some(object)),
         None if item.optional => Ok(None),
-        None => Err(format!(
-            "{}: {} {}/{} does not exist in the management cluster; create it, or set optional: true",
-            item.path, key.0, key.1, key.2
-        )),
+        None => Err(format!("{}: {}", item.path, missing(&described(key)))),
     }
 }
 
@@ -118,7 +116,28 @@ pub(crate) fn verbatim(
 
 /// An error about a referenced object.
 pub(crate) fn named(item: &PolicyRef, key: &ContentKey, error: &str) -> String {
-    format!("{}: {} {}/{}: {error}", item.path, key.0, key.1, key.2)
+    format!("{}: {}: {error}", item.path, described(key))
+}
+
+/// What messages call a ConfigMap or Secret.
+pub(crate) fn described((kind, namespace, name): &ContentKey) -> String {
+    format!("{kind} {namespace}/{name}")
+}
+
+/// What is said of an object that is missing and must not be.
+pub(crate) fn missing(object: &dyn Display) -> String {
+    format!("{object} does not exist in the management cluster; create it, or set optional: true")
+}
+
+/// A rendered name, when an object may have it.
+///
+/// # Errors
+/// How to write it.
+pub(crate) fn object_name(name: String) -> Result<String, String> {
+    if names::is_object_name(&name) {
+        return Ok(name);
+    }
+    Err(format!("{name:?} is not a name; use lower-case letters, digits, '-' and '.'"))
 }
 
 /// The namespace that a reference without one means: the cluster's.

@@ -9,7 +9,7 @@ use sluice_template::{Data, Stage};
 
 use crate::catalog::Catalog;
 use crate::reads::Reads;
-use crate::render::namespace_or;
+use crate::render::{missing, namespace_or};
 use crate::templates::{Templates, cluster_only};
 
 /// Objects by their identifiers, in the order of the references.
@@ -63,7 +63,7 @@ pub(crate) fn of_destination(
         match reads.resource(catalog, &key, &item.attention) {
             Ok(Some(object)) => found.push((item.identifier.clone(), object)),
             Ok(None) if item.optional || reads.is_unknown() => {}
-            Ok(None) => return Err(missing(item, &key)),
+            Ok(None) => return Err(format!("{}: {}", item.path, missing(&key))),
             Err(error) => return Err(format!("{}: {key}: {error}", item.path)),
         }
     }
@@ -88,7 +88,7 @@ pub(crate) fn of_event(
         match reads.resource(catalog, &key, &item.attention) {
             Ok(Some(object)) => found.push((item.identifier.clone(), object)),
             Ok(None) if item.optional || item.namespace.is_empty() || reads.is_unknown() => {}
-            Ok(None) => return Err(missing(item, &key)),
+            Ok(None) => return Err(format!("{}: {}", item.path, missing(&key))),
             Err(error) => return Err(format!("{}: {key}: {error}", item.path)),
         }
     }
@@ -103,8 +103,4 @@ fn key(item: &ResourceRef, namespace: String, name: String) -> Result<ObjectKey,
         ));
     }
     Ok(ObjectKey { gvk: Gvk::parse(&item.api_version, &item.kind), namespace, name })
-}
-
-fn missing(item: &ResourceRef, key: &ObjectKey) -> String {
-    format!("{}: {key} does not exist in the management cluster; create it, or set optional: true", item.path)
 }
