@@ -171,17 +171,19 @@ async fn run(
     let mut events = std::pin::pin!(watcher(api, config).backoff(Pauses::default()));
     let (mut listed, mut troubled) = (Vec::new(), false);
     loop {
-        let event = match tokio::time::timeout(SILENCE, events.next()).await {
+        let next = events.next();
+        let event = if troubled { tokio::time::timeout(SILENCE, next).await } else { Ok(next.await) };
+        let event = match event {
             Ok(Some(event)) => event,
             Ok(None) => return true,
-            Err(_) if troubled && answers(&asked).await => {
+            Err(_) if !answers(&asked).await => continue,
+            Err(_) => {
                 troubled = false;
                 if tell(WatchEvent::Well) {
                     continue;
                 }
                 return false;
             }
-            Err(_) => continue,
         };
         troubled = event.is_err();
         let event = match event {
