@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::Context;
-use async_nats::jetstream::stream::DirectGetErrorKind;
+use async_nats::jetstream::stream::{ClusterInfo, DirectGetErrorKind};
 use futures::TryStreamExt as _;
 use sluice_tasks::End;
 
@@ -13,7 +13,7 @@ use crate::error::BusError;
 use crate::layout::CONFIG;
 use crate::layout::ledger::Entry;
 
-/// A row must be missing this often in a row: replicas that lag behind answer too.
+/// A row must be missing this often in a row.
 const BELIEVE: usize = 8;
 /// Pause in between.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -26,9 +26,10 @@ const ATTEMPTS: usize = 120;
 pub(crate) async fn audit(js: Context, stream: String, entries: Vec<Entry>, epoch: u64) -> End {
     let mut missing = 0;
     for _ in 0..ATTEMPTS {
-        match is_any_lost(&js, &stream, &entries).await {
-            Ok(false) => return End::Done,
-            Ok(true) => missing += 1,
+        match is_missing(&js, &stream, &entries).await {
+            Ok(Missing::Nothing) => return End::Done,
+            Ok(Missing::There) => missing += 1,
+            Ok(Missing::Perhaps) => {}
             // Nobody answers: that says nothing.
             Err(error) => tracing::debug!(%error, stream, "the audit of a stream waits"),
         }
@@ -42,7 +43,17 @@ pub(crate) async fn audit(js: Context, stream: String, entries: Vec<Entry>, epoc
     End::Done
 }
 
-async fn is_any_lost(js: &Context, stream: &str, entries: &[Entry]) -> Result<bool, BusError> {
+/// What a look for rows has found.
+enum Missing {
+    /// All are there.
+    Nothing,
+    /// One is not there where the answer came from, and that one may lag.
+    Perhaps,
+    /// One is not there.
+    There,
+}
+
+async fn is_missing(js: &Context, stream: &str, entries: &[Entry]) -> Result<Missing, BusError> {
     let named = || format!("look for rows of stream {stream}");
     let from = js.get_stream_no_info(stream).await.map_err(BusError::request(named()))?;
     for entry in entries {
@@ -52,10 +63,21 @@ async fn is_any_lost(js: &Context, stream: &str, entries: &[Entry]) -> Result<bo
             Err(error) => return Err(BusError::Request { what: named(), source: error.into() }),
         };
         if entry.is_lost(last) {
-            return Ok(true);
+            let info = from.get_info().await.map_err(BusError::request(named()))?;
+            let believed = info.cluster.as_ref().is_none_or(are_all_current);
+            return Ok(if believed { Missing::There } else { Missing::Perhaps });
         }
     }
-    Ok(false)
+    Ok(Missing::Nothing)
+}
+
+/// Any replica answers who looks for a row, the one on the own server first, and one that was away may lag for long. So
+/// the leader is asked whether one lags. Those that are offline answer nobody.
+fn are_all_current(cluster: &ClusterInfo) -> bool {
+    cluster
+        .replicas
+        .iter()
+        .all(|replica| replica.offline || (replica.current && replica.lag.is_none_or(|lag| lag == 0)))
 }
 
 /// The stream is another one from now on, unless somebody has said so already. Who knows of a loss and cannot say so must
@@ -120,4 +142,28 @@ async fn read_epoch(js: &Context, subject: &str) -> Result<Option<(u64, u64)>, B
 
 fn epoch_subject(stream: &str) -> String {
     format!("$KV.{CONFIG}.epoch.{stream}")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_lost_only_where_no_replica_lags() {
+        let replica = |current: bool, offline: bool, lag: u64| json!({"name": "n", "current": current, "active": 0, "offline": offline, "lag": lag});
+        let believed = |replicas: &[serde_json::Value]| {
+            let cluster = json!({"name": "c", "leader": "l", "replicas": replicas});
+            are_all_current(&serde_json::from_value(cluster).unwrap())
+        };
+        let (good, offline) = (replica(true, false, 0), replica(false, true, 900));
+        assert!(believed(&[]) && believed(&[good.clone(), good.clone()]));
+        assert!(believed(&[good.clone(), offline]), "who is offline does not answer");
+        for lagging in [replica(false, false, 0), replica(true, false, 3), replica(false, false, 25)] {
+            assert!(!believed(&[good.clone(), lagging]));
+        }
+    }
 }
