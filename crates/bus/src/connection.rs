@@ -77,7 +77,13 @@ impl Connection {
         self.connect(|| self.options(name)).await
     }
 
-    /// The same, and `health` is told whenever the connection is lost.
+    /// The same, to the servers of this address and no other. A client moves to any server that it has heard of, and back
+    /// never: after a while connections to each server would all be to one.
+    pub(crate) async fn staying(&self, name: &str) -> Result<Client, BusError> {
+        self.connect(|| self.options(name).ignore_discovered_servers()).await
+    }
+
+    /// As [`Connection::client`], and `health` is told whenever the connection is lost.
     pub(crate) async fn watched(&self, name: &str, health: &ConnectionHealth) -> Result<Client, BusError> {
         let options = || {
             let health = health.clone();

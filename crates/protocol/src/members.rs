@@ -138,6 +138,16 @@ impl Members {
         self.lease_epoch + self.taken.get(key).copied().unwrap_or(0)
     }
 
+    /// How often the whole lease became another one.
+    pub fn lapses(&self) -> u64 {
+        self.lease_epoch
+    }
+
+    /// How long ago at `now` it was that this replica said what it heard last of itself.
+    pub fn silence(&self, now: i64) -> i64 {
+        self.lease.map_or(0, |lease| now - lease)
+    }
+
     /// This replica has claimed the shard `key`.
     pub fn claimed(&mut self, key: &str) {
         self.claims += 1;

@@ -16,6 +16,8 @@ const STUCK: Duration = Duration::from_secs(15);
 const PERIOD: Duration = Duration::from_secs(1);
 /// How long one may take.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// A silence that is worth a line in the log: longer than leaving a node that does not answer takes.
+const NOTABLE: i64 = 5_000_000;
 
 /// Of one connection. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -50,6 +52,13 @@ impl ConnectionHealth {
         u128::try_from(ago).unwrap_or(0) < STUCK.as_micros()
     }
 
+    fn note_answer(&self, now: i64) {
+        let silence = now - self.answered.swap(now, Ordering::Relaxed);
+        if silence > NOTABLE {
+            tracing::warn!(seconds = silence / 1_000_000, "the bus had not answered for a while");
+        }
+    }
+
     /// Asks the server again and again whether messages come through, until the client cannot ask any more.
     pub(crate) async fn follow(self, client: async_nats::Client) -> End {
         let inbox = client.new_inbox();
@@ -62,7 +71,7 @@ impl ConnectionHealth {
                 if answer.is_none() {
                     return End::Early;
                 }
-                self.answered.store(mono_micros(), Ordering::Relaxed);
+                self.note_answer(mono_micros());
             }
             tokio::time::sleep(PERIOD).await;
         }

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use async_nats::{Client, Message, Subscriber};
 use futures::StreamExt as _;
-use sluice_protocol::members::Claims;
+use sluice_protocol::members::{Claims, Members};
 use sluice_protocol::subject::members_subject;
 use sluice_tasks::{End, Kept, Once};
 use tokio_util::sync::CancellationToken;
@@ -100,23 +100,27 @@ impl LeaseKeeper {
     }
 
     async fn run(self) -> End {
+        let servers = self.bus.to_each_server();
+        let only = servers.len() == 1;
         let link = |server: Connection| {
             let (keeper, tasks) = (self.clone(), &self.bus.tasks);
-            tasks.keep(Kept::Link, move || keeper.clone().link(server.clone()))
+            tasks.keep(Kept::Link, move || keeper.clone().link(server.clone(), only))
         };
-        let links: Vec<_> = self.bus.to_each_server().into_iter().map(link).collect();
+        let links: Vec<_> = servers.into_iter().map(link).collect();
         // A link is done when this replica has been stopped.
         futures::future::join_all(links).await;
         self.membership.has_left();
         if self.stop.is_cancelled() { End::Done } else { End::Early }
     }
 
-    /// Over one server, whenever it is there.
-    async fn link(self, server: Connection) -> End {
+    /// Over one server, whenever it is there; over any that can be found, where it is the only one that is known.
+    async fn link(self, server: Connection, only: bool) -> End {
         while !self.stop.is_cancelled() {
             let name = format!("{}-lease", self.membership.name());
+            let connect =
+                async || if only { server.client(&name).await } else { server.staying(&name).await };
             let connected = tokio::select! {
-                client = server.client(&name) => client,
+                client = connect() => client,
                 () = self.stop.cancelled() => return End::Done,
             };
             match connected {
@@ -175,6 +179,23 @@ impl LeaseKeeper {
         }
     }
 
+    /// Changes what is known of the members, and tells when that makes every lease of this replica another one.
+    fn note(&self, change: impl FnOnce(&mut Members)) {
+        let (lapsed, silence) = self.membership.with(|members| {
+            let (before, silence) = (members.lapses(), members.silence(mono_micros()));
+            change(members);
+            (members.lapses() != before, silence)
+        });
+        if lapsed {
+            let milliseconds = silence / 1_000;
+            tracing::warn!(
+                group = self.group,
+                milliseconds,
+                "shards restart: for so long this replica had not heard itself"
+            );
+        }
+    }
+
     async fn hear(&self, client: &Client, message: &Message, said: &mut u64) {
         let Some(member) = message.subject.rsplit('.').next() else { return };
         let Some(word) = Word::parse(&String::from_utf8_lossy(&message.payload)) else {
@@ -183,13 +204,13 @@ impl LeaseKeeper {
         let now = mono_micros();
         if member == self.membership.name() {
             if word.session == self.bus.session && word.what != What::Leave {
-                self.membership.with(|members| members.confirmed(word.sent, now));
+                self.note(|members| members.confirmed(word.sent, now));
             } else if word.session != self.bus.session {
                 tracing::error!(name = member, group = self.group, "another replica has the same --name");
             }
             return;
         }
-        self.membership.with(|members| {
+        self.note(|members| {
             members.heard_claims(member, word.session, &word.claims);
             match word.what {
                 What::Leave => members.left(member),

@@ -162,3 +162,24 @@ async fn more_replicas_than_servers_are_refused_with_the_remedy() {
     assert!(error.contains("as many servers"), "{error}");
     assert!(!bus.is_replicated(&Table::Desired.stream(0)));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_to_one_server_stays_with_it() {
+    let mut cluster = Cluster::start();
+    let connection = cluster.options().connection;
+    let first = connection.to_each().remove(0);
+    let (moving, staying) = (first.client("moving").await.unwrap(), first.staying("staying").await.unwrap());
+    // The servers have told of each other.
+    let knows_all = || moving.server_info().connect_urls.len() >= 2;
+    while !knows_all() {
+        moving.force_reconnect().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    cluster.servers[0].child.kill().unwrap();
+    while moving.server_info().server_name == "n0" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(staying.server_info().server_name, "n0");
+    assert!(tokio::time::timeout(Duration::from_secs(2), staying.flush()).await.is_err(), "there is nobody");
+    assert_eq!(staying.server_info().server_name, "n0");
+}
