@@ -23,6 +23,8 @@ struct Word {
     /// Of the replica.
     life: u64,
     sent: i64,
+    /// Of the rows that it writes.
+    format: u16,
     left: bool,
     /// What it had not said yet.
     claims: Claims,
@@ -40,6 +42,8 @@ pub(crate) struct Membership {
     seat: Seat,
     /// The role: what the replicas share.
     key: String,
+    /// Of the rows that it writes.
+    format: u16,
     members: Members,
     /// How much of what was said it has heard or missed; `None` while it does not listen.
     position: Option<usize>,
@@ -56,11 +60,13 @@ pub(crate) struct Membership {
 
 impl Membership {
     /// A replica that has not joined yet.
-    pub(crate) fn new(seat: Seat, key: String) -> Self {
+    pub(crate) fn new(seat: Seat, key: String, newer: bool) -> Self {
+        let format = u16::from(newer);
         Self {
             seat,
             key,
-            members: Members::new(NAMES[seat.index], MEMBER_TTL),
+            format,
+            members: Members::new(NAMES[seat.index], MEMBER_TTL, format),
             position: None,
             beat_at: 0,
             said: 0,
@@ -71,23 +77,23 @@ impl Membership {
         }
     }
 
-    /// It has lost its memory; what it said is still under way.
-    pub(crate) fn restart(&mut self) {
-        let flying = std::mem::take(&mut self.flying);
-        *self = Self { flying, life: self.life + 1, ..Self::new(self.seat, std::mem::take(&mut self.key)) };
+    /// It has lost its memory; what it said is still under way. From now on it is of the newer version, or of the older one.
+    pub(crate) fn restart(&mut self, newer: bool) {
+        let (flying, key) = (std::mem::take(&mut self.flying), std::mem::take(&mut self.key));
+        *self = Self { flying, life: self.life + 1, ..Self::new(self.seat, key, newer) };
     }
 
     /// It leaves in good order.
     pub(crate) fn leave(&mut self, world: &mut World) {
         let word = self.word(world.now, true);
         world.air.0[self.seat.role].push(word);
-        self.restart();
+        self.restart(self.format > 0);
     }
 
     fn word(&mut self, sent: i64, left: bool) -> Word {
         let claims = self.members.claims_since(self.said);
         self.said = claims.total;
-        Word { index: self.seat.index, life: self.life, sent, left, claims }
+        Word { index: self.seat.index, life: self.life, sent, format: self.format, left, claims }
     }
 
     /// The replica has claimed its role, and says so at once.
@@ -162,6 +168,7 @@ impl Membership {
 
 fn hear(members: &mut Members, seat: Seat, life: u64, word: &Word, now: i64) {
     if word.index != seat.index {
+        members.heard_format(NAMES[word.index], word.format);
         members.heard_claims(NAMES[word.index], word.life, &word.claims);
         match word.left {
             true => members.left(NAMES[word.index]),

@@ -81,7 +81,7 @@ impl<R: Role> Process<R> {
         let outputs = if role.output() == Table::Status { 1 } else { crate::roles::SHARDS };
         let fence = |shard| Subject::fence(role.output(), usize::from(shard), &role.fence());
         Self {
-            membership: Membership::new(seat, role.name()),
+            membership: Membership::new(seat, role.name(), false),
             fences: (0..outputs).map(fence).collect(),
             role,
             name,
@@ -341,7 +341,7 @@ impl<R: Role> Replica for Process<R> {
     fn crash(&mut self) {
         self.running = None;
         self.believes = false;
-        self.membership.restart();
+        self.membership.restart(self.newer);
         self.clock.restart();
     }
 

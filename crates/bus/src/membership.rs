@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::mono_micros;
+use crate::codec::ROW_FORMAT;
 
 /// A member that was not heard for this long is gone.
 pub const MEMBER_TTL: Duration = Duration::from_secs(3);
@@ -34,7 +35,7 @@ impl Membership {
         let ttl = i64::try_from(MEMBER_TTL.as_micros()).unwrap_or(i64::MAX);
         Self {
             name: name.into(),
-            members: Arc::new(Mutex::new(Members::new(name, ttl))),
+            members: Arc::new(Mutex::new(Members::new(name, ttl, ROW_FORMAT))),
             claims: watch::Sender::new(()),
             gone: CancellationToken::new(),
         }

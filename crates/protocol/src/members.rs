@@ -25,10 +25,17 @@ pub fn owner<'a>(key: &str, members: impl IntoIterator<Item = &'a str>) -> Optio
 /// Every member says once in a while that it lives, and hears itself and the others. A member is live until nothing was
 /// heard of it for `ttl`, by this replica's own clock, while this replica heard anything at all: who hears nothing takes
 /// nobody for dead. Times are microseconds of one monotonic clock.
+///
+/// While versions are mixed, only members of the newest row format own anything: another one cannot read all of its input,
+/// and what it would conclude from the rest is older than what is known already.
 #[derive(Debug)]
 pub struct Members {
     own: String,
     ttl: i64,
+    /// The newest row format that this replica reads and writes.
+    format: u16,
+    /// The same of others, as they said it last.
+    formats: BTreeMap<String, u16>,
     seen: BTreeMap<String, i64>,
     /// Members that have written something although nothing is heard of them, and until when they count as live.
     proven: BTreeMap<String, i64>,
@@ -64,11 +71,13 @@ const KEPT: usize = 10_000;
 const PROOF: i64 = 20;
 
 impl Members {
-    /// A replica called `own` that has not joined yet.
-    pub fn new(own: impl Into<String>, ttl: i64) -> Self {
+    /// A replica called `own` that has not joined yet, and reads and writes rows up to this format.
+    pub fn new(own: impl Into<String>, ttl: i64, format: u16) -> Self {
         Self {
             own: own.into(),
             ttl,
+            format,
+            formats: BTreeMap::new(),
             seen: BTreeMap::new(),
             proven: BTreeMap::new(),
             heard: None,
@@ -93,6 +102,13 @@ impl Members {
         self.hear(now);
         self.note_lapse(now);
         self.lease = Some(self.lease.map_or(sent, |lease| lease.max(sent)));
+    }
+
+    /// The newest row format that `member` reads and writes.
+    pub fn heard_format(&mut self, member: &str, format: u16) {
+        if self.formats.get(member) != Some(&format) {
+            self.formats.insert(member.to_owned(), format);
+        }
     }
 
     /// `member` has left.
@@ -179,8 +195,14 @@ impl Members {
 
     /// Whether this replica owns `key` now.
     pub fn owns(&self, key: &str, now: i64) -> bool {
-        let members = self.others().chain([self.own.as_str()]);
-        self.holds_lease(now) && owner(key, members) == Some(self.own.as_str())
+        let format = |member: &str| match self.formats.get(member) {
+            Some(format) if member != self.own => *format,
+            _ => self.format,
+        };
+        let members = || self.others().chain([self.own.as_str()]);
+        let newest = members().map(format).max();
+        let able = members().filter(|member| Some(format(member)) == newest);
+        self.holds_lease(now) && owner(key, able) == Some(self.own.as_str())
     }
 
     /// The other members that are live.
@@ -231,7 +253,7 @@ mod tests {
 
     #[test]
     fn who_lost_its_lease_owns_nothing() {
-        let mut members = Members::new("a", 3);
+        let mut members = Members::new("a", 3, 1);
         assert!(!members.owns("0", 0));
         members.confirmed(10, 11);
         assert!(members.owns("0", 12) && !members.owns("0", 13), "it counts from when it was said");
@@ -241,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_lease_that_lapsed_is_another_one() {
-        let mut members = Members::new("a", 3);
+        let mut members = Members::new("a", 3, 1);
         let mut refresh = |sent, now| {
             members.confirmed(sent, now);
             members.lease_epoch("0")
@@ -258,7 +280,7 @@ mod tests {
 
     #[test]
     fn silent_members_are_forgotten() {
-        let mut members = Members::new("a", 30);
+        let mut members = Members::new("a", 30, 1);
         (0..3).for_each(|second| {
             members.heard("b", second * 10);
             beat(&mut members, second * 10);
@@ -272,7 +294,7 @@ mod tests {
 
     #[test]
     fn who_hears_nothing_takes_nobody_for_dead() {
-        let mut members = Members::new("a", 30);
+        let mut members = Members::new("a", 30, 1);
         members.heard("b", 10);
         beat(&mut members, 12);
         beat(&mut members, 100);
@@ -283,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_refusal_proves_that_somebody_lives_of_whom_nothing_is_heard() {
-        let mut members = Members::new("a", 30);
+        let mut members = Members::new("a", 30, 1);
         beat(&mut members, 0);
         assert!(members.owns(&of_b(), 1));
         members.proved("b", 1);
@@ -303,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_shard_that_another_member_has_claimed_is_under_another_lease() {
-        let (mut a, mut b) = (Members::new("a", 30), Members::new("b", 30));
+        let (mut a, mut b) = (Members::new("a", 30, 1), Members::new("b", 30, 1));
         a.heard_claims("b", 7, &b.claims_since(0));
         let epochs = |members: &Members| (members.lease_epoch("0"), members.lease_epoch("1"));
         assert_eq!(epochs(&a), (0, 0));
@@ -328,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_member_keeps_the_newest_of_its_claims() {
-        let mut members = Members::new("a", 30);
+        let mut members = Members::new("a", 30, 1);
         (0..KEPT + 5).for_each(|key| members.claimed(&key.to_string()));
         let Claims { total, newest } = members.claims_since(0);
         assert_eq!((total, newest.len(), newest[0].as_str()), (KEPT as u64 + 5, KEPT, "5"));
@@ -336,8 +358,26 @@ mod tests {
     }
 
     #[test]
+    fn only_members_of_the_newest_format_own_anything() {
+        let (mut old, mut new) = (Members::new("a", 30, 1), Members::new("b", 30, 2));
+        let keys: Vec<String> = (0..16).map(|key| key.to_string()).collect();
+        let owned = |members: &Members, now| keys.iter().filter(|key| members.owns(key, now)).count();
+        beat(&mut old, 0);
+        assert_eq!(owned(&old, 1), 16, "nobody else is there");
+        old.heard("b", 1);
+        assert!((1..16).contains(&owned(&old, 1)), "of whom nothing is known is as able");
+        old.heard_format("b", 2);
+        new.heard_format("a", 1);
+        new.heard("a", 1);
+        beat(&mut new, 1);
+        assert_eq!((owned(&old, 1), owned(&new, 1)), (0, 16));
+        old.left("b");
+        assert_eq!(owned(&old, 1), 16, "better than nobody");
+    }
+
+    #[test]
     fn who_leaves_is_forgotten_at_once() {
-        let mut members = Members::new("a", 30);
+        let mut members = Members::new("a", 30, 1);
         members.proved("b", 0);
         members.heard("b", 1);
         beat(&mut members, 2);
@@ -349,7 +389,7 @@ mod tests {
         #[test]
         fn exactly_one_member_owns_a_key(names in proptest::collection::btree_set("[a-z]{1,6}", 1..6), key in "[0-9]{1,3}") {
             let owners = names.iter().filter(|own| {
-                let mut members = Members::new(own.as_str(), 10);
+                let mut members = Members::new(own.as_str(), 10, 1);
                 names.iter().for_each(|name| members.heard(name, 0));
                 members.confirmed(0, 0);
                 members.owns(&key, 1)

@@ -12,6 +12,8 @@
 //! leave <session> <time> <claims> <key>…   I do not
 //! ```
 //!
+//! Before the keys there is `@<format>`, the newest row format that the sender reads and writes, where that is not the first.
+//!
 //! Each says how many shards this replica has claimed since it began, and the keys of those that it has not said yet:
 //! who owns one of them, too, begins it again.
 
@@ -26,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bus::Bus;
 use crate::clock::mono_micros;
+use crate::codec::ROW_FORMAT;
 use crate::connection::Connection;
 use crate::error::BusError;
 use crate::membership::Membership;
@@ -34,6 +37,9 @@ use crate::membership::Membership;
 const BEAT: Duration = Duration::from_millis(750);
 /// Pause before a server that refuses this replica is asked again.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// What replicas that do not say their format have.
+const FIRST_FORMAT: u16 = 1;
 
 /// One group's voice and ear: what its thread needs, until `stop`.
 #[derive(Clone)]
@@ -52,6 +58,8 @@ struct Word {
     session: u64,
     /// By the sender's own clock.
     sent: i64,
+    /// The newest row format that the sender reads and writes.
+    format: u16,
     claims: Claims,
 }
 
@@ -171,7 +179,7 @@ impl LeaseKeeper {
     async fn say(&self, client: &Client, what: What, said: &mut u64) {
         let claims = self.membership.with(|members| members.claims_since(*said));
         let total = claims.total;
-        let word = Word { what, session: self.bus.session, sent: mono_micros(), claims };
+        let word = Word { what, session: self.bus.session, sent: mono_micros(), format: ROW_FORMAT, claims };
         let subject = members_subject(&self.group, Some(self.membership.name()));
         match client.publish(subject, word.to_string().into()).await {
             Ok(()) => *said = total,
@@ -211,6 +219,7 @@ impl LeaseKeeper {
             return;
         }
         self.note(|members| {
+            members.heard_format(member, word.format);
             members.heard_claims(member, word.session, &word.claims);
             match word.what {
                 What::Leave => members.left(member),
@@ -231,6 +240,9 @@ impl std::fmt::Display for Word {
             What::Leave => "leave",
         };
         write!(f, "{what} {:x} {} {}", self.session, self.sent, self.claims.total)?;
+        if self.format > FIRST_FORMAT {
+            write!(f, " @{}", self.format)?;
+        }
         self.claims.newest.iter().try_for_each(|key| write!(f, " {key}"))
     }
 }
@@ -247,8 +259,13 @@ impl Word {
         let session = u64::from_str_radix(parts.next()?, 16).ok()?;
         let sent = parts.next()?.parse().ok()?;
         let total = parts.next()?.parse().ok()?;
-        let claims = Claims { total, newest: parts.map(str::to_owned).collect() };
-        Some(Self { what, session, sent, claims })
+        let mut keys = parts.peekable();
+        let format = match keys.next_if(|part| part.starts_with('@')) {
+            Some(format) => format[1..].parse().ok()?,
+            None => FIRST_FORMAT,
+        };
+        let claims = Claims { total, newest: keys.map(str::to_owned).collect() };
+        Some(Self { what, session, sent, format, claims })
     }
 }
 
@@ -259,13 +276,18 @@ mod tests {
     #[test]
     fn words_are_read_back_and_anything_else_is_nothing() {
         let keys = ["00", "fleet/edge-1"].map(str::to_owned);
-        for (what, newest) in
-            [(What::Beat, keys.to_vec()), (What::Join, Vec::new()), (What::Leave, keys.to_vec())]
-        {
-            let word = Word { what, session: u64::MAX, sent: 17, claims: Claims { total: 5, newest } };
+        for (what, format, newest) in [
+            (What::Beat, 1, keys.to_vec()),
+            (What::Join, 2, Vec::new()),
+            (What::Leave, u16::MAX, keys.to_vec()),
+        ] {
+            let word =
+                Word { what, session: u64::MAX, sent: 17, format, claims: Claims { total: 5, newest } };
             assert_eq!(Word::parse(&word.to_string()), Some(word));
         }
-        for text in ["", "beat", "beat x 1 0", "beat 1 x 0", "beat 1 1", "beat 1 1 x", "dance 1 1 0"] {
+        for text in
+            ["", "beat", "beat x 1 0", "beat 1 x 0", "beat 1 1", "beat 1 1 x", "beat 1 1 0 @x", "dance 1 1 0"]
+        {
             assert_eq!(Word::parse(text), None, "{text}");
         }
     }

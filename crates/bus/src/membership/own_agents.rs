@@ -15,6 +15,7 @@ use sluice_tasks::{End, Kept};
 
 use crate::bus::Bus;
 use crate::clock::mono_micros;
+use crate::codec::ROW_FORMAT;
 use crate::membership::MEMBER_TTL;
 
 /// An agent of which nothing was heard for so many times the life of a member is gone: another one may take its time.
@@ -29,7 +30,7 @@ impl OwnAgents {
     pub fn listen(bus: &Bus) -> Self {
         let ttl = i64::try_from((MEMBER_TTL * LONGER).as_micros()).unwrap_or(i64::MAX);
         // It is no member itself: what others say is all that counts.
-        let own = Self(Arc::new(Mutex::new(Members::new("", ttl))));
+        let own = Self(Arc::new(Mutex::new(Members::new("", ttl, ROW_FORMAT))));
         let (bus, heard) = (bus.clone(), own.clone());
         bus.tasks.clone().keep(Kept::OwnAgents, move || heard.clone().follow(bus.clone()));
         own
