@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! sluice build DIR    what would exist where: the four cores in sequence, no server
+//! sluice eval         which objects EventSources match, and why
 //! sluice template     what a Helm chart renders to, as `helm template` prints it
 //! sluice up           bus, simulated clusters and all four stages in one process
 //! sluice seed         CRDs, registrations and examples into a management cluster
@@ -14,6 +15,7 @@
 
 pub mod build;
 mod bus;
+mod eval;
 mod nats;
 mod problems;
 mod seed;
@@ -34,6 +36,8 @@ pub struct Args {
 enum Command {
     /// Print what would exist where, from manifests and objects in a directory.
     Build(build::Args),
+    /// Print which objects EventSources match: test events before they are used.
+    Eval(eval::Args),
     /// Print what a Helm chart renders to.
     Template(template::Args),
     /// Run everything on this machine.
@@ -53,6 +57,7 @@ impl Args {
     pub fn run(self) -> ExitCode {
         match self.command {
             Command::Build(args) => args.run(),
+            Command::Eval(args) => args.run(),
             Command::Template(args) => args.run(),
             Command::Up(args) => blocking(args.run()),
             Command::Seed(args) => blocking(args.run()),

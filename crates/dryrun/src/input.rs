@@ -89,7 +89,11 @@ fn files(dir: &Path, without: Option<&Path>) -> Result<Vec<PathBuf>, InputError>
     Ok(found)
 }
 
-fn objects(file: &Path) -> Result<Vec<Value>, InputError> {
+/// The objects in a file, each with kind and name.
+///
+/// # Errors
+/// What cannot be read, with its document and field.
+pub fn objects(file: &Path) -> Result<Vec<Value>, InputError> {
     let text = std::fs::read_to_string(file).map_err(|error| failed(file, error))?;
     let mut objects = yaml::documents(&text).map_err(|error| failed(file, error))?;
     for (index, object) in objects.iter_mut().enumerate() {

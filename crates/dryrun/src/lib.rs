@@ -1,16 +1,18 @@
 //! What would exist where: a pure function of manifests and objects, by the cores that run in production.
 //!
-//! It is `sluice build`, and the oracle of every test that breaks something.
+//! It is `sluice build`, and the oracle of every test that breaks something. `sluice eval` asks a part of it.
 
 #![forbid(unsafe_code)]
 
 mod cluster;
+mod evaluate;
 mod input;
 mod output;
 mod packed;
 mod pipeline;
 mod resources;
 
-pub use input::{Input, InputError};
+pub use evaluate::{Evaluation, Evaluator};
+pub use input::{Input, InputError, objects};
 pub use output::{Made, Output};
 pub use pipeline::{Options, build, build_at, build_with, make};

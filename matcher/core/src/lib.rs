@@ -16,4 +16,4 @@ mod program;
 mod reported;
 
 pub use matcher::{Config, Effect, ExternalInput, Matcher};
-pub use program::{Outcome, Program};
+pub use program::{Answer, Outcome, Program};

@@ -1,7 +1,7 @@
 //! A compiled EventSource.
 
 use serde_json::Value;
-use sluice_api::model::EventSource;
+use sluice_api::model::{EventSource, ResourceSelector};
 use sluice_api::{Gvk, ObjectKey};
 use sluice_script::{Limits, Script};
 
@@ -20,6 +20,17 @@ pub enum Outcome {
     /// It is none.
     NoMatch,
     /// The script failed; the last verdict stays.
+    Failed(String),
+}
+
+/// What one resource selector says of an object, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is an event; the script's message.
+    Yes(String),
+    /// It is none: the condition that does not hold, or the script's message.
+    No(String),
+    /// The script failed.
     Failed(String),
 }
 
@@ -69,6 +80,22 @@ impl Program {
             }
         }
         if selected.is_empty() { Outcome::NoMatch } else { Outcome::Match(selected) }
+    }
+
+    /// What every resource selector says of an object, in their order. [`Program::judge`] is what follows from it.
+    pub fn explain(&self, key: &ObjectKey, object: &Value, limits: &Limits) -> Vec<Answer> {
+        let ask = |(selector, script): (&ResourceSelector, &Option<Script>)| {
+            if let Some(reason) = selector.unmet(key, object) {
+                return Answer::No(reason);
+            }
+            match script.as_ref().map(|script| script.evaluate(object, limits)) {
+                None => Answer::Yes(String::new()),
+                Some(Ok(verdict)) if verdict.matching => Answer::Yes(verdict.message),
+                Some(Ok(verdict)) => Answer::No(verdict.message),
+                Some(Err(error)) => Answer::Failed(error.to_string()),
+            }
+        };
+        self.source.selectors.iter().zip(&self.scripts).map(ask).collect()
     }
 }
 
@@ -130,6 +157,33 @@ mod tests {
         for selectors in [json!([fails, plain]), json!([plain, fails])] {
             assert!(matches!(judge(selectors, service(json!({}))), Outcome::Failed(_)));
         }
+    }
+
+    #[test]
+    fn every_selector_answers_for_itself() {
+        let script = |body: &str| json!({"version": "v1", "kind": "Service", "evaluate": format!("function evaluate() {body} end")});
+        let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [
+            {"version": "v1", "kind": "Pod"}, {"version": "v1", "kind": "Service"},
+            script("return {matching = true, message = 'good'}"), script("return {matching = false, message = 'bad'}"),
+            script("error('x')")]}});
+        let object = service(json!({}));
+        let answers = Program::compile(&manifest).unwrap().explain(
+            &ObjectKey::of(&object).unwrap(),
+            &object,
+            &Limits::default(),
+        );
+        let [
+            Answer::No(kind),
+            Answer::Yes(plain),
+            Answer::Yes(good),
+            Answer::No(bad),
+            Answer::Failed(failed),
+        ] = &answers[..]
+        else {
+            panic!("{answers:?}")
+        };
+        assert!(kind.contains("\"v1/Pod\"") && plain.is_empty() && failed.contains('x'), "{answers:?}");
+        assert_eq!((good.as_str(), bad.as_str()), ("good", "bad"));
     }
 
     #[test]

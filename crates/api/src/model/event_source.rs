@@ -106,6 +106,25 @@ impl ResourceSelector {
             && (self.name.is_empty() || self.name == key.name)
             && self.labels.matches(object::at(object, &["metadata", "labels"]))
     }
+
+    /// Why it does not select an object, in words; `None` when it does.
+    pub fn unmet(&self, key: &ObjectKey, object: &Value) -> Option<String> {
+        if self.selects(key, object) {
+            return None;
+        }
+        let Self { gvk, namespace, name, labels, .. } = self;
+        let unlike =
+            |what: &str, is: &str, wanted: &str| Some(format!("its {what} is {is:?}, not {wanted:?}"));
+        if *gvk != key.gvk {
+            unlike("kind", &key.gvk.to_string(), &gvk.to_string())
+        } else if !namespace.is_empty() && *namespace != key.namespace {
+            unlike("namespace", &key.namespace, namespace)
+        } else if !name.is_empty() && *name != key.name {
+            unlike("name", &key.name, name)
+        } else {
+            Some(format!("its labels do not fulfil {labels}"))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -171,5 +190,10 @@ mod tests {
         let selects = |object: &Value| source.selectors[0].selects(&ObjectKey::of(object).unwrap(), object);
         assert!(selects(&object("eng", "b")));
         assert!(!selects(&object("eng", "c")) && !selects(&object("hr", "b")));
+
+        let unmet = |object: &Value| source.selectors[0].unmet(&ObjectKey::of(object).unwrap(), object);
+        assert_eq!(unmet(&object("eng", "b")), None);
+        assert_eq!(unmet(&object("eng", "c")).unwrap(), "its labels do not fulfil a=b");
+        assert_eq!(unmet(&object("hr", "b")).unwrap(), "its namespace is \"hr\", not \"eng\"");
     }
 }

@@ -1,0 +1,114 @@
+//! `sluice eval` as people run it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const SOURCE: &str = "apiVersion: lib.projectsveltos.io/v1beta1
+kind: EventSource
+metadata: {name: sveltos-service}
+spec:
+  resourceSelectors:
+  - group: \"\"
+    version: v1
+    kind: Service
+    evaluate: |
+      function evaluate()
+        hs = {matching = false, message = \"\"}
+        if obj.metadata.labels ~= nil then
+          hs.matching = obj.metadata.labels[\"sveltos\"] == \"fv\"
+          hs.message = \"looked at the labels\"
+        end
+        return hs
+      end
+";
+
+fn service(name: &str, labels: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Service\nmetadata: {{name: {name}, namespace: default, labels: {labels}}}\n"
+    )
+}
+
+fn write(dir: &Path, files: &[(&str, &str)]) {
+    fs::create_dir_all(dir).unwrap();
+    files.iter().for_each(|(name, text)| fs::write(dir.join(name), text).unwrap());
+}
+
+fn eval(arguments: &[&str], dir: &Path) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_sluice"))
+        .arg("eval")
+        .args(arguments)
+        .current_dir(dir)
+        .output()
+        .unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+#[test]
+fn folders_that_hold_what_they_promise_are_well() {
+    let dir = tempfile::tempdir().unwrap();
+    let (good, bad) = (service("a", "{sveltos: fv}"), service("b", "{}"));
+    let files = [("eventsource.yaml", SOURCE), ("matching.yaml", &good), ("non-matching.yaml", &bad)];
+    write(&dir.path().join("events/service/lua"), &files);
+    write(&dir.path().join("events/service/source-only"), &files[..1]);
+    let (code, out, error) = eval(&["events"], dir.path());
+    assert_eq!(out, "ok   events/service/lua\nok   events/service/source-only\n", "{error}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn a_folder_that_does_not_says_what_is_wrong_and_the_others_are_looked_at() {
+    let dir = tempfile::tempdir().unwrap();
+    let (good, bad) = (service("a", "{sveltos: fv}"), service("b", "{}"));
+    let swapped = [("eventsource.yaml", SOURCE), ("matching.yaml", &bad), ("non-matching.yaml", &good)];
+    write(&dir.path().join("a"), &swapped);
+    write(&dir.path().join("b"), &[("eventsource.yaml", &SOURCE.replace("kind: Service", "knd: Service"))]);
+    write(&dir.path().join("c"), &swapped[..1]);
+    let (code, out, _) = eval(&["."], dir.path());
+    assert_eq!(code, Some(1));
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[0], "FAIL ./a");
+    assert!(
+        lines[1]
+            .contains("matching.yaml: Service default/b is no event, and should be: looked at the labels")
+    );
+    assert!(lines[2].contains("non-matching.yaml: Service default/a is an event, and should not be"));
+    assert_eq!(lines[3], "FAIL ./b");
+    assert!(lines[4].contains("spec.resourceSelectors[0].kind: is required"), "{out}");
+    assert_eq!(lines[5], "ok   ./c");
+}
+
+#[test]
+fn each_object_is_a_line_of_json() {
+    let dir = tempfile::tempdir().unwrap();
+    let objects = format!("{}---\n{}", service("a", "{sveltos: fv}"), service("b", "{}"));
+    write(dir.path(), &[("source.yaml", SOURCE), ("objects.yaml", &objects)]);
+    let (code, out, error) = eval(&["-f", "source.yaml", "objects.yaml"], dir.path());
+    let lines: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let wanted = |object: &str, matching: bool| serde_json::json!({"object": object, "matching": matching, "message": "looked at the labels", "error": null});
+    assert_eq!(lines, [wanted("Service default/a", true), wanted("Service default/b", false)], "{error}");
+    assert_eq!(code, Some(0));
+
+    // A script that fails is no verdict.
+    write(dir.path(), &[("source.yaml", &SOURCE.replace("return hs", "return hs.no.such"))]);
+    let (code, out, _) = eval(&["-f", "source.yaml", "objects.yaml"], dir.path());
+    assert!(out.contains("\"error\":\"") && out.contains("index nil"), "{out}");
+    assert_eq!(code, Some(1));
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("source.yaml", SOURCE), ("objects.yaml", "a: [")]);
+    for (arguments, part) in [
+        (vec!["-f", "source.yaml", "objects.yaml"], "objects.yaml"),
+        (vec!["-f", "missing.yaml", "objects.yaml"], "missing.yaml"),
+        (vec!["."], "there is no eventsource.yaml"),
+    ] {
+        let (code, _, error) = eval(&arguments, dir.path());
+        assert_eq!(code, Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(part), "{error}");
+    }
+}
