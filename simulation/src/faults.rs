@@ -113,8 +113,8 @@ impl Faults {
             }
         }
         if world.random.random_bool(self.elections / 2.0) {
-            // Not for as long as tombstones live.
-            let most = (world.tombstone_ttl / STEP).min(500);
+            // Not for as long as tombstones live: what comes after the lag is still to be read.
+            let most = (world.tombstone_ttl / STEP * 2 / 3).min(500);
             let longest = if world.random.random_bool(0.3) { most } else { 60 };
             let (node, steps) = (world.random.random_range(0..NODES), world.random.random_range(5..longest));
             if world.store.slow_down(node, world.now, world.now + steps * STEP) {
