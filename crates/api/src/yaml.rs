@@ -1,9 +1,13 @@
 //! Reading manifests: YAML 1.1 as `sigs.k8s.io/yaml` reads it, JSON as it is, many documents in a text.
 
+mod lines;
+
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
+
+pub use lines::{Lines, located};
 
 /// Bytes of one text. Far more than etcd (1.5 MiB an object) and the bus (8 MiB a row, compressed) hold of one source;
 /// it is `sluice build` that reads whole clusters from one file.
@@ -40,7 +44,13 @@ fn parse(text: &str) -> Result<Vec<Value>, String> {
     {
         return if is_deeper(&value, MAX_DEPTH) { Err(too_deep()) } else { Ok(vec![value]) };
     }
-    let options = serde_saphyr::options! {
+    let documents: Vec<Yaml> = serde_saphyr::from_multiple_with_options(text, options())
+        .map_err(|error| explained(&error.to_string()))?;
+    Ok(documents.into_iter().map(|Yaml(value)| value).collect())
+}
+
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
         legacy_octal_numbers: true,
         duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
         budget: serde_saphyr::budget! {
@@ -51,10 +61,7 @@ fn parse(text: &str) -> Result<Vec<Value>, String> {
             max_depth: MAX_DEPTH,
             max_total_scalar_bytes: MAX_BYTES,
         },
-    };
-    let documents: Vec<Yaml> = serde_saphyr::from_multiple_with_options(text, options)
-        .map_err(|error| explained(&error.to_string()))?;
-    Ok(documents.into_iter().map(|Yaml(value)| value).collect())
+    }
 }
 
 /// What is wrong, in one line; of a limit its value and where it is set. Errors come wrapped in others where aliases are

@@ -1,9 +1,11 @@
 //! What would exist where: a pure function of manifests and objects, by the cores that run in production.
 //!
-//! It is `sluice build`, and the oracle of every test that breaks something. `sluice eval` asks a part of it.
+//! It is `sluice build`, and the oracle of every test that breaks something. `sluice eval` and `sluice check` ask
+//! parts of it.
 
 #![forbid(unsafe_code)]
 
+mod check;
 mod cluster;
 mod evaluate;
 mod input;
@@ -12,6 +14,7 @@ mod packed;
 mod pipeline;
 mod resources;
 
+pub use check::{Finding, Severity, check};
 pub use evaluate::{Evaluation, Evaluator};
 pub use input::{Input, InputError, objects};
 pub use output::{Made, Output};

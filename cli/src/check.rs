@@ -1,0 +1,116 @@
+//! `sluice check`: what is wrong with manifests, before anything is deployed.
+
+use std::io::{IsTerminal as _, stdout};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde::Serialize;
+use sluice_api::yaml;
+use sluice_dryrun::{Finding, Severity, check};
+
+use crate::files::below;
+
+/// Arguments of `sluice check`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit code: 0 nothing is wrong (there may be warnings), 1 there are errors, 2 a file cannot be read.
+
+Examples:
+  sluice check trigger.yaml
+  sluice check -o json manifests/"
+)]
+pub struct Args {
+    /// Files, or folders with .yaml, .yml and .json files.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Format.
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    output: Format,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Format {
+    /// `file:line: error: object: field: reason`, as compilers print.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// A finding and where it is.
+#[derive(Debug, Serialize)]
+struct Placed {
+    file: String,
+    line: Option<u64>,
+    /// Of the file, from 1.
+    document: usize,
+    #[serde(flatten)]
+    finding: Finding,
+}
+
+// === impl Args ===
+
+impl Args {
+    /// Prints the findings. 0: no errors; 1: errors; 2: a file cannot be read.
+    pub(crate) fn run(self) -> ExitCode {
+        let (mut objects, mut errors, mut warnings, mut unreadable) = (0, 0, 0, 0);
+        for file in self.paths.iter().flat_map(|path| manifests(path)) {
+            match read(&file) {
+                Ok((count, findings)) => {
+                    objects += count;
+                    for placed in findings {
+                        *(if placed.finding.severity == Severity::Error {
+                            &mut errors
+                        } else {
+                            &mut warnings
+                        }) += 1;
+                        self.print(&placed);
+                    }
+                }
+                Err(error) => {
+                    eprintln!("sluice check: {}: {error}", file.display());
+                    unreadable += 1;
+                }
+            }
+        }
+        eprintln!("{objects} objects, {errors} errors, {warnings} warnings");
+        ExitCode::from(if unreadable > 0 { 2 } else { u8::from(errors > 0) })
+    }
+
+    fn print(&self, placed: &Placed) {
+        let Placed { file, line, finding: Finding { severity, object, field, reason }, .. } = placed;
+        if let (Format::Json, Ok(text)) = (self.output, serde_json::to_string(placed)) {
+            return println!("{text}");
+        }
+        let place = line.map(|line| format!(":{line}")).unwrap_or_default();
+        let (word, colour) = match severity {
+            Severity::Error => ("error", "31"),
+            Severity::Warning => ("warning", "33"),
+        };
+        let word =
+            if stdout().is_terminal() { format!("\u{1b}[{colour}m{word}\u{1b}[0m") } else { word.to_owned() };
+        let field = if field.is_empty() { String::new() } else { format!("{field}: ") };
+        println!("{file}{place}: {word}: {object}: {field}{reason}");
+    }
+}
+
+/// How many objects there are in a file, and what is wrong with them.
+fn read(file: &Path) -> Result<(usize, Vec<Placed>), String> {
+    let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let objects = yaml::located(&text)?;
+    let mut placed = Vec::new();
+    for (index, (object, lines)) in objects.iter().enumerate() {
+        for finding in check(object) {
+            let line = lines.of(&finding.field);
+            placed.push(Placed { file: file.display().to_string(), line, document: index + 1, finding });
+        }
+    }
+    Ok((objects.len(), placed))
+}
+
+/// A file, or those of a folder that may hold manifests.
+fn manifests(path: &Path) -> Vec<PathBuf> {
+    let may = |file: &PathBuf| {
+        file == path || matches!(file.extension().and_then(|end| end.to_str()), Some("yaml" | "yml" | "json"))
+    };
+    below(path).into_iter().filter(may).collect()
+}

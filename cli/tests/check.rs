@@ -1,0 +1,77 @@
+//! `sluice check` as people run it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const BAD: &str = "apiVersion: lib.projectsveltos.io/v1beta1
+kind: EventTrigger
+metadata: {name: t}
+spec:
+  sourceClusterSelector: {matchLabels: {env: fv}}
+  eventSourceName: s
+  oneForEvents: true
+  policyRefs:
+  - kind: ConfigMap
+    namespace: default
+    name: '{{ .Resource.metadata.name }'
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+";
+
+fn check(arguments: &[&str], dir: &Path) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_sluice"))
+        .arg("check")
+        .args(arguments)
+        .current_dir(dir)
+        .output()
+        .unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+#[test]
+fn errors_name_file_line_object_and_field() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("t.yaml"), BAD).unwrap();
+    let (code, out, error) = check(&["t.yaml"], dir.path());
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].starts_with("t.yaml:11: error: EventTrigger t: spec.policyRefs[0].name: "), "{out}");
+    assert!(lines[1].starts_with("t.yaml:7: warning: EventTrigger t: spec.oneForEvents: "), "{out}");
+    assert_eq!((error.as_str(), code), ("2 objects, 1 errors, 1 warnings\n", Some(1)));
+
+    let (code, out, _) = check(&["-o", "json", "."], dir.path());
+    let first: serde_json::Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&first["line"], &first["severity"], &first["document"]),
+        (&11.into(), &"error".into(), &1.into())
+    );
+    assert_eq!((&first["file"], &first["object"]), (&"./t.yaml".into(), &"EventTrigger t".into()));
+    assert_eq!(code, Some(1));
+}
+
+#[test]
+fn warnings_are_no_failure_and_what_cannot_be_read_is() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("t.yaml"), BAD.replace("name }'", "name }}'")).unwrap();
+    let (code, out, _) = check(&["t.yaml"], dir.path());
+    assert_eq!((out.lines().count(), code), (1, Some(0)), "{out}");
+    fs::write(dir.path().join("broken.yaml"), "a: [").unwrap();
+    for arguments in [vec!["."], vec!["missing.yaml"]] {
+        let (code, _, error) = check(&arguments, dir.path());
+        assert!(code == Some(2) && error.contains(".yaml: "), "{error}");
+    }
+}
+
+#[test]
+fn the_examples_have_no_errors_and_one_warning() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let (code, out, error) = check(&["."], &examples);
+    assert_eq!(code, Some(0), "{error}");
+    // It is written as the first documents of Sveltos were.
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines.len() == 1 && lines[0].contains("network-policy/event-source.yaml:11: warning"), "{out}");
+}

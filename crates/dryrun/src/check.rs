@@ -1,0 +1,308 @@
+//! What is wrong with manifests before anything is deployed: `sluice check`.
+//!
+//! ```text
+//! manifest ─► fields (as the stages read them) ─► Lua, Go templates ─► fields that its definition does not have
+//! ```
+
+use serde::Serialize;
+use serde_json::Value;
+use sluice_api::model::{self, ClusterSet, EventSource, Profile, SpecCommon, Trigger};
+use sluice_api::{FieldError, crd, object, string_data};
+use sluice_matcher_core::Program;
+use sluice_script::Script;
+use sluice_template::{Options, Program as Template, Stage};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It works, but not as it looks.
+    Warning,
+    /// It does not work.
+    Error,
+}
+
+/// Something that is wrong with a manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Kind, namespace and name.
+    pub object: String,
+    /// Path of the field, for example `spec.policyRefs[0].name`; empty for the whole object.
+    pub field: String,
+    /// What is wrong and what to write instead.
+    pub reason: String,
+}
+
+/// Everything that can be told of a manifest by itself. Kinds that Sluice does not read have no findings.
+pub fn check(manifest: &Value) -> Vec<Finding> {
+    let mut findings = Findings { object: object::describe(manifest), found: Vec::new() };
+    match object::text(manifest, &["kind"]) {
+        "EventSource" => findings.source(manifest),
+        "EventTrigger" | "EventBasedAddOn" => {
+            let trigger = findings.read(Trigger::read(manifest));
+            findings.unsupported(trigger.as_ref().map(|trigger| &trigger.common));
+            findings.templates(manifest, &["spec"], &[Stage::Event]);
+        }
+        "ClusterProfile" | "Profile" => {
+            let profile = findings.read(Profile::read(manifest));
+            findings.unsupported(profile.as_ref().map(|profile| &profile.common));
+            findings.templates(manifest, &["spec"], &[Stage::Deploy]);
+        }
+        "ClusterSet" | "Set" => drop(findings.read(ClusterSet::read(manifest))),
+        "ConfigMap" | "Secret" => findings.content(manifest),
+        _ => {}
+    }
+    findings.definition(manifest);
+    findings.found
+}
+
+struct Findings {
+    object: String,
+    found: Vec<Finding>,
+}
+
+// === impl Findings ===
+
+impl Findings {
+    fn add(&mut self, severity: Severity, field: impl Into<String>, reason: impl Into<String>) {
+        let (object, field, reason) = (self.object.clone(), field.into(), reason.into());
+        self.found.push(Finding { severity, object, field, reason });
+    }
+
+    fn read<T>(&mut self, read: Result<T, FieldError>) -> Option<T> {
+        read.map_err(|FieldError { field, reason, .. }| self.add(Severity::Error, field, reason)).ok()
+    }
+
+    fn unsupported(&mut self, common: Option<&SpecCommon>) {
+        for error in common.into_iter().flat_map(|common| &common.unsupported) {
+            self.add(Severity::Warning, &error.field, &error.reason);
+        }
+    }
+
+    fn source(&mut self, manifest: &Value) {
+        let Some(source) = self.read(EventSource::read(manifest)) else { return };
+        if let Err(error) = Program::compile(manifest) {
+            // Only scripts are left to be wrong.
+            let script = source.selectors.iter().position(|selector| {
+                selector.evaluate.as_ref().is_some_and(|text| Script::compile(text).is_err())
+            });
+            let listed = object::at(manifest, &["spec", "resourceSelectors"]).is_some();
+            let field = match script {
+                Some(index) if listed => format!("spec.resourceSelectors[{index}].evaluate"),
+                _ => "spec.script".to_owned(),
+            };
+            let reason = error.split_once("evaluate: ").map_or(error.as_str(), |(_, reason)| reason);
+            self.add(Severity::Error, field, reason);
+        }
+    }
+
+    /// The values of a ConfigMap or Secret, where its annotations say that they are templates or Lua.
+    fn content(&mut self, manifest: &Value) {
+        let has = |annotation: &str| object::annotation(manifest, annotation).is_some();
+        let engine = object::annotation(manifest, "sluice.dev/engine");
+        if !matches!(engine, None | Some("go" | "tera")) {
+            let reason = "is no template engine; use \"tera\" or \"go\", or remove the annotation";
+            self.add(Severity::Error, "metadata.annotations.sluice.dev/engine", reason);
+        }
+        if engine == Some("tera") {
+            return;
+        }
+        let mut folded = manifest.clone();
+        if let Err(reason) = string_data::fold(&mut folded) {
+            return self.add(Severity::Error, "stringData", reason);
+        }
+        let stages: &[Stage] = if has(model::INSTANTIATE) {
+            &[Stage::Event]
+        } else if has(model::TEMPLATE) {
+            // Triggers of 2023 instantiate what is annotated so; today it is rendered for the destination.
+            &[Stage::Deploy, Stage::Event]
+        } else {
+            &[]
+        };
+        if !stages.is_empty()
+            && manifest.get("data").is_some()
+            && object::text(manifest, &["kind"]) == "ConfigMap"
+        {
+            self.templates(manifest, &["data"], stages);
+        }
+        let scripts = if has(model::LUA) { manifest.get("data").and_then(Value::as_object) } else { None };
+        for (key, text) in scripts.into_iter().flatten() {
+            let text = text.as_str().filter(|text| !text.contains("{{"));
+            if let Some(Err(error)) = text.map(Script::compile) {
+                self.add(Severity::Error, format!("data.{key}"), error.to_string());
+            }
+        }
+    }
+
+    /// Every text below a field must be a template of one of these stages.
+    fn templates(&mut self, manifest: &Value, path: &[&str], stages: &[Stage]) {
+        let Some(value) = object::at(manifest, path) else { return };
+        let mut texts = Vec::new();
+        collect(value, path.join("."), &mut texts);
+        for (field, text) in texts {
+            let compile = |stage: &Stage| {
+                let options = Options { stage: *stage, ..Options::default() };
+                Template::compile(&field, text, &options).err().map(|error| error.to_string())
+            };
+            let errors: Option<Vec<String>> = stages.iter().map(compile).collect();
+            if let Some(error) = errors.and_then(|errors| errors.into_iter().next()) {
+                self.add(Severity::Error, field.clone(), error);
+            }
+        }
+    }
+
+    /// Fields that the definition of the kind does not have: whether an API server keeps them or not, nobody reads them.
+    fn definition(&mut self, manifest: &Value) {
+        let group = object::text(manifest, &["apiVersion"]).split('/').next().unwrap_or_default().to_owned();
+        let kind = object::text(manifest, &["kind"]).to_owned();
+        let is_it = |definition: &Value| {
+            object::text(definition, &["spec", "group"]) == group
+                && object::text(definition, &["spec", "names", "kind"]) == kind
+        };
+        let Some(definition) = crd::all().into_iter().find(is_it) else { return };
+        let schema = definition.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec");
+        if let (Some(schema), Some(spec)) = (schema, manifest.get("spec")) {
+            self.unknown(schema, spec, "spec");
+        }
+    }
+
+    fn unknown(&mut self, schema: &Value, value: &Value, path: &str) {
+        match value {
+            Value::Array(items) => {
+                let Some(schema) = schema.get("items") else { return };
+                for (index, item) in items.iter().enumerate() {
+                    self.unknown(schema, item, &format!("{path}[{index}]"));
+                }
+            }
+            Value::Object(map) => {
+                let Some(fields) = schema.get("properties").and_then(Value::as_object) else { return };
+                for (key, value) in map {
+                    let path = format!("{path}.{key}");
+                    match fields.get(key) {
+                        Some(_) if key == "labelsFilters" => {
+                            let reason = "is the spelling of older examples, which the original ignores; write labelFilters";
+                            self.add(Severity::Warning, path, reason);
+                        }
+                        Some(schema) => self.unknown(schema, value, &path),
+                        None => {
+                            let near = nearest(key, fields.keys());
+                            let reason = format!("is no field of it and has no effect{near}");
+                            self.add(Severity::Warning, path, reason);
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The texts with actions below a value, with their paths.
+fn collect<'v>(value: &'v Value, path: String, texts: &mut Vec<(String, &'v str)>) {
+    match value {
+        Value::String(text) if text.contains("{{") => texts.push((path, text)),
+        Value::Array(items) => {
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(index, item)| collect(item, format!("{path}[{index}]"), texts));
+        }
+        Value::Object(map) => {
+            map.iter().for_each(|(key, value)| collect(value, format!("{path}.{key}"), texts))
+        }
+        _ => {}
+    }
+}
+
+/// What was perhaps meant.
+fn nearest<'k>(key: &str, known: impl Iterator<Item = &'k String>) -> String {
+    let near = known.map(|other| (strsim::levenshtein(&key.to_lowercase(), &other.to_lowercase()), other));
+    match near.min() {
+        Some((distance, other)) if distance <= 2 => format!("; did you mean {other}?"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use sluice_api::yaml;
+
+    use super::*;
+
+    fn found(text: &str) -> Vec<(Severity, String, String)> {
+        let manifest = yaml::documents(text).unwrap().remove(0);
+        check(&manifest)
+            .into_iter()
+            .map(|finding| (finding.severity, finding.field, finding.reason))
+            .collect()
+    }
+
+    fn only(text: &str) -> (Severity, String, String) {
+        let mut all = found(text);
+        assert_eq!(all.len(), 1, "{all:?}");
+        all.remove(0)
+    }
+
+    const TRIGGER: &str = "apiVersion: lib.projectsveltos.io/v1beta1
+kind: EventTrigger
+metadata: {name: t}
+spec:
+  sourceClusterSelector: {matchLabels: {env: fv}}
+  eventSourceName: s
+  policyRefs:
+  - {kind: ConfigMap, namespace: default, name: NAME}
+";
+
+    #[test]
+    fn what_is_good_has_no_findings() {
+        assert_eq!(found(&TRIGGER.replace("NAME", "'{{ .Resource.metadata.name }}-x'")), []);
+        assert_eq!(found("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {anything: 1}\n"), []);
+    }
+
+    #[test]
+    fn fields_are_read_as_the_stages_read_them() {
+        let (severity, field, reason) = only(&TRIGGER.replace("kind: ConfigMap", "kind: Pod"));
+        assert_eq!((severity, field.as_str()), (Severity::Error, "spec.policyRefs[0].kind"), "{reason}");
+        let profile = "apiVersion: config.projectsveltos.io/v1beta1\nkind: ClusterProfile\nmetadata: {name: p}\nspec: {syncMode: Sometimes}\n";
+        assert_eq!(only(profile).1, "spec.syncMode");
+    }
+
+    #[test]
+    fn templates_are_parsed_where_they_are() {
+        let (severity, field, reason) = only(&TRIGGER.replace("NAME", "'{{ .Resource.metadata.name }'"));
+        assert_eq!((severity, field.as_str()), (Severity::Error, "spec.policyRefs[0].name"), "{reason}");
+        let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {projectsveltos.io/instantiate: ok}}\ndata:\n  a.yaml: '{{ nosuch 1 }}'\n";
+        let (_, field, reason) = only(map);
+        assert!(field == "data.a.yaml" && reason.contains("nosuch"), "{field}: {reason}");
+        assert_eq!(found(&map.replace("projectsveltos.io/instantiate", "else")), [], "it is no template");
+    }
+
+    #[test]
+    fn scripts_are_compiled() {
+        let source = |script: &str| {
+            format!(
+                "apiVersion: lib.projectsveltos.io/v1beta1\nkind: EventSource\nmetadata: {{name: s}}\nspec:\n  resourceSelectors:\n  - {{version: v1, kind: Pod}}\n  - {{version: v1, kind: Pod, evaluate: '{script}'}}\n"
+            )
+        };
+        assert_eq!(found(&source("function evaluate() return {matching = true} end")), []);
+        let (severity, field, reason) = only(&source("function evaluate( end"));
+        assert_eq!((severity, field.as_str()), (Severity::Error, "spec.resourceSelectors[1].evaluate"));
+        assert!(!reason.contains("EventSource"), "{reason}");
+        let content = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {projectsveltos.io/lua: ok}}\ndata: {x: function evaluate(}\n";
+        assert_eq!(only(content).1, "data.x");
+    }
+
+    #[test]
+    fn what_has_no_effect_is_a_warning_with_what_was_meant() {
+        let (severity, field, reason) =
+            only(&TRIGGER.replace("  eventSourceName: s", "  eventSourceName: s\n  oneForEvents: true"));
+        assert_eq!((severity, field.as_str()), (Severity::Warning, "spec.oneForEvents"));
+        assert!(reason.ends_with("did you mean oneForEvent?"), "{reason}");
+        let source = "apiVersion: lib.projectsveltos.io/v1alpha1\nkind: EventSource\nmetadata: {name: s}\nspec: {version: v1, kind: Service, labelsFilters: [{key: a, operation: Has}]}\n";
+        assert_eq!(only(source).1, "spec.labelsFilters");
+    }
+}
