@@ -12,6 +12,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 use sluice_dryrun::{Evaluation, Evaluator, objects};
 
+use crate::files::below;
+
 /// How often `--watch` looks at the files.
 const LOOK: Duration = Duration::from_millis(300);
 /// Names of the files of a folder.
@@ -54,7 +56,7 @@ impl Args {
     /// Prints the verdicts. 0: all as they should be; 1: some are not, or a script fails; 2: the input cannot be read.
     pub(crate) fn run(self) -> ExitCode {
         if self.watch {
-            self.again_and_again();
+            return crate::blocking(self.again_and_again());
         }
         match self.once() {
             End::Well => ExitCode::SUCCESS,
@@ -76,7 +78,7 @@ impl Args {
     }
 
     /// Until the process is stopped.
-    fn again_and_again(&self) -> ! {
+    async fn again_and_again(&self) -> anyhow::Result<()> {
         let mut before = None;
         loop {
             let now = self.newest();
@@ -84,7 +86,7 @@ impl Args {
                 before = Some(now);
                 self.once();
             }
-            std::thread::sleep(LOOK);
+            tokio::time::sleep(LOOK).await;
         }
     }
 
@@ -194,16 +196,4 @@ fn complaint(evaluation: &Evaluation, wanted: bool) -> Option<String> {
         (false, true) => Some(format!("{object} is no event, and should be{said}")),
         _ => None,
     }
-}
-
-/// A file, or all files of a folder and the folders in it, in the order of their paths.
-fn below(path: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(path) else { return vec![path.to_owned()] };
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.sort();
-    // What is a link may lead back to where it is.
-    paths
-        .into_iter()
-        .flat_map(|path| if path.is_dir() && !path.is_symlink() { below(&path) } else { vec![path] })
-        .collect()
 }

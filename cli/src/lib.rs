@@ -3,9 +3,11 @@
 //! ```text
 //! sluice build DIR    what would exist where: the four cores in sequence, no server
 //! sluice eval         which objects EventSources match, and why
+//! sluice check        what is wrong with manifests
 //! sluice template     what a Helm chart renders to, as `helm template` prints it
 //! sluice up           bus, simulated clusters and all four stages in one process
 //! sluice seed         CRDs, registrations and examples into a management cluster
+//! sluice show addons  what is deployed where
 //! sluice problems     what cannot be done, and why
 //! sluice bus          what the bus is like, and giving it more replicas
 //! sluice nats users   who may do what on the bus, as configuration of its servers
@@ -15,10 +17,14 @@
 
 pub mod build;
 mod bus;
+mod check;
 mod eval;
+mod files;
 mod nats;
 mod problems;
 mod seed;
+mod show;
+mod table;
 mod template;
 mod up;
 
@@ -36,6 +42,8 @@ pub struct Args {
 enum Command {
     /// Print what would exist where, from manifests and objects in a directory.
     Build(build::Args),
+    /// Print what is wrong with manifests: fields, selectors, Lua, templates.
+    Check(check::Args),
     /// Print which objects EventSources match: test events before they are used.
     Eval(eval::Args),
     /// Print what a Helm chart renders to.
@@ -44,6 +52,8 @@ enum Command {
     Up(up::Args),
     /// Prepare a management cluster: CRDs, registered clusters, examples.
     Seed(seed::Args),
+    /// Print what is deployed.
+    Show(show::Args),
     /// Print what cannot be done, one JSON object a line.
     Problems(problems::Args),
     /// Look at the bus, or change it.
@@ -57,10 +67,12 @@ impl Args {
     pub fn run(self) -> ExitCode {
         match self.command {
             Command::Build(args) => args.run(),
+            Command::Check(args) => args.run(),
             Command::Eval(args) => args.run(),
             Command::Template(args) => args.run(),
             Command::Up(args) => blocking(args.run()),
             Command::Seed(args) => blocking(args.run()),
+            Command::Show(args) => blocking(args.run()),
             Command::Problems(args) => blocking(args.run()),
             Command::Bus(args) => blocking(args.run()),
             Command::Nats(args) => blocking(args.run()),

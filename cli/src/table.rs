@@ -1,0 +1,83 @@
+//! Tables as `sveltosctl` frames them.
+
+use std::fmt;
+
+/// Rows below a header; every row has as many cells.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    header: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+    /// Whether the header is left out.
+    bare: bool,
+}
+
+// === impl Table ===
+
+impl Table {
+    /// A table without rows.
+    pub(crate) fn new(header: &[&'static str], bare: bool) -> Self {
+        Self { header: header.to_vec(), rows: Vec::new(), bare }
+    }
+
+    /// Adds a row. What is missing is empty.
+    pub(crate) fn add(&mut self, row: impl IntoIterator<Item = String>) {
+        let mut row: Vec<String> =
+            row.into_iter().map(|cell| cell.replace(['\n', '\r', '\t'], " ")).collect();
+        row.resize(self.header.len(), String::new());
+        self.rows.push(row);
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let width = |column: usize| {
+            let cells = self.rows.iter().map(|row| row[column].chars().count());
+            cells.max().unwrap_or(0).max(self.header[column].len())
+        };
+        (0..self.header.len()).map(width).collect()
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let widths = self.widths();
+        let line = |f: &mut fmt::Formatter<'_>| {
+            widths.iter().try_for_each(|width| write!(f, "+{}", "-".repeat(width + 2)))?;
+            f.write_str("+\n")
+        };
+        line(f)?;
+        if !self.bare {
+            for (title, width) in self.header.iter().zip(&widths) {
+                write!(f, "| {title:^width$} ")?;
+            }
+            f.write_str("|\n")?;
+            line(f)?;
+        }
+        for row in &self.rows {
+            for (cell, width) in row.iter().zip(&widths) {
+                write!(f, "| {cell:<width$} ")?;
+            }
+            f.write_str("|\n")?;
+        }
+        line(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_in_the_middle_and_cells_on_the_left() {
+        let mut table = Table::new(&["CLUSTER", "NAME"], false);
+        table.add(["default/workload".to_owned(), "é\nx".to_owned()]);
+        let text = "\
++------------------+------+
+|     CLUSTER      | NAME |
++------------------+------+
+| default/workload | é x  |
++------------------+------+
+";
+        assert_eq!(table.to_string(), text);
+        table.bare = true;
+        assert_eq!(table.to_string().lines().count(), 3);
+    }
+}
