@@ -72,7 +72,7 @@ impl Args {
                 }
             }
         }
-        eprintln!("{objects} objects, {errors} errors, {warnings} warnings");
+        eprintln!("objects: {objects}, errors: {errors}, warnings: {warnings}");
         ExitCode::from(if unreadable > 0 { 2 } else { u8::from(errors > 0) })
     }
 

@@ -41,7 +41,7 @@ fn errors_name_file_line_object_and_field() {
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines[0].starts_with("t.yaml:11: error: EventTrigger t: spec.policyRefs[0].name: "), "{out}");
     assert!(lines[1].starts_with("t.yaml:7: warning: EventTrigger t: spec.oneForEvents: "), "{out}");
-    assert_eq!((error.as_str(), code), ("2 objects, 1 errors, 1 warnings\n", Some(1)));
+    assert_eq!((error.as_str(), code), ("objects: 2, errors: 1, warnings: 1\n", Some(1)));
 
     let (code, out, _) = check(&["-o", "json", "."], dir.path());
     let first: serde_json::Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();

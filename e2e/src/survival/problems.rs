@@ -1,4 +1,4 @@
-//! The open problems, as `sluice problems` prints them.
+//! The open problems, as `sluice problems -o json` prints them.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use serde::Deserialize;
 use sluice_testbed::Programs;
 
-/// A line of `sluice problems`.
+/// A line of it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Problem {
     /// The stage that met it.
@@ -24,7 +24,8 @@ pub struct Problem {
 /// # Errors
 /// When the command fails.
 pub fn problems(programs: &Programs, nats_url: &str) -> anyhow::Result<Vec<Problem>> {
-    let said = Command::new(programs.find("sluice")?).args(["problems", "--nats-url", nats_url]).output()?;
+    let arguments = ["problems", "-o", "json", "--nats-url", nats_url];
+    let said = Command::new(programs.find("sluice")?).args(arguments).output()?;
     if !said.status.success() {
         bail!("sluice problems: {}", String::from_utf8_lossy(&said.stderr));
     }
