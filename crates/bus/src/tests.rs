@@ -25,9 +25,12 @@ use crate::shard::reader::{ReadEvent, read};
 use crate::shard::writer;
 
 mod cluster;
+mod contents;
 mod ends;
 mod fences;
+mod interest;
 mod losses;
+mod members;
 mod problems;
 mod readers;
 mod runner;

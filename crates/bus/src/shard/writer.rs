@@ -170,3 +170,28 @@ fn worse(one: Answer, other: Answer) -> Answer {
     };
     if rank(&one) > rank(&other) { one } else { other }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_group_the_answer_counts_that_has_the_gravest_consequence() {
+        let stored = || Answer::Stored(7);
+        let held = || Answer::Held("no leader".to_owned());
+        let replaced = || Answer::Replaced(9);
+        let unanswered = || Answer::Unanswered("late".to_owned());
+        let order: [fn() -> Answer; 4] = [stored, held, replaced, unanswered];
+        for (place, better) in order.iter().enumerate() {
+            for grave in &order[place..] {
+                assert_eq!(worse(better(), grave()), grave());
+                assert_eq!(worse(grave(), better()), grave());
+            }
+        }
+        assert_eq!(
+            worse(Answer::Stored(7), Answer::Stored(8)),
+            Answer::Stored(8),
+            "the last sequence is the group's"
+        );
+    }
+}
