@@ -24,15 +24,18 @@ use crate::shard::read_spec::ReadSpec;
 use crate::shard::reader::{ReadEvent, read};
 use crate::shard::writer;
 
+mod bare;
 mod cluster;
 mod contents;
 mod ends;
 mod fences;
 mod interest;
+mod journal;
 mod losses;
 mod members;
 mod problems;
 mod readers;
+mod replays;
 mod runner;
 mod shards;
 

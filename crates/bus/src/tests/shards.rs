@@ -7,6 +7,7 @@ use sluice_tasks::Once;
 use tokio::sync::mpsc;
 
 use super::*;
+use crate::membership::Lease;
 use crate::shard::supervisor::{Supervisor, Tally};
 
 /// A shard that panics, or loses a task that it needs, ends as a failed one and restarts. Nothing else does.
@@ -74,4 +75,41 @@ async fn the_end_of_what_a_bus_does_by_itself_is_noticed() {
     };
     tokio::time::timeout(Duration::from_secs(30), told).await.unwrap();
     assert!(!tasks.stop().is_cancelled(), "it is asked for again");
+}
+
+/// A shard whose lease another member has taken over restarts under a new one, and is counted; one that is not asked for
+/// any more ends.
+#[tokio::test]
+async fn a_shard_restarts_under_another_lease_and_ends_when_it_is_not_asked_for() {
+    let server = Server::start();
+    let tasks = Tasks::default();
+    let bus = Bus::connect(&options(&server), &tasks).await.unwrap();
+    let membership = member(&bus, tasks.stop()).await;
+    let (tally, wanted) = (Tally::default(), Arc::new(AtomicUsize::new(2)));
+    let (began, mut news) = mpsc::unbounded_channel();
+    let work = move |key: String, lease: Lease| {
+        let began = began.clone();
+        async move {
+            began.send((key, lease)).unwrap();
+            std::future::pending::<Option<Stop>>().await
+        }
+    };
+    let asked = wanted.clone();
+    let keys = move || ["0", "1"][..asked.load(Ordering::Relaxed)].iter().map(ToString::to_string).collect();
+    let supervisor = Supervisor::new(&tasks, membership.clone(), tally.clone());
+    let story = async {
+        let first = [news.recv().await.unwrap(), news.recv().await.unwrap()];
+        assert_eq!(first.each_ref().map(|(key, _)| key.as_str()), ["0", "1"]);
+        let claims = sluice_protocol::members::Claims { total: 1, newest: vec!["0".to_owned()] };
+        membership.with(|members| members.heard_claims("b", 1, &claims));
+        let (key, lease) = news.recv().await.unwrap();
+        assert!(key == "0" && lease.is_held() && !first[0].1.is_current() && first[1].1.is_held());
+        assert_eq!((tally.restarts(), tally.get()), ([("lease", 1)].into(), 2));
+        wanted.store(1, Ordering::Relaxed);
+        crate::kit::until(|| tally.get() == 1).await;
+        tasks.stop().cancel();
+    };
+    let ended = async { tokio::join!(supervisor.run(keys, work), story) };
+    tokio::time::timeout(Duration::from_secs(30), ended).await.unwrap();
+    assert!(news.try_recv().is_err(), "nothing else began");
 }
