@@ -25,6 +25,7 @@ mod language;
 mod patches;
 mod profile;
 mod project;
+mod rates;
 mod reads;
 mod render;
 mod renderer;
