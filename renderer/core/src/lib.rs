@@ -32,11 +32,13 @@ mod renderer;
 mod renderings;
 mod resources;
 mod row_ledger;
+mod seen;
 mod sets;
 mod templates;
-pub mod verdict;
+mod verdict;
 
 pub use catalog::{Change, KINDS, Resource, is_generator_output};
 pub use project::{Projection, generated_for};
 pub use renderer::{Config, Effect, ExternalInput, Renderer};
+pub use seen::Seen;
 pub use templates::Caches;
