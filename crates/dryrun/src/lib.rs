@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod because;
 mod cluster;
 mod input;
 mod output;

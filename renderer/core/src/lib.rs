@@ -39,6 +39,6 @@ mod verdict;
 
 pub use catalog::{Change, KINDS, Resource, is_generator_output};
 pub use project::{Projection, generated_for};
-pub use renderer::{Config, Effect, ExternalInput, Renderer};
+pub use renderer::{Config, Effect, Explanation, ExternalInput, Origin, Renderer};
 pub use seen::Seen;
 pub use templates::Caches;

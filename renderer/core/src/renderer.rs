@@ -11,6 +11,7 @@ use sluice_protocol::subject::{cluster_shard, hash_shard};
 use sluice_protocol::{Core, Head, JournalEntry, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
+pub use self::explain::{Explanation, Origin};
 use self::saying::Saying;
 use crate::agenda::Agenda;
 use crate::bindings::ClusterBindings;
@@ -26,6 +27,7 @@ use crate::templates::{Caches, Templates};
 
 mod attention;
 mod cluster_sets;
+mod explain;
 mod incoming;
 mod management;
 mod pace;

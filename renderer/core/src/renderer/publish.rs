@@ -61,7 +61,7 @@ impl Renderer {
     }
 
     /// Everything that a cause leads to: first what its generators make, which the rest may refer to.
-    fn make(
+    pub(super) fn make(
         &mut self,
         cause: &Cause,
         reads: &mut Reads,
