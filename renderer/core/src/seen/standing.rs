@@ -82,7 +82,7 @@ impl Standings {
         }
         for ((destination, ..), row) in &seen.rows {
             let Some(source) = row.source() else { continue };
-            let place = (source != destination).then(|| format!("on {destination}: ")).unwrap_or_default();
+            let place = if source == destination { String::new() } else { format!("on {destination}: ") };
             standings.take(source, row, &place);
         }
         standings.take_problems(seen.problems.values());
