@@ -13,7 +13,7 @@ use sluice_tera::Workers;
 pub struct Args {
     /// Management manifests, with the objects of managed clusters under `clusters/<namespace>/<name>/`.
     dir: PathBuf,
-    /// Format.
+    /// Format. In JSON each object also says why it exists.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
 }
@@ -34,7 +34,8 @@ impl Args {
                 return ExitCode::from(2);
             }
         };
-        let made = make(input, &Options { tera: Arc::new(Workers::new()), ..Options::default() });
+        let because = matches!(self.output, Format::Json);
+        let made = make(input, &Options { tera: Arc::new(Workers::new()), because, ..Options::default() });
         let mut out = BufWriter::new(stdout().lock());
         let written = match self.output {
             Format::Json => made.write_json(&mut out),

@@ -7,7 +7,8 @@ use kube::Client;
 use sluice_api::ClusterRef;
 use sluice_bus::{Effects, Lease, MEMBER_TTL, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive};
 use sluice_deployer_core::{
-    Class, Config, Deployer, Effect, ExternalInput, Failure, Reply, Request, cluster_summary,
+    Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, Reply, Request,
+    cluster_configuration, cluster_summary,
 };
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Problem, Stop, Table};
@@ -84,6 +85,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         projector: shared.projector.clone(),
         sites: HashMap::new(),
         kinds: HashMap::new(),
+        configurations: write_configurations(shared.projector.clone(), &tasks),
         changes,
         sender,
         reporter,
@@ -141,6 +143,20 @@ async fn follow_access(
     End::Early
 }
 
+/// Writes everything that is on a cluster as one object, apart from the shard's work: it may be large.
+fn write_configurations(projector: Projector, tasks: &Group) -> mpsc::UnboundedSender<Configuration> {
+    // Unbounded: one for each cluster in five seconds.
+    let (sender, mut receiver) = mpsc::unbounded_channel::<Configuration>();
+    tasks.spawn(Once::Configurations, async move {
+        while let Some(configuration) = receiver.recv().await {
+            let (key, object) = cluster_configuration(&configuration);
+            projector.project(key, object);
+        }
+        End::Done
+    });
+    sender
+}
+
 struct Shell {
     lease: Lease,
     metrics: Metrics,
@@ -148,6 +164,7 @@ struct Shell {
     sites: HashMap<ClusterRef, Arc<Site>>,
     /// Watches of the definitions of kinds.
     kinds: HashMap<ClusterRef, AbortHandle>,
+    configurations: mpsc::UnboundedSender<Configuration>,
     changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
     sender: mpsc::UnboundedSender<ExternalInput>,
     reporter: Reporter,
@@ -220,6 +237,11 @@ impl Effects<Deployer> for Shell {
             Effect::Summary(summary) => {
                 let (key, object) = cluster_summary(&summary);
                 self.projector.project(key, object);
+            }
+            Effect::Configuration(configuration) => {
+                if self.configurations.send(configuration).is_err() {
+                    tracing::debug!("the shard has ended");
+                }
             }
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Journal(line) => self.reporter.record(line),

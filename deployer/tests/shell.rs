@@ -73,6 +73,17 @@ impl Place {
     }
 }
 
+/// Names of what a profile has on the cluster, as the management cluster shows it.
+fn listed(place: &Place, profile: &str) -> Vec<String> {
+    let version = "config.projectsveltos.io/v1beta1";
+    let shown = place.fleet.get("management", version, "ClusterConfiguration", "default", "sveltos--c");
+    let shown = shown.unwrap_or_default();
+    let profiles = shown["status"]["clusterProfileResources"].as_array().cloned().unwrap_or_default();
+    let own = profiles.into_iter().find(|one| one["clusterProfileName"] == profile).unwrap_or_default();
+    let resources = own["Features"][0]["resources"].as_array().cloned().unwrap_or_default();
+    resources.iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+}
+
 fn config_map(namespace: &str, name: &str, text: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": namespace, "name": name}, "data": {"text": text}})
 }
@@ -149,6 +160,25 @@ async fn a_cluster_becomes_what_its_rows_say_and_its_namespaces_are_made() {
             kit::write(bus, [row("p", Body::Tombstone)]).await;
             is_gone(bus, "p").await;
             assert_eq!((place.text("default", "a"), place.inventories()), (None, 0));
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_on_a_cluster_is_shown_in_the_management_cluster_by_profile() {
+    let place = Place::start().await;
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
+    for object in sluice_api::crd::all().into_iter().chain([namespace]) {
+        place.fleet.apply("management", "test", object).unwrap();
+    }
+    place
+        .deploy(async |bus| {
+            let objects =
+                |names: &[&str]| names.iter().map(|name| config_map("default", name, "1")).collect();
+            kit::write(bus, [wanted("p", objects(&["a", "b"])), wanted("q", objects(&["d"]))]).await;
+            kit::until(|| listed(&place, "p") == ["a", "b"] && listed(&place, "q") == ["d"]).await;
+            kit::write(bus, [wanted("p", objects(&["a"])), row("q", Body::Tombstone)]).await;
+            kit::until(|| listed(&place, "p") == ["a"] && listed(&place, "q").is_empty()).await;
         })
         .await;
 }

@@ -5,7 +5,7 @@
 //! what templates read ─► resources ──────┤
 //! interest, status ───────────────────────┼─► sluice_renderer_core ─► desired
 //! reports ────────────────────────────────┘        └──► projections, interest, problems
-//! problems ─► verdicts ─► status of users' objects
+//! status, problems ─► verdicts ─► status of users' objects
 //! ```
 
 #![forbid(unsafe_code)]

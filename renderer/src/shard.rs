@@ -85,7 +85,8 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     let tasks = shared.context.tasks.group(&key);
     let (all, place) = (shared.clone(), (shard, bus.shards()));
     tasks.keep(Kept::Verdicts, move || {
-        verdicts::keep(all.written.clone(), all.problems.clone(), all.verdicts.clone(), place)
+        let (written, problems, statuses) = (all.written.clone(), all.problems.clone(), all.statuses.clone());
+        verdicts::keep(written, problems, statuses, all.verdicts.clone(), place)
     });
     forward(&tasks, shared.written.subscribe(), &sender, ExternalInput::Management);
     forward(&tasks, shared.interests.subscribe(), &sender, |(cluster, row)| {

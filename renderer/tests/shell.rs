@@ -183,6 +183,37 @@ async fn what_is_wrong_with_a_trigger_is_in_its_status_until_it_is_mended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_trigger_says_on_which_clusters_it_is_and_what_became_of_it_there() {
+    let place = Place::start().await;
+    place
+        .render(async |bus| {
+            let wanted = interest(bus, |row| row.source("s").is_some()).await;
+            report(bus, "web", wanted.revision, false).await;
+            let row = desired(bus, is("web", "1")).await;
+            let status = || place.get(LIB, "EventTrigger", "t").map(|found| found["status"].clone());
+            let says = |state: &str, ready: &str| {
+                let status = status().unwrap_or_default();
+                status["clusterInfo"][0]["status"] == state && status["conditions"][0]["status"] == ready
+            };
+            let Subject::Desired { profile, .. } = row.subject else { panic!("{row:?}") };
+            let meta = row.head.meta;
+            let told = async |state: State, errors: Vec<String>| {
+                let profile = profile.clone();
+                let subject = Subject::Status { shard: 0, cluster: cluster(), origin: 0, profile };
+                let body = serde_json::to_vec(&Status { state, errors }).unwrap();
+                kit::write(bus, [Publish::new(subject, Body::value(body), 1).meta(meta.clone())]).await;
+            };
+            told(State::Failed, vec!["it is refused".into()]).await;
+            kit::until(|| says("Failed", "False")).await;
+            told(State::Provisioned, Vec::new()).await;
+            kit::until(|| says("Provisioned", "True")).await;
+            let status = status().unwrap();
+            assert_eq!(status["matchingClusters"][0]["name"], "c");
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_owner_withdraws_what_lost_its_cause_only_when_the_set_is_complete() {
     let place = Place::start().await;
     let mut revision = 0;

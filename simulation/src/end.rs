@@ -69,7 +69,7 @@ impl Schedule {
             let status: Status = serde_json::from_slice(&message.body).map_err(|error| error.to_string())?;
             let lost = |error: &String| CONFLICTS.iter().any(|conflict| error.contains(conflict));
             let expected = match status.state {
-                State::Held => false,
+                State::Held | State::Provisioning => false,
                 State::Provisioned | State::DryRun => status.errors.is_empty(),
                 State::Failed => status.errors.iter().all(lost),
             };

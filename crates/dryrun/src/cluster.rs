@@ -54,7 +54,11 @@ impl Clusters {
                         steps.push_back(next);
                     }
                     Effect::Problem(problem) => self.problems.push(problem),
-                    Effect::Summary(_) | Effect::Journal(_) | Effect::Switch(_) | Effect::FollowKinds(_) => {}
+                    Effect::Summary(_)
+                    | Effect::Configuration(_)
+                    | Effect::Journal(_)
+                    | Effect::Switch(_)
+                    | Effect::FollowKinds(_) => {}
                 }
             }
         }

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod because;
 mod check;
 mod cluster;
 mod evaluate;

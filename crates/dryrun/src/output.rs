@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::Problem;
 
+use crate::because::Because;
 use crate::packed::Packed;
 
 /// What would exist where, for who prints it: it takes little memory.
@@ -37,12 +38,19 @@ impl Made {
         registered: Vec<ClusterRef>,
         objects: BTreeMap<ClusterRef, BTreeMap<ObjectKey, Packed>>,
         problems: Vec<Problem>,
+        because: Option<&Because>,
     ) -> Self {
+        if let Some(because) = because {
+            management.iter_mut().for_each(|object| because.explain(object));
+        }
         management.sort_by_cached_key(place);
         let mut clusters: BTreeMap<String, Vec<Packed>> =
             registered.iter().map(|cluster| (cluster.path(), Vec::new())).collect();
         for (cluster, objects) in objects {
             let mut objects: Vec<Packed> = objects.into_values().collect();
+            if let Some(because) = because {
+                because.explain_all(&cluster, &mut objects);
+            }
             objects.sort_by_cached_key(place);
             clusters.insert(cluster.path(), objects);
         }

@@ -12,6 +12,7 @@ use sluice_protocol::{Body, Core, Head, Meta, Problem, Publish, Row, Step, Subje
 use sluice_renderer_core as renderer;
 use sluice_template::{Engine, NoEngine};
 
+use crate::because::Because;
 use crate::cluster::deploy;
 use crate::input::Input;
 use crate::output::{Made, Output};
@@ -33,11 +34,13 @@ pub struct Options {
     pub tera: Arc<dyn Engine>,
     /// What is compiled is kept here, for who builds often.
     pub caches: renderer::Caches,
+    /// Whether each object also says why it exists. It takes about as long as the rest.
+    pub because: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { now: now(), tera: Arc::new(NoEngine), caches: renderer::Caches::default() }
+        Self { now: now(), tera: Arc::new(NoEngine), caches: renderer::Caches::default(), because: false }
     }
 }
 
@@ -91,11 +94,12 @@ impl Reported {
     fn made(mut self, options: &Options) -> Made {
         let mut rendering = self.begun;
         render(&mut self.renderer, self.reports, options.now, &self.resources, &mut rendering);
+        let because = options.because.then(|| Because::of(&mut self.renderer, rendering.desired.values()));
         drop(self.renderer);
         let (objects, deployment) = deploy(in_order(rendering.desired), &self.clusters);
         rendering.problems.extend(deployment);
         let management = rendering.management.into_values().flatten().collect();
-        Made::new(management, self.clusters, objects, rendering.problems)
+        Made::new(management, self.clusters, objects, rendering.problems, because.as_ref())
     }
 }
 

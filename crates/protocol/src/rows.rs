@@ -109,6 +109,8 @@ pub struct Status {
 pub enum State {
     /// Found in the cluster's inventory after a take-over; not compared yet.
     Held,
+    /// Work on the newest row has not ended after a second. Renderers that do not know it take it for what it is not asked about.
+    Provisioning,
     /// Everything is applied.
     Provisioned,
     /// Something could not be applied and is tried again.

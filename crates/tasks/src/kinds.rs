@@ -120,6 +120,8 @@ kinds! {
         Definitions: "definitions" => StopOwner,
         /// One call to a managed cluster. The shard waits for the answer.
         Call: "call" => StopOwner,
+        /// Writes ClusterConfigurations. What waits in it is nowhere else.
+        Configurations: "configurations" => StopOwner,
         /// Writes the interest rows of a shard. What waits in it is nowhere else.
         InterestWriter: "interest-writer" => StopOwner,
     }

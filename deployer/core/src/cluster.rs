@@ -6,6 +6,7 @@ use sluice_api::{ObjectKey, ProfileId};
 
 use crate::budget::Budget;
 use crate::claims::Claims;
+use crate::inventory::Inventory;
 use crate::job::{Ended, Job, JobContext, MakerRow};
 use crate::late_calls::LateCalls;
 use crate::request::{Class, Failure, Live, Reply, Request};
@@ -102,6 +103,21 @@ impl Cluster {
     /// Whether its server does not answer as it should.
     pub(crate) fn is_in_trouble(&self) -> bool {
         self.budget.is_broken() || self.reopen_failures > 0
+    }
+
+    /// Whether somebody said how to reach it.
+    pub(crate) fn is_known(&self) -> bool {
+        self.reachability != Reachability::None
+    }
+
+    /// Whether its inventories are known.
+    pub(crate) fn is_open(&self) -> bool {
+        self.reachability == Reachability::Open
+    }
+
+    /// What of an inventory is not there, as far as this owner has seen.
+    pub(crate) fn missing(&self, inventory: &Inventory) -> BTreeSet<ObjectKey> {
+        inventory.objects.iter().filter(|key| !self.live.contains_key(*key)).cloned().collect()
     }
 
     /// Whether something on it is to be deleted once every renderer has said that all its rows are there.

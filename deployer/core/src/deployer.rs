@@ -10,15 +10,20 @@ use sluice_protocol::{
 
 use crate::budget::BREAK_AFTER;
 use crate::cluster::{Cluster, Outcome};
+use crate::configuration::Configuration;
 use crate::job::{Ended, Goal, MakerRow, Target};
 use crate::late_calls::LateCalls;
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
 
 mod put_off;
+mod shown;
+mod slow;
 mod told;
 
 use put_off::PutOff;
+use shown::Agenda;
+use slow::Slow;
 use told::status_row;
 
 const STAGE: &str = "deployer";
@@ -66,6 +71,8 @@ pub enum Effect {
     Call(ClusterRef, u64, Request),
     /// The ClusterSummary should say this.
     Summary(Summary),
+    /// The ClusterConfiguration should say this.
+    Configuration(Configuration),
     /// Something is wrong, or no longer.
     Problem(Problem),
     /// Something happened.
@@ -90,6 +97,8 @@ pub struct Deployer {
     /// Renderers that have said that all their rows are in this life of the stream.
     said: BTreeSet<u16>,
     put_off: PutOff,
+    slow: Slow,
+    agenda: Agenda,
     /// Until when calls of a former owner may arrive. What is waited for here is counted by the clock that nobody sets: a
     /// call is not over because a machine's clock has been set forward.
     former_until: i64,
@@ -109,6 +118,8 @@ impl Deployer {
             caught_up: false,
             said: BTreeSet::new(),
             put_off: PutOff::default(),
+            slow: Slow::default(),
+            agenda: Agenda::default(),
             former_until: 0,
         }
     }
@@ -150,6 +161,11 @@ impl Deployer {
     }
 
     fn ended(&mut self, cluster: &ClusterRef, profile: &ProfileId, ended: Ended, step: &mut Step<Effect>) {
+        if ended == Ended::NotYet {
+            return;
+        }
+        self.slow.end(cluster, profile);
+        self.configure(cluster, step);
         match ended {
             Ended::NotYet => {}
             Ended::Removed => self.removed(cluster, profile, step),
@@ -192,6 +208,9 @@ impl Deployer {
         // A server in trouble is one problem, not one for each profile on it.
         let spoiled = if known.is_in_trouble() { u32::MAX } else { SPOILED_ATTEMPTS };
         let Some(job) = known.jobs.get_mut(profile) else { return };
+        if changed {
+            job.applied_at = step.now;
+        }
         let held_up = job.is_held_up(spoiled);
         let (errors, all_errors) = (job.errors(), job.all_errors());
         let (time, origin) = (job.time, job.origin);
@@ -225,13 +244,7 @@ impl Deployer {
         let error = (!all_errors.is_empty() && !held_up).then(|| all_errors.join("\n"));
         self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), error, step);
         if let Some(desired) = desired {
-            step.effect(Effect::Summary(Summary {
-                cluster: cluster.clone(),
-                profile: profile.clone(),
-                spec: desired.spec.clone(),
-                state: Some(state),
-                errors,
-            }));
+            self.show(cluster, profile, &desired, state, errors, step);
         }
     }
 
@@ -242,7 +255,7 @@ impl Deployer {
         let target = match (row.head.tombstone, self.caught_up) {
             (true, true) => Ok(Target::Gone),
             (true, false) => Ok(Target::Unknown),
-            (false, _) => Goal::read(&row.body, profile).map(Target::Value),
+            (false, _) => Goal::read(row, profile).map(Target::Value),
         };
         let target = target.map_err(|error| {
             format!(
@@ -253,6 +266,11 @@ impl Deployer {
             // Also where the cluster cannot be reached.
             let key = ProblemKey::on(cluster, About::Profile(profile.clone()));
             self.note(key, Some(text.clone()), step);
+        }
+        if matches!(target, Ok(Target::Value(_))) {
+            self.begun(cluster, profile, step);
+        } else {
+            self.slow.end(cluster, profile);
         }
         let (time, now) = (row.head.time, step.steady);
         let maker = target.map(|target| MakerRow { target, time });
@@ -361,6 +379,8 @@ impl Core for Deployer {
     fn tick(&mut self, step: &mut Step<Effect>) {
         let now = step.steady;
         self.each(step, |state, next_id| state.tick(now, next_id));
+        self.tell_slow(step);
+        self.tell_configurations(step);
     }
 }
 

@@ -1,6 +1,7 @@
 //! One profile on one cluster: what it should be, what it owns, and how far the work is.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_api::{ObjectKey, ProfileId};
@@ -44,6 +45,8 @@ pub(crate) struct Job {
     pub(crate) held: Held,
     /// When the cause of the newest row happened, microseconds since 1970.
     pub(crate) time: i64,
+    /// When this owner has changed something in the cluster for it, microseconds since 1970; 0 when it has not.
+    pub(crate) applied_at: i64,
     phase: Phase,
     run: Run,
     /// Whether it begins anew once the calls in flight are answered.
@@ -112,6 +115,7 @@ impl Job {
             makers: Makers::default(),
             held: Held::default(),
             time: 0,
+            applied_at: 0,
             phase: Phase::Idle,
             run: Run::default(),
             again: false,
@@ -140,6 +144,21 @@ impl Job {
         self.attempts <= attempts
             && self.makers.unreadable.is_empty()
             && self.run.errors.values().all(|fault| fault.transient)
+    }
+
+    /// Attempts in a row that failed.
+    pub(crate) fn failures(&self) -> u32 {
+        self.attempts
+    }
+
+    /// When something of it was applied last, as far as that is known: what a former owner has done is as old as its cause.
+    pub(crate) fn shown_time(&self) -> i64 {
+        if self.applied_at > 0 { self.applied_at } else { self.time }
+    }
+
+    /// What it owns, to be looked at elsewhere.
+    pub(crate) fn owned(&self) -> Option<Arc<Inventory>> {
+        self.held.stored.as_ref().map(|held| held.inventory.clone())
     }
 
     /// The inventory in the cluster, as far as it is known.

@@ -13,6 +13,7 @@
 mod budget;
 mod claims;
 mod cluster;
+mod configuration;
 mod conflict;
 mod deployer;
 mod inventory;
@@ -23,6 +24,7 @@ mod prepare;
 mod request;
 mod summary;
 
+pub use configuration::{Configuration, Owned, cluster_configuration};
 pub use deployer::{Config, Deployer, Effect, ExternalInput};
 pub use inventory::{Inventory, LABEL as INVENTORY_LABEL, Stored};
 pub use marks::{take_marks, without_marks};

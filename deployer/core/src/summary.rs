@@ -1,8 +1,13 @@
 //! The ClusterSummary: what people see of a profile on a cluster.
 
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use sluice_api::model::CONFIG_GROUP;
-use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, names};
+use sluice_api::{ClusterRef, Digest, Gvk, ObjectKey, ProfileId, names};
 use sluice_protocol::rows::State;
 
 /// What a ClusterSummary says.
@@ -18,7 +23,17 @@ pub struct Summary {
     pub state: Option<State>,
     /// One error for each object that could not be applied.
     pub errors: Vec<String>,
+    /// Digest of the row that it stands for.
+    pub digest: Option<Digest>,
+    /// When something was applied last, microseconds since 1970; 0 when unknown.
+    pub applied_at: i64,
+    /// Attempts in a row that failed.
+    pub failures: u32,
+    /// Kinds of what it owns in the cluster.
+    pub kinds: BTreeSet<Gvk>,
 }
+
+const FEATURE: &str = "Resources";
 
 /// What is said of a profile that nothing is applied of.
 const DRY_RUN: &str = "syncMode is DryRun: nothing is applied; change it to apply what the profile says";
@@ -32,13 +47,54 @@ impl Summary {
             spec: Map::new(),
             state: None,
             errors: Vec::new(),
+            digest: None,
+            applied_at: 0,
+            failures: 0,
+            kinds: BTreeSet::new(),
         }
     }
+
+    /// What it says of manifests, the only feature that there is.
+    fn feature(&self, state: State) -> Value {
+        let status = match state {
+            State::Provisioned => "Provisioned",
+            State::Failed => "Failed",
+            State::Held | State::Provisioning | State::DryRun => "Provisioning",
+        };
+        let mut feature = json!({"featureID": FEATURE, "status": status});
+        if !self.errors.is_empty() {
+            feature["failureMessage"] = self.errors.join("\n").into();
+        } else if state == State::DryRun {
+            // Sveltos has no word of its own for it here.
+            feature["failureMessage"] = DRY_RUN.into();
+        }
+        if let Some(digest) = self.digest {
+            feature["hash"] = STANDARD.encode(digest.to_string()).into();
+        }
+        if self.applied_at > 0 && !self.kinds.is_empty() {
+            feature["lastAppliedTime"] = seconds(self.applied_at).into();
+        }
+        if self.failures > 0 {
+            feature["consecutiveFailures"] = shown_failures(self.failures).into();
+        }
+        feature
+    }
+}
+
+/// From the fourth on only every power of two is shown: each would be a write, for as long as it fails.
+fn shown_failures(failures: u32) -> u32 {
+    if failures < 4 { failures } else { 1 << failures.ilog2() }
+}
+
+/// A time in the form of the API.
+pub(crate) fn seconds(micros: i64) -> String {
+    let second = Timestamp::from_second(micros.div_euclid(1_000_000)).unwrap_or(Timestamp::UNIX_EPOCH);
+    second.to_string()
 }
 
 /// The key of the ClusterSummary and the object; `None` when it should not exist.
 pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
-    let Summary { cluster, profile, spec, state, errors } = summary;
+    let Summary { cluster, profile, spec, state, kinds, .. } = summary;
     let prefix = if profile.namespace.is_empty() { "" } else { "p--" };
     let name = format!("{prefix}{}-{}-{}", profile.name, cluster.kind.lower(), cluster.name);
     let key = ObjectKey {
@@ -47,17 +103,11 @@ pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
         name,
     };
     let Some(state) = state else { return (key, None) };
-    let status = match state {
-        State::Provisioned => "Provisioned",
-        State::Failed => "Failed",
-        State::Held | State::DryRun => "Provisioning",
-    };
-    let mut feature = json!({"featureID": "Resources", "status": status});
-    if !errors.is_empty() {
-        feature["failureMessage"] = errors.join("\n").into();
-    } else if *state == State::DryRun {
-        // Sveltos has no word of its own for it here.
-        feature["failureMessage"] = DRY_RUN.into();
+    let mut status = json!({"featureSummaries": [summary.feature(*state)]});
+    if !kinds.is_empty() {
+        let kinds: Vec<_> =
+            kinds.iter().map(|gvk| format!("{}.{}.{}", gvk.kind, gvk.version, gvk.group)).collect();
+        status["deployedGVKs"] = json!([{"featureID": FEATURE, "deployedGroupVersionKind": kinds}]);
     }
     let profile_label = match profile.kind() {
         "Profile" => "projectsveltos.io/profile-name",
@@ -82,7 +132,7 @@ pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
             "clusterType": cluster.kind.title(),
             "clusterProfileSpec": spec,
         },
-        "status": {"featureSummaries": [feature]},
+        "status": status,
     });
     (key, Some(object))
 }
@@ -93,20 +143,39 @@ mod tests {
 
     use super::*;
 
+    fn gone() -> Summary {
+        Summary::gone(&ClusterRef::sveltos("default", "c"), &ProfileId::cluster("p"))
+    }
+
     #[test]
     fn a_dry_run_is_not_called_provisioned() {
-        let summary = |state| Summary {
-            cluster: ClusterRef::sveltos("default", "c"),
-            profile: ProfileId::cluster("p"),
-            spec: Map::new(),
-            state: Some(state),
-            errors: Vec::new(),
-        };
+        let summary = |state| Summary { state: Some(state), ..gone() };
         let feature =
             |state| cluster_summary(&summary(state)).1.unwrap()["status"]["featureSummaries"][0].clone();
         assert_eq!(feature(State::Provisioned), json!({"featureID": "Resources", "status": "Provisioned"}));
         let dry = feature(State::DryRun);
         assert_eq!(dry["status"], "Provisioning");
         assert!(dry["failureMessage"].as_str().unwrap().starts_with("syncMode is DryRun"));
+    }
+
+    #[test]
+    fn it_says_what_is_deployed_since_when_and_how_often_it_failed() {
+        let summary = Summary {
+            state: Some(State::Failed),
+            errors: vec!["no".into()],
+            digest: Some(Digest::default()),
+            applied_at: 1_700_000_000_000_000,
+            failures: 3,
+            kinds: [Gvk::new("", "v1", "Service"), Gvk::new("apps", "v1", "Deployment")].into(),
+            ..gone()
+        };
+        let status = cluster_summary(&summary).1.unwrap()["status"].clone();
+        let hash = STANDARD.encode("0".repeat(32));
+        let feature = json!({"featureID": "Resources", "status": "Failed", "failureMessage": "no", "hash": hash,
+            "lastAppliedTime": "2023-11-14T22:13:20Z", "consecutiveFailures": 3});
+        assert_eq!(status["featureSummaries"], json!([feature]));
+        let kinds = json!(["Service.v1.", "Deployment.v1.apps"]);
+        assert_eq!(status["deployedGVKs"][0]["deployedGroupVersionKind"], kinds);
+        assert_eq!([1, 4, 7, 8, 1_000].map(shown_failures), [1, 4, 4, 8, 512]);
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Agenda {
     touched: BTreeMap<Cause, VecDeque<i64>>,
     /// Those that are touched too often, and until when they are taken for that if nothing comes.
     circling: BTreeMap<Cause, i64>,
+    /// When the oldest of what a cause is made of no longer counts.
+    expiries: BTreeMap<Cause, i64>,
     /// Each has its own time, so that they do not come all at once.
     reports: BTreeMap<(ClusterRef, String), i64>,
     sweep_at: i64,
@@ -57,6 +59,44 @@ impl Agenda {
         }
         self.waiting.insert(cause.clone(), Waiting { first: now, due: now + QUIET, time });
         Some(now + QUIET)
+    }
+
+    /// A cause has changed whose trigger waits until nothing has come for this long, and at most ten times as long. When it is
+    /// rendered.
+    pub(crate) fn debounce(&mut self, cause: &Cause, quiet: i64, time: i64, now: i64) -> i64 {
+        let due = now.saturating_add(quiet);
+        let waiting = self.waiting.entry(cause.clone()).or_insert(Waiting { first: now, due, time });
+        waiting.due = due.min(waiting.first.saturating_add(quiet.saturating_mul(10)));
+        waiting.due
+    }
+
+    /// A cause is not to be rendered before `due`.
+    pub(crate) fn put_off(&mut self, cause: &Cause, due: i64, time: i64, now: i64) {
+        self.waiting.entry(cause.clone()).or_insert(Waiting { first: now, due, time });
+    }
+
+    /// When a part of what the cause is made of no longer counts, if it ever does.
+    pub(crate) fn expire(&mut self, cause: &Cause, at: Option<i64>) {
+        match at {
+            Some(at) => drop(self.expiries.insert(cause.clone(), at)),
+            None => drop(self.expiries.remove(cause)),
+        }
+    }
+
+    /// Causes of which a part no longer counts.
+    pub(crate) fn take_expired(&mut self, now: i64) -> Vec<Cause> {
+        self.expiries.extract_if(.., |_, at| *at <= now).map(|(cause, _)| cause).collect()
+    }
+
+    /// Whether the cause was touched so often lately that the next time it would be slowed down.
+    pub(crate) fn is_hot(&self, cause: &Cause, now: i64) -> bool {
+        let lately = |times: &VecDeque<i64>| times.iter().filter(|time| now - **time <= CIRCLE).count();
+        self.touched.get(cause).is_some_and(|times| lately(times) >= CIRCLE_TIMES)
+    }
+
+    /// It does not lead to itself after all.
+    pub(crate) fn cool(&mut self, cause: &Cause) {
+        self.touched.remove(cause);
     }
 
     /// Something that the cause reads has changed. When it is rendered; `None` when that is now. What leads to itself, directly or
@@ -108,11 +148,10 @@ impl Agenda {
         self.waiting.is_empty()
     }
 
-    /// Nothing is known of this cause any more.
+    /// The cause is withdrawn. How often it was touched is not forgotten: it may come and go by what it does itself.
     pub(crate) fn forget(&mut self, cause: &Cause) {
         self.rendered_at.remove(cause);
-        self.touched.remove(cause);
-        self.circling.remove(cause);
+        self.expiries.remove(cause);
     }
 
     /// The EventReport of this source on this cluster is to be written; when it is.
@@ -130,6 +169,7 @@ impl Agenda {
         let due = now >= self.sweep_at;
         if due {
             self.sweep_at = now + period;
+            self.touched.retain(|_, times| times.back().is_some_and(|time| now - time <= CIRCLE));
         }
         due
     }
@@ -142,7 +182,8 @@ impl Agenda {
     /// When there is something to do next.
     pub(crate) fn next(&self) -> i64 {
         let waiting = self.waiting.values().map(|waiting| waiting.due);
-        let others = self.reports.values().chain(self.circling.values()).copied();
+        let others =
+            self.reports.values().chain(self.circling.values()).chain(self.expiries.values()).copied();
         waiting.chain(others).fold(self.sweep_at, i64::min)
     }
 }

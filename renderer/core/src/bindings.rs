@@ -61,6 +61,16 @@ impl ClusterBindings {
     }
 }
 
+/// Whether events of `cluster` count for `trigger`.
+///
+/// # Errors
+/// A cluster set that cannot be read, and why.
+pub(crate) fn selects(trigger: &Trigger, cluster: &Cluster, catalog: &Catalog) -> Result<bool, String> {
+    let by_label = !trigger.source_selector.is_empty() && trigger.source_selector.matches(cluster.labels());
+    let selected = if by_label { Ok(true) } else { catalog.is_in(&trigger.source_sets, cluster) };
+    selected.map_err(|error| format!("spec.clusterSetRefs: {error}"))
+}
+
 /// The EventSource that `trigger` listens to on `cluster`; `None` when it does not select the cluster.
 fn source_name(
     trigger: &Trigger,
@@ -68,12 +78,10 @@ fn source_name(
     catalog: &Catalog,
     templates: &Templates,
 ) -> Option<Result<String, String>> {
-    let by_label = !trigger.source_selector.is_empty() && trigger.source_selector.matches(cluster.labels());
-    let selected = if by_label { Ok(true) } else { catalog.is_in(&trigger.source_sets, cluster) };
-    match selected {
+    match selects(trigger, cluster, catalog) {
         Ok(true) => {}
         Ok(false) => return None,
-        Err(error) => return Some(Err(format!("spec.clusterSetRefs: {error}"))),
+        Err(error) => return Some(Err(error)),
     }
     let dot = cluster_only(&cluster.object);
     let name =

@@ -47,6 +47,8 @@ pub(crate) struct EventRender<'a> {
     pub(crate) cluster: &'a Cluster,
     pub(crate) cause: &'a EventCause,
     pub(crate) set: &'a Set,
+    /// Matches that are not younger than this do not count.
+    pub(crate) oldest: i64,
 }
 
 /// What the templates of an event see, and what is left to read for each destination.
@@ -134,7 +136,11 @@ impl EventRender<'_> {
     fn matches(&self) -> Vec<(&ObjectKey, &Match)> {
         match &self.cause.item {
             Some(item) => self.set.get_key_value(item).into_iter().collect(),
-            None => in_order(self.set),
+            None => {
+                let mut matches = in_order(self.set);
+                matches.retain(|(_, found)| found.is_after(self.oldest));
+                matches
+            }
         }
     }
 

@@ -52,7 +52,11 @@ pub(crate) fn render(
     })
 }
 
-fn selects(profile: &Profile, cluster: &Cluster, catalog: &Catalog) -> Result<bool, String> {
+/// Whether `profile` is for `cluster`.
+///
+/// # Errors
+/// A cluster set that cannot be read, and why.
+pub(crate) fn selects(profile: &Profile, cluster: &Cluster, catalog: &Catalog) -> Result<bool, String> {
     let own = profile.id.namespace.is_empty() || profile.id.namespace == cluster.id.namespace;
     let by_label = !profile.selector.is_empty() && profile.selector.matches(cluster.labels());
     let by_name = by_label || profile.clusters.contains(&cluster.id);

@@ -215,7 +215,7 @@ mod tests {
                 name: format!("s{index:04}"),
             };
             let object = Arc::new(json!({"metadata": {"name": key.name}, "text": "x".repeat(size)}));
-            (key, Match { selectors: vec![0], object: Some(object), unreadable: false, version: 0 })
+            (key, Match { selectors: vec![0], object: Some(object), ..Match::default() })
         };
         (0..count).map(entry).collect()
     }
@@ -244,7 +244,7 @@ mod tests {
             let gvk = Gvk::new("", "v1", "Service");
             let key =
                 ObjectKey { gvk, namespace: "n".repeat(63), name: format!("{}{index:04}", "x".repeat(240)) };
-            (key, Match { selectors: vec![0], object: None, unreadable: false, version: 0 })
+            (key, Match { selectors: vec![0], ..Match::default() })
         };
         let set: Set = (0..6_000).map(entry).collect();
         let report = event_report(&ClusterRef::sveltos("default", "c"), "s", &set).object.unwrap();

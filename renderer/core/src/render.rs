@@ -52,6 +52,8 @@ pub(crate) struct PolicySource {
     pub(crate) kind: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
+    /// The object that a user wrote, where this is what was made of it.
+    pub(crate) from: ContentKey,
     pub(crate) tier: i32,
     pub(crate) skip_namespace_creation: bool,
     pub(crate) texts: BTreeMap<String, String>,
@@ -104,6 +106,7 @@ pub(crate) fn verbatim(
         kind: key.0.clone(),
         namespace: key.1.clone(),
         name: key.2.clone(),
+        from: key.clone(),
         tier: item.tier,
         skip_namespace_creation: item.skip_namespace_creation,
         texts,

@@ -11,6 +11,7 @@ use sluice_protocol::subject::{cluster_shard, hash_shard};
 use sluice_protocol::{Core, Head, JournalEntry, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
+pub use self::explain::{Explanation, Origin};
 use self::saying::Saying;
 use crate::agenda::Agenda;
 use crate::bindings::ClusterBindings;
@@ -18,6 +19,7 @@ use crate::catalog::{Catalog, Change, Resource};
 use crate::completeness::Completeness;
 use crate::content::Manifests;
 use crate::project::Projection;
+use crate::rates::Rates;
 use crate::renderings::Renderings;
 use crate::row_ledger::RowLedger;
 use crate::sets::Sets;
@@ -25,8 +27,10 @@ use crate::templates::{Caches, Templates};
 
 mod attention;
 mod cluster_sets;
+mod explain;
 mod incoming;
 mod management;
+mod pace;
 mod place;
 mod publish;
 mod refresh;
@@ -115,6 +119,11 @@ pub struct Renderer {
     renderings: Renderings,
     problems: ProblemSet,
     agenda: Agenda,
+    rates: Rates,
+    /// What the input of a cause that leads to itself comes from.
+    circles: BTreeMap<Cause, String>,
+    /// Now, microseconds since 1970.
+    clock: i64,
     /// Matches whose tombstones came before the whole table had been read, and the revision of interest that each of these
     /// is of.
     gone_early: Vec<(ClusterRef, String, ObjectKey, u64)>,
@@ -171,6 +180,9 @@ impl Renderer {
             renderings: Renderings::default(),
             problems: ProblemSet::new(STAGE),
             agenda: Agenda::default(),
+            rates: Rates::default(),
+            circles: BTreeMap::new(),
+            clock: 0,
             gone_early: Vec::new(),
             unwritten: BTreeSet::new(),
             touched: BTreeSet::new(),
@@ -335,16 +347,20 @@ impl Core for Renderer {
     fn tick(&mut self, step: &mut Step<Effect>) {
         let now = step.now;
         for (cause, time) in self.agenda.take_due(now) {
-            self.refresh(&cause, time, step);
+            self.act(&cause, time, step);
         }
-        for cause in self.agenda.take_calm(now) {
+        let calm = self.agenda.take_calm(now);
+        calm.iter().for_each(|cause| drop(self.circles.remove(cause)));
+        for cause in calm.into_iter().chain(self.agenda.take_expired(now)) {
             self.renderings.set(&cause, None);
             self.refresh(&cause, now, step);
         }
         self.write_reports(step);
-        if self.agenda.take_sweep(now, self.config.tombstone_ttl / 4)
-            && self.ledger.forget_withdrawn(now - self.config.tombstone_ttl / 2)
-            && self.is_caught_up()
+        let sweeps = self.agenda.take_sweep(now, self.config.tombstone_ttl / 4);
+        if sweeps {
+            self.rates.sweep(now);
+        }
+        if sweeps && self.ledger.forget_withdrawn(now - self.config.tombstone_ttl / 2) && self.is_caught_up()
         {
             self.look_at_everything(step);
         }

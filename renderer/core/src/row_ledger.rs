@@ -59,6 +59,11 @@ impl RowLedger {
         }
     }
 
+    /// Whether no row is of `cause`.
+    pub(crate) fn is_new(&self, cause: &Cause) -> bool {
+        !self.rows.contains_key(cause)
+    }
+
     /// Whether a row of `cause` is at this place.
     pub(crate) fn leads_to(&self, cause: &Cause, place: &Place) -> bool {
         self.rows.get(cause).is_some_and(|places| places.contains(place))

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::{ClusterRef, ObjectKey};
+use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 
 /// One matching object.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Match {
     /// Indexes of the selectors that select it.
     pub(crate) selectors: Vec<u16>,
@@ -15,6 +15,10 @@ pub(crate) struct Match {
     pub(crate) object: Option<Arc<Value>>,
     /// The row of the object is there, but cannot be read: nothing is concluded from it.
     pub(crate) unreadable: bool,
+    /// When what it is about happened, microseconds since 1970; 0 when unknown.
+    pub(crate) since: i64,
+    /// The profile that deploys the object, when it is known to be deployed.
+    pub(crate) owner: Option<ProfileId>,
     /// When it came, by the clock of [`Sets`]; set by [`Sets::insert`].
     pub(crate) version: u64,
 }
@@ -34,6 +38,13 @@ pub(crate) struct Sets {
 struct Held {
     set: Set,
     changed: u64,
+}
+
+impl Match {
+    /// Whether it counts for who looks at nothing older than this.
+    pub(crate) fn is_after(&self, oldest: i64) -> bool {
+        self.since == 0 || self.since > oldest
+    }
 }
 
 impl Sets {
@@ -93,7 +104,7 @@ mod tests {
 
     fn entry(name: &str, selectors: &[u16]) -> (ObjectKey, Match) {
         let key = ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "n".into(), name: name.into() };
-        (key, Match { selectors: selectors.to_vec(), object: None, unreadable: false, version: 0 })
+        (key, Match { selectors: selectors.to_vec(), ..Match::default() })
     }
 
     #[test]

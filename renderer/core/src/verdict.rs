@@ -1,9 +1,7 @@
 //! What is wrong with the objects that users wrote, said in their own status.
 //!
 //! Every stage says what it cannot do in the `problems` bucket. Here the rows that concern one object become its
-//! status: the texts already name the field and the remedy.
-
-use std::collections::BTreeMap;
+//! condition: the texts already name the field and the remedy.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -12,14 +10,14 @@ use sluice_api::{ClusterKind, ClusterRef, Gvk, ObjectKey, object};
 use sluice_protocol::report::ProblemRow;
 
 /// The condition that says whether an object does what it says.
-const CONDITION: &str = "Ready";
+pub(crate) const CONDITION: &str = "Ready";
 /// Reason of the condition, and the mark by which it is recognised as Sluice's.
 const REASON: &str = "Problem";
 /// A status says no more than this, bytes; the problems bucket has all of it.
-const LONGEST: usize = 4096;
+pub(crate) const LONGEST: usize = 4096;
 
 /// The object that a problem is about, when it has a status: a user's object, or the registered cluster.
-pub fn concerned(problem: &ProblemRow) -> Option<ObjectKey> {
+pub(crate) fn concerned(problem: &ProblemRow) -> Option<ObjectKey> {
     if matches!(problem.object.as_str(), "kubeconfig" | "cluster") {
         let cluster = problem.cluster.parse::<ClusterRef>().ok()?;
         if cluster.kind != ClusterKind::Sveltos {
@@ -30,94 +28,80 @@ pub fn concerned(problem: &ProblemRow) -> Option<ObjectKey> {
     }
     let first = problem.object.split(", ").next()?;
     let (kind, rest) = first.split_once([' ', '/'])?;
-    let group = match kind {
-        "EventSource" | "EventTrigger" | "EventBasedAddOn" => LIB_GROUP,
-        "ClusterProfile" | "Profile" => CONFIG_GROUP,
-        _ => return None,
-    };
+    if !matches!(kind, "EventSource" | "EventTrigger" | "EventBasedAddOn" | "ClusterProfile" | "Profile") {
+        return None;
+    }
     let (namespace, name) = rest.split_once([' ', '/']).unwrap_or(("", rest));
-    Some(ObjectKey {
+    Some(user_object(kind, namespace, name))
+}
+
+/// The key of an object that users write.
+pub(crate) fn user_object(kind: &str, namespace: &str, name: &str) -> ObjectKey {
+    let group = if kind.ends_with("Profile") { CONFIG_GROUP } else { LIB_GROUP };
+    ObjectKey {
         gvk: Gvk::new(group, "v1beta1", kind),
         namespace: namespace.to_owned(),
         name: name.to_owned(),
-    })
+    }
 }
 
 /// Whether objects of this kind have a status that is written here.
-pub fn has_status(key: &ObjectKey) -> bool {
+pub(crate) fn has_status(key: &ObjectKey) -> bool {
     matches!(
         key.gvk.kind.as_str(),
         "EventSource" | "EventTrigger" | "EventBasedAddOn" | "ClusterProfile" | "Profile" | "SveltosCluster"
     )
 }
 
-/// The status of an object that these problems are about; empty when there are none.
-pub fn status(key: &ObjectKey, problems: &[ProblemRow]) -> Value {
-    let Some(first) = problems.iter().min_by_key(|problem| problem.since) else { return json!({}) };
-    let text = clipped(&texts(problems));
-    let condition = json!({
+/// What the condition says when something is wrong.
+pub(crate) fn condition(problems: &[&ProblemRow]) -> Option<Value> {
+    let first = problems.iter().min_by_key(|problem| problem.since)?;
+    Some(json!({
         "type": CONDITION,
         "status": "False",
         "reason": REASON,
-        "message": text,
+        "message": clipped(&texts(problems), LONGEST),
         "lastTransitionTime": seconds(first.since),
-    });
+    }))
+}
+
+/// The status of an EventSource or a cluster that these problems are about; empty when there are none.
+pub(crate) fn status(key: &ObjectKey, problems: &[&ProblemRow]) -> Value {
+    let Some(condition) = condition(problems) else { return json!({}) };
+    let text = condition["message"].clone();
     let mut status = Map::new();
     status.insert("conditions".into(), json!([condition]));
-    match key.gvk.kind.as_str() {
-        "SveltosCluster" => {
-            status.insert("connectionStatus".into(), "Down".into());
-            status.insert("failureMessage".into(), text.into());
-        }
-        "EventSource" => drop(status.insert("agentFailureMessage".into(), text.into())),
-        "EventTrigger" | "EventBasedAddOn" => {
-            let info = by_cluster(problems).into_iter().map(|(cluster, text)| {
-                json!({"cluster": reference(&cluster), "status": "Failed", "failureMessage": text})
-            });
-            status.insert("clusterInfo".into(), info.collect());
-        }
-        _ => {
-            let failed = by_cluster(problems)
-                .into_iter()
-                .map(|(cluster, text)| json!({"clusterRef": reference(&cluster), "failureMessage": text}));
-            status.insert("failedClusters".into(), failed.collect());
-        }
+    if key.gvk.kind == "SveltosCluster" {
+        status.insert("connectionStatus".into(), "Down".into());
+        status.insert("failureMessage".into(), text);
+    } else {
+        status.insert("agentFailureMessage".into(), text);
     }
     status.into()
 }
 
-/// Whether an object's status says something that was written by [`status`].
-pub fn is_judged(object: &Value) -> bool {
-    let conditions = object::at(object, &["status", "conditions"]).and_then(Value::as_array);
+/// Whether a status says something that was written by [`status`].
+pub(crate) fn is_judged(status: &Value) -> bool {
+    let conditions = status.get("conditions").and_then(Value::as_array);
     conditions.into_iter().flatten().any(|condition| {
         object::text(condition, &["type"]) == CONDITION && object::text(condition, &["reason"]) == REASON
     })
 }
 
-fn texts<'a>(problems: impl IntoIterator<Item = &'a ProblemRow>) -> String {
-    let mut lines: Vec<String> = problems.into_iter().map(line).collect();
+fn texts(problems: &[&ProblemRow]) -> String {
+    let mut lines: Vec<String> = problems.iter().map(|problem| line(problem)).collect();
     lines.sort();
     lines.dedup();
     lines.join("\n")
 }
 
 /// The text, with what it is about besides the object itself.
-fn line(problem: &ProblemRow) -> String {
+pub(crate) fn line(problem: &ProblemRow) -> String {
     let named = || problem.error.strip_prefix(&problem.object)?.strip_prefix(": ");
     match problem.object.split_once(", ") {
         Some((_, rest)) => format!("{rest}: {}", problem.error),
         None => named().unwrap_or(&problem.error).to_owned(),
     }
-}
-
-fn by_cluster(problems: &[ProblemRow]) -> BTreeMap<ClusterRef, String> {
-    let mut clusters: BTreeMap<ClusterRef, Vec<&ProblemRow>> = BTreeMap::new();
-    for problem in problems {
-        if let Ok(cluster) = problem.cluster.parse() {
-            clusters.entry(cluster).or_default().push(problem);
-        }
-    }
-    clusters.into_iter().map(|(cluster, rows)| (cluster, clipped(&texts(rows)))).collect()
 }
 
 /// A reference to a cluster, as statuses have it.
@@ -129,14 +113,16 @@ pub(crate) fn reference(cluster: &ClusterRef) -> Value {
     json!({"apiVersion": version, "kind": kind, "namespace": cluster.namespace, "name": cluster.name})
 }
 
-fn clipped(text: &str) -> String {
-    if text.len() <= LONGEST {
+/// No more of a text than this, bytes.
+pub(crate) fn clipped(text: &str, longest: usize) -> String {
+    if text.len() <= longest {
         return text.to_owned();
     }
-    format!("{}…", &text[..text.floor_char_boundary(LONGEST)])
+    format!("{}…", &text[..text.floor_char_boundary(longest)])
 }
 
-fn seconds(micros: i64) -> String {
+/// A time in the form of the API.
+pub(crate) fn seconds(micros: i64) -> String {
     let second = Timestamp::from_second(micros.div_euclid(1_000_000)).unwrap_or(Timestamp::UNIX_EPOCH);
     second.to_string()
 }
@@ -158,6 +144,10 @@ mod tests {
         }
     }
 
+    fn status_of(rows: &[ProblemRow]) -> Value {
+        status(&concerned(&rows[0]).unwrap(), &rows.iter().collect::<Vec<_>>())
+    }
+
     #[test]
     fn problems_are_found_by_the_object_they_name() {
         let name =
@@ -170,60 +160,31 @@ mod tests {
     }
 
     #[test]
-    fn a_trigger_says_what_is_wrong_on_each_cluster() {
-        let rows = [
-            problem("sveltos:default/a", "EventTrigger t, EventSource s, Service default/x", "it fails"),
-            problem("sveltos:default/a", "EventTrigger t, EventSource s, Service default/y", "it fails too"),
-            problem("", "EventTrigger t", "EventTrigger t: spec.sourceClusterSelector: unknown field"),
-        ];
-        let status = status(&concerned(&rows[0]).unwrap(), &rows);
-        let info = &status["clusterInfo"];
-        assert_eq!(info.as_array().unwrap().len(), 1);
-        assert_eq!(info[0]["cluster"]["name"], "a");
-        assert_eq!(
-            info[0]["failureMessage"],
-            "EventSource s, Service default/x: it fails\nEventSource s, Service default/y: it fails too"
-        );
-        let condition = &status["conditions"][0];
-        assert_eq!(condition["lastTransitionTime"], "2023-11-14T22:13:20Z");
-        let message = condition["message"].as_str().unwrap();
-        assert!(message.ends_with("spec.sourceClusterSelector: unknown field"), "{message}");
-        assert!(!message.contains("EventTrigger t"), "the object need not name itself: {message}");
-        assert!(is_judged(&json!({"status": status})) && !is_judged(&json!({"status": {}})));
-    }
-
-    #[test]
-    fn every_kind_says_it_in_the_field_that_sveltos_has_for_it() {
-        let rows = [problem("sveltos:default/a", "ClusterProfile p", "ClusterProfile p: it fails")];
-        let profile = status(&concerned(&rows[0]).unwrap(), &rows);
-        assert_eq!(profile["failedClusters"][0]["clusterRef"]["kind"], "SveltosCluster");
-        assert_eq!(profile["failedClusters"][0]["failureMessage"], "it fails");
+    fn a_source_and_a_cluster_say_it_in_the_field_that_sveltos_has_for_it() {
         let rows = [problem("", "EventSource s", "no such operation")];
-        let source = status(&concerned(&rows[0]).unwrap(), &rows);
+        let source = status_of(&rows);
         assert_eq!(source["agentFailureMessage"], "no such operation");
         let rows = [problem("sveltos:default/a", "cluster", "it does not answer")];
-        let cluster = status(&concerned(&rows[0]).unwrap(), &rows);
+        let cluster = status_of(&rows);
         assert_eq!(
             (&cluster["connectionStatus"], &cluster["failureMessage"]),
             (&json!("Down"), &json!("it does not answer"))
         );
-        for status in [profile, source, cluster] {
+        for status in [source, cluster] {
             assert_eq!(status["conditions"][0]["status"], "False");
+            assert!(is_judged(&status) && !is_judged(&json!({})));
         }
     }
 
     #[test]
     fn a_cluster_api_cluster_has_no_status_of_ours() {
         assert_eq!(concerned(&problem("capi:default/c", "kubeconfig", "x")), None);
-        let rows = [problem("capi:default/c", "EventTrigger t", "it fails")];
-        let status = status(&concerned(&rows[0]).unwrap(), &rows);
-        assert_eq!(status["clusterInfo"][0]["cluster"]["apiVersion"], "cluster.x-k8s.io/v1beta2");
     }
 
     #[test]
     fn a_long_text_is_cut_between_two_letters() {
         let rows = [problem("", "EventSource s", &format!("x{}", "ü".repeat(4096)))];
-        let status = status(&concerned(&rows[0]).unwrap(), &rows);
+        let status = status_of(&rows);
         let text = status["agentFailureMessage"].as_str().unwrap();
         assert!(text.len() <= LONGEST + '…'.len_utf8() && text.ends_with("ü…"), "{}", text.len());
     }
@@ -235,14 +196,14 @@ mod tests {
             problem("sveltos:default/b", "EventSource s", "the same"),
         ];
         rows[1].since -= 3_600_000_000;
-        let status = status(&concerned(&rows[0]).unwrap(), &rows);
+        let status = status_of(&rows);
         assert_eq!(status["conditions"][0]["lastTransitionTime"], "2023-11-14T21:13:20Z");
         assert_eq!(status["agentFailureMessage"], "the same");
     }
 
     #[test]
     fn a_condition_of_somebody_else_is_no_verdict() {
-        let with = |kind: &str, reason: &str| json!({"status": {"conditions": [{"type": kind, "reason": reason, "status": "False"}]}});
+        let with = |kind: &str, reason: &str| json!({"conditions": [{"type": kind, "reason": reason, "status": "False"}]});
         assert!(is_judged(&with("Ready", "Problem")));
         assert!(!is_judged(&with("Ready", "Unhealthy")) && !is_judged(&with("Synced", "Problem")));
     }

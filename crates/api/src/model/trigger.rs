@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::cluster_set::ClusterSetId;
+use super::pace::Pace;
 use super::profile::{SpecCommon, set_refs};
 use super::read::Field;
 use super::resources::Generator;
@@ -51,6 +52,8 @@ pub struct Trigger {
     pub common: SpecCommon,
     /// Labels that profiles inherit (tenant ServiceAccount).
     pub tenant_labels: Vec<(String, String)>,
+    /// How fast it acts, and for how long.
+    pub pace: Pace,
 }
 
 /// A cluster by its registration; each field may be a template over the event.
@@ -118,6 +121,7 @@ impl Trigger {
             generators: Generator::all(&spec)?,
             common: SpecCommon::read(&spec)?,
             tenant_labels: TENANT_LABELS.iter().filter_map(tenant).collect(),
+            pace: Pace::read(object)?,
         })
     }
 

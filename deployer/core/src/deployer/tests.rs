@@ -30,6 +30,8 @@ struct Fixture {
     reads: usize,
     follows: usize,
     problems: Vec<Problem>,
+    summaries: Vec<Summary>,
+    configurations: Vec<Configuration>,
     fail: Fails,
     version: u64,
     now: i64,
@@ -88,6 +90,8 @@ impl Fixture {
             reads: 0,
             follows: 0,
             problems: Vec::new(),
+            summaries: Vec::new(),
+            configurations: Vec::new(),
             fail: Box::new(|_| None),
             version: 0,
             now: 0,
@@ -154,9 +158,25 @@ impl Fixture {
         self.run(|deployer, step| deployer.tick(step));
     }
 
+    /// What is on the cluster is shown as soon as it may be.
+    fn show(&mut self) {
+        while let Some(at) = self.deployer.agenda.next() {
+            (self.now, self.wake) = (at, None);
+            self.run(|deployer, step| deployer.tick(step));
+        }
+    }
+
+    /// The next thing that it waits for happens, besides showing what is there.
     fn wait(&mut self) {
-        self.now = self.wake.take().unwrap_or(self.now) + 1;
-        self.run(|deployer, step| deployer.tick(step));
+        loop {
+            let shown = self.deployer.agenda.next();
+            let at = self.wake.take().unwrap_or(self.now);
+            self.now = at + 1;
+            self.run(|deployer, step| deployer.tick(step));
+            if shown.is_none_or(|shown| shown > at) {
+                return;
+            }
+        }
     }
 
     fn run(&mut self, f: impl FnOnce(&mut Deployer, &mut Step<Effect>)) {
@@ -185,7 +205,9 @@ impl Fixture {
                     }
                     Effect::Problem(problem) => self.problems.push(problem),
                     Effect::FollowKinds(_) => self.follows += 1,
-                    Effect::Summary(_) | Effect::Journal(_) | Effect::Switch(_) => {}
+                    Effect::Summary(summary) => self.summaries.push(summary),
+                    Effect::Configuration(configuration) => self.configurations.push(configuration),
+                    Effect::Journal(_) | Effect::Switch(_) => {}
                 }
             }
         }
@@ -288,6 +310,7 @@ impl Fixture {
 mod all_said;
 mod late;
 mod makers;
+mod shown;
 
 #[test]
 fn the_inventory_is_written_before_the_first_apply() {

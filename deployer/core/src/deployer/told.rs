@@ -12,6 +12,7 @@ use super::{Deployer, Effect};
 impl Deployer {
     /// The inventories are known: status rows for makers that own nothing any more are withdrawn.
     pub(super) fn opened(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        self.configure(cluster, step);
         let jobs = self.clusters.get(cluster).map(|state| &state.jobs);
         for (profile, origin) in self.found.remove(cluster).unwrap_or_default() {
             let inventory = jobs.and_then(|jobs| jobs.get(&profile)?.inventory());

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sluice_api::ProfileId;
+use sluice_api::{Digest, ProfileId};
+use sluice_protocol::Row;
 use sluice_protocol::rows::Desired;
 
 #[derive(Clone, Debug)]
@@ -19,20 +20,21 @@ pub(crate) enum Target {
 #[derive(Clone, Debug)]
 pub(crate) struct Goal {
     body: Arc<[u8]>,
+    digest: Digest,
     decoded: Option<Arc<Desired>>,
 }
 
 impl Goal {
-    /// Reads the body of a row of `profile`.
+    /// Reads a row of `profile`.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn read(body: &Arc<[u8]>, profile: &ProfileId) -> Result<Self, String> {
-        let desired: Desired = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    pub(crate) fn read(row: &Row, profile: &ProfileId) -> Result<Self, String> {
+        let desired: Desired = serde_json::from_slice(&row.body).map_err(|error| error.to_string())?;
         if desired.profile() != *profile {
             return Err(format!("it is about {}", desired.profile()));
         }
-        Ok(Self { body: body.clone(), decoded: Some(Arc::new(desired)) })
+        Ok(Self { body: row.body.clone(), digest: row.head.digest, decoded: Some(Arc::new(desired)) })
     }
 }
 
@@ -51,6 +53,17 @@ impl Target {
     pub(super) fn decoded(&self) -> Option<&Desired> {
         let Self::Value(goal) = self else { return None };
         goal.decoded.as_deref()
+    }
+
+    /// What it should be like, whoever works on it.
+    pub(crate) fn look(&self) -> Option<Arc<Desired>> {
+        let Self::Value(goal) = self else { return None };
+        goal.decoded.clone().or_else(|| serde_json::from_slice(&goal.body).ok().map(Arc::new))
+    }
+
+    /// Digest of the row that says so.
+    pub(crate) fn digest(&self) -> Option<Digest> {
+        if let Self::Value(goal) = self { Some(goal.digest) } else { None }
     }
 
     /// Work on it has ended: what it should be like, for the last time.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::{ClusterRef, ObjectKey};
+use sluice_api::{ClusterRef, ObjectKey, ProfileId, object};
 use sluice_protocol::rows::{State, Status};
 use sluice_protocol::{About, Meta, ProblemKey, Row, Step, Subject};
 
@@ -13,11 +13,23 @@ use super::{Effect, Renderer};
 use crate::project::{self};
 use crate::sets::Match;
 
+/// What became of a match.
+pub(super) struct SetChange<'a> {
+    /// Whether it went by a tombstone of the source as it is now.
+    pub(super) gone: bool,
+    /// When, microseconds since 1970.
+    pub(super) time: i64,
+    /// The profile that deploys the object, or did.
+    pub(super) owner: Option<&'a ProfileId>,
+}
+
 impl Renderer {
     /// Takes a row of `reports`; its matcher worked with this revision of the cluster's interest.
     pub(super) fn reported(&mut self, row: &Row, revision: u64, step: &mut Step<Effect>) {
         let Subject::Report { cluster, source, object: key, .. } = &row.subject else { return };
         let time = row.head.time;
+        let former = self.sets.get(cluster, source).and_then(|set| set.get(key));
+        let mut owner = former.and_then(|former| former.owner.clone());
         if row.head.tombstone {
             if self.sets.remove(cluster, source, key).is_some_and(|former| former.unreadable) {
                 let about = About::Match(source.clone(), key.clone());
@@ -29,11 +41,14 @@ impl Renderer {
             }
         } else {
             self.matched(cluster, source, key, row, step);
+            let found = self.sets.get(cluster, source).and_then(|set| set.get(key));
+            owner = found.and_then(|found| found.owner.clone()).or(owner);
         }
         if self.is_caught_up() {
             self.report_due(cluster, source, step);
             let gone = row.head.tombstone && self.completeness.knows(cluster, source, revision);
-            self.set_changed(cluster, source, key, gone, time, step);
+            let change = SetChange { gone, time, owner: owner.as_ref() };
+            self.set_changed((cluster, source, key), change, step);
         }
     }
 
@@ -56,7 +71,12 @@ impl Renderer {
             other => (vec![0], Some(format!("its meta data are {:?}", other.to_string()))),
         };
         let error = error.or(strange);
-        let found = Match { selectors, object, unreadable: error.is_some(), version: 0 };
+        let deployed_by = |object: &Arc<Value>| {
+            object::annotation(object, "projectsveltos.io/owner-name").map(ProfileId::of_path)
+        };
+        let owner = object.as_ref().and_then(deployed_by);
+        let (unreadable, since) = (error.is_some(), row.head.time);
+        let found = Match { selectors, object, unreadable, since, owner, version: 0 };
         let before = self.sets.insert(cluster, source, key.clone(), found);
         if error.is_some() || before.is_some_and(|before| before.unreadable) {
             let text = error.map(|error| {
@@ -69,35 +89,37 @@ impl Renderer {
         }
     }
 
-    /// A match came, changed, or went. `gone`: it went by a tombstone of the source as it is now.
+    /// A match came, changed, or went.
     pub(super) fn set_changed(
         &mut self,
-        cluster: &ClusterRef,
-        source: &str,
-        key: &ObjectKey,
-        gone: bool,
-        time: i64,
+        (cluster, source, key): (&ClusterRef, &str, &ObjectKey),
+        SetChange { gone, time, owner }: SetChange<'_>,
         step: &mut Step<Effect>,
     ) {
         let listeners =
             self.bindings.get(cluster).map(|bindings| bindings.listeners(source)).unwrap_or_default();
         let size = self.sets.get(cluster, source).map_or(0, |set| set.len());
         for trigger in listeners {
-            if !self.is_one_for_event(&trigger) {
-                let cause = event_cause(&trigger, cluster, source, None);
-                match self.agenda.changed(&cause, size, time, step.now) {
-                    Some(due) => step.wake_at(due),
-                    None => self.refresh(&cause, time, step),
-                }
+            let (pace, one) = (self.pace(&trigger), self.is_one_for_event(&trigger));
+            if pace.suspended {
                 continue;
             }
-            let cause = event_cause(&trigger, cluster, source, Some(key.clone()));
-            // Such a tombstone is a proof by itself: no complete set is needed. One of a former form of the source
-            // is none, as the object may match the present one.
-            if gone {
+            let cause = event_cause(&trigger, cluster, source, one.then(|| key.clone()));
+            if let Some(due) = owner.and_then(|owner| self.slowed_down(&cause, key, owner, step.now)) {
+                step.wake_at(due);
+            } else if let Some(quiet) = pace.debounce {
+                step.wake_at(self.agenda.debounce(&cause, quiet, time, step.now));
+            } else if !one {
+                match self.agenda.changed(&cause, size, time, step.now) {
+                    Some(due) => step.wake_at(due),
+                    None => self.act(&cause, time, step),
+                }
+            } else if gone {
+                // Such a tombstone is a proof by itself: no complete set is needed. One of a former form of the source
+                // is none, as the object may match the present one.
                 self.withdraw(&cause, time, step);
             } else {
-                self.refresh(&cause, time, step);
+                self.act(&cause, time, step);
             }
         }
     }
@@ -163,7 +185,8 @@ impl Renderer {
         for (cluster, source, key, revision) in std::mem::take(&mut self.gone_early) {
             let back = self.sets.get(&cluster, &source).is_some_and(|set| set.contains_key(&key));
             if !back && self.completeness.knows(&cluster, &source, revision) {
-                self.set_changed(&cluster, &source, &key, true, 0, step);
+                let change = SetChange { gone: true, time: 0, owner: None };
+                self.set_changed((&cluster, &source, &key), change, step);
             }
         }
         self.look_at_everything(step);

@@ -61,7 +61,11 @@ impl Renderer {
     }
 
     /// Everything that a cause leads to: first what its generators make, which the rest may refer to.
-    fn make(&mut self, cause: &Cause, reads: &mut Reads) -> Result<(Rendered, Vec<Rendition>), String> {
+    pub(super) fn make(
+        &mut self,
+        cause: &Cause,
+        reads: &mut Reads,
+    ) -> Result<(Rendered, Vec<Rendition>), String> {
         let generated = self.generate(cause, reads)?;
         let made = generated.iter().filter_map(Generated::object).collect();
         if !reads.is_unknown() {
@@ -84,6 +88,12 @@ impl Renderer {
     fn circle(&self, cause: &Cause) -> Option<String> {
         if !self.agenda.is_circling(cause) {
             return None;
+        }
+        if let Some(way) = self.circles.get(cause) {
+            return Some(format!(
+                "its event changes with what it deploys itself ({way}); it is rendered once a second; let its EventSource not select \
+                 what is deployed because of it"
+            ));
         }
         let generated = |key: &&ContentKey| self.catalog.generator_of(key).is_some();
         let names = self.renderings.content_read_by(cause).filter(generated);
@@ -134,7 +144,8 @@ impl Renderer {
         let empty = BTreeMap::new();
         let set = self.sets.get(&event.cluster, &event.source).unwrap_or(&empty);
         let (catalog, templates) = (&self.catalog, &self.templates);
-        work(&EventRender { catalog, templates, trigger, cluster, cause: event, set })
+        let oldest = self.oldest(trigger);
+        work(&EventRender { catalog, templates, trigger, cluster, cause: event, set, oldest })
     }
 
     /// Publishes one row for each destination and withdraws the others. Where something is wrong, the row stays as it is.

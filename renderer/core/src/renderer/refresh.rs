@@ -74,10 +74,15 @@ impl Renderer {
             return;
         }
         self.templates.set_now(step.now);
+        self.clock = step.now;
         match self.wanted(cause) {
             Wanted::Unknown => {}
             Wanted::No => self.withdraw(cause, time, step),
-            Wanted::Yes => self.render(cause, time, step),
+            Wanted::Yes if self.ledger.is_new(cause) && !self.is_in_pace(cause, time, step) => {}
+            Wanted::Yes => {
+                self.render(cause, time, step);
+                self.watch_expiry(cause, step);
+            }
         }
     }
 
@@ -95,8 +100,10 @@ impl Renderer {
         let trigger = match self.catalog.triggers.get(&event.trigger).map(Arc::as_ref) {
             None => return Wanted::No,
             Some(Err(_)) => return Wanted::Unknown,
+            Some(Ok(trigger)) if trigger.pace.suspended => return Wanted::Unknown,
             Some(Ok(trigger)) => trigger,
         };
+        let oldest = self.oldest(trigger);
         match self.bindings.get(&event.cluster).and_then(|bindings| bindings.by_trigger.get(&event.trigger)) {
             None => return Wanted::No,
             Some(Err(_)) => return Wanted::Unknown,
@@ -112,12 +119,14 @@ impl Renderer {
             Some(item) if let Some(found) = set.and_then(|set| set.get(item)) => {
                 if found.unreadable {
                     Wanted::Unknown
-                } else {
+                } else if found.is_after(oldest) {
                     Wanted::Yes
+                } else {
+                    Wanted::No
                 }
             }
             _ if !complete() || unreadable() => Wanted::Unknown,
-            None if set.is_some_and(|set| !set.is_empty()) => Wanted::Yes,
+            None if set.is_some_and(|set| set.values().any(|found| found.is_after(oldest))) => Wanted::Yes,
             _ => Wanted::No,
         }
     }

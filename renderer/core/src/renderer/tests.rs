@@ -11,6 +11,7 @@ use super::*;
 
 mod destinations;
 mod generators;
+mod pace;
 mod patches;
 mod resources;
 

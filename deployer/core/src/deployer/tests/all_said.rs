@@ -123,7 +123,9 @@ fn deletions_on_a_cluster_that_is_away_wait_for_nobody_but_it() {
 fn the_wait_is_counted_by_the_clock_that_nobody_sets() {
     let mut fixture = wiped(1);
     fixture.withdraw(1);
-    let now = Now { wall: fixture.now + 3_600_000_000, steady: fixture.now + 59_000_000 };
+    let begun = fixture.now;
+    fixture.show();
+    let now = Now { wall: begun + 3_600_000_000, steady: begun + 59_000_000 };
     let mut step = Step::at(now);
     fixture.deployer.tick(&mut step);
     let (_, effects, wake) = step.into_parts();

@@ -1,0 +1,175 @@
+//! The ClusterConfiguration: everything that is deployed in one cluster, by profile.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sluice_api::model::CONFIG_GROUP;
+use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId};
+
+use crate::inventory::Inventory;
+use crate::summary::seconds;
+
+/// Bytes of resources that fit into one object; etcd refuses requests above 1.5 MiB.
+const BYTES: usize = 900 * 1024;
+/// Says how much is left out of one that would be larger.
+const LEFT_OUT: &str = "sluice.dev/left-out";
+
+/// What profiles own in a cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    /// The cluster.
+    pub cluster: ClusterRef,
+    /// Profiles in the order of their names.
+    pub profiles: Vec<Owned>,
+}
+
+/// What one profile owns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Owned {
+    /// The profile.
+    pub profile: ProfileId,
+    /// When something of it was applied last, microseconds since 1970; 0 when unknown.
+    pub applied_at: i64,
+    /// What it may have created.
+    pub inventory: Arc<Inventory>,
+    /// What of that is not there.
+    pub missing: BTreeSet<ObjectKey>,
+}
+
+/// The key of the ClusterConfiguration and the object; `None` when there is nothing in the cluster.
+pub fn cluster_configuration(configuration: &Configuration) -> (ObjectKey, Option<Value>) {
+    let cluster = &configuration.cluster;
+    let key = ObjectKey {
+        gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterConfiguration"),
+        namespace: cluster.namespace.clone(),
+        name: format!("{}--{}", cluster.kind.lower(), cluster.name),
+    };
+    if configuration.profiles.is_empty() {
+        return (key, None);
+    }
+    let (mut cluster_profiles, mut profiles) = (Vec::new(), Vec::new());
+    let (mut bytes, mut left_out) = (0, 0_usize);
+    for owned in &configuration.profiles {
+        let mut resources = Vec::new();
+        for resource in owned.resources() {
+            bytes += resource.to_string().len();
+            if bytes <= BYTES {
+                resources.push(resource);
+            } else {
+                left_out += 1;
+            }
+        }
+        let features = json!([{"featureID": "Resources", "resources": resources}]);
+        // The name alone, as Sveltos has it: the namespace is that of the ClusterConfiguration.
+        if owned.profile.namespace.is_empty() {
+            cluster_profiles.push(json!({"clusterProfileName": owned.profile.name, "Features": features}));
+        } else {
+            profiles.push(json!({"profileName": owned.profile.name, "Features": features}));
+        }
+    }
+    let mut object = json!({
+        "apiVersion": key.gvk.api_version(),
+        "kind": key.gvk.kind,
+        "metadata": {"name": key.name, "namespace": key.namespace},
+        "status": {},
+    });
+    for (field, list) in [("clusterProfileResources", cluster_profiles), ("profileResources", profiles)] {
+        if !list.is_empty() {
+            object["status"][field] = list.into();
+        }
+    }
+    if left_out > 0 {
+        let text = format!("{left_out} more objects do not fit; they are deployed all the same");
+        object["metadata"]["annotations"] = json!({LEFT_OUT: text});
+    }
+    (key, Some(object))
+}
+
+impl Owned {
+    fn resources(&self) -> impl Iterator<Item = Value> {
+        let there = self.inventory.objects.iter().filter(|key| !self.missing.contains(*key));
+        there.map(|key| {
+            let mut resource = json!({
+                "group": key.gvk.group,
+                "version": key.gvk.version,
+                "kind": key.gvk.kind,
+                "name": key.name,
+                "deploymentType": "Remote",
+            });
+            if !key.namespace.is_empty() {
+                resource["namespace"] = key.namespace.clone().into();
+            }
+            if self.applied_at > 0 {
+                resource["lastAppliedTime"] = seconds(self.applied_at).into();
+            }
+            resource
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use sluice_protocol::rows::Cause;
+
+    use super::*;
+
+    fn key(name: &str) -> ObjectKey {
+        ObjectKey { gvk: Gvk::new("apps", "v1", "Deployment"), namespace: "n".into(), name: name.into() }
+    }
+
+    fn owned(profile: ProfileId, objects: impl IntoIterator<Item = ObjectKey>) -> Owned {
+        let inventory = Inventory {
+            profile: profile.name.clone(),
+            owner_kind: profile.kind().into(),
+            owner_namespace: profile.namespace.clone(),
+            cause: Cause::Profile(profile.clone()),
+            leave: false,
+            complete: false,
+            renewed: 0,
+            objects: objects.into_iter().collect(),
+        };
+        let inventory = Arc::new(inventory);
+        Owned { profile, applied_at: 1_700_000_000_000_000, inventory, missing: BTreeSet::new() }
+    }
+
+    fn of(profiles: Vec<Owned>) -> (ObjectKey, Option<Value>) {
+        cluster_configuration(&Configuration { cluster: ClusterRef::sveltos("default", "c"), profiles })
+    }
+
+    #[test]
+    fn it_says_what_is_there_by_profile_in_the_form_of_sveltos() {
+        let mut failing = owned(ProfileId::cluster("p"), [key("a"), key("b")]);
+        failing.missing = [key("b")].into();
+        let (of_cluster, object) = of(vec![failing, owned(ProfileId::new("default", "q"), [key("d")])]);
+        assert_eq!((of_cluster.namespace.as_str(), of_cluster.name.as_str()), ("default", "sveltos--c"));
+        let resource = |name: &str| {
+            json!({"group": "apps", "version": "v1", "kind": "Deployment", "namespace": "n", "name": name,
+                "deploymentType": "Remote", "lastAppliedTime": "2023-11-14T22:13:20Z"})
+        };
+        let feature = |name: &str| json!([{"featureID": "Resources", "resources": [resource(name)]}]);
+        let status = json!({
+            "clusterProfileResources": [{"clusterProfileName": "p", "Features": feature("a")}],
+            "profileResources": [{"profileName": "q", "Features": feature("d")}],
+        });
+        assert_eq!(object.unwrap()["status"], status);
+    }
+
+    #[test]
+    fn a_cluster_without_profiles_has_none() {
+        assert_eq!(of(Vec::new()).1, None);
+    }
+
+    #[test]
+    fn one_that_would_not_fit_says_what_is_left_out() {
+        let many = (0..10_000).map(|number| key(&format!("object-{number:05}")));
+        let object = of(vec![owned(ProfileId::cluster("p"), many)]).1.unwrap();
+        assert!(object.to_string().len() < 1_200_000);
+        let listed = &object["status"]["clusterProfileResources"][0]["Features"][0]["resources"];
+        let left_out = 10_000 - listed.as_array().unwrap().len();
+        let text = object["metadata"]["annotations"][LEFT_OUT].as_str().unwrap();
+        assert!(left_out > 0 && text.starts_with(&format!("{left_out} more objects")), "{text}");
+    }
+}

@@ -1,0 +1,119 @@
+//! What people see: the ClusterSummary of each profile on a cluster, and the ClusterConfiguration of each cluster. The owner of
+//! a cluster is the only writer of both, and has all that they say at hand.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sluice_api::{ClusterRef, ProfileId};
+use sluice_protocol::Step;
+use sluice_protocol::rows::{Desired, State};
+
+use super::{Deployer, Effect};
+use crate::configuration::{Configuration, Owned};
+use crate::summary::Summary;
+
+/// How long what changes on a cluster is collected, microseconds.
+const QUIET: i64 = 1_000_000;
+/// A ClusterConfiguration is written at most this often, microseconds: it is everything on the cluster.
+const PERIOD: i64 = 5_000_000;
+
+/// When each cluster's configuration is looked at. Times are of the clock that nobody sets.
+#[derive(Debug, Default)]
+pub(super) struct Agenda {
+    due: BTreeMap<ClusterRef, i64>,
+    order: BTreeSet<(i64, ClusterRef)>,
+    /// When each may be written again.
+    free_at: BTreeMap<ClusterRef, i64>,
+}
+
+impl Agenda {
+    fn look_at(&mut self, cluster: &ClusterRef, now: i64) {
+        if !self.due.contains_key(cluster) {
+            let free_at = self.free_at.get(cluster).copied().unwrap_or(i64::MIN);
+            let at = (now + QUIET).max(free_at);
+            self.due.insert(cluster.clone(), at);
+            self.order.insert((at, cluster.clone()));
+        }
+    }
+
+    /// When there is something to look at.
+    pub(super) fn next(&self) -> Option<i64> {
+        self.order.first().map(|(at, _)| *at)
+    }
+
+    fn take(&mut self, now: i64) -> Option<ClusterRef> {
+        if self.next()? > now {
+            return None;
+        }
+        let (_, cluster) = self.order.pop_first()?;
+        self.due.remove(&cluster);
+        self.free_at.insert(cluster.clone(), now + PERIOD);
+        Some(cluster)
+    }
+}
+
+impl Deployer {
+    /// What came of a profile's present row.
+    pub(super) fn show(
+        &self,
+        cluster: &ClusterRef,
+        profile: &ProfileId,
+        desired: &Desired,
+        state: State,
+        errors: Vec<String>,
+        step: &mut Step<Effect>,
+    ) {
+        let job = self.clusters.get(cluster).and_then(|known| known.jobs.get(profile));
+        let kinds = job.and_then(|job| job.inventory()).into_iter().flat_map(|held| &held.objects);
+        step.effect(Effect::Summary(Summary {
+            cluster: cluster.clone(),
+            profile: profile.clone(),
+            spec: desired.spec.clone(),
+            state: Some(state),
+            errors,
+            digest: job.and_then(|job| job.target.digest()),
+            applied_at: job.map_or(0, |job| job.shown_time()),
+            failures: job.map_or(0, |job| job.failures()),
+            kinds: kinds.map(|key| key.gvk.clone()).collect(),
+        }));
+    }
+
+    /// What is on the cluster may have changed.
+    pub(super) fn configure(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        self.agenda.look_at(cluster, step.steady);
+        self.agenda.next().into_iter().for_each(|at| step.wake_at_steady(at));
+    }
+
+    /// Says what is on the clusters on which something may have changed. Of one whose inventories are not known nothing can be
+    /// said; it is looked at when they are.
+    pub(super) fn tell_configurations(&mut self, step: &mut Step<Effect>) {
+        while let Some(cluster) = self.agenda.take(step.steady) {
+            let Some(known) = self.clusters.get(&cluster).filter(|known| known.is_open()) else { continue };
+            let owned = |(profile, job): (&ProfileId, &crate::job::Job)| {
+                let inventory = job.owned()?;
+                let missing = if job.failures() > 0 { known.missing(&inventory) } else { BTreeSet::new() };
+                Some(Owned { profile: profile.clone(), applied_at: job.shown_time(), inventory, missing })
+            };
+            let profiles = known.jobs.iter().filter_map(owned).collect();
+            step.effect(Effect::Configuration(Configuration { cluster, profiles }));
+        }
+        self.agenda.next().into_iter().for_each(|at| step.wake_at_steady(at));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_is_looked_at_soon_and_then_every_five_seconds() {
+        let cluster = ClusterRef::sveltos("a", "b");
+        let mut agenda = Agenda::default();
+        agenda.look_at(&cluster, 0);
+        agenda.look_at(&cluster, QUIET / 2);
+        assert_eq!((agenda.next(), agenda.take(QUIET - 1)), (Some(QUIET), None));
+        assert_eq!((agenda.take(QUIET), agenda.next()), (Some(cluster.clone()), None));
+        agenda.look_at(&cluster, QUIET + 1);
+        assert_eq!(agenda.next(), Some(QUIET + PERIOD));
+        assert_eq!(agenda.take(QUIET + PERIOD), Some(cluster));
+    }
+}

@@ -1,0 +1,76 @@
+//! Why something exists: what a cause leads to, with the reference and the key of each object. Only who asks pays for it: rows
+//! do not carry it, and it is worked out anew.
+
+use sluice_api::{ClusterRef, ObjectKey, ProfileId};
+use sluice_protocol::rows::Cause;
+
+use super::Renderer;
+use crate::reads::Reads;
+use crate::render::{self, Rendered};
+use crate::resources::{self, Destination};
+
+/// What a cause leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// The profile that it makes.
+    pub profile: ProfileId,
+    /// What that deploys, part by part.
+    pub origins: Vec<Origin>,
+    /// What is made of it in the management cluster.
+    pub projected: Vec<ObjectKey>,
+}
+
+/// Objects that come from one place, for one cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Origin {
+    /// The cluster that they are for.
+    pub cluster: ClusterRef,
+    /// The referenced object, as a user wrote it: `ConfigMap namespace/name`.
+    pub reference: String,
+    /// Which of its values.
+    pub key: String,
+    /// The objects, as they are written there.
+    pub objects: Vec<ObjectKey>,
+}
+
+impl Renderer {
+    /// What this cause leads to; nothing when it cannot be rendered.
+    pub fn explain(&mut self, cause: &Cause) -> Option<Explanation> {
+        let mut reads = Reads::default();
+        let (rendered, _) = self.make(cause, &mut reads).ok()?;
+        let origins = self.origins(&rendered, &mut reads);
+        let projected = rendered.projections.iter().map(|projection| projection.key.clone()).collect();
+        Some(Explanation { profile: rendered.id, origins, projected })
+    }
+
+    fn origins(&self, rendered: &Rendered, reads: &mut Reads) -> Vec<Origin> {
+        let name = &rendered.id.name;
+        let mut origins = Vec::new();
+        for part in &rendered.parts {
+            for cluster in part.destinations.iter().filter_map(|id| self.catalog.clusters.get(id)) {
+                let known = (&self.catalog, &self.templates);
+                let Ok(resources) =
+                    resources::of_destination(&rendered.resources, cluster, name, known, reads)
+                else {
+                    continue;
+                };
+                let destination = Destination { cluster, resources: &resources };
+                for source in &part.sources {
+                    for (key, text) in &source.texts {
+                        let text = render::for_destination(source, text, destination, name, &self.templates);
+                        let objects = text.and_then(|text| {
+                            self.manifests.objects(&[(key.clone(), text)].into(), source.shared)
+                        });
+                        origins.push(Origin {
+                            cluster: cluster.id.clone(),
+                            reference: render::described(&source.from),
+                            key: key.clone(),
+                            objects: objects.iter().flatten().filter_map(ObjectKey::of).collect(),
+                        });
+                    }
+                }
+            }
+        }
+        origins
+    }
+}

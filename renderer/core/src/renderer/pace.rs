@@ -1,0 +1,115 @@
+//! How fast triggers act, and for how long: what their annotations say, and what leads to itself over clusters.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sluice_api::model::{Pace, Trigger};
+use sluice_api::{ObjectKey, ProfileId, TriggerId};
+use sluice_protocol::Step;
+use sluice_protocol::rows::{Cause, EventCause};
+
+use super::{Effect, Renderer};
+use crate::sets::Match;
+
+/// A way back is not looked for over more profiles than this.
+const LONGEST_WAY: usize = 8;
+
+impl Renderer {
+    /// What the annotations of a trigger say; of one that cannot be read, nothing.
+    pub(super) fn pace(&self, trigger: &TriggerId) -> Pace {
+        match self.catalog.triggers.get(trigger).map(Arc::as_ref) {
+            Some(Ok(trigger)) => trigger.pace,
+            _ => Pace::default(),
+        }
+    }
+
+    /// An event has changed: it is acted upon now, or when its trigger may.
+    pub(super) fn act(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
+        if self.ledger.is_new(cause) || self.is_in_pace(cause, time, step) {
+            self.refresh(cause, time, step);
+        }
+    }
+
+    /// Whether the trigger may act now; else it does so later. That something goes never waits.
+    pub(super) fn is_in_pace(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) -> bool {
+        let Cause::Event(event) = cause else { return true };
+        let Some(most) = self.pace(&event.trigger).max_per_minute else { return true };
+        match self.rates.act(&event.trigger, &event.cluster, most, step.now) {
+            Ok(()) => true,
+            Err(due) => {
+                self.agenda.put_off(cause, due, time, step.now);
+                step.wake_at(due);
+                false
+            }
+        }
+    }
+
+    /// Matches that are not younger than this do not count for the trigger.
+    pub(super) fn oldest(&self, trigger: &Trigger) -> i64 {
+        trigger.pace.ttl.map_or(i64::MIN, |ttl| self.clock.saturating_sub(ttl))
+    }
+
+    /// Looks again when the first of the matches that a cause is made of no longer counts.
+    pub(super) fn watch_expiry(&mut self, cause: &Cause, step: &mut Step<Effect>) {
+        let Cause::Event(event) = cause else { return };
+        let Some(ttl) = self.pace(&event.trigger).ttl else { return self.agenda.expire(cause, None) };
+        let oldest = self.clock.saturating_sub(ttl);
+        let since = self.inputs(event).into_iter().map(|(_, found)| found.since);
+        let at = since.filter(|since| *since > oldest.max(0)).min().map(|since| since.saturating_add(ttl));
+        self.agenda.expire(cause, at);
+        at.into_iter().for_each(|at| step.wake_at(at));
+    }
+
+    /// What an event is made of.
+    fn inputs(&self, event: &EventCause) -> Vec<(&ObjectKey, &Match)> {
+        let set = self.sets.get(&event.cluster, &event.source).into_iter().flatten();
+        set.filter(|(key, _)| event.item.as_ref().is_none_or(|item| item == *key)).collect()
+    }
+
+    /// An object that is deployed by `owner` has changed or gone, and is an event of this cause. When that is looked at, if it is
+    /// not now: what leads to itself would go on for ever.
+    pub(super) fn slowed_down(
+        &mut self,
+        cause: &Cause,
+        key: &ObjectKey,
+        owner: &ProfileId,
+        now: i64,
+    ) -> Option<i64> {
+        if self.agenda.is_hot(cause, now) {
+            let Some(way) = self.way_back(cause, key, owner) else {
+                self.agenda.cool(cause);
+                return None;
+            };
+            // Said with the next render, whatever else has not changed.
+            if self.circles.insert(cause.clone(), way).is_none() {
+                self.renderings.set(cause, None);
+            }
+        }
+        self.agenda.touched(cause, now)
+    }
+
+    /// Over which profiles an object that `owner` deploys comes from the cause whose event it is; `None` when it comes from
+    /// elsewhere. Who makes a profile, another renderer or nobody any more, is not always known here: it may be the same.
+    fn way_back(&self, cause: &Cause, key: &ObjectKey, owner: &ProfileId) -> Option<String> {
+        let mut ways = vec![(owner, format!("{key} of {owner}"))];
+        let mut seen = BTreeSet::new();
+        while let Some((profile, way)) = ways.pop() {
+            if self.catalog.profiles.contains_key(profile) || !seen.insert(profile) {
+                continue;
+            }
+            let makers = self.ledger.makers_of(profile);
+            if makers.is_empty() || makers.contains(cause) || seen.len() > LONGEST_WAY {
+                return Some(way);
+            }
+            for maker in &makers {
+                let Cause::Event(event) = maker else { continue };
+                for (key, found) in self.inputs(event) {
+                    ways.extend(
+                        found.owner.as_ref().map(|owner| (owner, format!("{way}, {key} of {owner}"))),
+                    );
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,248 @@
+//! How fast triggers act, and for how long.
+
+use super::*;
+
+const SECOND: i64 = 1_000_000;
+
+/// A trigger with one profile for each event, or one for all, and an annotation of ours.
+fn annotated(one: bool, annotations: Value) -> Value {
+    let mut trigger = trigger(one, json!({}));
+    trigger["metadata"]["annotations"] = annotations;
+    trigger
+}
+
+fn with(one: bool, key: &str, value: &str) -> Fixture {
+    let mut fixture =
+        Fixture::new(vec![annotated(one, json!({format!("sluice.dev/{key}"): value})), content(one, "1")]);
+    fixture.now = 100_000 * SECOND;
+    fixture
+}
+
+/// An event that happened then.
+fn report_at(name: &str, time: i64) -> Row {
+    let mut row = report(name, false);
+    row.head.time = time;
+    row
+}
+
+impl Fixture {
+    /// Lets time pass, with everything that is due meanwhile.
+    fn pass(&mut self, time: i64) {
+        let until = self.now + time;
+        while self.wake.is_some_and(|at| at <= until) {
+            self.wait();
+        }
+        self.now = until;
+        self.run(|renderer, step| renderer.tick(step));
+    }
+}
+
+#[test]
+fn while_a_trigger_is_suspended_nothing_comes_and_nothing_goes() {
+    let mut fixture = Fixture::new(vec![annotated(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x"]);
+    fixture.put(annotated(true, json!({"sluice.dev/suspend": "true"})));
+    fixture.row(report("x", true));
+    fixture.row(report("y", false));
+    fixture.put(content(true, "2"));
+    fixture.pass(60 * SECOND);
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    fixture.put(annotated(true, json!({"sluice.dev/suspend": "false"})));
+    assert_eq!(fixture.wanted(), ["a y 2"]);
+    fixture.put(annotated(true, json!({"sluice.dev/suspend": "true"})));
+    fixture.delete(annotated(true, json!({})));
+    assert!(fixture.wanted().is_empty(), "it is gone");
+}
+
+#[test]
+fn an_event_counts_for_as_long_as_the_annotation_says() {
+    let mut fixture = with(true, "ttl", "1h");
+    let now = fixture.now;
+    fixture.row(report_at("x", now - 3_599 * SECOND));
+    fixture.row(report_at("late", now - 3_601 * SECOND));
+    fixture.row(report_at("y", now));
+    fixture.ready(&[]);
+    assert_eq!(fixture.wanted(), ["a x 1", "a y 1"]);
+    fixture.pass(2 * SECOND);
+    assert_eq!(fixture.wanted(), ["a y 1"]);
+    // What changes counts again, and a new owner knows as much.
+    fixture.row(report_at("x", fixture.now));
+    assert_eq!(fixture.wanted(), ["a x 1", "a y 1"]);
+    fixture.put(content(true, "2"));
+    fixture.pass(3_599 * SECOND);
+    assert_eq!(fixture.wanted(), ["a x 2"]);
+    fixture.put(annotated(true, json!({})));
+    assert_eq!(fixture.wanted(), ["a late 2", "a x 2", "a y 2"], "without the annotation all of them count");
+}
+
+#[test]
+fn of_all_together_those_count_that_are_young_enough() {
+    let mut fixture = with(false, "ttl", "10s");
+    let now = fixture.now;
+    fixture.row(report_at("x", now - 8 * SECOND));
+    fixture.row(report_at("y", now - 3 * SECOND));
+    fixture.ready(&[]);
+    assert_eq!(fixture.wanted(), ["a xy 1"]);
+    fixture.pass(3 * SECOND);
+    assert_eq!(fixture.wanted(), ["a y 1"]);
+    fixture.pass(6 * SECOND);
+    assert!(fixture.wanted().is_empty());
+}
+
+#[test]
+fn events_wait_until_nothing_has_come_for_a_while() {
+    let mut fixture = with(true, "debounce", "5s");
+    fixture.ready(&[]);
+    fixture.row(report("x", false));
+    fixture.pass(4 * SECOND);
+    fixture.row(report("x", false));
+    fixture.pass(4 * SECOND);
+    assert!(fixture.wanted().is_empty());
+    fixture.pass(SECOND);
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    // What goes and comes back meanwhile has not gone.
+    fixture.take_log();
+    fixture.row(report("x", true));
+    fixture.pass(SECOND);
+    fixture.row(report("x", false));
+    fixture.pass(10 * SECOND);
+    assert!(!fixture.take_log().contains(&"-a".to_owned()));
+    fixture.row(report("x", true));
+    fixture.pass(4 * SECOND);
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    fixture.pass(SECOND);
+    assert!(fixture.wanted().is_empty());
+}
+
+#[test]
+fn what_never_stops_coming_waits_ten_times_as_long_at_most() {
+    let mut fixture = with(true, "debounce", "1s");
+    fixture.ready(&[]);
+    for _ in 0..24 {
+        fixture.row(report("x", false));
+        fixture.pass(SECOND / 2);
+    }
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+}
+
+#[test]
+fn a_trigger_acts_no_more_often_in_a_minute_than_it_may() {
+    let mut fixture = with(true, "max-per-minute", "2");
+    fixture.ready(&["a", "b", "c", "d", "e"]);
+    assert_eq!(fixture.wanted(), ["a a 1", "a b 1"]);
+    fixture.row(report("a", true));
+    assert_eq!(fixture.wanted(), ["a b 1"], "what goes does not wait");
+    fixture.pass(59 * SECOND);
+    assert_eq!(fixture.wanted(), ["a b 1"]);
+    fixture.pass(SECOND);
+    assert_eq!(fixture.wanted(), ["a b 1", "a c 1", "a d 1"]);
+    fixture.pass(60 * SECOND);
+    assert_eq!(fixture.wanted(), ["a b 1", "a c 1", "a d 1", "a e 1"]);
+}
+
+#[test]
+fn a_new_owner_does_not_act_on_what_is_there_already() {
+    let trigger = annotated(true, json!({"sluice.dev/max-per-minute": "1"}));
+    let mut first = Fixture::new(vec![trigger.clone(), content(true, "1")]);
+    first.ready(&["x"]);
+    let profile = ProfileId::of_path(first.rows.keys().next().unwrap().split_once('/').unwrap().1);
+    let found = |renderer: &mut Renderer| {
+        let subject = Subject::Desired { shard: 0, cluster: cluster("a"), origin: 0, profile };
+        renderer.found(&subject, &Head { meta: Meta::of_cause(&cause(Some("x"))), ..Head::default() });
+    };
+    let mut second = Fixture::with(vec![trigger, content(true, "1")], found);
+    second.ready(&["x", "y"]);
+    assert_eq!(second.wanted(), ["a x 1", "a y 1"]);
+}
+
+#[test]
+fn an_annotation_that_cannot_be_used_is_a_problem_and_what_is_there_stays() {
+    let mut fixture = Fixture::new(vec![annotated(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x"]);
+    fixture.put(annotated(true, json!({"sluice.dev/ttl": "1 day"})));
+    let error = &fixture.problems["EventTrigger t"];
+    assert!(
+        error.contains("metadata.annotations[sluice.dev/ttl]: \"1 day\" cannot be used; write a time"),
+        "{error}"
+    );
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    fixture.put(annotated(true, json!({"sluice.dev/ttl": "24h"})));
+    assert!(fixture.problems.is_empty());
+}
+
+/// The object as it is when this profile deploys it, changed once more.
+fn deployed(name: &str, by: &str, mark: usize) -> Row {
+    let object = json!({"metadata": {"name": format!("{name}{mark}"), "annotations": {"projectsveltos.io/owner-name": by}}});
+    Row { body: object.to_string().into_bytes().into(), ..report(name, false) }
+}
+
+fn own_profile(fixture: &Fixture) -> String {
+    let place = fixture.rows.keys().find(|place| place.starts_with("a/")).unwrap();
+    place.split_once('/').unwrap().1.to_owned()
+}
+
+#[test]
+fn a_trigger_that_changes_its_own_event_slows_down_and_says_so_until_it_ends() {
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x"]);
+    let own = own_profile(&fixture);
+    fixture.take_log();
+    // It answers within milliseconds, for ever.
+    for mark in 0..500 {
+        fixture.row(deployed("x", &own, mark));
+        fixture.pass(10_000);
+    }
+    let rendered = fixture.take_log().len();
+    assert!((5..=10).contains(&rendered), "once a second after the fifth: {rendered}");
+    let error = fixture.problems.values().next().unwrap();
+    let way = format!("Service default/x of ClusterProfile {own}");
+    assert!(error.contains(&way) && error.contains("it is rendered once a second"), "{error}");
+    fixture.pass(30 * SECOND);
+    assert!(fixture.problems.is_empty(), "{:?}", fixture.problems);
+    assert_eq!(fixture.wanted(), ["a x499 1"], "the last word counts");
+    fixture.take_log();
+    fixture.row(deployed("x", &own, 500));
+    assert_eq!(fixture.take_log().len(), 1, "at once again");
+}
+
+#[test]
+fn a_circle_over_other_triggers_is_found_and_a_chain_is_none() {
+    let mut other = trigger(true, json!({"eventSourceName": "s2"}));
+    other["metadata"]["name"] = json!("u");
+    let mut second = source();
+    second["metadata"]["name"] = json!("s2");
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), other, second, content(true, "1")]);
+    let of_second = |mut row: Row| {
+        if let Subject::Report { source, .. } = &mut row.subject {
+            *source = "s2".into();
+        }
+        row
+    };
+    fixture.ready(&["x"]);
+    let first = own_profile(&fixture);
+    // `u` acts upon y, which the first makes. x is a user's at first: a chain, as fast as it comes.
+    fixture.row(of_second(deployed("y", &first, 0)));
+    let u = fixture.rows.keys().find(|place| !place.ends_with(&first)).unwrap();
+    let u = u.split_once('/').unwrap().1.to_owned();
+    fixture.take_log();
+    for mark in 1..=40 {
+        fixture.row(of_second(deployed("y", &first, mark)));
+        fixture.pass(10_000);
+    }
+    assert_eq!((fixture.take_log().len(), fixture.problems.len()), (40, 0));
+    // Now x is what `u` makes.
+    for mark in 0..100 {
+        fixture.row(deployed("x", &u, mark));
+        fixture.row(of_second(deployed("y", &first, 100 + mark)));
+        fixture.pass(10_000);
+    }
+    let rendered = fixture.take_log().len();
+    assert!(rendered <= 14, "{rendered}");
+    let errors = fixture.problems.values().cloned().collect::<Vec<_>>().join("\n");
+    for way in [
+        format!("Service default/x of ClusterProfile {u}"),
+        format!("Service default/y of ClusterProfile {first}"),
+    ] {
+        assert!(errors.contains(&way), "{errors}");
+    }
+}

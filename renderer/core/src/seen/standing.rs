@@ -1,0 +1,160 @@
+//! What became of a trigger or a profile, cluster by cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use sluice_api::model::{Cluster, Profile, Trigger};
+use sluice_api::{ClusterRef, FieldError};
+use sluice_protocol::report::ProblemRow;
+use sluice_protocol::rows::{Cause, State};
+
+use super::{SeenObject, SeenRow};
+use crate::bindings;
+use crate::catalog::Catalog;
+use crate::profile;
+use crate::verdict;
+
+/// What a trigger is on its clusters, and a profile.
+#[derive(Default)]
+pub(super) struct Standings {
+    pub(super) kind: Kind,
+    /// The clusters that it is for.
+    pub(super) matching: BTreeSet<ClusterRef>,
+    /// Clusters that a trigger's destination selector selects.
+    pub(super) destinations: Vec<ClusterRef>,
+    /// These clusters, and those where something of it still is.
+    pub(super) at: BTreeMap<ClusterRef, At>,
+    /// Whether nothing is applied because it says so.
+    pub(super) dry_run: bool,
+    /// Whether what is there stays as it is because it says so.
+    pub(super) suspended: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    #[default]
+    Trigger,
+    Profile,
+}
+
+/// What it is on one cluster.
+#[derive(Default)]
+pub(super) struct At {
+    pub(super) standing: Standing,
+    pub(super) errors: BTreeSet<String>,
+}
+
+/// The worst comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Standing {
+    Failed,
+    Removing,
+    Provisioning,
+    #[default]
+    Provisioned,
+}
+
+// === impl Standings ===
+
+impl Standings {
+    /// By the clusters whose events count: what is made of them may be anywhere.
+    pub(super) fn of_trigger(
+        trigger: Option<&Arc<Result<Trigger, FieldError>>>,
+        seen: &SeenObject,
+        catalog: &Catalog,
+    ) -> Self {
+        let trigger = trigger.and_then(|trigger| trigger.as_ref().as_ref().ok());
+        let sources: BTreeSet<&ClusterRef> = seen.rows.values().filter_map(SeenRow::source).collect();
+        let selected = |cluster: &Cluster| trigger.map(|it| bindings::selects(it, cluster, catalog).ok());
+        let mut standings = Self {
+            kind: Kind::Trigger,
+            matching: matching(catalog, selected, |cluster| sources.contains(&cluster.id)),
+            dry_run: trigger.is_some_and(|trigger| trigger.common.dry_run),
+            suspended: trigger.is_some_and(|trigger| trigger.pace.suspended),
+            ..Self::default()
+        };
+        if let Some(selector) = trigger.and_then(|trigger| trigger.destination_selector.as_ref()) {
+            let chosen = catalog.clusters.values().filter(|cluster| selector.matches(cluster.labels()));
+            standings.destinations = chosen.map(|cluster| cluster.id.clone()).collect();
+        }
+        for cluster in &standings.matching {
+            standings.at.insert(cluster.clone(), At::default());
+        }
+        for ((destination, ..), row) in &seen.rows {
+            let Some(source) = row.source() else { continue };
+            let place = if source == destination { String::new() } else { format!("on {destination}: ") };
+            standings.take(source, row, &place);
+        }
+        standings.take_problems(seen.problems.values());
+        standings
+    }
+
+    /// By the clusters that it is deployed to.
+    pub(super) fn of_profile(
+        profile: Option<&Arc<Result<Profile, FieldError>>>,
+        seen: &SeenObject,
+        catalog: &Catalog,
+    ) -> Self {
+        let profile = profile.and_then(|profile| profile.as_ref().as_ref().ok());
+        let places: BTreeSet<&ClusterRef> = seen.rows.keys().map(|(cluster, ..)| cluster).collect();
+        let selected = |cluster: &Cluster| profile.map(|it| profile::selects(it, cluster, catalog).ok());
+        let mut standings = Self {
+            kind: Kind::Profile,
+            matching: matching(catalog, selected, |cluster| places.contains(&cluster.id)),
+            dry_run: profile.is_some_and(|profile| profile.common.dry_run),
+            suspended: profile.is_some_and(|profile| profile.paused),
+            ..Self::default()
+        };
+        for cluster in standings.matching.iter().filter(|cluster| !places.contains(cluster)) {
+            let waiting = At { standing: Standing::Provisioning, errors: BTreeSet::new() };
+            standings.at.insert(cluster.clone(), waiting);
+        }
+        for ((cluster, ..), row) in &seen.rows {
+            standings.take(cluster, row, "");
+        }
+        standings.take_problems(seen.problems.values());
+        standings
+    }
+
+    fn take(&mut self, cluster: &ClusterRef, row: &SeenRow, place: &str) {
+        let standing = match row.state {
+            State::Failed => Standing::Failed,
+            _ if !self.matching.contains(cluster) => Standing::Removing,
+            State::Provisioned => Standing::Provisioned,
+            State::Held | State::Provisioning | State::DryRun => Standing::Provisioning,
+        };
+        let at = self.at.entry(cluster.clone()).or_default();
+        at.standing = at.standing.min(standing);
+        at.errors.extend(row.errors.iter().map(|error| format!("{place}{error}")));
+    }
+
+    fn take_problems<'p>(&mut self, problems: impl Iterator<Item = &'p ProblemRow>) {
+        for problem in problems {
+            if let Ok(cluster) = problem.cluster.parse::<ClusterRef>() {
+                let at = self.at.entry(cluster).or_default();
+                at.standing = Standing::Failed;
+                at.errors.extend(verdict::line(problem).lines().map(str::to_owned));
+            }
+        }
+    }
+}
+
+/// The clusters that are selected; where nobody can tell, those where something of it is.
+fn matching(
+    catalog: &Catalog,
+    selected: impl Fn(&Cluster) -> Option<Option<bool>>,
+    held: impl Fn(&Cluster) -> bool,
+) -> BTreeSet<ClusterRef> {
+    let clusters = catalog.clusters.values().map(Arc::as_ref);
+    let chosen = clusters.filter(|cluster| selected(cluster).flatten().unwrap_or_else(|| held(cluster)));
+    chosen.map(|cluster| cluster.id.clone()).collect()
+}
+
+// === impl SeenRow ===
+
+impl SeenRow {
+    /// Where the event is that it came of.
+    fn source(&self) -> Option<&ClusterRef> {
+        if let Cause::Event(event) = &*self.cause { Some(&event.cluster) } else { None }
+    }
+}

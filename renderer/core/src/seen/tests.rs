@@ -1,0 +1,311 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+use sluice_api::Gvk;
+use sluice_protocol::rows::EventCause;
+use sluice_protocol::{Body, Head, Meta, Publish};
+
+use super::*;
+
+const T0: i64 = 1_700_000_000_000_000;
+
+fn cluster(name: &str) -> ClusterRef {
+    ClusterRef::sveltos("default", name)
+}
+
+fn upsert(object: Value) -> Change {
+    Change::Upsert(Arc::new(object))
+}
+
+fn registered(name: &str, env: &str) -> Change {
+    upsert(json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
+        "metadata": {"namespace": "default", "name": name, "labels": {"env": env}}, "spec": {}}))
+}
+
+fn trigger(more: Value) -> Value {
+    let mut trigger = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "EventTrigger", "metadata": {"name": "t"},
+        "spec": {"sourceClusterSelector": {"matchLabels": {"env": "fv"}}, "eventSourceName": "s"}});
+    for (key, value) in more.as_object().unwrap() {
+        trigger["spec"][key.as_str()] = value.clone();
+    }
+    trigger
+}
+
+fn profile() -> Value {
+    json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "p"},
+        "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}}}})
+}
+
+fn event(source: &ClusterRef) -> Cause {
+    let trigger = TriggerId::new("EventTrigger", "t");
+    Cause::Event(EventCause { trigger, cluster: source.clone(), source: "s".into(), item: None })
+}
+
+fn row(cluster: &ClusterRef, cause: &Cause, state: Option<State>, errors: &[&str]) -> Row {
+    let profile = ProfileId::cluster("made");
+    let subject = Subject::Status { shard: 0, cluster: cluster.clone(), origin: 0, profile };
+    let errors = errors.iter().map(|error| (*error).to_owned()).collect();
+    let body = state.map(|state| serde_json::to_vec(&Status { state, errors }).unwrap());
+    let (body, tombstone) = body.map_or((Vec::new(), true), |body| (body, false));
+    let publish = Publish::new(subject.clone(), Body::value(body.clone()), 1).meta(Meta::of_cause(cause));
+    Row { subject, head: Head { tombstone, ..publish.head() }, body: body.into(), sequence: 0 }
+}
+
+fn problem(cluster: &str, object: &str, error: &str) -> ProblemRow {
+    ProblemRow {
+        stage: "renderer".into(),
+        cluster: cluster.into(),
+        object: object.into(),
+        error: error.into(),
+        since: T0 - 60_000_000,
+        attempts: 1,
+    }
+}
+
+/// One shard that knows two selected clusters and another one.
+fn seen(objects: impl IntoIterator<Item = Value>) -> Seen {
+    let mut seen = Seen::new(0, 1);
+    for (name, env) in [("a", "fv"), ("b", "fv"), ("c", "prod")] {
+        seen.change(&registered(name, env), T0);
+    }
+    objects.into_iter().for_each(|object| seen.change(&upsert(object), T0));
+    seen
+}
+
+/// The status that is written once nothing has come for a while.
+fn written(seen: &mut Seen) -> Option<Value> {
+    let at = seen.next()?;
+    seen.take_due(at).into_iter().map(|(_, status)| status).next()
+}
+
+fn infos(status: &Value) -> Vec<(&str, &str)> {
+    let infos = status["clusterInfo"].as_array().unwrap();
+    infos.iter().map(|i| (i["cluster"]["name"].as_str().unwrap(), i["status"].as_str().unwrap())).collect()
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_trigger_says_where_it_applies_and_what_became_of_it_there() {
+    let (a, b) = (cluster("a"), cluster("b"));
+    let mut seen = seen([trigger(json!({"destinationClusterSelector": {"matchLabels": {"env": "prod"}}}))]);
+    seen.row(&row(&cluster("c"), &event(&a), Some(State::Provisioned), &[]), T0);
+    let status = written(&mut seen).unwrap();
+    assert_eq!(names(&status["matchingClusters"]), ["a", "b"]);
+    assert_eq!(names(&status["destinationMatchingClusterRefs"]), ["c"]);
+    assert_eq!(infos(&status), [("a", "Provisioned"), ("b", "Provisioned")]);
+    assert!(!status["clusterInfo"][0]["hash"].as_str().unwrap().is_empty());
+    let ready = &status["conditions"][0];
+    assert_eq!((ready["status"].as_str(), ready["reason"].as_str()), (Some("True"), Some("Provisioned")));
+    seen.row(&row(&cluster("c"), &event(&b), Some(State::Failed), &["it is refused"]), T0);
+    let status = written(&mut seen).unwrap();
+    assert_eq!(infos(&status), [("a", "Provisioned"), ("b", "Failed")]);
+    assert_eq!(status["clusterInfo"][1]["failureMessage"], "on sveltos:default/c: it is refused");
+    let ready = &status["conditions"][0];
+    assert_eq!((ready["status"].as_str(), ready["reason"].as_str()), (Some("False"), Some("Failed")));
+    assert_eq!(ready["message"], "sveltos:default/b: on sveltos:default/c: it is refused");
+}
+
+#[test]
+fn what_waits_and_what_still_goes_is_said() {
+    let (a, c) = (cluster("a"), cluster("c"));
+    let mut seen = seen([trigger(json!({}))]);
+    seen.row(&row(&a, &event(&a), Some(State::Provisioning), &[]), T0);
+    seen.row(&row(&c, &event(&c), Some(State::Provisioned), &[]), T0);
+    let status = written(&mut seen).unwrap();
+    assert_eq!(infos(&status), [("a", "Provisioning"), ("b", "Provisioned"), ("c", "Removing")]);
+    let message = status["conditions"][0]["message"].as_str().unwrap();
+    assert_eq!(message, "2 of 3 clusters are not done yet: sveltos:default/a, sveltos:default/c");
+    seen.row(&row(&a, &event(&a), Some(State::Held), &[]), T0);
+    seen.row(&row(&c, &event(&c), None, &[]), T0);
+    assert_eq!(infos(&written(&mut seen).unwrap()), [("a", "Provisioning"), ("b", "Provisioned")]);
+}
+
+#[test]
+fn a_profile_says_which_clusters_have_its_present_form() {
+    let cause = Cause::Profile(ProfileId::cluster("p"));
+    let mut seen = seen([profile()]);
+    let status = written(&mut seen).unwrap();
+    assert_eq!(names(&status["updatingClusters"]["clusters"]), ["a", "b"]);
+    assert_eq!(status.get("updatedClusters"), None);
+    seen.row(&row(&cluster("a"), &cause, Some(State::Provisioned), &[]), T0);
+    seen.row(&row(&cluster("b"), &cause, Some(State::Failed), &["no", "never"]), T0);
+    let status = written(&mut seen).unwrap();
+    assert_eq!(names(&status["updatedClusters"]["clusters"]), ["a"]);
+    assert_eq!(status["updatedClusters"]["hash"], hash(profile().get("spec")));
+    assert_eq!(status.get("updatingClusters"), None);
+    assert_eq!(status["failedClusters"][0]["clusterRef"]["name"], "b");
+    assert_eq!(status["failedClusters"][0]["failureMessage"], "never\nno");
+    seen.row(&row(&cluster("b"), &cause, Some(State::Provisioned), &[]), T0);
+    let status = written(&mut seen).unwrap();
+    assert_eq!(names(&status["updatedClusters"]["clusters"]), ["a", "b"]);
+    assert_eq!(status["conditions"][0]["status"], "True");
+    assert_eq!(status["conditions"][0]["message"], "everything is in place for 2 clusters");
+}
+
+#[test]
+fn a_dry_run_is_not_called_done() {
+    let cause = Cause::Profile(ProfileId::cluster("p"));
+    let mut dry = profile();
+    dry["spec"]["syncMode"] = "DryRun".into();
+    let mut seen = seen([dry]);
+    for name in ["a", "b"] {
+        seen.row(&row(&cluster(name), &cause, Some(State::DryRun), &[]), T0);
+    }
+    let status = written(&mut seen).unwrap();
+    assert_eq!(names(&status["updatingClusters"]["clusters"]), ["a", "b"]);
+    assert_eq!(status["conditions"][0]["reason"], "DryRun");
+}
+
+#[test]
+fn a_suspended_trigger_says_so() {
+    let mut suspended = trigger(json!({}));
+    suspended["metadata"]["annotations"] = json!({"sluice.dev/suspend": "true"});
+    let status = written(&mut seen([suspended])).unwrap();
+    let ready = &status["conditions"][0];
+    assert_eq!((ready["status"].as_str(), ready["reason"].as_str()), (Some("Unknown"), Some("Suspended")));
+    assert!(ready["message"].as_str().unwrap().contains("sluice.dev/suspend"), "{ready}");
+}
+
+#[test]
+fn what_is_wrong_comes_first_and_goes_when_it_is_mended() {
+    let mut seen = seen([trigger(json!({}))]);
+    let rows = [
+        problem("sveltos:default/a", "EventTrigger t, EventSource s, Service default/x", "it fails"),
+        problem("sveltos:default/a", "EventTrigger t, EventSource s, Service default/y", "it fails too"),
+        problem("", "EventTrigger t", "EventTrigger t: spec.helmCharts: not yet"),
+    ];
+    rows.iter().for_each(|row| seen.problem(row.clone(), T0));
+    let status = written(&mut seen).unwrap();
+    assert_eq!(infos(&status), [("a", "Failed"), ("b", "Provisioned")]);
+    assert_eq!(
+        status["clusterInfo"][0]["failureMessage"],
+        "EventSource s, Service default/x: it fails\nEventSource s, Service default/y: it fails too"
+    );
+    let ready = &status["conditions"][0];
+    assert_eq!(
+        (&ready["reason"], &ready["lastTransitionTime"]),
+        (&json!("Problem"), &json!("2023-11-14T22:12:20Z"))
+    );
+    let message = ready["message"].as_str().unwrap();
+    assert!(
+        message.ends_with("spec.helmCharts: not yet") && !message.contains("EventTrigger t"),
+        "{message}"
+    );
+    for mut row in rows {
+        row.error.clear();
+        seen.problem(row, T0);
+    }
+    let status = written(&mut seen).unwrap();
+    assert_eq!(infos(&status), [("a", "Provisioned"), ("b", "Provisioned")]);
+    assert_eq!(status["conditions"][0]["status"], "True");
+}
+
+#[test]
+fn a_trigger_that_cannot_be_read_is_where_it_was() {
+    let a = cluster("a");
+    let mut seen = seen([trigger(json!({"sourceClusterSelector": {"matchLabels": 5}}))]);
+    seen.row(&row(&a, &event(&a), Some(State::Provisioned), &[]), T0);
+    let status = written(&mut seen).unwrap();
+    assert_eq!((names(&status["matchingClusters"]), infos(&status)), (vec!["a"], vec![("a", "Provisioned")]));
+}
+
+#[test]
+fn an_object_is_written_at_most_every_two_seconds_and_only_when_it_says_something_new() {
+    let a = cluster("a");
+    let mut seen = seen([trigger(json!({}))]);
+    let first = T0 + QUIET;
+    assert_eq!(seen.next(), Some(first));
+    assert!(seen.take_due(first - 1).is_empty());
+    let status = seen.take_due(first).remove(0).1;
+    for step in 1..=20 {
+        let state = if step % 2 == 0 { State::Provisioned } else { State::Failed };
+        seen.row(&row(&a, &event(&a), Some(state), &[]), first + step * 100_000);
+        assert_eq!(seen.next(), Some(first + PERIOD), "it waits, whatever comes");
+    }
+    let mut there = trigger(json!({}));
+    there["status"] = status;
+    seen.change(&upsert(there), first + PERIOD);
+    assert!(seen.take_due(first + PERIOD).is_empty(), "the last word is what it says already");
+    assert_eq!(seen.next(), None);
+}
+
+#[test]
+fn a_new_owner_writes_nothing_that_is_there_and_keeps_since_when_it_is_so() {
+    let mut first = seen([trigger(json!({}))]);
+    let status = written(&mut first).unwrap();
+    let mut there = trigger(json!({}));
+    there["status"] = status.clone();
+    there["status"]["conditions"].as_array_mut().unwrap().push(json!({"type": "Synced", "status": "True"}));
+    let mut second = Seen::new(0, 1);
+    for name in ["a", "b"] {
+        second.change(&registered(name, "fv"), T0 + 1_000_000_000);
+    }
+    second.change(&upsert(there), T0 + 1_000_000_000);
+    assert_eq!(written(&mut second), None);
+    second.change(&registered("d", "fv"), T0 + 2_000_000_000);
+    let grown = written(&mut second).unwrap();
+    assert_eq!(names(&grown["matchingClusters"]), ["a", "b", "d"]);
+    let since = |status: &Value| status["conditions"][0]["lastTransitionTime"].clone();
+    assert_eq!(since(&grown), since(&status));
+}
+
+#[test]
+fn long_lists_are_cut_and_say_so_and_what_failed_is_among_them() {
+    let mut seen = seen([trigger(json!({}))]);
+    for number in 0..600 {
+        seen.change(&registered(&format!("x{number:03}"), "fv"), T0);
+    }
+    let last = cluster("x599");
+    seen.row(&row(&last, &event(&last), Some(State::Failed), &[&"long ".repeat(2_000)]), T0);
+    let status = written(&mut seen).unwrap();
+    assert_eq!(status["matchingClusters"].as_array().unwrap().len(), 500);
+    let infos = infos(&status);
+    assert_eq!((infos.len(), infos[499]), (500, ("x599", "Failed")));
+    let message = status["conditions"][0]["message"].as_str().unwrap();
+    assert!(message.ends_with("lists of clusters end after 500") && message.len() < 5_000, "{message}");
+    assert!(status.to_string().len() < 500_000);
+}
+
+#[test]
+fn an_object_is_the_business_of_one_shard_and_one_that_nobody_wrote_of_none() {
+    let owners = |name: &str| {
+        let mut object = trigger(json!({}));
+        object["metadata"]["name"] = name.into();
+        (0..8)
+            .filter(|shard| {
+                let mut seen = Seen::new(*shard, 8);
+                seen.change(&upsert(object.clone()), T0);
+                written(&mut seen).is_some()
+            })
+            .count()
+    };
+    assert!(["a", "b", "c", "d"].iter().all(|name| owners(name) == 1));
+    let a = cluster("a");
+    let mut seen = seen([]);
+    seen.row(&row(&a, &event(&a), Some(State::Provisioned), &[]), T0);
+    seen.problem(problem("", "EventTrigger t", "no"), T0);
+    assert_eq!(written(&mut seen), None);
+    seen.change(&upsert(trigger(json!({}))), T0);
+    assert_eq!(written(&mut seen).unwrap()["conditions"][0]["message"], "no");
+    let gone = Change::Delete(Arc::new(trigger(json!({}))));
+    seen.change(&gone, T0);
+    assert_eq!(written(&mut seen), None);
+}
+
+#[test]
+fn a_source_says_only_what_is_wrong() {
+    let source = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "EventSource", "metadata": {"name": "s"}, "spec": {}});
+    let mut seen = seen([source]);
+    assert_eq!(written(&mut seen), None);
+    seen.problem(problem("", "EventSource s", "no such operation"), T0);
+    assert_eq!(written(&mut seen).unwrap()["agentFailureMessage"], "no such operation");
+    seen.problem(problem("", "EventSource s", ""), T0);
+    assert_eq!(written(&mut seen), Some(json!({})));
+    assert_eq!(
+        maker(&Cause::Profile(ProfileId::new("team", "p"))).gvk,
+        Gvk::new("config.projectsveltos.io", "v1beta1", "Profile")
+    );
+}
