@@ -10,7 +10,9 @@ mod output;
 mod packed;
 mod pipeline;
 mod resources;
+mod sources;
 
 pub use input::{Input, InputError};
 pub use output::{Made, Output};
 pub use pipeline::{Options, build, build_at, build_with, make};
+pub use sources::Sources;
