@@ -54,7 +54,7 @@ impl Place {
     /// Runs a renderer until `script` has ended.
     async fn render(&self, script: impl AsyncFnOnce(&Bus)) {
         let client = client_of_kubeconfig(&self.fleet.kubeconfig(&[MANAGEMENT])).await.unwrap();
-        let renderer = async |context| Box::pin(sluice_renderer::run(context, client)).await;
+        let renderer = async |context| Box::pin(sluice_renderer::run(context, client, None)).await;
         let script = async |context: &Context| script(&context.bus).await;
         Box::pin(kit::with_stage(&self.server, Role::Renderer, renderer, script)).await;
     }
