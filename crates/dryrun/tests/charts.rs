@@ -63,6 +63,7 @@ fn the_newest_chart_that_fits_is_deployed() {
             (&object["data"]["v"], &object["metadata"]["namespace"]),
             (&expected.into(), &"web".into())
         );
+        assert_eq!(object["metadata"]["labels"]["projectsveltos.io/reason"], "Helm");
         assert_eq!(object["metadata"]["labels"]["app.kubernetes.io/managed-by"], "Helm");
         assert_eq!(object["metadata"]["annotations"]["projectsveltos.io/reference-kind"], "HelmChart");
     }
