@@ -183,6 +183,9 @@ impl Site {
         let mut body = object.clone();
         if let Some(namespace) = &namespace {
             body["metadata"]["namespace"] = namespace.clone().into();
+        } else if let Some(metadata) = body["metadata"].as_object_mut() {
+            // Who rendered it did not know that the kind has none: that of its release was put there.
+            metadata.remove("namespace");
         }
         let planned = against.is_some();
         if let Some((uid, version)) = against {

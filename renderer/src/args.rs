@@ -16,6 +16,10 @@ pub struct Args {
     /// Kubeconfig of the management cluster.
     #[arg(long, env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
+
+    /// Folder in which charts are kept, at most 2 GiB; without it they are fetched again after a restart.
+    #[arg(long, value_name = "DIR")]
+    chart_cache: Option<PathBuf>,
 }
 
 impl Args {
@@ -26,6 +30,6 @@ impl Args {
     pub async fn run(self) -> anyhow::Result<()> {
         let context = Context::start(Role::Renderer, &self.common, &stop_on_signals()).await?;
         let client = management_client(self.kubeconfig.as_deref()).await?;
-        crate::run(context, client).await
+        crate::run(context, client, self.chart_cache).await
     }
 }

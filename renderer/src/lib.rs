@@ -3,6 +3,7 @@
 //! ```text
 //! management cluster ─► management::Feed ─┐
 //! what templates read ─► resources ──────┤
+//! repositories ─► charts ─────────────────┤
 //! interest, status ───────────────────────┼─► sluice_renderer_core ─► desired
 //! reports ────────────────────────────────┘        └──► projections, interest, problems
 //! status, problems ─► verdicts ─► status of users' objects
@@ -11,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod charts;
 mod engine;
 mod leftovers;
 mod management;

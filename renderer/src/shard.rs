@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher as _, RandomState};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use sluice_tasks::{End, Group, Kept, Once};
 use sluice_template::{Engine, Limits};
 use tokio::sync::mpsc;
 
+use crate::charts::{Asking, Charts};
 use crate::engine::Waiting;
 use crate::management::{Generated, Management};
 use crate::resources::{Reading, Registry};
@@ -42,14 +44,15 @@ struct Shared {
     projector: Projector,
     verdicts: Projector,
     resources: Registry,
+    charts: Charts,
     tera: Arc<dyn Engine>,
 }
 
-/// Runs the renderer until the context stops.
+/// Runs the renderer until the context stops. Charts are kept in the folder `cache`, if there is one.
 ///
 /// # Errors
 /// When the members of the stage cannot be joined, or a task has ended without which the process cannot go on.
-pub async fn run(context: Context, client: Client) -> anyhow::Result<()> {
+pub async fn run(context: Context, client: Client, cache: Option<PathBuf>) -> anyhow::Result<()> {
     let membership = context.join("renderer")?;
     let (written, generated) = management::follow(&context, &client);
     let (synced, stop) = (written.clone(), context.tasks.stop());
@@ -61,6 +64,7 @@ pub async fn run(context: Context, client: Client) -> anyhow::Result<()> {
         projector: Projector::start(&context, client.clone(), "sluice-renderer"),
         verdicts: Projector::start(&context, client.clone(), "sluice-status"),
         resources: Registry::new(client, context.tasks.clone()),
+        charts: Charts::new(cache, context.tasks.clone()),
         tera: Arc::new(Waiting::default()),
         written,
         generated,
@@ -116,6 +120,7 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         projector: shared.projector.clone(),
         statuses: shared.verdicts.clone(),
         resources: shared.resources.reading(shard, sender.clone()),
+        charts: shared.charts.asking(shard, sender.clone()),
         generated: shared.generated.clone(),
         interests: write_interests(InterestWriter::new(bus), observer.clone(), &tasks),
         wanted: BTreeSet::new(),
@@ -192,6 +197,7 @@ struct Shell {
     projector: Projector,
     statuses: Projector,
     resources: Reading,
+    charts: Asking,
     generated: Generated,
     interests: mpsc::UnboundedSender<(ClusterRef, Interest)>,
     wanted: BTreeSet<ObjectKey>,
@@ -221,6 +227,8 @@ impl Effects<Renderer> for Shell {
             Effect::WriteStatus(key, status) => self.statuses.project_status(key, status),
             Effect::Watch(key) => self.resources.watch(&key),
             Effect::Unwatch(key) => self.resources.unwatch(&key),
+            Effect::Fetch(request) => self.charts.fetch(request),
+            Effect::Unfetch(request) => self.charts.unfetch(&request),
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Journal(line) => self.reporter.record(line),
         }

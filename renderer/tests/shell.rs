@@ -54,7 +54,7 @@ impl Place {
     /// Runs a renderer until `script` has ended.
     async fn render(&self, script: impl AsyncFnOnce(&Bus)) {
         let client = client_of_kubeconfig(&self.fleet.kubeconfig(&[MANAGEMENT])).await.unwrap();
-        let renderer = async |context| Box::pin(sluice_renderer::run(context, client)).await;
+        let renderer = async |context| Box::pin(sluice_renderer::run(context, client, None)).await;
         let script = async |context: &Context| script(&context.bus).await;
         Box::pin(kit::with_stage(&self.server, Role::Renderer, renderer, script)).await;
     }
@@ -296,6 +296,82 @@ async fn a_cluster_set_says_what_it_selects() {
     place
         .render(async |_| {
             kit::until(|| selected().is_some_and(|list| list[0]["name"] == "c")).await;
+        })
+        .await;
+}
+
+/// A chart whose object says `of` and `mark` as its values do.
+fn chart() -> Vec<u8> {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {of: '{{ .Values.of }}', mark: '{{ .Values.mark }}'}\n";
+    let encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut tar = tar::Builder::new(encoder);
+    for (path, text) in
+        [("web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.2.0\n"), ("web/templates/x.yaml", text)]
+    {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, path, text.as_bytes()).unwrap();
+    }
+    tar.into_inner().unwrap().finish().unwrap()
+}
+
+/// A repository with it, for who knows the password; what is returned last keeps it going.
+async fn repository() -> (String, sluice_tasks::Group) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let serve = async |request: axum::extract::Request| {
+        let said = request.headers().get("authorization").is_some_and(|said| said == "Basic bWU6c2VjcmV0");
+        match request.uri().path() {
+            _ if !said => Err(axum::http::StatusCode::UNAUTHORIZED),
+            "/index.yaml" => Ok(b"entries: {web: [{version: 1.2.0, urls: [web.tgz]}]}".to_vec()),
+            _ => Ok(chart()),
+        }
+    };
+    let tasks = sluice_tasks::Tasks::default().group("repository");
+    tasks.spawn(sluice_tasks::Once::Admin, async move {
+        axum::serve(listener, axum::Router::new().fallback(serve)).await.unwrap();
+        sluice_tasks::End::Done
+    });
+    (url, tasks)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chart_is_fetched_with_the_password_of_a_secret_and_rendered_again_with_its_values() {
+    let (place, (url, _repository)) = (Place::start().await, repository().await);
+    let named = |kind: &str, name: &str, content: Value| {
+        let mut object =
+            json!({"apiVersion": "v1", "kind": kind, "metadata": {"namespace": "default", "name": name}});
+        object.as_object_mut().unwrap().extend(content.as_object().unwrap().clone());
+        object
+    };
+    let login = |password: &str| {
+        named(
+            "Secret",
+            "login",
+            json!({"type": "Opaque", "data": {"username": "bWU=", "password": password}}),
+        )
+    };
+    let values = |mark: &str| {
+        named("ConfigMap", "values", json!({"data": {"values.yaml": format!("{{of: other, mark: {mark}}}")}}))
+    };
+    place.put(login("d3Jvbmc="));
+    place.put(values("small"));
+    place.put(json!({"apiVersion": CONFIG, "kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {
+        "clusterSelector": {"matchLabels": {"env": "fv"}},
+        "helmCharts": [{"repositoryURL": url, "repositoryName": "r", "chartName": "r/web", "chartVersion": "1.x",
+            "releaseName": "site", "releaseNamespace": "default", "values": "of: '{{ .Cluster.metadata.name }}'",
+            "valuesFrom": [{"kind": "ConfigMap", "namespace": "default", "name": "values"}],
+            "registryCredentialsConfig": {"credentials": {"namespace": "default", "name": "login"}}}]}}));
+    place
+        .render(async |bus| {
+            let told = || place.get(CONFIG, "ClusterProfile", "p").unwrap()["status"].to_string();
+            kit::until(|| told().contains("401 Unauthorized")).await;
+            assert!(!told().contains("wrong"), "{}", told());
+            place.put(login("c2VjcmV0"));
+            desired(bus, is("c", "small")).await;
+            place.put(values("large"));
+            desired(bus, is("c", "large")).await;
         })
         .await;
 }

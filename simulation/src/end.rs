@@ -40,7 +40,8 @@ impl Schedule {
         let management = self.world.management.objects.iter().map(|object| (**object).clone());
         let management = management.chain([manifests::thing(self.world.management.thing())]).collect();
         let options = Options { now: 0, caches: self.world.caches.clone(), ..Options::default() };
-        let expected = build_with(&Input { management, clusters: held.collect() }, &options);
+        let expected =
+            build_with(&Input { management, clusters: held.collect(), ..Input::default() }, &options);
         for (name, server) in &self.world.clusters {
             let wanted = expected.clusters.get(&format!("default/{name}")).map_or(&[][..], Vec::as_slice);
             let wanted = content(wanted.iter());

@@ -62,17 +62,19 @@ impl Pipeline {
                         stages.push(run_stage(tasks, "matcher", sluice_matcher::run(context)));
                     }
                     "renderer" => {
+                        let charts = args.dir.join("charts");
                         let (context, client) = (context(Role::Renderer, replica).await?, management.clone());
-                        stages.push(run_stage(tasks, "renderer", sluice_renderer::run(context, client)));
+                        stages.push(run_stage(
+                            tasks,
+                            "renderer",
+                            sluice_renderer::run(context, client, Some(charts)),
+                        ));
                     }
                     "deployer" => {
                         let (context, client, feed) =
                             (context(Role::Deployer, replica).await?, management.clone(), feed.clone());
-                        stages.push(run_stage(
-                            tasks,
-                            "deployer",
-                            sluice_deployer::run(context, client, feed),
-                        ));
+                        let work = sluice_deployer::run(context, client, feed);
+                        stages.push(run_stage(tasks, "deployer", work));
                     }
                     "none" | "" => {}
                     other => anyhow::bail!(

@@ -48,6 +48,7 @@ mod strvals;
 mod table;
 mod trace;
 mod tree;
+mod versions;
 mod yaml;
 
 pub use archive::{File, LoadLimits};
@@ -60,3 +61,4 @@ pub use metadata::{Dependency, Metadata};
 pub use output::Show;
 pub use render::{Options, Release, RenderLimits, Rendered, render};
 pub use strvals::set;
+pub use versions::best_version;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sluice_api::{object, string_data, yaml};
 
+use crate::sources::{self, Sources};
+
 /// What a directory holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Input {
@@ -13,6 +15,8 @@ pub struct Input {
     pub management: Vec<Value>,
     /// Objects of managed clusters, by `(namespace, name)` of their registration.
     pub clusters: BTreeMap<(String, String), Vec<Value>>,
+    /// Charts that lie in `sources/`: nothing else is fetched.
+    pub sources: Sources,
 }
 
 /// A file that cannot be read as manifests.
@@ -21,6 +25,12 @@ pub struct Input {
 pub struct InputError {
     path: PathBuf,
     reason: String,
+}
+
+impl InputError {
+    pub(crate) fn of(path: &Path, reason: String) -> Self {
+        Self { path: path.to_owned(), reason }
+    }
 }
 
 impl Input {
@@ -32,15 +42,15 @@ impl Input {
         if !dir.is_dir() {
             return Err(failed(dir, "is not a directory"));
         }
-        let mut input = Self::default();
+        let mut input = Self { sources: Sources::read(dir)?, ..Self::default() };
         let clusters = dir.join("clusters");
-        for file in files(dir, Some(&clusters))? {
+        for file in files(dir, &[&clusters, &dir.join(sources::FOLDER)])? {
             input.management.extend(objects(&file)?);
         }
         for namespace in folders(&clusters)? {
             for cluster in folders(&namespace)? {
                 let mut held = Vec::new();
-                for file in files(&cluster, None)? {
+                for file in files(&cluster, &[])? {
                     held.extend(objects(&file)?);
                 }
                 input.clusters.insert((last(&namespace), last(&cluster)), held);
@@ -51,7 +61,7 @@ impl Input {
 }
 
 fn failed(path: &Path, reason: impl ToString) -> InputError {
-    InputError { path: path.to_owned(), reason: reason.to_string() }
+    InputError::of(path, reason.to_string())
 }
 
 fn last(path: &Path) -> String {
@@ -75,12 +85,12 @@ fn folders(dir: &Path) -> Result<Vec<PathBuf>, InputError> {
     Ok(entries(dir)?.into_iter().filter(|path| path.is_dir()).collect())
 }
 
-fn files(dir: &Path, without: Option<&Path>) -> Result<Vec<PathBuf>, InputError> {
+fn files(dir: &Path, without: &[&Path]) -> Result<Vec<PathBuf>, InputError> {
     let mut found = Vec::new();
     for path in entries(dir)? {
         if path.is_dir() {
-            if Some(path.as_path()) != without {
-                found.extend(files(&path, None)?);
+            if !without.contains(&path.as_path()) {
+                found.extend(files(&path, &[])?);
             }
         } else if matches!(path.extension().and_then(|end| end.to_str()), Some("yaml" | "yml" | "json")) {
             found.push(path);

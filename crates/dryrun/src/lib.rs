@@ -14,9 +14,11 @@ mod output;
 mod packed;
 mod pipeline;
 mod resources;
+mod sources;
 
 pub use check::{Finding, Severity, check};
 pub use evaluate::{Evaluation, Evaluator};
 pub use input::{Input, InputError, objects};
 pub use output::{Made, Output};
 pub use pipeline::{Options, build, build_at, build_with, make};
+pub use sources::Sources;

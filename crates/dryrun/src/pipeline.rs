@@ -18,6 +18,7 @@ use crate::input::Input;
 use crate::output::{Made, Output};
 use crate::packed::Packed;
 use crate::resources::Resources;
+use crate::sources::Sources;
 
 /// The only incarnation of streams that do not exist.
 const INCARNATION: u64 = 1;
@@ -66,12 +67,18 @@ pub fn make(input: Input, options: &Options) -> Made {
     reported.made(options)
 }
 
+/// What a renderer may ask for.
+struct Known {
+    resources: Resources,
+    sources: Sources,
+}
+
 /// What is known when all objects have been seen.
 struct Reported {
     renderer: renderer::Renderer,
     clusters: Vec<ClusterRef>,
     reports: Rows,
-    resources: Resources,
+    known: Known,
     begun: Rendering,
 }
 
@@ -79,21 +86,21 @@ struct Reported {
 
 impl Reported {
     fn of(input: &Input, options: &Options) -> Self {
-        let resources = Resources::of(&input.management);
+        let known = Known { resources: Resources::of(&input.management), sources: input.sources.clone() };
         let mut begun = Rendering::default();
-        let (renderer, interests) = begin_rendering(input, options, &resources, &mut begun);
+        let (renderer, interests) = begin_rendering(input, options, &known, &mut begun);
         let mut reports = Rows::new();
         for (cluster, interest) in &interests {
             let held = input.clusters.get(&(cluster.namespace.clone(), cluster.name.clone()));
             let held = held.map_or(&[] as &[Value], Vec::as_slice);
             reports.extend(reports_of(cluster, interest, held, options.now, &mut begun.problems));
         }
-        Self { renderer, clusters: interests.into_keys().collect(), reports, resources, begun }
+        Self { renderer, clusters: interests.into_keys().collect(), reports, known, begun }
     }
 
     fn made(mut self, options: &Options) -> Made {
         let mut rendering = self.begun;
-        render(&mut self.renderer, self.reports, options.now, &self.resources, &mut rendering);
+        render(&mut self.renderer, self.reports, options.now, &self.known, &mut rendering);
         let because = options.because.then(|| Because::of(&mut self.renderer, rendering.desired.values()));
         drop(self.renderer);
         let (objects, deployment) = deploy(in_order(rendering.desired), &self.clusters);
@@ -117,7 +124,7 @@ fn now() -> i64 {
 fn begin_rendering(
     input: &Input,
     options: &Options,
-    resources: &Resources,
+    known: &Known,
     rendering: &mut Rendering,
 ) -> (renderer::Renderer, BTreeMap<ClusterRef, Interest>) {
     let config = renderer::Config {
@@ -140,13 +147,13 @@ fn begin_rendering(
     }
     renderer.start(&mut step);
     renderer.ask(&mut step);
-    rendering.take(&mut renderer, step, resources);
+    rendering.take(&mut renderer, step, known);
     let interests = std::mem::take(&mut rendering.interests);
     let mut step = Step::at(now);
     for (cluster, row) in &interests {
         renderer.external(renderer::ExternalInput::Interest(cluster.clone(), row.clone()), &mut step);
     }
-    rendering.take(&mut renderer, step, resources);
+    rendering.take(&mut renderer, step, known);
     (renderer, interests)
 }
 
@@ -227,28 +234,22 @@ fn store(rows: &mut Rows, publishes: Vec<Publish>) {
 }
 
 /// Renders what follows from these reports.
-fn render(
-    renderer: &mut renderer::Renderer,
-    rows: Rows,
-    now: i64,
-    resources: &Resources,
-    rendering: &mut Rendering,
-) {
+fn render(renderer: &mut renderer::Renderer, rows: Rows, now: i64, known: &Known, rendering: &mut Rendering) {
     let (complete, reports): (Vec<_>, Vec<_>) =
         rows.into_values().partition(|row| matches!(row.subject, Subject::Complete { .. }));
     // Each row's effects are packed before the next one's are made.
     for row in reports.into_iter().chain(complete) {
         let mut step = Step::at(now);
         renderer.row(&row, &mut step);
-        rendering.take(renderer, step, resources);
+        rendering.take(renderer, step, known);
     }
     let mut step = Step::at(now);
     renderer.caught_up(u64::MAX, &mut step);
-    rendering.take(renderer, step, resources);
+    rendering.take(renderer, step, known);
     // Late enough for everything that waits for more to come.
     let mut step = Step::at(now + 10_000_000);
     renderer.tick(&mut step);
-    rendering.take(renderer, step, resources);
+    rendering.take(renderer, step, known);
 }
 
 /// What a renderer has made so far.
@@ -264,12 +265,7 @@ struct Rendering {
 
 impl Rendering {
     /// Takes what a step has led to, and answers what it asks for, and what that leads to.
-    fn take(
-        &mut self,
-        renderer: &mut renderer::Renderer,
-        step: Step<renderer::Effect>,
-        resources: &Resources,
-    ) {
+    fn take(&mut self, renderer: &mut renderer::Renderer, step: Step<renderer::Effect>, known: &Known) {
         let mut steps = VecDeque::from([step]);
         while let Some(step) = steps.pop_front() {
             let now = step.now;
@@ -287,8 +283,14 @@ impl Rendering {
                     }
                     renderer::Effect::Watch(key) => {
                         let mut step = Step::at(now);
-                        let resource = resources.find(&key);
+                        let resource = known.resources.find(&key);
                         renderer.external(renderer::ExternalInput::Resource(key, resource), &mut step);
+                        steps.push_back(step);
+                    }
+                    renderer::Effect::Fetch(request) => {
+                        let mut step = Step::at(now);
+                        let state = known.sources.find(&request);
+                        renderer.external(renderer::ExternalInput::Chart(request, state), &mut step);
                         steps.push_back(step);
                     }
                     _ => {}

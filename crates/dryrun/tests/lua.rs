@@ -1,8 +1,6 @@
 //! Content that is a Lua script: annotation `projectsveltos.io/lua`, with and without an event before it.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 use sluice_dryrun::{Input, Output, build_at};
 
@@ -31,7 +29,7 @@ fn output(script: &str) -> Output {
             "metadata": {"name": "content", "namespace": "default",
                 "annotations": {"projectsveltos.io/lua": "ok"}}}),
     ];
-    build_at(&Input { management, clusters: BTreeMap::new() }, 0)
+    build_at(&Input { management, ..Input::default() }, 0)
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! Objects whose names no API server takes, and texts with very many documents.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 use sluice_dryrun::{Input, Options, Output, build_at, make};
 
@@ -16,7 +14,7 @@ fn input(text: &str) -> Input {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"objects.yaml": text},
             "metadata": {"name": "content", "namespace": "default"}}),
     ];
-    Input { management, clusters: BTreeMap::new() }
+    Input { management, ..Input::default() }
 }
 
 fn config_maps(names: impl Iterator<Item = String>) -> String {

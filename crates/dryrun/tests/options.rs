@@ -1,8 +1,6 @@
 //! What profiles say of everything they deploy, and the forms in which content comes.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 use sluice_dryrun::{Input, Output, build_at};
 
@@ -23,7 +21,7 @@ fn profile(spec: Value, text: &str) -> Output {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"objects.yaml": text},
             "metadata": {"name": "content", "namespace": "default"}}),
     ];
-    build_at(&Input { management, clusters: BTreeMap::new() }, 0)
+    build_at(&Input { management, ..Input::default() }, 0)
 }
 
 #[test]

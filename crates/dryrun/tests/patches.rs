@@ -48,7 +48,7 @@ fn profile(spec: Value, more: Vec<Value>) -> Output {
         config_map("content", json!({}), json!({"objects.yaml": WEB})),
     ];
     management.extend(more);
-    build_at(&Input { management, clusters: BTreeMap::new() }, 0)
+    build_at(&Input { management, ..Input::default() }, 0)
 }
 
 fn find<'o>(output: &'o Output, cluster: &str, kind: &str) -> &'o Value {
@@ -210,7 +210,7 @@ fn trigger(spec: Value, more: Vec<Value>) -> Output {
     let service =
         json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "svc", "namespace": "default"}});
     let clusters = BTreeMap::from([(("default".to_owned(), "c1".to_owned()), vec![service])]);
-    build_at(&Input { management, clusters }, 0)
+    build_at(&Input { management, clusters, ..Input::default() }, 0)
 }
 
 #[test]

@@ -79,7 +79,11 @@ fn input(content: Value) -> Input {
             "spec": {"selector": {"app": name, "a": "1"}, "ports": [{"port": port}, {"port": 80}]}})
     };
     let held = vec![service("web", 443), service("api", 8443)];
-    Input { management, clusters: BTreeMap::from([(("default".into(), "c1".into()), held)]) }
+    Input {
+        management,
+        clusters: BTreeMap::from([(("default".into(), "c1".into()), held)]),
+        ..Input::default()
+    }
 }
 
 fn build(content: Value, tera: Arc<dyn Engine>) -> Output {

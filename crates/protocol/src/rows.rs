@@ -79,7 +79,7 @@ pub struct Desired {
 /// The rendered content of one referenced ConfigMap or Secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
-    /// `ConfigMap` or `Secret`.
+    /// `ConfigMap`, `Secret`, or `HelmChart`: then namespace and name are those of the release.
     pub kind: String,
     /// Its namespace in the management cluster.
     pub namespace: String,

@@ -66,6 +66,8 @@ kinds! {
         Management: "management" => Restart,
         /// Watches an object of the management cluster that templates read, or all of its kind and namespace. It lists again.
         Resource: "resource" => Restart,
+        /// Fetches a chart, and looks for it again. What it has fetched is kept.
+        Chart: "chart" => Restart,
         /// Watches one kind of a managed cluster. It lists it again, and the other kinds go on.
         ClusterWatch: "cluster-watch" => Restart,
         /// Writes what is wrong with users' objects into their status. It looks at all of them again.

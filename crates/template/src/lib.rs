@@ -57,5 +57,5 @@ pub use limits::{Deadline, Limits, VALUE_DEPTH};
 pub use options::{MissingKey, Options, Stage};
 pub use program::Program;
 pub use set::{Job, TemplateSet};
-pub use sprig::semver::{is_version, version_satisfies};
+pub use sprig::semver::{compare_versions, is_version, version_satisfies};
 pub use text::quote::quoted as go_quoted;

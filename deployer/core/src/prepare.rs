@@ -49,6 +49,9 @@ const CLUSTER_SCOPED: [&str; 18] = [
     "VolumeAttachment",
 ];
 
+/// The kind that objects of a chart come from.
+const CHART: &str = "HelmChart";
+
 /// Groups whose namespaced kinds are known.
 const KNOWN_GROUPS: [&str; 8] = [
     "",
@@ -111,7 +114,8 @@ fn prepare_one(desired: &Desired, policy: &Policy, rendered: &Value) -> Option<P
     let hash = sveltos_hash(json.as_bytes());
     let extra = add_extra(desired, &mut object)?;
     let labels = object::metadata_map(&mut object, "labels")?;
-    labels.insert("projectsveltos.io/reason".into(), "Resources".into());
+    let reason = if policy.kind == CHART { "Helm" } else { "Resources" };
+    labels.insert("projectsveltos.io/reason".into(), reason.into());
     for (name, value) in [("kind", &policy.kind), ("name", &policy.name), ("namespace", &policy.namespace)] {
         if names::is_label_value(value) {
             labels.insert(format!("projectsveltos.io/reference-{name}"), value.clone().into());

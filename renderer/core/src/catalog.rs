@@ -9,6 +9,8 @@ use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object
 use sluice_protocol::View;
 use sluice_protocol::rows::Cause;
 
+use crate::charts::{ChartRequest, ChartState};
+
 pub use self::additions::{Resource, is_generator_output};
 pub(crate) use self::additions::{Selections, content_key};
 
@@ -73,6 +75,8 @@ pub(crate) struct Catalog {
     selections: OnceLock<Arc<Selections>>,
     /// Objects that templates read by an identifier.
     resources: HashMap<ObjectKey, Resource>,
+    /// Charts that have been asked for.
+    charts: HashMap<ChartRequest, ChartState>,
     /// What generators of this shard make, and for which cause.
     generated: BTreeMap<ContentKey, (Cause, Arc<Value>)>,
     /// The same, by cause: most causes have no generator.

@@ -41,7 +41,7 @@ pub(crate) fn texts(object: &Value) -> Result<BTreeMap<String, String>, String> 
     Ok(texts)
 }
 
-fn decode(text: &str) -> Option<String> {
+pub(crate) fn decode(text: &str) -> Option<String> {
     // Line breaks are skipped as Go does, whose API server reads the same text.
     let text: String = text.chars().filter(|letter| !matches!(letter, '\r' | '\n')).collect();
     String::from_utf8(STANDARD.decode(text.trim()).ok()?).ok()
@@ -107,7 +107,11 @@ impl Manifests {
     }
 }
 
-fn parse(text: &str) -> Result<Vec<Value>, String> {
+/// The objects of a text.
+///
+/// # Errors
+/// The document and what is wrong in it.
+pub(crate) fn parse(text: &str) -> Result<Vec<Value>, String> {
     let mut objects = Vec::new();
     for (index, document) in sluice_api::yaml::documents(text)?.into_iter().enumerate() {
         match texts_of(&document) {

@@ -10,6 +10,7 @@ use sluice_template::{Data, Stage};
 
 use crate::bindings::template_name;
 use crate::catalog::{Catalog, ContentKey};
+use crate::charts;
 use crate::content;
 use crate::language::Language;
 use crate::project::{self, Projection};
@@ -115,6 +116,7 @@ impl EventRender<'_> {
         let destinations = self.destinations(dot)?;
         let mut spec = self.spec(refs, &scene.refs, destinations.first());
         let patched = self.patched(&name, sources, destinations, dot, reads)?;
+        charts::write(&mut spec, &patched.charts);
         projections.extend(patched.projections);
         if !patched.refs.is_empty() {
             spec.insert("patchesFrom".into(), patched.refs.into());
@@ -128,8 +130,9 @@ impl EventRender<'_> {
         } else {
             projections.push(project::cluster_profile(&name, &spec, self.labels()));
         }
-        let (parts, failed, resources) = (patched.parts, patched.failed, scene.refs.clone());
-        Ok(Rendered { id, parts, resources, failed, warnings, spec, projections })
+        let (parts, charts, failed, resources) =
+            (patched.parts, patched.charts, patched.failed, scene.refs.clone());
+        Ok(Rendered { id, parts, charts, resources, failed, warnings, spec, projections })
     }
 
     /// The matches that the cause stands for, in the order in which templates see them.

@@ -17,6 +17,7 @@
 mod agenda;
 mod bindings;
 mod catalog;
+mod charts;
 mod completeness;
 mod content;
 mod event;
@@ -38,6 +39,7 @@ mod templates;
 mod verdict;
 
 pub use catalog::{Change, KINDS, Resource, is_generator_output};
+pub use charts::{Access, ChartRequest, ChartState, LoadedChart};
 pub use project::{Projection, generated_for};
 pub use renderer::{Config, Effect, Explanation, ExternalInput, Origin, Renderer};
 pub use seen::Seen;

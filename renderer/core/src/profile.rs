@@ -27,13 +27,20 @@ pub(crate) fn render(
         if !selects(profile, cluster, catalog)? {
             continue;
         }
-        let part = references(profile, cluster, templates).and_then(|keys| match parts.entry(keys) {
+        let keys = references(profile, cluster, templates);
+        let part = keys.and_then(|keys| match parts.entry(keys) {
             Entry::Occupied(part) => Ok(part.into_mut()),
             Entry::Vacant(place) => {
-                let (policies, from) = place.key().split_at(profile.common.policy_refs.len());
+                let (policies, rest) = place.key().split_at(profile.common.policy_refs.len());
+                let (from, mut rest) = rest.split_at(profile.common.patches_from.len());
                 let sources = sources(&profile.common.policy_refs, policies, catalog, reads)?;
                 let patches = self::sources(&profile.common.patches_from, from, catalog, reads)?;
-                Ok(place.insert(Part { destinations: Vec::new(), sources, patches }))
+                let mut values = Vec::with_capacity(profile.common.helm_charts.len());
+                for chart in &profile.common.helm_charts {
+                    let keys = rest.split_off(..chart.values_from.len()).unwrap_or_default();
+                    values.push(self::sources(&chart.values_from, keys, catalog, reads)?);
+                }
+                Ok(place.insert(Part { destinations: Vec::new(), sources, patches, values }))
             }
         });
         match part {
@@ -44,6 +51,7 @@ pub(crate) fn render(
     Ok(Rendered {
         id: profile.id.clone(),
         parts: parts.into_values().collect(),
+        charts: profile.common.helm_charts.clone(),
         resources: resources(profile),
         failed,
         warnings: Vec::new(),
@@ -79,7 +87,9 @@ fn references(
     templates: &Templates,
 ) -> Result<Vec<ContentKey>, String> {
     let mut keys = Vec::with_capacity(profile.common.policy_refs.len());
-    for item in profile.common.policy_refs.iter().chain(&profile.common.patches_from) {
+    let common = &profile.common;
+    let values = common.helm_charts.iter().flat_map(|chart| &chart.values_from);
+    for item in common.policy_refs.iter().chain(&common.patches_from).chain(values) {
         let field = |field: &str, text: &str| {
             let dot = cluster_only(&cluster.object);
             let rendered = templates.render(&profile.id.name, text, Stage::Deploy, &dot);

@@ -8,6 +8,7 @@ use sluice_api::ObjectKey;
 use sluice_api::model::Attention;
 
 use crate::catalog::{Catalog, ContentKey, Resource};
+use crate::charts::{ChartOutput, ChartRequest, ChartState};
 
 /// What one cause has read of the management cluster.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +16,9 @@ pub(crate) struct Reads {
     content: BTreeSet<ContentKey>,
     /// Objects that templates read by an identifier, and which of their changes count.
     resources: BTreeMap<ObjectKey, Vec<Attention>>,
+    charts: BTreeSet<ChartRequest>,
+    /// What charts have rendered to: it is kept while it is used.
+    outputs: Vec<Arc<ChartOutput>>,
     is_unknown: bool,
 }
 
@@ -50,6 +54,33 @@ impl Reads {
         }
     }
 
+    /// What is known of a chart; `None` when that is nothing: then the render counts for nothing.
+    pub(crate) fn chart(&mut self, catalog: &Catalog, request: &ChartRequest) -> Option<ChartState> {
+        if !self.charts.contains(request) {
+            self.charts.insert(request.clone());
+        }
+        let known = catalog.chart(request).cloned();
+        self.is_unknown |= known.is_none();
+        known
+    }
+
+    /// Keeps what a chart has rendered to for as long as this is what is read.
+    pub(crate) fn keep(&mut self, output: Arc<ChartOutput>) {
+        if !self.outputs.iter().any(|kept| Arc::ptr_eq(kept, &output)) {
+            self.outputs.push(output);
+        }
+    }
+
+    /// The charts that were asked for.
+    pub(crate) fn charts(&self) -> &BTreeSet<ChartRequest> {
+        &self.charts
+    }
+
+    /// Keeps also what was used before: where not everything is known yet, what is there stays.
+    pub(crate) fn keep_outputs_of(&mut self, before: &Self) {
+        before.outputs.iter().for_each(|output| self.keep(output.clone()));
+    }
+
     /// Whether something was read of which nothing is known yet.
     pub(crate) fn is_unknown(&self) -> bool {
         self.is_unknown
@@ -78,6 +109,6 @@ impl Reads {
 
     /// Whether nothing was read.
     pub(crate) fn is_empty(&self) -> bool {
-        self.content.is_empty() && self.resources.is_empty()
+        self.content.is_empty() && self.resources.is_empty() && self.charts.is_empty()
     }
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
-use sluice_api::model::{LUA, PolicyRef, ResourceRef, SpecCommon, TEMPLATE};
+use sluice_api::model::{HelmChart, LUA, PolicyRef, ResourceRef, SpecCommon, TEMPLATE};
 use sluice_api::{ClusterRef, ProfileId, names, object};
 use sluice_protocol::rows::{Cause, Desired, Policy};
 use sluice_script::Script;
 
 use crate::catalog::{Catalog, ContentKey};
+use crate::charts;
 use crate::content::{self, Manifests};
 use crate::language::Language;
 use crate::patches;
@@ -25,6 +26,8 @@ pub(crate) struct Rendered {
     pub(crate) id: ProfileId,
     /// Where it goes, and what it deploys there.
     pub(crate) parts: Vec<Part>,
+    /// Charts that it deploys before its sources.
+    pub(crate) charts: Vec<HelmChart>,
     /// What its templates read of the management cluster.
     pub(crate) resources: Vec<ResourceRef>,
     /// Where it goes as well, once this is mended.
@@ -44,6 +47,8 @@ pub(crate) struct Part {
     pub(crate) sources: Vec<PolicySource>,
     /// With patches on it.
     pub(crate) patches: Vec<PolicySource>,
+    /// Values of each chart.
+    pub(crate) values: Vec<Vec<PolicySource>>,
 }
 
 /// One reference with its text.
@@ -172,20 +177,24 @@ pub(crate) fn for_destination(
     script.generate(&resources, &sluice_script::Limits::default()).map_err(|error| error.to_string())
 }
 
-/// The policies of a profile as one destination gets them.
+/// The policies of a profile as one destination gets them: first the releases of its charts.
 ///
 /// # Errors
 /// The reference and what is wrong in it.
 pub(crate) fn policies(
     common: &SpecCommon,
     part: &Part,
+    releases: Vec<Policy>,
     destination: Destination<'_>,
     name: &str,
-    templates: &Templates,
-    manifests: &Manifests,
+    (templates, manifests): (&Templates, &Manifests),
 ) -> Result<Vec<Policy>, String> {
     let changes = patches::for_cluster(common, part, destination, name, templates)?;
-    let mut policies = Vec::with_capacity(part.sources.len());
+    let mut policies = releases;
+    for release in &mut policies {
+        release.objects = patches::apply(&changes, std::mem::take(&mut release.objects))?;
+        charts::mark(release);
+    }
     for source in &part.sources {
         let place = |error: String| format!("{} {}/{}: {error}", source.kind, source.namespace, source.name);
         let objects = if source.is_per_destination() {
@@ -234,6 +243,8 @@ pub(crate) fn desired(
 }
 
 /// Whether all destinations get the same.
-pub(crate) fn same_everywhere(common: &SpecCommon, part: &Part) -> bool {
-    part.sources.iter().all(|source| !source.is_per_destination()) && patches::same_everywhere(common, part)
+pub(crate) fn same_everywhere(common: &SpecCommon, rendered: &Rendered, part: &Part) -> bool {
+    charts::same_everywhere(&rendered.charts, part)
+        && part.sources.iter().all(|source| !source.is_per_destination())
+        && patches::same_everywhere(common, part)
 }

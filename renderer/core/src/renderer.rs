@@ -16,6 +16,7 @@ use self::saying::Saying;
 use crate::agenda::Agenda;
 use crate::bindings::ClusterBindings;
 use crate::catalog::{Catalog, Change, Resource};
+use crate::charts::{ChartRequest, ChartState, Outputs};
 use crate::completeness::Completeness;
 use crate::content::Manifests;
 use crate::project::Projection;
@@ -80,6 +81,8 @@ pub enum ExternalInput {
     Status(Arc<Row>),
     /// An object that it asked for by [`Effect::Watch`], as it is now.
     Resource(ObjectKey, Resource),
+    /// A chart that it asked for by [`Effect::Fetch`], as far as it is known.
+    Chart(ChartRequest, ChartState),
     /// Everything that was there of the first three at the beginning has been told.
     Told,
 }
@@ -98,6 +101,10 @@ pub enum Effect {
     Watch(ObjectKey),
     /// It need not be told any more.
     Unwatch(ObjectKey),
+    /// It must be told what is known of this chart, now and whenever that changes.
+    Fetch(ChartRequest),
+    /// It need not be told any more.
+    Unfetch(ChartRequest),
     /// Everything that this cluster's events lead to has been projected: what else is there is a leftover.
     Projected(ClusterRef),
     /// Something is wrong, or no longer.
@@ -113,6 +120,7 @@ pub struct Renderer {
     pub(crate) sets: Sets,
     templates: Templates,
     manifests: Manifests,
+    outputs: Outputs,
     ledger: RowLedger,
     bindings: BTreeMap<ClusterRef, ClusterBindings>,
     completeness: Completeness,
@@ -175,6 +183,7 @@ impl Renderer {
             catalog: Catalog::default(),
             sets: Sets::default(),
             manifests: caches.manifests.clone(),
+            outputs: caches.outputs.clone(),
             ledger: RowLedger::default(),
             bindings: BTreeMap::new(),
             renderings: Renderings::default(),
@@ -275,6 +284,7 @@ impl Core for Renderer {
             }
             ExternalInput::Status(row) => self.status(&row, step),
             ExternalInput::Resource(key, resource) => self.resource(key, resource, step),
+            ExternalInput::Chart(request, state) => self.chart(request, state, step),
         }
     }
 

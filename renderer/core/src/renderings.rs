@@ -7,17 +7,22 @@ use sluice_api::ObjectKey;
 use sluice_protocol::rows::Cause;
 
 use crate::catalog::ContentKey;
+use crate::charts::ChartRequest;
 use crate::reads::Reads;
 
 /// Versions of the management cluster, and of the matches, that a cause is rendered from: while they are the same, rendering
 /// again gives the same.
 pub(crate) type Basis = (u64, u64);
 
-/// Which objects are to be watched from now on, and which no longer.
+/// Which objects are to be watched from now on and which charts fetched, and which no longer.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Attended {
     pub(crate) begun: Vec<ObjectKey>,
     pub(crate) ended: Vec<ObjectKey>,
+    /// Charts that somebody begins to ask for.
+    pub(crate) wanted: Vec<ChartRequest>,
+    /// Charts that nobody asks for any more.
+    pub(crate) unwanted: Vec<ChartRequest>,
 }
 
 /// Every cause that was rendered and not withdrawn.
@@ -27,6 +32,7 @@ pub(crate) struct Renderings {
     reads: HashMap<Cause, Reads>,
     readers: BTreeMap<ContentKey, BTreeSet<Cause>>,
     resource_readers: BTreeMap<ObjectKey, BTreeSet<Cause>>,
+    chart_readers: BTreeMap<ChartRequest, BTreeSet<Cause>>,
     /// Those that read something of which nothing is known yet.
     waiting: BTreeSet<Cause>,
     projected: BTreeMap<Cause, Vec<ObjectKey>>,
@@ -48,7 +54,7 @@ impl Renderings {
 
     /// The cause reads this now, and nothing else; returns the objects that somebody begins to read, and those that nobody
     /// reads any more.
-    pub(crate) fn read(&mut self, cause: &Cause, reads: Reads) -> Attended {
+    pub(crate) fn read(&mut self, cause: &Cause, mut reads: Reads) -> Attended {
         let before = self.reads.remove(cause).unwrap_or_default();
         let mut attended = Attended::default();
         for key in reads.resources() {
@@ -69,7 +75,20 @@ impl Renderings {
         for key in before.content().difference(reads.content()) {
             remove(&mut self.readers, key, cause);
         }
+        for request in reads.charts() {
+            if self.chart_readers.entry(request.clone()).or_default().insert(cause.clone())
+                && is_alone(&self.chart_readers, request)
+            {
+                attended.wanted.push(request.clone());
+            }
+        }
+        for request in before.charts().difference(reads.charts()) {
+            if remove(&mut self.chart_readers, request, cause) {
+                attended.unwanted.push(request.clone());
+            }
+        }
         if reads.is_unknown() {
+            reads.keep_outputs_of(&before);
             self.waiting.insert(cause.clone());
         } else {
             self.waiting.remove(cause);
@@ -112,6 +131,11 @@ impl Renderings {
     /// The causes that read this object by an identifier.
     pub(crate) fn all_resource_readers(&self, key: &ObjectKey) -> Vec<Cause> {
         self.resource_readers.get(key).into_iter().flatten().cloned().collect()
+    }
+
+    /// The causes that ask for this chart.
+    pub(crate) fn chart_readers(&self, request: &ChartRequest) -> Vec<Cause> {
+        self.chart_readers.get(request).into_iter().flatten().cloned().collect()
     }
 
     /// Whether anybody reads this object by an identifier.

@@ -6,6 +6,7 @@ use serde_json::Value;
 use sluice_api::ObjectKey;
 use sluice_template::{Cache, Data, Engine, Env, Limits, NoEngine, Options, Request, Stage};
 
+use crate::charts::Outputs;
 use crate::content::Manifests;
 use crate::language::Language;
 use crate::resources::{Destination, Resources};
@@ -18,11 +19,16 @@ const KEPT: usize = 4096;
 pub struct Caches {
     templates: Arc<Cache>,
     pub(crate) manifests: Manifests,
+    pub(crate) outputs: Outputs,
 }
 
 impl Default for Caches {
     fn default() -> Self {
-        Self { templates: Arc::new(Cache::new(KEPT)), manifests: Manifests::default() }
+        Self {
+            templates: Arc::new(Cache::new(KEPT)),
+            manifests: Manifests::default(),
+            outputs: Outputs::default(),
+        }
     }
 }
 
@@ -54,6 +60,11 @@ impl Templates {
     /// The time that templates see, microseconds since 1970.
     pub(crate) fn set_now(&mut self, now: i64) {
         self.now_unix_nanos = now.saturating_mul(1000);
+    }
+
+    /// The time that templates see, nanoseconds since 1970.
+    pub(crate) fn now_unix_nanos(&self) -> i64 {
+        self.now_unix_nanos
     }
 
     /// Renders a Go template; text without an action is returned as it is.

@@ -6,6 +6,7 @@
 mod cluster;
 mod cluster_set;
 mod event_source;
+mod helm;
 mod pace;
 mod patch;
 mod profile;
@@ -16,6 +17,7 @@ mod trigger;
 pub use cluster::{Cluster, KubeconfigRef};
 pub use cluster_set::{ClusterSet, ClusterSetId};
 pub use event_source::{EventSource, ResourceSelector};
+pub use helm::{ChartAccess, ChartOptions, HelmChart, SecretRef};
 pub use pace::{DEBOUNCE, MAX_PER_MINUTE, Pace, SUSPEND, TTL};
 pub use patch::{PatchContent, PatchSpec};
 pub use profile::{PolicyRef, Profile, SpecCommon};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::cluster_set::ClusterSetId;
+use super::helm::HelmChart;
 use super::patch::{self, PatchSpec};
 use super::read::Field;
 use super::resources::ResourceRef;
@@ -36,6 +37,8 @@ pub struct PolicyRef {
 /// What triggers and profiles say alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpecCommon {
+    /// Charts that are deployed, in order, before `policy_refs`.
+    pub helm_charts: Vec<HelmChart>,
     /// What is deployed, in order.
     pub policy_refs: Vec<PolicyRef>,
     /// What templates read of the management cluster.
@@ -82,8 +85,7 @@ pub struct Profile {
 // === impl SpecCommon ===
 
 /// Parts of a profile that deploy something else than referenced manifests.
-const NOT_YET: [(&str, &str); 8] = [
-    ("helmCharts", "Helm charts are not deployed by this version"),
+const NOT_YET: [(&str, &str); 7] = [
     ("kustomizationRefs", "Kustomize directories are not deployed by this version"),
     ("preDeployChecks", "checks are not run by this version"),
     ("validateHealths", "checks are not run by this version"),
@@ -120,7 +122,9 @@ impl SpecCommon {
             }
         };
         let refused = NOT_YET.iter().filter_map(|(field, what)| spec.get(field).refuse(what).err());
+        let (helm_charts, without_effect) = HelmChart::all(spec)?;
         Ok(Self {
+            helm_charts,
             policy_refs,
             resource_refs: ResourceRef::all(spec)?,
             patches,
@@ -132,7 +136,7 @@ impl SpecCommon {
             dry_run: mode == "DryRun",
             one_time: mode == "OneTime",
             raw: spec.value().and_then(Value::as_object).cloned().unwrap_or_default(),
-            unsupported: refused.collect(),
+            unsupported: refused.chain(without_effect).collect(),
         })
     }
 }
@@ -140,7 +144,7 @@ impl SpecCommon {
 // === impl PolicyRef ===
 
 impl PolicyRef {
-    fn read(item: &Field<'_>) -> Result<Self, FieldError> {
+    pub(super) fn read(item: &Field<'_>) -> Result<Self, FieldError> {
         item.get("remoteURL")
             .refuse("remote URLs are not fetched by this version; put the content into a ConfigMap")?;
         let kind = item.get("kind");
@@ -251,8 +255,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_done_is_said() {
-        let profile = profile(json!({"helmCharts": [{"chartName": "x"}], "policyRefs": []})).unwrap();
-        assert_eq!(profile.common.unsupported[0].field, "spec.helmCharts");
+        let profile = profile(json!({"kustomizationRefs": [{"name": "x"}], "policyRefs": []})).unwrap();
+        assert_eq!(profile.common.unsupported[0].field, "spec.kustomizationRefs");
         let checked = super::tests::profile(json!({"validateHealths": [{"name": "x"}]})).unwrap();
         assert_eq!(checked.common.unsupported[0].field, "spec.validateHealths");
         for (spec, part) in [

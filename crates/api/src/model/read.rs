@@ -95,6 +95,17 @@ impl<'a> Field<'a> {
         self.value.map(read).transpose()
     }
 
+    /// Whether it says anything: false, and what is empty, do not.
+    pub(super) fn is_set(&self) -> bool {
+        match self.value {
+            None | Some(Value::Null | Value::Bool(false)) => false,
+            Some(Value::Array(list)) => !list.is_empty(),
+            Some(Value::String(text)) => !text.is_empty(),
+            Some(Value::Object(map)) => !map.is_empty(),
+            Some(Value::Bool(true) | Value::Number(_)) => true,
+        }
+    }
+
     /// Refuses a field that this version does not act upon: ignoring it would do something else than asked.
     pub(super) fn refuse(&self, what: &str) -> Result<(), FieldError> {
         let empty = match self.value {

@@ -10,6 +10,7 @@ use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_protocol::rows::Cause;
 
 use super::{Catalog, ContentKey, Touched};
+use crate::charts::{ChartRequest, ChartState};
 
 /// What is known of an object that templates read.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +61,26 @@ impl Catalog {
             self.version += 1;
         }
         before
+    }
+
+    /// What is known of a chart; `None` when that is nothing.
+    pub(crate) fn chart(&self, request: &ChartRequest) -> Option<&ChartState> {
+        self.charts.get(request)
+    }
+
+    /// Takes what has become known of a chart that is asked for; whether that is new.
+    pub(crate) fn put_chart(&mut self, request: ChartRequest, state: ChartState) -> bool {
+        let is_new = self.charts.get(&request) != Some(&state);
+        if is_new {
+            self.charts.insert(request, state);
+            self.version += 1;
+        }
+        is_new
+    }
+
+    /// Nobody asks for this chart any more.
+    pub(crate) fn forget_chart(&mut self, request: &ChartRequest) {
+        self.charts.remove(request);
     }
 
     /// Nobody reads this object any more.

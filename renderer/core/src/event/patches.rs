@@ -1,10 +1,10 @@
-//! What `patchesFrom` of a trigger names, for the destinations of an event.
+//! What `patchesFrom` of a trigger names, and `valuesFrom` of its charts, for the destinations of an event.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use sluice_api::ClusterRef;
-use sluice_api::model::{Cluster, PolicyRef};
+use sluice_api::model::{Cluster, HelmChart, PolicyRef};
 use sluice_template::{Data, Stage};
 
 use super::{Destinations, EventRender};
@@ -14,15 +14,30 @@ use crate::reads::Reads;
 use crate::render::{Part, PolicySource};
 use crate::templates::cluster_only;
 
-/// What destinations get, with the patches for them.
+/// What destinations get, with the patches and the values for them.
 #[derive(Default)]
 pub(super) struct Patched {
     pub(super) parts: Vec<Part>,
     /// Destinations for which what is named is not there.
     pub(super) failed: Vec<(ClusterRef, String)>,
-    /// What is named, for the spec of the profile.
+    /// What patches are named, for the spec of the profile.
     pub(super) refs: Vec<Value>,
+    /// The charts with what the event has made of their fields.
+    pub(super) charts: Vec<HelmChart>,
     pub(super) projections: Vec<Projection>,
+}
+
+/// What patches and values are called.
+struct Named {
+    patches: Vec<PolicyRef>,
+    /// For each chart.
+    values: Vec<Vec<PolicyRef>>,
+}
+
+/// What they are.
+struct Found {
+    patches: Vec<PolicySource>,
+    values: Vec<Vec<PolicySource>>,
 }
 
 impl EventRender<'_> {
@@ -40,23 +55,27 @@ impl EventRender<'_> {
     ) -> Result<Patched, String> {
         let items = self.trigger.common.patches_from.iter().map(|item| self.named_by_event(item, dot));
         let items: Vec<PolicyRef> = items.collect::<Result<_, _>>()?;
+        let charts = self.trigger.common.helm_charts.iter().map(|chart| self.chart(chart, dot));
+        let charts: Vec<HelmChart> = charts.collect::<Result<_, _>>()?;
         let mut patched = Patched { refs: items.iter().map(reference).collect(), ..Patched::default() };
         patched.failed = destinations.missing;
-        if !items.iter().any(has_actions) {
-            let (patches, projections) = self.patch_sources(&items, dot, reads)?;
+        let named =
+            Named { patches: items, values: charts.iter().map(|one| one.values_from.clone()).collect() };
+        patched.charts = charts;
+        if !named.all().any(has_actions) {
+            let (found, projections) = self.found(&named, dot, reads)?;
             patched.projections = projections;
-            patched.parts.push(Part { destinations: destinations.clusters, sources, patches });
+            patched.parts.push(found.part(destinations.clusters, sources));
             return Ok(patched);
         }
         let mut projections = BTreeMap::new();
         for id in destinations.clusters {
             let Some(cluster) = self.catalog.clusters.get(&id) else { continue };
-            let named = items.iter().map(|item| self.named_by_destination(item, profile, cluster));
-            let found = named.collect::<Result<Vec<_>, _>>();
-            match found.and_then(|items| self.patch_sources(&items, dot, reads)) {
-                Ok((patches, made)) => {
+            let there = named.rendered(|item| self.named_by_destination(item, profile, cluster));
+            match there.and_then(|named| self.found(&named, dot, reads)) {
+                Ok((found, made)) => {
                     projections.extend(made.into_iter().map(|one| (one.key.clone(), one)));
-                    patched.parts.push(Part { destinations: vec![id], sources: sources.clone(), patches });
+                    patched.parts.push(found.part(vec![id], sources.clone()));
                 }
                 Err(error) => patched.failed.push((id, error)),
             }
@@ -65,20 +84,33 @@ impl EventRender<'_> {
         Ok(patched)
     }
 
-    fn patch_sources(
+    fn found(
         &self,
-        items: &[PolicyRef],
+        named: &Named,
         dot: &Data<'_>,
         reads: &mut Reads,
-    ) -> Result<(Vec<PolicySource>, Vec<Projection>), String> {
-        let (mut sources, mut projections) = (Vec::new(), Vec::new());
-        for item in items {
-            if let Some((source, projection)) = self.policy(item, dot, reads)? {
-                sources.push(source);
-                projections.extend(projection);
+    ) -> Result<(Found, Vec<Projection>), String> {
+        let mut projections = Vec::new();
+        let mut sources = |items: &[PolicyRef]| {
+            let mut sources = Vec::new();
+            for item in items {
+                if let Some((source, projection)) = self.policy(item, dot, reads)? {
+                    sources.push(source);
+                    projections.extend(projection);
+                }
             }
-        }
-        Ok((sources, projections))
+            Ok::<_, String>(sources)
+        };
+        let patches = sources(&named.patches)?;
+        let values = named.values.iter().map(|items| sources(items)).collect::<Result<_, _>>()?;
+        Ok((Found { patches, values }, projections))
+    }
+
+    /// A chart with what the event makes of its fields.
+    fn chart(&self, chart: &HelmChart, dot: &Data<'_>) -> Result<HelmChart, String> {
+        let values_from = chart.values_from.iter().map(|item| self.named_by_event(item, dot));
+        let values_from = values_from.collect::<Result<_, _>>()?;
+        Ok(HelmChart { values_from, ..chart.rendered(|text| self.template(text, dot))? })
     }
 
     fn named_by_event(&self, item: &PolicyRef, dot: &Data<'_>) -> Result<PolicyRef, String> {
@@ -93,6 +125,31 @@ impl EventRender<'_> {
     ) -> Result<PolicyRef, String> {
         let dot = cluster_only(&cluster.object);
         named(item, |text| self.templates.render(profile, text, Stage::Deploy, &dot))
+    }
+}
+
+// === impl Named ===
+
+impl Named {
+    fn all(&self) -> impl Iterator<Item = &PolicyRef> {
+        self.patches.iter().chain(self.values.iter().flatten())
+    }
+
+    fn rendered(&self, name: impl Fn(&PolicyRef) -> Result<PolicyRef, String>) -> Result<Self, String> {
+        let all = |items: &Vec<PolicyRef>| items.iter().map(&name).collect::<Result<Vec<_>, _>>();
+        Ok(Self {
+            patches: all(&self.patches)?,
+            values: self.values.iter().map(all).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+// === impl Found ===
+
+impl Found {
+    fn part(self, destinations: Vec<ClusterRef>, sources: Vec<PolicySource>) -> Part {
+        let Self { patches, values } = self;
+        Part { destinations, sources, patches, values }
     }
 }
 

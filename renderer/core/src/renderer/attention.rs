@@ -9,6 +9,7 @@ use sluice_protocol::rows::Cause;
 
 use super::{Effect, Renderer};
 use crate::catalog::{ContentKey, Resource, is_generator_output};
+use crate::charts::{ChartRequest, ChartState};
 use crate::renderings::Attended;
 
 impl Renderer {
@@ -28,6 +29,17 @@ impl Renderer {
         } else {
             self.renderings.resource_readers(&key, old, resource.object())
         };
+        for cause in readers {
+            self.refresh(&cause, step.now, step);
+        }
+    }
+
+    /// A chart that somebody asks for is known to be like this.
+    pub(super) fn chart(&mut self, request: ChartRequest, state: ChartState, step: &mut Step<Effect>) {
+        let readers = self.renderings.chart_readers(&request);
+        if readers.is_empty() || !self.catalog.put_chart(request, state) {
+            return;
+        }
         for cause in readers {
             self.refresh(&cause, step.now, step);
         }
@@ -75,7 +87,7 @@ impl Renderer {
         self.is_following = false;
     }
 
-    /// Lets the shell watch what is read now. Contents are known anyway.
+    /// Lets the shell watch what is read now, and fetch what is asked for. Contents are known anyway.
     pub(super) fn attend(&mut self, attended: Attended, step: &mut Step<Effect>) {
         let dynamic = |key: &ObjectKey| crate::catalog::content_key(key).is_none();
         for key in attended.begun.into_iter().filter(dynamic) {
@@ -84,6 +96,13 @@ impl Renderer {
         for key in attended.ended.into_iter().filter(dynamic) {
             self.catalog.forget_resource(&key);
             step.effect(Effect::Unwatch(key));
+        }
+        for request in attended.wanted {
+            step.effect(Effect::Fetch(request));
+        }
+        for request in attended.unwanted {
+            self.catalog.forget_chart(&request);
+            step.effect(Effect::Unfetch(request));
         }
     }
 }

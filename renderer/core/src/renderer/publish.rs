@@ -3,19 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use sluice_api::model::SpecCommon;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
-use sluice_protocol::rows::{Cause, Desired, EventCause};
+use sluice_protocol::rows::{Cause, Desired, EventCause, Policy};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, JournalEntry, Meta, Publish, Step, Subject};
 
 use super::place::unsupported;
 use super::{Effect, Renderer, STAGE};
 use crate::catalog::ContentKey;
+use crate::charts::ChartRender;
 use crate::event::EventRender;
 use crate::generate::Generated;
 use crate::project::Projection;
 use crate::reads::Reads;
-use crate::render::{self, Rendered};
+use crate::render::{self, Part, Rendered};
 use crate::renderings::Basis;
 use crate::resources::{self, Destination};
 use crate::row_ledger::Place;
@@ -73,7 +75,7 @@ impl Renderer {
         }
         let mut rendered = self.render_cause(cause, reads)?;
         rendered.projections.extend(generated.into_iter().map(|one| one.projection));
-        let rows = self.rows(cause, &rendered, reads)?;
+        let rows = self.rows(cause, &mut rendered, reads)?;
         Ok((rendered, rows))
     }
 
@@ -209,7 +211,7 @@ impl Renderer {
     fn rows(
         &mut self,
         cause: &Cause,
-        rendered: &Rendered,
+        rendered: &mut Rendered,
         reads: &mut Reads,
     ) -> Result<Vec<Rendition>, String> {
         let common = match cause {
@@ -224,9 +226,9 @@ impl Renderer {
         };
         let name = &rendered.id.name;
         let failed = rendered.failed.iter().map(|(cluster, error)| (cluster.clone(), Err(error.clone())));
-        let mut rows: Vec<Rendition> = failed.collect();
+        let (mut rows, mut notes): (Vec<Rendition>, _) = (failed.collect(), BTreeSet::new());
         for part in &rendered.parts {
-            let same = render::same_everywhere(common, part);
+            let same = render::same_everywhere(common, rendered, part);
             let mut shared = None::<Arc<[u8]>>;
             for id in &part.destinations {
                 let Some(cluster) = self.catalog.clusters.get(id) else { continue };
@@ -241,15 +243,42 @@ impl Renderer {
                     Some(body) if same => Ok(body.clone()),
                     _ => {
                         let destination = Destination { cluster, resources: &resources };
-                        render::policies(common, part, destination, name, &self.templates, &self.manifests)
-                            .and_then(|policies| body_of(&render::desired(rendered, common, cause, policies)))
+                        let policies = self.policies(common, rendered, part, destination, reads);
+                        let (policies, told) = policies?;
+                        notes.extend(told);
+                        body_of(&render::desired(rendered, common, cause, policies))
                     }
                 });
                 shared = body.as_ref().ok().cloned().or(shared);
                 rows.push((id.clone(), body));
             }
         }
+        rendered.warnings.extend(notes);
         Ok(rows)
+    }
+
+    /// What one destination gets, and what is said of it that stops nothing.
+    fn policies(
+        &self,
+        common: &SpecCommon,
+        rendered: &Rendered,
+        part: &Part,
+        destination: Destination<'_>,
+        reads: &mut Reads,
+    ) -> Result<(Vec<Policy>, BTreeSet<String>), String> {
+        let (id, templates) = (&rendered.id, &self.templates);
+        let mut charts = ChartRender {
+            catalog: &self.catalog,
+            templates,
+            outputs: &self.outputs,
+            name: &id.name,
+            own_namespace: &id.namespace,
+            notes: BTreeSet::new(),
+        };
+        let releases = charts.policies(&rendered.charts, part, destination, reads)?;
+        let kept = (templates, &self.manifests);
+        let policies = render::policies(common, part, releases, destination, &id.name, kept)?;
+        Ok((policies, charts.notes))
     }
 
     pub(super) fn desired(&self, cluster: &ClusterRef, profile: &ProfileId) -> Subject {

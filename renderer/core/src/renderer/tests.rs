@@ -9,6 +9,7 @@ use sluice_protocol::{Body, Meta, Publish};
 
 use super::*;
 
+mod charts;
 mod destinations;
 mod generators;
 mod pace;
@@ -35,6 +36,7 @@ struct Fixture {
     said: Vec<Publish>,
     statuses: BTreeMap<String, Value>,
     watched: BTreeSet<ObjectKey>,
+    fetched: BTreeSet<ChartRequest>,
 }
 
 fn registration(name: &str, labels: Value) -> Value {
@@ -133,6 +135,7 @@ impl Fixture {
             said: Vec::new(),
             statuses: BTreeMap::new(),
             watched: BTreeSet::new(),
+            fetched: BTreeSet::new(),
         };
         found(&mut fixture.renderer);
         let clusters = [registration("a", json!({"env": "fv"})), registration("b", json!({"dep": "eng"}))];
@@ -225,6 +228,10 @@ impl Fixture {
                 Effect::WriteStatus(key, status) => drop(self.statuses.insert(key.to_string(), status)),
                 Effect::Watch(key) => drop(self.watched.insert(key)),
                 Effect::Unwatch(key) => assert!(self.watched.remove(&key), "{key} was not watched"),
+                Effect::Fetch(request) => drop(self.fetched.insert(request)),
+                Effect::Unfetch(request) => {
+                    assert!(self.fetched.remove(&request), "{request} was not fetched")
+                }
                 Effect::Projected(_) | Effect::Journal(_) => {}
             }
         }
@@ -769,7 +776,7 @@ fn a_name_that_another_cause_uses_is_waited_for_and_taken_over_without_a_gap() {
 fn a_paused_profile_keeps_what_it_has_and_fields_that_do_nothing_are_told() {
     let profile = |annotations: Value, name: &str| {
         json!({"kind": "ClusterProfile", "metadata": {"name": "p", "annotations": annotations}, "spec": {
-            "clusterSelector": {"matchLabels": {"env": "fv"}}, "helmCharts": [{"chartName": "x"}],
+            "clusterSelector": {"matchLabels": {"env": "fv"}}, "kustomizationRefs": [{"name": "x"}],
             "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": name}]}})
     };
     let text = |name: &str| {
@@ -779,7 +786,7 @@ fn a_paused_profile_keeps_what_it_has_and_fields_that_do_nothing_are_told() {
     let mut fixture = Fixture::new(vec![profile(json!({}), "one"), text("one"), text("two")]);
     fixture.caught_up();
     assert_eq!(fixture.wanted(), ["a one m"]);
-    assert!(fixture.problems["ClusterProfile p"].contains("spec.helmCharts"));
+    assert!(fixture.problems["ClusterProfile p"].contains("spec.kustomizationRefs"));
     fixture.put(profile(json!({"profile.projectsveltos.io/paused": "true"}), "two"));
     fixture.put(registration("b", json!({"env": "fv"})));
     assert_eq!(fixture.wanted(), ["a one m"]);

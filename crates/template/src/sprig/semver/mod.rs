@@ -127,6 +127,11 @@ pub fn is_version(text: &str) -> bool {
     parse(text).is_ok()
 }
 
+/// Which of two versions is newer; nothing if one of them cannot be read.
+pub fn compare_versions(a: &str, b: &str) -> Option<std::cmp::Ordering> {
+    Some(order::compare(&parse(a).ok()?, &parse(b).ok()?))
+}
+
 /// Whether a version satisfies a constraint; false if one of them cannot be read.
 pub fn version_satisfies(constraint: &str, version: &str) -> bool {
     match (constraint::parse(constraint), parse(version)) {

@@ -1,0 +1,203 @@
+//! `helmCharts`: releases of charts. They are rendered for each destination, before what is referenced.
+//!
+//! ```text
+//! fields, values ─► request ─► a chart that has been fetched ─┐
+//!                                                             ├─► output, kept by its input ─► patches, marks ─► policy
+//! values of ConfigMaps and Secrets, release, options ─────────┘
+//! ```
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+use sluice_api::model::HelmChart;
+use sluice_api::object;
+use sluice_chart::Release;
+use sluice_protocol::rows::Policy;
+
+use crate::catalog::Catalog;
+use crate::language::Language;
+use crate::reads::Reads;
+use crate::render::{Part, PolicySource, for_destination, namespace_or};
+use crate::resources::Destination;
+use crate::templates::Templates;
+
+mod access;
+mod output;
+mod request;
+
+pub(crate) use output::{ChartOutput, Input, Outputs};
+pub use request::{Access, ChartRequest, ChartState, LoadedChart};
+
+/// The kind that objects of a chart say they come from.
+const KIND: &str = "HelmChart";
+/// The tier of a reference that says none.
+const TIER: i32 = 100;
+/// So much is told of what a chart's engine says.
+const TOLD: usize = 2048;
+
+/// What the render of charts works with.
+pub(crate) struct ChartRender<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) templates: &'a Templates,
+    pub(crate) outputs: &'a Outputs,
+    /// Name of the profile.
+    pub(crate) name: &'a str,
+    /// The namespace in which alone the profile may read; empty is any.
+    pub(crate) own_namespace: &'a str,
+    /// What is said of charts and stops nothing.
+    pub(crate) notes: BTreeSet<String>,
+}
+
+// === impl ChartRender ===
+
+impl ChartRender<'_> {
+    /// The releases as one destination gets them, before patches. Of a chart of which nothing is known yet there is none, and
+    /// `reads` says so.
+    ///
+    /// # Errors
+    /// The chart, the field, and what is wrong with it.
+    pub(crate) fn policies(
+        &mut self,
+        charts: &[HelmChart],
+        part: &Part,
+        destination: Destination<'_>,
+        reads: &mut Reads,
+    ) -> Result<Vec<Policy>, String> {
+        let mut policies = Vec::with_capacity(charts.len());
+        for (place, chart) in charts.iter().enumerate().filter(|(_, chart)| !chart.uninstall) {
+            let sources = part.values.get(place).map_or(&[] as &[_], Vec::as_slice);
+            policies.extend(self.policy(chart, sources, destination, reads)?);
+        }
+        Ok(policies)
+    }
+
+    fn policy(
+        &mut self,
+        chart: &HelmChart,
+        sources: &[PolicySource],
+        destination: Destination<'_>,
+        reads: &mut Reads,
+    ) -> Result<Option<Policy>, String> {
+        let render = |text: &str| self.templates.render_for(Language::Go, self.name, text, destination);
+        let chart = chart.rendered(render)?;
+        let namespace = |text: &str| match self.own_namespace {
+            "" => namespace_or(text.to_owned(), &destination.cluster.id),
+            own => own.to_owned(),
+        };
+        let access = access::of(&chart, namespace, self.catalog, reads)?;
+        let request = ChartRequest::of(&chart, access)?;
+        let named = |error: &dyn std::fmt::Display| format!("{}: {request}: {error}", chart.path);
+        let Some(state) = reads.chart(self.catalog, &request) else { return Ok(None) };
+        if let (Some(_), Some(trouble)) = (&state.chart, &state.trouble) {
+            self.notes.insert(named(&format!("{trouble}; what was fetched before is used")));
+        }
+        let loaded = state.chart.ok_or_else(|| named(&state.trouble.unwrap_or_default()))?;
+        let values = self.values(&chart, sources, destination)?;
+        let release = Release {
+            name: chart.release_name.clone(),
+            namespace: release_namespace(&chart)?.to_owned(),
+            revision: 1,
+            is_upgrade: false,
+        };
+        let (options, now) = (chart.options, self.templates.now_unix_nanos());
+        let input = Input { loaded: &loaded, values: &values, release: &release, options, now };
+        let output = self.outputs.of(&input);
+        reads.keep(output.clone());
+        let objects = output.objects().map_err(|error| {
+            let error: String = error.chars().take(TOLD).collect();
+            named(&format!("{error}; correct the values, or take another version of the chart"))
+        })?;
+        if !output.hooks().is_empty() && !chart.options.disable_hooks {
+            let hooks = output.hooks().join(", ");
+            self.notes.insert(named(&format!(
+                "note: hooks are not run ({hooks}); set options.disableHooks: true to hear no more of it"
+            )));
+        }
+        Ok(Some(Policy {
+            kind: KIND.to_owned(),
+            namespace: release.namespace,
+            name: release.name,
+            tier: TIER,
+            skip_namespace_creation: chart.options.skip_namespace_creation,
+            objects,
+        }))
+    }
+
+    /// The values of a release: those of ConfigMaps and Secrets in order, and over them its own.
+    fn values(
+        &self,
+        chart: &HelmChart,
+        sources: &[PolicySource],
+        destination: Destination<'_>,
+    ) -> Result<Map<String, Value>, String> {
+        let mut values = Map::new();
+        for source in sources {
+            for (key, text) in &source.texts {
+                let text = for_destination(source, text, destination, self.name, self.templates);
+                let more = text.and_then(|text| sluice_chart::read_values(&text));
+                let more = more.map_err(|error| {
+                    let PolicySource { kind, namespace, name, .. } = source;
+                    format!("{}.valuesFrom: {kind} {namespace}/{name}: data.{key}: {error}", chart.path)
+                })?;
+                sluice_chart::merge(&mut values, more);
+            }
+        }
+        let own = sluice_chart::read_values(&chart.values);
+        sluice_chart::merge(&mut values, own.map_err(|error| format!("{}.values: {error}", chart.path))?);
+        Ok(values)
+    }
+}
+
+fn release_namespace(chart: &HelmChart) -> Result<&str, String> {
+    let namespace = chart.release_namespace.as_str();
+    let is_name = sluice_api::names::is_object_name(namespace) && !namespace.contains('.');
+    let wrong = || {
+        let path = &chart.path;
+        format!(
+            "{path}.releaseNamespace: {namespace:?} is no namespace; use lower-case letters, digits and '-'"
+        )
+    };
+    if is_name { Ok(namespace) } else { Err(wrong()) }
+}
+
+/// Writes what an event has made of the fields of charts into the spec of its profile.
+pub(crate) fn write(spec: &mut Map<String, Value>, charts: &[HelmChart]) {
+    let written = spec.get_mut("helmCharts").and_then(Value::as_array_mut);
+    for (written, chart) in written.into_iter().flatten().zip(charts) {
+        for (field, text) in chart.texts().into_iter().filter(|(_, text)| !text.is_empty()) {
+            written[field] = text.into();
+        }
+        let references = written.get_mut("valuesFrom").and_then(Value::as_array_mut);
+        for (written, item) in references.into_iter().flatten().zip(&chart.values_from) {
+            written["name"] = item.name.clone().into();
+            if !item.namespace.is_empty() {
+                written["namespace"] = item.namespace.clone().into();
+            }
+        }
+    }
+}
+
+/// Marks the objects of a release as Helm does.
+pub(crate) fn mark(policy: &mut Policy) {
+    for object in policy.objects.iter_mut() {
+        if let Some(labels) = object::metadata_map(object, "labels") {
+            labels.insert("app.kubernetes.io/managed-by".into(), "Helm".into());
+        }
+        if let Some(annotations) = object::metadata_map(object, "annotations") {
+            annotations.insert("meta.helm.sh/release-name".into(), policy.name.clone().into());
+            annotations.insert("meta.helm.sh/release-namespace".into(), policy.namespace.clone().into());
+        }
+    }
+}
+
+/// Whether all destinations get the same releases.
+pub(crate) fn same_everywhere(charts: &[HelmChart], part: &Part) -> bool {
+    let here = |secret: &Option<sluice_api::model::SecretRef>| {
+        secret.as_ref().is_some_and(|secret| secret.namespace.is_empty())
+    };
+    let same = |chart: &HelmChart| {
+        let is_text = chart.texts().iter().all(|(_, text)| !Language::Go.has_actions(text));
+        is_text && !here(&chart.access.credentials) && !here(&chart.access.ca)
+    };
+    charts.iter().all(same) && part.values.iter().flatten().all(|source| !source.is_per_destination())
+}

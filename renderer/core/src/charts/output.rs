@@ -1,0 +1,147 @@
+//! What charts render to. It is kept as long as somebody uses it, by the digest of everything that it is made of: what a chart
+//! draws at random or takes from the clock is drawn once.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use serde_json::{Map, Value};
+use sluice_api::model::ChartOptions;
+use sluice_api::{Digest, object};
+use sluice_chart::{Capabilities, Options, Release};
+use sluice_template::Env;
+
+use super::LoadedChart;
+use crate::content;
+
+/// Everything that a render of a chart is made of, and the time it is made at.
+pub(crate) struct Input<'a> {
+    pub(crate) loaded: &'a LoadedChart,
+    pub(crate) values: &'a Map<String, Value>,
+    pub(crate) release: &'a Release,
+    pub(crate) options: ChartOptions,
+    /// Nanoseconds since 1970.
+    pub(crate) now: i64,
+}
+
+/// What a chart renders to, as text: it is kept for as long as it is deployed.
+#[derive(Debug)]
+pub(crate) struct ChartOutput {
+    objects: Result<Box<str>, String>,
+    hooks: Vec<String>,
+}
+
+/// Outputs by the digests of their inputs. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outputs(Arc<Mutex<HashMap<Digest, Weak<ChartOutput>>>>);
+
+// === impl Outputs ===
+
+impl Outputs {
+    /// What this input renders to.
+    pub(crate) fn of(&self, input: &Input<'_>) -> Arc<ChartOutput> {
+        let digest = input.digest();
+        if let Some(known) = self.lock().get(&digest).and_then(Weak::upgrade) {
+            return known;
+        }
+        let output = Arc::new(ChartOutput::of(input, digest));
+        let mut kept = self.lock();
+        if kept.len() == kept.capacity() {
+            kept.retain(|_, output| output.strong_count() > 0);
+        }
+        kept.insert(digest, Arc::downgrade(&output));
+        output
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Digest, Weak<ChartOutput>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Input ===
+
+impl Input<'_> {
+    fn digest(&self) -> Digest {
+        let values = Value::Object(self.values.clone()).to_string();
+        let ChartOptions { skip_crds, skip_schema, .. } = self.options;
+        let (chart, release) = (&self.loaded.digest, self.release);
+        let parts = [chart.as_str(), &values, &release.name, &release.namespace].map(str::as_bytes);
+        Digest::of(&[&parts[..], &[&[u8::from(skip_crds), u8::from(skip_schema)]]].concat())
+    }
+}
+
+// === impl ChartOutput ===
+
+impl ChartOutput {
+    fn of(input: &Input<'_>, digest: Digest) -> Self {
+        let mut seed = [0; 32];
+        seed.copy_from_slice(digest.to_string().as_bytes());
+        let options = Options { skip_schema: input.options.skip_schema, ..Options::default() };
+        let rendered = sluice_chart::render(
+            &input.loaded.chart,
+            input.values,
+            input.release,
+            &Capabilities::default(),
+            &Env::new(input.now, seed),
+            &options,
+        );
+        let rendered = match rendered {
+            Ok(rendered) => rendered,
+            Err(error) => return Self { objects: Err(error.to_string()), hooks: Vec::new() },
+        };
+        let crds = rendered.crds.iter().filter(|_| !input.options.skip_crds);
+        let objects = parsed(crds.chain(&rendered.manifests), &input.release.namespace);
+        let hooks = rendered.hooks.iter().filter(|hook| !hook.is_test());
+        Self {
+            objects: objects.map(|objects| Value::Array(objects).to_string().into()),
+            hooks: hooks.map(|hook| format!("{} {}", hook.manifest.kind, hook.name)).collect(),
+        }
+    }
+
+    /// The objects, in the order of installation.
+    ///
+    /// # Errors
+    /// Why it could not be rendered.
+    pub(crate) fn objects(&self) -> Result<Vec<Value>, String> {
+        let text = self.objects.as_ref().map_err(Clone::clone)?;
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// What would be run before or after, as `<kind> <name>`.
+    pub(crate) fn hooks(&self) -> &[String] {
+        &self.hooks
+    }
+}
+
+/// The objects of manifests. Those without a namespace get that of the release, unless the chart itself defines their kind as
+/// one without namespaces.
+fn parsed<'m>(
+    manifests: impl Iterator<Item = &'m sluice_chart::Manifest>,
+    namespace: &str,
+) -> Result<Vec<Value>, String> {
+    let mut objects = Vec::new();
+    for manifest in manifests {
+        let found = content::parse(&manifest.content);
+        objects.extend(found.map_err(|error| format!("{}: {error}", manifest.path))?);
+    }
+    let wide: HashSet<(String, String)> = objects.iter().filter_map(wide_kind).collect();
+    for object in &mut objects {
+        let group = object::text(object, &["apiVersion"]).split_once('/').map_or("", |(group, _)| group);
+        let kind = (group.to_owned(), object::text(object, &["kind"]).to_owned());
+        if object::namespace(object).is_empty()
+            && !wide.contains(&kind)
+            && kind.1 != "CustomResourceDefinition"
+            && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
+        {
+            metadata.insert("namespace".into(), namespace.into());
+        }
+    }
+    Ok(objects)
+}
+
+/// Group and kind of what a definition defines without namespaces.
+fn wide_kind(object: &Value) -> Option<(String, String)> {
+    let is_wide = object::text(object, &["kind"]) == "CustomResourceDefinition"
+        && object::text(object, &["spec", "scope"]) == "Cluster";
+    let text = |path: &[&str]| object::text(object, path).to_owned();
+    is_wide.then(|| (text(&["spec", "group"]), text(&["spec", "names", "kind"])))
+}

@@ -1,0 +1,154 @@
+//! Charts that are asked for: each is fetched once for all shards and causes of this process, and looked for again every five
+//! minutes.
+//!
+//! ```text
+//! shards ─► Charts ─► one task for each chart ─► Fetcher ─┬─► index  (http, https) ─┐
+//!                                                         └─► registry (oci) ───────┼─► Http
+//!                                                               Cache (disk) ◄──────┘
+//! ```
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sluice_renderer_core::{ChartRequest, ChartState, ExternalInput};
+use sluice_tasks::{End, Group, Kept, Tasks};
+use tokio::sync::mpsc;
+
+use self::fetcher::Fetcher;
+
+mod cache;
+mod failure;
+mod fetcher;
+mod hosts;
+mod http;
+mod index;
+mod registry;
+
+/// After this long a chart is looked for again: its version may be a range, or a tag that has moved.
+const LOOK_AGAIN: Duration = Duration::from_secs(300);
+
+/// Unbounded, as every input of a shard: the core only updates its memory.
+type Sender = mpsc::UnboundedSender<ExternalInput>;
+
+/// All charts of a process. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Charts {
+    fetcher: Arc<Fetcher>,
+    tasks: Tasks,
+    asked: Arc<Mutex<BTreeMap<ChartRequest, Asked>>>,
+}
+
+/// What one shard asks for. It ends when this is dropped.
+pub(crate) struct Asking {
+    charts: Charts,
+    shard: u16,
+    sender: Sender,
+}
+
+/// One chart.
+struct Asked {
+    readers: HashMap<u16, Sender>,
+    known: Option<ChartState>,
+    _task: Group,
+}
+
+// === impl Charts ===
+
+impl Charts {
+    /// Charts that are kept on disk in this folder, if there is one.
+    pub(crate) fn new(cache: Option<std::path::PathBuf>, tasks: Tasks) -> Self {
+        Self { fetcher: Arc::new(Fetcher::new(cache)), tasks, asked: Arc::default() }
+    }
+
+    /// What `shard` will ask for; it is told of it through `sender`.
+    pub(crate) fn asking(&self, shard: u16, sender: Sender) -> Asking {
+        Asking { charts: self.clone(), shard, sender }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ChartRequest, Asked>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fetches a chart again and again until what is returned is dropped.
+    fn begin(&self, request: &ChartRequest) -> Group {
+        let group = self.tasks.group(&request.to_string());
+        let (charts, request) = (self.clone(), request.clone());
+        group.keep(Kept::Chart, move || {
+            let (charts, request) = (charts.clone(), request.clone());
+            async move {
+                charts.follow(&request).await;
+                End::Done
+            }
+        });
+        group
+    }
+
+    async fn follow(&self, request: &ChartRequest) {
+        loop {
+            let known = self.lock().get(request).and_then(|asked| asked.known.clone());
+            let (state, pause) = self.fetcher.look(request, known.and_then(|known| known.chart)).await;
+            if !self.tell(request, state) {
+                return;
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Takes what has become known of a chart; whether anybody still asks for it.
+    fn tell(&self, request: &ChartRequest, state: ChartState) -> bool {
+        let mut all = self.lock();
+        let Some(asked) = all.get_mut(request) else { return false };
+        if asked.known.as_ref() != Some(&state) {
+            asked.readers.values().for_each(|reader| send(reader, request, state.clone()));
+            asked.known = Some(state);
+        }
+        true
+    }
+}
+
+// === impl Asking ===
+
+impl Asking {
+    /// Begins to tell of this chart.
+    pub(crate) fn fetch(&self, request: ChartRequest) {
+        let mut all = self.charts.lock();
+        if !all.contains_key(&request) {
+            let asked = Asked { readers: HashMap::new(), known: None, _task: self.charts.begin(&request) };
+            all.insert(request.clone(), asked);
+        }
+        let Some(asked) = all.get_mut(&request) else { return };
+        asked.readers.insert(self.shard, self.sender.clone());
+        if let Some(known) = &asked.known {
+            send(&self.sender, &request, known.clone());
+        }
+    }
+
+    /// Tells of this chart no more.
+    pub(crate) fn unfetch(&self, request: &ChartRequest) {
+        let mut all = self.charts.lock();
+        let Some(asked) = all.get_mut(request) else { return };
+        asked.readers.remove(&self.shard);
+        if asked.readers.is_empty() {
+            all.remove(request);
+        }
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.charts.lock().retain(|_, asked| {
+            asked.readers.remove(&self.shard);
+            !asked.readers.is_empty()
+        });
+    }
+}
+
+fn send(reader: &Sender, request: &ChartRequest, state: ChartState) {
+    if reader.send(ExternalInput::Chart(request.clone(), state)).is_err() {
+        tracing::debug!(%request, "a shard that asked for this has ended");
+    }
+}
+
+#[cfg(test)]
+mod tests;

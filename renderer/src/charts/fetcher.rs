@@ -1,0 +1,124 @@
+//! From a request to a chart: where it is, whether it is known already, and what it must be.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluice_api::digest::sveltos_hash;
+use sluice_chart::{Chart, LoadLimits};
+use sluice_renderer_core::{ChartRequest, ChartState, LoadedChart};
+
+use super::LOOK_AGAIN;
+use super::cache::Cache;
+use super::failure::Failure;
+use super::hosts::Hosts;
+use super::http::{Ask, Http, origin, shown};
+use super::index::{Indices, authorization};
+use super::registry::Registry;
+
+/// Bytes of an archive.
+const ARCHIVE: usize = 100 << 20;
+/// What a host says that is of no use may be mended soon.
+const MENDED: Duration = Duration::from_secs(30);
+
+/// Everything that fetching needs.
+pub(crate) struct Fetcher {
+    http: Http,
+    hosts: Hosts,
+    indices: Indices,
+    cache: Cache,
+}
+
+// === impl Fetcher ===
+
+impl Fetcher {
+    pub(crate) fn new(cache: Option<PathBuf>) -> Self {
+        let (http, hosts, indices) = (Http::default(), Hosts::default(), Indices::default());
+        Self { http, hosts, indices, cache: Cache::new(cache) }
+    }
+
+    /// What is known of a chart after it was looked for, and when to look again. What was known before stays, and what is on
+    /// disk serves as long as the repository is away.
+    pub(crate) async fn look(
+        &self,
+        request: &ChartRequest,
+        known: Option<Arc<LoadedChart>>,
+    ) -> (ChartState, Duration) {
+        let host = origin(&request.repository);
+        self.hosts.wait(host).await;
+        match self.fetch(request, known.as_ref()).await {
+            Ok(chart) => {
+                self.hosts.well(host);
+                (ChartState::there(chart), LOOK_AGAIN)
+            }
+            Err(failure) => {
+                let pause = if failure.is_hosts { self.hosts.failed(host) } else { MENDED };
+                let chart = match known {
+                    Some(known) => Some(known),
+                    None => self.kept(request).await,
+                };
+                tracing::debug!(%request, %failure, "a chart cannot be fetched");
+                (ChartState { chart, trouble: Some(failure.to_string()) }, pause)
+            }
+        }
+    }
+
+    async fn fetch(
+        &self,
+        request: &ChartRequest,
+        known: Option<&Arc<LoadedChart>>,
+    ) -> Result<Arc<LoadedChart>, Failure> {
+        let is_registry = request.repository.starts_with("oci://");
+        let mut registry = Registry::new(&self.http, request);
+        let (url, said) = if is_registry {
+            (request.repository.clone(), Some(registry.digest().await?))
+        } else {
+            let found = self.indices.find(&self.http, request).await?;
+            (found.url, found.digest)
+        };
+        if let Some(digest) = &said {
+            if let Some(known) = known.filter(|known| known.digest == *digest) {
+                return Ok(known.clone());
+            }
+            if let Some(bytes) = self.cache.get(digest).await {
+                self.cache.note(request, digest).await;
+                return loaded(&bytes, digest.clone(), &url);
+            }
+        }
+        let bytes = match &said {
+            Some(digest) if is_registry => registry.archive(digest, ARCHIVE).await?,
+            _ => self.archive(request, &url).await?,
+        };
+        let digest = sveltos_hash(&bytes);
+        if said.as_ref().is_some_and(|said| *said != digest) {
+            return Err(Failure::content(format!(
+                "{} is not what its digest says: it was changed, or did not come whole",
+                shown(&url)
+            )));
+        }
+        if let Some(known) = known.filter(|known| known.digest == digest) {
+            return Ok(known.clone());
+        }
+        let chart = loaded(&bytes, digest, &url)?;
+        self.cache.put(request, &chart.digest, &bytes).await;
+        Ok(chart)
+    }
+
+    async fn archive(&self, request: &ChartRequest, url: &str) -> Result<Vec<u8>, Failure> {
+        let ask = Ask { authorization: authorization(request, url), limit: ARCHIVE, ..Ask::default() };
+        self.http.get(url, &request.access, &ask).await?.content(url)
+    }
+
+    /// What the request led to before this process was.
+    async fn kept(&self, request: &ChartRequest) -> Option<Arc<LoadedChart>> {
+        let digest = self.cache.noted(request).await?;
+        let bytes = self.cache.get(&digest).await?;
+        loaded(&bytes, digest, &request.repository).ok()
+    }
+}
+
+fn loaded(bytes: &[u8], digest: String, url: &str) -> Result<Arc<LoadedChart>, Failure> {
+    let chart = Chart::from_archive(bytes, LoadLimits::default());
+    let chart = chart.map_err(|error| Failure::content(format!("{} is no chart: {error}", shown(url))))?;
+    Ok(Arc::new(LoadedChart { digest, chart }))
+}

@@ -1,0 +1,221 @@
+//! Asking a server, over the HTTP client that Kubernetes is spoken to with: with its TLS, limits on size and time, and
+//! redirections, which take no password to another host.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{ACCEPT, AUTHORIZATION, ETAG, HeaderName, IF_NONE_MATCH, LOCATION};
+use http::{HeaderMap, Request, StatusCode, Uri};
+use http_body_util::{BodyExt as _, Limited};
+use kube::client::Body;
+use kube::{Client, Config};
+use sluice_renderer_core::Access;
+
+use super::failure::Failure;
+
+/// So many redirections are followed.
+const REDIRECTIONS: usize = 10;
+/// So many connections to different servers are kept.
+const KEPT: usize = 64;
+/// One answer takes no longer.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// What is asked for besides the address.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ask {
+    pub(crate) accept: Option<&'static str>,
+    /// The whole header.
+    pub(crate) authorization: Option<String>,
+    /// An answer that is known already.
+    pub(crate) known: Option<String>,
+    /// Bytes of an answer.
+    pub(crate) limit: usize,
+}
+
+/// What a server says.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Clients by server and the way it is reached.
+#[derive(Default)]
+pub(crate) struct Http(Mutex<HashMap<(String, Access), Client>>);
+
+// === impl Http ===
+
+impl Http {
+    /// Asks, and follows redirections.
+    ///
+    /// # Errors
+    /// Why there is no answer. That the server refuses is one.
+    pub(crate) async fn get(&self, url: &str, access: &Access, ask: &Ask) -> Result<Answer, Failure> {
+        let mut at = url.to_owned();
+        let mut ask = ask.clone();
+        for _ in 0..REDIRECTIONS {
+            let answer = tokio::time::timeout(DEADLINE, self.once(&at, access, &ask)).await;
+            let slow =
+                |_| Failure::host(format!("{} does not answer in time; it is tried again", shown(&at)));
+            let answer = answer.map_err(slow)??;
+            let Some(next) = answer.redirection() else { return Ok(answer) };
+            let next = joined(&at, next);
+            if origin(&next) != origin(&at) {
+                ask.authorization = None;
+            }
+            at = next;
+        }
+        Err(Failure::content(format!("{} redirects too often", shown(url))))
+    }
+
+    async fn once(&self, url: &str, access: &Access, ask: &Ask) -> Result<Answer, Failure> {
+        let failed = |error: &dyn Error| {
+            Failure::host(format!("{}: {}; it is tried again", shown(url), reason(error)))
+        };
+        let uri =
+            url.parse::<Uri>().map_err(|_| Failure::content(format!("{} is no address", shown(url))))?;
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let mut request = Request::get(path);
+        let headers: [(HeaderName, Option<&str>); 3] = [
+            (ACCEPT, ask.accept),
+            (AUTHORIZATION, ask.authorization.as_deref()),
+            (IF_NONE_MATCH, ask.known.as_deref()),
+        ];
+        for (name, value) in headers {
+            if let Some(value) = value {
+                request = request.header(name, value);
+            }
+        }
+        let request = request.body(Body::empty()).map_err(|_| {
+            Failure::content("what the credentials say is no header; remove line breaks from them")
+        })?;
+        let answer = self.client(url, access)?.send(request).await.map_err(|error| failed(&error))?;
+        let (head, body) = answer.into_parts();
+        let body = Limited::new(body, ask.limit).collect().await;
+        let body = body.map_err(|error| failed(error.as_ref()))?.to_bytes().to_vec();
+        Ok(Answer { status: head.status, headers: head.headers, body })
+    }
+
+    fn client(&self, url: &str, access: &Access) -> Result<Client, Failure> {
+        let key = (origin(url).to_owned(), Access { login: None, ..access.clone() });
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = kept.get(&key) {
+            return Ok(client.clone());
+        }
+        let failed = || Failure::content(format!("{} is no address of a server", shown(url)));
+        let mut config = Config::new(key.0.parse::<Uri>().map_err(|_| failed())?);
+        config.accept_invalid_certs = access.insecure_skip_tls_verify;
+        config.root_cert = access.ca.as_deref().map(certificates);
+        let client = Client::try_from(config);
+        let client = client.map_err(|error| Failure::content(format!("{}: {error}", shown(url))))?;
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        kept.insert(key, client.clone());
+        Ok(client)
+    }
+}
+
+// === impl Answer ===
+
+impl Answer {
+    fn redirection(&self) -> Option<&str> {
+        let is_one = self.status.is_redirection() && self.status != StatusCode::NOT_MODIFIED;
+        is_one.then(|| self.header(&LOCATION)).flatten()
+    }
+
+    /// A header as text.
+    pub(crate) fn header(&self, name: &HeaderName) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// What the answer is called when it is asked for again.
+    pub(crate) fn etag(&self) -> Option<String> {
+        self.header(&ETAG).map(str::to_owned)
+    }
+
+    /// The content, if it was given.
+    ///
+    /// # Errors
+    /// What the server says, and what to do.
+    pub(crate) fn content(self, url: &str) -> Result<Vec<u8>, Failure> {
+        let (status, url) = (self.status, shown(url));
+        match status.as_u16() {
+            200 => Ok(self.body),
+            401 | 403 => Err(Failure::content(format!(
+                "{url} answers {status}; correct the Secret of registryCredentialsConfig.credentials"
+            ))),
+            404 => Err(Failure::content(format!(
+                "{url} answers {status}; correct the address, the name or the version"
+            ))),
+            429 | 500.. => Err(Failure::host(format!("{url} answers {status}; it is tried again"))),
+            _ => Err(Failure::content(format!("{url} answers {status}"))),
+        }
+    }
+}
+
+/// The last of an error's reasons: it says what has happened.
+fn reason(error: &dyn Error) -> String {
+    let mut last = error;
+    while let Some(source) = last.source() {
+        last = source;
+    }
+    last.to_string()
+}
+
+/// The header of a user and a password.
+pub(crate) fn basic((user, password): &(String, String)) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
+}
+
+/// An address without what may be secret in it.
+pub(crate) fn shown(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or(url)
+}
+
+/// Scheme, host and port.
+pub(crate) fn origin(url: &str) -> &str {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    url[start..].find(['/', '?', '#']).map_or(url, |end| &url[..start + end])
+}
+
+/// An address as it stands on a page.
+pub(crate) fn joined(page: &str, link: &str) -> String {
+    if link.contains("://") {
+        link.to_owned()
+    } else if link.starts_with('/') {
+        format!("{}{link}", origin(page))
+    } else {
+        let page = shown(page);
+        let folder = page.rfind('/').filter(|at| *at >= origin(page).len()).map_or(page, |at| &page[..at]);
+        format!("{folder}/{link}")
+    }
+}
+
+/// The certificates of a PEM text; what is none is left to the TLS library to refuse.
+fn certificates(pem: &str) -> Vec<Vec<u8>> {
+    let parts = pem.split("-----BEGIN CERTIFICATE-----").skip(1);
+    let bodies = parts.filter_map(|part| part.split("-----END CERTIFICATE-----").next());
+    let plain = bodies.map(|body| body.split_whitespace().collect::<String>());
+    plain.filter_map(|body| STANDARD.decode(body).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_followed_from_their_page_and_nothing_secret_is_shown() {
+        let page = "https://h:1/a/index.yaml?token=x";
+        assert_eq!(joined(page, "c.tgz"), "https://h:1/a/c.tgz");
+        assert_eq!(joined(page, "/c.tgz"), "https://h:1/c.tgz");
+        assert_eq!(joined(page, "http://o/c.tgz"), "http://o/c.tgz");
+        assert_eq!(joined("https://h", "c.tgz"), "https://h/c.tgz");
+        assert_eq!((shown(page), origin(page)), ("https://h:1/a/index.yaml", "https://h:1"));
+    }
+}
