@@ -15,7 +15,7 @@ use sluice_bus::{
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Problem, Stop, Table};
-use sluice_renderer_core::{Config, Effect, ExternalInput, Renderer};
+use sluice_renderer_core::{Config, Effect, ExternalInput, Renderer, Salt};
 use sluice_runtime::{Context, Projector, Reporter, count_shards};
 use sluice_tasks::{End, Group, Kept, Once};
 use sluice_template::{Engine, Limits};
@@ -27,7 +27,7 @@ use crate::management::{Generated, Management};
 use crate::resources::{Reading, Registry};
 use crate::status::Statuses;
 use crate::verdicts::Problems;
-use crate::{leftovers, management, status, verdicts};
+use crate::{leftovers, management, salt, status, verdicts};
 
 /// Pause before an interest row that could not be written is written again.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
@@ -46,6 +46,7 @@ struct Shared {
     resources: Registry,
     charts: Charts,
     tera: Arc<dyn Engine>,
+    salt: Salt,
 }
 
 /// Runs the renderer until the context stops. Charts are kept in the folder `cache`, if there is one.
@@ -57,6 +58,7 @@ pub async fn run(context: Context, client: Client, cache: Option<PathBuf>) -> an
     let (written, generated) = management::follow(&context, &client);
     let (synced, stop) = (written.clone(), context.tasks.stop());
     context.wait_for("the management cluster", async move { synced.synced().await });
+    let Some(salt) = stop.run_until_cancelled(salt::salt(&client)).await else { return Ok(()) };
     let shared = Shared {
         statuses: status::follow(&context.bus, stop.clone()),
         problems: problem_feed(&context.bus, stop.clone()),
@@ -66,6 +68,7 @@ pub async fn run(context: Context, client: Client, cache: Option<PathBuf>) -> an
         resources: Registry::new(client, context.tasks.clone()),
         charts: Charts::new(cache, context.tasks.clone()),
         tera: Arc::new(Waiting::default()),
+        salt,
         written,
         generated,
         context: context.clone(),
@@ -107,6 +110,7 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         outputs: bus.incarnations_of(Table::Desired),
         tombstone_ttl: i64::try_from(bus.tombstone_ttl().as_micros()).unwrap_or(i64::MAX),
         limits: Limits::default(),
+        salt: shared.salt.clone(),
         mark: RandomState::new().hash_one(shard),
     })
     .with_tera(shared.tera.clone());

@@ -22,6 +22,11 @@ impl Digest {
         bytes.copy_from_slice(&full[..16]);
         Self(bytes)
     }
+
+    /// The bits.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// `sha256:` and the hexadecimal SHA-256 of `bytes`: the form of `projectsveltos.io/hash`.

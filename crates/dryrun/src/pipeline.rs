@@ -134,6 +134,7 @@ fn begin_rendering(
         outputs: Vec::new(),
         tombstone_ttl: i64::MAX / 4,
         limits: sluice_template::Limits::default(),
+        salt: renderer::Salt::default(),
         mark: 0,
     };
     let renderer = renderer::Renderer::with_caches(config, &options.caches);

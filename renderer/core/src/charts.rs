@@ -100,7 +100,8 @@ impl ChartRender<'_> {
             is_upgrade: false,
         };
         let (options, now) = (chart.options, self.templates.now_unix_nanos());
-        let input = Input { loaded: &loaded, values: &values, release: &release, options, now };
+        let salt = self.templates.salt();
+        let input = Input { loaded: &loaded, values: &values, release: &release, options, salt, now };
         let output = self.outputs.of(&input);
         reads.keep(output.clone());
         let objects = output.objects().map_err(|error| {

@@ -23,6 +23,7 @@ use crate::project::Projection;
 use crate::rates::Rates;
 use crate::renderings::Renderings;
 use crate::row_ledger::RowLedger;
+use crate::salt::Salt;
 use crate::sets::Sets;
 use crate::templates::{Caches, Templates};
 
@@ -54,6 +55,8 @@ pub struct Config {
     pub tombstone_ttl: i64,
     /// What one render may use.
     pub limits: Limits,
+    /// What random values of templates and charts begin with.
+    pub salt: Salt,
     /// A number that another renderer hardly has: revisions of interest end with it, so that no two are alike.
     pub mark: u64,
 }
@@ -177,7 +180,7 @@ impl Renderer {
     /// The same, with caches that others use too.
     pub fn with_caches(config: Config, caches: &Caches) -> Self {
         Self {
-            templates: Templates::new(config.limits.clone(), caches),
+            templates: Templates::new(&config, caches),
             completeness: Completeness::new(config.shards, config.input),
             config,
             catalog: Catalog::default(),

@@ -9,7 +9,9 @@ use sluice_template::{Cache, Data, Engine, Env, Limits, NoEngine, Options, Reque
 use crate::charts::Outputs;
 use crate::content::Manifests;
 use crate::language::Language;
+use crate::renderer::Config;
 use crate::resources::{Destination, Resources};
+use crate::salt::Salt;
 
 /// Compiled templates kept by one renderer.
 const KEPT: usize = 4096;
@@ -44,12 +46,24 @@ pub(crate) struct Templates {
     cache: Arc<Cache>,
     limits: Limits,
     tera: Arc<dyn Engine>,
+    salt: Salt,
     now_unix_nanos: i64,
 }
 
 impl Templates {
-    pub(crate) fn new(limits: Limits, caches: &Caches) -> Self {
-        Self { cache: caches.templates.clone(), limits, tera: Arc::new(NoEngine), now_unix_nanos: 0 }
+    pub(crate) fn new(config: &Config, caches: &Caches) -> Self {
+        Self {
+            cache: caches.templates.clone(),
+            limits: config.limits.clone(),
+            tera: Arc::new(NoEngine),
+            salt: config.salt.clone(),
+            now_unix_nanos: 0,
+        }
+    }
+
+    /// What random values begin with.
+    pub(crate) fn salt(&self) -> &Salt {
+        &self.salt
     }
 
     /// Lets this engine render what is written in Tera.
@@ -122,7 +136,9 @@ impl Templates {
         if !language.has_actions(text) {
             return Ok(text.to_owned());
         }
-        let env = Env::new(self.now_unix_nanos, seed(name, text));
+        // Random functions are a function of the template: every replica and every restart draws the same.
+        let seed = self.salt.seed(&[name.as_bytes(), text.as_bytes()]);
+        let env = Env::new(self.now_unix_nanos, seed);
         let env =
             resources.iter().fold(env, |env, (identifier, object)| env.with_resource(identifier, object));
         if language == Language::Tera {
@@ -132,16 +148,6 @@ impl Templates {
         let program = self.cache.get(name, text, &options).map_err(|error| error.to_string())?;
         program.render(dot, &env, &self.limits).map_err(|error| error.to_string())
     }
-}
-
-/// Random functions are a function of the template: every replica and every dry run draws the same.
-fn seed(name: &str, text: &str) -> [u8; 32] {
-    let mut seed = [0; 32];
-    for (half, salt) in seed.chunks_exact_mut(16).zip(["0", "1"]) {
-        let digest = sluice_api::Digest::of(&[name.as_bytes(), text.as_bytes(), salt.as_bytes()]).to_string();
-        half.copy_from_slice(&digest.as_bytes()[..16]);
-    }
-    seed
 }
 
 /// A `corev1.ObjectReference`, as `.MatchingResource` is one.
@@ -175,7 +181,14 @@ mod tests {
     use super::*;
 
     fn mk_templates() -> Templates {
-        Templates::new(Limits::default(), &Caches::default())
+        salted(Salt::default())
+    }
+
+    fn salted(salt: Salt) -> Templates {
+        let limits = Limits::default();
+        let (outputs, tombstone_ttl) = (Vec::new(), 1);
+        let config = Config { shard: 0, shards: 1, input: 1, outputs, tombstone_ttl, limits, salt, mark: 0 };
+        Templates::new(&config, &Caches::default())
     }
 
     fn render(templates: &Templates, text: &str) -> Result<String, String> {
@@ -231,5 +244,12 @@ mod tests {
         assert_eq!(text.unwrap(), "apps/v1 Deployment n/d");
         let lower = mk_templates().render("t", "{{ .MatchingResource.name }}", Stage::Event, &dot);
         assert!(lower.unwrap_err().contains("name"), "it is a struct of Go, not a map");
+    }
+
+    #[test]
+    fn random_values_are_alike_under_one_salt_and_unlike_under_another() {
+        let draw = |salt: [u8; 32]| render(&salted(Salt::new(salt)), "{{ randAlphaNum 20 }}").unwrap();
+        assert_eq!(draw([1; 32]), draw([1; 32]));
+        assert_ne!(draw([1; 32]), draw([2; 32]));
     }
 }

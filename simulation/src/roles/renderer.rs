@@ -97,6 +97,7 @@ impl Role for RendererRole {
             outputs: world.store.incarnations(Table::Desired),
             tombstone_ttl: world.tombstone_ttl,
             limits: sluice_template::Limits::default(),
+            salt: renderer::Salt::default(),
             mark: 389 * (world.now / STEP).unsigned_abs(),
         };
         let mut core = renderer::Renderer::with_caches(config, &world.caches);

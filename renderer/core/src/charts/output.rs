@@ -12,6 +12,7 @@ use sluice_template::Env;
 
 use super::LoadedChart;
 use crate::content;
+use crate::salt::Salt;
 
 /// Everything that a render of a chart is made of, and the time it is made at.
 pub(crate) struct Input<'a> {
@@ -19,6 +20,8 @@ pub(crate) struct Input<'a> {
     pub(crate) values: &'a Map<String, Value>,
     pub(crate) release: &'a Release,
     pub(crate) options: ChartOptions,
+    /// What random values begin with.
+    pub(crate) salt: &'a Salt,
     /// Nanoseconds since 1970.
     pub(crate) now: i64,
 }
@@ -73,8 +76,7 @@ impl Input<'_> {
 
 impl ChartOutput {
     fn of(input: &Input<'_>, digest: Digest) -> Self {
-        let mut seed = [0; 32];
-        seed.copy_from_slice(digest.to_string().as_bytes());
+        let seed = input.salt.seed(&[digest.as_bytes()]);
         let options = Options { skip_schema: input.options.skip_schema, ..Options::default() };
         let rendered = sluice_chart::render(
             &input.loaded.chart,

@@ -121,6 +121,7 @@ impl Fixture {
             outputs: vec![9],
             tombstone_ttl: 1_000_000_000,
             limits: Limits::default(),
+            salt: Salt::default(),
             mark: 1000,
         };
         let mut fixture = Self {
@@ -703,6 +704,7 @@ fn two_renderers_that_follow_one_revision_make_different_ones() {
         outputs: Vec::new(),
         tombstone_ttl: 1,
         limits: Limits::default(),
+        salt: Salt::default(),
         mark,
     };
     for mark in [0, 1, 1023, 1024, u64::MAX] {

@@ -1,0 +1,51 @@
+//! Random values that every renderer and every restart draw alike, and that nobody else can reckon.
+
+use std::fmt;
+
+use sluice_api::Digest;
+
+/// The secret of an installation that its random values begin with. The default is no secret: dry runs have it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Salt([u8; 32]);
+
+// === impl Salt ===
+
+impl Salt {
+    /// Of random bytes.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// What random functions begin with, for everything that these parts name.
+    pub(crate) fn seed(&self, parts: &[&[u8]]) -> [u8; 32] {
+        let mut seed = [0; 32];
+        for (half, number) in seed.chunks_exact_mut(16).zip([&b"0"[..], b"1"]) {
+            let digest = Digest::of(&[&[&self.0[..]], parts, &[number]].concat());
+            half.copy_from_slice(digest.as_bytes());
+        }
+        seed
+    }
+}
+
+impl fmt::Debug for Salt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Salt(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_follows_from_the_salt_and_all_parts() {
+        let (one, other) = (Salt::default(), Salt::new([1; 32]));
+        let parts: [&[u8]; 2] = [b"a", b"b"];
+        assert_eq!(one.seed(&parts), one.seed(&parts));
+        for different in [other.seed(&parts), one.seed(&[b"ab"]), one.seed(&[b"a", b"c"])] {
+            assert_ne!(one.seed(&parts), different);
+        }
+        assert_ne!(one.seed(&parts)[..16], one.seed(&parts)[16..]);
+        assert_eq!(format!("{other:?}"), "Salt(..)");
+    }
+}
