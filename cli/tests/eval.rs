@@ -4,7 +4,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+
+use common::sluice;
+
+mod common;
 
 const SOURCE: &str = "apiVersion: lib.projectsveltos.io/v1beta1
 kind: EventSource
@@ -37,13 +40,7 @@ fn write(dir: &Path, files: &[(&str, &str)]) {
 }
 
 fn eval(arguments: &[&str], dir: &Path) -> (Option<i32>, String, String) {
-    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_sluice"))
-        .arg("eval")
-        .args(arguments)
-        .current_dir(dir)
-        .output()
-        .unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    sluice("eval", arguments, dir)
 }
 
 #[test]
