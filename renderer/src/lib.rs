@@ -22,4 +22,5 @@ mod status;
 mod verdicts;
 
 pub use args::Args;
+pub use charts::ChartSettings;
 pub use shard::run;
