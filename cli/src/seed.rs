@@ -13,6 +13,7 @@ use kube::config::{Kubeconfig, NamedContext};
 use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
 use sluice_api::{Gvk, ObjectKey, object, yaml};
+use sluice_dryrun::Sources;
 use sluice_kube::{Raw, management_client, resource_of};
 
 /// The context of the management cluster; all others are managed clusters.
@@ -37,6 +38,52 @@ const EXAMPLES: [(&str, &str); 6] = [
     ("secret-on-demand/login.yaml", include_str!("../../examples/secret-on-demand/login.yaml")),
 ];
 
+/// What only `sluice up` loads: it serves the charts of these.
+const EXAMPLES_WITH_CHARTS: [(&str, &str); 2] = [
+    (
+        "admission-policies/cluster-profile.yaml",
+        include_str!("../../examples/admission-policies/cluster-profile.yaml"),
+    ),
+    ("admission-policies/policies.yaml", include_str!("../../examples/admission-policies/policies.yaml")),
+];
+
+/// The repository of the examples' chart.
+const REPOSITORY: &str = "https://charts.example.com/policies";
+/// The files of that chart.
+const CHART: [(&str, &str); 7] = [
+    ("Chart.yaml", include_str!("../../examples/admission-policies/sources/admission/Chart.yaml")),
+    ("values.yaml", include_str!("../../examples/admission-policies/sources/admission/values.yaml")),
+    (
+        "values.schema.json",
+        include_str!("../../examples/admission-policies/sources/admission/values.schema.json"),
+    ),
+    (
+        "crds/admissionrules.yaml",
+        include_str!("../../examples/admission-policies/sources/admission/crds/admissionrules.yaml"),
+    ),
+    (
+        "templates/_names.tpl",
+        include_str!("../../examples/admission-policies/sources/admission/templates/_names.tpl"),
+    ),
+    (
+        "templates/rights.yaml",
+        include_str!("../../examples/admission-policies/sources/admission/templates/rights.yaml"),
+    ),
+    (
+        "templates/settings.yaml",
+        include_str!("../../examples/admission-policies/sources/admission/templates/settings.yaml"),
+    ),
+];
+
+/// Which examples are loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Examples {
+    None,
+    /// Those that need no chart.
+    Plain,
+    All,
+}
+
 /// Arguments of `sluice seed`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -58,7 +105,8 @@ impl Args {
         let client = management_client(self.kubeconfig.as_deref()).await?;
         let path = self.clusters_kubeconfig.or(self.kubeconfig);
         let clusters = path.map(|path| managed(&path)).transpose()?.unwrap_or_default();
-        seed(&client, &clusters, !self.no_examples).await?;
+        let examples = if self.no_examples { Examples::None } else { Examples::Plain };
+        seed(&client, &clusters, examples).await?;
         println!("seeded {} clusters", clusters.len());
         Ok(())
     }
@@ -94,19 +142,21 @@ fn managed(path: &Path) -> anyhow::Result<Vec<Managed>> {
 }
 
 /// Makes everything; what is there already stays as it is or is brought up to date.
-pub(crate) async fn seed(client: &Client, clusters: &[Managed], examples: bool) -> anyhow::Result<()> {
+pub(crate) async fn seed(client: &Client, clusters: &[Managed], examples: Examples) -> anyhow::Result<()> {
     for crd in sluice_api::crd::all() {
         apply(client, &crd).await?;
     }
     served(client).await?;
     apply(client, &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})).await?;
     for (name, kubeconfig) in clusters {
-        for object in registration(name, kubeconfig, examples) {
+        for object in registration(name, kubeconfig, examples != Examples::None) {
             apply(client, &object).await?;
         }
     }
     let known: BTreeSet<&String> = clusters.iter().map(|(name, _)| name).collect();
-    for (file, text) in EXAMPLES.iter().filter(|_| examples) {
+    let plain = EXAMPLES.iter().filter(|_| examples != Examples::None);
+    let with_charts = EXAMPLES_WITH_CHARTS.iter().filter(|_| examples == Examples::All);
+    for (file, text) in plain.chain(with_charts) {
         for object in yaml::documents(text).map_err(|error| anyhow::anyhow!("examples/{file}: {error}"))? {
             let cluster = object::text(&object, &["kind"]) == "SveltosCluster";
             if !cluster || !known.contains(&object::name(&object).to_owned()) {
@@ -115,6 +165,12 @@ pub(crate) async fn seed(client: &Client, clusters: &[Managed], examples: bool) 
         }
     }
     Ok(())
+}
+
+/// Adds the charts of the examples.
+pub(crate) fn add_charts(sources: &mut Sources) -> anyhow::Result<()> {
+    let files = CHART.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()));
+    sources.add(REPOSITORY, &files.collect()).map_err(anyhow::Error::msg)
 }
 
 fn registration(name: &str, kubeconfig: &str, examples: bool) -> [Value; 2] {
@@ -172,4 +228,19 @@ async fn apply(client: &Client, object: &Value) -> anyhow::Result<()> {
     let params = PatchParams::apply(MANAGER).force();
     sluice_kube::apply(&api, &key.name, &params, &body).await.with_context(|| format!("apply {key}"))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn the_chart_of_the_examples_is_whole() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/admission-policies/sources");
+        let mut sources = Sources::default();
+        add_charts(&mut sources).unwrap();
+        assert_eq!(sources, Sources::read(&folder).unwrap());
+    }
 }

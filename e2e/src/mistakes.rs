@@ -1,7 +1,7 @@
 //! Mistakes that users make, each in a folder of `e2e/mistakes`: the object says what is wrong with it, in its own
 //! status, until it is mended.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -31,12 +31,21 @@ struct Expected {
     says: Vec<String>,
 }
 
+/// The charts that the mistakes are made with.
+pub fn sources() -> PathBuf {
+    folder().join("sources")
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("mistakes")
+}
+
 /// Makes and mends every mistake on a fleet on which Sluice runs.
 ///
 /// # Errors
 /// The mistake, and what the object says instead.
 pub async fn play(fleet: &Fleet) -> anyhow::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("mistakes");
+    let folder = folder();
     let kubeconfig = &fleet.members.get(CLUSTER).context("the test has no cluster-1")?.kubeconfig;
     let read = |path: &Path| objects(path, kubeconfig);
     let (common, event) = (read(&folder.join("common.yaml"))?, read(&folder.join("event.yaml"))?);
@@ -45,7 +54,7 @@ pub async fn play(fleet: &Fleet) -> anyhow::Result<()> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(&folder)? {
         let path = entry?.path();
-        names.extend(path.is_dir().then_some(path));
+        names.extend((path.is_dir() && path != sources()).then_some(path));
     }
     names.sort();
     for path in names {

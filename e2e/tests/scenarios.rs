@@ -38,6 +38,9 @@ scenarios! {
     a_network_policy_by_label: "a-network-policy-by-label",
     b_network_policy_by_lua: "b-network-policy-by-lua",
     c_one_policy_per_service: "c-one-policy-per-service",
+    ch_a_chart_for_each_event: "ch-a-chart-for-each-event",
+    ch_a_chart_with_its_crd: "ch-a-chart-with-its-crd",
+    ch_values_from_a_secret: "ch-values-from-a-secret",
     d_ingress_for_https: "d-ingress-for-https",
     e_http_route_kind_later: "e-http-route-kind-later",
     f_cross_cluster: "f-cross-cluster",
@@ -100,8 +103,9 @@ fn play_on_files(name: &str) {
 async fn play_on_simulated_clusters(name: &str) {
     let dir = tempfile::tempdir().unwrap();
     let scenario = Scenario::load(name).unwrap();
-    let up =
-        Up::start(dir.path(), &[format!("--clusters={CLUSTERS}"), "--no-examples".into()]).await.unwrap();
+    let arguments =
+        [format!("--clusters={CLUSTERS}"), "--no-examples".into(), sources(&Scenario::sources(name))];
+    let up = Up::start(dir.path(), &arguments).await.unwrap();
     let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(up.kubeconfig()).unwrap()).await.unwrap();
     let played = Player::new(&scenario, &fleet).play().await;
     assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
@@ -110,7 +114,8 @@ async fn play_on_simulated_clusters(name: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mistake_is_told_in_the_status_of_its_object_until_it_is_mended() {
     let dir = tempfile::tempdir().unwrap();
-    let up = Up::start(dir.path(), &["--clusters=1".into(), "--no-examples".into()]).await.unwrap();
+    let arguments = ["--clusters=1".into(), "--no-examples".into(), sources(&mistakes::sources())];
+    let up = Up::start(dir.path(), &arguments).await.unwrap();
     let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(up.kubeconfig()).unwrap()).await.unwrap();
     let played = mistakes::play(&fleet).await;
     assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
@@ -127,7 +132,7 @@ async fn every_scenario_is_played_on_real_api_servers() {
         let scenario = Scenario::load(name).unwrap();
         let folder = dir.path().join(name);
         std::fs::create_dir_all(&folder).unwrap();
-        let up = Up::start(&folder, &real_up(&kubeconfig)).await.unwrap();
+        let up = Up::start(&folder, &real_up(&kubeconfig, &Scenario::sources(name))).await.unwrap();
         let player = Player::new(&scenario, &fleet);
         let played = player.play().await;
         assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
@@ -143,14 +148,20 @@ async fn a_mistake_is_told_on_real_api_servers_too() {
     let (planes, fleet) = real_fleet(dir.path()).await;
     let kubeconfig = dir.path().join("management.kubeconfig");
     std::fs::write(&kubeconfig, planes[0].kubeconfig()).unwrap();
-    let up = Up::start(dir.path(), &real_up(&kubeconfig)).await.unwrap();
+    let up = Up::start(dir.path(), &real_up(&kubeconfig, &mistakes::sources())).await.unwrap();
     let played = mistakes::play(&fleet).await;
     assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
 }
 
 /// A `sluice up` beside real API servers.
-fn real_up(kubeconfig: &Path) -> [String; 3] {
-    [format!("--kubeconfig={}", kubeconfig.display()), "--clusters=0".into(), "--no-examples".into()]
+fn real_up(kubeconfig: &Path, charts: &Path) -> [String; 4] {
+    let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+    [kubeconfig, "--clusters=0".into(), "--no-examples".into(), sources(charts)]
+}
+
+/// That charts are served from this folder, which need not be there.
+fn sources(folder: &Path) -> String {
+    format!("--sources={}", folder.display())
 }
 
 /// One API server for the management cluster and one for each managed cluster; they end with the first part.

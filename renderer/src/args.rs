@@ -6,6 +6,8 @@ use sluice_kube::management_client;
 use sluice_protocol::Role;
 use sluice_runtime::{CommonArgs, Context, stop_on_signals};
 
+use crate::ChartSettings;
+
 /// Decides what goes where, with what content.
 #[derive(Debug, clap::Parser)]
 #[command(name = "sluice-renderer", version)]
@@ -30,6 +32,7 @@ impl Args {
     pub async fn run(self) -> anyhow::Result<()> {
         let context = Context::start(Role::Renderer, &self.common, &stop_on_signals()).await?;
         let client = management_client(self.kubeconfig.as_deref()).await?;
-        crate::run(context, client, self.chart_cache).await
+        let charts = ChartSettings { cache: self.chart_cache, ..ChartSettings::default() };
+        crate::run(context, client, charts).await
     }
 }

@@ -8,6 +8,7 @@
 //! ```
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -30,6 +31,15 @@ const LOOK_AGAIN: Duration = Duration::from_secs(300);
 
 /// Unbounded, as every input of a shard: the core only updates its memory.
 type Sender = mpsc::UnboundedSender<ExternalInput>;
+
+/// How charts are fetched.
+#[derive(Clone, Debug, Default)]
+pub struct ChartSettings {
+    /// The folder in which they are kept, at most 2 GiB; without it they are fetched again after a restart.
+    pub cache: Option<PathBuf>,
+    /// Who is asked in place of a repository, by the repository's address: an address of `index.yaml` without that name.
+    pub mirrors: BTreeMap<String, String>,
+}
 
 /// All charts of a process. Cheap to clone.
 #[derive(Clone)]
@@ -56,9 +66,9 @@ struct Asked {
 // === impl Charts ===
 
 impl Charts {
-    /// Charts that are kept on disk in this folder, if there is one.
-    pub(crate) fn new(cache: Option<std::path::PathBuf>, tasks: Tasks) -> Self {
-        Self { fetcher: Arc::new(Fetcher::new(cache)), tasks, asked: Arc::default() }
+    /// Charts that nobody has asked for.
+    pub(crate) fn new(settings: ChartSettings, tasks: Tasks) -> Self {
+        Self { fetcher: Arc::new(Fetcher::new(settings)), tasks, asked: Arc::default() }
     }
 
     /// What `shard` will ask for; it is told of it through `sender`.

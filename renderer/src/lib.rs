@@ -23,4 +23,5 @@ mod status;
 mod verdicts;
 
 pub use args::Args;
+pub use charts::ChartSettings;
 pub use shard::run;

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher as _, RandomState};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +20,7 @@ use sluice_tasks::{End, Group, Kept, Once};
 use sluice_template::{Engine, Limits};
 use tokio::sync::mpsc;
 
-use crate::charts::{Asking, Charts};
+use crate::charts::{Asking, ChartSettings, Charts};
 use crate::engine::Waiting;
 use crate::management::{Generated, Management};
 use crate::resources::{Reading, Registry};
@@ -49,11 +48,11 @@ struct Shared {
     salt: Salt,
 }
 
-/// Runs the renderer until the context stops. Charts are kept in the folder `cache`, if there is one.
+/// Runs the renderer until the context stops.
 ///
 /// # Errors
 /// When the members of the stage cannot be joined, or a task has ended without which the process cannot go on.
-pub async fn run(context: Context, client: Client, cache: Option<PathBuf>) -> anyhow::Result<()> {
+pub async fn run(context: Context, client: Client, charts: ChartSettings) -> anyhow::Result<()> {
     let membership = context.join("renderer")?;
     let (written, generated) = management::follow(&context, &client);
     let (synced, stop) = (written.clone(), context.tasks.stop());
@@ -66,7 +65,7 @@ pub async fn run(context: Context, client: Client, cache: Option<PathBuf>) -> an
         projector: Projector::start(&context, client.clone(), "sluice-renderer"),
         verdicts: Projector::start(&context, client.clone(), "sluice-status"),
         resources: Registry::new(client, context.tasks.clone()),
-        charts: Charts::new(cache, context.tasks.clone()),
+        charts: Charts::new(charts, context.tasks.clone()),
         tera: Arc::new(Waiting::default()),
         salt,
         written,

@@ -9,6 +9,7 @@ use sluice_kube::client_of_kubeconfig;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::{Cause, Desired, ReportMeta, State, Status};
 use sluice_protocol::{Body, Meta, Publish, Role, Row, Subject, Table, View};
+use sluice_renderer::ChartSettings;
 use sluice_runtime::Context;
 use sluice_runtime::kit::{self, Server};
 use sluice_simcluster::{FleetConfig, SimFleet};
@@ -54,7 +55,8 @@ impl Place {
     /// Runs a renderer until `script` has ended.
     async fn render(&self, script: impl AsyncFnOnce(&Bus)) {
         let client = client_of_kubeconfig(&self.fleet.kubeconfig(&[MANAGEMENT])).await.unwrap();
-        let renderer = async |context| Box::pin(sluice_renderer::run(context, client, None)).await;
+        let renderer =
+            async |context| Box::pin(sluice_renderer::run(context, client, ChartSettings::default())).await;
         let script = async |context: &Context| script(&context.bus).await;
         Box::pin(kit::with_stage(&self.server, Role::Renderer, renderer, script)).await;
     }

@@ -1,6 +1,7 @@
 //! `sluice up`: everything on this machine.
 
 mod nats;
+mod repository;
 mod stages;
 
 use std::path::{Path, PathBuf};
@@ -9,14 +10,16 @@ use std::time::Duration;
 use anyhow::Context as _;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use sluice_dryrun::Sources;
 use sluice_kube::management_client;
 use sluice_protocol::JournalEntry;
+use sluice_renderer::ChartSettings;
 use sluice_runtime::stop_on_signals_then;
 use sluice_simcluster::{FleetConfig, SimFleet};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::seed::{MANAGEMENT, Managed, seed};
+use crate::seed::{self, Examples, MANAGEMENT, Managed, seed};
 
 /// Arguments of `sluice up`.
 #[derive(Clone, Debug, clap::Args)]
@@ -32,6 +35,10 @@ pub(crate) struct Args {
     /// Load no examples; the clusters then carry no label.
     #[arg(long)]
     no_examples: bool,
+
+    /// Folder with a `sources.yaml`: its charts are served here, in place of the repositories that it names.
+    #[arg(long, value_name = "DIR")]
+    sources: Option<PathBuf>,
 
     /// Nodes of the bus: 1, or 3 with a copy of every stream on each.
     #[arg(long, default_value = "1", value_parser = nats::nodes)]
@@ -64,6 +71,7 @@ impl Args {
         std::fs::create_dir_all(&self.dir).with_context(|| format!("--dir {}", self.dir.display()))?;
         let dir = self.dir.canonicalize()?;
         let place = dir.clone();
+        let sources = self.charts()?;
         let tasks = stop_on_signals_then(move || nats::stop_leftovers(&place));
         let stop = tasks.stop();
         let nats = nats::Servers::start(&dir, self.nodes).await?;
@@ -76,8 +84,11 @@ impl Args {
         let kubeconfig = dir.join("kubeconfig");
         self.write_kubeconfig(&fleet, &kubeconfig)?;
         let management = self.management(&fleet).await?;
-        seed(&management, &self.managed(&fleet), !self.no_examples).await?;
-        let pipeline = stages::Pipeline::start(&self, nats.url(), &management, &tasks).await?;
+        let examples = if self.no_examples { Examples::None } else { Examples::All };
+        seed(&management, &self.managed(&fleet), examples).await?;
+        let mirrors = repository::serve(&sources, &tasks).await?;
+        let charts = ChartSettings { cache: Some(dir.join("charts")), mirrors };
+        let pipeline = stages::Pipeline::start(&self, nats.url(), &management, charts, &tasks).await?;
         let lines = pipeline.journal().await?;
         pipeline.ready(stop).await;
         if !stop.is_cancelled() {
@@ -93,6 +104,15 @@ impl Args {
         fleet.shutdown().await;
         nats.stop().await;
         Ok(tasks.verdict()?)
+    }
+
+    /// What is served here: the charts of `--sources`, and those of the examples.
+    fn charts(&self) -> anyhow::Result<Sources> {
+        let mut sources = self.sources.as_deref().map(Sources::read).transpose()?.unwrap_or_default();
+        if !self.no_examples {
+            seed::add_charts(&mut sources)?;
+        }
+        Ok(sources)
     }
 
     fn ids(&self) -> Vec<String> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use kube::Client;
 use sluice_bus::{Bus, journal};
 use sluice_protocol::{JournalEntry, Role};
+use sluice_renderer::ChartSettings;
 use sluice_runtime::{CommonArgs, Context, Metrics, NatsArgs, Readiness, access_feed, serve};
 use sluice_tasks::{End, Once, Tasks};
 use tokio::sync::mpsc;
@@ -31,6 +32,7 @@ impl Pipeline {
         args: &Args,
         nats: String,
         management: &Client,
+        charts: ChartSettings,
         tasks: &Tasks,
     ) -> anyhow::Result<Self> {
         let (metrics, ready) = (Metrics::new(), Readiness::default());
@@ -62,13 +64,9 @@ impl Pipeline {
                         stages.push(run_stage(tasks, "matcher", sluice_matcher::run(context)));
                     }
                     "renderer" => {
-                        let charts = args.dir.join("charts");
                         let (context, client) = (context(Role::Renderer, replica).await?, management.clone());
-                        stages.push(run_stage(
-                            tasks,
-                            "renderer",
-                            sluice_renderer::run(context, client, Some(charts)),
-                        ));
+                        let work = sluice_renderer::run(context, client, charts.clone());
+                        stages.push(run_stage(tasks, "renderer", work));
                     }
                     "deployer" => {
                         let (context, client, feed) =

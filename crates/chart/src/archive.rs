@@ -106,6 +106,22 @@ pub(crate) fn unpack(bytes: &[u8], budget: &mut Budget) -> Result<Vec<File>, Err
     Ok(files)
 }
 
+/// An archive of these files, in one folder. It names no time, user or machine.
+pub(crate) fn pack(files: &[File]) -> Result<Vec<u8>, Error> {
+    let failed = |error: std::io::Error| load(format!("the archive cannot be written: {error}"));
+    let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    let mut archive = tar::Builder::new(gzip);
+    for file in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(file.data.len() as u64);
+        header.set_mode(0o644);
+        archive
+            .append_data(&mut header, format!("chart/{}", file.name), file.data.as_slice())
+            .map_err(failed)?;
+    }
+    archive.into_inner().and_then(flate2::write::GzEncoder::finish).map_err(failed)
+}
+
 fn broken(error: std::io::Error) -> Error {
     load(format!("the archive cannot be read: {error}"))
 }
@@ -215,6 +231,18 @@ mod tests {
         );
         let many = [("c/a", b"" as &[u8]), ("c/b", b""), ("c/d", b""), ("c/e", b"")];
         assert_eq!(unpacked(&many).unwrap_err(), "limit: the chart has more than 3 files");
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        let long = format!("templates/{}/a.yaml", "x".repeat(200));
+        let files = [
+            File { name: "Chart.yaml".into(), data: b"a: 1".to_vec() },
+            File { name: long, data: vec![0; 3000] },
+        ];
+        let packed = pack(&files).unwrap();
+        assert_eq!(unpack(&packed, &mut Budget::new(LoadLimits::default())).unwrap(), files);
+        assert_eq!(pack(&files).unwrap(), packed);
     }
 
     #[test]

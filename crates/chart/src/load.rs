@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 use sluice_template::go_quoted as quoted;
 
 use crate::{
-    archive::{Budget, File, LoadLimits, unpack, without_mark},
+    archive::{Budget, File, LoadLimits, pack, unpack, without_mark},
     error::{Error, load},
     ignore::Rules,
     metadata::Metadata,
@@ -50,27 +50,17 @@ impl Chart {
     /// # Errors
     /// What is wrong with a path or a file, or the limit that is exceeded.
     pub fn from_folder(files: &BTreeMap<String, Vec<u8>>, limits: LoadLimits) -> Result<Self, Error> {
-        let ignore = files.get(".helmignore").map(|text| String::from_utf8_lossy(text));
-        let rules = Rules::parse(&ignore.unwrap_or_default())?;
         let mut budget = Budget::new(limits);
-        let mut kept = Vec::new();
-        for (path, data) in files {
-            if path.is_empty()
-                || path.starts_with('/')
-                || path.split('/').any(|part| matches!(part, "" | "." | ".."))
-            {
-                return Err(load(format!("{} is no path within a chart", quoted(path))));
-            }
-            let in_ignored_folder = path.match_indices('/').any(|(at, _)| rules.ignores(&path[..at], true));
-            if in_ignored_folder || rules.ignores(path, false) {
-                continue;
-            }
-            budget.spend(data.len())?;
-            kept.push(File { name: path.clone(), data: without_mark(data.clone()) });
-        }
-        // The order of a walk: a folder's content stands where its name does.
-        kept.sort_by(|a, b| a.name.split('/').cmp(b.name.split('/')));
-        from_files(kept, &mut budget, 0)
+        let files = kept(files, &mut budget)?;
+        from_files(files, &mut budget, 0)
+    }
+
+    /// Packs a folder into an archive, as `helm package` does. Equal folders give equal archives.
+    ///
+    /// # Errors
+    /// What is wrong with a path, or the limit that is exceeded.
+    pub fn pack(files: &BTreeMap<String, Vec<u8>>, limits: LoadLimits) -> Result<Vec<u8>, Error> {
+        pack(&kept(files, &mut Budget::new(limits))?)
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -86,6 +76,30 @@ impl Chart {
             known && file.name.starts_with("crds/")
         })
     }
+}
+
+/// The files of a folder that belong to the chart, in the order of a walk.
+fn kept(files: &BTreeMap<String, Vec<u8>>, budget: &mut Budget) -> Result<Vec<File>, Error> {
+    let ignore = files.get(".helmignore").map(|text| String::from_utf8_lossy(text));
+    let rules = Rules::parse(&ignore.unwrap_or_default())?;
+    let mut kept = Vec::new();
+    for (path, data) in files {
+        if path.is_empty()
+            || path.starts_with('/')
+            || path.split('/').any(|part| matches!(part, "" | "." | ".."))
+        {
+            return Err(load(format!("{} is no path within a chart", quoted(path))));
+        }
+        let in_ignored_folder = path.match_indices('/').any(|(at, _)| rules.ignores(&path[..at], true));
+        if in_ignored_folder || rules.ignores(path, false) {
+            continue;
+        }
+        budget.spend(data.len())?;
+        kept.push(File { name: path.clone(), data: without_mark(data.clone()) });
+    }
+    // The order of a walk: a folder's content stands where its name does.
+    kept.sort_by(|a, b| a.name.split('/').cmp(b.name.split('/')));
+    Ok(kept)
 }
 
 fn from_files(files: Vec<File>, budget: &mut Budget, depth: usize) -> Result<Chart, Error> {

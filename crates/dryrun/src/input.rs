@@ -42,7 +42,7 @@ impl Input {
         if !dir.is_dir() {
             return Err(failed(dir, "is not a directory"));
         }
-        let mut input = Self { sources: Sources::read(dir)?, ..Self::default() };
+        let mut input = Self { sources: Sources::read(&dir.join(sources::FOLDER))?, ..Self::default() };
         let clusters = dir.join("clusters");
         for file in files(dir, &[&clusters, &dir.join(sources::FOLDER)])? {
             input.management.extend(objects(&file)?);

@@ -21,4 +21,4 @@ pub use evaluate::{Evaluation, Evaluator};
 pub use input::{Input, InputError, objects};
 pub use output::{Made, Output};
 pub use pipeline::{Options, build, build_at, build_with, make};
-pub use sources::Sources;
+pub use sources::{Packed, Sources};

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
-use sluice_api::Digest;
+use sluice_api::digest::sveltos_hash;
 use sluice_chart::{Chart, LoadLimits, best_version};
 use sluice_renderer_core::{ChartRequest, ChartState, LoadedChart};
 
@@ -25,6 +25,22 @@ struct Source {
     name: String,
     version: String,
     loaded: Arc<LoadedChart>,
+    archive: Arc<[u8]>,
+}
+
+/// A chart as a repository gives it.
+#[derive(Clone, Copy, Debug)]
+pub struct Packed<'a> {
+    /// Address of the repository, without a slash at its end.
+    pub repository: &'a str,
+    /// Name of the chart.
+    pub name: &'a str,
+    /// Its version.
+    pub version: &'a str,
+    /// `sha256:…` of the archive.
+    pub digest: &'a str,
+    /// The `.tgz`.
+    pub archive: &'a Arc<[u8]>,
 }
 
 /// What the file says.
@@ -49,12 +65,12 @@ struct WrittenChart {
 // === impl Sources ===
 
 impl Sources {
-    /// Reads the charts of a folder of manifests; without `sources/` there are none.
+    /// Reads the charts of a folder with a `sources.yaml`; where there is no such folder there are none.
     ///
     /// # Errors
     /// The file, and what is wrong with it.
-    pub(crate) fn read(dir: &Path) -> Result<Self, InputError> {
-        let (folder, file) = (dir.join(FOLDER), dir.join(FOLDER).join(FILE));
+    pub fn read(folder: &Path) -> Result<Self, InputError> {
+        let file = folder.join(FILE);
         if !folder.exists() {
             return Ok(Self::default());
         }
@@ -65,14 +81,30 @@ impl Sources {
         let written: Written = serde_json::from_value(written).map_err(|error| failed(error.to_string()))?;
         let charts = written.charts.into_iter().enumerate();
         let read = charts.map(|(place, chart)| {
-            Source::read(&folder, chart).map_err(|error| failed(format!("charts[{place}].{error}")))
+            Source::read(folder, chart).map_err(|error| failed(format!("charts[{place}].{error}")))
         });
         read.collect::<Result<_, _>>().map(Self)
     }
 
-    /// The charts with their repositories and what was read of them, for who serves them.
-    pub fn charts(&self) -> impl Iterator<Item = (&str, &Arc<LoadedChart>)> {
-        self.0.iter().map(|source| (source.repository.as_str(), &source.loaded))
+    /// Adds a chart of a repository.
+    ///
+    /// # Errors
+    /// What is wrong with the files of its folder.
+    pub fn add(&mut self, repository: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
+        let packed = Chart::pack(files, LoadLimits::default()).map_err(|error| error.to_string())?;
+        self.0.push(Source::of(repository, None, packed)?);
+        Ok(())
+    }
+
+    /// The charts, for who serves them.
+    pub fn charts(&self) -> impl Iterator<Item = Packed<'_>> {
+        self.0.iter().map(|source| Packed {
+            repository: &source.repository,
+            name: &source.name,
+            version: &source.version,
+            digest: &source.loaded.digest,
+            archive: &source.archive,
+        })
     }
 
     /// The chart that is asked for.
@@ -100,31 +132,34 @@ impl Source {
         if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
             return Err(format!("path: {:?} leads out of {FOLDER}/", written.path));
         }
-        let loaded = load(&folder.join(path)).map_err(|error| format!("path: {}: {error}", written.path))?;
+        let of_file = |error: String| format!("path: {}: {error}", written.path);
+        let archive = archive(&folder.join(path)).map_err(of_file)?;
+        Self::of(&written.repository, Some(&written.chart), archive).map_err(of_file)
+    }
+
+    /// A chart by its own name, where it is called by no other.
+    fn of(repository: &str, name: Option<&str>, archive: Vec<u8>) -> Result<Self, String> {
+        let chart =
+            Chart::from_archive(&archive, LoadLimits::default()).map_err(|error| error.to_string())?;
         Ok(Self {
-            repository: written.repository.trim_end_matches('/').to_owned(),
-            name: written.chart,
-            version: loaded.chart.metadata.version.clone(),
-            loaded: Arc::new(loaded),
+            repository: repository.trim_end_matches('/').to_owned(),
+            name: name.unwrap_or(&chart.metadata.name).to_owned(),
+            version: chart.metadata.version.clone(),
+            loaded: Arc::new(LoadedChart { digest: sveltos_hash(&archive), chart }),
+            archive: archive.into(),
         })
     }
 }
 
-fn load(path: &Path) -> Result<LoadedChart, String> {
+/// An archive as it is, and a folder as a repository would give it: what is drawn from a chart's digest is the same here and there.
+fn archive(path: &Path) -> Result<Vec<u8>, String> {
     let text = |error: std::io::Error| error.to_string();
-    let limits = LoadLimits::default();
     if !path.is_dir() {
-        let bytes = std::fs::read(path).map_err(text)?;
-        let chart = Chart::from_archive(&bytes, limits).map_err(|error| error.to_string())?;
-        return Ok(LoadedChart { digest: Digest::of(&[&bytes]).to_string(), chart });
+        return std::fs::read(path).map_err(text);
     }
     let mut files = BTreeMap::new();
     collect(path, "", &mut files).map_err(text)?;
-    let parts: Vec<&[u8]> =
-        files.iter().flat_map(|(name, data)| [name.as_bytes(), data.as_slice()]).collect();
-    let digest = Digest::of(&parts).to_string();
-    let chart = Chart::from_folder(&files, limits).map_err(|error| error.to_string())?;
-    Ok(LoadedChart { digest, chart })
+    Chart::pack(&files, LoadLimits::default()).map_err(|error| error.to_string())
 }
 
 /// The regular files of a folder. Links may lead out of it, and are left out.

@@ -98,6 +98,8 @@ kinds! {
         Readiness: "readiness" => StopProcess,
         /// Takes journal lines for whoever shows them. They would stand still.
         JournalReader: "journal-reader" => StopProcess,
+        /// Serves charts in `sluice up`. Nobody else has them.
+        Repository: "repository" => StopProcess,
         /// One stage of `sluice up`. The others are of no use alone.
         Stage: "stage" => StopProcess,
         /// A shard: the supervisor begins it again after a rest.

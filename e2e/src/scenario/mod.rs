@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 use sluice_api::{Gvk, ObjectKey, object, yaml};
+use sluice_dryrun::Sources;
 
 pub use expected::{Expected, differences};
 pub use player::Player;
@@ -72,13 +73,18 @@ impl Scenario {
         folders(&Self::folder())
     }
 
+    /// The folder of a scenario's charts. Few have one.
+    pub fn sources(name: &str) -> PathBuf {
+        Self::folder().join(name).join("input/sources")
+    }
+
     /// Reads a scenario.
     ///
     /// # Errors
     /// The file that is missing or wrong.
     pub fn load(name: &str) -> anyhow::Result<Self> {
         let folder = Self::folder().join(name);
-        let mut start = State::default();
+        let mut start = State::with(Sources::read(&Self::sources(name))?);
         for (place, object) in input(&folder.join("input"))? {
             start.apply(&place, object)?;
         }

@@ -6,20 +6,28 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 use sluice_api::ObjectKey;
-use sluice_dryrun::{Input, build};
+use sluice_dryrun::{Input, Sources, build};
 
 pub use sluice_dryrun::Output as Build;
 
 /// The place of objects of the management cluster; others are called `namespace/name`.
 pub const MANAGEMENT: &str = "management";
 
-/// Objects by place and identity.
+/// Objects by place and identity, and the charts that lie beside them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct State(BTreeMap<String, BTreeMap<ObjectKey, Value>>);
+pub struct State {
+    objects: BTreeMap<String, BTreeMap<ObjectKey, Value>>,
+    sources: Sources,
+}
 
 // === impl State ===
 
 impl State {
+    /// Nothing but charts.
+    pub fn with(sources: Sources) -> Self {
+        Self { sources, ..Self::default() }
+    }
+
     /// Creates or replaces an object.
     ///
     /// # Errors
@@ -27,7 +35,7 @@ impl State {
     pub fn apply(&mut self, place: &str, object: Value) -> anyhow::Result<()> {
         let key =
             ObjectKey::of(&object).with_context(|| format!("{place}: an object without kind or name"))?;
-        self.0.entry(place.to_owned()).or_default().insert(key, object);
+        self.objects.entry(place.to_owned()).or_default().insert(key, object);
         Ok(())
     }
 
@@ -38,18 +46,18 @@ impl State {
     pub fn delete(&mut self, place: &str, object: &Value) -> anyhow::Result<()> {
         let key =
             ObjectKey::of(object).with_context(|| format!("{place}: an object without kind or name"))?;
-        let removed = self.0.get_mut(place).and_then(|objects| objects.remove(&key));
+        let removed = self.objects.get_mut(place).and_then(|objects| objects.remove(&key));
         removed.map(drop).with_context(|| format!("{place}: {key} is to be deleted and is not there"))
     }
 
     /// The objects of a place.
     pub fn at(&self, place: &str) -> impl Iterator<Item = &Value> {
-        self.0.get(place).into_iter().flat_map(BTreeMap::values)
+        self.objects.get(place).into_iter().flat_map(BTreeMap::values)
     }
 
     /// All places that hold something.
     pub fn places(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.objects.keys().map(String::as_str)
     }
 
     /// What `sluice build` makes of it.
@@ -60,14 +68,14 @@ impl State {
         let dir = tempfile::tempdir()?;
         self.write(dir.path())?;
         match Input::read(dir.path()) {
-            Ok(input) => Ok(build(&input)),
+            Ok(input) => Ok(build(&Input { sources: self.sources.clone(), ..input })),
             Err(error) => bail!("sluice build: {error}"),
         }
     }
 
     /// Writes it as a directory for `sluice build`.
     fn write(&self, dir: &Path) -> anyhow::Result<()> {
-        for (place, objects) in &self.0 {
+        for (place, objects) in &self.objects {
             let folder =
                 if place == MANAGEMENT { dir.to_path_buf() } else { dir.join("clusters").join(place) };
             std::fs::create_dir_all(&folder)?;

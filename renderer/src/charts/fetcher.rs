@@ -1,20 +1,20 @@
 //! From a request to a chart: where it is, whether it is known already, and what it must be.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_api::digest::sveltos_hash;
 use sluice_chart::{Chart, LoadLimits};
-use sluice_renderer_core::{ChartRequest, ChartState, LoadedChart};
+use sluice_renderer_core::{Access, ChartRequest, ChartState, LoadedChart};
 
-use super::LOOK_AGAIN;
 use super::cache::Cache;
 use super::failure::Failure;
 use super::hosts::Hosts;
 use super::http::{Ask, Http, origin, shown};
 use super::index::{Indices, authorization};
 use super::registry::Registry;
+use super::{ChartSettings, LOOK_AGAIN};
 
 /// Bytes of an archive.
 const ARCHIVE: usize = 100 << 20;
@@ -27,14 +27,15 @@ pub(crate) struct Fetcher {
     hosts: Hosts,
     indices: Indices,
     cache: Cache,
+    mirrors: BTreeMap<String, String>,
 }
 
 // === impl Fetcher ===
 
 impl Fetcher {
-    pub(crate) fn new(cache: Option<PathBuf>) -> Self {
+    pub(crate) fn new(settings: ChartSettings) -> Self {
         let (http, hosts, indices) = (Http::default(), Hosts::default(), Indices::default());
-        Self { http, hosts, indices, cache: Cache::new(cache) }
+        Self { http, hosts, indices, cache: Cache::new(settings.cache), mirrors: settings.mirrors }
     }
 
     /// What is known of a chart after it was looked for, and when to look again. What was known before stays, and what is on
@@ -44,6 +45,7 @@ impl Fetcher {
         request: &ChartRequest,
         known: Option<Arc<LoadedChart>>,
     ) -> (ChartState, Duration) {
+        let request = &self.mirrored(request);
         let host = origin(&request.repository);
         self.hosts.wait(host).await;
         match self.fetch(request, known.as_ref()).await {
@@ -60,6 +62,16 @@ impl Fetcher {
                 tracing::debug!(%request, %failure, "a chart cannot be fetched");
                 (ChartState { chart, trouble: Some(failure.to_string()) }, pause)
             }
+        }
+    }
+
+    /// The request as it is put to the mirror of its repository, where there is one. No password is for a mirror.
+    fn mirrored(&self, request: &ChartRequest) -> ChartRequest {
+        match self.mirrors.get(&request.repository) {
+            Some(mirror) => {
+                ChartRequest { repository: mirror.clone(), access: Access::default(), ..request.clone() }
+            }
+            None => request.clone(),
         }
     }
 

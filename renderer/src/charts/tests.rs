@@ -149,7 +149,7 @@ fn login() -> (String, String) {
 
 /// Looks with a fetcher of its own: the version that was found, or what is wrong.
 async fn look(request: &ChartRequest) -> Result<String, String> {
-    let (state, _) = Fetcher::new(None).look(request, None).await;
+    let (state, _) = Fetcher::new(ChartSettings::default()).look(request, None).await;
     version(state)
 }
 
@@ -163,7 +163,7 @@ fn version(state: ChartState) -> Result<String, String> {
 async fn the_newest_version_that_fits_is_fetched_and_known_digests_are_not() {
     let fake = Fake::start().await;
     fake.publish(&["1.2.0", "1.10.0", "2.0.0"]);
-    let fetcher = Fetcher::new(None);
+    let fetcher = Fetcher::new(ChartSettings::default());
     let (state, pause) = fetcher.look(&fake.request("1.x"), None).await;
     assert_eq!((version(state.clone()), pause), (Ok("1.10.0".into()), LOOK_AGAIN));
     assert_eq!(fake.asked(), ["/charts/index.yaml", "/charts/web-1.10.0.tgz"]);
@@ -171,6 +171,19 @@ async fn the_newest_version_that_fits_is_fetched_and_known_digests_are_not() {
     assert_eq!((version(again), fake.asked().len()), (Ok("1.10.0".into()), 0), "the index is fresh");
     let (exact, _) = fetcher.look(&fake.request("1.2.0"), None).await;
     assert_eq!((version(exact), fake.asked()), (Ok("1.2.0".into()), vec!["/charts/web-1.2.0.tgz".into()]));
+}
+
+#[tokio::test]
+async fn a_mirror_is_asked_in_place_of_its_repository_and_gets_no_password() {
+    let fake = Fake::start().await;
+    fake.publish(&["1.2.0"]);
+    let (repository, login) = ("oci://registry.example.com/charts".to_owned(), Some(login()));
+    let mirrors = BTreeMap::from([(repository.clone(), fake.request("").repository)]);
+    let fetcher = Fetcher::new(ChartSettings { mirrors, ..ChartSettings::default() });
+    let access = Access { login, ..Access::default() };
+    let request = ChartRequest { repository, access, ..fake.request("1.x") };
+    assert_eq!(version(fetcher.look(&request, None).await.0), Ok("1.2.0".into()));
+    assert_eq!(fake.asked(), ["/charts/index.yaml", "/charts/web-1.2.0.tgz"]);
 }
 
 #[tokio::test]
@@ -194,13 +207,13 @@ async fn what_is_not_there_is_named_with_what_to_do() {
 async fn an_archive_that_is_not_what_its_digest_says_is_refused() {
     let fake = Fake::start().await;
     fake.publish(&["1.2.0"]);
-    let fetcher = Fetcher::new(None);
+    let fetcher = Fetcher::new(ChartSettings::default());
     let (good, _) = fetcher.look(&fake.request(""), None).await;
     fake.publish(&["1.3.0"]);
     let mut short = archive("1.3.0");
     short.truncate(40);
     fake.serve("/charts/web-1.3.0.tgz", short);
-    let (state, pause) = Fetcher::new(None).look(&fake.request(""), good.chart).await;
+    let (state, pause) = Fetcher::new(ChartSettings::default()).look(&fake.request(""), good.chart).await;
     let trouble = state.trouble.clone().unwrap();
     assert!(trouble.contains("web-1.3.0.tgz is not what its digest says"), "{trouble}");
     assert_eq!((version(state), pause < LOOK_AGAIN), (Ok("1.2.0".into()), true), "what is known stays");
@@ -271,7 +284,8 @@ async fn a_registry_that_gives_something_else_is_refused() {
 async fn what_is_on_disk_serves_while_the_repository_is_away() {
     let (fake, dir) = (Fake::start().await, tempfile::tempdir().unwrap());
     fake.publish(&["1.2.0"]);
-    let fetcher = || Fetcher::new(Some(dir.path().to_owned()));
+    let fetcher =
+        || Fetcher::new(ChartSettings { cache: Some(dir.path().to_owned()), ..ChartSettings::default() });
     assert_eq!(version(fetcher().look(&fake.request(""), None).await.0), Ok("1.2.0".into()));
     fake.asked();
     assert_eq!(version(fetcher().look(&fake.request(""), None).await.0), Ok("1.2.0".into()));
@@ -288,7 +302,7 @@ async fn what_is_on_disk_serves_while_the_repository_is_away() {
 async fn a_chart_is_fetched_once_for_all_who_ask_until_nobody_does() {
     let fake = Fake::start().await;
     fake.publish(&["1.2.0"]);
-    let charts = Charts::new(None, Tasks::default());
+    let charts = Charts::new(ChartSettings::default(), Tasks::default());
     let (first, mut told) = mpsc::unbounded_channel();
     let (second, mut told_too) = mpsc::unbounded_channel();
     let (one, two) = (charts.asking(1, first), charts.asking(2, second));
