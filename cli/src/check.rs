@@ -107,10 +107,16 @@ fn read(file: &Path) -> Result<(usize, Vec<Placed>), String> {
     Ok((objects.len(), placed))
 }
 
-/// A file, or those of a folder that may hold manifests.
+/// A file, or those of a folder that may hold manifests. Charts hold none, and what `sluice build` takes them from neither.
 fn manifests(path: &Path) -> Vec<PathBuf> {
+    let files = below(path);
+    let is_of_charts = |file: &&PathBuf| file.ends_with("Chart.yaml") || file.ends_with("sources.yaml");
+    let charts: Vec<PathBuf> =
+        files.iter().filter(is_of_charts).filter_map(|file| Some(file.parent()?.into())).collect();
     let may = |file: &PathBuf| {
-        file == path || matches!(file.extension().and_then(|end| end.to_str()), Some("yaml" | "yml" | "json"))
+        let is_manifest =
+            matches!(file.extension().and_then(|end| end.to_str()), Some("yaml" | "yml" | "json"));
+        file == path || (is_manifest && !charts.iter().any(|chart| file.starts_with(chart)))
     };
-    below(path).into_iter().filter(may).collect()
+    files.into_iter().filter(may).collect()
 }
