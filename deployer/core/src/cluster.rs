@@ -40,6 +40,8 @@ pub(crate) struct Cluster {
     put_off: BTreeSet<ProfileId>,
     /// Profiles whose work ended since the inventories were asked for.
     ended: BTreeSet<ProfileId>,
+    /// Whether the list of inventories that is under way is too old, and another one is to be asked for.
+    asks_again: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +99,7 @@ impl Cluster {
             all_said,
             put_off: BTreeSet::new(),
             ended: BTreeSet::new(),
+            asks_again: false,
         }
     }
 
@@ -151,6 +154,7 @@ impl Cluster {
         self.overtaken.clear();
         self.retries.clear();
         self.put_off.clear();
+        self.asks_again = false;
         self.jobs.values_mut().for_each(Job::forget);
         (self.budget, self.reopen_failures, self.custom_kinds) = (Budget::new(), 0, false);
     }
@@ -188,6 +192,8 @@ impl Cluster {
     fn verify(&mut self, now: i64) {
         self.live.clear();
         self.jobs.values_mut().for_each(Job::doubt_inventory);
+        // The server may have made the list that is under way before the last late call came.
+        self.asks_again = self.reachability == Reachability::Opening;
         if matches!(self.reachability, Reachability::Open | Reachability::Looking(_)) {
             self.reachability = Reachability::OpenAt(now);
         }
@@ -202,6 +208,7 @@ impl Cluster {
         match self.reachability {
             Reachability::OpenAt(at) if at <= now => {
                 self.reachability = Reachability::Opening;
+                self.asks_again = false;
                 self.ended.clear();
                 self.queue.push_back((Request::Inventories, None));
             }

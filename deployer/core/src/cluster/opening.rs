@@ -20,6 +20,10 @@ const MANY: usize = 3;
 impl Cluster {
     pub(super) fn opened(&mut self, reply: Reply, now: i64, outcome: &mut Outcome) {
         match reply {
+            Reply::Inventories(_) if self.asks_again => {
+                self.reachability = Reachability::OpenAt(now);
+                outcome.wake(now);
+            }
             Reply::Inventories(inventories) => {
                 self.reopen_failures = 0;
                 outcome.trouble = Some(None);

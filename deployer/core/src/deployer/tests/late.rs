@@ -164,3 +164,28 @@ fn what_a_user_had_taken_over_comes_back_under_an_inventory_that_no_late_call_de
     assert!(matches!(fixture.arrive(&given), Reply::Failed(_)), "it was made against another version");
     assert_eq!((fixture.inventories.len(), fixture.state("p")), (1, Some(State::Provisioned)));
 }
+
+#[test]
+fn a_list_of_inventories_from_before_the_last_late_call_is_asked_for_again() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.pass_former_calls();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let given = give_up(&mut fixture, |request| matches!(request, Request::DeleteInventory { .. }));
+    fixture.row("p", None);
+    fixture.fail = Box::new(|_| None);
+    // The cluster is reached in another way. Its inventories are listed before the late call comes.
+    let reachable = ExternalInput::Reachable(cluster());
+    let (list, request) = fixture.hold(|deployer, step| deployer.external(reachable, step)).pop().unwrap();
+    assert_eq!(request, Request::Inventories);
+    let listed = fixture.serve(request);
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "2")])));
+    assert_eq!(fixture.arrive(&given), Reply::Done);
+    // The list is answered when no call can come any more.
+    fixture.now += 20_000_000;
+    fixture.hold(|deployer, step| deployer.tick(step));
+    fixture.run(|deployer, step| deployer.external(ExternalInput::Reply(cluster(), list, listed), step));
+    fixture.wait();
+    assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["a"], 1), "nothing else would name it");
+    assert_eq!(fixture.state("p"), Some(State::Provisioned));
+}
