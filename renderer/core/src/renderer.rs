@@ -135,6 +135,8 @@ pub struct Renderer {
     circles: BTreeMap<Cause, String>,
     /// Now, microseconds since 1970.
     clock: i64,
+    /// Events that have gone, until that has been acted upon, and the revision of interest that their tombstones are of.
+    gone: BTreeMap<Cause, u64>,
     /// Matches whose tombstones came before the whole table had been read, and the revision of interest that each of these
     /// is of.
     gone_early: Vec<(ClusterRef, String, ObjectKey, u64)>,
@@ -195,6 +197,7 @@ impl Renderer {
             rates: Rates::default(),
             circles: BTreeMap::new(),
             clock: 0,
+            gone: BTreeMap::new(),
             gone_early: Vec::new(),
             unwritten: BTreeSet::new(),
             touched: BTreeSet::new(),

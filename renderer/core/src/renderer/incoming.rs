@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, object};
-use sluice_protocol::rows::{State, Status};
+use sluice_protocol::rows::{Cause, State, Status};
 use sluice_protocol::{About, Meta, ProblemKey, Row, Step, Subject};
 
 use super::place::event_cause;
@@ -15,8 +15,8 @@ use crate::sets::Match;
 
 /// What became of a match.
 pub(super) struct SetChange<'a> {
-    /// Whether it went by a tombstone of the source as it is now.
-    pub(super) gone: bool,
+    /// It went by a tombstone of the source as it is now, whose matcher worked with this revision of the cluster's interest.
+    pub(super) gone: Option<u64>,
     /// When, microseconds since 1970.
     pub(super) time: i64,
     /// The profile that deploys the object, or did.
@@ -46,7 +46,8 @@ impl Renderer {
         }
         if self.is_caught_up() {
             self.report_due(cluster, source, step);
-            let gone = row.head.tombstone && self.completeness.knows(cluster, source, revision);
+            let is_proof = row.head.tombstone && self.completeness.knows(cluster, source, revision);
+            let gone = is_proof.then_some(revision);
             let change = SetChange { gone, time, owner: owner.as_ref() };
             self.set_changed((cluster, source, key), change, step);
         }
@@ -101,10 +102,14 @@ impl Renderer {
         let size = self.sets.get(cluster, source).map_or(0, |set| set.len());
         for trigger in listeners {
             let (pace, one) = (self.pace(&trigger), self.is_one_for_event(&trigger));
+            let cause = event_cause(&trigger, cluster, source, one.then(|| key.clone()));
+            self.note_gone(&cause, gone);
             if pace.suspended {
+                if self.ledger.is_new(&cause) {
+                    self.gone.remove(&cause);
+                }
                 continue;
             }
-            let cause = event_cause(&trigger, cluster, source, one.then(|| key.clone()));
             if let Some(due) = owner.and_then(|owner| self.slowed_down(&cause, key, owner, step.now)) {
                 step.wake_at(due);
             } else if let Some(quiet) = pace.debounce {
@@ -114,13 +119,20 @@ impl Renderer {
                     Some(due) => step.wake_at(due),
                     None => self.act(&cause, time, step),
                 }
-            } else if gone {
-                // Such a tombstone is a proof by itself: no complete set is needed. One of a former form of the source
-                // is none, as the object may match the present one.
-                self.withdraw(&cause, time, step);
             } else {
                 self.act(&cause, time, step);
             }
+        }
+    }
+
+    /// Such a tombstone is a proof by itself: no complete set is needed. One of a former form of the source is none, as the object
+    /// may match the present one. It is kept until it has been acted upon, which may be later.
+    fn note_gone(&mut self, cause: &Cause, gone: Option<u64>) {
+        match (cause, gone) {
+            (Cause::Event(event), Some(revision)) if event.item.is_some() => {
+                self.gone.insert(cause.clone(), revision);
+            }
+            _ => drop(self.gone.remove(cause)),
         }
     }
 
@@ -185,7 +197,7 @@ impl Renderer {
         for (cluster, source, key, revision) in std::mem::take(&mut self.gone_early) {
             let back = self.sets.get(&cluster, &source).is_some_and(|set| set.contains_key(&key));
             if !back && self.completeness.knows(&cluster, &source, revision) {
-                let change = SetChange { gone: true, time: 0, owner: None };
+                let change = SetChange { gone: Some(revision), time: 0, owner: None };
                 self.set_changed((&cluster, &source, &key), change, step);
             }
         }

@@ -8,7 +8,7 @@ use sluice_api::{ObjectKey, ProfileId, TriggerId};
 use sluice_protocol::Step;
 use sluice_protocol::rows::{Cause, EventCause};
 
-use super::{Effect, Renderer};
+use super::{Effect, Renderer, Wanted};
 use crate::sets::Match;
 
 /// A way back is not looked for over more profiles than this.
@@ -23,14 +23,22 @@ impl Renderer {
         }
     }
 
-    /// An event has changed: it is acted upon now, or when its trigger may.
+    /// An event has changed: it is acted upon now, or when its trigger may. That something goes does not wait for that.
     pub(super) fn act(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
-        if self.ledger.is_new(cause) || self.is_in_pace(cause, time, step) {
+        let waits = self.is_limited(cause)
+            && !self.ledger.is_new(cause)
+            && self.wanted(cause) == Wanted::Yes
+            && !self.is_in_pace(cause, time, step);
+        if !waits {
             self.refresh(cause, time, step);
         }
     }
 
-    /// Whether the trigger may act now; else it does so later. That something goes never waits.
+    fn is_limited(&self, cause: &Cause) -> bool {
+        matches!(cause, Cause::Event(event) if self.pace(&event.trigger).max_per_minute.is_some())
+    }
+
+    /// Whether the trigger may act now; else it does so later.
     pub(super) fn is_in_pace(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) -> bool {
         let Cause::Event(event) = cause else { return true };
         let Some(most) = self.pace(&event.trigger).max_per_minute else { return true };

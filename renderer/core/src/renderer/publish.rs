@@ -298,6 +298,7 @@ impl Renderer {
         self.attend(attended, step);
         self.put_generated(cause, Vec::new());
         self.agenda.forget(cause);
+        self.gone.remove(cause);
         self.ledger.set_failing(cause, false);
         self.note(cause.problem(), None, step);
         self.follow(step);

@@ -114,6 +114,7 @@ impl Renderer {
         }
         let set = self.sets.get(&event.cluster, &event.source);
         let complete = || self.completeness.is_complete(&event.cluster, &event.source);
+        let knows = |revision| self.completeness.knows(&event.cluster, &event.source, revision);
         let unreadable = || set.is_some_and(|set| set.values().any(|found| found.unreadable));
         match &event.item {
             Some(item) if let Some(found) = set.and_then(|set| set.get(item)) => {
@@ -125,6 +126,7 @@ impl Renderer {
                     Wanted::No
                 }
             }
+            Some(_) if self.gone.get(cause).is_some_and(|revision| knows(*revision)) => Wanted::No,
             _ if !complete() || unreadable() => Wanted::Unknown,
             None if set.is_some_and(|set| set.values().any(|found| found.is_after(oldest))) => Wanted::Yes,
             _ => Wanted::No,

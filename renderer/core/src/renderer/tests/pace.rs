@@ -115,6 +115,41 @@ fn events_wait_until_nothing_has_come_for_a_while() {
 }
 
 #[test]
+fn a_tombstone_that_waits_proves_as_much_as_one_that_does_not() {
+    for (annotation, on, off) in [("debounce", "5s", "5s"), ("suspend", "true", "false")] {
+        let mut fixture = Fixture::new(vec![annotated(true, json!({})), content(true, "1")]);
+        fixture.now = 100_000 * SECOND;
+        for name in ["x", "y"] {
+            fixture.row(report(name, false));
+        }
+        // Nobody says that the set is complete: a kind of the source may not be listed.
+        fixture.caught_up();
+        assert_eq!(fixture.wanted(), ["a x 1", "a y 1"]);
+        let key = format!("sluice.dev/{annotation}");
+        fixture.put(annotated(true, json!({&key: on})));
+        fixture.row(report("x", true));
+        fixture.row(report("y", true));
+        fixture.row(report("y", false));
+        assert_eq!(fixture.wanted(), ["a x 1", "a y 1"], "{annotation}");
+        fixture.pass(10 * SECOND);
+        fixture.put(annotated(true, json!({&key: off})));
+        assert_eq!(fixture.wanted(), ["a y 1"], "{annotation}: y came back");
+    }
+}
+
+#[test]
+fn what_goes_after_a_pause_does_not_wait_for_the_rate() {
+    let annotations = json!({"sluice.dev/debounce": "2s", "sluice.dev/max-per-minute": "1"});
+    let mut fixture = Fixture::new(vec![annotated(true, annotations), content(true, "1")]);
+    fixture.now = 100_000 * SECOND;
+    fixture.ready(&["x"]);
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    fixture.row(report("x", true));
+    fixture.pass(3 * SECOND);
+    assert!(fixture.wanted().is_empty());
+}
+
+#[test]
 fn what_never_stops_coming_waits_ten_times_as_long_at_most() {
     let mut fixture = with(true, "debounce", "1s");
     fixture.ready(&[]);
