@@ -4,6 +4,8 @@
 //! manifest ─► fields (as the stages read them) ─► Lua, Go templates ─► fields that its definition does not have
 //! ```
 
+use std::sync::LazyLock;
+
 use serde::Serialize;
 use serde_json::Value;
 use sluice_api::model::{self, ClusterSet, EventSource, Profile, SpecCommon, Trigger};
@@ -155,13 +157,14 @@ impl Findings {
 
     /// Fields that the definition of the kind does not have: whether an API server keeps them or not, nobody reads them.
     fn definition(&mut self, manifest: &Value) {
-        let group = object::text(manifest, &["apiVersion"]).split('/').next().unwrap_or_default().to_owned();
-        let kind = object::text(manifest, &["kind"]).to_owned();
-        let is_it = |definition: &Value| {
+        static DEFINITIONS: LazyLock<Vec<Value>> = LazyLock::new(crd::all);
+        let group = object::text(manifest, &["apiVersion"]).split('/').next().unwrap_or_default();
+        let kind = object::text(manifest, &["kind"]);
+        let is_it = |definition: &&Value| {
             object::text(definition, &["spec", "group"]) == group
                 && object::text(definition, &["spec", "names", "kind"]) == kind
         };
-        let Some(definition) = crd::all().into_iter().find(is_it) else { return };
+        let Some(definition) = DEFINITIONS.iter().find(is_it) else { return };
         let schema = definition.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec");
         if let (Some(schema), Some(spec)) = (schema, manifest.get("spec")) {
             self.unknown(schema, spec, "spec");
