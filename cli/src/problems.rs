@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use sluice_bus::problem_feed;
 use sluice_protocol::Role;
 use sluice_protocol::report::ProblemRow;
 use sluice_runtime::{CommonArgs, Context, Metrics, Readiness, stop_on_signals};
 
-use crate::table::Table;
+use crate::table::{Format, Output, Table};
 
 /// Arguments of `sluice problems`.
 #[derive(Debug, clap::Args)]
@@ -17,19 +18,8 @@ use crate::table::Table;
 pub(crate) struct Args {
     #[command(flatten)]
     common: CommonArgs,
-    /// Format.
-    #[arg(short, long, value_enum, default_value_t = Format::Table)]
-    output: Format,
-    /// Leave the header out.
-    #[arg(long)]
-    no_headers: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    Table,
-    /// One JSON object a line.
-    Json,
+    #[command(flatten)]
+    output: Output,
 }
 
 impl Args {
@@ -43,7 +33,7 @@ impl Args {
             .await
             .map_err(|_| anyhow::anyhow!("the bus does not answer"))?;
         let problems = feed.values();
-        if self.output == Format::Json {
+        if self.output.output == Format::Json {
             for problem in problems {
                 println!("{}", serde_json::to_string(&problem)?);
             }
@@ -53,16 +43,53 @@ impl Args {
             println!("no problems");
             return Ok(());
         }
-        let mut rows: Vec<[String; 4]> = problems.into_iter().map(cells).collect();
-        rows.sort();
-        let mut table = Table::new(&["STAGE", "CLUSTER", "OBJECT", "PROBLEM"], self.no_headers);
-        rows.into_iter().for_each(|row| table.add(row));
-        print!("{table}");
+        print!("{}", table(problems, self.output));
         Ok(())
     }
 }
 
-fn cells(row: ProblemRow) -> [String; 4] {
-    let ProblemRow { stage, cluster, object, error, .. } = row;
-    [stage, cluster, object, error]
+/// Wide, also since when a problem is there and how often it was met.
+fn table(mut problems: Vec<ProblemRow>, output: Output) -> Table {
+    let wide = output.output == Format::Wide;
+    let header: &[&str] = if wide {
+        &["STAGE", "CLUSTER", "OBJECT", "SINCE", "ATTEMPTS", "PROBLEM"]
+    } else {
+        &["STAGE", "CLUSTER", "OBJECT", "PROBLEM"]
+    };
+    problems.sort_by(|a, b| (&a.stage, &a.cluster, &a.object).cmp(&(&b.stage, &b.cluster, &b.object)));
+    let mut table = Table::new(header, output.no_headers);
+    for ProblemRow { stage, cluster, object, error, since, attempts } in problems {
+        let since =
+            Timestamp::from_microsecond(since).map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+        let more = [since.unwrap_or_default(), attempts.to_string()];
+        let more = more.into_iter().filter(|_| wide);
+        table.add([stage, cluster, object].into_iter().chain(more).chain([error]));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_are_in_order_and_wide_says_since_when() {
+        let problem = |stage: &str| ProblemRow {
+            stage: stage.into(),
+            cluster: "default/c".into(),
+            object: "EventTrigger t".into(),
+            error: "spec.x: is wrong".into(),
+            since: 1_700_000_000_000_000,
+            attempts: 3,
+        };
+        let print = |output| {
+            table(vec![problem("renderer"), problem("matcher")], Output { output, no_headers: true })
+                .to_string()
+        };
+        let plain = print(Format::Table);
+        let lines: Vec<&str> = plain.lines().collect();
+        assert_eq!(lines[1], "| matcher  | default/c | EventTrigger t | spec.x: is wrong |");
+        assert!(lines[2].starts_with("| renderer |"), "{plain}");
+        assert!(print(Format::Wide).contains("| EventTrigger t | 2023-11-14T22:13:20Z | 3        | spec.x"));
+    }
 }

@@ -13,7 +13,7 @@ use sluice_api::model::CONFIG_GROUP;
 use sluice_api::wire::{ClusterConfiguration, Feature};
 use sluice_kube::{Raw, management_client, resource_of};
 
-use crate::table::Table;
+use crate::table::{Format, Output, Table};
 
 /// Objects of one answer of the API server.
 const PAGE: u32 = 500;
@@ -54,21 +54,8 @@ struct Addons {
     /// Only objects.
     #[arg(long)]
     resources: bool,
-    /// Format.
-    #[arg(short, long, value_enum, default_value_t = Format::Table)]
-    output: Format,
-    /// Leave the header out.
-    #[arg(long)]
-    no_headers: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    Table,
-    /// With the type of the deployment.
-    Wide,
-    /// One JSON object a line.
-    Json,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Something that is deployed in a cluster.
@@ -103,14 +90,13 @@ impl Addons {
             anyhow::bail!("--profile {profile}: write Kind/name, such as ClusterProfile/{profile}");
         }
         let found = addons(&self.configurations().await?, |addon| self.wants(addon));
-        if self.output == Format::Json {
+        if self.output.output == Format::Json {
             for addon in found {
                 println!("{}", serde_json::to_string(&addon)?);
             }
             return Ok(());
         }
-        let wide = self.output == Format::Wide;
-        print!("{}", table(found, wide, self.no_headers, &TimeZone::system()));
+        print!("{}", table(found, self.output, &TimeZone::system()));
         Ok(())
     }
 
@@ -232,13 +218,15 @@ fn cluster_of(configuration: &ClusterConfiguration) -> String {
     format!("{}/{cluster}", configuration.metadata.namespace)
 }
 
-fn table(addons: Vec<Addon>, wide: bool, bare: bool, zone: &TimeZone) -> Table {
+/// Wide, also the type of the deployment.
+fn table(addons: Vec<Addon>, output: Output, zone: &TimeZone) -> Table {
+    let wide = output.output == Format::Wide;
     let narrow = ["CLUSTER", "RESOURCE TYPE", "NAMESPACE", "NAME", "VERSION", "TIME", "PROFILES"];
     let mut header = narrow.to_vec();
     if wide {
         header.insert(6, "DEPLOYMENT TYPE");
     }
-    let mut table = Table::new(&header, bare);
+    let mut table = Table::new(&header, output.no_headers);
     for addon in addons {
         let time = local(&addon.time, zone);
         let Addon { cluster, resource_type, namespace, name, version, deployment_type, profiles, .. } = addon;
@@ -292,7 +280,7 @@ mod tests {
     fn the_table_is_that_of_sveltosctl() {
         let zone = offset(1).to_time_zone();
         let found = addons(&[configuration()], |addon| addon.resource_type != CHART);
-        let text = table(found, false, false, &zone).to_string();
+        let text = table(found, Output { output: Format::Table, no_headers: false }, &zone).to_string();
         let header = ["CLUSTER", "RESOURCE TYPE", "NAMESPACE", "NAME", "VERSION", "TIME", "PROFILES"];
         assert_eq!(cells(&text, 1), header);
         let (time, profiles) = ("2025-02-28 14:23:08 +0100 +01", "ClusterProfile/a, ClusterProfile/b");
@@ -304,7 +292,8 @@ mod tests {
     #[test]
     fn charts_have_their_version_and_wide_tables_the_deployment() {
         let found = addons(&[configuration()], |addon| addon.resource_type == CHART);
-        let text = table(found, true, true, &TimeZone::UTC).to_string();
+        let text =
+            table(found, Output { output: Format::Wide, no_headers: true }, &TimeZone::UTC).to_string();
         let row = [
             "default/workload",
             "helm chart",

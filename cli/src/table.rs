@@ -2,6 +2,26 @@
 
 use std::fmt;
 
+/// How something is printed.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Output {
+    /// Format.
+    #[arg(short, long, value_enum, default_value_t = Format::Table)]
+    pub(crate) output: Format,
+    /// Leave the header out.
+    #[arg(long)]
+    pub(crate) no_headers: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    Table,
+    /// With more columns.
+    Wide,
+    /// One JSON object a line.
+    Json,
+}
+
 /// Rows below a header; every row has as many cells.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
