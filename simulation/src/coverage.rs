@@ -57,6 +57,8 @@ faults! {
     Adopted,
     /// A finalizer holds a deleted object for a while.
     Finalizer,
+    /// Once all other faults have ended, a server refuses objects of some names for ever.
+    Lasting,
     /// An object stays although its profile goes.
     Released,
     /// A message reaches its server late.

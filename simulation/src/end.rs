@@ -13,6 +13,7 @@ use sluice_protocol::{Subject, Table};
 use crate::api_server::ApiServer;
 use crate::manifests;
 use crate::oracle;
+use crate::refusals::INVALID;
 use crate::roles::SHARDS;
 use crate::schedule::Schedule;
 use crate::world::cluster_ref;
@@ -20,13 +21,16 @@ use crate::world::cluster_ref;
 /// What a profile may say that lost an object, or its name, to another one: these stay as long as there are both.
 const CONFLICTS: [&str; 2] = ["A conflict was detected", "is already made on"];
 
+/// What a profile may say where the server refuses an object, which another one may wait for.
+const REFUSED: [&str; 2] = [INVALID, "has taken it over"];
+
 impl Schedule {
     /// What is there must be what should be, and what the deployers say of it must be so.
     pub(crate) fn compare(&self) -> Result<(), String> {
         self.compare_objects()?;
-        oracle::compare(&self.world.management, &self.world.clusters)?;
+        oracle::compare(&self.world)?;
         for (name, server) in &self.world.clusters {
-            compare_inventories(name, server)?;
+            compare_inventories(name, server, self.world.is_refusing(name))?;
         }
         self.compare_statuses()
     }
@@ -49,7 +53,11 @@ impl Schedule {
             let counts = |(key, object): &(&ObjectKey, &Arc<Value>)| {
                 is_owned(object) || (server.adopted.contains(*key) && wanted.contains_key(&key.name))
             };
-            let found = content(server.applied.iter().filter(counts).map(|(_, object)| &**object));
+            let mut found = content(server.applied.iter().filter(counts).map(|(_, object)| &**object));
+            // What is refused stays as it was, or away, as long as it is wanted.
+            for (key, data) in wanted.iter().filter(|(key, _)| self.world.is_refused(name, key)) {
+                found.insert(key.clone(), data.clone());
+            }
             if wanted != found {
                 return Err(format!("cluster {name} holds {found:?} and should hold {wanted:?}"));
             }
@@ -57,8 +65,8 @@ impl Schedule {
         Ok(())
     }
 
-    /// Every profile says that it is provisioned, or that another one has what it wants; and those that have something
-    /// in a cluster say so, and nobody else.
+    /// Every profile says that it is provisioned, or that another one has what it wants, or that the server refuses it; and
+    /// those that have something in a cluster say so, and nobody else.
     fn compare_statuses(&self) -> Result<(), String> {
         let mut said = BTreeSet::new();
         for (_, stored) in self.world.store.stream(Table::Status, 0).rows() {
@@ -68,7 +76,11 @@ impl Schedule {
                 continue;
             }
             let status: Status = serde_json::from_slice(&message.body).map_err(|error| error.to_string())?;
-            let lost = |error: &String| CONFLICTS.iter().any(|conflict| error.contains(conflict));
+            let refuses = self.world.lasting.is_some_and(|lasting| cluster_ref(lasting.cluster) == *cluster);
+            let lost = |error: &String| {
+                CONFLICTS.iter().any(|conflict| error.contains(conflict))
+                    || (refuses && REFUSED.iter().any(|refused| error.contains(refused)))
+            };
             let expected = match status.state {
                 State::Held | State::Provisioning => false,
                 State::Provisioned | State::DryRun => status.errors.is_empty(),
@@ -83,6 +95,15 @@ impl Schedule {
                 if holds.is_none_or(|stored| stored.inventory.cause.origin(SHARDS) != *origin) {
                     return Err(format!(
                         "{profile} is provisioned on {cluster} for {origin}, and holds {holds:?}"
+                    ));
+                }
+                let objects = holds.iter().flat_map(|stored| &stored.inventory.objects);
+                let name = named.map_or("", |(name, _)| name);
+                if let Some(key) =
+                    { objects }.find(|key| !oracle::is_as_wanted(&self.world, name, key, profile))
+                {
+                    return Err(format!(
+                        "{profile} is provisioned on {cluster}, and {key} is not as it wants it"
                     ));
                 }
             }
@@ -102,8 +123,9 @@ impl Schedule {
     }
 }
 
-/// Who owns an object has it in its inventory, and what is in an inventory is there.
-fn compare_inventories(cluster: &str, server: &ApiServer) -> Result<(), String> {
+/// Who owns an object has it in its inventory, and what is in an inventory is there, unless the server refuses something: what
+/// it names is only taken off it when all is done.
+fn compare_inventories(cluster: &str, server: &ApiServer, refuses: bool) -> Result<(), String> {
     let lists = |owner: &(String, String), key| {
         let named = |profile: &ProfileId| profile.kind() == owner.0 && profile.path() == owner.1;
         let mut held = server.inventories.iter().filter(|(profile, _)| named(profile));
@@ -117,10 +139,10 @@ fn compare_inventories(cluster: &str, server: &ApiServer) -> Result<(), String> 
         }
     }
     for (profile, stored) in &server.inventories {
-        let owned = |key| {
+        let owned = |key: &ObjectKey| {
             server.applied.get(key).is_some_and(|object| is_owned(object) || server.adopted.contains(key))
         };
-        if let Some(key) = stored.inventory.objects.iter().find(|key| !owned(*key)) {
+        if let Some(key) = stored.inventory.objects.iter().find(|key| !refuses && !owned(*key)) {
             return Err(format!("{cluster}: the inventory of {profile} names {key}, which is not there"));
         }
     }

@@ -10,10 +10,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use sluice_api::{ObjectKey, ProfileId};
 
 use crate::api_server::ApiServer;
 use crate::management::{Addon, CLUSTERS, Management};
 use crate::manifests::{SourceForm, TRIGGER_TIER};
+use crate::world::World;
 
 /// A profile, by what it is for: what it is called is the renderer's business, but for the one that a user wrote.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,26 +123,41 @@ fn selected(source: Option<SourceForm>, server: &ApiServer) -> Vec<Event> {
 ///
 /// # Errors
 /// What is different.
-pub(crate) fn compare(
-    management: &Management,
-    servers: &BTreeMap<&'static str, ApiServer>,
-) -> Result<(), String> {
+pub(crate) fn compare(world: &World) -> Result<(), String> {
+    let World { management, clusters: servers, .. } = world;
     let tables: Vec<_> = servers.keys().map(|name| (*name, table(management, servers, name))).collect();
     let mut names = BTreeMap::from([(Holder::Own, "own".to_owned())]);
     for (cluster, table) in &tables {
-        compare_objects(cluster, &servers[cluster], table)?;
-        note_names(cluster, &servers[cluster], table, &mut names)?;
+        let is_refused = |name: &str| world.is_refused(cluster, name);
+        compare_objects(cluster, &servers[cluster], table, is_refused)?;
+        note_names(cluster, &servers[cluster], table, is_refused, &mut names)?;
     }
     let different: BTreeSet<_> = names.values().collect();
     if different.len() < names.len() {
         return Err(format!("several profiles have one name: {names:?}"));
     }
-    tables.iter().try_for_each(|(cluster, table)| compare_holders(cluster, &servers[cluster], table, &names))
+    tables.iter().try_for_each(|(cluster, table)| compare_holders((cluster, table), world, &names))
+}
+
+/// Whether an object that a profile has, and should have, is there with its content.
+pub(crate) fn is_as_wanted(world: &World, cluster: &str, key: &ObjectKey, profile: &ProfileId) -> bool {
+    let Some((name, server)) = world.clusters.get_key_value(cluster) else { return true };
+    let table = table(&world.management, &world.clusters, name);
+    let found = server.applied.get(key).map(|object| data(object));
+    // Who keeps what another one should have, but is refused, has it with the content of its own.
+    let kept = |wanted: &Wanted| wanted.holders == [Holder::Own] && profile.name != "own";
+    table.get(&key.name).is_none_or(|wanted| kept(wanted) || found.as_ref() == Some(&wanted.data))
 }
 
 /// Every object that a profile has is in the table, as it is, and every object of the table is there. What a user has
-/// taken over may be what is wanted, or not there.
-fn compare_objects(cluster: &str, server: &ApiServer, table: &Table) -> Result<(), String> {
+/// taken over may be what is wanted, or not there. What the server refuses may be there as it was, or not there, as long as
+/// it is wanted.
+fn compare_objects(
+    cluster: &str,
+    server: &ApiServer,
+    table: &Table,
+    is_refused: impl Fn(&str) -> bool,
+) -> Result<(), String> {
     let mut found = BTreeSet::new();
     for (key, object) in &server.applied {
         let adopted = server.adopted.contains(key);
@@ -148,12 +165,13 @@ fn compare_objects(cluster: &str, server: &ApiServer, table: &Table) -> Result<(
             continue;
         }
         let wanted = table.get(&key.name).map(|wanted| &wanted.data);
-        if wanted != Some(&data(object)) {
+        let excused = wanted.is_some() && is_refused(&key.name);
+        if wanted != Some(&data(object)) && !excused {
             return Err(format!("cluster {cluster} holds {key} {object}, the table says {wanted:?}"));
         }
         found.insert(&key.name);
     }
-    match table.iter().find(|(name, _)| !found.contains(name)) {
+    match table.iter().find(|(name, _)| !found.contains(name) && !is_refused(name)) {
         Some((name, wanted)) => Err(format!("cluster {cluster} lacks {name}, the table says {wanted:?}")),
         None => Ok(()),
     }
@@ -164,9 +182,10 @@ fn note_names(
     cluster: &str,
     server: &ApiServer,
     table: &Table,
+    is_refused: impl Fn(&str) -> bool,
     names: &mut BTreeMap<Holder, String>,
 ) -> Result<(), String> {
-    for (key, object) in &server.applied {
+    for (key, object) in server.applied.iter().filter(|(key, _)| !is_refused(&key.name)) {
         let (Some(owner), Some(Wanted { holders, .. })) = (owner(object), table.get(&key.name)) else {
             continue;
         };
@@ -180,15 +199,16 @@ fn note_names(
     Ok(())
 }
 
-/// What several profiles may hold is held by one of them; and everybody that holds something, and nobody else, has an
-/// inventory.
+/// What several profiles may hold is held by one of them, unless the server refuses it; and everybody that holds something,
+/// and nobody else, has an inventory.
 fn compare_holders(
-    cluster: &str,
-    server: &ApiServer,
-    table: &Table,
+    (cluster, table): (&str, &Table),
+    world: &World,
     names: &BTreeMap<Holder, String>,
 ) -> Result<(), String> {
-    for (key, object) in &server.applied {
+    let server = &world.clusters[cluster];
+    let is_refused = |name: &str| world.is_refused(cluster, name);
+    for (key, object) in server.applied.iter().filter(|(key, _)| !is_refused(&key.name)) {
         let (Some(owner), Some(Wanted { holders, .. })) = (owner(object), table.get(&key.name)) else {
             continue;
         };
@@ -197,13 +217,15 @@ fn compare_holders(
             return Err(format!("cluster {cluster}: {key} is of {owner}, and should be of {holders:?}"));
         }
     }
-    let holders: BTreeSet<_> = table.values().flat_map(|wanted| &wanted.holders).collect();
+    let certain = table.iter().filter(|(name, _)| !is_refused(name));
+    let holders: BTreeSet<_> = certain.flat_map(|(_, wanted)| &wanted.holders).collect();
     let found: BTreeSet<_> = server.inventories.keys().map(|profile| profile.path()).collect();
     let known = |holder: &&&Holder| names.get(holder).is_some_and(|name| !found.contains(name));
     if let Some(holder) = holders.iter().find(known) {
         return Err(format!("cluster {cluster}: {holder:?} has no inventory, only {found:?}"));
     }
-    if found.len() != holders.len() {
+    // Who has only what is refused may have an inventory or none, and who should have nothing keeps one until it is taken over.
+    if found.len() != holders.len() && !world.is_refusing(cluster) {
         return Err(format!("cluster {cluster} has inventories of {found:?}, and should of {holders:?}"));
     }
     Ok(())

@@ -1,17 +1,21 @@
-//! What an API server refuses, for a while or once.
+//! What an API server refuses: once, for a while, or from the end of the faults on for ever.
 //!
 //! | answer | to whom | for how long |
 //! |---|---|---|
 //! | 403 | watches; or the deployer's lists, its writes of objects, or its inventories | a while |
-//! | 422 | what would write one of the objects | a while |
+//! | 422 | what would write one of the objects | a while; in some schedules one cluster's for ever |
 //! | 404 of a proxy in between | any one call, any one list of a watch | once |
 
-use rand::Rng as _;
 use rand::rngs::SmallRng;
+use rand::{Rng as _, SeedableRng as _};
 use sluice_api::object;
 use sluice_deployer_core::{Class, Failure, Request};
 
 use crate::coverage::Fault;
+use crate::management::CLUSTERS;
+
+/// How a server says that an object is invalid.
+pub(crate) const INVALID: &str = "the object is invalid";
 
 /// What is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +32,36 @@ pub(crate) enum Refused {
     Invalid(&'static str),
 }
 
+/// What one cluster refuses for ever: the objects whose names begin so are invalid there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lasting {
+    pub(crate) cluster: &'static str,
+    start: &'static str,
+}
+
 /// What may be invalid.
 const NAMES: [&str; 6] = ["each-s1", "each-", "more-", "all-", "own", "both"];
+
+impl Lasting {
+    /// That of a schedule, if it has one. It draws by itself: other schedules are as they would be without it.
+    pub(crate) fn of(seed: u64) -> Option<Self> {
+        let mut random = SmallRng::seed_from_u64(!seed);
+        random.random_bool(0.2).then(|| Self {
+            cluster: CLUSTERS[random.random_range(0..CLUSTERS.len())],
+            start: NAMES[random.random_range(0..NAMES.len())],
+        })
+    }
+
+    /// What the server refuses from then on.
+    pub(crate) fn refused(self) -> Refused {
+        Refused::Invalid(self.start)
+    }
+
+    /// Whether it is about this object.
+    pub(crate) fn is_about(self, cluster: &str, name: &str) -> bool {
+        self.cluster == cluster && name.starts_with(self.start)
+    }
+}
 
 /// Each with the time until which it lasts.
 #[derive(Default)]
@@ -64,7 +96,7 @@ impl Refused {
             }
         };
         let (fault, text) = match self {
-            Self::Invalid(_) => (Fault::Invalid, "the object is invalid"),
+            Self::Invalid(_) => (Fault::Invalid, INVALID),
             _ => (Fault::Forbidden, "the user may not do this"),
         };
         is_about.then(|| (fault, Failure::new(Class::Refused, text)))

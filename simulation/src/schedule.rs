@@ -10,6 +10,7 @@ use crate::coverage::{Coverage, Fault};
 use crate::faults::Faults;
 use crate::management::{CLUSTERS, Management};
 use crate::membership::Air;
+use crate::refusals::Lasting;
 use crate::replica::{Process, Replica};
 use crate::role::Seat;
 use crate::roles::{AgentRole, DeployerRole, MatcherRole, RendererRole, SHARDS};
@@ -102,6 +103,7 @@ impl Schedule {
             management: Management::new(&mut random),
             clusters: CLUSTERS.into_iter().map(|name| (name, ApiServer::default())).collect(),
             history: History::default(),
+            lasting: Lasting::of(seed),
             air: Air::new(replicas.len() / 2),
             at_work: vec![[false; 2]; replicas.len() / 2],
             coverage: Coverage::default(),
@@ -139,6 +141,7 @@ impl Schedule {
         } else if world.now == FAULTS_UNTIL * STEP {
             world.management.mend(world.now);
             world.rough = false;
+            world.begin_lasting();
             self.faults.end(&mut self.replicas);
         }
         self.work();

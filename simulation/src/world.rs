@@ -12,6 +12,7 @@ use crate::checks::History;
 use crate::coverage::{Coverage, Fault};
 use crate::management::Management;
 use crate::membership::Air;
+use crate::refusals::Lasting;
 use crate::store::Store;
 
 /// One step of the schedule, microseconds.
@@ -32,6 +33,8 @@ pub(crate) struct World {
     pub(crate) management: Management,
     pub(crate) clusters: BTreeMap<&'static str, ApiServer>,
     pub(crate) history: History,
+    /// What one of them refuses when all other faults have ended.
+    pub(crate) lasting: Option<Lasting>,
     /// How long tombstones live.
     pub(crate) tombstone_ttl: i64,
     /// Where replicas say that they live.
@@ -68,6 +71,25 @@ impl World {
         let happens = self.rough && self.random.random_bool(probability);
         self.coverage.many(fault, u64::from(happens));
         happens
+    }
+
+    /// From now on one of the servers refuses something for ever.
+    pub(crate) fn begin_lasting(&mut self) {
+        let Some(lasting) = self.lasting else { return };
+        if let Some(server) = self.clusters.get_mut(lasting.cluster) {
+            server.refusals.begin(lasting.refused(), i64::MAX);
+        }
+        self.happened(Fault::Lasting, || format!("{lasting:?}"));
+    }
+
+    /// Whether a cluster refuses objects of this name for ever.
+    pub(crate) fn is_refused(&self, cluster: &str, name: &str) -> bool {
+        self.lasting.is_some_and(|lasting| lasting.is_about(cluster, name))
+    }
+
+    /// Whether a cluster refuses something for ever.
+    pub(crate) fn is_refusing(&self, cluster: &str) -> bool {
+        self.lasting.is_some_and(|lasting| lasting.cluster == cluster)
     }
 
     /// A stream has lost what it had acknowledged: until that has been noticed nobody can know better.
