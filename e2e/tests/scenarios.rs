@@ -117,7 +117,7 @@ async fn a_mistake_is_told_in_the_status_of_its_object_until_it_is_mended() {
     let arguments = ["--clusters=1".into(), "--no-examples".into(), sources(&mistakes::sources())];
     let up = Up::start(dir.path(), &arguments).await.unwrap();
     let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(up.kubeconfig()).unwrap()).await.unwrap();
-    let played = mistakes::play(&fleet).await;
+    let played = mistakes::play(&fleet, true).await;
     assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
 }
 
@@ -149,7 +149,7 @@ async fn a_mistake_is_told_on_real_api_servers_too() {
     let kubeconfig = dir.path().join("management.kubeconfig");
     std::fs::write(&kubeconfig, planes[0].kubeconfig()).unwrap();
     let up = Up::start(dir.path(), &real_up(&kubeconfig, &mistakes::sources())).await.unwrap();
-    let played = mistakes::play(&fleet).await;
+    let played = mistakes::play(&fleet, false).await;
     assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
 }
 

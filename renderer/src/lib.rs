@@ -17,6 +17,7 @@ mod engine;
 mod leftovers;
 mod management;
 mod resources;
+mod rights;
 mod salt;
 mod shard;
 mod status;

@@ -24,6 +24,7 @@ use crate::charts::{Asking, ChartSettings, Charts};
 use crate::engine::Waiting;
 use crate::management::{Generated, Management};
 use crate::resources::{Reading, Registry};
+use crate::rights::{Inquirer, Rights};
 use crate::status::Statuses;
 use crate::verdicts::Problems;
 use crate::{leftovers, management, salt, status, verdicts};
@@ -44,6 +45,7 @@ struct Shared {
     verdicts: Projector,
     resources: Registry,
     charts: Charts,
+    rights: Rights,
     tera: Arc<dyn Engine>,
     salt: Salt,
 }
@@ -64,6 +66,7 @@ pub async fn run(context: Context, client: Client, charts: ChartSettings) -> any
         interests: interest_feed(&context.bus, stop.clone()),
         projector: Projector::start(&context, client.clone(), "sluice-renderer"),
         verdicts: Projector::start(&context, client.clone(), "sluice-status"),
+        rights: Rights::start(client.clone(), &context.tasks),
         resources: Registry::new(client, context.tasks.clone()),
         charts: Charts::new(charts, context.tasks.clone()),
         tera: Arc::new(Waiting::default()),
@@ -124,6 +127,7 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         statuses: shared.verdicts.clone(),
         resources: shared.resources.reading(shard, sender.clone()),
         charts: shared.charts.asking(shard, sender.clone()),
+        rights: shared.rights.inquirer(shard, sender.clone()),
         generated: shared.generated.clone(),
         interests: write_interests(InterestWriter::new(bus), observer.clone(), &tasks),
         wanted: BTreeSet::new(),
@@ -201,6 +205,7 @@ struct Shell {
     statuses: Projector,
     resources: Reading,
     charts: Asking,
+    rights: Inquirer,
     generated: Generated,
     interests: mpsc::UnboundedSender<(ClusterRef, Interest)>,
     wanted: BTreeSet<ObjectKey>,
@@ -232,6 +237,8 @@ impl Effects<Renderer> for Shell {
             Effect::Unwatch(key) => self.resources.unwatch(&key),
             Effect::Fetch(request) => self.charts.fetch(request),
             Effect::Unfetch(request) => self.charts.unfetch(&request),
+            Effect::Ask(question) => self.rights.ask(question),
+            Effect::Unask(question) => self.rights.unask(&question),
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Journal(line) => self.reporter.record(line),
         }

@@ -294,6 +294,12 @@ impl Rendering {
                         renderer.external(renderer::ExternalInput::Chart(request, state), &mut step);
                         steps.push_back(step);
                     }
+                    renderer::Effect::Ask(question) => {
+                        let mut step = Step::at(now);
+                        let granted = renderer::ExternalInput::Right(question, renderer::Right::Granted);
+                        renderer.external(granted, &mut step);
+                        steps.push_back(step);
+                    }
                     _ => {}
                 }
             }

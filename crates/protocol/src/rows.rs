@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sluice_api::{ClusterRef, ObjectKey, ProfileId, TriggerId};
+use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount, TriggerId};
 
 use crate::problem_set::{About, ProblemKey};
 use crate::subject::{cluster_shard, hash_shard};
@@ -68,6 +68,9 @@ pub struct Desired {
     /// Annotations that every object gets, over its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub extra_annotations: BTreeMap<String, String>,
+    /// For whom it is applied; without one the deployer does it for itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<ServiceAccount>,
     /// Why it exists.
     pub cause: Cause,
     /// The profile's spec, for the ClusterSummary.

@@ -68,6 +68,8 @@ kinds! {
         Resource: "resource" => Restart,
         /// Fetches a chart, and looks for it again. What it has fetched is kept.
         Chart: "chart" => Restart,
+        /// Asks what tenants may read. What it was told is kept, and asked again.
+        Rights: "rights" => Restart,
         /// Watches one kind of a managed cluster. It lists it again, and the other kinds go on.
         ClusterWatch: "cluster-watch" => Restart,
         /// Writes what is wrong with users' objects into their status. It looks at all of them again.

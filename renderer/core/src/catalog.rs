@@ -10,6 +10,7 @@ use sluice_protocol::View;
 use sluice_protocol::rows::Cause;
 
 use crate::charts::{ChartRequest, ChartState};
+use crate::rights::{Question, Right};
 
 pub use self::additions::{Resource, is_generator_output};
 pub(crate) use self::additions::{Selections, content_key};
@@ -77,6 +78,8 @@ pub(crate) struct Catalog {
     resources: HashMap<ObjectKey, Resource>,
     /// Charts that have been asked for.
     charts: HashMap<ChartRequest, ChartState>,
+    /// What tenants may read, as far as it has been asked.
+    rights: BTreeMap<Question, Right>,
     /// What generators of this shard make, and for which cause.
     generated: BTreeMap<ContentKey, (Cause, Arc<Value>)>,
     /// The same, by cause: most causes have no generator.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use sluice_api::model::{Cluster, DestinationCluster, NAMESPACE, PolicyRef, ResourceRef, Trigger};
-use sluice_api::{ClusterKind, ClusterRef, ObjectKey, ProfileId, names, object};
+use sluice_api::{ClusterKind, ClusterRef, ObjectKey, ProfileId, ServiceAccount, names, object};
 use sluice_protocol::rows::EventCause;
 use sluice_template::{Data, Stage};
 
@@ -360,9 +360,8 @@ impl EventRender<'_> {
 
     pub(crate) fn labels(&self) -> Map<String, Value> {
         let mut labels = project::cause_labels(self.cause, &self.trigger.name);
-        labels.extend(
-            self.trigger.tenant_labels.iter().map(|(key, value)| (key.clone(), value.clone().into())),
-        );
+        let tenant = self.trigger.account.iter().flat_map(ServiceAccount::labels);
+        labels.extend(tenant.map(|(key, value)| (key.to_owned(), value.into())));
         labels
     }
 }

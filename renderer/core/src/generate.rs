@@ -61,9 +61,9 @@ impl EventRender<'_> {
         };
         let namespace = namespace_or(field("namespace", &generator.namespace)?, &self.cluster.id);
         let from: ContentKey = (generator.kind.to_owned(), namespace, field("name", &generator.name)?);
-        reads.insert(from.clone());
-        let Some(source) = self.catalog.content(&from) else {
-            return if generator.optional { Ok(None) } else { Err(missing(&described(&from))) };
+        let Some(source) = reads.content(self.catalog, &from)? else {
+            let excused = generator.optional || reads.is_unknown();
+            return if excused { Ok(None) } else { Err(missing(&described(&from))) };
         };
         let name = object_name(field("nameFormat", &generator.name_format)?);
         let name = name.map_err(|error| format!("nameFormat: {error}"))?;

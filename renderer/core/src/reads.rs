@@ -4,15 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::ObjectKey;
 use sluice_api::model::Attention;
+use sluice_api::{Gvk, ObjectKey};
 
-use crate::catalog::{Catalog, ContentKey, Resource};
+use crate::catalog::{Catalog, ContentKey, Resource, content_key};
 use crate::charts::{ChartOutput, ChartRequest, ChartState};
+use crate::rights::{Question, Tenant};
 
 /// What one cause has read of the management cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reads {
+    /// For whom it is read; without one everything may be.
+    tenant: Option<Tenant>,
+    questions: BTreeSet<Question>,
     content: BTreeSet<ContentKey>,
     /// Objects that templates read by an identifier, and which of their changes count.
     resources: BTreeMap<ObjectKey, Vec<Attention>>,
@@ -23,9 +27,44 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
-    /// Notes that this content was looked for.
+    /// Nothing has been read yet; whatever will be is for this tenant.
+    pub(crate) fn of(tenant: Option<Tenant>) -> Self {
+        Self { tenant, ..Self::default() }
+    }
+
+    /// Notes that it counts whether this content is there.
     pub(crate) fn insert(&mut self, key: ContentKey) {
         self.content.insert(key);
+    }
+
+    /// A ConfigMap or Secret; `None` when it does not exist, or when nobody knows yet whether it may be read: then the render
+    /// counts for nothing.
+    ///
+    /// # Errors
+    /// Why it may not be read.
+    pub(crate) fn content<'w>(
+        &mut self,
+        catalog: &'w Catalog,
+        key: &ContentKey,
+    ) -> Result<Option<&'w Arc<Value>>, String> {
+        self.insert(key.clone());
+        let may = self.may_read(catalog, &object_key(key))?;
+        Ok(catalog.content(key).filter(|_| may))
+    }
+
+    /// Whether the tenant may read this object; while nobody knows it may not, and the render counts for nothing.
+    fn may_read(&mut self, catalog: &Catalog, object: &ObjectKey) -> Result<bool, String> {
+        let Some(Tenant { account, cause }) = &self.tenant else { return Ok(true) };
+        let own = content_key(object).and_then(|key| catalog.generator_of(&key));
+        if own == Some(cause) {
+            return Ok(true);
+        }
+        let question = Question { account: account.clone(), object: object.clone() };
+        let right = catalog.right(&question);
+        self.is_unknown |= right.is_none();
+        let verdict = right.map(|right| question.verdict(right));
+        self.questions.insert(question);
+        verdict.transpose().map(|known| known.is_some())
     }
 
     /// An object by its key; `None` when it does not exist, or when nothing is known of it yet: then the render counts for
@@ -42,6 +81,9 @@ impl Reads {
         let attentions = self.resources.entry(key.clone()).or_default();
         if !attentions.contains(attention) {
             attentions.push(attention.clone());
+        }
+        if !self.may_read(catalog, key)? {
+            return Ok(None);
         }
         match catalog.resource(key) {
             None => {
@@ -62,6 +104,11 @@ impl Reads {
         let known = catalog.chart(request).cloned();
         self.is_unknown |= known.is_none();
         known
+    }
+
+    /// What was asked about the tenant's rights.
+    pub(crate) fn questions(&self) -> &BTreeSet<Question> {
+        &self.questions
     }
 
     /// Keeps what a chart has rendered to for as long as this is what is read.
@@ -87,18 +134,13 @@ impl Reads {
     }
 
     /// The contents that were looked for.
-    pub(crate) fn content(&self) -> &BTreeSet<ContentKey> {
+    pub(crate) fn contents(&self) -> &BTreeSet<ContentKey> {
         &self.content
     }
 
     /// The objects that were read by an identifier.
     pub(crate) fn resources(&self) -> impl Iterator<Item = &ObjectKey> {
         self.resources.keys()
-    }
-
-    /// Whether this object was read by an identifier.
-    pub(crate) fn has(&self, key: &ObjectKey) -> bool {
-        self.resources.contains_key(key)
     }
 
     /// Whether this change of an object is a reason to render again.
@@ -111,4 +153,9 @@ impl Reads {
     pub(crate) fn is_empty(&self) -> bool {
         self.content.is_empty() && self.resources.is_empty() && self.charts.is_empty()
     }
+}
+
+/// A ConfigMap or Secret as any other object is called.
+pub(crate) fn object_key((kind, namespace, name): &ContentKey) -> ObjectKey {
+    ObjectKey { gvk: Gvk::new("", "v1", kind), namespace: namespace.clone(), name: name.clone() }
 }

@@ -89,10 +89,9 @@ pub(crate) fn referenced<'w>(
     key: &ContentKey,
     reads: &mut Reads,
 ) -> Result<Option<&'w Value>, String> {
-    reads.insert(key.clone());
-    match catalog.content(key) {
+    match reads.content(catalog, key).map_err(|error| format!("{}: {error}", item.path))? {
         Some(object) => Ok(Some(object)),
-        None if item.optional => Ok(None),
+        None if item.optional || reads.is_unknown() => Ok(None),
         None => Err(format!("{}: {}", item.path, missing(&described(key)))),
     }
 }
@@ -236,6 +235,7 @@ pub(crate) fn desired(
         one_time: common.one_time,
         extra_labels: common.extra_labels.clone(),
         extra_annotations: common.extra_annotations.clone(),
+        account: None,
         cause: cause.clone(),
         spec: rendered.spec.clone(),
         policies,

@@ -22,6 +22,7 @@ use crate::content::Manifests;
 use crate::project::Projection;
 use crate::rates::Rates;
 use crate::renderings::Renderings;
+use crate::rights::{Question, Right};
 use crate::row_ledger::RowLedger;
 use crate::salt::Salt;
 use crate::sets::Sets;
@@ -86,6 +87,8 @@ pub enum ExternalInput {
     Resource(ObjectKey, Resource),
     /// A chart that it asked for by [`Effect::Fetch`], as far as it is known.
     Chart(ChartRequest, ChartState),
+    /// Whether a tenant may read something that it asked for by [`Effect::Ask`].
+    Right(Question, Right),
     /// Everything that was there of the first three at the beginning has been told.
     Told,
 }
@@ -108,6 +111,10 @@ pub enum Effect {
     Fetch(ChartRequest),
     /// It need not be told any more.
     Unfetch(ChartRequest),
+    /// It must be told whether a tenant may read this, now and whenever that changes.
+    Ask(Question),
+    /// It need not be told any more.
+    Unask(Question),
     /// Everything that this cluster's events lead to has been projected: what else is there is a leftover.
     Projected(ClusterRef),
     /// Something is wrong, or no longer.
@@ -291,6 +298,7 @@ impl Core for Renderer {
             ExternalInput::Status(row) => self.status(&row, step),
             ExternalInput::Resource(key, resource) => self.resource(key, resource, step),
             ExternalInput::Chart(request, state) => self.chart(request, state, step),
+            ExternalInput::Right(question, right) => self.right(question, right, step),
         }
     }
 

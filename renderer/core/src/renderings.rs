@@ -9,6 +9,7 @@ use sluice_protocol::rows::Cause;
 use crate::catalog::ContentKey;
 use crate::charts::ChartRequest;
 use crate::reads::Reads;
+use crate::rights::Question;
 
 /// Versions of the management cluster, and of the matches, that a cause is rendered from: while they are the same, rendering
 /// again gives the same.
@@ -23,16 +24,23 @@ pub(crate) struct Attended {
     pub(crate) wanted: Vec<ChartRequest>,
     /// Charts that nobody asks for any more.
     pub(crate) unwanted: Vec<ChartRequest>,
+    /// Rights of tenants that somebody begins to ask for.
+    pub(crate) asked: Vec<Question>,
+    /// Those that nobody asks for any more.
+    pub(crate) settled: Vec<Question>,
 }
+
+type Readers<K> = BTreeMap<K, BTreeSet<Cause>>;
 
 /// Every cause that was rendered and not withdrawn.
 #[derive(Default)]
 pub(crate) struct Renderings {
     bases: HashMap<Cause, Basis>,
     reads: HashMap<Cause, Reads>,
-    readers: BTreeMap<ContentKey, BTreeSet<Cause>>,
-    resource_readers: BTreeMap<ObjectKey, BTreeSet<Cause>>,
-    chart_readers: BTreeMap<ChartRequest, BTreeSet<Cause>>,
+    readers: Readers<ContentKey>,
+    resource_readers: Readers<ObjectKey>,
+    chart_readers: Readers<ChartRequest>,
+    askers: Readers<Question>,
     /// Those that read something of which nothing is known yet.
     waiting: BTreeSet<Cause>,
     projected: BTreeMap<Cause, Vec<ObjectKey>>,
@@ -56,37 +64,12 @@ impl Renderings {
     /// reads any more.
     pub(crate) fn read(&mut self, cause: &Cause, mut reads: Reads) -> Attended {
         let before = self.reads.remove(cause).unwrap_or_default();
-        let mut attended = Attended::default();
-        for key in reads.resources() {
-            if self.resource_readers.entry(key.clone()).or_default().insert(cause.clone())
-                && is_alone(&self.resource_readers, key)
-            {
-                attended.begun.push(key.clone());
-            }
-        }
-        for key in before.resources().filter(|key| !reads.has(key)) {
-            if remove(&mut self.resource_readers, key, cause) {
-                attended.ended.push(key.clone());
-            }
-        }
-        for key in reads.content() {
-            self.readers.entry(key.clone()).or_default().insert(cause.clone());
-        }
-        for key in before.content().difference(reads.content()) {
-            remove(&mut self.readers, key, cause);
-        }
-        for request in reads.charts() {
-            if self.chart_readers.entry(request.clone()).or_default().insert(cause.clone())
-                && is_alone(&self.chart_readers, request)
-            {
-                attended.wanted.push(request.clone());
-            }
-        }
-        for request in before.charts().difference(reads.charts()) {
-            if remove(&mut self.chart_readers, request, cause) {
-                attended.unwanted.push(request.clone());
-            }
-        }
+        exchange(&mut self.readers, cause, before.contents(), reads.contents());
+        let (old, new) = (before.resources(), reads.resources());
+        let (begun, ended) = exchange(&mut self.resource_readers, cause, old, new);
+        let (wanted, unwanted) = exchange(&mut self.chart_readers, cause, before.charts(), reads.charts());
+        let (asked, settled) = exchange(&mut self.askers, cause, before.questions(), reads.questions());
+        let attended = Attended { begun, ended, wanted, unwanted, asked, settled };
         if reads.is_unknown() {
             reads.keep_outputs_of(&before);
             self.waiting.insert(cause.clone());
@@ -125,7 +108,12 @@ impl Renderings {
 
     /// The contents that this cause reads.
     pub(crate) fn content_read_by(&self, cause: &Cause) -> impl Iterator<Item = &ContentKey> {
-        self.reads.get(cause).into_iter().flat_map(|reads| reads.content())
+        self.reads.get(cause).into_iter().flat_map(|reads| reads.contents())
+    }
+
+    /// The causes that ask for this right.
+    pub(crate) fn askers(&self, question: &Question) -> Vec<Cause> {
+        self.askers.get(question).into_iter().flatten().cloned().collect()
     }
 
     /// The causes that read this object by an identifier.
@@ -160,12 +148,26 @@ impl Renderings {
     }
 }
 
-fn is_alone<K: Ord>(readers: &BTreeMap<K, BTreeSet<Cause>>, key: &K) -> bool {
-    readers.get(key).is_some_and(|causes| causes.len() == 1)
+/// The cause reads what is in `now` instead of what was; what somebody begins to read, and what nobody reads any more.
+fn exchange<'k, K: Ord + Clone + 'k>(
+    readers: &mut Readers<K>,
+    cause: &Cause,
+    before: impl IntoIterator<Item = &'k K>,
+    now: impl IntoIterator<Item = &'k K>,
+) -> (Vec<K>, Vec<K>) {
+    let (now, mut begun) = (BTreeSet::from_iter(now), Vec::new());
+    for key in &now {
+        let causes = readers.entry((*key).clone()).or_default();
+        if causes.insert(cause.clone()) && causes.len() == 1 {
+            begun.push((*key).clone());
+        }
+    }
+    let gone = before.into_iter().filter(|key| !now.contains(key));
+    (begun, gone.filter(|key| remove(readers, key, cause)).cloned().collect())
 }
 
 /// The cause reads this no longer; whether nobody does.
-fn remove<K: Ord>(readers: &mut BTreeMap<K, BTreeSet<Cause>>, key: &K, cause: &Cause) -> bool {
+fn remove<K: Ord>(readers: &mut Readers<K>, key: &K, cause: &Cause) -> bool {
     let Some(causes) = readers.get_mut(key) else { return false };
     causes.remove(cause);
     let nobody = causes.is_empty();

@@ -14,6 +14,7 @@ use crate::error::FieldError;
 use crate::object;
 use crate::profile::ProfileId;
 use crate::selector::Selector;
+use crate::service_account::ServiceAccount;
 
 /// A reference to a ConfigMap or Secret whose content is deployed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +79,8 @@ pub struct Profile {
     pub sets: Vec<ClusterSetId>,
     /// Whether what it has deployed stays as it is, whatever changes.
     pub paused: bool,
+    /// For whom it acts.
+    pub account: Option<ServiceAccount>,
     /// What and how.
     pub common: SpecCommon,
 }
@@ -188,6 +191,7 @@ impl Profile {
             id: ProfileId::new(namespace, object::name(object)),
             selector: spec.get("clusterSelector").selector()?.unwrap_or_default(),
             paused: object::annotation(object, super::PAUSED).is_some(),
+            account: ServiceAccount::of(object)?,
             common: SpecCommon::read(&spec)?,
         })
     }

@@ -10,6 +10,7 @@ use super::resources::Generator;
 use crate::error::FieldError;
 use crate::object;
 use crate::selector::Selector;
+use crate::service_account::ServiceAccount;
 use crate::trigger::TriggerId;
 
 /// When the manifest was written: the rules for referenced templates changed twice.
@@ -50,8 +51,8 @@ pub struct Trigger {
     pub generators: Vec<Generator>,
     /// What and how.
     pub common: SpecCommon,
-    /// Labels that profiles inherit (tenant ServiceAccount).
-    pub tenant_labels: Vec<(String, String)>,
+    /// For whom it acts.
+    pub account: Option<ServiceAccount>,
     /// How fast it acts, and for how long.
     pub pace: Pace,
 }
@@ -68,9 +69,6 @@ pub struct DestinationCluster {
     /// Name of the registration.
     pub name: String,
 }
-
-const TENANT_LABELS: [&str; 2] =
-    ["projectsveltos.io/serviceaccount-name", "projectsveltos.io/serviceaccount-namespace"];
 
 // === impl Trigger ===
 
@@ -105,8 +103,6 @@ impl Trigger {
                 .error("cannot be set together with destinationClusterSelector; remove one of them"));
         }
         let format = spec.get("profileNameFormat").text()?;
-        let tenant =
-            |key: &&str| object::label(object, key).map(|value| ((*key).to_owned(), value.to_owned()));
         Ok(Self {
             kind,
             name: object::name(object).to_owned(),
@@ -120,7 +116,7 @@ impl Trigger {
             profile_name_format: Some(format).filter(|format| !format.is_empty()),
             generators: Generator::all(&spec)?,
             common: SpecCommon::read(&spec)?,
-            tenant_labels: TENANT_LABELS.iter().filter_map(tenant).collect(),
+            account: ServiceAccount::of(object)?,
             pace: Pace::read(object)?,
         })
     }

@@ -21,6 +21,7 @@ pub fn answer(target: &Target, call: &Call) -> Result<Response, ApiError> {
     let user = if call.user.is_empty() { "admin" } else { &call.user };
     let (kind, status) = match target.plural.as_str() {
         "selfsubjectaccessreviews" => ("SelfSubjectAccessReview", json!({"allowed": true})),
+        "subjectaccessreviews" => ("SubjectAccessReview", json!({"allowed": true})),
         "selfsubjectrulesreviews" => {
             let all = json!([{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]);
             (

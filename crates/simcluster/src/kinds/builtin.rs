@@ -129,6 +129,12 @@ pub const VIRTUAL: &[Virtual] = &[
         plural: "selfsubjectrulesreviews",
     },
     Virtual {
+        group: "authorization.k8s.io",
+        version: "v1",
+        kind: "SubjectAccessReview",
+        plural: "subjectaccessreviews",
+    },
+    Virtual {
         group: "authentication.k8s.io",
         version: "v1",
         kind: "SelfSubjectReview",

@@ -11,6 +11,7 @@ use sluice_protocol::rows::Cause;
 
 use super::{Catalog, ContentKey, Touched};
 use crate::charts::{ChartRequest, ChartState};
+use crate::rights::{Question, Right};
 
 /// What is known of an object that templates read.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +82,26 @@ impl Catalog {
     /// Nobody asks for this chart any more.
     pub(crate) fn forget_chart(&mut self, request: &ChartRequest) {
         self.charts.remove(request);
+    }
+
+    /// What is known of a tenant's right; `None` when that is nothing.
+    pub(crate) fn right(&self, question: &Question) -> Option<&Right> {
+        self.rights.get(question)
+    }
+
+    /// Takes what has become known of a tenant's right; whether that is new.
+    pub(crate) fn put_right(&mut self, question: Question, right: Right) -> bool {
+        let is_new = self.rights.get(&question) != Some(&right);
+        if is_new {
+            self.rights.insert(question, right);
+            self.version += 1;
+        }
+        is_new
+    }
+
+    /// Nobody asks for this right any more.
+    pub(crate) fn forget_right(&mut self, question: &Question) {
+        self.rights.remove(question);
     }
 
     /// Nobody reads this object any more.

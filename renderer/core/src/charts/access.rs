@@ -24,10 +24,9 @@ pub(crate) fn of(
 ) -> Result<Access, String> {
     let mut secret = |reference: &SecretRef| {
         let key: ContentKey = ("Secret".to_owned(), namespace(&reference.namespace), reference.name.clone());
-        reads.insert(key.clone());
-        let found = catalog.content(&key).cloned();
         let named = format!("{}: Secret {}/{}", reference.path, key.1, key.2);
-        match found {
+        let found = reads.content(catalog, &key).map_err(|error| format!("{}: {error}", reference.path))?;
+        match found.cloned() {
             Some(found) => Ok((found, named)),
             None => Err(format!("{named} does not exist in the management cluster; create it")),
         }

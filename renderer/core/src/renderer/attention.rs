@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::{Gvk, ObjectKey};
+use sluice_api::ObjectKey;
 use sluice_protocol::Step;
 use sluice_protocol::rows::Cause;
 
 use super::{Effect, Renderer};
 use crate::catalog::{ContentKey, Resource, is_generator_output};
 use crate::charts::{ChartRequest, ChartState};
+use crate::reads::object_key;
 use crate::renderings::Attended;
+use crate::rights::{Question, Right};
 
 impl Renderer {
     /// An object that templates read is known to be like this.
@@ -38,6 +40,17 @@ impl Renderer {
     pub(super) fn chart(&mut self, request: ChartRequest, state: ChartState, step: &mut Step<Effect>) {
         let readers = self.renderings.chart_readers(&request);
         if readers.is_empty() || !self.catalog.put_chart(request, state) {
+            return;
+        }
+        for cause in readers {
+            self.refresh(&cause, step.now, step);
+        }
+    }
+
+    /// Whether a tenant may read something is known now, or has changed.
+    pub(super) fn right(&mut self, question: Question, right: Right, step: &mut Step<Effect>) {
+        let readers = self.renderings.askers(&question);
+        if readers.is_empty() || !self.catalog.put_right(question, right) {
             return;
         }
         for cause in readers {
@@ -97,6 +110,13 @@ impl Renderer {
             self.catalog.forget_resource(&key);
             step.effect(Effect::Unwatch(key));
         }
+        for question in attended.asked {
+            step.effect(Effect::Ask(question));
+        }
+        for question in attended.settled {
+            self.catalog.forget_right(&question);
+            step.effect(Effect::Unask(question));
+        }
         for request in attended.wanted {
             step.effect(Effect::Fetch(request));
         }
@@ -105,8 +125,4 @@ impl Renderer {
             step.effect(Effect::Unfetch(request));
         }
     }
-}
-
-fn object_key((kind, namespace, name): &ContentKey) -> ObjectKey {
-    ObjectKey { gvk: Gvk::new("", "v1", kind), namespace: namespace.clone(), name: name.clone() }
 }

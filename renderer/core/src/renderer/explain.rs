@@ -36,7 +36,7 @@ pub struct Origin {
 impl Renderer {
     /// What this cause leads to; nothing when it cannot be rendered.
     pub fn explain(&mut self, cause: &Cause) -> Option<Explanation> {
-        let mut reads = Reads::default();
+        let mut reads = self.reads_of(cause);
         let (rendered, _) = self.make(cause, &mut reads).ok()?;
         let origins = self.origins(&rendered, &mut reads);
         let projected = rendered.projections.iter().map(|projection| projection.key.clone()).collect();

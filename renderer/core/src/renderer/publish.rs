@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_api::model::SpecCommon;
-use sluice_api::{ClusterRef, ObjectKey, ProfileId};
+use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount};
 use sluice_protocol::rows::{Cause, Desired, EventCause, Policy};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, JournalEntry, Meta, Publish, Step, Subject};
@@ -20,6 +20,7 @@ use crate::reads::Reads;
 use crate::render::{self, Part, Rendered};
 use crate::renderings::Basis;
 use crate::resources::{self, Destination};
+use crate::rights::Tenant;
 use crate::row_ledger::Place;
 
 /// A destination and the body of its row, or why there is none.
@@ -39,7 +40,7 @@ impl Renderer {
             let stale = self.ledger.set(cause, self.ledger.places(cause), step.now);
             return self.withdraw_places(stale, time, step);
         }
-        let mut reads = Reads::default();
+        let mut reads = self.reads_of(cause);
         let made = self.make(cause, &mut reads);
         let is_unknown = reads.is_unknown();
         let attended = self.renderings.read(cause, reads);
@@ -60,6 +61,22 @@ impl Renderer {
         let errors: Vec<String> = result.err().into_iter().chain(notes).collect();
         self.note(cause.problem(), (!errors.is_empty()).then(|| errors.join("; ")), step);
         self.follow(step);
+    }
+
+    /// Nothing is read yet for this cause, nor will be but for its tenant.
+    pub(super) fn reads_of(&self, cause: &Cause) -> Reads {
+        let account = self.account(cause).cloned();
+        Reads::of(account.map(|account| Tenant { account, cause: cause.clone() }))
+    }
+
+    /// For whom a cause acts.
+    pub(super) fn account(&self, cause: &Cause) -> Option<&ServiceAccount> {
+        match cause {
+            Cause::Profile(id) => self.catalog.profiles.get(id)?.as_ref().as_ref().ok()?.account.as_ref(),
+            Cause::Event(event) => {
+                self.catalog.triggers.get(&event.trigger)?.as_ref().as_ref().ok()?.account.as_ref()
+            }
+        }
     }
 
     /// Everything that a cause leads to: first what its generators make, which the rest may refer to.
@@ -246,7 +263,8 @@ impl Renderer {
                         let policies = self.policies(common, rendered, part, destination, reads);
                         let (policies, told) = policies?;
                         notes.extend(told);
-                        body_of(&render::desired(rendered, common, cause, policies))
+                        let account = self.account(cause).cloned();
+                        body_of(&Desired { account, ..render::desired(rendered, common, cause, policies) })
                     }
                 });
                 shared = body.as_ref().ok().cloned().or(shared);

@@ -37,6 +37,7 @@ struct Fixture {
     statuses: BTreeMap<String, Value>,
     watched: BTreeSet<ObjectKey>,
     fetched: BTreeSet<ChartRequest>,
+    asked: BTreeSet<Question>,
 }
 
 fn registration(name: &str, labels: Value) -> Value {
@@ -137,6 +138,7 @@ impl Fixture {
             statuses: BTreeMap::new(),
             watched: BTreeSet::new(),
             fetched: BTreeSet::new(),
+            asked: BTreeSet::new(),
         };
         found(&mut fixture.renderer);
         let clusters = [registration("a", json!({"env": "fv"})), registration("b", json!({"dep": "eng"}))];
@@ -233,6 +235,8 @@ impl Fixture {
                 Effect::Unfetch(request) => {
                     assert!(self.fetched.remove(&request), "{request} was not fetched")
                 }
+                Effect::Ask(question) => drop(self.asked.insert(question)),
+                Effect::Unask(question) => assert!(self.asked.remove(&question), "{question} was not asked"),
                 Effect::Projected(_) | Effect::Journal(_) => {}
             }
         }
@@ -262,6 +266,7 @@ mod contents;
 mod events;
 mod shards;
 mod shown;
+mod tenants;
 
 #[test]
 fn one_for_event_makes_one_profile_for_each_match() {

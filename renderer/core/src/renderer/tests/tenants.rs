@@ -1,0 +1,125 @@
+//! Triggers and profiles of tenants.
+
+use super::*;
+
+fn of_tenant(mut object: Value) -> Value {
+    object["metadata"]["labels"] = json!({"projectsveltos.io/serviceaccount-name": "deployer",
+        "projectsveltos.io/serviceaccount-namespace": "team-a"});
+    object
+}
+
+impl Fixture {
+    fn answer(&mut self, name: &str, right: &Right) {
+        let asked = self.asked.iter().filter(|question| question.object.name == name).cloned();
+        let questions: Vec<_> = asked.collect();
+        assert!(!questions.is_empty(), "{:?}", self.asked);
+        for question in questions {
+            self.run(|renderer, step| renderer.external(ExternalInput::Right(question, right.clone()), step));
+        }
+    }
+
+    fn told(&self) -> String {
+        self.problems.values().cloned().collect()
+    }
+}
+
+#[test]
+fn nothing_is_read_for_a_tenant_before_it_may() {
+    let mut fixture = Fixture::new(vec![of_tenant(trigger(true, json!({}))), content(true, "1")]);
+    fixture.ready(&["x"]);
+    assert!(fixture.wanted().is_empty() && fixture.problems.is_empty(), "{:?}", fixture.problems);
+    assert!(!fixture.renderer.is_decided());
+    let asked: Vec<_> = fixture.asked.iter().map(ToString::to_string).collect();
+    assert_eq!(asked, ["ServiceAccount team-a/deployer and ConfigMap default/content"]);
+    fixture.answer("content", &Right::Granted);
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    assert!(fixture.renderer.is_decided());
+    let account = fixture.rows.values().next().unwrap().as_ref().unwrap().account.clone();
+    assert_eq!(account.unwrap().to_string(), "team-a/deployer", "it is applied for it");
+}
+
+#[test]
+fn a_right_that_is_revoked_is_a_problem_and_what_is_there_stays() {
+    let mut fixture = Fixture::new(vec![of_tenant(trigger(true, json!({}))), content(true, "1")]);
+    fixture.ready(&["x"]);
+    fixture.answer("content", &Right::Granted);
+    fixture.answer("content", &Right::Denied);
+    fixture.put(content(true, "2"));
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    assert!(
+        fixture.told().contains(
+            "spec.policyRefs[0]: ServiceAccount team-a/deployer may not get ConfigMap default/content in the management cluster"
+        ),
+        "{:?}",
+        fixture.problems
+    );
+    fixture.answer("content", &Right::Unavailable("503".into()));
+    assert!(fixture.told().contains("(503); it is tried again"), "{:?}", fixture.problems);
+    fixture.answer("content", &Right::Granted);
+    assert_eq!((fixture.wanted(), fixture.problems.len()), (vec!["a x 2".to_owned()], 0));
+    fixture.delete(of_tenant(trigger(true, json!({}))));
+    assert!(fixture.asked.is_empty(), "nobody asks any more");
+}
+
+#[test]
+fn a_tenant_does_not_learn_whether_what_it_may_not_read_is_there() {
+    let mut fixture = Fixture::new(vec![of_tenant(trigger(true, json!({})))]);
+    fixture.ready(&["x"]);
+    fixture.answer("content", &Right::Denied);
+    assert!(
+        fixture.told().contains("may not get") && !fixture.told().contains("exist"),
+        "{}",
+        fixture.told()
+    );
+}
+
+#[test]
+fn every_way_to_read_asks() {
+    let item = json!({"identifier": "thing", "optional": true, "resource":
+        {"apiVersion": "example.com/v1", "kind": "Thing", "namespace": "default", "name": "thing"}});
+    let generator = json!({"namespace": "default", "name": "base", "nameFormat": "made"});
+    let made = json!({"kind": "ConfigMap", "namespace": "projectsveltos", "name": "made"});
+    let reference = |name: &str| json!({"kind": "Secret", "namespace": "default", "name": name});
+    let chart = json!({"repositoryURL": "https://charts.example.com/", "repositoryName": "example", "chartName": "example/web",
+        "chartVersion": "1.0.0", "releaseName": "site", "releaseNamespace": "web", "valuesFrom": [reference("values")],
+        "registryCredentialsConfig": {"credentials": {"namespace": "default", "name": "login"}}});
+    let spec = json!({"templateResourceRefs": [item], "configMapGenerator": [generator], "policyRefs": [made],
+        "patchesFrom": [reference("patches")], "helmCharts": [chart]});
+    let secret = |name: &str, data: Value| {
+        json!({"kind": "Secret", "type": "addons.projectsveltos.io/cluster-profile",
+            "metadata": {"namespace": "default", "name": name}, "stringData": data})
+    };
+    let mut fixture = Fixture::new(vec![
+        of_tenant(trigger(true, spec)),
+        json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": "base"}, "data": {}}),
+        secret("values", json!({})),
+        secret("patches", json!({})),
+        secret("login", json!({"username": "u", "password": "p"})),
+    ]);
+    fixture.ready(&["x"]);
+    let thing = fixture.watched.first().unwrap().clone();
+    fixture.run(|renderer, step| renderer.external(ExternalInput::Resource(thing, Resource::Absent), step));
+    let mut granted = BTreeSet::new();
+    while let Some(next) = fixture.asked.iter().find(|asked| !granted.contains(&asked.object.name)) {
+        let name = next.object.name.clone();
+        fixture.answer(&name, &Right::Granted);
+        granted.insert(name);
+    }
+    let asked: BTreeSet<_> = fixture.asked.iter().map(|question| question.object.name.as_str()).collect();
+    assert_eq!(
+        asked,
+        ["base", "login", "patches", "thing", "values"].into(),
+        "and not for what it makes itself"
+    );
+}
+
+#[test]
+fn profiles_are_read_for_their_tenant_too() {
+    let profile = json!({"kind": "Profile", "metadata": {"namespace": "default", "name": "p"}, "spec": {
+        "clusterRefs": [{"kind": "SveltosCluster", "namespace": "default", "name": "a"}],
+        "policyRefs": [{"kind": "ConfigMap", "name": "content"}]}});
+    let mut fixture = Fixture::new(vec![of_tenant(profile), content(false, "1")]);
+    assert!(fixture.rows.is_empty());
+    fixture.answer("content", &Right::Granted);
+    assert_eq!(fixture.rows.len(), 1);
+}
