@@ -21,6 +21,8 @@ pub struct Tasks(Arc<Process>);
 #[derive(Debug, Default)]
 struct Process {
     stop: CancellationToken,
+    /// Cancelled when nobody needs the tasks any more that are started again and again.
+    over: CancellationToken,
     ends: Mutex<Ends>,
     failed: OnceLock<TaskFailed>,
 }
@@ -47,7 +49,14 @@ impl Tasks {
     where
         W: Future<Output = End> + Send + 'static,
     {
-        start(self.watched(task.kind()).kept(make))
+        let (over, work) = (self.0.over.clone(), self.watched(task.kind()).kept(make));
+        start(async move { over.run_until_cancelled(work).await.unwrap_or_default() })
+    }
+
+    /// Ends the tasks that would be started again for ever, at any point where they wait: when everybody who needed them has
+    /// ended, what they serve may go without a word.
+    pub fn end_kept(&self) {
+        self.0.over.cancel();
     }
 
     /// Runs a task in place, with the same care: for one that has a thread of its own.

@@ -49,6 +49,18 @@ fn mk_endless() -> (impl Future<Output = End> + Send + 'static, mpsc::Receiver<(
 }
 
 #[tokio::test]
+async fn what_is_kept_ends_without_a_word_when_nobody_needs_it() {
+    let tasks = Tasks::default();
+    let kept = tasks.keep(Kept::Feed, || async {
+        std::future::pending::<()>().await;
+        End::Early
+    });
+    tasks.end_kept();
+    kept.await.unwrap();
+    assert!(tasks.ends().is_empty());
+}
+
+#[tokio::test]
 async fn what_is_kept_is_started_again_until_it_is_done() {
     for ending in [Early, Panic] {
         let (tasks, runs) = (Tasks::default(), Arc::new(AtomicUsize::new(0)));
