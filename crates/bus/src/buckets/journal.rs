@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use serde_json::Value;
 use sluice_protocol::{JournalEntry, json};
 use sluice_tasks::{End, Kept, Once};
 use tokio::sync::{Mutex, mpsc};
@@ -74,6 +75,9 @@ fn messages(lines: impl Iterator<Item = JournalEntry>) -> BTreeMap<String, Vec<u
 pub async fn journal(bus: &Bus) -> Result<mpsc::Receiver<JournalEntry>, BusError> {
     let mut lines =
         bus.js.client().subscribe("journal.>").await.map_err(BusError::request("read the journal"))?;
+    // Once the server has answered something, it has heard of the subscription before.
+    let asked: Result<Value, _> = bus.js.request("INFO", &()).await;
+    asked.map_err(BusError::request("read the journal"))?;
     let (sender, receiver) = mpsc::channel(QUEUE);
     bus.tasks.spawn(Once::JournalReader, async move {
         while let Some(message) = lines.next().await {

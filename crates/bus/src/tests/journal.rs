@@ -11,7 +11,6 @@ async fn lines_of_any_process_are_heard_and_what_is_no_line_is_skipped() {
     let (one, other) = (bus(&server).await, bus(&server).await);
     let mut heard = journal(&other).await.unwrap();
     let line = |object: &str| JournalEntry::new("matcher", "matched", "a/b", object, 10, 4);
-    other.js.client().flush().await.unwrap();
     for wrong in ["", "?", "{\"what\": 1}", "[]"] {
         one.js.client().publish("journal.matcher.matched", wrong.into()).await.unwrap();
     }
