@@ -9,6 +9,10 @@
 //! sluice seed         CRDs, registrations and examples into a management cluster
 //! sluice show addons  what is deployed where
 //! sluice problems     what cannot be done, and why
+//! sluice status       bus, stages, clusters and problems on one screen
+//! sluice shards       who works on what
+//! sluice events       what happens now
+//! sluice trace        how an add-on came to be
 //! sluice bus          what the bus is like, and giving it more replicas
 //! sluice nats users   who may do what on the bus, as configuration of its servers
 //! ```
@@ -19,13 +23,18 @@ pub mod build;
 mod bus;
 mod check;
 mod eval;
+mod events;
 mod files;
 mod nats;
 mod problems;
+mod reach;
 mod seed;
+mod shards;
 mod show;
+mod status;
 mod table;
 mod template;
+mod trace;
 mod up;
 
 use std::process::ExitCode;
@@ -54,8 +63,16 @@ enum Command {
     Seed(seed::Args),
     /// Print what is deployed.
     Show(show::Args),
-    /// Print what cannot be done, one JSON object a line.
+    /// Print what cannot be done.
     Problems(problems::Args),
+    /// Print bus, stages, clusters and problems on one screen; exit code 1 when something is wrong.
+    Status(status::Args),
+    /// Print who works on what.
+    Shards(shards::Args),
+    /// Print what happens, as it happens.
+    Events(events::Args),
+    /// Print how an add-on came to be: the change, the report, the rendered row, what became of it.
+    Trace(trace::Args),
     /// Look at the bus, or change it.
     Bus(bus::Args),
     /// Print configuration of nats-servers.
@@ -74,6 +91,10 @@ impl Args {
             Command::Seed(args) => blocking(args.run()),
             Command::Show(args) => blocking(args.run()),
             Command::Problems(args) => blocking(args.run()),
+            Command::Status(args) => blocking(args.run()),
+            Command::Shards(args) => blocking(args.run()),
+            Command::Events(args) => blocking(args.run()),
+            Command::Trace(args) => blocking(args.run()),
             Command::Bus(args) => blocking(args.run()),
             Command::Nats(args) => blocking(args.run()),
         }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use sluice_bus::problem_feed;
 use sluice_protocol::Role;
 use sluice_protocol::report::ProblemRow;
-use sluice_runtime::{CommonArgs, Context, Metrics, Readiness, stop_on_signals};
+use sluice_runtime::stop_on_signals;
 
-use crate::table::{Format, Output, Table};
+use crate::reach::Reach;
+use crate::table::{Format, Output, Table, time};
 
 /// Arguments of `sluice problems`.
 #[derive(Debug, clap::Args)]
@@ -17,7 +17,7 @@ use crate::table::{Format, Output, Table};
   sluice problems -o json | jq -r .error")]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: CommonArgs,
+    reach: Reach,
     #[command(flatten)]
     output: Output,
 }
@@ -25,10 +25,8 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let tasks = stop_on_signals();
-        let context =
-            Context::connect(Role::People, &self.common, Metrics::new(), Readiness::default(), &tasks)
-                .await?;
-        let feed = problem_feed(&context.bus, tasks.stop().clone());
+        let bus = self.reach.bus(Role::People, &tasks).await?;
+        let feed = problem_feed(&bus, tasks.stop().clone());
         tokio::time::timeout(Duration::from_secs(10), feed.synced())
             .await
             .map_err(|_| anyhow::anyhow!("the bus does not answer"))?;
@@ -59,9 +57,7 @@ fn table(mut problems: Vec<ProblemRow>, output: Output) -> Table {
     problems.sort_by(|a, b| (&a.stage, &a.cluster, &a.object).cmp(&(&b.stage, &b.cluster, &b.object)));
     let mut table = Table::new(header, output.no_headers);
     for ProblemRow { stage, cluster, object, error, since, attempts } in problems {
-        let since =
-            Timestamp::from_microsecond(since).map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
-        let more = [since.unwrap_or_default(), attempts.to_string()];
+        let more = [time(since), attempts.to_string()];
         let more = more.into_iter().filter(|_| wide);
         table.add([stage, cluster, object].into_iter().chain(more).chain([error]));
     }
@@ -90,6 +86,8 @@ mod tests {
         let lines: Vec<&str> = plain.lines().collect();
         assert_eq!(lines[1], "| matcher  | default/c | EventTrigger t | spec.x: is wrong |");
         assert!(lines[2].starts_with("| renderer |"), "{plain}");
-        assert!(print(Format::Wide).contains("| EventTrigger t | 2023-11-14T22:13:20Z | 3        | spec.x"));
+        assert!(
+            print(Format::Wide).contains("| EventTrigger t | 2023-11-14T22:13:20.000Z | 3        | spec.x")
+        );
     }
 }

@@ -13,6 +13,7 @@ use sluice_api::model::CONFIG_GROUP;
 use sluice_api::wire::{ClusterConfiguration, Feature};
 use sluice_kube::{Raw, management_client, resource_of};
 
+use crate::reach;
 use crate::table::{Format, Output, Table};
 
 /// Objects of one answer of the API server.
@@ -101,7 +102,7 @@ impl Addons {
     }
 
     async fn configurations(&self) -> anyhow::Result<Vec<ClusterConfiguration>> {
-        let client = management_client(self.kubeconfig.as_deref()).await?;
+        let client = management_client(reach::kubeconfig(self.kubeconfig.as_deref()).as_deref()).await?;
         let gvk = Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterConfiguration");
         let known =
             resource_of(&client, &gvk).await.context("asking the management cluster what it knows")?;

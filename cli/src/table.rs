@@ -22,6 +22,12 @@ pub(crate) enum Format {
     Json,
 }
 
+/// Microseconds since 1970 as people read them.
+pub(crate) fn time(micros: i64) -> String {
+    let at = jiff::Timestamp::from_microsecond(micros);
+    at.map(|at| at.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()).unwrap_or_default()
+}
+
 /// Rows below a header; every row has as many cells.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {

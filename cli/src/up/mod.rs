@@ -19,13 +19,15 @@ use sluice_simcluster::{FleetConfig, SimFleet};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::events::describe;
+use crate::reach;
 use crate::seed::{self, Examples, MANAGEMENT, Managed, seed};
 
 /// Arguments of `sluice up`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// Where data and the kubeconfig are kept.
-    #[arg(long, default_value = ".sluice")]
+    #[arg(long, default_value = reach::DIR)]
     dir: PathBuf,
 
     /// Simulated managed clusters.
@@ -91,7 +93,9 @@ impl Args {
         let pipeline = stages::Pipeline::start(&self, nats.url(), &management, charts, &tasks).await?;
         let lines = pipeline.journal().await?;
         pipeline.ready(stop).await;
+        let address = dir.join(reach::ADDRESS);
         if !stop.is_cancelled() {
+            std::fs::write(&address, nats.url()).with_context(|| address.display().to_string())?;
             println!(
                 "ready kubeconfig={} nats={} admin=http://{}",
                 kubeconfig.display(),
@@ -100,7 +104,9 @@ impl Args {
             );
         }
         print_lines(lines, stop).await;
+        drop(std::fs::remove_file(&address));
         pipeline.stopped().await;
+        tasks.end_kept();
         fleet.shutdown().await;
         nats.stop().await;
         Ok(tasks.verdict()?)
@@ -175,11 +181,4 @@ async fn print_lines(mut lines: mpsc::Receiver<JournalEntry>, stop: &Cancellatio
             () = stop.cancelled() => return,
         }
     }
-}
-
-fn describe(line: &JournalEntry) -> String {
-    let cluster = line.cluster.split_once(':').map_or(line.cluster.as_str(), |(_, path)| path);
-    let time =
-        if line.micros > 0 { format!("  {:.1} ms", line.micros as f64 / 1000.0) } else { String::new() };
-    format!("{:<10} {:<20} {}{time}", line.what, cluster, line.object)
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod lease_keeper;
 pub(crate) mod own_agents;
+pub(crate) mod roll_call;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -4,6 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod end;
 pub(crate) mod fence;
 pub(crate) mod heads;
+pub(crate) mod look;
 pub(crate) mod observer;
 pub(crate) mod read_spec;
 pub(crate) mod reader;

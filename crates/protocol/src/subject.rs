@@ -133,9 +133,15 @@ pub fn all_members_subject() -> &'static str {
     "members.*.*"
 }
 
+/// The group and the name of a member, by where it says that it lives.
+pub fn member_of(subject: &str) -> Option<(String, String)> {
+    let (group, name) = subject.strip_prefix("members.")?.split_once('.')?;
+    Some((token::read(group)?, token::read(name)?))
+}
+
 /// The group of a member, by where it says that it lives.
 pub fn group_of_member(subject: &str) -> Option<String> {
-    token::read(subject.strip_prefix("members.")?.split('.').next()?)
+    member_of(subject).map(|(group, _)| group)
 }
 
 /// A text as one token of a subject; `-` for the empty one.

@@ -10,7 +10,7 @@ use sluice_protocol::Role;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct NatsArgs {
     /// NATS servers, separated by commas.
-    #[arg(long, env = "SLUICE_NATS_URL", default_value = "nats://127.0.0.1:4222")]
+    #[arg(long, env = "SLUICE_NATS_URL", default_value = Self::DEFAULT_URL)]
     pub nats_url: String,
 
     /// File with a user's JWT and seed, as `nsc` writes it.
@@ -47,6 +47,9 @@ pub struct NatsArgs {
 }
 
 impl NatsArgs {
+    /// Where the bus is unless it is said otherwise.
+    pub const DEFAULT_URL: &str = "nats://127.0.0.1:4222";
+
     /// A server that asks for nothing.
     pub fn plain(url: impl Into<String>) -> Self {
         Self { nats_url: url.into(), ..Self::default() }

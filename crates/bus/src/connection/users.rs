@@ -67,7 +67,7 @@ impl Rights {
             }
             Role::People => {
                 rights.reads(&[bucket(PROBLEMS), bucket(INTEREST), JOURNAL.to_owned()]);
-                rights.subscribe.push("journal.>".to_owned());
+                rights.subscribe.extend(["journal.>".to_owned(), subject::all_members_subject().to_owned()]);
             }
         }
         Some(rights)

@@ -8,7 +8,7 @@ use async_nats::jetstream::stream::{Config, Info};
 use async_nats::jetstream::{Context, ErrorCode};
 use serde::Serialize;
 use serde_json::{Value, json};
-use sluice_protocol::{Subject, Table};
+use sluice_protocol::Table;
 use sluice_tasks::Tasks;
 
 use crate::bus::Bus;
@@ -16,9 +16,7 @@ use crate::connection::{Connection, jetstream};
 use crate::error::BusError;
 use crate::layout::streams::Streams;
 use crate::layout::{self, BusOptions, check_version};
-use crate::shard::fence::Holder;
-use crate::shard::read_spec::ReadSpec;
-use crate::shard::reader::{ReadEvent, read};
+use crate::shard::look;
 
 /// How long one server may take to say who it is.
 const PATIENCE: Duration = Duration::from_secs(6);
@@ -222,20 +220,9 @@ async fn owners(options: &BusOptions) -> Result<BTreeMap<String, BTreeMap<String
         ("deployer", Table::Status),
     ];
     for (stage, table) in stages {
-        // An owner has its fence row in every stream of the table: the first one tells of all.
-        let spec = ReadSpec::some(table.stream(0), vec![Subject::fences(table)]);
-        let mut reader = read(&bus, &spec).await?;
-        let rows = Box::pin(reader.all()).await.ok_or_else(|| BusError::Request {
-            what: format!("read who owns the shards of {stage}"),
-            source: "the stream could not be read to its end".into(),
-        })?;
         let held: &mut BTreeMap<String, usize> = owners.entry(stage.to_owned()).or_default();
-        for event in rows {
-            if let ReadEvent::Row(row, _) = event
-                && let Ok(holder) = serde_json::from_slice::<Holder>(&row.body)
-            {
-                *held.entry(holder.member).or_default() += 1;
-            }
+        for owner in Box::pin(look::owners(&bus, table)).await? {
+            *held.entry(owner.member).or_default() += 1;
         }
     }
     Ok(owners)

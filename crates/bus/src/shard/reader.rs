@@ -73,6 +73,8 @@ pub struct Reader {
     pending: u64,
     /// Sequence of the message that came last.
     sequence: u64,
+    /// When the server stored it, microseconds since 1970.
+    stored: i64,
     caught_up: bool,
 }
 
@@ -99,6 +101,7 @@ pub async fn read(bus: &Bus, spec: &ReadSpec) -> Result<Reader, BusError> {
         tries: 0,
         pending: 0,
         sequence: 0,
+        stored: 0,
         caught_up: false,
     };
     reader.open().await?;
@@ -259,6 +262,7 @@ impl Reader {
         let event = self.row(&message, head, sequence, pending).await;
         if event.is_some() {
             (self.sequence, self.pending) = (sequence, pending);
+            self.stored = i64::try_from(info.published.unix_timestamp_nanos() / 1000).unwrap_or_default();
         }
         event
     }
@@ -316,6 +320,11 @@ impl Reader {
     /// Which rows that came name a body in the `content` bucket; only where bodies are left out.
     pub(crate) fn take_named(&mut self) -> HashMap<Subject, Digest> {
         std::mem::take(&mut self.named)
+    }
+
+    /// When the server stored what came last, microseconds since 1970.
+    pub(crate) fn stored(&self) -> i64 {
+        self.stored
     }
 
     /// Every event until everything that was there has been delivered; `None` when the reader ended before.

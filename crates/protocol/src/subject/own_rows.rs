@@ -26,7 +26,18 @@ pub fn deployer(shard: u16) -> Vec<String> {
 
 /// The changes of one cluster in one shard.
 pub fn changes_of(cluster: &ClusterRef, shard: u16) -> Vec<String> {
-    vec![format!("{}.{}.{}.>", Table::Changes.name(), shard_token(shard), cluster_token(cluster))]
+    vec![of_cluster(Table::Changes, cluster, shard)]
+}
+
+/// The rows of one cluster in one shard of a table, but for those that its writers keep for themselves.
+pub fn of_cluster(table: Table, cluster: &ClusterRef, shard: u16) -> String {
+    format!("{}.{}.{}.>", table.name(), shard_token(shard), cluster_token(cluster))
+}
+
+/// The reports of one source of one cluster.
+pub fn of_source(cluster: &ClusterRef, source: &str, shard: u16) -> String {
+    let (table, shard) = (Table::Reports.name(), shard_token(shard));
+    format!("{table}.{shard}.{}.{}.>", cluster_token(cluster), super::token(source))
 }
 
 /// The token of a shard, which is also the name of its owner in fence rows.

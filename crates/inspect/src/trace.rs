@@ -1,0 +1,225 @@
+//! How an add-on came to be: from the change of an object to what a deployer says of it.
+
+use serde::Serialize;
+use sluice_api::{ClusterRef, ObjectKey, object};
+use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, owner};
+use sluice_protocol::rows::{Cause, Desired, EventCause, Policy, Status};
+use sluice_protocol::subject::{change_shard, cluster_shard, own_rows};
+use sluice_protocol::{Subject, Table};
+
+use crate::shards::writer;
+
+/// So many other add-ons are named where there is none of the name.
+const NAMED: usize = 5;
+
+/// An object that was deployed, or should be.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Where.
+    pub cluster: ClusterRef,
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace; empty for any.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// The way to one add-on; there is one for each profile that deploys it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Trace {
+    /// The profile, as `ClusterProfile name` or `Profile namespace/name`.
+    pub profile: String,
+    /// In the order of the pipeline.
+    pub hops: Vec<Hop>,
+}
+
+/// One row on the way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hop {
+    /// Who wrote it.
+    pub stage: &'static str,
+    /// When the server stored it, microseconds since 1970; 0 where there is none.
+    pub at: i64,
+    /// When what it was made of changed, microseconds since 1970; 0 where that is unknown.
+    pub cause_at: i64,
+    /// The replica that owns its writer's shard now; empty when nobody does.
+    pub replica: String,
+    /// What it says.
+    pub says: String,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The bus does not answer.
+    #[error(transparent)]
+    Bus(#[from] BusError),
+    /// No profile deploys such an object there.
+    #[error("no profile deploys {wanted} to {cluster}; {others}")]
+    Nothing {
+        /// What was asked for.
+        wanted: String,
+        /// Where.
+        cluster: String,
+        /// What there is instead.
+        others: String,
+    },
+}
+
+/// Follows an add-on back to its cause, and forward to what became of it.
+///
+/// # Errors
+/// When the bus does not answer, or no profile deploys such an object.
+pub async fn trace(bus: &Bus, target: &Target) -> Result<Vec<Trace>, TraceError> {
+    let shard = cluster_shard(&target.cluster, bus.shards());
+    let filter = own_rows::of_cluster(Table::Desired, &target.cluster, shard);
+    let rows = look(bus, &ReadSpec::some(Table::Desired.stream(shard), vec![filter])).await?;
+    let (mut traces, mut others) = (Vec::new(), Vec::new());
+    for stored in rows.iter().filter(|stored| !stored.row.head.tombstone) {
+        let Ok(desired) = serde_json::from_slice::<Desired>(&stored.row.body) else { continue };
+        match desired.policies.iter().find(|policy| target.is_in(policy)) {
+            Some(policy) => traces.push(of_row(bus, &target.cluster, stored, &desired, policy).await?),
+            None => others.extend(desired.policies.iter().flat_map(|policy| &policy.objects).map(named)),
+        }
+    }
+    if traces.is_empty() { Err(target.nothing(others)) } else { Ok(traces) }
+}
+
+async fn of_row(
+    bus: &Bus,
+    cluster: &ClusterRef,
+    stored: &Stored,
+    desired: &Desired,
+    policy: &Policy,
+) -> Result<Trace, BusError> {
+    let mut hops = match &desired.cause {
+        Cause::Event(event) => of_event(bus, event).await?,
+        Cause::Profile(_) => Vec::new(),
+    };
+    let (profile, origin) = (desired.profile(), desired.cause.origin(bus.shards()));
+    let key = own_rows::shard_token(origin);
+    let Policy { kind, namespace, name, .. } = policy;
+    let of = match &desired.cause {
+        Cause::Event(event) => format!(" of {}", event.trigger.described()),
+        Cause::Profile(_) => String::new(),
+    };
+    let says = format!("{profile}{of}, from {kind} {namespace}/{name}");
+    hops.push(hop(bus, Table::Desired, &key, Some(stored), says).await?);
+    let shard = cluster_shard(cluster, bus.shards());
+    let subject = Subject::Status { shard, cluster: cluster.clone(), origin, profile: profile.clone() };
+    let status = newest(bus, Table::Status, 0, subject.to_string()).await?;
+    let says = status.as_ref().map_or_else(|| "nothing yet".to_owned(), said);
+    hops.push(hop(bus, Table::Status, &own_rows::shard_token(shard), status.as_ref(), says).await?);
+    Ok(Trace { profile: profile.to_string(), hops })
+}
+
+/// The change of the event's object, and the report of it. Of an event that is all objects of a source, the newest counts.
+async fn of_event(bus: &Bus, event: &EventCause) -> Result<Vec<Hop>, BusError> {
+    let EventCause { cluster, source, item, .. } = event;
+    let (shards, shard) = (bus.shards(), cluster_shard(cluster, bus.shards()));
+    let filter = match item {
+        Some(object) => {
+            let (cluster, source, object) = (cluster.clone(), source.clone(), object.clone());
+            let origin = change_shard(&cluster, &object, shards);
+            Subject::Report { shard, cluster, source, origin, object }.to_string()
+        }
+        None => own_rows::of_source(cluster, source, shard),
+    };
+    let Some(report) = newest(bus, Table::Reports, shard, filter).await? else { return Ok(Vec::new()) };
+    let Subject::Report { origin, object, .. } = &report.row.subject else { return Ok(Vec::new()) };
+    let subject = Subject::Change {
+        shard: *origin,
+        cluster: cluster.clone(),
+        viewer: String::new(),
+        object: object.clone(),
+    };
+    let change = newest(bus, Table::Changes, *origin, subject.to_string()).await?;
+    let gone = |stored: &Stored| if stored.row.head.tombstone { " is gone" } else { "" };
+    let says = match &change {
+        Some(change) => format!("{object} on {cluster}{}", gone(change)),
+        None => format!("nothing of {object} on {cluster}"),
+    };
+    let agent = hop(bus, Table::Changes, &cluster.to_string(), change.as_ref(), says).await?;
+    let of_all = if item.is_none() { ", the newest of them" } else { "" };
+    let says = format!("an event of EventSource {source}{of_all}{}", gone(&report));
+    let matcher = own_rows::shard_token(*origin);
+    Ok(vec![agent, hop(bus, Table::Reports, &matcher, Some(&report), says).await?])
+}
+
+async fn hop(
+    bus: &Bus,
+    table: Table,
+    key: &str,
+    stored: Option<&Stored>,
+    says: String,
+) -> Result<Hop, BusError> {
+    let owner = owner(bus, table, key).await?;
+    Ok(Hop {
+        stage: writer(table),
+        at: stored.map_or(0, |stored| stored.at),
+        cause_at: stored.map_or(0, |stored| stored.row.head.time),
+        replica: owner.map(|owner| owner.member).unwrap_or_default(),
+        says,
+    })
+}
+
+/// The row of these subjects that was stored last.
+async fn newest(bus: &Bus, table: Table, shard: u16, filter: String) -> Result<Option<Stored>, BusError> {
+    let rows = look(bus, &ReadSpec::some(table.stream(shard), vec![filter])).await?;
+    Ok(rows.into_iter().max_by_key(|stored| stored.row.sequence))
+}
+
+fn said(status: &Stored) -> String {
+    if status.row.head.tombstone {
+        return "withdrawn".to_owned();
+    }
+    match serde_json::from_slice::<Status>(&status.row.body) {
+        Ok(Status { state, errors }) if errors.is_empty() => format!("{state:?}"),
+        Ok(Status { state, errors }) => format!("{state:?}: {}", errors.join("; ")),
+        Err(error) => format!("a status that cannot be read: {error}"),
+    }
+}
+
+fn named(found: &serde_json::Value) -> String {
+    ObjectKey::of(found).map_or_else(|| object::describe(found), |key| key.to_string())
+}
+
+// === impl Target ===
+
+impl Target {
+    /// What is rendered without a namespace is deployed to `default`, unless its kind has none.
+    fn is_in(&self, policy: &Policy) -> bool {
+        let same_namespace = |found: &str| {
+            let default = found.is_empty() && self.namespace == "default";
+            self.namespace.is_empty() || found == self.namespace || default
+        };
+        policy.objects.iter().any(|found| {
+            object::text(found, &["kind"]) == self.kind
+                && object::name(found) == self.name
+                && same_namespace(object::namespace(found))
+        })
+    }
+
+    fn nothing(&self, mut others: Vec<String>) -> TraceError {
+        let Self { cluster, kind, namespace, name } = self;
+        let place = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
+        others.sort();
+        others.dedup();
+        // Those of the kind first, then those of the name.
+        others.sort_by_key(|other| (!other.starts_with(kind.as_str()), !other.ends_with(name.as_str())));
+        let more = others.len().saturating_sub(NAMED);
+        others.truncate(NAMED);
+        let others = match (others.is_empty(), more) {
+            (true, _) => {
+                "nothing is to be deployed there: is the cluster registered and selected?".to_owned()
+            }
+            (_, 0) => format!("there is {}", others.join(", ")),
+            _ => format!("there is {} and {more} more", others.join(", ")),
+        };
+        TraceError::Nothing { wanted: format!("{kind} {place}{name}"), cluster: cluster.to_string(), others }
+    }
+}
+
+#[cfg(test)]
+mod tests;
