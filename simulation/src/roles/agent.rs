@@ -134,6 +134,11 @@ impl Role for AgentRole {
                     .insert(id, Watch { filter: Filter::new(&spec), listed: false, failures: 0, at: 0 }),
             ),
             agent::Effect::Unwatch(id) => drop(self.watches.remove(&id)),
+            // No source asks for CloudEvents here.
+            agent::Effect::Listen(_)
+            | agent::Effect::Unlisten
+            | agent::Effect::Refused
+            | agent::Effect::Problem(_) => {}
         }
     }
 }
