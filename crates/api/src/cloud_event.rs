@@ -17,6 +17,10 @@ const VERSION: &str = "1.0";
 pub const MAX_BYTES: usize = 1 << 20;
 /// So many bytes its source, subject, type and the subject it comes on may have together: they are part of subjects of the bus.
 const MAX_NAMES: usize = 512;
+/// Extension attribute: the subject of the message, after the cluster, where an event is not sent but lies in a file.
+const CHANNEL: &str = "natssubject";
+/// The same where the event does not say it.
+const ANY_CHANNEL: &str = "events";
 /// Between the parts of a key's name.
 const SEPARATOR: char = ' ';
 
@@ -119,6 +123,18 @@ impl CloudEvent {
     /// Whether a document is meant to be a CloudEvent, and no object of Kubernetes.
     pub fn is_meant(document: &Value) -> bool {
         document.get("specversion").is_some() && document.get("apiVersion").is_none()
+    }
+
+    /// The subject that it is sent to, after the cluster, by what it says itself.
+    ///
+    /// # Errors
+    /// What is wrong with the attribute.
+    pub fn channel(&self) -> Result<&str, String> {
+        match self.object.get(CHANNEL) {
+            None | Some(Value::Null) => Ok(ANY_CHANNEL),
+            Some(Value::String(text)) if !text.is_empty() => Ok(text),
+            Some(other) => Err(format!("{CHANNEL}: {other} is no subject; write one, as orders.created")),
+        }
     }
 
     /// What the event is called that came on this subject.
@@ -283,6 +299,18 @@ mod tests {
         long["subject"] = "x".repeat(MAX_NAMES).into();
         let error = CloudEvent::read(long).unwrap().key("orders").unwrap_err();
         assert!(error.contains("530 bytes"), "{error}");
+    }
+
+    #[test]
+    fn an_event_in_a_file_says_itself_where_it_is_sent_to() {
+        let channel = |value: Value| {
+            let mut event = event();
+            event["natssubject"] = value;
+            CloudEvent::read(event).unwrap().channel().map(str::to_owned)
+        };
+        assert_eq!(channel("orders.eu".into()), Ok("orders.eu".to_owned()));
+        assert_eq!(channel(Value::Null), Ok("events".to_owned()));
+        assert!(channel("".into()).is_err() && channel(1.into()).unwrap_err().starts_with("natssubject: 1"));
     }
 
     #[test]
