@@ -7,6 +7,7 @@
 //! sluice template     what a Helm chart renders to, as `helm template` prints it
 //! sluice up           bus, simulated clusters and all four stages in one process
 //! sluice seed         CRDs, registrations and examples into a management cluster
+//! sluice send         CloudEvents to a cluster
 //! sluice show addons  what is deployed where
 //! sluice problems     what cannot be done, and why
 //! sluice bus          what the bus is like, and giving it more replicas
@@ -23,6 +24,7 @@ mod files;
 mod nats;
 mod problems;
 mod seed;
+mod send;
 mod show;
 mod table;
 mod template;
@@ -52,6 +54,8 @@ enum Command {
     Up(up::Args),
     /// Prepare a management cluster: CRDs, registered clusters, examples.
     Seed(seed::Args),
+    /// Send CloudEvents to a cluster.
+    Send(send::Args),
     /// Print what is deployed.
     Show(show::Args),
     /// Print what cannot be done, one JSON object a line.
@@ -72,6 +76,7 @@ impl Args {
             Command::Template(args) => args.run(),
             Command::Up(args) => blocking(args.run()),
             Command::Seed(args) => blocking(args.run()),
+            Command::Send(args) => blocking(args.run()),
             Command::Show(args) => blocking(args.run()),
             Command::Problems(args) => blocking(args.run()),
             Command::Bus(args) => blocking(args.run()),
