@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_api::cloud_event::is_event;
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::interest::{Complete, Interest};
+use sluice_protocol::interest::{Complete, Interest, events_of};
 use sluice_protocol::subject::{Table, change_shard};
 use sluice_protocol::{Body, Core, Head, Meta, Problem, Publish, Row, Step, Subject, View};
 
@@ -208,12 +208,19 @@ impl Agent {
     fn lacking(&self) -> Vec<String> {
         let unlisted: Vec<&WatchSpec> =
             self.watches.iter().filter(|(_, watch)| !watch.listed).map(|(spec, _)| spec).collect();
+        let events = |wish: &Option<Wish>| match wish {
+            None => true,
+            Some(wish) => wish.events && !self.events.is_known(),
+        };
         let lacks = |wish: &Option<Wish>| match wish {
             None => true,
             Some(wish) if wish.events && !self.events.is_known() => true,
             Some(wish) => wish.watches.iter().any(|spec| unlisted.iter().any(|watch| watch.contains(spec))),
         };
-        self.wishes.iter().filter(|(_, wish)| lacks(wish)).map(|(name, _)| name.clone()).collect()
+        let names = self.wishes.iter().filter(|(_, wish)| lacks(wish)).map(|(name, _)| name.clone());
+        names
+            .chain(self.wishes.iter().filter(|(_, wish)| events(wish)).map(|(name, _)| events_of(name)))
+            .collect()
     }
 
     /// Rows on the bus that are proved to be gone: their kind has been listed, or nobody asks for it.

@@ -262,7 +262,7 @@ impl Matcher {
             return;
         }
         let mut said = complete.clone();
-        said.lacking.extend(live.unknown().cloned());
+        said.lacking.extend(live.unknown().cloned().chain(live.unknown_events()));
         said.lacking.sort();
         said.lacking.dedup();
         let told = live.told.replace(said.clone()) == Some(said.clone());

@@ -156,7 +156,14 @@ impl Renderer {
             .filter(|source| self.completeness.is_complete(cluster, source))
             .cloned()
             .collect();
-        for source in &complete {
+        let has_events = |source: &&String| self.completeness.has_all_events(cluster, source);
+        let events: Vec<_> = bindings
+            .sources()
+            .filter(|source| !complete.contains(source) && has_events(source))
+            .filter(|source| self.asks_for_events(source))
+            .cloned()
+            .collect();
+        for source in complete.iter().chain(&events) {
             for trigger in bindings.listeners(source) {
                 self.refresh_binding(&trigger, cluster, source, step);
             }

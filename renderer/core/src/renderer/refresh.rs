@@ -123,7 +123,11 @@ impl Renderer {
         let unreadable = || set.is_some_and(|set| set.values().any(|found| found.unreadable));
         match &event.item {
             Some(item) if let Some((_, found)) = set.and_then(|set| newest_of(set, item)) => {
-                if set.is_some_and(|set| of_item(set, item).any(|(_, found)| found.unreadable)) {
+                let unreadable = set.is_some_and(|set| of_item(set, item).any(|(_, found)| found.unreadable));
+                // Before all events have come, a newer one of another type may be missing.
+                let may_be_old =
+                    is_event(item) && !self.completeness.has_all_events(&event.cluster, &event.source);
+                if unreadable || may_be_old {
                     Wanted::Unknown
                 } else if found.is_after(oldest) && !self.is_deleted_by(event, trigger) {
                     Wanted::Yes
@@ -154,7 +158,7 @@ impl Renderer {
     }
 
     /// Whether CloudEvents may be events of the source.
-    fn asks_for_events(&self, source: &str) -> bool {
+    pub(super) fn asks_for_events(&self, source: &str) -> bool {
         let manifest = self.catalog.sources.get(source);
         let criteria =
             manifest.and_then(|manifest| object::at(manifest, &["spec", "messagingMatchCriteria"]));

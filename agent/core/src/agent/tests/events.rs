@@ -69,9 +69,21 @@ fn a_source_of_events_is_not_complete_before_all_have_come() {
     let mut step = Step::at(1);
     agent.start(&mut step);
     let said = step.into_parts().0[0].meta.complete().unwrap().lacking.clone();
-    assert_eq!(said, ["created"]);
+    assert_eq!(said, ["created", "~created"]);
     assert_eq!(lacking(&mut agent, ExternalInput::SentAll(2)), None, "that is another reading");
     assert_eq!(lacking(&mut agent, ExternalInput::SentAll(1)), Some(vec![]));
+}
+
+#[test]
+fn a_kind_that_may_not_be_listed_says_nothing_against_events() {
+    let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {
+        "resourceSelectors": [{"version": "v1", "kind": "Pod"}], "messagingMatchCriteria": [{}]}});
+    let sources = vec![Source { name: "s".into(), changed: 1, manifest: manifest.into() }];
+    let mut agent = agent();
+    side(&mut agent, ExternalInput::Interest(Interest { revision: 1, sources }));
+    step(&mut agent, |agent, step| agent.start(step));
+    side(&mut agent, ExternalInput::SentAll(2));
+    assert_eq!(lacking(&mut agent, ExternalInput::Troubled(1)), Some(vec!["s".to_owned()]));
 }
 
 #[test]

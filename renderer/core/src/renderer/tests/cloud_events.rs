@@ -150,6 +150,27 @@ fn absence_takes_no_event_away_and_a_tombstone_of_its_present_source_does() {
 }
 
 #[test]
+fn an_event_waits_for_the_newer_ones_that_may_be_missing_and_for_nothing_else() {
+    let deletes = trigger(true, json!({"cloudEventAction": ACTION}));
+    let mut fixture = Fixture::new(vec![mixed(), deletes, each()]);
+    let says = |revision: u64, lacking: &[&str]| {
+        let lacking = lacking.iter().map(|name| (*name).to_owned()).collect();
+        let mut row = complete(revision);
+        row.head.meta = Meta::Complete(Complete { lacking, ..Complete::of_all(INCARNATION, revision) });
+        row
+    };
+    let revision = fixture.revision();
+    fixture.row(event("o", "created", 3));
+    fixture.row(says(revision, &["s", "~s"]));
+    fixture.caught_up();
+    assert!(fixture.wanted().is_empty(), "a newer one may delete it");
+    fixture.row(says(revision, &["s"]));
+    assert_eq!(fixture.wanted(), ["a o-3 1"], "what is unknown of objects does not concern it");
+    fixture.row(event("o", "deleted", 4));
+    assert!(fixture.wanted().is_empty());
+}
+
+#[test]
 fn one_template_sees_all_events_in_their_order_beside_the_objects() {
     let all = content_of(
         "{{ range .CloudEvents }}{{ .subject }}{{ end }}-{{ len .Resources }}-{{ len .MatchingResources }}",
