@@ -146,6 +146,8 @@ async fn own_cluster(
         reporter,
         tasks: shared.context.tasks.clone(),
         running: HashMap::new(),
+        bus: bus.clone(),
+        listening: None,
     };
     let stopped = tokio::select! {
         stopped = drive(bus, lease, &spec, core, externals, &mut watches, &observer) => stopped,

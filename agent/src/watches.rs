@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use kube::Client;
 use kube::runtime::watcher;
 use serde_json::Value;
-use sluice_agent_core::{Agent, Effect, ExternalInput, Seen, WatchSpec};
+use sluice_agent_core::{Agent, Effect, ExternalInput, Seen, Sent, WatchSpec};
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_bus::Effects;
+use sluice_bus::{Bus, Effects, Message, read_cloud_events};
 use sluice_kube::{WatchEvent, watch};
 use sluice_protocol::Problem;
+use sluice_protocol::subject::channel_of;
 use sluice_runtime::Reporter;
 use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;
@@ -26,6 +27,9 @@ pub(crate) struct Watches {
     pub(crate) tasks: Tasks,
     /// By the core's number; a watch ends when it is dropped.
     pub(crate) running: HashMap<u64, Group>,
+    pub(crate) bus: Bus,
+    /// Who reads CloudEvents; it ends when it is dropped.
+    pub(crate) listening: Option<Group>,
 }
 
 impl Effects<Agent> for Watches {
@@ -33,11 +37,36 @@ impl Effects<Agent> for Watches {
         match effect {
             Effect::Watch(id, spec) => drop(self.running.insert(id, self.begin(id, spec))),
             Effect::Unwatch(id) => drop(self.running.remove(&id)),
+            Effect::Listen(id) => self.listening = Some(self.listen(id)),
+            Effect::Unlisten => self.listening = None,
+            Effect::Refused => self.reporter.refused(),
+            Effect::Problem(problem) => self.reporter.problem(problem),
         }
     }
 }
 
 impl Watches {
+    /// The reading goes on until what is returned is dropped.
+    fn listen(&self, id: u64) -> Group {
+        let task = self.tasks.group(&format!("{} CloudEvents", self.cluster));
+        let (bus, cluster, sender) = (self.bus.clone(), self.cluster.clone(), self.sender.clone());
+        task.keep(Kept::CloudEvents, move || {
+            let (bus, cluster, sender) = (bus.clone(), cluster.clone(), sender.clone());
+            async move {
+                let tell = |message: Option<Message>| match message {
+                    Some(message) => {
+                        sent(message).is_none_or(|sent| sender.send(ExternalInput::Sent(id, sent)).is_ok())
+                    }
+                    None => sender.send(ExternalInput::SentAll(id)).is_ok(),
+                };
+                // Boxed, since it is large.
+                Box::pin(read_cloud_events(&bus, &cluster, tell)).await;
+                End::Done
+            }
+        });
+        task
+    }
+
     /// The watch goes on until what is returned is dropped.
     fn begin(&self, id: u64, spec: WatchSpec) -> Group {
         let task = self.tasks.group(&format!("{} {}", self.cluster, spec.gvk));
@@ -112,6 +141,12 @@ impl Teller {
         }
         !self.sender.is_closed()
     }
+}
+
+/// What a message says; nothing where its subject has no channel, which the filter does not let through.
+fn sent(message: Message) -> Option<Sent> {
+    let Message { subject, headers, body, sequence, time } = message;
+    Some(Sent { channel: channel_of(&subject)?.to_owned(), headers, body, sequence, time })
 }
 
 fn config(spec: &WatchSpec) -> watcher::Config {

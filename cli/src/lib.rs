@@ -7,6 +7,7 @@
 //! sluice template     what a Helm chart renders to, as `helm template` prints it
 //! sluice up           bus, simulated clusters and all four stages in one process
 //! sluice seed         CRDs, registrations and examples into a management cluster
+//! sluice send         CloudEvents to a cluster
 //! sluice show addons  what is deployed where
 //! sluice problems     what cannot be done, and why
 //! sluice status       bus, stages, clusters and problems on one screen
@@ -29,6 +30,7 @@ mod nats;
 mod problems;
 mod reach;
 mod seed;
+mod send;
 mod shards;
 mod show;
 mod status;
@@ -61,6 +63,8 @@ enum Command {
     Up(up::Args),
     /// Prepare a management cluster: CRDs, registered clusters, examples.
     Seed(seed::Args),
+    /// Send CloudEvents to a cluster.
+    Send(send::Args),
     /// Print what is deployed.
     Show(show::Args),
     /// Print what cannot be done.
@@ -89,6 +93,7 @@ impl Args {
             Command::Template(args) => args.run(),
             Command::Up(args) => blocking(args.run()),
             Command::Seed(args) => blocking(args.run()),
+            Command::Send(args) => blocking(args.run()),
             Command::Show(args) => blocking(args.run()),
             Command::Problems(args) => blocking(args.run()),
             Command::Status(args) => blocking(args.run()),

@@ -68,7 +68,7 @@ impl Users {
 }
 
 /// The names that Kubernetes allows, and nothing that means something in a server's configuration.
-fn cluster(text: &str) -> Result<ClusterRef, String> {
+pub(crate) fn cluster(text: &str) -> Result<ClusterRef, String> {
     let name = |text: &str| {
         let ends = text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.ends_with(|c: char| c.is_ascii_alphanumeric());

@@ -23,7 +23,15 @@ pub(crate) const MANAGEMENT: &str = "management";
 const MANAGER: &str = "sluice-seed";
 
 /// The examples, so that the binary needs no files.
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 8] = [
+    (
+        "job-on-cloud-event/event-source.yaml",
+        include_str!("../../examples/job-on-cloud-event/event-source.yaml"),
+    ),
+    (
+        "job-on-cloud-event/event-trigger.yaml",
+        include_str!("../../examples/job-on-cloud-event/event-trigger.yaml"),
+    ),
     ("network-policy/cluster.yaml", include_str!("../../examples/network-policy/cluster.yaml")),
     ("network-policy/event-source.yaml", include_str!("../../examples/network-policy/event-source.yaml")),
     (

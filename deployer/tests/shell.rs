@@ -114,6 +114,7 @@ fn wanted(profile: &str, objects: Vec<Value>) -> Publish {
         one_time: false,
         extra_labels: BTreeMap::new(),
         extra_annotations: BTreeMap::new(),
+        account: None,
         cause: Cause::Profile(ProfileId::cluster(profile)),
         spec: Map::new(),
         policies: vec![policy],

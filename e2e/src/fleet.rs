@@ -7,7 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::config::Kubeconfig;
 use serde_json::{Value, json};
+use sluice_api::cloud_event::CloudEvent;
 use sluice_api::object;
+use sluice_testbed::Programs;
 
 use crate::cluster_client::ClusterClient;
 use crate::scenario::MANAGEMENT;
@@ -28,6 +30,8 @@ pub struct Fleet {
     pub management: ClusterClient,
     /// The managed clusters by `namespace/name`.
     pub members: BTreeMap<String, Member>,
+    /// URL of the bus that CloudEvents are sent over; empty while there is none.
+    pub nats: String,
 }
 
 // === impl Fleet ===
@@ -56,7 +60,7 @@ impl Fleet {
             }
         }
         let management = management.context("the kubeconfig has no context management")?;
-        Ok(Self { management, members })
+        Ok(Self { management, members, nats: String::new() })
     }
 
     /// The cluster at a place.
@@ -71,11 +75,14 @@ impl Fleet {
         Ok(&member.client)
     }
 
-    /// Applies an object. A registration of one of its members comes with the Secret that says how to reach it.
+    /// Applies an object, or sends a CloudEvent. A registration of one of its members comes with the Secret that says how to reach it.
     ///
     /// # Errors
     /// What the server says.
     pub async fn apply(&self, place: &str, object: &Value) -> anyhow::Result<()> {
+        if CloudEvent::is_meant(object) {
+            return self.send(place, object).await;
+        }
         if place == MANAGEMENT && object::text(object, &["kind"]) == "SveltosCluster" {
             let (namespace, name) = (object::namespace(object), object::name(object));
             if let Some(member) = self.members.get(&format!("{namespace}/{name}")) {
@@ -89,6 +96,21 @@ impl Fleet {
             }
         }
         self.at(place)?.apply(object).await.with_context(|| place.to_owned())
+    }
+
+    /// Sends a CloudEvent as people do.
+    async fn send(&self, place: &str, event: &Value) -> anyhow::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let file = dir.path().join("event.json");
+        std::fs::write(&file, event.to_string())?;
+        let sent = tokio::process::Command::new(Programs::beside_me()?.find("sluice")?)
+            .args(["send", "--nats-url", &self.nats, "--cluster", place])
+            .arg(&file)
+            .output()
+            .await?;
+        let error = String::from_utf8_lossy(&sent.stderr);
+        anyhow::ensure!(sent.status.success(), "sluice send to {place}: {error}");
+        Ok(())
     }
 
     /// Deletes an object.

@@ -48,6 +48,9 @@ scenarios! {
     h_clusters_come_and_go: "h-clusters-come-and-go",
     i_emptied_part: "i-emptied-part",
     tr_all_together: "tr-all-together",
+    tr_cloud_event: "tr-cloud-event",
+    tr_cloud_event_delete: "tr-cloud-event-delete",
+    tr_cloud_events_together: "tr-cloud-events-together",
     tr_cluster_sets: "tr-cluster-sets",
     tr_destination_cluster: "tr-destination-cluster",
     tr_dry_run: "tr-dry-run",
@@ -106,7 +109,8 @@ async fn play_on_simulated_clusters(name: &str) {
     let arguments =
         [format!("--clusters={CLUSTERS}"), "--no-examples".into(), sources(&Scenario::sources(name))];
     let up = Up::start(dir.path(), &arguments).await.unwrap();
-    let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(up.kubeconfig()).unwrap()).await.unwrap();
+    let mut fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(up.kubeconfig()).unwrap()).await.unwrap();
+    fleet.nats = up.nats_url().to_owned();
     let played = Player::new(&scenario, &fleet).play().await;
     assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
 }
@@ -125,7 +129,7 @@ async fn a_mistake_is_told_in_the_status_of_its_object_until_it_is_mended() {
 #[ignore = "needs etcd and kube-apiserver: make e2e"]
 async fn every_scenario_is_played_on_real_api_servers() {
     let dir = tempfile::tempdir().unwrap();
-    let (planes, fleet) = real_fleet(dir.path()).await;
+    let (planes, mut fleet) = real_fleet(dir.path()).await;
     let kubeconfig = dir.path().join("management.kubeconfig");
     std::fs::write(&kubeconfig, planes[0].kubeconfig()).unwrap();
     for name in FOLDERS {
@@ -133,6 +137,7 @@ async fn every_scenario_is_played_on_real_api_servers() {
         let folder = dir.path().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         let up = Up::start(&folder, &real_up(&kubeconfig, &Scenario::sources(name))).await.unwrap();
+        fleet.nats = up.nats_url().to_owned();
         let player = Player::new(&scenario, &fleet);
         let played = player.play().await;
         assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
@@ -174,7 +179,7 @@ async fn real_fleet(dir: &Path) -> (Vec<ControlPlane>, Fleet) {
         planes.push(ControlPlane::start(&assets, &folder).await.unwrap());
     }
     let management = ClusterClient::connect(&planes[0].kubeconfig()).await.unwrap();
-    let mut fleet = Fleet { management, members: Default::default() };
+    let mut fleet = Fleet { management, members: Default::default(), nats: String::new() };
     for (number, plane) in planes.iter().enumerate().skip(1) {
         let kubeconfig = plane.kubeconfig();
         let client = ClusterClient::connect(&kubeconfig).await.unwrap();

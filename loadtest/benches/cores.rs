@@ -143,6 +143,7 @@ fn desired() -> Desired {
         one_time: false,
         extra_labels: Default::default(),
         extra_annotations: Default::default(),
+        account: None,
         cause: Cause::Profile(ProfileId::cluster("p")),
         spec: Map::new(),
         policies: vec![policy],

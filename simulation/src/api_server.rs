@@ -18,6 +18,9 @@ pub(crate) struct ApiServer {
     pub(crate) services: BTreeMap<String, Service>,
     /// Every change of a service: its key, and the object unless it was deleted.
     pub(crate) log: Vec<(ObjectKey, Option<Service>)>,
+    /// CloudEvents that were sent to the cluster. They are with the bus, and nothing that happens to the cluster or to tables
+    /// happens to them.
+    pub(crate) sent: Vec<SentEvent>,
     /// What was applied.
     pub(crate) applied: BTreeMap<ObjectKey, Arc<Value>>,
     /// Objects of which a user took the marks: nobody may delete them.
@@ -44,6 +47,23 @@ pub(crate) struct ApiServer {
 pub(crate) struct Service {
     pub(crate) object: Arc<Value>,
     pub(crate) seen: Seen,
+}
+
+/// A CloudEvent: what it is about, its type, its number and when it was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct SentEvent {
+    pub(crate) subject: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) version: u64,
+    pub(crate) time: i64,
+}
+
+impl SentEvent {
+    /// As it is written.
+    pub(crate) fn object(&self) -> Value {
+        json!({"specversion": "1.0", "id": self.version.to_string(), "source": "/simulation", "subject": self.subject,
+            "type": self.kind})
+    }
 }
 
 /// What a watch selects.

@@ -12,6 +12,8 @@ use crate::world::STEP;
 pub(crate) struct History {
     /// Since when a service of a cluster is an event without a break.
     event_since: BTreeMap<(&'static str, String), i64>,
+    /// The last CloudEvent of a subject of a cluster that deletes.
+    deleted: BTreeMap<(&'static str, &'static str), u64>,
     /// When each version of a service came to be.
     born: BTreeMap<u64, i64>,
     /// When the management cluster last gave a reason to withdraw an add-on from, or because of, a cluster.
@@ -40,6 +42,7 @@ impl Default for History {
         let reason = [[NEVER; CLUSTERS.len()]; Addon::ALL.len()];
         Self {
             event_since: BTreeMap::new(),
+            deleted: BTreeMap::new(),
             born: BTreeMap::new(),
             reason,
             lost_at: NEVER,
@@ -61,6 +64,11 @@ impl History {
             }
             None => drop(self.event_since.remove(&key)),
         }
+    }
+
+    /// A CloudEvent of this version was sent that deletes.
+    pub(crate) fn deleted(&mut self, cluster: &'static str, subject: &'static str, version: u64) {
+        self.deleted.insert((cluster, subject), version);
     }
 
     /// The management cluster gives a reason to withdraw this.
@@ -106,6 +114,9 @@ impl History {
         if let Some(source) = key.name.strip_prefix("all-") {
             return self.check_all(cluster, key, source, old, new);
         }
+        if let Some(subject) = key.name.strip_prefix("sent-") {
+            return self.check_sent(cluster, key, subject, old, new);
+        }
         // The maker that has the name goes, and the row of the one that waits is lost, or at the beginning not written yet:
         // nobody knows of it.
         let unknown = self.now - self.wiped_at.max(0).min(self.rival_at) < LATE;
@@ -146,6 +157,28 @@ impl History {
             Some(after) if after < before => Err(format!("{cluster}: {key}: version {after} over {before}")),
             None if self.always_since(cluster, service, before) && self.no_reason(Addon::Each, cluster) => {
                 Err(format!("{cluster}: {key} withdrawn, its service was an event all the time"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Only an event takes away what an event led to.
+    fn check_sent(
+        &self,
+        cluster: &str,
+        key: &ObjectKey,
+        subject: &str,
+        old: &Value,
+        new: Option<&Value>,
+    ) -> Result<(), String> {
+        let before = version(old, "v");
+        let mut deleted = self.deleted.iter().filter(|((at, of), _)| *at == cluster && *of == subject);
+        match new.map(|new| version(new, "v")) {
+            Some(after) if after < before => Err(format!("{cluster}: {key}: event {after} over {before}")),
+            None if !deleted.any(|(_, version)| *version > before)
+                && self.no_reason(Addon::Sent, cluster) =>
+            {
+                Err(format!("{cluster}: {key} withdrawn, no event deletes it"))
             }
             _ => Ok(()),
         }

@@ -17,6 +17,8 @@ macro_rules! faults {
 }
 
 faults! {
+    /// Somebody sends a CloudEvent.
+    Sent,
     /// A replica loses everything.
     Crash,
     /// A replica does nothing for a while.

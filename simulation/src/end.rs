@@ -10,7 +10,7 @@ use sluice_dryrun::{Input, Options, build_with};
 use sluice_protocol::rows::{State, Status};
 use sluice_protocol::{Subject, Table};
 
-use crate::api_server::ApiServer;
+use crate::api_server::{ApiServer, SentEvent};
 use crate::manifests;
 use crate::oracle;
 use crate::refusals::INVALID;
@@ -39,7 +39,8 @@ impl Schedule {
     fn compare_objects(&self) -> Result<(), String> {
         let held = self.world.clusters.iter().map(|(name, server)| {
             let services = server.services.values().map(|service| (*service.object).clone());
-            (("default".to_owned(), (*name).to_owned()), services.collect())
+            let held = services.chain(server.sent.iter().map(SentEvent::object));
+            (("default".to_owned(), (*name).to_owned()), held.collect())
         });
         let management = self.world.management.objects.iter().map(|object| (**object).clone());
         let management = management.chain([manifests::thing(self.world.management.thing())]).collect();

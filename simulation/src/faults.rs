@@ -85,6 +85,9 @@ impl Faults {
         if schedule.chance(self.services) {
             schedule.change_service();
         }
+        if schedule.chance(self.services / 2.0) {
+            schedule.send_event();
+        }
         self.manage(schedule);
         self.break_replicas(schedule);
         self.break_servers(schedule);

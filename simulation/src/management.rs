@@ -54,17 +54,20 @@ pub(crate) enum Addon {
     All,
     /// What a profile that a user wrote deploys in all clusters of the tier.
     Own,
+    /// One add-on for the CloudEvents of each subject that are sent to a cluster, there.
+    Sent,
 }
 
 impl Addon {
     pub(crate) const TRIGGERS: [Self; 2] = [Self::Each, Self::All];
-    pub(crate) const ALL: [Self; 3] = [Self::Each, Self::All, Self::Own];
+    pub(crate) const ALL: [Self; 4] = [Self::Each, Self::All, Self::Own, Self::Sent];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Each => "each",
             Self::All => "all",
             Self::Own => "own",
+            Self::Sent => "sent",
         }
     }
 }
@@ -83,6 +86,8 @@ impl Management {
             management.put_trigger(addon, false);
         }
         management.put(manifests::cluster_set());
+        management.put(manifests::sent_source());
+        management.put(manifests::sent_trigger());
         management.put_profile((100, false), false);
         Addon::ALL.into_iter().for_each(|addon| management.put_content(addon));
         Addon::TRIGGERS.into_iter().for_each(|addon| management.put(manifests::more(addon)));
@@ -139,7 +144,7 @@ impl Management {
         self.edits += 1;
         self.edited[addon as usize] = self.edits;
         self.put(manifests::content(addon, self.edits));
-        if addon != Addon::Each {
+        if matches!(addon, Addon::All | Addon::Own) {
             self.put(manifests::both(addon, self.edits));
         }
     }
@@ -234,6 +239,7 @@ impl Management {
             let selecting = self.source.is_some_and(|form| form != SourceForm::Narrow);
             match addon {
                 Addon::Own => !self.profile || registered.tier != "x",
+                Addon::Sent => registered.env != "fv",
                 Addon::Each => !self.triggers[0] || !selecting || registered.env != "fv",
                 Addon::All => {
                     !self.triggers[1] || !selecting || registered.env != "fv" || registered.tier != "x"
@@ -248,9 +254,9 @@ impl Management {
     /// Changes something that gives no reason to withdraw anything.
     pub(crate) fn edit(&mut self, random: &mut SmallRng, now: i64) -> Fault {
         self.now = now;
-        let addon = Addon::ALL[random.random_range(0..3)];
+        let addon = Addon::ALL[random.random_range(0..Addon::ALL.len())];
         match random.random_range(0..7) {
-            0 if addon != Addon::Own && self.triggers[addon as usize] => {
+            0 if self.has_trigger(addon) => {
                 self.put_trigger(addon, random.random_bool(0.5));
                 Fault::TriggerEdited
             }

@@ -65,6 +65,25 @@ pub(crate) fn source(form: SourceForm) -> Value {
         "spec": {"collectResources": true, "resourceSelectors": selectors}})
 }
 
+/// An EventSource of CloudEvents.
+pub(crate) fn sent_source() -> Value {
+    json!({"apiVersion": LIB, "kind": "EventSource", "metadata": {"name": "sent"},
+        "spec": {"messagingMatchCriteria": [{"cloudEventType": "^(made|gone)$"}]}})
+}
+
+/// A trigger that acts upon them; of type `gone` they delete.
+pub(crate) fn sent_trigger() -> Value {
+    let action = r#"{{ if eq .CloudEvent.type "gone" }}Delete{{ else }}Create{{ end }}"#;
+    let spec = json!({
+        "sourceClusterSelector": {"matchLabels": {"env": "fv"}},
+        "eventSourceName": "sent",
+        "oneForEvent": true,
+        "cloudEventAction": action,
+        "policyRefs": [content_ref(Addon::Sent.name())],
+    });
+    json!({"apiVersion": LIB, "kind": "EventTrigger", "metadata": {"name": "sent"}, "spec": spec})
+}
+
 fn content_ref(name: &str) -> Value {
     json!({"kind": "ConfigMap", "namespace": "default", "name": name})
 }
@@ -160,6 +179,9 @@ pub(crate) fn content(addon: Addon, edit: u64) -> Value {
         ),
         Addon::All => format!(
             "{head}\"all-{{{{ .Cluster.metadata.name }}}}\"}}\ndata:\n  edit: \"{edit}\"\n{{{{- range .Resources }}}}\n  {{{{ .metadata.name }}}}: \"{{{{ .metadata.annotations.v }}}}\"\n{{{{- end }}}}\n"
+        ),
+        Addon::Sent => format!(
+            "{head}\"sent-{{{{ .CloudEvent.subject }}}}\"}}\ndata: {{v: \"{{{{ .CloudEvent.id }}}}\", edit: \"{edit}\"}}\n"
         ),
         Addon::Own => {
             let size = r#"{{ getField "thing" "spec.size" }}"#;

@@ -5,6 +5,7 @@
 //! |---|---|---|---|
 //! | each | a service that the EventSource selects, in a cluster `env: fv` | there | `each-<service>`, `more-each-<service>` |
 //! | all | a cluster `env: fv` in which the EventSource selects something | clusters `tier: x` | `all-<cluster>`, `more-all-<cluster>`, `both` |
+//! | sent | the last CloudEvent of a subject that is not of another type, in a cluster `env: fv`, unless it is one that deletes | there | `sent-<subject>` |
 //! | own | the user's profile, or the same as above for the trigger that makes one of its name | clusters `tier: x`, by label or by the set of them | `own`, `both` when its tier is the lower one |
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,8 @@ use crate::world::World;
 pub(crate) enum Holder {
     /// Of one service of a cluster.
     Each(&'static str, String),
+    /// Of one subject of CloudEvents of a cluster.
+    Sent(&'static str, String),
     /// Of all services of a cluster.
     All(&'static str),
     /// The one that is called `own`.
@@ -58,6 +61,12 @@ pub(crate) fn table(
             let holders = vec![Holder::Each(at, service.clone())];
             let data = vec![("v".into(), version)];
             put(&mut table, management, Addon::Each, &service, (data, holders));
+        }
+    }
+    if management.registration(at).is_some_and(|labels| labels.env == "fv") {
+        for (subject, version) in sent(&servers[at]) {
+            let holders = vec![Holder::Sent(at, subject.clone())];
+            put(&mut table, management, Addon::Sent, &subject, (vec![("v".into(), version)], holders));
         }
     }
     let sources: Vec<_> = CLUSTERS.into_iter().filter(|cluster| !events(cluster).is_empty()).collect();
@@ -106,6 +115,16 @@ fn both(management: &Management, addon: Addon, holders: Vec<Holder>) -> Wanted {
 
 fn edit(management: &Management, addon: Addon) -> (String, String) {
     ("edit".to_owned(), management.edit_of(addon).to_string())
+}
+
+/// The subjects that were last said to be there.
+fn sent(server: &ApiServer) -> Vec<Event> {
+    let mut last = BTreeMap::new();
+    for event in server.sent.iter().filter(|event| event.kind != "else") {
+        last.insert(event.subject, event);
+    }
+    let there = last.into_values().filter(|event| event.kind == "made");
+    there.map(|event| (event.subject.to_owned(), event.version.to_string())).collect()
 }
 
 /// The services that are events.

@@ -4,7 +4,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use sluice_renderer_core::Caches;
 
-use crate::api_server::ApiServer;
+use crate::api_server::{ApiServer, SentEvent};
 use crate::checks::History;
 use crate::coverage::{Coverage, Fault};
 use crate::faults::Faults;
@@ -21,6 +21,8 @@ use crate::world::{STEP, TOMBSTONE_TTLS, World};
 const STEPS: i64 = 4000;
 const FAULTS_UNTIL: i64 = 2000;
 const SERVICES: [&str; 3] = ["s1", "s2", "s3"];
+/// What CloudEvents are about.
+const SUBJECTS: [&str; 2] = ["e1", "e2"];
 /// How often a replica does something in two steps.
 const EACH: usize = 5;
 
@@ -164,6 +166,23 @@ impl Schedule {
 
     pub(crate) fn chance(&mut self, probability: f64) -> bool {
         self.world.random.random_bool(probability)
+    }
+
+    /// Somebody sends a CloudEvent to a cluster.
+    pub(crate) fn send_event(&mut self) {
+        let world = &mut self.world;
+        let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];
+        let subject = SUBJECTS[world.random.random_range(0..SUBJECTS.len())];
+        let kind = ["made", "made", "gone", "else"][world.random.random_range(0..4)];
+        self.version += 1;
+        let event = SentEvent { subject, kind, version: self.version, time: world.now };
+        if let Some(server) = world.clusters.get_mut(cluster) {
+            server.sent.push(event);
+        }
+        if kind == "gone" {
+            world.history.deleted(cluster, subject, self.version);
+        }
+        world.happened(Fault::Sent, || format!("{cluster}/{subject} {kind} {}", self.version));
     }
 
     pub(crate) fn change_service(&mut self) {

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use sluice_api::cloud_event::is_event;
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::interest::{Complete, Interest};
+use sluice_protocol::interest::{Complete, Interest, events_of};
 use sluice_protocol::subject::{Table, change_shard};
-use sluice_protocol::{Body, Core, Head, Meta, Publish, Row, Step, Subject, View};
+use sluice_protocol::{Body, Core, Head, Meta, Problem, Publish, Row, Step, Subject, View};
 
-use crate::watches::{WatchSpec, Wishes, by_source, wanted};
+use crate::events::{Accepted, Events, Sent};
+use crate::watches::{WatchSpec, Wish, Wishes, by_source, wanted};
 
 /// How long an object may go from one watch of its kind to another, microseconds. A deletion is told as much later where there
 /// are several.
@@ -49,6 +51,10 @@ pub enum ExternalInput {
     Deleted(u64, ObjectKey),
     /// A watch cannot list, and will not soon: its kind may be forbidden.
     Troubled(u64),
+    /// A message came where CloudEvents for the cluster are sent to; of this reading.
+    Sent(u64, Sent),
+    /// Everything that had been sent before has come.
+    SentAll(u64),
 }
 
 /// What an agent wants done.
@@ -58,6 +64,15 @@ pub enum Effect {
     Watch(u64, WatchSpec),
     /// End a watch.
     Unwatch(u64),
+    /// Read what is sent to the cluster, from the first message that is still there; the number is in every [`ExternalInput`]
+    /// that comes of it, and takes the place of the one before.
+    Listen(u64),
+    /// Read it no longer.
+    Unlisten,
+    /// A message is no CloudEvent.
+    Refused,
+    /// Something is wrong, or no longer.
+    Problem(Problem),
 }
 
 /// The agent of one cluster: begins the watches that its interest row asks for, and makes rows of what they show.
@@ -77,6 +92,7 @@ pub struct Agent {
     leaving: BTreeMap<ObjectKey, i64>,
     /// Rows on the bus that no watch has shown, or whose watch has ended.
     unconfirmed: BTreeSet<ObjectKey>,
+    events: Events,
     /// What it has said to be there completely, apart from the streams' incarnations.
     completed: Option<Complete>,
     next_watch: u64,
@@ -103,6 +119,7 @@ impl Agent {
             newest: BTreeMap::new(),
             leaving: BTreeMap::new(),
             unconfirmed: BTreeSet::new(),
+            events: Events::default(),
             completed: None,
             next_watch: 0,
         }
@@ -128,6 +145,10 @@ impl Agent {
                 step.effect(Effect::Watch(self.next_watch, spec.clone()));
                 self.watches.insert(spec, Running { id: self.next_watch, listed: false, troubled: false });
             }
+        }
+        let listens = self.wishes.values().flatten().any(|wish| wish.events);
+        if self.events.listen(listens, self.next_watch + 1, step) {
+            self.next_watch += 1;
         }
         self.complete(step);
     }
@@ -182,15 +203,24 @@ impl Agent {
         self.complete(step);
     }
 
-    /// Sources that nothing can be said of: they could never be read, or a watch that they need has not listed.
+    /// Sources that nothing can be said of: they could never be read, or a watch that they need has not listed, or not all
+    /// CloudEvents have come.
     fn lacking(&self) -> Vec<String> {
         let unlisted: Vec<&WatchSpec> =
             self.watches.iter().filter(|(_, watch)| !watch.listed).map(|(spec, _)| spec).collect();
-        let lacks = |wish: &Option<BTreeSet<WatchSpec>>| match wish {
+        let events = |wish: &Option<Wish>| match wish {
             None => true,
-            Some(specs) => specs.iter().any(|spec| unlisted.iter().any(|watch| watch.contains(spec))),
+            Some(wish) => wish.events && !self.events.is_known(),
         };
-        self.wishes.iter().filter(|(_, wish)| lacks(wish)).map(|(name, _)| name.clone()).collect()
+        let lacks = |wish: &Option<Wish>| match wish {
+            None => true,
+            Some(wish) if wish.events && !self.events.is_known() => true,
+            Some(wish) => wish.watches.iter().any(|spec| unlisted.iter().any(|watch| watch.contains(spec))),
+        };
+        let names = self.wishes.iter().filter(|(_, wish)| lacks(wish)).map(|(name, _)| name.clone());
+        names
+            .chain(self.wishes.iter().filter(|(_, wish)| events(wish)).map(|(name, _)| events_of(name)))
+            .collect()
     }
 
     /// Rows on the bus that are proved to be gone: their kind has been listed, or nobody asks for it.
@@ -242,6 +272,14 @@ impl Agent {
         step.publish(Publish::new(self.subject(key), Body::Tombstone, step.now).view(self.view()));
     }
 
+    /// CloudEvents become rows that nobody withdraws: which of them count is the newest of each key.
+    fn sent(&mut self, events: Vec<Accepted>, step: &mut Step<Effect>) {
+        for Accepted { key, body, position } in events {
+            let row = Publish::new(self.subject(key), Body::Value(body), position.time);
+            step.publish(row.meta(Meta::Position(position)).view(self.view()));
+        }
+    }
+
     fn subject(&self, object: ObjectKey) -> Subject {
         let cluster = self.config.cluster.clone();
         let shard = change_shard(&cluster, &object, self.config.shards);
@@ -291,6 +329,9 @@ impl Core for Agent {
             && !head.tombstone
             && viewer.is_empty()
         {
+            if is_event(object) {
+                return self.events.found(object, head);
+            }
             self.unconfirmed.insert(object.clone());
         }
     }
@@ -317,6 +358,15 @@ impl Core for Agent {
             ExternalInput::Applied(id, seen) if self.is_running(id) => self.show(id, seen, step),
             ExternalInput::Deleted(id, key) if self.is_running(id) => self.hide(id, &key, step),
             ExternalInput::Troubled(id) if self.is_running(id) => self.troubled(id, step),
+            ExternalInput::Sent(id, sent) => {
+                let accepted = self.events.take(id, sent, &self.config.cluster, step);
+                self.sent(accepted, step);
+            }
+            ExternalInput::SentAll(id) => {
+                let accepted = self.events.all(id);
+                self.sent(accepted, step);
+                self.complete(step);
+            }
             ExternalInput::Listed(..)
             | ExternalInput::Applied(..)
             | ExternalInput::Deleted(..)

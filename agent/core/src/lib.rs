@@ -3,15 +3,19 @@
 //! ```text
 //! interest row ─► which watches run ─┐
 //! lists, events of the watches ──────┼─► changes rows and tombstones
+//! CloudEvents, the newest of each key ┤
 //! rows found on the bus ─────────────┘        └── all lists done ─► tombstones of what vanished ─► complete
 //! ```
 //!
-//! A row goes only when a delete was seen, or when every list of the present interest is done and holds it no more.
+//! A row goes only when a delete was seen, or when every list of the present interest is done and holds it no more. That of a CloudEvent
+//! is only replaced.
 
 #![forbid(unsafe_code)]
 
 mod agent;
+mod events;
 mod watches;
 
 pub use agent::{Agent, Config, Effect, ExternalInput, Seen};
+pub use events::Sent;
 pub use watches::WatchSpec;

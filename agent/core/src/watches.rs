@@ -30,7 +30,10 @@ pub(crate) fn by_source(interest: &Interest, before: &Wishes) -> Wishes {
     };
     let wish = |source: &Source| {
         let wish = match EventSource::read(&source.manifest) {
-            Ok(read) => Some(read.selectors.into_iter().map(spec).collect()),
+            Ok(read) => Some(Wish {
+                events: !read.criteria.is_empty(),
+                watches: read.selectors.into_iter().map(spec).collect(),
+            }),
             Err(_) => before.get(&source.name).cloned().flatten(),
         };
         (source.name.clone(), wish)
@@ -39,11 +42,19 @@ pub(crate) fn by_source(interest: &Interest, before: &Wishes) -> Wishes {
 }
 
 /// What sources ask for, by name.
-pub(crate) type Wishes = BTreeMap<String, Option<BTreeSet<WatchSpec>>>;
+pub(crate) type Wishes = BTreeMap<String, Option<Wish>>;
+
+/// What one source asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wish {
+    pub(crate) watches: BTreeSet<WatchSpec>,
+    /// Whether it asks for CloudEvents.
+    pub(crate) events: bool,
+}
 
 /// The watches that are needed for it.
 pub(crate) fn wanted(wishes: &Wishes) -> BTreeSet<WatchSpec> {
-    let all: BTreeSet<_> = wishes.values().flatten().flatten().collect();
+    let all: BTreeSet<_> = wishes.values().flatten().flat_map(|wish| &wish.watches).collect();
     let contained = |spec: &WatchSpec| all.iter().any(|other| **other != *spec && other.contains(spec));
     all.iter().filter(|spec| !contained(spec)).map(|spec| (*spec).clone()).collect()
 }

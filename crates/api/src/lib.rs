@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cloud_event;
 pub mod cluster;
 pub mod crd;
 pub mod digest;
@@ -19,6 +20,7 @@ pub mod model;
 pub mod names;
 pub mod object;
 pub mod patch;
+pub mod pattern;
 pub mod profile;
 pub mod selector;
 pub mod service_account;

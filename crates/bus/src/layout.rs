@@ -17,7 +17,7 @@ use async_nats::jetstream::context::CreateStreamErrorKind;
 use async_nats::jetstream::stream::{
     Config, DirectGetErrorKind, DiscardPolicy, RetentionPolicy, StorageType,
 };
-use sluice_protocol::Table;
+use sluice_protocol::{Table, subject};
 
 use crate::clock::now_micros;
 use crate::connection::Connection;
@@ -37,6 +37,8 @@ pub(crate) const SHARDS: &str = "shards";
 pub(crate) const REPLICAS: &str = "replicas";
 /// Stream of the journal.
 pub(crate) const JOURNAL: &str = "JOURNAL";
+/// Stream that CloudEvents are sent to.
+pub(crate) const CLOUD_EVENTS: &str = "CLOUDEVENTS";
 
 /// How to reach the bus, and how it is laid out where it is made for the first time.
 #[derive(Clone, Debug)]
@@ -66,6 +68,7 @@ impl BusOptions {
         let status = vec![format!("{}.>", Table::Status.name())];
         configs.push(table_config(Table::Status.stream(0), status, self));
         configs.push(journal_config(self));
+        configs.push(cloud_events_config(self));
         configs
     }
 
@@ -143,6 +146,22 @@ fn journal_config(options: &BusOptions) -> Config {
         num_replicas: options.replicas,
         no_ack: true,
         max_messages_per_subject: -1,
+        ..Config::default()
+    }
+}
+
+/// Everybody may send here, and no agent may be there: so it is a log, and what counts of it is in `changes` soon.
+fn cloud_events_config(options: &BusOptions) -> Config {
+    Config {
+        name: CLOUD_EVENTS.into(),
+        subjects: vec![format!("{}.>", subject::CLOUD_EVENTS)],
+        storage: StorageType::File,
+        max_age: Duration::from_secs(7 * 24 * 3600),
+        max_bytes: 256 << 20,
+        num_replicas: options.replicas,
+        allow_direct: true,
+        max_messages_per_subject: -1,
+        first_sequence: u64::try_from(now_micros()).ok(),
         ..Config::default()
     }
 }
@@ -257,7 +276,7 @@ mod tests {
     fn every_table_has_its_streams_and_no_subject_two() {
         let configs = options(16).configs();
         let names: BTreeSet<_> = configs.iter().map(|config| config.name.as_str()).collect();
-        assert_eq!((configs.len(), names.len()), (4 + 3 * 16 + 2, 4 + 3 * 16 + 2));
+        assert_eq!((configs.len(), names.len()), (4 + 3 * 16 + 3, 4 + 3 * 16 + 3));
         let subjects: BTreeSet<_> = configs.iter().flat_map(|config| &config.subjects).collect();
         assert_eq!(subjects.len(), configs.len());
         assert!(
@@ -272,7 +291,8 @@ mod tests {
 
     #[test]
     fn a_table_holds_one_message_for_each_row_and_tombstones_expire() {
-        for config in options(2).configs().into_iter().filter(|config| config.name != JOURNAL) {
+        let logs = [JOURNAL, CLOUD_EVENTS];
+        for config in options(2).configs().into_iter().filter(|config| !logs.contains(&&*config.name)) {
             assert_eq!(
                 (config.max_messages_per_subject, config.allow_message_ttl),
                 (1, true),
@@ -285,6 +305,15 @@ mod tests {
                 if config.name == "KV_content" { Duration::from_secs(3600) } else { Duration::ZERO };
             assert_eq!(config.max_age, expected, "{}", config.name);
         }
+    }
+
+    #[test]
+    fn cloud_events_are_kept_for_agents_that_are_away_and_not_for_ever() {
+        let configs = options(2).configs();
+        let config = configs.iter().find(|config| config.name == CLOUD_EVENTS).expect("there is one");
+        assert!(config.max_messages_per_subject < 0, "one subject has many different events");
+        assert!(config.max_age > Duration::from_secs(3600) && config.max_bytes > 0 && !config.no_ack);
+        assert!(config.first_sequence > Some(1_700_000_000_000_000), "after a wipe they go on");
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod shard;
 mod tests;
 
 pub use bare::{BareForm, BareRun, bare_loop};
+pub use buckets::cloud_events::{Message, read_cloud_events, send_cloud_event};
 pub use buckets::feed::Feed;
 pub use buckets::follow::{Follower, follow};
 pub use buckets::interest::{InterestWriter, interest_feed, interest_feed_of};

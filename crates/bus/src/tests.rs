@@ -25,6 +25,7 @@ use crate::shard::reader::{ReadEvent, read};
 use crate::shard::writer;
 
 mod bare;
+mod cloud_events;
 mod cluster;
 mod contents;
 mod ends;

@@ -2,9 +2,12 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sluice_api::{ObjectKey, object};
+use sluice_api::cloud_event::CloudEvent;
+use sluice_api::object;
 use sluice_matcher_core::{Answer, Outcome, Program};
 use sluice_script::Limits;
+
+use crate::input::key_of;
 
 /// What an EventSource says of one object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -40,8 +43,10 @@ impl Evaluator {
 
     /// Asks it about one object, with the limits of a matcher.
     pub fn evaluate(&self, object: &Value) -> Evaluation {
-        let described = object::describe(object);
-        let Some(key) = ObjectKey::of(object) else {
+        let key = key_of(object);
+        let event = key.as_ref().filter(|_| CloudEvent::is_meant(object)).map(ToString::to_string);
+        let described = event.unwrap_or_else(|| object::describe(object));
+        let Some(key) = key else {
             let error = "apiVersion, kind or metadata.name is missing".to_owned();
             return Evaluation {
                 object: described,
@@ -114,6 +119,19 @@ mod tests {
             (verdict.matching, verdict.message.as_str()),
             (false, "its labels do not fulfil sveltos=fv")
         );
+    }
+
+    #[test]
+    fn a_cloud_event_is_held_against_criteria() {
+        let manifest = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "EventSource", "metadata": {"name": "s"},
+            "spec": {"messagingMatchCriteria": [{"cloudEventType": "created"}]}});
+        let evaluator = Evaluator::new(&manifest).unwrap();
+        let event = |kind: &str| json!({"specversion": "1.0", "id": "1", "source": "/shop", "subject": "o", "type": kind});
+        let verdict = evaluator.evaluate(&event("created"));
+        assert_eq!((verdict.object.as_str(), verdict.matching), ("CloudEvent /shop/o created events", true));
+        let verdict = evaluator.evaluate(&event("deleted"));
+        let reason = "its type is \"deleted\", which \"created\" does not match";
+        assert_eq!((verdict.matching, verdict.message.as_str()), (false, reason));
     }
 
     #[test]

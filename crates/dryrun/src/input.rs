@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use sluice_api::{object, string_data, yaml};
+use sluice_api::cloud_event::CloudEvent;
+use sluice_api::{ObjectKey, object, string_data, yaml};
+use sluice_protocol::subject::is_channel;
 
 use crate::sources::{self, Sources};
 
@@ -13,7 +15,7 @@ use crate::sources::{self, Sources};
 pub struct Input {
     /// Objects of the management cluster.
     pub management: Vec<Value>,
-    /// Objects of managed clusters, by `(namespace, name)` of their registration.
+    /// Objects of managed clusters, and CloudEvents in the order in which they are sent there, by `(namespace, name)` of their registration.
     pub clusters: BTreeMap<(String, String), Vec<Value>>,
     /// Charts that lie in `sources/`: nothing else is fetched.
     pub sources: Sources,
@@ -45,7 +47,12 @@ impl Input {
         let mut input = Self { sources: Sources::read(&dir.join(sources::FOLDER))?, ..Self::default() };
         let clusters = dir.join("clusters");
         for file in files(dir, &[&clusters, &dir.join(sources::FOLDER)])? {
-            input.management.extend(objects(&file)?);
+            let objects = objects(&file)?;
+            if objects.iter().any(CloudEvent::is_meant) {
+                let reason = "a CloudEvent is sent to a cluster: put it below clusters/<namespace>/<name>";
+                return Err(failed(&file, reason));
+            }
+            input.management.extend(objects);
         }
         for namespace in folders(&clusters)? {
             for cluster in folders(&namespace)? {
@@ -99,7 +106,23 @@ fn files(dir: &Path, without: &[&Path]) -> Result<Vec<PathBuf>, InputError> {
     Ok(found)
 }
 
-/// The objects in a file, each with kind and name.
+/// What an object of a cluster, or a CloudEvent that is sent to it, is called.
+pub(crate) fn key_of(object: &Value) -> Option<ObjectKey> {
+    if CloudEvent::is_meant(object) { event(object).ok() } else { ObjectKey::of(object) }
+}
+
+fn event(object: &Value) -> Result<ObjectKey, String> {
+    let event = CloudEvent::read(object.clone())?;
+    let channel = event.channel()?;
+    if !is_channel(channel) {
+        return Err(format!(
+            "natssubject: {channel:?} is no subject of a message; write one, as orders.created"
+        ));
+    }
+    Ok(event.key(channel)?.object_key())
+}
+
+/// The objects in a file, each with kind and name, and the CloudEvents.
 ///
 /// # Errors
 /// What cannot be read, with its document and field.
@@ -108,6 +131,10 @@ pub fn objects(file: &Path) -> Result<Vec<Value>, InputError> {
     let mut objects = yaml::documents(&text).map_err(|error| failed(file, error))?;
     for (index, object) in objects.iter_mut().enumerate() {
         let place = format!("document {}", index + 1);
+        if CloudEvent::is_meant(object) {
+            event(object).map_err(|error| failed(file, format!("{place} (CloudEvent): {error}")))?;
+            continue;
+        }
         let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
         for field in ["apiVersion", "kind"] {
             if text(field).is_empty() {

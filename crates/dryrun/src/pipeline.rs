@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
+use sluice_api::cloud_event::is_event;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_matcher_core as matcher;
 use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{Body, Core, Head, Meta, Problem, Publish, Row, Step, Subject, Table};
+use sluice_protocol::{Body, Core, Head, Meta, Position, Problem, Publish, Row, Step, Subject, Table};
 use sluice_renderer_core as renderer;
 use sluice_template::{Engine, NoEngine};
 
 use crate::because::Because;
 use crate::cluster::deploy;
-use crate::input::Input;
+use crate::input::{Input, key_of};
 use crate::output::{Made, Output};
 use crate::packed::Packed;
 use crate::resources::Resources;
@@ -177,7 +178,7 @@ fn reports_of(
     let mut step = Step::at(now);
     matcher.external(matcher::ExternalInput::Interest(cluster.clone(), interest.clone()), &mut step);
     matcher.start(&mut step);
-    for row in objects.iter().filter_map(|object| change(cluster, object)) {
+    for row in (1..).zip(objects).filter_map(|(place, object)| change(cluster, object, place)) {
         matcher.row(&row, &mut step);
     }
     matcher.row(&complete(cluster, interest.revision), &mut step);
@@ -189,20 +190,22 @@ fn reports_of(
     stored(publishes)
 }
 
-fn change(cluster: &ClusterRef, object: &Value) -> Option<Row> {
-    let subject = Subject::Change {
-        shard: 0,
-        cluster: cluster.clone(),
-        viewer: String::new(),
-        object: ObjectKey::of(object)?,
-    };
+/// The row of an object, or of a CloudEvent that was sent as the so-manieth.
+fn change(cluster: &ClusterRef, object: &Value, place: u64) -> Option<Row> {
+    let key = key_of(object)?;
+    let is_event = is_event(&key);
+    let meta = Meta::Position(Position { order: place, sequence: place, time: 0 });
+    let meta = if is_event { meta } else { Meta::None };
+    let subject = Subject::Change { shard: 0, cluster: cluster.clone(), viewer: String::new(), object: key };
     let mut object = object.clone();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
+        && !is_event
+    {
         metadata.remove("managedFields");
     }
     Some(Row {
         subject,
-        head: Head { time: 0, ..Head::default() },
+        head: Head { time: 0, meta, ..Head::default() },
         body: object.to_string().into_bytes().into(),
         sequence: 0,
     })

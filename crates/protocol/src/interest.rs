@@ -33,9 +33,15 @@ pub struct Complete {
     pub incarnation: u64,
     /// The interest revision that is complete.
     pub revision: u64,
-    /// Sources that it says nothing of, by name: one of their kinds may not be listed, or they cannot be read.
+    /// Sources that it says nothing of, by name: one of their kinds may not be listed, or they cannot be read. Where it says
+    /// nothing of their CloudEvents either, they are here once more, by [`events_of`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<String>,
+}
+
+/// What a source is called in a completeness row that says nothing of its CloudEvents; no object has such a name.
+pub fn events_of(source: &str) -> String {
+    format!("~{source}")
 }
 
 impl Complete {
@@ -47,6 +53,11 @@ impl Complete {
     /// Whether it says something of a source.
     pub fn covers(&self, source: &str) -> bool {
         !self.lacking.iter().any(|lacking| lacking == source)
+    }
+
+    /// Whether all CloudEvents of a source have been told, whatever is known of objects.
+    pub fn covers_events(&self, source: &str) -> bool {
+        self.covers(&events_of(source))
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::interest::{Complete, Interest};
+use crate::position::Position;
 use crate::report::{JournalEntry, ProblemRow};
 use crate::rows::{Cause, Desired, ReportMeta, Status};
 
@@ -15,6 +16,7 @@ impl Wire for Desired {}
 impl Wire for Interest {}
 impl Wire for JournalEntry {}
 impl Wire for ProblemRow {}
+impl Wire for Position {}
 impl Wire for ReportMeta {}
 impl Wire for Status {}
 

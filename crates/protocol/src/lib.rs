@@ -19,6 +19,7 @@ pub mod members;
 pub mod memory;
 mod meta;
 pub mod owner;
+mod position;
 mod problem_set;
 pub mod report;
 mod role;
@@ -30,6 +31,7 @@ pub mod view;
 
 pub use meta::Meta;
 pub use owner::{Claim, Command, Core, Event, Group, Now, Outgoing, Owner, OwnerConfig, Step, Stop};
+pub use position::Position;
 pub use problem_set::{About, ProblemKey, ProblemSet};
 pub use report::{JournalEntry, Problem};
 pub use role::Role;

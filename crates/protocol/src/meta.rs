@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::interest::Complete;
 use crate::json;
+use crate::position::Position;
 use crate::rows::{Cause, ReportMeta};
 
 /// Meta data of a row. On the bus it is JSON in a header.
@@ -17,6 +18,8 @@ pub enum Meta {
     Report(ReportMeta),
     /// Of a completeness row.
     Complete(Complete),
+    /// Of a CloudEvent among the `changes`.
+    Position(Position),
     /// Of `desired` and `status` rows. Those of many clusters share it.
     Cause(Arc<Cause>),
     /// Something else, as it was written: nothing may be concluded from it.
@@ -34,10 +37,12 @@ impl Meta {
         let cause = || serde_json::from_str(text).map(|cause| Self::Cause(Arc::new(cause)));
         let report = |_| serde_json::from_str(text).map(Self::Report);
         let complete = |_| serde_json::from_str(text).map(Self::Complete);
-        // No two of them have a field in common.
+        let position = |_| serde_json::from_str(text).map(Self::Position);
+        // Each needs a field that no other has.
         cause()
             .or_else(report)
             .or_else(complete)
+            .or_else(position)
             .unwrap_or_else(|_: serde_json::Error| Self::Unknown(text.to_owned()))
     }
 
@@ -63,6 +68,7 @@ impl fmt::Display for Meta {
             Self::None => Ok(()),
             Self::Report(report) => f.write_str(&json::text(report)),
             Self::Complete(complete) => f.write_str(&json::text(complete)),
+            Self::Position(position) => f.write_str(&json::text(position)),
             Self::Cause(cause) => f.write_str(&json::text(&**cause)),
             Self::Unknown(text) => f.write_str(text),
         }
@@ -90,7 +96,12 @@ mod tests {
         let lacking = Complete { lacking: vec!["s".into()], ..Complete::of_all(7, 5) };
         let texts = [
             (Meta::None, ""),
-            (Meta::Report(ReportMeta { selectors: vec![0, 2] }), r#"{"selectors":[0,2]}"#),
+            (Meta::Report(ReportMeta { selectors: vec![0, 2], order: 0 }), r#"{"selectors":[0,2]}"#),
+            (Meta::Report(ReportMeta { selectors: vec![0], order: 4 }), r#"{"selectors":[0],"order":4}"#),
+            (
+                Meta::Position(Position { order: 4, sequence: 3, time: 2 }),
+                r#"{"order":4,"sequence":3,"time":2}"#,
+            ),
             (Meta::Complete(Complete::of_all(7, 5)), r#"{"incarnation":7,"revision":5}"#),
             (Meta::Complete(lacking), r#"{"incarnation":7,"revision":5,"lacking":["s"]}"#),
             (Meta::of_cause(&Cause::Profile(ProfileId::cluster("p"))), r#"{"profile":"ClusterProfile p"}"#),

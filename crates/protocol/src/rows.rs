@@ -13,8 +13,15 @@ use crate::subject::{cluster_shard, hash_shard};
 /// Meta of a `reports` row. Its body is the object, or empty when the EventSource does not collect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportMeta {
-    /// Indexes of the resource selectors that select the object.
+    /// Indexes of the resource selectors that select the object, or of the criteria that select the CloudEvent.
     pub selectors: Vec<u16>,
+    /// Of a CloudEvent: the greatest one of a source and subject is its newest event.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub order: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Why a profile exists on a cluster. Meta of `desired` and `status` rows, and part of inventories.

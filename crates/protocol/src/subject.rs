@@ -156,6 +156,34 @@ pub fn cluster_token(cluster: &ClusterRef) -> String {
     token(&cluster.to_string())
 }
 
+/// First token of the subjects that CloudEvents are sent to.
+pub const CLOUD_EVENTS: &str = "cloudevents";
+
+/// Where a CloudEvent for a cluster is sent to. The channel is the message's own subject, which criteria look at.
+pub fn cloud_event(cluster: &ClusterRef, channel: &str) -> String {
+    format!("{CLOUD_EVENTS}.{}.{channel}", cluster_token(cluster))
+}
+
+/// Filter for the CloudEvents of a cluster.
+pub fn cloud_events_of(cluster: &ClusterRef) -> String {
+    cloud_event(cluster, ">")
+}
+
+/// The channel of a message that was sent there.
+pub fn channel_of(subject: &str) -> Option<&str> {
+    let (_, channel) = subject.strip_prefix(CLOUD_EVENTS)?.strip_prefix('.')?.split_once('.')?;
+    Some(channel).filter(|channel| is_channel(channel))
+}
+
+/// Whether a text can be the channel of a message: tokens without wildcards and white space.
+pub fn is_channel(text: &str) -> bool {
+    let is_token = |token: &str| {
+        !token.is_empty()
+            && !token.contains(|c: char| c.is_whitespace() || c.is_control() || c == '*' || c == '>')
+    };
+    text.split('.').all(is_token)
+}
+
 // === impl Table ===
 
 impl Table {
@@ -418,6 +446,18 @@ mod tests {
         let complete = Subject::Complete { table: Table::Reports, shard: 1, cluster, origin: Some(12) };
         assert_eq!(complete.to_string(), "reports.01.sveltos:default/c%2E1.~complete.12");
         assert_eq!(Subject::AllDesired { shard: 3, origin: 4 }.to_string(), "desired.03.~complete.04");
+    }
+
+    #[test]
+    fn the_channel_of_a_cloud_event_is_what_follows_its_cluster() {
+        let subject = cloud_event(&ClusterRef::sveltos("default", "c.1"), "orders.eu");
+        assert_eq!(subject, "cloudevents.sveltos:default/c%2E1.orders.eu");
+        assert_eq!(channel_of(&subject), Some("orders.eu"));
+        assert_eq!(channel_of("cloudevents.c"), None);
+        assert_eq!(channel_of("changes.c.orders"), None);
+        for text in ["", "a..b", ".a", "a.", "a.*", "a.>", "a b", "a\u{7f}"] {
+            assert!(!is_channel(text), "{text:?}");
+        }
     }
 
     fn any_subject() -> impl Strategy<Value = Subject> {

@@ -42,6 +42,11 @@ impl Reporter {
         self.source.report(problem);
     }
 
+    /// A message that anybody may have sent is not what it should be.
+    pub fn refused(&self) {
+        self.context.metrics.row(self.context.stage, "refused");
+    }
+
     /// Something happened.
     pub fn record(&self, entry: JournalEntry) {
         let what = ["matched", "unmatched", "rendered", "applied", "withdrawn"]

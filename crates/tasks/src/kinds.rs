@@ -72,6 +72,8 @@ kinds! {
         Rights: "rights" => Restart,
         /// Watches one kind of a managed cluster. It lists it again, and the other kinds go on.
         ClusterWatch: "cluster-watch" => Restart,
+        /// Reads the CloudEvents that are sent to a cluster. It reads them again from the first one that is still there.
+        CloudEvents: "cloud-events" => Restart,
         /// Writes what is wrong with users' objects into their status. It looks at all of them again.
         Verdicts: "verdicts" => Restart,
         /// Keeps the metrics of shards up to date. It only reads.

@@ -84,6 +84,7 @@ mod tests {
             one_time: false,
             extra_labels: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),
             extra_annotations: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),
+            account: None,
             cause: Cause::Profile(ProfileId::cluster("p")),
             spec: Map::new(),
             policies: vec![policy],

@@ -245,6 +245,7 @@ mod tests {
             one_time: false,
             extra_labels: BTreeMap::new(),
             extra_annotations: BTreeMap::new(),
+            account: None,
             cause: Cause::Profile(ProfileId::cluster("p")),
             spec: Map::new(),
             policies: policies.into_iter().map(policy).collect(),

@@ -1,11 +1,12 @@
 //! What all clusters hold, without a cluster: the input of `sluice build`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 use sluice_api::ObjectKey;
+use sluice_api::cloud_event::CloudEvent;
 use sluice_dryrun::{Input, Sources, build};
 
 pub use sluice_dryrun::Output as Build;
@@ -17,6 +18,8 @@ pub const MANAGEMENT: &str = "management";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     objects: BTreeMap<String, BTreeMap<ObjectKey, Value>>,
+    /// CloudEvents by place, in the order in which they are sent.
+    events: BTreeMap<String, Vec<Value>>,
     sources: Sources,
 }
 
@@ -28,11 +31,15 @@ impl State {
         Self { sources, ..Self::default() }
     }
 
-    /// Creates or replaces an object.
+    /// Creates or replaces an object, or sends a CloudEvent.
     ///
     /// # Errors
     /// When it has no kind or name.
     pub fn apply(&mut self, place: &str, object: Value) -> anyhow::Result<()> {
+        if CloudEvent::is_meant(&object) {
+            self.events.entry(place.to_owned()).or_default().push(object);
+            return Ok(());
+        }
         let key =
             ObjectKey::of(&object).with_context(|| format!("{place}: an object without kind or name"))?;
         self.objects.entry(place.to_owned()).or_default().insert(key, object);
@@ -50,14 +57,16 @@ impl State {
         removed.map(drop).with_context(|| format!("{place}: {key} is to be deleted and is not there"))
     }
 
-    /// The objects of a place.
+    /// The objects of a place, and then the CloudEvents that were sent there.
     pub fn at(&self, place: &str) -> impl Iterator<Item = &Value> {
-        self.objects.get(place).into_iter().flat_map(BTreeMap::values)
+        let objects = self.objects.get(place).into_iter().flat_map(BTreeMap::values);
+        objects.chain(self.events.get(place).into_iter().flatten())
     }
 
     /// All places that hold something.
     pub fn places(&self) -> impl Iterator<Item = &str> {
-        self.objects.keys().map(String::as_str)
+        let places: BTreeSet<_> = self.objects.keys().chain(self.events.keys()).collect();
+        places.into_iter().map(String::as_str)
     }
 
     /// What `sluice build` makes of it.
@@ -75,11 +84,11 @@ impl State {
 
     /// Writes it as a directory for `sluice build`.
     fn write(&self, dir: &Path) -> anyhow::Result<()> {
-        for (place, objects) in &self.objects {
+        for place in self.places() {
             let folder =
                 if place == MANAGEMENT { dir.to_path_buf() } else { dir.join("clusters").join(place) };
             std::fs::create_dir_all(&folder)?;
-            for (index, object) in objects.values().enumerate() {
+            for (index, object) in self.at(place).enumerate() {
                 std::fs::write(folder.join(format!("{index:04}.json")), object.to_string())?;
             }
         }

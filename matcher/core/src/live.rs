@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use sluice_api::cloud_event::is_event;
 use sluice_api::{Digest, ObjectKey};
 use sluice_protocol::View;
-use sluice_protocol::interest::{Complete, Interest};
+use sluice_protocol::interest::{Complete, Interest, events_of};
 
 use crate::program::Program;
 
@@ -95,6 +96,13 @@ impl Live {
     pub(crate) fn unknown(&self) -> impl Iterator<Item = &String> {
         let broken = self.sources.iter().filter(|source| source.program.is_err()).map(|source| &source.name);
         self.unknown.keys().chain(broken)
+    }
+
+    /// Sources of which a CloudEvent is unknown.
+    pub(crate) fn unknown_events(&self) -> impl Iterator<Item = String> {
+        let broken = self.sources.iter().filter(|source| source.program.is_err()).map(|source| &source.name);
+        let unknown = self.unknown.iter().filter(|(_, objects)| objects.iter().any(is_event));
+        unknown.map(|(source, _)| source).chain(broken).map(|source| events_of(source))
     }
 
     /// Takes a newer interest row; an older or equal one changes nothing.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
+use sluice_api::cloud_event::is_event;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
@@ -150,7 +151,9 @@ impl Matcher {
         if row.head.tombstone || !programs.iter().any(|(_, program)| watches(program, key)) {
             return self.gone(cluster, key, row.head.time, step);
         }
-        let object = match serde_json::from_slice::<Value>(&row.body) {
+        let read = serde_json::from_slice::<Value>(&row.body).map_err(|error| error.to_string());
+        let order = order_of(row);
+        let object = match read.and_then(|object| order.map(|_| object)) {
             Ok(object) => object,
             Err(error) => {
                 let text = format!(
@@ -191,8 +194,10 @@ impl Matcher {
             Outcome::Match(selectors) => {
                 let new = !self.reported.sources(cluster, key).iter().any(|known| known == source);
                 self.reported.note(cluster, key, source, true);
-                let body = if program.collects() { row.body.clone() } else { [].into() };
-                let meta = Meta::Report(ReportMeta { selectors });
+                let collects = program.collects() || is_event(key);
+                let body = if collects { row.body.clone() } else { [].into() };
+                let order = order_of(row).unwrap_or_default();
+                let meta = Meta::Report(ReportMeta { selectors, order });
                 step.publish(self.report(cluster, key, source, Body::Value(body), row.head.time).meta(meta));
                 if new {
                     step.effect(Effect::Journal(JournalEntry::new(
@@ -257,13 +262,17 @@ impl Matcher {
             return;
         }
         let mut said = complete.clone();
-        said.lacking.extend(live.unknown().cloned());
+        said.lacking.extend(live.unknown().cloned().chain(live.unknown_events()));
         said.lacking.sort();
         said.lacking.dedup();
         let told = live.told.replace(said.clone()) == Some(said.clone());
         for (object, source) in
             self.reported.of_cluster(cluster, |source, seen| !seen && complete.covers(source))
         {
+            // Of CloudEvents the agent knows only those that are still in the stream that they are sent to.
+            if is_event(&object) {
+                continue;
+            }
             self.withdraw(cluster, &object, &source, 0, step);
         }
         if !told {
@@ -278,6 +287,15 @@ impl Matcher {
         {
             self.announced.insert(cluster.clone(), (row.sequence, complete.clone()));
         }
+    }
+}
+
+/// Which of the events of one source and subject is the newest: the order of this one; 0 for an object.
+fn order_of(row: &Row) -> Result<u64, String> {
+    match (&row.subject, &row.head.meta) {
+        (Subject::Change { object, .. }, _) if !is_event(object) => Ok(0),
+        (_, Meta::Position(position)) => Ok(position.order),
+        (_, other) => Err(format!("its meta data are {:?}", other.to_string())),
     }
 }
 

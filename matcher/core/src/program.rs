@@ -1,8 +1,9 @@
 //! A compiled EventSource.
 
 use serde_json::Value;
+use sluice_api::ObjectKey;
+use sluice_api::cloud_event::{EventKey, is_event};
 use sluice_api::model::{EventSource, ResourceSelector};
-use sluice_api::{Gvk, ObjectKey};
 use sluice_script::{Limits, Script};
 
 /// An EventSource, ready to judge objects.
@@ -15,7 +16,7 @@ pub struct Program {
 /// What an EventSource says of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is an event, selected by the resource selectors with these indexes.
+    /// It is an event, selected by the resource selectors (of a CloudEvent: the criteria) with these indexes.
     Match(Vec<u16>),
     /// It is none.
     NoMatch,
@@ -23,7 +24,7 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// What one resource selector says of an object, for people.
+/// What one resource selector, or one of the criteria, says of an object, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It is an event; the script's message.
@@ -57,13 +58,19 @@ impl Program {
         self.source.collect
     }
 
-    /// Whether objects of this kind can be events at all.
-    pub fn watches(&self, gvk: &Gvk) -> bool {
-        self.source.selectors.iter().any(|selector| selector.gvk == *gvk)
+    /// Whether objects of its kind can be events at all.
+    pub fn watches(&self, key: &ObjectKey) -> bool {
+        match is_event(key) {
+            true => !self.source.criteria.is_empty(),
+            false => self.source.selectors.iter().any(|selector| selector.gvk == key.gvk),
+        }
     }
 
     /// Judges an object. An object that is being deleted is no event.
     pub fn judge(&self, key: &ObjectKey, object: &Value, limits: &Limits) -> Outcome {
+        if is_event(key) {
+            return self.judge_event(key);
+        }
         if !sluice_api::object::text(object, &["metadata", "deletionTimestamp"]).is_empty() {
             return Outcome::NoMatch;
         }
@@ -82,8 +89,20 @@ impl Program {
         if selected.is_empty() { Outcome::NoMatch } else { Outcome::Match(selected) }
     }
 
-    /// What every resource selector says of an object, in their order. [`Program::judge`] is what follows from it.
+    /// What a CloudEvent is called says all that criteria look at.
+    fn judge_event(&self, key: &ObjectKey) -> Outcome {
+        let Some(event) = EventKey::of(key) else { return Outcome::NoMatch };
+        let selects = (0..).zip(&self.source.criteria).filter(|(_, criteria)| criteria.selects(&event));
+        let selected: Vec<u16> = selects.map(|(index, _)| index).collect();
+        if selected.is_empty() { Outcome::NoMatch } else { Outcome::Match(selected) }
+    }
+
+    /// What every resource selector, or of a CloudEvent all criteria, say of an object, in their order. [`Program::judge`] is what follows from it.
     pub fn explain(&self, key: &ObjectKey, object: &Value, limits: &Limits) -> Vec<Answer> {
+        if let Some(event) = EventKey::of(key) {
+            let unmet = self.source.criteria.iter().map(|criteria| criteria.unmet(&event));
+            return unmet.map(|unmet| unmet.map_or(Answer::Yes(String::new()), Answer::No)).collect();
+        }
         let ask = |(selector, script): (&ResourceSelector, &Option<Script>)| {
             if let Some(reason) = selector.unmet(key, object) {
                 return Answer::No(reason);
@@ -101,7 +120,7 @@ impl Program {
 
 /// Whether a source can have to do with objects of this kind; one that cannot be compiled may.
 pub(crate) fn watches(program: &Result<Program, String>, key: &ObjectKey) -> bool {
-    program.as_ref().map_or(true, |program| program.watches(&key.gvk))
+    program.as_ref().map_or(true, |program| program.watches(key))
 }
 
 #[cfg(test)]
@@ -201,6 +220,36 @@ mod tests {
         assert!(!watches(&Program::compile(&manifest("Pod", json!("v1"))), &key));
         let broken = Program::compile(&manifest("Pod", json!(1)));
         assert!(broken.is_err() && watches(&broken, &key));
+    }
+
+    #[test]
+    fn cloud_events_are_judged_by_criteria_and_objects_by_selectors() {
+        let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {
+            "resourceSelectors": [{"version": "v1", "kind": "Service"}],
+            "messagingMatchCriteria": [{"cloudEventType": "^created$"}, {"subject": "^orders"}, {"cloudEventSource": "/shop"}]}});
+        let program = Program::compile(&manifest).unwrap();
+        let event = |kind: &str, channel: &str| EventKey {
+            source: "/shop".into(),
+            subject: "o".into(),
+            kind: kind.into(),
+            channel: channel.into(),
+        };
+        let judge = |event: EventKey| program.judge(&event.object_key(), &json!({}), &Limits::default());
+        assert_eq!(judge(event("created", "x")), Outcome::Match(vec![0, 2]));
+        assert_eq!(judge(event("deleted", "orders.eu")), Outcome::Match(vec![1, 2]));
+        assert_eq!(judge(EventKey { source: "/else".into(), ..event("deleted", "x") }), Outcome::NoMatch);
+        let object = service(json!({}));
+        let key = ObjectKey::of(&object).unwrap();
+        assert_eq!(program.judge(&key, &object, &Limits::default()), Outcome::Match(vec![0]));
+        let answers = program.explain(&event("deleted", "x").object_key(), &json!({}), &Limits::default());
+        assert!(
+            matches!(&answers[..], [Answer::No(kind), Answer::No(_), Answer::Yes(_)] if kind.contains("\"deleted\""))
+        );
+        let objects_only = Program::compile(
+            &json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"version": "v1", "kind": "Service"}}),
+        );
+        assert!(!watches(&objects_only, &event("created", "x").object_key()));
+        assert!(program.watches(&event("created", "x").object_key()) && program.watches(&key));
     }
 
     #[test]

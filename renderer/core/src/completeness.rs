@@ -134,11 +134,21 @@ impl Completeness {
 
     /// Whether every matcher has reported all matches of `source` as it is now.
     pub(crate) fn is_complete(&self, cluster: &ClusterRef, source: &str) -> bool {
+        self.all_say(cluster, source, Complete::covers)
+    }
+
+    /// Whether every matcher has reported all CloudEvents that are matches of `source` as it is now.
+    pub(crate) fn has_all_events(&self, cluster: &ClusterRef, source: &str) -> bool {
+        self.all_say(cluster, source, Complete::covers_events)
+    }
+
+    fn all_say(&self, cluster: &ClusterRef, source: &str, covers: impl Fn(&Complete, &str) -> bool) -> bool {
         let Some(source) = self.present(cluster).and_then(|row| row.source(source)) else {
             return false;
         };
         let Some(rows) = self.rows.get(cluster) else { return false };
-        let says = |complete: &Complete| complete.revision >= source.changed && complete.covers(&source.name);
+        let says =
+            |complete: &Complete| complete.revision >= source.changed && covers(complete, &source.name);
         (0..self.shards).all(|shard| rows.get(&shard).is_some_and(says))
     }
 }

@@ -1,9 +1,10 @@
 //! From an event to a profile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
-use sluice_api::model::{Cluster, DestinationCluster, NAMESPACE, PolicyRef, ResourceRef, Trigger};
+use sluice_api::cloud_event::{is_event, item_of};
+use sluice_api::model::{Cluster, DestinationCluster, NAMESPACE, PolicyRef, ResourceRef, Trigger, no_action};
 use sluice_api::{ClusterKind, ClusterRef, ObjectKey, ProfileId, ServiceAccount, names, object};
 use sluice_protocol::rows::EventCause;
 use sluice_template::{Data, Stage};
@@ -17,9 +18,18 @@ use crate::project::{self, Projection};
 use crate::reads::Reads;
 use crate::render::{PolicySource, Rendered, named, namespace_or, object_name, referenced, verbatim};
 use crate::resources;
-use crate::sets::{Match, Set, in_order};
+use crate::sets::{Match, Set, in_order, newest_of};
 use crate::templates::{Templates, reference};
 use crate::verdict;
+
+/// What becomes of what a CloudEvent has led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// It is there, as the event says.
+    Create,
+    /// It goes.
+    Delete,
+}
 
 /// Where a profile goes.
 struct Destinations {
@@ -138,12 +148,41 @@ impl EventRender<'_> {
     /// The matches that the cause stands for, in the order in which templates see them.
     fn matches(&self) -> Vec<(&ObjectKey, &Match)> {
         match &self.cause.item {
-            Some(item) => self.set.get_key_value(item).into_iter().collect(),
+            Some(item) => newest_of(self.set, item).into_iter().collect(),
             None => {
                 let mut matches = in_order(self.set);
-                matches.retain(|(_, found)| found.is_after(self.oldest));
+                matches.retain(|(key, found)| found.is_after(self.oldest) && !is_event(key));
+                matches.extend(self.events());
                 matches
             }
+        }
+    }
+
+    /// The newest CloudEvent of each source and subject, in the order in which they came.
+    fn events(&self) -> Vec<(&ObjectKey, &Match)> {
+        let items: BTreeSet<_> = self.set.keys().filter(|key| is_event(key)).map(item_of).collect();
+        let mut events: Vec<_> = items.iter().filter_map(|item| newest_of(self.set, item)).collect();
+        events.retain(|(_, found)| found.is_after(self.oldest));
+        events.sort_by_key(|(_, found)| found.order);
+        events
+    }
+
+    /// What becomes of what the event has led to.
+    ///
+    /// # Errors
+    /// The field, and what is wrong with it.
+    pub(crate) fn action(&self) -> Result<Action, String> {
+        let is_event = self.cause.item.as_ref().is_some_and(is_event);
+        let Some(template) = self.trigger.cloud_event_action.as_ref().filter(|_| is_event) else {
+            return Ok(Action::Create);
+        };
+        let matches = self.matches();
+        let dot = Data::Map(self.variables(&matches, &[]));
+        let named = |error: String| format!("spec.cloudEventAction: {error}");
+        match self.template(template, &dot).map_err(named)?.trim() {
+            "Create" => Ok(Action::Create),
+            "Delete" => Ok(Action::Delete),
+            other => Err(named(no_action(other))),
         }
     }
 
@@ -154,26 +193,27 @@ impl EventRender<'_> {
         versions: &'d [String],
     ) -> Vec<(&'d str, Data<'d>)> {
         let cluster = ("Cluster", Data::Json(&self.cluster.object));
-        let mut references: Vec<_> =
-            matches.iter().zip(versions).map(|((key, _), version)| reference(key, version)).collect();
-        let mut objects: Vec<_> =
-            matches.iter().filter_map(|(_, found)| found.object.as_deref()).map(Data::Json).collect();
+        let objects = matches.iter().zip(versions).filter(|((key, _), _)| !is_event(key));
+        let mut references: Vec<_> = objects.map(|((key, _), version)| reference(key, version)).collect();
+        let content = |event: bool| {
+            let found = matches.iter().filter(move |(key, _)| is_event(key) == event);
+            found.filter_map(|(_, found)| found.object.as_deref()).map(Data::Json).collect::<Vec<_>>()
+        };
+        let (mut objects, mut events) = (content(false), content(true));
         let nothing = || Data::Map(Vec::new());
         if self.cause.item.is_some() {
             // Without the object Sveltos has a nil map: every field of it is an error, also here.
-            let (matching, resource) =
-                (references.pop().unwrap_or_else(nothing), objects.pop().unwrap_or_else(nothing));
             return vec![
-                ("MatchingResource", matching),
-                ("Resource", resource),
-                ("CloudEvent", nothing()),
+                ("MatchingResource", references.pop().unwrap_or_else(nothing)),
+                ("Resource", objects.pop().unwrap_or_else(nothing)),
+                ("CloudEvent", events.pop().unwrap_or_else(nothing)),
                 cluster,
             ];
         }
         vec![
             ("MatchingResources", Data::List(references)),
             ("Resources", Data::List(objects)),
-            ("CloudEvents", Data::List(Vec::new())),
+            ("CloudEvents", Data::List(events)),
             cluster,
         ]
     }

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
+use sluice_api::cloud_event::{is_event, source_and_subject};
 use sluice_api::model::{CONFIG_GROUP, Cluster, LIB_GROUP, NAMESPACE, PolicyRef, SECRET_TYPE};
 use sluice_api::{ClusterKind, ClusterRef, Gvk, ObjectKey, names};
 use sluice_protocol::rows::EventCause;
@@ -63,7 +64,10 @@ pub(crate) fn cause_labels(cause: &EventCause, trigger: &str) -> Map<String, Val
     label(&mut labels, "clustertype", cause.cluster.kind.title());
     label(&mut labels, "eventreportname", &cause.source);
     label(&mut labels, "eventsourcename", &cause.source);
-    if let Some(item) = &cause.item {
+    if let Some((source, subject)) = cause.item.as_ref().and_then(source_and_subject) {
+        label(&mut labels, "cesource", &source.replace('/', "-"));
+        label(&mut labels, "cesubject", &subject.replace('/', "-"));
+    } else if let Some(item) = &cause.item {
         label(&mut labels, "resourcename", &item.name);
         label(&mut labels, "resourcenamespace", &item.namespace);
     }
@@ -135,11 +139,11 @@ pub(crate) fn report_key(cluster: &ClusterRef, source: &str) -> ObjectKey {
     }
 }
 
-/// The EventReport: every match, with as many whole objects as fit.
+/// The EventReport: every matching object, with as many whole ones as fit. CloudEvents are not in it.
 pub(crate) fn event_report(cluster: &ClusterRef, source: &str, set: &Set) -> Projection {
     let (mut matching, mut resources, mut left_out) = (Vec::new(), String::new(), 0_usize);
     let mut bytes = 0;
-    for (key, found) in in_order(set) {
+    for (key, found) in in_order(set).into_iter().filter(|(key, _)| !is_event(key)) {
         let mut reference =
             json!({"apiVersion": key.gvk.api_version(), "kind": key.gvk.kind, "name": key.name});
         if !key.namespace.is_empty() {
@@ -275,6 +279,26 @@ mod tests {
         assert_eq!(names, expected);
         let report = event_report(&cause.cluster, &cause.source, &Set::new()).object.unwrap();
         assert_eq!(report["metadata"]["labels"].as_object().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_cloud_event_has_labels_of_its_own_and_is_in_no_report() {
+        let [source, subject, kind, channel] = ["shop/eu", "order/7", "created", "c"].map(str::to_owned);
+        let key = sluice_api::cloud_event::EventKey { source, subject, kind, channel }.object_key();
+        let cause = EventCause {
+            trigger: sluice_api::TriggerId::new("EventTrigger", "t"),
+            cluster: ClusterRef::sveltos("a", "b"),
+            source: "s".into(),
+            item: Some(sluice_api::cloud_event::item_of(&key)),
+        };
+        let labels = cause_labels(&cause, "t");
+        let label = |name: &str| labels.get(&format!("{LABEL_PREFIX}{name}")).and_then(Value::as_str);
+        let found = ["cesource", "cesubject", "resourcename"].map(label);
+        assert_eq!(found, [Some("shop-eu"), Some("order-7"), None]);
+        let mut set = set(1, 1);
+        set.insert(key, Match { selectors: vec![0], ..Match::default() });
+        let report = event_report(&cause.cluster, "s", &set).object.unwrap();
+        assert_eq!(report["spec"]["matchingResources"].as_array().unwrap().len(), 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
+use sluice_api::cloud_event::{first_of, is_event};
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 
 /// One matching object.
@@ -15,6 +16,8 @@ pub(crate) struct Match {
     pub(crate) object: Option<Arc<Value>>,
     /// The row of the object is there, but cannot be read: nothing is concluded from it.
     pub(crate) unreadable: bool,
+    /// Of a CloudEvent: greater than that of every older one of its source and subject.
+    pub(crate) order: u64,
     /// When what it is about happened, microseconds since 1970; 0 when unknown.
     pub(crate) since: i64,
     /// The profile that deploys the object, when it is known to be deployed.
@@ -80,11 +83,29 @@ impl Sets {
     pub(crate) fn version(&self, cluster: &ClusterRef, source: &str, item: Option<&ObjectKey>) -> u64 {
         let held = self.clusters.get(cluster).and_then(|sources| sources.get(source));
         let version = |held: &Held| match item {
-            Some(item) => held.set.get(item).map_or(0, |found| found.version),
+            Some(item) => of_item(&held.set, item).map(|(_, found)| found.version).max().unwrap_or(0),
             None => held.changed,
         };
         held.map_or(0, version)
     }
+}
+
+/// What an item of a cause stands for: an object, or the events of one source and subject.
+pub(crate) fn of_item<'s>(
+    set: &'s Set,
+    item: &ObjectKey,
+) -> impl Iterator<Item = (&'s ObjectKey, &'s Match)> {
+    let object = if is_event(item) { None } else { set.get_key_value(item) };
+    let first = first_of(item);
+    let (source, prefix) = (first.namespace.clone(), first.name.clone());
+    let events = is_event(item).then(|| set.range(first..)).into_iter().flatten();
+    let same = move |key: &ObjectKey| key.namespace == source && key.name.starts_with(&prefix);
+    object.into_iter().chain(events.take_while(move |(key, _)| same(key)).filter(|(key, _)| is_event(key)))
+}
+
+/// What counts of it: of CloudEvents the newest.
+pub(crate) fn newest_of<'s>(set: &'s Set, item: &ObjectKey) -> Option<(&'s ObjectKey, &'s Match)> {
+    of_item(set, item).max_by_key(|(_, found)| found.order)
 }
 
 /// The order of Sveltos: by selector, then as an API server lists; what two selectors select comes twice.
@@ -126,6 +147,30 @@ mod tests {
         let last = versions(&sets);
         assert!(last[0] == after[0] && last[1] == 0 && last[2] > after[2], "{last:?}");
         assert_eq!(sets.get(&cluster, "s").map(Set::len), Some(1));
+    }
+
+    #[test]
+    fn of_the_events_of_a_source_and_subject_the_newest_counts() {
+        let event = |source: &str, subject: &str, kind: &str| {
+            let [source, subject, kind, channel] = [source, subject, kind, "c"].map(str::to_owned);
+            sluice_api::cloud_event::EventKey { source, subject, kind, channel }.object_key()
+        };
+        let (created, deleted) = (event("/s", "o", "created"), event("/s", "o", "deleted"));
+        let others = [event("/s", "o-1", "created"), event("/s", "", "created"), event("/t", "o", "created")];
+        let at = |order: u64| Match { order, ..Match::default() };
+        let mut set: Set = [(created.clone(), at(4)), (deleted.clone(), at(7))].into();
+        set.extend(others.iter().map(|key| (key.clone(), at(9))));
+        set.extend([entry("o", &[0])]);
+        let item = sluice_api::cloud_event::item_of(&created);
+        let keys: Vec<_> = of_item(&set, &item).map(|(key, _)| key).collect();
+        assert_eq!(keys, [&created, &deleted]);
+        assert_eq!(newest_of(&set, &item).map(|(key, _)| key), Some(&deleted));
+        for other in &others {
+            let item = sluice_api::cloud_event::item_of(other);
+            assert_eq!(of_item(&set, &item).map(|(key, _)| key).collect::<Vec<_>>(), [other]);
+        }
+        let (service, _) = entry("o", &[0]);
+        assert_eq!(of_item(&set, &service).map(|(key, _)| key).collect::<Vec<_>>(), [&service]);
     }
 
     #[test]

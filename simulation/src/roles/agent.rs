@@ -19,6 +19,14 @@ pub(crate) struct AgentRole {
     interests: Interests,
     /// By number.
     watches: BTreeMap<u64, Watch>,
+    listening: Option<Listening>,
+}
+
+/// A reading of what is sent to the cluster: its number, its position, and whether its end was told.
+struct Listening {
+    id: u64,
+    at: usize,
+    told: bool,
 }
 
 /// What is watched, whether it has been listed, how often in a row it could not be, and the position in the log.
@@ -34,7 +42,28 @@ const GIVEN_UP: u32 = 3;
 
 impl AgentRole {
     pub(crate) fn new(cluster: &'static str) -> Self {
-        Self { cluster, interests: Interests::default(), watches: BTreeMap::new() }
+        Self { cluster, interests: Interests::default(), watches: BTreeMap::new(), listening: None }
+    }
+
+    /// What was sent, from the first message on.
+    fn heard(&mut self, world: &mut World) -> Option<agent::ExternalInput> {
+        let Listening { id, at, told } = self.listening.as_mut()?;
+        let Some(event) = world.clusters.get(self.cluster)?.sent.get(*at) else {
+            return (!std::mem::replace(told, true)).then_some(agent::ExternalInput::SentAll(*id));
+        };
+        let sent = agent::Sent {
+            channel: "events".to_owned(),
+            headers: BTreeMap::new(),
+            body: event.object().to_string().into_bytes(),
+            sequence: *at as u64 + 1,
+            time: event.time,
+        };
+        // A reader that has lost its consumer may begin anew.
+        match world.mishap(Fault::Duplicate, 0.02) {
+            true => *at = 0,
+            false => *at += 1,
+        }
+        Some(agent::ExternalInput::Sent(*id, sent))
     }
 
     fn watched(&mut self, world: &mut World) -> Option<agent::ExternalInput> {
@@ -108,6 +137,12 @@ impl Role for AgentRole {
         {
             return is_ref(&cluster, self.cluster).then_some(agent::ExternalInput::Interest(row));
         }
+        if link.online
+            && world.random.random_bool(0.5)
+            && let Some(heard) = self.heard(world)
+        {
+            return Some(heard);
+        }
         self.watched(world)
     }
 
@@ -118,7 +153,9 @@ impl Role for AgentRole {
             true => watch.at < server.log.len(),
             false => !refuses || watch.failures < GIVEN_UP,
         };
+        let hears = |listening: &Listening| !listening.told || listening.at < server.sent.len();
         self.interests.has_news(world)
+            || self.listening.as_ref().is_some_and(hears)
             || (server.away_until <= world.now && self.watches.values().any(pending))
     }
 
@@ -134,6 +171,9 @@ impl Role for AgentRole {
                     .insert(id, Watch { filter: Filter::new(&spec), listed: false, failures: 0, at: 0 }),
             ),
             agent::Effect::Unwatch(id) => drop(self.watches.remove(&id)),
+            agent::Effect::Listen(id) => self.listening = Some(Listening { id, at: 0, told: false }),
+            agent::Effect::Unlisten => self.listening = None,
+            agent::Effect::Refused | agent::Effect::Problem(_) => {}
         }
     }
 }

@@ -6,6 +6,7 @@ use sluice_protocol::interest::Source;
 
 use super::*;
 
+mod events;
 mod property;
 
 fn agent() -> Agent {
@@ -114,6 +115,7 @@ fn step(agent: &mut Agent, f: impl FnOnce(&mut Agent, &mut Step<Effect>)) -> Vec
     let effect = |effect: &Effect| match effect {
         Effect::Watch(id, spec) => format!("watch {id} {}", spec.gvk.kind),
         Effect::Unwatch(id) => format!("unwatch {id}"),
+        other => format!("{other:?}"),
     };
     rows.iter().map(row).chain(effects.iter().map(effect)).collect()
 }

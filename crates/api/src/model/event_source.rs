@@ -2,18 +2,21 @@
 
 use serde_json::Value;
 
+use super::criteria::Criteria;
 use super::read::Field;
 use crate::error::FieldError;
 use crate::object::{self, Gvk, ObjectKey};
 use crate::selector::{Requirement, Selector};
 
-/// An `EventSource`: which objects of a managed cluster are events.
+/// An `EventSource`: which objects of a managed cluster, and which CloudEvents sent to it, are events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSource {
     /// What triggers refer to it by; it has no namespace.
     pub name: String,
     /// An object that one of these selects is an event.
     pub selectors: Vec<ResourceSelector>,
+    /// A CloudEvent that one of these selects is an event.
+    pub criteria: Vec<Criteria>,
     /// Whether the whole object is handed on, and not only its identity.
     pub collect: bool,
 }
@@ -44,8 +47,8 @@ impl EventSource {
         let spec = Field::spec(object);
         spec.get("aggregatedSelection")
             .refuse("aggregatedSelection is not supported by this version; select with evaluate")?;
-        spec.get("messagingMatchCriteria")
-            .refuse("CloudEvents are not supported by this version; remove the criteria")?;
+        let criteria = spec.get("messagingMatchCriteria").items()?;
+        let criteria = criteria.iter().map(Criteria::read).collect::<Result<Vec<_>, _>>()?;
         let mut selectors = Vec::new();
         for item in spec.get("resourceSelectors").items()? {
             selectors.push(ResourceSelector::read(&item, "evaluate")?);
@@ -53,14 +56,15 @@ impl EventSource {
         if ["kind", "version", "group"].iter().any(|key| spec.get(key).value().is_some()) {
             selectors.push(ResourceSelector::read(&spec, "script")?);
         }
-        if selectors.is_empty() {
-            return Err(spec
-                .get("resourceSelectors")
-                .error("is missing; name at least one group, version and kind"));
+        if selectors.is_empty() && criteria.is_empty() {
+            return Err(spec.get("resourceSelectors").error(
+                "is missing; name at least one group, version and kind, or set spec.messagingMatchCriteria",
+            ));
         }
         Ok(Self {
             name: object::name(object).to_owned(),
             selectors,
+            criteria,
             collect: spec.get("collectResources").flag()?,
         })
     }

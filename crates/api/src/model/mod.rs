@@ -5,6 +5,7 @@
 
 mod cluster;
 mod cluster_set;
+mod criteria;
 mod event_source;
 mod helm;
 mod pace;
@@ -16,13 +17,14 @@ mod trigger;
 
 pub use cluster::{Cluster, KubeconfigRef};
 pub use cluster_set::{ClusterSet, ClusterSetId};
+pub use criteria::Criteria;
 pub use event_source::{EventSource, ResourceSelector};
 pub use helm::{ChartAccess, ChartOptions, HelmChart, SecretRef};
 pub use pace::{DEBOUNCE, MAX_PER_MINUTE, Pace, SUSPEND, TTL};
 pub use patch::{PatchContent, PatchSpec};
 pub use profile::{PolicyRef, Profile, SpecCommon};
 pub use resources::{Attention, Generator, ResourceRef};
-pub use trigger::{DestinationCluster, Era, Trigger};
+pub use trigger::{DestinationCluster, Era, Trigger, no_action};
 
 /// Annotation: the content of this ConfigMap or Secret is instantiated with the event's data.
 pub const INSTANTIATE: &str = "projectsveltos.io/instantiate";

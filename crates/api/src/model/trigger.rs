@@ -45,6 +45,9 @@ pub struct Trigger {
     pub event_source: String,
     /// One profile for each matching object, or one for all of them.
     pub one_for_event: bool,
+    /// Template that gives what becomes of a CloudEvent's profile: `Create` or `Delete`; `None` is `Create`. Without
+    /// `one_for_event` it has no effect.
+    pub cloud_event_action: Option<String>,
     /// Template of the profile's name; `None` derives it from the cause.
     pub profile_name_format: Option<String>,
     /// ConfigMaps and Secrets that are made in the management cluster.
@@ -113,6 +116,7 @@ impl Trigger {
             destination_cluster,
             event_source: spec.get("eventSourceName").required_text()?,
             one_for_event: spec.get("oneForEvent").flag()?,
+            cloud_event_action: cloud_event_action(&spec)?,
             profile_name_format: Some(format).filter(|format| !format.is_empty()),
             generators: Generator::all(&spec)?,
             common: SpecCommon::read(&spec)?,
@@ -125,6 +129,21 @@ impl Trigger {
     pub fn id(&self) -> TriggerId {
         TriggerId::new(&self.kind, &self.name)
     }
+}
+
+/// What is no template is looked at at once.
+fn cloud_event_action(spec: &Field<'_>) -> Result<Option<String>, FieldError> {
+    let field = spec.get("cloudEventAction");
+    let text = field.text()?;
+    if !text.contains("{{") && !matches!(text.as_str(), "" | "Create" | "Delete") {
+        return Err(field.error(no_action(&text)));
+    }
+    Ok(Some(text).filter(|text| !text.is_empty()))
+}
+
+/// What is said of an action that there is not.
+pub fn no_action(text: &str) -> String {
+    format!("{text:?} is no action; write Create, Delete, or a template that gives one of them")
 }
 
 fn destination_cluster(spec: &Field<'_>) -> Result<Option<DestinationCluster>, FieldError> {

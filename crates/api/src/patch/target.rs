@@ -1,9 +1,9 @@
 //! Which objects a patch is for.
 
-use regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::object::{self, Gvk};
+use crate::pattern::Pattern;
 use crate::selector::Selector;
 
 /// The objects that a patch is for; what is empty selects everything.
@@ -16,16 +16,6 @@ pub struct Target {
     name: Pattern,
     labels: Selector,
     annotations: Selector,
-}
-
-/// A regular expression that need not match the whole.
-#[derive(Clone, Debug, Default)]
-enum Pattern {
-    #[default]
-    Any,
-    /// An expression that stands for itself, as nearly all do.
-    Plain(String),
-    Regex(Regex),
 }
 
 /// The fields of a target, for messages.
@@ -81,49 +71,6 @@ impl Target {
             && self.name.matches(object::name(object))
             && self.labels.matches(object::at(object, &["metadata", "labels"]))
             && self.annotations.matches(object::at(object, &["metadata", "annotations"]))
-    }
-}
-
-// === impl Pattern ===
-
-impl Pattern {
-    fn read(text: &str) -> Result<Self, String> {
-        if text.is_empty() {
-            return Ok(Self::Any);
-        }
-        if regex::escape(text).replace("\\-", "-") == text {
-            return Ok(Self::Plain(text.to_owned()));
-        }
-        let regex = Regex::new(text).map_err(|error| {
-            let last = error.to_string().lines().last().unwrap_or_default().trim().to_owned();
-            format!(
-                "{text:?} is no regular expression: {}; write it as RE2 has them",
-                last.trim_start_matches("error: ")
-            )
-        });
-        regex.map(Self::Regex)
-    }
-
-    fn matches(&self, text: &str) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Plain(part) => text.contains(part),
-            Self::Regex(regex) => regex.is_match(text),
-        }
-    }
-
-    fn text(&self) -> &str {
-        match self {
-            Self::Any => "",
-            Self::Plain(text) => text,
-            Self::Regex(regex) => regex.as_str(),
-        }
-    }
-}
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.text() == other.text()
     }
 }
 

@@ -7,7 +7,7 @@ use sluice_protocol::subject::members_subject;
 use crate::connection::users::Rights;
 
 /// What other accounts may import. Answers come one for each question, except to who reads a stream.
-const EXPORTS: [(&str, &str); 10] = [
+const EXPORTS: [(&str, &str); 11] = [
     ("service", "$JS.API.INFO"),
     ("service", "$JS.API.STREAM.>"),
     ("service", "$JS.API.CONSUMER.CREATE.>"),
@@ -16,6 +16,7 @@ const EXPORTS: [(&str, &str); 10] = [
     ("service", "$JS.API.DIRECT.GET.>"),
     ("service", "$KV.>"),
     ("service", "changes.>"),
+    ("service", "cloudevents.>"),
     ("service", AGENT_JOURNAL),
     ("stream", "$JS.EVENT.ADVISORY.STREAM.>"),
 ];

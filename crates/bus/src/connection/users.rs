@@ -16,7 +16,7 @@ use sluice_api::ClusterRef;
 use sluice_protocol::{Role, Table, subject};
 
 use crate::buckets::interest;
-use crate::layout::{CONFIG, CONTENT, INTEREST, JOURNAL, PROBLEMS};
+use crate::layout::{CLOUD_EVENTS, CONFIG, CONTENT, INTEREST, JOURNAL, PROBLEMS};
 
 /// What one user may send and hear.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Rights {
             Role::Agent(Some(cluster)) => rights.agent_of(cluster, shards),
             Role::Agent(None) => {
                 rights.stage(role, Table::Changes, shards);
-                rights.reads(&[bucket(INTEREST)]);
+                rights.reads(&[bucket(INTEREST), CLOUD_EVENTS.to_owned()]);
                 // Which clusters have an agent of their own.
                 rights.subscribe.push(subject::all_members_subject().to_owned());
             }
@@ -100,12 +100,15 @@ impl Rights {
         let token = subject::cluster_token(cluster);
         let rows = format!("{}.*.{token}.>", Table::Changes.name());
         let row = interest::subject(cluster);
+        let sent = subject::cloud_events_of(cluster);
         self.publish.extend([
             format!("$JS.API.CONSUMER.CREATE.*.*.{rows}"),
             format!("$JS.API.CONSUMER.CREATE.{}.*.{row}", bucket(INTEREST)),
             format!("$JS.API.DIRECT.GET.*.{rows}"),
             format!("$JS.API.DIRECT.GET.{}.{row}", bucket(INTEREST)),
             format!("$JS.API.DIRECT.GET.{}.{}", bucket(CONTENT), entries(CONTENT)),
+            format!("$JS.API.CONSUMER.CREATE.{CLOUD_EVENTS}.*.{sent}"),
+            sent,
             rows,
         ]);
         self.writes(Table::Changes, shards);
@@ -218,6 +221,19 @@ mod tests {
         let read = |name: &str| format!("$JS.API.DIRECT.GET.KV_interest.{}", interest(name));
         assert!(may_publish(&agent("c"), &read("c")) && !may_publish(&agent("c"), &read("d")));
         assert!(!may_publish(&agent("c"), &interest("c")), "it reads what is asked of it");
+    }
+
+    #[test]
+    fn the_agent_of_one_cluster_reads_and_sends_cloud_events_of_its_own_only() {
+        for action in ["", "$JS.API.CONSUMER.CREATE.CLOUDEVENTS.any."] {
+            let of = |name: &str| {
+                let cluster = ClusterRef::sveltos("default", name);
+                format!("{action}{}", subject::cloud_event(&cluster, "orders.eu"))
+            };
+            assert!(may_publish(&agent("c"), &of("c")) && !may_publish(&agent("c"), &of("d")), "{action}");
+        }
+        assert!(!may_publish(&agent("c"), "$JS.API.CONSUMER.CREATE.CLOUDEVENTS.any"));
+        assert!(!may_publish(&Role::People, "cloudevents.c.orders"));
     }
 
     #[test]

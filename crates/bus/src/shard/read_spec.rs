@@ -12,6 +12,8 @@ pub struct ReadSpec {
     /// Subject and sequence of a row at which the reading is at its end, on any node: the reader's own fence row, whose
     /// claim came after everything that there is to read.
     pub until: Option<(String, u64)>,
+    /// Whether nothing in it is replaced: then the server knows how many messages follow one, and nobody asks the stream.
+    pub log: bool,
 }
 
 impl ReadSpec {
@@ -20,8 +22,13 @@ impl ReadSpec {
         Self::some(stream, Vec::new())
     }
 
+    /// What is sent to subjects that match `filter`, in a stream that keeps everything.
+    pub(crate) fn log(stream: String, filter: String) -> Self {
+        Self { log: true, ..Self::some(stream, vec![filter]) }
+    }
+
     /// Rows of a stream whose subject matches one of `filters`.
     pub fn some(stream: String, filters: Vec<String>) -> Self {
-        Self { stream, filters, heads_only: false, until: None }
+        Self { stream, filters, heads_only: false, until: None, log: false }
     }
 }

@@ -16,6 +16,7 @@ use sluice_api::Digest;
 use sluice_protocol::{Head, Row, Subject};
 use tokio::time::Instant;
 
+use crate::buckets::cloud_events::{Message as Sent, headers};
 use crate::bus::Bus;
 use crate::codec;
 use crate::error::BusError;
@@ -52,6 +53,8 @@ pub enum ReadEvent {
     Unreadable(Row, u64, String),
     /// A row of a bucket: its subject, head, body and sequence.
     Entry(String, Head, Vec<u8>, u64),
+    /// A message that somebody sent where there are no rows.
+    Sent(Sent),
     /// A message that is no row; why.
     Malformed(String, String),
     /// Everything that was there at a time since this sequence has been delivered. Comes once.
@@ -114,6 +117,9 @@ impl Reader {
         loop {
             if self.open.is_none() && !self.reopen().await {
                 return None;
+            }
+            if self.pending == 0 && !self.caught_up && self.spec.log {
+                return Some(self.at_end());
             }
             if self.pending == 0 && !self.caught_up && self.spec.until.is_none() {
                 match self.end.is_at(self.sequence).await {
@@ -258,6 +264,18 @@ impl Reader {
         {
             self.sequence = sequence;
             return Some(self.at_end());
+        }
+        if self.spec.log {
+            let time = i64::try_from(info.published.unix_timestamp_nanos() / 1000).unwrap_or(i64::MAX);
+            (self.sequence, self.pending) = (sequence, pending);
+            let (subject, headers) = (message.subject.to_string(), headers(message.headers.as_ref()));
+            return Some(ReadEvent::Sent(Sent {
+                subject,
+                headers,
+                body: message.payload.to_vec(),
+                sequence,
+                time,
+            }));
         }
         let event = self.row(&message, head, sequence, pending).await;
         if event.is_some() {

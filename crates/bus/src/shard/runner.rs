@@ -266,7 +266,7 @@ where
         if !filters.iter().any(|filter| covers(filter, &subject)) {
             filters.push(subject.clone());
         }
-        let rows = ReadSpec { stream, filters, heads_only: true, until: Some((subject, fence)) };
+        let rows = ReadSpec { stream, filters, heads_only: true, until: Some((subject, fence)), log: false };
         self.tasks.spawn(Once::OwnRows, async move {
             let turn = bus.turn().await;
             // Boxed, since it is large and thousands may wait for their turn.
@@ -305,7 +305,7 @@ where
                     ReadEvent::Unreadable(row, pending, reason) => Inner::Unreadable(row, pending, reason),
                     ReadEvent::CaughtUp(sequence) => Inner::Event(Event::CaughtUp(sequence)),
                     ReadEvent::Malformed(subject, reason) => Inner::Malformed(subject, reason),
-                    ReadEvent::Entry(..) => continue,
+                    ReadEvent::Entry(..) | ReadEvent::Sent(..) => continue,
                 };
                 if sender.send(inner).await.is_err() {
                     return TaskEnd::Done;

@@ -57,6 +57,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
         one_time: false,
         extra_labels: BTreeMap::new(),
         extra_annotations: BTreeMap::new(),
+        account: None,
         cause: Cause::Profile(ProfileId::cluster(profile)),
         spec: Map::new(),
         policies: vec![Policy {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
+use sluice_api::cloud_event::item_of;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, object};
 use sluice_protocol::rows::{Cause, State, Status};
 use sluice_protocol::{About, Meta, ProblemKey, Row, Step, Subject};
@@ -66,10 +67,10 @@ impl Renderer {
             Ok(object) => (object.map(Arc::new), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        let (selectors, strange) = match &row.head.meta {
-            Meta::Report(report) => (report.selectors.clone(), None),
-            Meta::None => (vec![0], None),
-            other => (vec![0], Some(format!("its meta data are {:?}", other.to_string()))),
+        let (selectors, order, strange) = match &row.head.meta {
+            Meta::Report(report) => (report.selectors.clone(), report.order, None),
+            Meta::None => (vec![0], 0, None),
+            other => (vec![0], 0, Some(format!("its meta data are {:?}", other.to_string()))),
         };
         let error = error.or(strange);
         let deployed_by = |object: &Arc<Value>| {
@@ -77,7 +78,7 @@ impl Renderer {
         };
         let owner = object.as_ref().and_then(deployed_by);
         let (unreadable, since) = (error.is_some(), row.head.time);
-        let found = Match { selectors, object, unreadable, since, owner, version: 0 };
+        let found = Match { selectors, object, unreadable, order, since, owner, version: 0 };
         let before = self.sets.insert(cluster, source, key.clone(), found);
         if error.is_some() || before.is_some_and(|before| before.unreadable) {
             let text = error.map(|error| {
@@ -102,8 +103,8 @@ impl Renderer {
         let size = self.sets.get(cluster, source).map_or(0, |set| set.len());
         for trigger in listeners {
             let (pace, one) = (self.pace(&trigger), self.is_one_for_event(&trigger));
-            let cause = event_cause(&trigger, cluster, source, one.then(|| key.clone()));
-            self.note_gone(&cause, gone);
+            let cause = event_cause(&trigger, cluster, source, one.then(|| item_of(key)));
+            self.note_gone(&cause, gone.filter(|_| one || size == 0));
             if pace.suspended {
                 if self.ledger.is_new(&cause) {
                     self.gone.remove(&cause);
@@ -126,12 +127,11 @@ impl Renderer {
     }
 
     /// Such a tombstone is a proof by itself: no complete set is needed. One of a former form of the source is none, as the object
-    /// may match the present one. It is kept until it has been acted upon, which may be later.
+    /// may match the present one. It is kept until it has been acted upon, which may be later. Of a whole set the tombstone of
+    /// the last match is kept.
     fn note_gone(&mut self, cause: &Cause, gone: Option<u64>) {
         match (cause, gone) {
-            (Cause::Event(event), Some(revision)) if event.item.is_some() => {
-                self.gone.insert(cause.clone(), revision);
-            }
+            (Cause::Event(_), Some(revision)) => drop(self.gone.insert(cause.clone(), revision)),
             _ => drop(self.gone.remove(cause)),
         }
     }
@@ -156,7 +156,14 @@ impl Renderer {
             .filter(|source| self.completeness.is_complete(cluster, source))
             .cloned()
             .collect();
-        for source in &complete {
+        let has_events = |source: &&String| self.completeness.has_all_events(cluster, source);
+        let events: Vec<_> = bindings
+            .sources()
+            .filter(|source| !complete.contains(source) && has_events(source))
+            .filter(|source| self.asks_for_events(source))
+            .cloned()
+            .collect();
+        for source in complete.iter().chain(&events) {
             for trigger in bindings.listeners(source) {
                 self.refresh_binding(&trigger, cluster, source, step);
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use sluice_api::cloud_event::item_of;
 use sluice_api::model::{Pace, Trigger};
 use sluice_api::{ObjectKey, ProfileId, TriggerId};
 use sluice_protocol::Step;
@@ -71,7 +72,7 @@ impl Renderer {
     /// What an event is made of.
     fn inputs(&self, event: &EventCause) -> Vec<(&ObjectKey, &Match)> {
         let set = self.sets.get(&event.cluster, &event.source).into_iter().flatten();
-        set.filter(|(key, _)| event.item.as_ref().is_none_or(|item| item == *key)).collect()
+        set.filter(|(key, _)| event.item.as_ref().is_none_or(|item| *item == item_of(key))).collect()
     }
 
     /// An object that is deployed by `owner` has changed or gone, and is an event of this cause. When that is looked at, if it is

@@ -98,7 +98,10 @@ impl Renderer {
 
     fn generate(&self, cause: &Cause, reads: &mut Reads) -> Result<Vec<Generated>, String> {
         match cause {
-            Cause::Event(event) => self.with_event(event, |render| render.generate(reads)),
+            Cause::Event(event) => self.with_event(event, |render| {
+                render.action()?;
+                render.generate(reads)
+            }),
             Cause::Profile(_) => Ok(Vec::new()),
         }
     }
@@ -151,7 +154,7 @@ impl Renderer {
         }
     }
 
-    fn with_event<T>(
+    pub(super) fn with_event<T>(
         &self,
         event: &EventCause,
         work: impl FnOnce(&EventRender<'_>) -> Result<T, String>,

@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
-use sluice_api::{ClusterRef, ProfileId, TriggerId};
+use serde_json::Value;
+use sluice_api::cloud_event::{is_event, item_of};
+use sluice_api::model::Trigger;
+use sluice_api::{ClusterRef, ProfileId, TriggerId, object};
 use sluice_protocol::Step;
-use sluice_protocol::rows::Cause;
+use sluice_protocol::rows::{Cause, EventCause};
 
 use super::place::event_cause;
 use super::{Effect, Renderer, Wanted};
+use crate::event::Action;
+use crate::sets::{Set, newest_of, of_item};
 
 impl Renderer {
     pub(super) fn refresh_trigger(&mut self, id: &TriggerId, step: &mut Step<Effect>) {
@@ -47,7 +52,7 @@ impl Renderer {
         let same = |cause: &Cause| matches!(cause, Cause::Event(e) if e.trigger == *trigger && e.cluster == *cluster && e.source == source);
         let mut causes = self.ledger.causes_from(&all, same);
         if self.is_one_for_event(trigger) {
-            let items = self.sets.get(cluster, source).into_iter().flat_map(|set| set.keys().cloned());
+            let items = self.sets.get(cluster, source).into_iter().flat_map(|set| set.keys().map(item_of));
             causes.extend(items.map(|item| event_cause(trigger, cluster, source, Some(item))));
         } else {
             causes.insert(all);
@@ -117,19 +122,46 @@ impl Renderer {
         let knows = |revision| self.completeness.knows(&event.cluster, &event.source, revision);
         let unreadable = || set.is_some_and(|set| set.values().any(|found| found.unreadable));
         match &event.item {
-            Some(item) if let Some(found) = set.and_then(|set| set.get(item)) => {
-                if found.unreadable {
+            Some(item) if let Some((_, found)) = set.and_then(|set| newest_of(set, item)) => {
+                let unreadable = set.is_some_and(|set| of_item(set, item).any(|(_, found)| found.unreadable));
+                // Before all events have come, a newer one of another type may be missing.
+                let may_be_old =
+                    is_event(item) && !self.completeness.has_all_events(&event.cluster, &event.source);
+                if unreadable || may_be_old {
                     Wanted::Unknown
-                } else if found.is_after(oldest) {
+                } else if found.is_after(oldest) && !self.is_deleted_by(event, trigger) {
                     Wanted::Yes
                 } else {
                     Wanted::No
                 }
             }
             Some(_) if self.gone.get(cause).is_some_and(|revision| knows(*revision)) => Wanted::No,
+            // What is known of CloudEvents is what was sent lately: that there is none proves nothing.
+            Some(item) if is_event(item) => Wanted::Unknown,
             _ if !complete() || unreadable() => Wanted::Unknown,
+            None if set.is_none_or(Set::is_empty) && self.asks_for_events(&event.source) => {
+                match self.gone.get(cause).is_some_and(|revision| knows(*revision)) {
+                    true => Wanted::No,
+                    false => Wanted::Unknown,
+                }
+            }
             None if set.is_some_and(|set| set.values().any(|found| found.is_after(oldest))) => Wanted::Yes,
             _ => Wanted::No,
         }
+    }
+
+    /// Whether the event is a CloudEvent whose action is to delete. One that cannot be told deletes nothing: rendering says
+    /// what is wrong with it.
+    fn is_deleted_by(&self, event: &EventCause, trigger: &Trigger) -> bool {
+        trigger.cloud_event_action.is_some()
+            && self.with_event(event, |render| render.action()) == Ok(Action::Delete)
+    }
+
+    /// Whether CloudEvents may be events of the source.
+    pub(super) fn asks_for_events(&self, source: &str) -> bool {
+        let manifest = self.catalog.sources.get(source);
+        let criteria =
+            manifest.and_then(|manifest| object::at(manifest, &["spec", "messagingMatchCriteria"]));
+        criteria.and_then(Value::as_array).is_some_and(|criteria| !criteria.is_empty())
     }
 }

@@ -10,6 +10,7 @@ use sluice_protocol::{Body, Meta, Publish};
 use super::*;
 
 mod charts;
+mod cloud_events;
 mod destinations;
 mod generators;
 mod pace;

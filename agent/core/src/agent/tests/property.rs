@@ -130,6 +130,7 @@ impl Cluster {
             match effect {
                 Effect::Watch(id, spec) => drop(self.watches.insert(id, (spec, false, VecDeque::new()))),
                 Effect::Unwatch(id) => drop(self.watches.remove(&id)),
+                Effect::Listen(_) | Effect::Unlisten | Effect::Refused | Effect::Problem(_) => {}
             }
         }
     }

@@ -123,3 +123,66 @@ fn clusters_do_not_know_of_each_other() {
     let (said, _) = step(&mut matcher, |m, s| m.external(interest(2, &[]), s));
     assert_eq!(said, ["-a/x"], "the other's stays");
 }
+
+/// The row of a CloudEvent of this type.
+fn event(kind: &str, order: u64) -> Row {
+    let [source, subject, channel] = ["/shop", "o", "orders"].map(str::to_owned);
+    let object =
+        sluice_api::cloud_event::EventKey { source, subject, kind: kind.into(), channel }.object_key();
+    let subject = Subject::Change { shard: 0, cluster: cluster(), viewer: String::new(), object };
+    let meta = Meta::Position(sluice_protocol::Position { order, sequence: order, time: 5 });
+    let body = json!({"type": kind}).to_string().into_bytes().into();
+    Row { subject, head: Head { time: 5, meta, ..Head::default() }, body, sequence: order }
+}
+
+fn of_events(changed: u64, kind: &str) -> sluice_protocol::interest::Source {
+    custom(
+        "s",
+        changed,
+        json!({"messagingMatchCriteria": [{"cloudEventType": "else"}, {"cloudEventType": kind}]}),
+    )
+}
+
+#[test]
+fn a_report_of_a_cloud_event_carries_the_event_and_says_which_is_the_newest() {
+    let mut matcher = matcher();
+    step(&mut matcher, |m, s| m.external(interest_of(1, vec![of_events(1, "created")]), s));
+    step(&mut matcher, |m, s| m.start(s));
+    assert!(published(&mut matcher, &event("deleted", 4)).is_empty());
+    let row = event("created", 3);
+    let reports = published(&mut matcher, &row);
+    let meta = Meta::Report(ReportMeta { selectors: vec![1], order: 3 });
+    assert_eq!((&reports[0].meta, &reports[0].body), (&meta, &Body::Value(row.body.clone())));
+    let again = published(&mut matcher, &event("created", 7));
+    assert_ne!(again[0].head().digest, reports[0].head().digest, "it is newer than the one of another type");
+}
+
+#[test]
+fn what_was_reported_of_a_cloud_event_stays_unless_its_source_changes() {
+    let mut matcher = matcher();
+    let Row { subject: Subject::Change { object, .. }, .. } = event("created", 3) else { panic!() };
+    let report = matcher.report(&cluster(), &object, "s", Body::Tombstone, 0).subject;
+    matcher.found(&report, &Head::default());
+    step(&mut matcher, |m, s| m.external(interest_of(1, vec![of_events(1, "created")]), s));
+    step(&mut matcher, |m, s| m.start(s));
+    step(&mut matcher, |m, s| m.row(&complete(1), s));
+    let (said, _) = step(&mut matcher, |m, s| m.caught_up(99, s));
+    assert_eq!(said, ["complete"], "the agent knows only those that were sent lately");
+    let (said, _) = step(&mut matcher, |m, s| m.row(&event("created", 3), s));
+    assert_eq!(said, ["+s/o created orders"]);
+    step(&mut matcher, |m, s| m.external(interest_of(2, vec![of_events(2, "deleted")]), s));
+    let (said, _) = step(&mut matcher, |m, s| m.external(ExternalInput::Replayed(event("created", 3)), s));
+    assert_eq!(said, ["-s/o created orders"]);
+}
+
+#[test]
+fn a_cloud_event_of_unknown_order_keeps_what_was_said_of_it() {
+    let mut matcher = matcher();
+    step(&mut matcher, |m, s| m.external(interest_of(1, vec![of_events(1, "created")]), s));
+    step(&mut matcher, |m, s| m.start(s));
+    let mut row = event("created", 3);
+    row.head.meta = Meta::Unknown("?".into());
+    let (said, effects) = step(&mut matcher, |m, s| m.row(&row, s));
+    assert!(said.is_empty());
+    assert_eq!(problems(&effects), [("CloudEvent /shop/o created orders".to_owned(), true)]);
+}

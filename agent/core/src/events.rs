@@ -1,0 +1,156 @@
+//! CloudEvents that are sent to the cluster: what counts is the newest of each key.
+//!
+//! They are read from the first message that is still there, by everybody who begins to own the cluster. Which row a message
+//! led to is written in the head of the row, so nothing older replaces anything newer, and no position is kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use sluice_api::cloud_event::{CloudEvent, item_of};
+use sluice_api::{ClusterRef, ObjectKey};
+use sluice_protocol::{Head, Meta, Position, Problem, Step};
+
+use crate::agent::Effect;
+
+/// So many channels with a message that is no event are told of; the others are counted.
+const TOLD: usize = 16;
+
+/// A message that was sent to the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its subject, after the cluster.
+    pub channel: String,
+    /// Its headers.
+    pub headers: BTreeMap<String, String>,
+    /// What it says.
+    pub body: Vec<u8>,
+    /// Its place in the stream.
+    pub sequence: u64,
+    /// When the bus took it, microseconds since 1970.
+    pub time: i64,
+}
+
+/// An event that is newer than what its row says.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    pub(crate) key: ObjectKey,
+    pub(crate) body: Arc<[u8]>,
+    pub(crate) position: Position,
+}
+
+/// An event whose place among others is not decided.
+struct Early {
+    body: Arc<[u8]>,
+    sequence: u64,
+    time: i64,
+}
+
+/// The events of one cluster.
+#[derive(Default)]
+pub(crate) struct Events {
+    /// Number of the reading that goes on; 0 without one.
+    reading: u64,
+    /// Whether everything has come that had been sent before.
+    known: bool,
+    rows: BTreeMap<ObjectKey, Position>,
+    /// The newest of each source and subject.
+    newest: BTreeMap<ObjectKey, Position>,
+    /// The newest of each key, until everything has come that had been sent before.
+    early: BTreeMap<ObjectKey, Early>,
+    refused: BTreeSet<String>,
+}
+
+// === impl Events ===
+
+impl Events {
+    /// A row is there.
+    pub(crate) fn found(&mut self, key: &ObjectKey, head: &Head) {
+        let position = match head.meta {
+            Meta::Position(position) => position,
+            // A newer version wrote it: only what was sent later is surely newer.
+            _ => Position { order: 0, sequence: u64::MAX, time: head.time },
+        };
+        self.put(key.clone(), position);
+    }
+
+    fn put(&mut self, key: ObjectKey, position: Position) {
+        let newest = self.newest.entry(item_of(&key)).or_insert(position);
+        if newest.order <= position.order {
+            *newest = position;
+        }
+        self.rows.insert(key, position);
+    }
+
+    /// Begins or ends to read; whether a reading of this number begins.
+    pub(crate) fn listen(&mut self, wanted: bool, number: u64, step: &mut Step<Effect>) -> bool {
+        if wanted == (self.reading > 0) {
+            return false;
+        }
+        self.known = false;
+        self.early.clear();
+        self.reading = if wanted { number } else { 0 };
+        step.effect(if wanted { Effect::Listen(number) } else { Effect::Unlisten });
+        wanted
+    }
+
+    /// Whether everything has come that had been sent before.
+    pub(crate) fn is_known(&self) -> bool {
+        self.known
+    }
+
+    /// Takes a message.
+    pub(crate) fn take(
+        &mut self,
+        reading: u64,
+        sent: Sent,
+        cluster: &ClusterRef,
+        step: &mut Step<Effect>,
+    ) -> Vec<Accepted> {
+        if reading != self.reading {
+            return Vec::new();
+        }
+        let event = CloudEvent::of_message(&sent.headers, &sent.body);
+        let event = event.and_then(|event| Ok((event.key(&sent.channel)?.object_key(), event)));
+        let object = format!("CloudEvents on {}", sent.channel);
+        let (key, event) = match event {
+            Ok(read) => read,
+            Err(error) => {
+                step.effect(Effect::Refused);
+                if self.refused.len() < TOLD || self.refused.contains(&sent.channel) {
+                    let text = format!("message {}: {error}; send it again as it should be", sent.sequence);
+                    step.effect(Effect::Problem(Problem::open("agent", cluster, object, text)));
+                    self.refused.insert(sent.channel);
+                }
+                return Vec::new();
+            }
+        };
+        if self.refused.remove(&sent.channel) {
+            step.effect(Effect::Problem(Problem::resolved("agent", cluster, object)));
+        }
+        let body = event.object.to_string().into_bytes().into();
+        let early = Early { body, sequence: sent.sequence, time: sent.time };
+        if self.known {
+            return self.accept(key, early).into_iter().collect();
+        }
+        self.early.insert(key, early);
+        Vec::new()
+    }
+
+    /// Everything has come that had been sent before: the last one of each key counts.
+    pub(crate) fn all(&mut self, reading: u64) -> Vec<Accepted> {
+        if reading != self.reading {
+            return Vec::new();
+        }
+        self.known = true;
+        let mut early: Vec<_> = std::mem::take(&mut self.early).into_iter().collect();
+        early.sort_by_key(|(_, early)| early.sequence);
+        early.into_iter().filter_map(|(key, early)| self.accept(key, early)).collect()
+    }
+
+    fn accept(&mut self, key: ObjectKey, Early { body, sequence, time }: Early) -> Option<Accepted> {
+        let (same, newest) = (self.rows.get(&key), self.newest.get(&item_of(&key)));
+        let position = Position::next(sequence, time, same, newest)?;
+        self.put(key.clone(), position);
+        Some(Accepted { key, body, position })
+    }
+}
