@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use sluice_api::model::HelmChart;
 use sluice_api::object;
 use sluice_chart::Release;
-use sluice_protocol::rows::Policy;
+use sluice_protocol::rows::{self, Policy};
 
 use crate::catalog::Catalog;
 use crate::language::Language;
@@ -120,6 +120,12 @@ impl ChartRender<'_> {
             name: release.name,
             tier: TIER,
             skip_namespace_creation: chart.options.skip_namespace_creation,
+            release: Some(rows::Release {
+                repository: request.repository.clone(),
+                version: loaded.chart.metadata.version.clone(),
+                app_version: loaded.chart.metadata.app_version.clone(),
+                values: output.values().to_owned(),
+            }),
             objects,
         }))
     }

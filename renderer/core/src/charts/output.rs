@@ -31,6 +31,8 @@ pub(crate) struct Input<'a> {
 pub(crate) struct ChartOutput {
     objects: Result<Box<str>, String>,
     hooks: Vec<String>,
+    /// Digest of the values.
+    values: String,
 }
 
 /// Outputs by the digests of their inputs. Cheap to clone.
@@ -76,6 +78,7 @@ impl Input<'_> {
 
 impl ChartOutput {
     fn of(input: &Input<'_>, digest: Digest) -> Self {
+        let values = Digest::of(&[Value::Object(input.values.clone()).to_string().as_bytes()]).to_string();
         let seed = input.salt.seed(&[digest.as_bytes()]);
         let options = Options { skip_schema: input.options.skip_schema, ..Options::default() };
         let rendered = sluice_chart::render(
@@ -88,7 +91,7 @@ impl ChartOutput {
         );
         let rendered = match rendered {
             Ok(rendered) => rendered,
-            Err(error) => return Self { objects: Err(error.to_string()), hooks: Vec::new() },
+            Err(error) => return Self { objects: Err(error.to_string()), hooks: Vec::new(), values },
         };
         let crds = rendered.crds.iter().filter(|_| !input.options.skip_crds);
         let objects = parsed(crds.chain(&rendered.manifests), &input.release.namespace);
@@ -96,6 +99,7 @@ impl ChartOutput {
         Self {
             objects: objects.map(|objects| Value::Array(objects).to_string().into()),
             hooks: hooks.map(|hook| format!("{} {}", hook.manifest.kind, hook.name)).collect(),
+            values,
         }
     }
 
@@ -106,6 +110,11 @@ impl ChartOutput {
     pub(crate) fn objects(&self) -> Result<Vec<Value>, String> {
         let text = self.objects.as_ref().map_err(Clone::clone)?;
         serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// Digest of the values that it was rendered with.
+    pub(crate) fn values(&self) -> &str {
+        &self.values
     }
 
     /// What would be run before or after, as `<kind> <name>`.
