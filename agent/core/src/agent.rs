@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::subject::{Table, change_shard};
-use sluice_protocol::{Body, Core, Head, Meta, Publish, Row, Step, Subject, View};
+use sluice_protocol::{Body, Capabilities, Core, Head, Meta, Publish, Row, Step, Subject, View};
 
 use crate::watches::{WatchSpec, Wishes, by_source, wanted};
 
@@ -49,6 +49,8 @@ pub enum ExternalInput {
     Deleted(u64, ObjectKey),
     /// A watch cannot list, and will not soon: its kind may be forbidden.
     Troubled(u64),
+    /// What the cluster can do.
+    Capabilities(Capabilities),
 }
 
 /// What an agent wants done.
@@ -80,6 +82,8 @@ pub struct Agent {
     /// What it has said to be there completely, apart from the streams' incarnations.
     completed: Option<Complete>,
     next_watch: u64,
+    /// What the cluster can do, and that it cannot be published yet.
+    capabilities: Option<Capabilities>,
 }
 
 struct Running {
@@ -105,6 +109,7 @@ impl Agent {
             unconfirmed: BTreeSet::new(),
             completed: None,
             next_watch: 0,
+            capabilities: None,
         }
     }
 
@@ -242,6 +247,15 @@ impl Agent {
         step.publish(Publish::new(self.subject(key), Body::Tombstone, step.now).view(self.view()));
     }
 
+    /// What the cluster can do, once this is the owner of its rows.
+    fn tell_capabilities(&mut self, step: &mut Step<Effect>) {
+        if let Some(known) = self.capabilities.take_if(|_| self.started) {
+            let body = Body::value(sluice_protocol::json::bytes(&known));
+            let subject = Capabilities::subject(&self.config.cluster);
+            step.publish(Publish::new(subject, body, step.now).view(self.view()));
+        }
+    }
+
     fn subject(&self, object: ObjectKey) -> Subject {
         let cluster = self.config.cluster.clone();
         let shard = change_shard(&cluster, &object, self.config.shards);
@@ -290,6 +304,7 @@ impl Core for Agent {
         if let Subject::Change { object, viewer, .. } = subject
             && !head.tombstone
             && viewer.is_empty()
+            && !Capabilities::is_key(object)
         {
             self.unconfirmed.insert(object.clone());
         }
@@ -317,6 +332,10 @@ impl Core for Agent {
             ExternalInput::Applied(id, seen) if self.is_running(id) => self.show(id, seen, step),
             ExternalInput::Deleted(id, key) if self.is_running(id) => self.hide(id, &key, step),
             ExternalInput::Troubled(id) if self.is_running(id) => self.troubled(id, step),
+            ExternalInput::Capabilities(known) => {
+                self.capabilities = Some(known);
+                self.tell_capabilities(step);
+            }
             ExternalInput::Listed(..)
             | ExternalInput::Applied(..)
             | ExternalInput::Deleted(..)
@@ -326,6 +345,7 @@ impl Core for Agent {
 
     fn start(&mut self, step: &mut Step<Effect>) {
         self.started = true;
+        self.tell_capabilities(step);
         if let Some(row) = self.waiting.take() {
             self.interest(&row, step);
         }

@@ -100,3 +100,29 @@ fn sources_that_cannot_be_read_are_named() {
         assert!(error.contains(part), "{error}");
     }
 }
+
+#[test]
+fn what_a_cluster_can_do_is_said_by_a_file_in_its_folder() {
+    let dir = folder("1.10.0");
+    let asks = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: site}\n\
+        data: {v: '{{ .Capabilities.KubeVersion }} {{ .Capabilities.APIVersions.Has \"example.com/v1\" }}'}\n";
+    write(dir.path(), "sources/web-1.10.0/templates/a.yaml", asks);
+    let asked = || {
+        let output = built(dir.path());
+        assert_eq!(output.problems, [] as [serde_json::Value; 0]);
+        output.clusters["default/c"][0]["data"]["v"].clone()
+    };
+    assert_eq!(asked(), "v1.37.0 false", "as helm template assumes");
+    let file = "clusters/default/c/capabilities.yaml";
+    write(dir.path(), file, "kubeVersion: v1.33.4\napiVersions: [example.com/v1]\n");
+    assert_eq!(asked(), "v1.33.4 true");
+    write(dir.path(), file, "apiVersions: [example.com/v1]\n");
+    assert_eq!(asked(), "v1.37.0 true");
+    for (text, part) in
+        [("kubeVersion: new", "kubeVersion: invalid kube version 'new'"), ("version: 1", "unknown field")]
+    {
+        write(dir.path(), file, text);
+        let error = Input::read(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("capabilities.yaml") && error.contains(part), "{error}");
+    }
+}

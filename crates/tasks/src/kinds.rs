@@ -70,6 +70,8 @@ kinds! {
         Chart: "chart" => Restart,
         /// Watches one kind of a managed cluster. It lists it again, and the other kinds go on.
         ClusterWatch: "cluster-watch" => Restart,
+        /// Asks what a managed cluster can do. It asks again.
+        Capabilities: "capabilities" => Restart,
         /// Writes what is wrong with users' objects into their status. It looks at all of them again.
         Verdicts: "verdicts" => Restart,
         /// Keeps the metrics of shards up to date. It only reads.

@@ -9,7 +9,7 @@ use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object
 use sluice_protocol::View;
 use sluice_protocol::rows::Cause;
 
-use crate::charts::{ChartRequest, ChartState};
+use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
 
 pub use self::additions::{Resource, is_generator_output};
 pub(crate) use self::additions::{Selections, content_key};
@@ -77,6 +77,8 @@ pub(crate) struct Catalog {
     resources: HashMap<ObjectKey, Resource>,
     /// Charts that have been asked for.
     charts: HashMap<ChartRequest, ChartState>,
+    /// What clusters can do.
+    capabilities: HashMap<ClusterRef, Arc<ClusterCapabilities>>,
     /// What generators of this shard make, and for which cause.
     generated: BTreeMap<ContentKey, (Cause, Arc<Value>)>,
     /// The same, by cause: most causes have no generator.

@@ -22,9 +22,11 @@ use crate::resources::Destination;
 use crate::templates::Templates;
 
 mod access;
+mod capabilities;
 mod output;
 mod request;
 
+pub use capabilities::ClusterCapabilities;
 pub(crate) use output::{ChartOutput, Input, Outputs};
 pub use request::{Access, ChartRequest, ChartState, LoadedChart};
 
@@ -44,6 +46,8 @@ pub(crate) struct ChartRender<'a> {
     pub(crate) name: &'a str,
     /// The namespace in which alone the profile may read; empty is any.
     pub(crate) own_namespace: &'a str,
+    /// What the destination can do.
+    pub(crate) capabilities: &'a ClusterCapabilities,
     /// What is said of charts and stops nothing.
     pub(crate) notes: BTreeSet<String>,
 }
@@ -101,7 +105,9 @@ impl ChartRender<'_> {
         };
         let (options, now) = (chart.options, self.templates.now_unix_nanos());
         let salt = self.templates.salt();
-        let input = Input { loaded: &loaded, values: &values, release: &release, options, salt, now };
+        let capabilities = self.capabilities;
+        let input =
+            Input { loaded: &loaded, values: &values, release: &release, capabilities, options, salt, now };
         let output = self.outputs.of(&input);
         reads.keep(output.clone());
         let objects = output.objects().map_err(|error| {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::ObjectKey;
 use sluice_api::model::Attention;
+use sluice_api::{ClusterRef, ObjectKey};
 
 use crate::catalog::{Catalog, ContentKey, Resource};
-use crate::charts::{ChartOutput, ChartRequest, ChartState};
+use crate::charts::{ChartOutput, ChartRequest, ChartState, ClusterCapabilities};
 
 /// What one cause has read of the management cluster.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,8 @@ pub(crate) struct Reads {
     /// What charts have rendered to: it is kept while it is used.
     outputs: Vec<Arc<ChartOutput>>,
     is_unknown: bool,
+    /// Destinations of which it is not known what they can do.
+    unknown_clusters: BTreeSet<ClusterRef>,
 }
 
 impl Reads {
@@ -62,6 +64,24 @@ impl Reads {
         let known = catalog.chart(request).cloned();
         self.is_unknown |= known.is_none();
         known
+    }
+
+    /// What a destination can do; `None` when that is not known yet: then it gets nothing new, and others do.
+    pub(crate) fn capabilities(
+        &mut self,
+        catalog: &Catalog,
+        cluster: &ClusterRef,
+    ) -> Option<Arc<ClusterCapabilities>> {
+        let known = catalog.capabilities(cluster).cloned();
+        if known.is_none() {
+            self.unknown_clusters.insert(cluster.clone());
+        }
+        known
+    }
+
+    /// Destinations of which it is not known what they can do.
+    pub(crate) fn unknown_clusters(&self) -> &BTreeSet<ClusterRef> {
+        &self.unknown_clusters
     }
 
     /// Keeps what a chart has rendered to for as long as this is what is read.

@@ -16,7 +16,7 @@ use self::saying::Saying;
 use crate::agenda::Agenda;
 use crate::bindings::ClusterBindings;
 use crate::catalog::{Catalog, Change, Resource};
-use crate::charts::{ChartRequest, ChartState, Outputs};
+use crate::charts::{ChartRequest, ChartState, ClusterCapabilities, Outputs};
 use crate::completeness::Completeness;
 use crate::content::Manifests;
 use crate::project::Projection;
@@ -86,6 +86,8 @@ pub enum ExternalInput {
     Resource(ObjectKey, Resource),
     /// A chart that it asked for by [`Effect::Fetch`], as far as it is known.
     Chart(ChartRequest, ChartState),
+    /// What a cluster can do.
+    Capabilities(ClusterRef, Arc<ClusterCapabilities>),
     /// Everything that was there of the first three at the beginning has been told.
     Told,
 }
@@ -291,6 +293,7 @@ impl Core for Renderer {
             ExternalInput::Status(row) => self.status(&row, step),
             ExternalInput::Resource(key, resource) => self.resource(key, resource, step),
             ExternalInput::Chart(request, state) => self.chart(request, state, step),
+            ExternalInput::Capabilities(cluster, known) => self.capabilities(cluster, known, step),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
-use sluice_api::ObjectKey;
+use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::rows::Cause;
 
 use crate::catalog::ContentKey;
@@ -87,7 +87,7 @@ impl Renderings {
                 attended.unwanted.push(request.clone());
             }
         }
-        if reads.is_unknown() {
+        if reads.is_unknown() || !reads.unknown_clusters().is_empty() {
             reads.keep_outputs_of(&before);
             self.waiting.insert(cause.clone());
         } else {
@@ -136,6 +136,16 @@ impl Renderings {
     /// The causes that ask for this chart.
     pub(crate) fn chart_readers(&self, request: &ChartRequest) -> Vec<Cause> {
         self.chart_readers.get(request).into_iter().flatten().cloned().collect()
+    }
+
+    /// The causes that ask for any chart.
+    pub(crate) fn all_chart_readers(&self) -> BTreeSet<Cause> {
+        self.chart_readers.values().flatten().cloned().collect()
+    }
+
+    /// Whether it is not known what this cluster can do, and the cause has charts for it.
+    pub(crate) fn waits_for(&self, cause: &Cause, cluster: &ClusterRef) -> bool {
+        self.reads.get(cause).is_some_and(|reads| reads.unknown_clusters().contains(cluster))
     }
 
     /// Whether anybody reads this object by an identifier.

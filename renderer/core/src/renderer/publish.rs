@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_api::model::SpecCommon;
-use sluice_api::{ClusterRef, ObjectKey, ProfileId};
+use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId};
 use sluice_protocol::rows::{Cause, Desired, EventCause, Policy};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, JournalEntry, Meta, Publish, Step, Subject};
@@ -12,7 +12,7 @@ use sluice_protocol::{Body, JournalEntry, Meta, Publish, Step, Subject};
 use super::place::unsupported;
 use super::{Effect, Renderer, STAGE};
 use crate::catalog::ContentKey;
-use crate::charts::ChartRender;
+use crate::charts::{ChartRender, ClusterCapabilities};
 use crate::event::EventRender;
 use crate::generate::Generated;
 use crate::project::Projection;
@@ -23,7 +23,16 @@ use crate::resources::{self, Destination};
 use crate::row_ledger::Place;
 
 /// A destination and the body of its row, or why there is none.
-type Rendition = (ClusterRef, Result<Arc<[u8]>, String>);
+type Rendition = (ClusterRef, Result<Arc<[u8]>, Lack>);
+
+/// Why a destination gets no row.
+pub(super) enum Lack {
+    /// Something is wrong.
+    Wrong(String),
+    /// It is not known what the cluster can do.
+    Unknown,
+}
+
 /// Where something is wrong, by what it is.
 type Failures = BTreeMap<String, Vec<ClusterRef>>;
 
@@ -171,11 +180,13 @@ impl Renderer {
                     places.insert(place);
                     rows.push((cluster, body));
                 }
-                Err(error) => {
+                Err(lack) => {
                     if self.ledger.has(cause, &place) {
                         places.insert(place);
                     }
-                    failed.entry(error).or_default().push(cluster);
+                    if let Lack::Wrong(error) = lack {
+                        failed.entry(error).or_default().push(cluster);
+                    }
                 }
             }
         }
@@ -225,35 +236,47 @@ impl Renderer {
             },
         };
         let name = &rendered.id.name;
-        let failed = rendered.failed.iter().map(|(cluster, error)| (cluster.clone(), Err(error.clone())));
+        let failed =
+            rendered.failed.iter().map(|(cluster, error)| (cluster.clone(), Err(Lack::Wrong(error.clone()))));
         let (mut rows, mut notes): (Vec<Rendition>, _) = (failed.collect(), BTreeSet::new());
         for part in &rendered.parts {
             let same = render::same_everywhere(common, rendered, part);
-            let mut shared = None::<Arc<[u8]>>;
+            let has_charts = rendered.charts.iter().any(|chart| !chart.uninstall);
+            // By what the destinations can do, where that counts.
+            let mut shared = BTreeMap::<Option<Digest>, Arc<[u8]>>::new();
             for id in &part.destinations {
                 let Some(cluster) = self.catalog.clusters.get(id) else { continue };
                 // Another cause of this shard makes a profile of this name there: it keeps it, and this one waits.
                 if let Some(user) = self.ledger.ask_for(&(id.clone(), rendered.id.clone()), cause) {
-                    rows.push((id.clone(), Err(name_taken(&rendered.id, user))));
+                    rows.push((id.clone(), Err(Lack::Wrong(name_taken(&rendered.id, user)))));
                     continue;
                 }
+                let known = has_charts.then(|| reads.capabilities(&self.catalog, id));
+                if let Some(None) = known {
+                    rows.push((id.clone(), Err(Lack::Unknown)));
+                    continue;
+                }
+                let capabilities = known.flatten();
+                let kind = capabilities.as_ref().map(|known| known.digest());
                 let known = (&self.catalog, &self.templates);
                 let resources = resources::of_destination(&rendered.resources, cluster, name, known, reads);
-                let body = resources.and_then(|resources| match &shared {
+                let body = resources.and_then(|resources| match shared.get(&kind) {
                     Some(body) if same => Ok(body.clone()),
                     _ => {
                         let destination = Destination { cluster, resources: &resources };
-                        let policies = self.policies(common, rendered, part, destination, reads);
+                        let place = (destination, capabilities.as_deref());
+                        let policies = self.policies(common, rendered, part, place, reads);
                         let (policies, told) = policies?;
                         notes.extend(told);
                         body_of(&render::desired(rendered, common, cause, policies))
                     }
                 });
-                shared = body.as_ref().ok().cloned().or(shared);
-                rows.push((id.clone(), body));
+                shared.extend(body.as_ref().ok().map(|body| (kind, body.clone())));
+                rows.push((id.clone(), body.map_err(Lack::Wrong)));
             }
         }
         rendered.warnings.extend(notes);
+        rendered.warnings.extend(waiting(reads.unknown_clusters()));
         Ok(rows)
     }
 
@@ -263,22 +286,27 @@ impl Renderer {
         common: &SpecCommon,
         rendered: &Rendered,
         part: &Part,
-        destination: Destination<'_>,
+        (destination, capabilities): (Destination<'_>, Option<&ClusterCapabilities>),
         reads: &mut Reads,
     ) -> Result<(Vec<Policy>, BTreeSet<String>), String> {
         let (id, templates) = (&rendered.id, &self.templates);
-        let mut charts = ChartRender {
-            catalog: &self.catalog,
-            templates,
-            outputs: &self.outputs,
-            name: &id.name,
-            own_namespace: &id.namespace,
-            notes: BTreeSet::new(),
-        };
-        let releases = charts.policies(&rendered.charts, part, destination, reads)?;
+        let (mut releases, mut notes) = (Vec::new(), BTreeSet::new());
+        if let Some(capabilities) = capabilities {
+            let mut charts = ChartRender {
+                catalog: &self.catalog,
+                templates,
+                outputs: &self.outputs,
+                name: &id.name,
+                own_namespace: &id.namespace,
+                capabilities,
+                notes: BTreeSet::new(),
+            };
+            releases = charts.policies(&rendered.charts, part, destination, reads)?;
+            notes = charts.notes;
+        }
         let kept = (templates, &self.manifests);
         let policies = render::policies(common, part, releases, destination, &id.name, kept)?;
-        Ok((policies, charts.notes))
+        Ok((policies, notes))
     }
 
     pub(super) fn desired(&self, cluster: &ClusterRef, profile: &ProfileId) -> Subject {
@@ -334,6 +362,19 @@ impl Renderer {
 
 fn body_of(desired: &Desired) -> Result<Arc<[u8]>, String> {
     Ok(serde_json::to_vec(desired).map_err(|error| error.to_string())?.into())
+}
+
+/// What is said where it is not known what clusters can do.
+fn waiting(clusters: &BTreeSet<ClusterRef>) -> Option<String> {
+    let names: Vec<_> = clusters.iter().take(NAMED).map(ToString::to_string).collect();
+    let more = clusters.len().saturating_sub(NAMED);
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!names.is_empty()).then(|| {
+        format!(
+            "charts wait until the agents of {}{rest} have said what these clusters can do; start the agents, or upgrade them",
+            names.join(", ")
+        )
+    })
 }
 
 /// What is said where two causes would make a profile of one name.
