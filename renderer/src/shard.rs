@@ -49,6 +49,14 @@ struct Shared {
     salt: Salt,
 }
 
+impl Shared {
+    /// A renderer decides from everything or not at all: every feed must have been read once.
+    async fn synced(&self) {
+        let (written, statuses) = (self.written.synced(), self.statuses.synced());
+        tokio::join!(written, statuses, self.interests.synced(), self.capabilities.synced());
+    }
+}
+
 /// Runs the renderer until the context stops.
 ///
 /// # Errors
@@ -86,13 +94,7 @@ pub async fn run(context: Context, client: Client, charts: ChartSettings) -> any
 async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
     let shard = key.parse::<u16>().ok()?;
     let bus = &shared.context.bus;
-    // A renderer decides from everything or not at all: every feed must have been read once.
-    tokio::join!(
-        shared.written.synced(),
-        shared.statuses.synced(),
-        shared.interests.synced(),
-        shared.capabilities.synced()
-    );
+    shared.synced().await;
     // Unbounded: the core only updates its memory and renders, it waits for nothing.
     let (sender, externals) = mpsc::unbounded_channel();
     let tasks = shared.context.tasks.group(&key);

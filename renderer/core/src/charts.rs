@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use sluice_api::model::HelmChart;
 use sluice_api::object;
 use sluice_chart::Release;
+use sluice_protocol::report::NOTE;
 use sluice_protocol::rows::{self, Policy};
 
 use crate::catalog::Catalog;
@@ -116,9 +117,9 @@ impl ChartRender<'_> {
         })?;
         if !output.hooks().is_empty() && !chart.options.disable_hooks {
             let hooks = output.hooks().join(", ");
-            self.notes.insert(named(&format!(
-                "note: hooks are not run ({hooks}); set options.disableHooks: true to hear no more of it"
-            )));
+            let text =
+                format!("hooks are not run ({hooks}); set options.disableHooks: true to hear no more of it");
+            self.notes.insert(format!("{NOTE}{}", named(&text)));
         }
         Ok(Some(Policy {
             kind: KIND.to_owned(),

@@ -129,6 +129,9 @@ impl Reads {
 
     /// Whether nothing was read.
     pub(crate) fn is_empty(&self) -> bool {
-        self.content.is_empty() && self.resources.is_empty() && self.charts.is_empty()
+        self.content.is_empty()
+            && self.resources.is_empty()
+            && self.charts.is_empty()
+            && self.unknown_clusters.is_empty()
     }
 }

@@ -31,6 +31,7 @@ mod attention;
 mod cluster_sets;
 mod explain;
 mod incoming;
+mod lacks;
 mod management;
 mod pace;
 mod place;

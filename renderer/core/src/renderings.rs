@@ -138,9 +138,9 @@ impl Renderings {
         self.chart_readers.get(request).into_iter().flatten().cloned().collect()
     }
 
-    /// The causes that ask for any chart.
+    /// The causes that ask for any chart, and those that would.
     pub(crate) fn all_chart_readers(&self) -> BTreeSet<Cause> {
-        self.chart_readers.values().flatten().cloned().collect()
+        self.chart_readers.values().flatten().chain(&self.waiting).cloned().collect()
     }
 
     /// Whether it is not known what this cluster can do, and the cause has charts for it.

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use sluice_api::model::SpecCommon;
 use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId};
+use sluice_protocol::report::NOTE;
 use sluice_protocol::rows::{Cause, Desired, EventCause, Policy};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, JournalEntry, Meta, Publish, Step, Subject};
 
+use super::lacks::{Lack, NAMED, waiting};
 use super::place::unsupported;
 use super::{Effect, Renderer, STAGE};
 use crate::catalog::ContentKey;
@@ -25,19 +27,8 @@ use crate::row_ledger::Place;
 /// A destination and the body of its row, or why there is none.
 type Rendition = (ClusterRef, Result<Arc<[u8]>, Lack>);
 
-/// Why a destination gets no row.
-pub(super) enum Lack {
-    /// Something is wrong.
-    Wrong(String),
-    /// It is not known what the cluster can do.
-    Unknown,
-}
-
 /// Where something is wrong, by what it is.
 type Failures = BTreeMap<String, Vec<ClusterRef>>;
-
-/// So many places of one mistake are named.
-const NAMED: usize = 5;
 
 impl Renderer {
     /// Renders a cause, unless nothing that it is made of has changed since: then only what clusters hold besides
@@ -66,7 +57,9 @@ impl Renderer {
         self.renderings.set(cause, result.is_ok().then_some(basis));
         self.ledger.set_failing(cause, result.is_err());
         let notes = warnings.into_iter().chain(self.ignored_fields(cause)).chain(self.circle(cause));
-        let errors: Vec<String> = result.err().into_iter().chain(notes).collect();
+        let mut errors: Vec<String> = result.err().into_iter().chain(notes).collect();
+        // What begins as a note is nothing else.
+        errors.sort_by_key(|error| error.starts_with(NOTE));
         self.note(cause.problem(), (!errors.is_empty()).then(|| errors.join("; ")), step);
         self.follow(step);
     }
@@ -362,19 +355,6 @@ impl Renderer {
 
 fn body_of(desired: &Desired) -> Result<Arc<[u8]>, String> {
     Ok(serde_json::to_vec(desired).map_err(|error| error.to_string())?.into())
-}
-
-/// What is said where it is not known what clusters can do.
-fn waiting(clusters: &BTreeSet<ClusterRef>) -> Option<String> {
-    let names: Vec<_> = clusters.iter().take(NAMED).map(ToString::to_string).collect();
-    let more = clusters.len().saturating_sub(NAMED);
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| {
-        format!(
-            "charts wait until the agents of {}{rest} have said what these clusters can do; start the agents, or upgrade them",
-            names.join(", ")
-        )
-    })
 }
 
 /// What is said where two causes would make a profile of one name.

@@ -232,10 +232,10 @@ fn hooks_are_named_and_not_deployed() {
     let hooked = loaded("1.0.0", &[("templates/a.yaml", SETTINGS), ("templates/h.yaml", hook)]);
     let mut fixture = Fixture::new(vec![profile(json!({}))]);
     fixture.chart(hooked);
+    let said = fixture.problem();
+    assert!(said.starts_with("note: spec.helmCharts[0]: chart web 1.x of "), "{said}");
     assert!(
-        fixture.problem().ends_with(
-            "note: hooks are not run (Job h); set options.disableHooks: true to hear no more of it"
-        )
+        said.ends_with(": hooks are not run (Job h); set options.disableHooks: true to hear no more of it")
     );
     assert_eq!(fixture.objects("a/p").len(), 1);
     fixture.put(profile(json!({"options": {"disableHooks": true}})));
