@@ -13,7 +13,7 @@ use sluice_kube::client_of_kubeconfig;
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Problem, Role, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Reporter};
-use sluice_tasks::{End, Once};
+use sluice_tasks::{End, Kept, Once};
 use tokio::sync::mpsc;
 
 use crate::watches::Watches;
@@ -124,6 +124,11 @@ async fn own_cluster(
             }
         }
         End::Early
+    });
+    tasks.keep(Kept::Capabilities, {
+        let (cluster, client, sender, reporter) =
+            (cluster.clone(), client.clone(), sender.clone(), reporter.clone());
+        move || crate::capabilities::follow(cluster.clone(), client.clone(), sender.clone(), reporter.clone())
     });
     let core = Agent::new(Config {
         cluster: cluster.clone(),

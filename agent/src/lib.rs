@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod capabilities;
 mod cluster;
 mod watches;
 

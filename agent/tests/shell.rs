@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sluice_api::{ClusterRef, object};
 use sluice_bus::{Bus, InterestWriter, problem_feed};
 use sluice_protocol::interest::{Interest, Source};
-use sluice_protocol::{Role, Row, Subject, Table};
+use sluice_protocol::{Capabilities, Role, Row, Subject, Table};
 use sluice_runtime::kit::{self, Server};
 use sluice_runtime::{Access, ClusterFeed, Context};
 use sluice_simcluster::{FleetConfig, SimFleet};
@@ -222,6 +222,31 @@ async fn a_cloud_event_becomes_a_row_and_what_is_none_a_problem() {
         send("orders.eu", "3", &event).await;
         change(bus, "c", "o created orders.eu", |_| true).await;
         kit::told(&mut problems, |row| row.object == "CloudEvents on orders.eu" && row.error.is_empty()).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_cluster_can_do_is_on_the_bus_and_is_said_again_when_kinds_come() {
+    let (server, fleet) = (Server::start(), fleet(&["c"]).await);
+    let feed = registered(&fleet, &["c"]);
+    with_agent(&server, &feed, async |bus| {
+        let said = async |wanted: &str| {
+            let has = |row: &Row| {
+                let known = serde_json::from_slice::<Capabilities>(&row.body).unwrap_or_default();
+                known.version == "v1.36.0" && known.api_versions.iter().any(|one| one == wanted)
+            };
+            let is_it = |row: &Row| row.subject == Capabilities::subject(&cluster("c")) && has(row);
+            kit::row(bus, &Capabilities::rows().0, is_it).await;
+        };
+        said("v1/ConfigMap").await;
+        said("apps/v1").await;
+        fleet.apply("c", "test", widgets()).unwrap();
+        said("example.com/v1/Widget").await;
+        // A list of everything that is asked for does not withdraw it.
+        listen(bus, "c", 1, &["ConfigMap"]).await;
+        complete(bus, 1).await;
+        said("example.com/v1/Widget").await;
     })
     .await;
 }

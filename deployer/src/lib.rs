@@ -5,7 +5,6 @@
 mod api;
 mod args;
 mod failure;
-mod kinds;
 mod shard;
 mod sites;
 

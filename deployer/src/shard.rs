@@ -10,6 +10,7 @@ use sluice_deployer_core::{
     Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, Reply, Request,
     cluster_configuration, cluster_summary,
 };
+use sluice_kube::definitions;
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Problem, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
@@ -18,7 +19,6 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use crate::api::{Site, TIMEOUT};
-use crate::kinds;
 use crate::sites::Sites;
 
 /// What every shard needs.
@@ -188,10 +188,14 @@ impl Shell {
     fn follow_kinds(&mut self, cluster: ClusterRef) {
         let Some(site) = self.sites.get(&cluster).cloned() else { return };
         let (sender, of) = (self.sender.clone(), cluster.clone());
-        let watch = kinds::follow(site.client(), move |group| {
-            site.forget_group(&group);
-            sender.send(ExternalInput::Kinds(of.clone(), group)).is_ok()
-        });
+        let watch = async move {
+            let client = site.client();
+            let tell = |group: String| {
+                site.forget_group(&group);
+                sender.send(ExternalInput::Kinds(of.clone(), group)).is_ok()
+            };
+            if definitions(client, tell).await { End::Done } else { End::Early }
+        };
         let task = self.tasks.spawn(Once::Definitions, watch).abort_handle();
         if let Some(former) = self.kinds.insert(cluster, task) {
             former.abort();

@@ -102,6 +102,7 @@ fn wanted(profile: &str, objects: Vec<Value>) -> Publish {
         name: "c".into(),
         tier: 100,
         skip_namespace_creation: false,
+        release: None,
         objects,
     };
     let desired = Desired {

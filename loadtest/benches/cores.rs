@@ -131,6 +131,7 @@ fn desired() -> Desired {
         name: "network-policy".into(),
         tier: 100,
         skip_namespace_creation: false,
+        release: None,
         objects,
     };
     Desired {

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod capabilities;
 mod charts;
 mod engine;
 mod leftovers;

@@ -27,7 +27,7 @@ use crate::resources::{Reading, Registry};
 use crate::rights::{Inquirer, Rights};
 use crate::status::Statuses;
 use crate::verdicts::Problems;
-use crate::{leftovers, management, salt, status, verdicts};
+use crate::{capabilities, leftovers, management, salt, status, verdicts};
 
 /// Pause before an interest row that could not be written is written again.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
@@ -41,6 +41,7 @@ struct Shared {
     statuses: Statuses,
     problems: Problems,
     interests: sluice_bus::Feed<ClusterRef, (ClusterRef, Interest)>,
+    capabilities: capabilities::Known,
     projector: Projector,
     verdicts: Projector,
     resources: Registry,
@@ -48,6 +49,14 @@ struct Shared {
     rights: Rights,
     tera: Arc<dyn Engine>,
     salt: Salt,
+}
+
+impl Shared {
+    /// A renderer decides from everything or not at all: every feed must have been read once.
+    async fn synced(&self) {
+        let (written, statuses) = (self.written.synced(), self.statuses.synced());
+        tokio::join!(written, statuses, self.interests.synced(), self.capabilities.synced());
+    }
 }
 
 /// Runs the renderer until the context stops.
@@ -64,6 +73,7 @@ pub async fn run(context: Context, client: Client, charts: ChartSettings) -> any
         statuses: status::follow(&context.bus, stop.clone()),
         problems: problem_feed(&context.bus, stop.clone()),
         interests: interest_feed(&context.bus, stop.clone()),
+        capabilities: capabilities::follow(&context.bus, stop.clone()),
         projector: Projector::start(&context, client.clone(), "sluice-renderer"),
         verdicts: Projector::start(&context, client.clone(), "sluice-status"),
         rights: Rights::start(client.clone(), &context.tasks),
@@ -87,8 +97,7 @@ pub async fn run(context: Context, client: Client, charts: ChartSettings) -> any
 async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
     let shard = key.parse::<u16>().ok()?;
     let bus = &shared.context.bus;
-    // A renderer decides from everything or not at all: every feed must have been read once.
-    tokio::join!(shared.written.synced(), shared.statuses.synced(), shared.interests.synced());
+    shared.synced().await;
     // Unbounded: the core only updates its memory and renders, it waits for nothing.
     let (sender, externals) = mpsc::unbounded_channel();
     let tasks = shared.context.tasks.group(&key);
@@ -100,6 +109,9 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     forward(&tasks, shared.written.subscribe(), &sender, ExternalInput::Management);
     forward(&tasks, shared.interests.subscribe(), &sender, |(cluster, row)| {
         ExternalInput::Interest(cluster, row)
+    });
+    forward(&tasks, shared.capabilities.subscribe(), &sender, |(cluster, known)| {
+        ExternalInput::Capabilities(cluster, known)
     });
     let statuses = shared.statuses.subscribe_where(move |_, status| status.origin == Some(shard));
     forward(&tasks, statuses, &sender, |status| ExternalInput::Status(status.row));

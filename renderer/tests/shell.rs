@@ -8,7 +8,7 @@ use sluice_bus::{Bus, interest_feed};
 use sluice_kube::client_of_kubeconfig;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::{Cause, Desired, ReportMeta, State, Status};
-use sluice_protocol::{Body, Meta, Publish, Role, Row, Subject, Table, View};
+use sluice_protocol::{Body, Capabilities, Meta, Publish, Role, Row, Subject, Table, View};
 use sluice_renderer::ChartSettings;
 use sluice_runtime::Context;
 use sluice_runtime::kit::{self, Server};
@@ -368,6 +368,11 @@ async fn a_chart_is_fetched_with_the_password_of_a_secret_and_rendered_again_wit
     place
         .render(async |bus| {
             let told = || place.get(CONFIG, "ClusterProfile", "p").unwrap()["status"].to_string();
+            // Its agent says what the cluster can do: before that no chart is rendered for it.
+            kit::until(|| told().contains("charts wait until the agents of")).await;
+            let known = Capabilities { version: "v1.33.1".into(), ..Capabilities::default() };
+            let body = Body::value(sluice_protocol::json::bytes(&known));
+            kit::write(bus, [Publish::new(Capabilities::subject(&cluster()), body, 0)]).await;
             kit::until(|| told().contains("401 Unauthorized")).await;
             assert!(!told().contains("wrong"), "{}", told());
             place.put(login("c2VjcmV0"));

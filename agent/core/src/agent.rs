@@ -7,7 +7,7 @@ use sluice_api::cloud_event::is_event;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest, events_of};
 use sluice_protocol::subject::{Table, change_shard};
-use sluice_protocol::{Body, Core, Head, Meta, Problem, Publish, Row, Step, Subject, View};
+use sluice_protocol::{Body, Capabilities, Core, Head, Meta, Problem, Publish, Row, Step, Subject, View};
 
 use crate::events::{Accepted, Events, Sent};
 use crate::watches::{WatchSpec, Wish, Wishes, by_source, wanted};
@@ -55,6 +55,8 @@ pub enum ExternalInput {
     Sent(u64, Sent),
     /// Everything that had been sent before has come.
     SentAll(u64),
+    /// What the cluster can do.
+    Capabilities(Capabilities),
 }
 
 /// What an agent wants done.
@@ -96,6 +98,8 @@ pub struct Agent {
     /// What it has said to be there completely, apart from the streams' incarnations.
     completed: Option<Complete>,
     next_watch: u64,
+    /// What the cluster can do, and that it cannot be published yet.
+    capabilities: Option<Capabilities>,
 }
 
 struct Running {
@@ -122,6 +126,7 @@ impl Agent {
             events: Events::default(),
             completed: None,
             next_watch: 0,
+            capabilities: None,
         }
     }
 
@@ -280,6 +285,15 @@ impl Agent {
         }
     }
 
+    /// What the cluster can do, once this is the owner of its rows.
+    fn tell_capabilities(&mut self, step: &mut Step<Effect>) {
+        if let Some(known) = self.capabilities.take_if(|_| self.started) {
+            let body = Body::value(sluice_protocol::json::bytes(&known));
+            let subject = Capabilities::subject(&self.config.cluster);
+            step.publish(Publish::new(subject, body, step.now).view(self.view()));
+        }
+    }
+
     fn subject(&self, object: ObjectKey) -> Subject {
         let cluster = self.config.cluster.clone();
         let shard = change_shard(&cluster, &object, self.config.shards);
@@ -328,6 +342,7 @@ impl Core for Agent {
         if let Subject::Change { object, viewer, .. } = subject
             && !head.tombstone
             && viewer.is_empty()
+            && !Capabilities::is_key(object)
         {
             if is_event(object) {
                 return self.events.found(object, head);
@@ -367,6 +382,10 @@ impl Core for Agent {
                 self.sent(accepted, step);
                 self.complete(step);
             }
+            ExternalInput::Capabilities(known) => {
+                self.capabilities = Some(known);
+                self.tell_capabilities(step);
+            }
             ExternalInput::Listed(..)
             | ExternalInput::Applied(..)
             | ExternalInput::Deleted(..)
@@ -376,6 +395,7 @@ impl Core for Agent {
 
     fn start(&mut self, step: &mut Step<Effect>) {
         self.started = true;
+        self.tell_capabilities(step);
         if let Some(row) = self.waiting.take() {
             self.interest(&row, step);
         }

@@ -64,6 +64,25 @@ impl Capabilities {
         Ok(self)
     }
 
+    /// Those of a cluster: the version as its server says it, and everything that it serves.
+    ///
+    /// # Errors
+    /// What is wrong with the version.
+    pub fn of_cluster(
+        version: &str,
+        (major, minor): (&str, &str),
+        api_versions: Vec<String>,
+    ) -> Result<Self, String> {
+        let known = Self::default().with_kube_version(version)?;
+        Ok(Self { major: major.to_owned(), minor: minor.to_owned(), api_versions, ..known })
+    }
+
+    /// Everything that tells them from others.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let Self { version, normalized, major, minor, api_versions } = self;
+        [version, normalized, major, minor].into_iter().chain(api_versions).map(String::as_str)
+    }
+
     /// The same with more API versions, such as `monitoring.coreos.com/v1` or `apps/v1/Deployment`.
     pub fn with_api_versions(mut self, more: impl IntoIterator<Item = String>) -> Self {
         self.api_versions.extend(more);
@@ -115,5 +134,7 @@ mod tests {
         assert_eq!(shown(of("v1.33.4-gke.12")), texts("v1.33.4-gke.12", "v1.33.4", "1", "33"));
         assert_eq!(shown(of("1.29")), texts("v1.29", "v1.29", "1", "29"));
         assert!(Capabilities::default().with_kube_version("one").is_err());
+        let eks = Capabilities::of_cluster("v1.33.4-eks-1", ("1", "33+"), vec!["v1".into()]).unwrap();
+        assert_eq!(eks.texts().collect::<Vec<_>>(), ["v1.33.4-eks-1", "v1.33.4", "1", "33+", "v1"]);
     }
 }

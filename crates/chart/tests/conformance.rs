@@ -1,7 +1,7 @@
 //! Charts whose output official Helm has printed before: every document, in order, to the byte.
 //!
 //! `SLUICE_CHART_CASES` names another folder of cases. A case is a folder with `chart/` or `chart.tgz`, `case.json`,
-//! `expected.yaml` or `expected_error.txt`, and maybe `values.yaml`; `scripts/chart-expected.sh` makes what is expected.
+//! `expected.yaml` or `expected_error.txt`, and maybe `values.yaml`; `SLUICE_CHART_OUTPUT` names a folder for what is printed; `scripts/chart-expected.sh` makes what is expected.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -104,6 +104,11 @@ fn check(folder: &Path) -> Result<(), String> {
     }
     let wanted = fs::read_to_string(folder.join("expected.yaml")).map_err(|error| error.to_string())?;
     let got = got.map_err(|error| format!("failed: {error}"))?;
+    if let (Some(folder_of_outputs), Some(name)) =
+        (std::env::var_os("SLUICE_CHART_OUTPUT"), folder.file_name())
+    {
+        fs::write(Path::new(&folder_of_outputs).join(name), &got).map_err(|error| error.to_string())?;
+    }
     if got == wanted {
         return Ok(());
     }

@@ -8,6 +8,9 @@ use sluice_api::cloud_event::CloudEvent;
 use sluice_api::{ObjectKey, object, string_data, yaml};
 use sluice_protocol::subject::is_channel;
 
+use sluice_renderer_core::ClusterCapabilities;
+
+use crate::capabilities;
 use crate::sources::{self, Sources};
 
 /// What a directory holds.
@@ -17,6 +20,8 @@ pub struct Input {
     pub management: Vec<Value>,
     /// Objects of managed clusters, and CloudEvents in the order in which they are sent there, by `(namespace, name)` of their registration.
     pub clusters: BTreeMap<(String, String), Vec<Value>>,
+    /// What managed clusters can do, where a file says so, in the same way.
+    pub capabilities: BTreeMap<(String, String), ClusterCapabilities>,
     /// Charts that lie in `sources/`: nothing else is fetched.
     pub sources: Sources,
 }
@@ -56,11 +61,15 @@ impl Input {
         }
         for namespace in folders(&clusters)? {
             for cluster in folders(&namespace)? {
-                let mut held = Vec::new();
-                for file in files(&cluster, &[])? {
+                let (place, mut held) = ((last(&namespace), last(&cluster)), Vec::new());
+                let said = cluster.join(capabilities::FILE);
+                for file in files(&cluster, &[&said])? {
                     held.extend(objects(&file)?);
                 }
-                input.clusters.insert((last(&namespace), last(&cluster)), held);
+                if said.exists() {
+                    input.capabilities.insert(place.clone(), capabilities::read(&said)?);
+                }
+                input.clusters.insert(place, held);
             }
         }
         Ok(input)
@@ -99,7 +108,11 @@ fn files(dir: &Path, without: &[&Path]) -> Result<Vec<PathBuf>, InputError> {
             if !without.contains(&path.as_path()) {
                 found.extend(files(&path, &[])?);
             }
-        } else if matches!(path.extension().and_then(|end| end.to_str()), Some("yaml" | "yml" | "json")) {
+            continue;
+        }
+        let is_manifest =
+            matches!(path.extension().and_then(|end| end.to_str()), Some("yaml" | "yml" | "json"));
+        if is_manifest && !without.contains(&path.as_path()) {
             found.push(path);
         }
     }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod because;
+mod capabilities;
 mod check;
 mod cluster;
 mod evaluate;

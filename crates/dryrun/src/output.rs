@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::Problem;
+use sluice_protocol::report::NOTE;
 
 use crate::because::Because;
 use crate::packed::Packed;
@@ -68,9 +69,12 @@ impl Made {
         Self { management, clusters, problems: open.into_iter().map(problem).collect() }
     }
 
-    /// Whether nothing is in the way.
+    /// Whether nothing is in the way; what is only to be known is not.
     pub fn is_well(&self) -> bool {
-        self.problems.is_empty()
+        let is_note = |problem: &Value| {
+            problem.get("error").and_then(Value::as_str).is_some_and(|error| error.starts_with(NOTE))
+        };
+        self.problems.iter().all(is_note)
     }
 
     /// Writes it as one JSON object.
@@ -104,7 +108,12 @@ impl Made {
                 problem.get(name).and_then(Value::as_str).unwrap_or_default().replace('\n', "\n#   ")
             };
             let (stage, cluster) = (part("stage"), part("cluster"));
-            writeln!(out, "# problem: {stage} {cluster} {}: {}", part("object"), part("error"))?;
+            let error = part("error");
+            let (severity, error) = match error.strip_prefix(NOTE) {
+                Some(note) => ("note", note),
+                None => ("problem", error.as_str()),
+            };
+            writeln!(out, "# {severity}: {stage} {cluster} {}: {error}", part("object"))?;
         }
         Ok(())
     }

@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use sluice_api::cloud_event::is_event;
-use sluice_api::{ClusterRef, ObjectKey};
+use sluice_api::model::Cluster;
+use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_matcher_core as matcher;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::{Body, Core, Head, Meta, Position, Problem, Publish, Row, Step, Subject, Table};
@@ -146,6 +147,15 @@ fn begin_rendering(
             renderer::ExternalInput::Management(renderer::Change::Upsert(Arc::new(object.clone()))),
             &mut step,
         );
+    }
+    let assumed = Arc::new(renderer::ClusterCapabilities::of(sluice_chart::Capabilities::default()));
+    let registers = |object: &&Value| matches!(object::text(object, &["kind"]), "SveltosCluster" | "Cluster");
+    for object in input.management.iter().filter(registers) {
+        let Some(cluster) = Cluster::read(&Arc::new(object.clone())) else { continue };
+        let place = (cluster.id.namespace.clone(), cluster.id.name.clone());
+        let said = input.capabilities.get(&place).map(|said| Arc::new(said.clone()));
+        let said = said.unwrap_or_else(|| assumed.clone());
+        renderer.external(renderer::ExternalInput::Capabilities(cluster.id, said), &mut step);
     }
     renderer.start(&mut step);
     renderer.ask(&mut step);

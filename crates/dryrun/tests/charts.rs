@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use sluice_dryrun::{Input, Output, build_at};
+use sluice_dryrun::{Input, Options, Output, build_at, make};
 
 const PROFILE: &str = "
 apiVersion: lib.projectsveltos.io/v1beta1
@@ -99,4 +99,53 @@ fn sources_that_cannot_be_read_are_named() {
         let error = Input::read(dir.path()).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
     }
+}
+
+#[test]
+fn what_a_cluster_can_do_is_said_by_a_file_in_its_folder() {
+    let dir = folder("1.10.0");
+    let asks = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: site}\n\
+        data: {v: '{{ .Capabilities.KubeVersion }} {{ .Capabilities.APIVersions.Has \"example.com/v1\" }}'}\n";
+    write(dir.path(), "sources/web-1.10.0/templates/a.yaml", asks);
+    let asked = || {
+        let output = built(dir.path());
+        assert_eq!(output.problems, [] as [serde_json::Value; 0]);
+        output.clusters["default/c"][0]["data"]["v"].clone()
+    };
+    assert_eq!(asked(), "v1.37.0 false", "as helm template assumes");
+    let file = "clusters/default/c/capabilities.yaml";
+    write(dir.path(), file, "kubeVersion: v1.33.4\napiVersions: [example.com/v1]\n");
+    assert_eq!(asked(), "v1.33.4 true");
+    write(dir.path(), file, "apiVersions: [example.com/v1]\n");
+    assert_eq!(asked(), "v1.37.0 true");
+    for (text, part) in
+        [("kubeVersion: new", "kubeVersion: invalid kube version 'new'"), ("version: 1", "unknown field")]
+    {
+        write(dir.path(), file, text);
+        let error = Input::read(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("capabilities.yaml") && error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn hooks_are_a_note_and_nothing_is_in_the_way() {
+    let dir = folder("1.10.0");
+    let hook =
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: h, annotations: {helm.sh/hook: post-install}}\n";
+    write(dir.path(), "sources/web-1.10.0/templates/hook.yaml", hook);
+    let shown = || {
+        let made = make(Input::read(dir.path()).unwrap(), &Options { now: 0, ..Options::default() });
+        let mut text = Vec::new();
+        made.write_yaml(&mut text).unwrap();
+        (made.is_well(), String::from_utf8(text).unwrap())
+    };
+    let (is_well, text) = shown();
+    assert!(is_well && text.contains("\n# note: renderer  ClusterProfile p: spec.helmCharts[0]: "), "{text}");
+    assert!(text.contains("hooks are not run (Job h)") && !text.contains("# problem"), "{text}");
+    // Beside a problem it is the last that is said.
+    let broken =
+        PROFILE.replace("VERSION", "1.10.0").replace("releaseNamespace: web", "releaseNamespace: Web");
+    write(dir.path(), "broken.yaml", &broken[broken.find("---").unwrap()..].replace("name: p", "name: q"));
+    let (is_well, text) = shown();
+    assert!(!is_well && text.contains("# problem: ") && text.contains("# note: "), "{text}");
 }

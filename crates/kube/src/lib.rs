@@ -4,6 +4,8 @@
 
 mod apply;
 mod client;
+mod definitions;
+mod discovery;
 #[cfg(any(test, feature = "fake-api"))]
 pub mod fake_api;
 mod raw;
@@ -11,5 +13,7 @@ mod watch;
 
 pub use apply::apply;
 pub use client::{client_of_kubeconfig, management_client};
+pub use definitions::definitions;
+pub use discovery::{Discovered, discover};
 pub use raw::Raw;
 pub use watch::{WatchEvent, resource_of, watch, watch_versioned};

@@ -10,6 +10,7 @@ use crate::rows::{Cause, Desired, ReportMeta, Status};
 /// What has a JSON form whatever its value: the keys of its objects are texts, and no part of it refuses to be written.
 pub trait Wire: Serialize {}
 
+impl Wire for crate::Capabilities {}
 impl Wire for Cause {}
 impl Wire for Complete {}
 impl Wire for Desired {}

@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+mod capabilities;
 pub mod interest;
 pub mod json;
 pub mod members;
@@ -29,6 +30,7 @@ pub mod subject;
 mod token;
 pub mod view;
 
+pub use capabilities::Capabilities;
 pub use meta::Meta;
 pub use owner::{Claim, Command, Core, Event, Group, Now, Outgoing, Owner, OwnerConfig, Step, Stop};
 pub use position::Position;

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// So begins what is said of something that is as it should be, and that people should know.
+pub const NOTE: &str = "note: ";
+
 /// Something that cannot be done, or (without an error) can be done again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {

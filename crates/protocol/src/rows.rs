@@ -100,8 +100,26 @@ pub struct Policy {
     /// Whether namespaces that are missing are left missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip_namespace_creation: bool,
+    /// What is released, of a chart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<Release>,
     /// The objects in it, in order.
     pub objects: Vec<Value>,
+}
+
+/// The chart that a release is of, for those who look at it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Release {
+    /// Address of the chart's repository.
+    pub repository: String,
+    /// Version of the chart.
+    pub version: String,
+    /// Version of what the chart installs, as it says itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub app_version: String,
+    /// Digest of the values.
+    pub values: String,
 }
 
 /// Body of a `status` row; its meta is the [`Cause`].

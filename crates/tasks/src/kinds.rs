@@ -74,6 +74,8 @@ kinds! {
         ClusterWatch: "cluster-watch" => Restart,
         /// Reads the CloudEvents that are sent to a cluster. It reads them again from the first one that is still there.
         CloudEvents: "cloud-events" => Restart,
+        /// Asks what a managed cluster can do. It asks again.
+        Capabilities: "capabilities" => Restart,
         /// Writes what is wrong with users' objects into their status. It looks at all of them again.
         Verdicts: "verdicts" => Restart,
         /// Keeps the metrics of shards up to date. It only reads.

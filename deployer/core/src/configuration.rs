@@ -60,7 +60,12 @@ pub fn cluster_configuration(configuration: &Configuration) -> (ObjectKey, Optio
                 left_out += 1;
             }
         }
-        let features = json!([{"featureID": "Resources", "resources": resources}]);
+        let mut features = vec![json!({"featureID": "Resources", "resources": resources})];
+        let charts: Vec<_> = owned.charts().collect();
+        bytes += charts.iter().map(|chart| chart.to_string().len()).sum::<usize>();
+        if !charts.is_empty() {
+            features.push(json!({"featureID": "Helm", "charts": charts}));
+        }
         // The name alone, as Sveltos has it: the namespace is that of the ClusterConfiguration.
         if owned.profile.namespace.is_empty() {
             cluster_profiles.push(json!({"clusterProfileName": owned.profile.name, "Features": features}));
@@ -87,6 +92,24 @@ pub fn cluster_configuration(configuration: &Configuration) -> (ObjectKey, Optio
 }
 
 impl Owned {
+    /// The releases that are its. Their objects are among the resources.
+    fn charts(&self) -> impl Iterator<Item = Value> {
+        self.inventory.releases.iter().map(|(path, release)| {
+            let (namespace, name) = path.split_once('/').unwrap_or(("", path));
+            let mut chart = json!({
+                "repoURL": release.repository,
+                "releaseName": name,
+                "namespace": namespace,
+                "chartVersion": release.version,
+                "lastAppliedTime": seconds(self.applied_at),
+            });
+            if !release.app_version.is_empty() {
+                chart["appVersion"] = release.app_version.clone().into();
+            }
+            chart
+        })
+    }
+
     fn resources(&self) -> impl Iterator<Item = Value> {
         let there = self.inventory.objects.iter().filter(|key| !self.missing.contains(*key));
         there.map(|key| {
@@ -112,7 +135,9 @@ impl Owned {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use sluice_protocol::rows::Cause;
+    use std::collections::BTreeMap;
+
+    use sluice_protocol::rows::{Cause, Release};
 
     use super::*;
 
@@ -129,6 +154,7 @@ mod tests {
             leave: false,
             complete: false,
             renewed: 0,
+            releases: BTreeMap::new(),
             objects: objects.into_iter().collect(),
         };
         let inventory = Arc::new(inventory);
@@ -155,6 +181,25 @@ mod tests {
             "profileResources": [{"profileName": "q", "Features": feature("d")}],
         });
         assert_eq!(object.unwrap()["status"], status);
+    }
+
+    #[test]
+    fn releases_have_a_feature_of_their_own() {
+        let mut of_chart = owned(ProfileId::cluster("p"), [key("a")]);
+        let release = |app_version: &str| Release {
+            repository: "https://charts.example.com".into(),
+            version: "1.2.0".into(),
+            app_version: app_version.into(),
+            values: "0".into(),
+        };
+        let inventory = Arc::make_mut(&mut of_chart.inventory);
+        inventory.releases = [("n/r".into(), release("7")), ("n/s".into(), release(""))].into();
+        let object = of(vec![of_chart]).1.unwrap();
+        let features = &object["status"]["clusterProfileResources"][0]["Features"];
+        let chart = json!({"repoURL": "https://charts.example.com", "releaseName": "r", "namespace": "n",
+            "chartVersion": "1.2.0", "appVersion": "7", "lastAppliedTime": "2023-11-14T22:13:20Z"});
+        assert_eq!((&features[1]["featureID"], &features[1]["charts"][0]), (&json!("Helm"), &chart));
+        assert_eq!(features[1]["charts"][1].get("appVersion"), None);
     }
 
     #[test]

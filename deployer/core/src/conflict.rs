@@ -16,3 +16,11 @@ pub(crate) fn conflict(key: &ObjectKey, profile: &str, reference: &str) -> Strin
          Give this profile a lower tier, or remove the resource from one of them."
     )
 }
+
+/// Another profile has the release.
+pub(crate) fn release_conflict(release: &str, profile: &str) -> String {
+    format!(
+        "release {release} is managed by {profile}, which keeps it; give this profile a lower tier, or rename or remove the \
+         release in one of them"
+    )
+}

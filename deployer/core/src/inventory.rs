@@ -1,13 +1,13 @@
 //! What a profile owns in a cluster, kept in the cluster: the truth that survives everything else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
 use sluice_api::{Digest, ObjectKey, ProfileId, object};
-use sluice_protocol::rows::Cause;
+use sluice_protocol::rows::{Cause, Release};
 
 use crate::request::{Live, Version};
 
@@ -35,6 +35,9 @@ pub struct Inventory {
     /// How often an owner wrote it only to give it another version: an API server keeps the version of what is the same.
     #[serde(default)]
     pub renewed: u64,
+    /// The releases of charts that are its, by `namespace/name`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub releases: BTreeMap<String, Release>,
     /// Everything it may have created. Written before the first of them is.
     pub objects: BTreeSet<ObjectKey>,
 }
@@ -116,6 +119,12 @@ mod tests {
     fn inventories_are_read_back() {
         let key =
             ObjectKey { gvk: Gvk::new("apps", "v1", "Deployment"), namespace: "a".into(), name: "b".into() };
+        let release = Release {
+            repository: "oci://r".into(),
+            version: "1.0.0".into(),
+            app_version: String::new(),
+            values: "0".into(),
+        };
         let inventory = Inventory {
             profile: "p".into(),
             owner_kind: "ClusterProfile".into(),
@@ -124,6 +133,7 @@ mod tests {
             leave: false,
             complete: true,
             renewed: 7,
+            releases: BTreeMap::from([("n/r".to_owned(), release)]),
             objects: [key].into(),
         };
         assert_eq!(Inventory::from_object(&inventory.to_object().unwrap()), Ok(inventory));
@@ -140,6 +150,7 @@ mod tests {
             leave: false,
             complete: false,
             renewed: 0,
+            releases: BTreeMap::new(),
             objects: BTreeSet::new(),
         };
         let mut object = inventory.to_object().unwrap();

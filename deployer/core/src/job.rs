@@ -1,17 +1,18 @@
 //! One profile on one cluster: what it should be, what it owns, and how far the work is.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_api::{ObjectKey, ProfileId};
-use sluice_protocol::rows::State;
+use sluice_protocol::rows::{Policy, State};
 
 use crate::budget::{backoff, micros};
 use crate::claims::Claims;
 use crate::inventory::{Inventory, Stored};
 use crate::late_calls::LateCalls;
-use crate::prepare::prepare;
+use crate::prepare::prepare_some;
+use crate::releases;
 use crate::request::{Live, Request};
 
 mod apply;
@@ -34,6 +35,8 @@ const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 /// Under this name the inventory's own error is kept among those of the objects.
 const INVENTORY: &str = "inventory";
+/// What follows the object's name where its handing over is kept among the errors.
+pub(crate) const HANDED_OVER: &str = " is handed over";
 
 #[derive(Debug)]
 pub(crate) struct Job {
@@ -133,6 +136,11 @@ impl Job {
         faults.chain(self.makers.unreadable.get(&self.origin)).cloned().collect()
     }
 
+    /// The errors of the last run, by what they are about.
+    pub(crate) fn errors_by_object(&self) -> BTreeMap<String, String> {
+        self.run.errors.iter().map(|(about, fault)| (about.clone(), fault.text.clone())).collect()
+    }
+
     /// The same, and what cannot be read of the rows of those who wait.
     pub(crate) fn all_errors(&self) -> Vec<String> {
         let waiting = self.makers.unreadable.iter().filter(|(origin, _)| **origin != self.origin);
@@ -186,9 +194,10 @@ impl Job {
     /// It has what its inventory names, until it is known what it wants.
     fn list(&mut self, claims: &mut Claims) {
         let listed = self.held.stored.iter().flat_map(|held| &held.inventory.objects);
-        for key in listed {
-            claims.list(key, &self.profile);
-            self.claimed.insert(key.clone());
+        let releases = self.held.stored.iter().flat_map(|held| held.inventory.releases.keys());
+        for key in listed.cloned().chain(releases.map(|path| releases::key(path))) {
+            claims.list(&key, &self.profile);
+            self.claimed.insert(key);
         }
     }
 
@@ -228,19 +237,24 @@ impl Job {
         }
         self.elect(context.shards);
         let Some(desired) = self.target.decode() else { return self.begin_removal(context) };
-        let (prepared, errors) = prepare(&desired);
-        for text in errors {
-            self.run.errors.insert(text.clone(), Fault::new(text, false));
-        }
         let complete = desired.one_time && self.inventory().is_some_and(|known| known.complete);
         let untouchable = desired.dry_run || complete;
         if !complete {
             self.leave_claims(context);
         }
+        if !untouchable {
+            self.claim_releases(&desired, context);
+        }
+        let lost = |policy: &Policy| !untouchable && self.has_lost(policy);
+        let (prepared, errors) = prepare_some(&desired, |policy| !lost(policy));
+        for text in errors {
+            self.run.errors.insert(text.clone(), Fault::new(text, false));
+        }
         for one in prepared.into_iter().filter(|_| !untouchable) {
             self.claim(&desired, one, context);
         }
-        if untouchable || (self.run.objects.is_empty() && self.inventory().is_none()) {
+        let nothing = self.run.objects.is_empty() && self.run.releases.is_empty();
+        if untouchable || (nothing && self.inventory().is_none()) {
             return self.settle(context.now);
         }
         self.reserve(&desired, context)

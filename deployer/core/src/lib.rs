@@ -21,6 +21,7 @@ mod job;
 mod late_calls;
 mod marks;
 mod prepare;
+mod releases;
 mod request;
 mod summary;
 
@@ -29,5 +30,6 @@ pub use deployer::{Config, Deployer, Effect, ExternalInput};
 pub use inventory::{Inventory, LABEL as INVENTORY_LABEL, Stored};
 pub use marks::{take_marks, without_marks};
 pub use prepare::{Prepared, prepare};
+pub use releases::{Helm, ReleaseSummary};
 pub use request::{Class, Failure, Live, Owner, Reply, Request, Version};
 pub use summary::{Summary, cluster_summary};

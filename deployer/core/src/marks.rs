@@ -72,6 +72,7 @@ mod tests {
             name: "c".into(),
             tier: 100,
             skip_namespace_creation: false,
+            release: None,
             objects: vec![mine.clone()],
         };
         let desired = Desired {

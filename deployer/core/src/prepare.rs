@@ -10,6 +10,7 @@ use sluice_api::{Digest, ObjectKey, identity, names, object};
 use sluice_protocol::rows::{Desired, Policy};
 
 use crate::marks::{EXTRA, content_of};
+use crate::releases::CHART;
 
 /// An object, ready to be applied.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,9 +50,6 @@ const CLUSTER_SCOPED: [&str; 18] = [
     "VolumeAttachment",
 ];
 
-/// The kind that objects of a chart come from.
-const CHART: &str = "HelmChart";
-
 /// Groups whose namespaced kinds are known.
 const KNOWN_GROUPS: [&str; 8] = [
     "",
@@ -66,8 +64,16 @@ const KNOWN_GROUPS: [&str; 8] = [
 
 /// Prepares everything of a profile, in the order of application; the second part says what is left out and why.
 pub fn prepare(desired: &Desired) -> (Vec<Prepared>, Vec<String>) {
+    prepare_some(desired, |_| true)
+}
+
+/// The same of the policies that are wanted.
+pub(crate) fn prepare_some(
+    desired: &Desired,
+    wanted: impl Fn(&Policy) -> bool,
+) -> (Vec<Prepared>, Vec<String>) {
     let (mut prepared, mut index, mut errors) = (Vec::<(i32, Prepared)>::new(), BTreeMap::new(), Vec::new());
-    for policy in &desired.policies {
+    for policy in desired.policies.iter().filter(|policy| wanted(policy)) {
         for rendered in &policy.objects {
             if let Err(error) = identity::validate(rendered) {
                 errors.push(format!("{} {}/{}: {error}", policy.kind, policy.namespace, policy.name));
@@ -99,14 +105,13 @@ pub fn prepare(desired: &Desired) -> (Vec<Prepared>, Vec<String>) {
 }
 
 fn prepare_one(desired: &Desired, policy: &Policy, rendered: &Value) -> Option<Prepared> {
-    let mut key = ObjectKey::of(rendered)?;
+    let key = key_of(rendered)?;
     let mut object = rendered.clone();
+    let metadata = object.get_mut("metadata")?.as_object_mut()?;
     if CLUSTER_SCOPED.contains(&key.gvk.kind.as_str()) {
-        key.namespace.clear();
-        object.get_mut("metadata")?.as_object_mut()?.remove("namespace");
-    } else if key.namespace.is_empty() && KNOWN_GROUPS.contains(&key.gvk.group.as_str()) {
-        key.namespace = "default".to_owned();
-        object["metadata"]["namespace"] = "default".into();
+        metadata.remove("namespace");
+    } else if !key.namespace.is_empty() {
+        metadata.insert("namespace".into(), key.namespace.clone().into());
     }
     // Sveltos completes the namespace first, and hashes before it adds anything else.
     let mut json = String::new();
@@ -139,6 +144,17 @@ fn prepare_one(desired: &Desired, policy: &Policy, rendered: &Value) -> Option<P
     let first = matches!(key.gvk.kind.as_str(), "Namespace" | "CustomResourceDefinition");
     let make_namespace = !policy.skip_namespace_creation;
     Some(Prepared { key, hash, object: Arc::new(object), make_namespace, first })
+}
+
+/// Which object it is once its namespace is completed.
+pub(crate) fn key_of(rendered: &Value) -> Option<ObjectKey> {
+    let mut key = ObjectKey::of(rendered)?;
+    if CLUSTER_SCOPED.contains(&key.gvk.kind.as_str()) {
+        key.namespace.clear();
+    } else if key.namespace.is_empty() && KNOWN_GROUPS.contains(&key.gvk.group.as_str()) {
+        key.namespace = "default".to_owned();
+    }
+    Some(key)
 }
 
 /// Adds what the profile gives to everything that it deploys, and the digest of it: the hash does not count it, so that
@@ -233,6 +249,7 @@ mod tests {
             name: "c".into(),
             tier,
             skip_namespace_creation: false,
+            release: None,
             objects,
         };
         Desired {

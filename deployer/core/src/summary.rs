@@ -10,6 +10,8 @@ use sluice_api::model::CONFIG_GROUP;
 use sluice_api::{ClusterRef, Digest, Gvk, ObjectKey, ProfileId, names};
 use sluice_protocol::rows::State;
 
+use crate::releases::{Helm, ReleaseSummary};
+
 /// What a ClusterSummary says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
@@ -21,8 +23,12 @@ pub struct Summary {
     pub spec: Map<String, Value>,
     /// What came of it; `None` when it is withdrawn and the summary goes.
     pub state: Option<State>,
-    /// One error for each object that could not be applied.
+    /// One error for each object that could not be applied, apart from those of charts.
     pub errors: Vec<String>,
+    /// What is said of its charts; `None` when it has none.
+    pub helm: Option<Helm>,
+    /// Whether it has anything else than charts.
+    pub has_resources: bool,
     /// Digest of the row that it stands for.
     pub digest: Option<Digest>,
     /// When something was applied last, microseconds since 1970; 0 when unknown.
@@ -34,6 +40,7 @@ pub struct Summary {
 }
 
 const FEATURE: &str = "Resources";
+const HELM: &str = "Helm";
 
 /// What is said of a profile that nothing is applied of.
 const DRY_RUN: &str = "syncMode is DryRun: nothing is applied; change it to apply what the profile says";
@@ -47,6 +54,8 @@ impl Summary {
             spec: Map::new(),
             state: None,
             errors: Vec::new(),
+            helm: None,
+            has_resources: true,
             digest: None,
             applied_at: 0,
             failures: 0,
@@ -54,16 +63,28 @@ impl Summary {
         }
     }
 
-    /// What it says of manifests, the only feature that there is.
-    fn feature(&self, state: State) -> Value {
+    /// What it says of each feature.
+    fn features(&self, state: State) -> Vec<Value> {
+        let of_charts = self.helm.as_ref().map(|helm| self.feature(HELM, state, &helm.errors));
+        let others = self.has_resources || !self.errors.is_empty();
+        let of_others = others.then(|| self.feature(FEATURE, state, &self.errors));
+        of_others.into_iter().chain(of_charts).collect()
+    }
+
+    fn feature(&self, id: &str, state: State, errors: &[String]) -> Value {
+        // The other feature is the one that failed.
+        let other = state == State::Failed
+            && errors.is_empty()
+            && (!self.errors.is_empty() || self.helm.as_ref().is_some_and(|helm| !helm.errors.is_empty()));
         let status = match state {
+            State::Failed if other => "Provisioned",
             State::Provisioned => "Provisioned",
             State::Failed => "Failed",
             State::Held | State::Provisioning | State::DryRun => "Provisioning",
         };
-        let mut feature = json!({"featureID": FEATURE, "status": status});
-        if !self.errors.is_empty() {
-            feature["failureMessage"] = self.errors.join("\n").into();
+        let mut feature = json!({"featureID": id, "status": status});
+        if !errors.is_empty() {
+            feature["failureMessage"] = errors.join("\n").into();
         } else if state == State::DryRun {
             // Sveltos has no word of its own for it here.
             feature["failureMessage"] = DRY_RUN.into();
@@ -74,7 +95,7 @@ impl Summary {
         if self.applied_at > 0 && !self.kinds.is_empty() {
             feature["lastAppliedTime"] = seconds(self.applied_at).into();
         }
-        if self.failures > 0 {
+        if self.failures > 0 && !other {
             feature["consecutiveFailures"] = shown_failures(self.failures).into();
         }
         feature
@@ -103,11 +124,15 @@ pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
         name,
     };
     let Some(state) = state else { return (key, None) };
-    let mut status = json!({"featureSummaries": [summary.feature(*state)]});
+    let mut status = json!({"featureSummaries": summary.features(*state)});
+    if let Some(helm) = &summary.helm {
+        status["helmReleaseSummaries"] = helm.releases.iter().map(release).collect();
+    }
     if !kinds.is_empty() {
         let kinds: Vec<_> =
             kinds.iter().map(|gvk| format!("{}.{}.{}", gvk.kind, gvk.version, gvk.group)).collect();
-        status["deployedGVKs"] = json!([{"featureID": FEATURE, "deployedGroupVersionKind": kinds}]);
+        let feature = if summary.has_resources { FEATURE } else { HELM };
+        status["deployedGVKs"] = json!([{"featureID": feature, "deployedGroupVersionKind": kinds}]);
     }
     let profile_label = match profile.kind() {
         "Profile" => "projectsveltos.io/profile-name",
@@ -137,6 +162,21 @@ pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
     (key, Some(object))
 }
 
+fn release(release: &ReleaseSummary) -> Value {
+    let status = if release.conflict.is_some() { "Conflict" } else { "Managing" };
+    let mut shown = json!({
+        "releaseName": release.name,
+        "releaseNamespace": release.namespace,
+        "status": status,
+        "valuesHash": STANDARD.encode(&release.values),
+    });
+    if let Some(conflict) = &release.conflict {
+        shown["conflictMessage"] = conflict.clone().into();
+        shown["failureMessage"] = conflict.clone().into();
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -156,6 +196,34 @@ mod tests {
         let dry = feature(State::DryRun);
         assert_eq!(dry["status"], "Provisioning");
         assert!(dry["failureMessage"].as_str().unwrap().starts_with("syncMode is DryRun"));
+    }
+
+    #[test]
+    fn charts_are_a_feature_of_their_own_and_each_release_says_whose_it_is() {
+        let release = |name: &str, conflict: Option<&str>| ReleaseSummary {
+            namespace: "n".into(),
+            name: name.into(),
+            values: "0".into(),
+            conflict: conflict.map(str::to_owned),
+        };
+        let of = |errors: &[&str], has_resources| {
+            let releases = vec![release("r", None), release("s", errors.first().copied())];
+            let errors = errors.iter().map(|error| (*error).to_owned()).collect();
+            let helm = Some(Helm { releases, errors });
+            let state = Some(if has_resources { State::Failed } else { State::Provisioned });
+            cluster_summary(&Summary { state, helm, has_resources, ..gone() }).1.unwrap()["status"].clone()
+        };
+        let status = of(&["taken"], true);
+        let features = json!([{"featureID": "Resources", "status": "Provisioned"},
+            {"featureID": "Helm", "status": "Failed", "failureMessage": "taken"}]);
+        assert_eq!(status["featureSummaries"], features);
+        let shown = json!([
+            {"releaseName": "r", "releaseNamespace": "n", "status": "Managing", "valuesHash": "MA=="},
+            {"releaseName": "s", "releaseNamespace": "n", "status": "Conflict", "valuesHash": "MA==",
+                "conflictMessage": "taken", "failureMessage": "taken"}]);
+        assert_eq!(status["helmReleaseSummaries"], shown);
+        let alone = of(&[], false);
+        assert_eq!(alone["featureSummaries"], json!([{"featureID": "Helm", "status": "Provisioned"}]));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object
 use sluice_protocol::View;
 use sluice_protocol::rows::Cause;
 
-use crate::charts::{ChartRequest, ChartState};
+use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
 use crate::rights::{Question, Right};
 
 pub use self::additions::{Resource, is_generator_output};
@@ -80,6 +80,8 @@ pub(crate) struct Catalog {
     charts: HashMap<ChartRequest, ChartState>,
     /// What tenants may read, as far as it has been asked.
     rights: BTreeMap<Question, Right>,
+    /// What clusters can do.
+    capabilities: HashMap<ClusterRef, Arc<ClusterCapabilities>>,
     /// What generators of this shard make, and for which cause.
     generated: BTreeMap<ContentKey, (Cause, Arc<Value>)>,
     /// The same, by cause: most causes have no generator.

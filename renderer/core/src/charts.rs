@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 use sluice_api::model::HelmChart;
 use sluice_api::object;
 use sluice_chart::Release;
-use sluice_protocol::rows::Policy;
+use sluice_protocol::report::NOTE;
+use sluice_protocol::rows::{self, Policy};
 
 use crate::catalog::Catalog;
 use crate::language::Language;
@@ -22,9 +23,11 @@ use crate::resources::Destination;
 use crate::templates::Templates;
 
 mod access;
+mod capabilities;
 mod output;
 mod request;
 
+pub use capabilities::ClusterCapabilities;
 pub(crate) use output::{ChartOutput, Input, Outputs};
 pub use request::{Access, ChartRequest, ChartState, LoadedChart};
 
@@ -44,6 +47,8 @@ pub(crate) struct ChartRender<'a> {
     pub(crate) name: &'a str,
     /// The namespace in which alone the profile may read; empty is any.
     pub(crate) own_namespace: &'a str,
+    /// What the destination can do.
+    pub(crate) capabilities: &'a ClusterCapabilities,
     /// What is said of charts and stops nothing.
     pub(crate) notes: BTreeSet<String>,
 }
@@ -101,7 +106,9 @@ impl ChartRender<'_> {
         };
         let (options, now) = (chart.options, self.templates.now_unix_nanos());
         let salt = self.templates.salt();
-        let input = Input { loaded: &loaded, values: &values, release: &release, options, salt, now };
+        let capabilities = self.capabilities;
+        let input =
+            Input { loaded: &loaded, values: &values, release: &release, capabilities, options, salt, now };
         let output = self.outputs.of(&input);
         reads.keep(output.clone());
         let objects = output.objects().map_err(|error| {
@@ -110,9 +117,9 @@ impl ChartRender<'_> {
         })?;
         if !output.hooks().is_empty() && !chart.options.disable_hooks {
             let hooks = output.hooks().join(", ");
-            self.notes.insert(named(&format!(
-                "note: hooks are not run ({hooks}); set options.disableHooks: true to hear no more of it"
-            )));
+            let text =
+                format!("hooks are not run ({hooks}); set options.disableHooks: true to hear no more of it");
+            self.notes.insert(format!("{NOTE}{}", named(&text)));
         }
         Ok(Some(Policy {
             kind: KIND.to_owned(),
@@ -120,6 +127,12 @@ impl ChartRender<'_> {
             name: release.name,
             tier: TIER,
             skip_namespace_creation: chart.options.skip_namespace_creation,
+            release: Some(rows::Release {
+                repository: request.repository.clone(),
+                version: loaded.chart.metadata.version.clone(),
+                app_version: loaded.chart.metadata.app_version.clone(),
+                values: output.values().to_owned(),
+            }),
             objects,
         }))
     }

@@ -41,7 +41,7 @@ mod templates;
 mod verdict;
 
 pub use catalog::{Change, KINDS, Resource, is_generator_output};
-pub use charts::{Access, ChartRequest, ChartState, LoadedChart};
+pub use charts::{Access, ChartRequest, ChartState, ClusterCapabilities, LoadedChart};
 pub use project::{Projection, generated_for};
 pub use renderer::{Config, Effect, Explanation, ExternalInput, Origin, Renderer};
 pub use rights::{Question, Right};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::model::Attention;
-use sluice_api::{Gvk, ObjectKey};
+use sluice_api::{ClusterRef, Gvk, ObjectKey};
 
 use crate::catalog::{Catalog, ContentKey, Resource, content_key};
-use crate::charts::{ChartOutput, ChartRequest, ChartState};
+use crate::charts::{ChartOutput, ChartRequest, ChartState, ClusterCapabilities};
 use crate::rights::{Question, Tenant};
 
 /// What one cause has read of the management cluster.
@@ -24,6 +24,8 @@ pub(crate) struct Reads {
     /// What charts have rendered to: it is kept while it is used.
     outputs: Vec<Arc<ChartOutput>>,
     is_unknown: bool,
+    /// Destinations of which it is not known what they can do.
+    unknown_clusters: BTreeSet<ClusterRef>,
 }
 
 impl Reads {
@@ -111,6 +113,24 @@ impl Reads {
         &self.questions
     }
 
+    /// What a destination can do; `None` when that is not known yet: then it gets nothing new, and others do.
+    pub(crate) fn capabilities(
+        &mut self,
+        catalog: &Catalog,
+        cluster: &ClusterRef,
+    ) -> Option<Arc<ClusterCapabilities>> {
+        let known = catalog.capabilities(cluster).cloned();
+        if known.is_none() {
+            self.unknown_clusters.insert(cluster.clone());
+        }
+        known
+    }
+
+    /// Destinations of which it is not known what they can do.
+    pub(crate) fn unknown_clusters(&self) -> &BTreeSet<ClusterRef> {
+        &self.unknown_clusters
+    }
+
     /// Keeps what a chart has rendered to for as long as this is what is read.
     pub(crate) fn keep(&mut self, output: Arc<ChartOutput>) {
         if !self.outputs.iter().any(|kept| Arc::ptr_eq(kept, &output)) {
@@ -151,7 +171,10 @@ impl Reads {
 
     /// Whether nothing was read.
     pub(crate) fn is_empty(&self) -> bool {
-        self.content.is_empty() && self.resources.is_empty() && self.charts.is_empty()
+        self.content.is_empty()
+            && self.resources.is_empty()
+            && self.charts.is_empty()
+            && self.unknown_clusters.is_empty()
     }
 }
 

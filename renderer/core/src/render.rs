@@ -212,6 +212,7 @@ pub(crate) fn policies(
             name: source.name.clone(),
             tier: source.tier,
             skip_namespace_creation: source.skip_namespace_creation,
+            release: None,
             objects: patches::apply(&changes, objects.map_err(place)?)?,
         });
     }

@@ -16,7 +16,7 @@ use self::saying::Saying;
 use crate::agenda::Agenda;
 use crate::bindings::ClusterBindings;
 use crate::catalog::{Catalog, Change, Resource};
-use crate::charts::{ChartRequest, ChartState, Outputs};
+use crate::charts::{ChartRequest, ChartState, ClusterCapabilities, Outputs};
 use crate::completeness::Completeness;
 use crate::content::Manifests;
 use crate::project::Projection;
@@ -32,6 +32,7 @@ mod attention;
 mod cluster_sets;
 mod explain;
 mod incoming;
+mod lacks;
 mod management;
 mod pace;
 mod place;
@@ -89,6 +90,8 @@ pub enum ExternalInput {
     Chart(ChartRequest, ChartState),
     /// Whether a tenant may read something that it asked for by [`Effect::Ask`].
     Right(Question, Right),
+    /// What a cluster can do.
+    Capabilities(ClusterRef, Arc<ClusterCapabilities>),
     /// Everything that was there of the first three at the beginning has been told.
     Told,
 }
@@ -299,6 +302,7 @@ impl Core for Renderer {
             ExternalInput::Resource(key, resource) => self.resource(key, resource, step),
             ExternalInput::Chart(request, state) => self.chart(request, state, step),
             ExternalInput::Right(question, right) => self.right(question, right, step),
+            ExternalInput::Capabilities(cluster, known) => self.capabilities(cluster, known, step),
         }
     }
 

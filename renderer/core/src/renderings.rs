@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
-use sluice_api::ObjectKey;
+use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::rows::Cause;
 
 use crate::catalog::ContentKey;
@@ -70,7 +70,7 @@ impl Renderings {
         let (wanted, unwanted) = exchange(&mut self.chart_readers, cause, before.charts(), reads.charts());
         let (asked, settled) = exchange(&mut self.askers, cause, before.questions(), reads.questions());
         let attended = Attended { begun, ended, wanted, unwanted, asked, settled };
-        if reads.is_unknown() {
+        if reads.is_unknown() || !reads.unknown_clusters().is_empty() {
             reads.keep_outputs_of(&before);
             self.waiting.insert(cause.clone());
         } else {
@@ -124,6 +124,16 @@ impl Renderings {
     /// The causes that ask for this chart.
     pub(crate) fn chart_readers(&self, request: &ChartRequest) -> Vec<Cause> {
         self.chart_readers.get(request).into_iter().flatten().cloned().collect()
+    }
+
+    /// The causes that ask for any chart, and those that would.
+    pub(crate) fn all_chart_readers(&self) -> BTreeSet<Cause> {
+        self.chart_readers.values().flatten().chain(&self.waiting).cloned().collect()
+    }
+
+    /// Whether it is not known what this cluster can do, and the cause has charts for it.
+    pub(crate) fn waits_for(&self, cause: &Cause, cluster: &ClusterRef) -> bool {
+        self.reads.get(cause).is_some_and(|reads| reads.unknown_clusters().contains(cluster))
     }
 
     /// Whether anybody reads this object by an identifier.

@@ -140,6 +140,11 @@ impl RowLedger {
         }
     }
 
+    /// Whether `cause` could not be rendered the last time.
+    pub(crate) fn is_failing(&self, cause: &Cause) -> bool {
+        self.failing.contains(cause)
+    }
+
     /// Every cause with a row, something held, or a problem.
     pub(crate) fn causes(&self) -> BTreeSet<Cause> {
         self.rows.keys().chain(self.held.keys()).chain(&self.failing).cloned().collect()

@@ -259,3 +259,22 @@ fn an_object_that_goes_from_one_watch_of_its_kind_to_another_is_not_withdrawn_in
     assert!(side(&mut agent, ExternalInput::Deleted(2, key)).is_empty());
     assert_eq!((after(&mut agent, 100), after(&mut agent, 250_010)), (0, 1), "it is gone after all");
 }
+
+#[test]
+fn what_a_cluster_can_do_is_one_row_which_no_list_withdraws() {
+    let mut agent = agent();
+    let known = Capabilities { version: "v1.33.4".into(), ..Capabilities::default() };
+    let subject = Capabilities::subject(&agent.config.cluster);
+    agent.found(&subject, &Head::default());
+    let mut step = Step::at(1);
+    agent.external(ExternalInput::Capabilities(known.clone()), &mut step);
+    assert!(step.into_parts().0.is_empty(), "it owns nothing yet");
+    let mut step = Step::at(1);
+    agent.start(&mut step);
+    agent.external(ExternalInput::Interest(Interest { revision: 1, sources: Vec::new() }), &mut step);
+    let (rows, _, _) = step.into_parts();
+    let of_kind: Vec<_> = rows.iter().filter(|row| row.subject == subject).collect();
+    assert_eq!(of_kind.len(), 1, "{rows:?}");
+    let Body::Value(body) = &of_kind[0].body else { panic!("it is withdrawn") };
+    assert_eq!(serde_json::from_slice::<Capabilities>(body).unwrap(), known);
+}

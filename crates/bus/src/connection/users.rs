@@ -13,7 +13,7 @@
 //! account of its own.
 
 use sluice_api::ClusterRef;
-use sluice_protocol::{Role, Table, subject};
+use sluice_protocol::{Capabilities, Role, Table, subject};
 
 use crate::buckets::interest;
 use crate::layout::{CLOUD_EVENTS, CONFIG, CONTENT, INTEREST, JOURNAL, PROBLEMS};
@@ -58,6 +58,8 @@ impl Rights {
                 rights.stage(role, Table::Desired, shards);
                 rights.reads(&streams(Table::Reports, shards));
                 rights.reads(&[Table::Status.stream(0), bucket(INTEREST), bucket(PROBLEMS)]);
+                // What clusters can do.
+                rights.reads(&[Capabilities::rows().0]);
                 let made = ["$JS.API.STREAM.CREATE.*", "$JS.API.STREAM.UPDATE.*"].map(str::to_owned);
                 rights.publish.extend([entries(INTEREST), entries(CONFIG)].into_iter().chain(made));
             }

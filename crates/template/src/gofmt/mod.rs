@@ -17,6 +17,9 @@ use crate::{
 
 type Text = Result<Vec<u8>, Fail>;
 
+/// Bytes of a key that are kept.
+const LONGEST_KEY: usize = 64 << 10;
+
 /// `fmt.Sprint`: spaces between operands when neither is a string.
 pub(crate) fn sprint<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Text {
     let mut printer = Printer::new(cx);
@@ -49,6 +52,17 @@ pub(crate) fn sprintln<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Text {
 pub(crate) fn sprint_one<'a>(cx: &mut Cx<'a>, arg: &Value<'a>) -> Text {
     let mut printer = Printer::new(cx);
     printer.print_arg(arg, 'v')?;
+    Ok(printer.out)
+}
+
+/// A map's key is made of whatever is given, `fmt.Sprint` of everything that a chart has too. Nobody reads so long a key: it
+/// is cut.
+pub(crate) fn sprint_key<'a>(cx: &mut Cx<'a>, arg: &Value<'a>) -> Text {
+    let mut printer = Printer { cut: LONGEST_KEY, ..Printer::new(cx) };
+    let printed = printer.print_arg(arg, 'v');
+    if printer.out.len() <= LONGEST_KEY {
+        printed?;
+    }
     Ok(printer.out)
 }
 

@@ -19,17 +19,30 @@ pub(crate) struct Printer<'c, 'a> {
     /// A bad verb is being reported: no methods are called.
     pub(super) erroring: bool,
     pub(super) depth: usize,
+    /// More than this is not printed, where nobody looks at it.
+    pub(super) cut: usize,
 }
 
 // === impl Printer ===
 
 impl<'c, 'a> Printer<'c, 'a> {
     pub(crate) fn new(cx: &'c mut Cx<'a>) -> Self {
-        Self { cx, out: Vec::new(), flags: Flags::default(), arg: None, erroring: false, depth: 0 }
+        Self {
+            cx,
+            out: Vec::new(),
+            flags: Flags::default(),
+            arg: None,
+            erroring: false,
+            depth: 0,
+            cut: usize::MAX,
+        }
     }
 
     /// Appends within the budget of one string.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Print {
+        if self.out.len() > self.cut {
+            return Err(Fail::Limit(format!("limit: a key of more than {} bytes", self.cut)));
+        }
         self.cx.may_be_long(self.out.len() + bytes.len())?;
         self.out.extend_from_slice(bytes);
         Ok(())

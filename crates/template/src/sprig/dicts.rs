@@ -6,6 +6,7 @@ use super::{casts::to_str, semver::Version};
 use crate::{
     exec::{Cx, Fail},
     funcs::{Answer, Row},
+    gofmt,
     value::{List, ListTy, Map, MapTy, Object, Str, Value},
 };
 
@@ -47,7 +48,13 @@ fn key_of<'a>(value: &Value<'a>) -> Str<'a> {
 fn dict<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     let mut entries = BTreeMap::new();
     for pair in args.chunks(2) {
-        let key = to_str(cx, &pair[0])?;
+        let key = match &pair[0] {
+            Value::Map(_) => {
+                let text = gofmt::sprint_key(cx, &pair[0])?;
+                cx.str(text)?
+            }
+            key => to_str(cx, key)?,
+        };
         entries.insert(key, pair.get(1).cloned().unwrap_or(Value::text("")));
     }
     cx.any_map(entries)

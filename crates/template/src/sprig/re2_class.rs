@@ -24,11 +24,7 @@ impl Translator<'_> {
         }
         let mut first = true;
         while rest.is_empty() || !rest.starts_with(']') || first {
-            // A dash that starts no range is only allowed at the ends.
-            if rest.starts_with('-') && !first && !rest[1..].starts_with(']') {
-                let Some(after) = rest[1..].chars().next() else { return refuse("missing closing ]", whole) };
-                return refuse("invalid character class range", &rest[..1 + after.len_utf8()]);
-            }
+            // A dash that starts no range is one: Go reads classes as Perl does, not as POSIX.
             first = false;
             rest = self.class_item(rest, whole, &mut out)?;
         }

@@ -9,6 +9,7 @@ use sluice_protocol::rows::{Desired, State};
 
 use super::{Deployer, Effect};
 use crate::configuration::{Configuration, Owned};
+use crate::releases;
 use crate::summary::Summary;
 
 /// How long what changes on a cluster is collected, microseconds.
@@ -59,10 +60,16 @@ impl Deployer {
         profile: &ProfileId,
         desired: &Desired,
         state: State,
-        errors: Vec<String>,
+        mut errors: Vec<String>,
         step: &mut Step<Effect>,
     ) {
         let job = self.clusters.get(cluster).and_then(|known| known.jobs.get(profile));
+        let mut by_object =
+            job.filter(|_| !errors.is_empty()).map(|job| job.errors_by_object()).unwrap_or_default();
+        let helm = releases::summary(desired, &mut by_object);
+        if let Some(helm) = &helm {
+            errors.retain(|error| !helm.errors.contains(error));
+        }
         let kinds = job.and_then(|job| job.inventory()).into_iter().flat_map(|held| &held.objects);
         step.effect(Effect::Summary(Summary {
             cluster: cluster.clone(),
@@ -70,6 +77,8 @@ impl Deployer {
             spec: desired.spec.clone(),
             state: Some(state),
             errors,
+            helm,
+            has_resources: releases::has_resources(desired),
             digest: job.and_then(|job| job.target.digest()),
             applied_at: job.map_or(0, |job| job.shown_time()),
             failures: job.map_or(0, |job| job.failures()),

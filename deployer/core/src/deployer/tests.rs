@@ -66,6 +66,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
             name: "c".into(),
             tier: 100,
             skip_namespace_creation: false,
+            release: None,
             objects,
         }],
     }
@@ -311,6 +312,7 @@ impl Fixture {
 mod all_said;
 mod late;
 mod makers;
+mod releases;
 mod shown;
 
 #[test]

@@ -21,8 +21,10 @@ impl Job {
             leave: desired.leave,
             complete: false,
             renewed: self.inventory().map_or(0, |known| known.renewed),
+            releases: self.inventory().map(|known| known.releases.clone()).unwrap_or_default(),
             objects: self.run.objects.keys().cloned().collect(),
         };
+        inventory.releases.extend(self.run.releases.clone());
         inventory.objects.extend(self.inventory().iter().flat_map(|known| known.objects.iter().cloned()));
         if std::mem::take(&mut self.held.renew) {
             inventory.renewed += 1;

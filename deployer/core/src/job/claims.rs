@@ -1,13 +1,16 @@
 //! Which of the objects that a profile wants it can have.
 
+use std::collections::BTreeSet;
+
 use sluice_api::{Digest, ObjectKey};
-use sluice_protocol::rows::Desired;
+use sluice_protocol::rows::{Desired, Policy};
 
 use super::replies::Fault;
 use super::{Job, JobContext};
 use crate::claims::Want;
-use crate::conflict::{conflict, owned_by};
+use crate::conflict::{conflict, owned_by, release_conflict};
 use crate::prepare::Prepared;
+use crate::releases;
 use crate::request::Live;
 
 impl Job {
@@ -31,6 +34,33 @@ impl Job {
         }
     }
 
+    /// It wants releases of charts. Of one that another profile has it gets no object: two would undo what each other does.
+    pub(super) fn claim_releases(&mut self, desired: &Desired, context: &mut JobContext<'_>) {
+        for policy in releases::charts(desired) {
+            let path = releases::path(policy);
+            let key = releases::key(&path);
+            let want = Want {
+                tier: desired.tier,
+                content: Digest::of(&[self.profile.path().as_bytes()]),
+                listed: self.inventory().is_some_and(|inventory| inventory.releases.contains_key(&path)),
+            };
+            self.claimed.insert(key.clone());
+            match context.claims.claim(&key, &self.profile, want) {
+                Ok(()) => self.run.releases.extend(policy.release.clone().map(|release| (path, release))),
+                Err(other) => {
+                    let text = release_conflict(&path, &other.to_string());
+                    self.run.errors.insert(releases::error_key(&path), Fault::lost(text));
+                }
+            }
+        }
+    }
+
+    /// Whether another profile has the release that these objects are of.
+    pub(super) fn has_lost(&self, policy: &Policy) -> bool {
+        policy.kind == releases::CHART
+            && self.run.errors.contains_key(&releases::error_key(&releases::path(policy)))
+    }
+
     /// What it has, and waits for, is looked at anew.
     pub(super) fn leave_claims(&self, context: &mut JobContext<'_>) {
         self.claimed.iter().for_each(|key| context.claims.leave(key, &self.profile));
@@ -39,7 +69,11 @@ impl Job {
     /// What it no longer wants is gone, or another's.
     pub(super) fn unclaim(&mut self, context: &mut JobContext<'_>) {
         let objects = &self.run.objects;
-        for key in self.claimed.extract_if(.., |key| !objects.contains_key(key)) {
+        // Who waits for a release is told when it is free.
+        let waits = self.run.errors.keys().filter_map(|about| releases::path_of_error(about));
+        let has = self.run.releases.keys().map(String::as_str);
+        let kept: BTreeSet<_> = has.chain(waits).map(releases::key).collect();
+        for key in self.claimed.extract_if(.., |key| !objects.contains_key(key) && !kept.contains(key)) {
             context.claims.release(&key, &self.profile);
         }
     }

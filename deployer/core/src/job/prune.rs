@@ -3,7 +3,7 @@
 use sluice_api::{ObjectKey, ProfileId};
 
 use super::replies::Fault;
-use super::{Ended, Job, JobContext, Phase, Target};
+use super::{Ended, HANDED_OVER, Job, JobContext, Phase, Target};
 use crate::request::Request;
 
 impl Job {
@@ -55,7 +55,7 @@ impl Job {
     fn hand_over(&mut self, key: &ObjectKey, heir: &ProfileId, context: &mut JobContext<'_>) {
         let text = format!("{key} waits until {heir} has taken it over");
         // That it has lost the object is said beside it.
-        self.run.errors.insert(format!("{key} is handed over"), Fault::new(text, true));
+        self.run.errors.insert(format!("{key}{HANDED_OVER}"), Fault::new(text, true));
         context.live.remove(key);
         context.claims.hand_over(key, &self.profile, heir);
     }
@@ -86,12 +86,15 @@ impl Job {
             return Ended::NotYet;
         }
         let complete = self.target.decoded().is_some_and(|desired| desired.one_time);
-        if held.inventory.objects.iter().eq(self.run.objects.keys()) && held.inventory.complete == complete {
+        let same = held.inventory.objects.iter().eq(self.run.objects.keys())
+            && held.inventory.releases == self.run.releases;
+        if same && held.inventory.complete == complete {
             return self.settle(context.now);
         }
         let mut inventory = (*held.inventory).clone();
         inventory.complete = complete;
         inventory.objects = self.run.objects.keys().cloned().collect();
+        inventory.releases.clone_from(&self.run.releases);
         self.phase = Phase::Recording;
         self.write(inventory, context);
         Ended::NotYet

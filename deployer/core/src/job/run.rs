@@ -6,6 +6,7 @@ use sluice_api::ObjectKey;
 
 use super::replies::Fault;
 use crate::prepare::Prepared;
+use crate::releases::Releases;
 
 #[derive(Debug, Default)]
 pub(super) struct Run {
@@ -15,6 +16,8 @@ pub(super) struct Run {
     pub(super) changed: bool,
     /// What there should be, as far as the profile can have it.
     pub(super) objects: BTreeMap<ObjectKey, Prepared>,
+    /// The releases of charts that it has.
+    pub(super) releases: Releases,
     /// Objects that were just seen to be absent.
     pub(super) absent: BTreeSet<ObjectKey>,
     /// How often each object had changed when it was to be written.
@@ -32,7 +35,7 @@ impl Run {
     /// Ends: whether anything was changed. Objects are prepared again when there is more to do; a fleet of profiles at rest
     /// is small.
     pub(super) fn end(&mut self) -> bool {
-        (self.objects, self.absent) = Default::default();
+        (self.objects, self.releases, self.absent) = Default::default();
         std::mem::take(&mut self.changed)
     }
 }

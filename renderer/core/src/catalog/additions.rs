@@ -10,7 +10,7 @@ use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_protocol::rows::Cause;
 
 use super::{Catalog, ContentKey, Touched};
-use crate::charts::{ChartRequest, ChartState};
+use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
 use crate::rights::{Question, Right};
 
 /// What is known of an object that templates read.
@@ -74,6 +74,21 @@ impl Catalog {
         let is_new = self.charts.get(&request) != Some(&state);
         if is_new {
             self.charts.insert(request, state);
+            self.version += 1;
+        }
+        is_new
+    }
+
+    /// What a cluster can do; `None` when nobody has said so yet.
+    pub(crate) fn capabilities(&self, cluster: &ClusterRef) -> Option<&Arc<ClusterCapabilities>> {
+        self.capabilities.get(cluster)
+    }
+
+    /// Takes what a cluster can do; whether that is new.
+    pub(crate) fn put_capabilities(&mut self, cluster: ClusterRef, known: Arc<ClusterCapabilities>) -> bool {
+        let is_new = self.capabilities.get(&cluster) != Some(&known);
+        if is_new {
+            self.capabilities.insert(cluster, known);
             self.version += 1;
         }
         is_new

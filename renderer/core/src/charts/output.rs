@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use serde_json::{Map, Value};
 use sluice_api::model::ChartOptions;
 use sluice_api::{Digest, object};
-use sluice_chart::{Capabilities, Options, Release};
+use sluice_chart::{Options, Release};
 use sluice_template::Env;
 
-use super::LoadedChart;
+use super::{ClusterCapabilities, LoadedChart};
 use crate::content;
 use crate::salt::Salt;
 
@@ -19,6 +19,8 @@ pub(crate) struct Input<'a> {
     pub(crate) loaded: &'a LoadedChart,
     pub(crate) values: &'a Map<String, Value>,
     pub(crate) release: &'a Release,
+    /// What the destination can do.
+    pub(crate) capabilities: &'a ClusterCapabilities,
     pub(crate) options: ChartOptions,
     /// What random values begin with.
     pub(crate) salt: &'a Salt,
@@ -31,6 +33,8 @@ pub(crate) struct Input<'a> {
 pub(crate) struct ChartOutput {
     objects: Result<Box<str>, String>,
     hooks: Vec<String>,
+    /// Digest of the values.
+    values: String,
 }
 
 /// Outputs by the digests of their inputs. Cheap to clone.
@@ -42,17 +46,24 @@ pub(crate) struct Outputs(Arc<Mutex<HashMap<Digest, Weak<ChartOutput>>>>);
 impl Outputs {
     /// What this input renders to.
     pub(crate) fn of(&self, input: &Input<'_>) -> Arc<ChartOutput> {
-        let digest = input.digest();
+        let drawn_from = input.digest();
+        let digest = Digest::of(&[drawn_from.as_bytes(), input.capabilities.digest().as_bytes()]);
         if let Some(known) = self.lock().get(&digest).and_then(Weak::upgrade) {
             return known;
         }
-        let output = Arc::new(ChartOutput::of(input, digest));
+        let output = Arc::new(ChartOutput::of(input, drawn_from));
         let mut kept = self.lock();
         if kept.len() == kept.capacity() {
             kept.retain(|_, output| output.strong_count() > 0);
         }
         kept.insert(digest, Arc::downgrade(&output));
         output
+    }
+
+    /// How many are in use.
+    #[cfg(test)]
+    pub(crate) fn count(&self) -> usize {
+        self.lock().values().filter(|output| output.strong_count() > 0).count()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Digest, Weak<ChartOutput>>> {
@@ -63,6 +74,7 @@ impl Outputs {
 // === impl Input ===
 
 impl Input<'_> {
+    /// What random values are drawn from: all but what the cluster can do, so that no password changes with its version.
     fn digest(&self) -> Digest {
         let values = Value::Object(self.values.clone()).to_string();
         let ChartOptions { skip_crds, skip_schema, .. } = self.options;
@@ -75,20 +87,21 @@ impl Input<'_> {
 // === impl ChartOutput ===
 
 impl ChartOutput {
-    fn of(input: &Input<'_>, digest: Digest) -> Self {
-        let seed = input.salt.seed(&[digest.as_bytes()]);
+    fn of(input: &Input<'_>, drawn_from: Digest) -> Self {
+        let values = Digest::of(&[Value::Object(input.values.clone()).to_string().as_bytes()]).to_string();
+        let seed = input.salt.seed(&[drawn_from.as_bytes()]);
         let options = Options { skip_schema: input.options.skip_schema, ..Options::default() };
         let rendered = sluice_chart::render(
             &input.loaded.chart,
             input.values,
             input.release,
-            &Capabilities::default(),
+            input.capabilities.chart(),
             &Env::new(input.now, seed),
             &options,
         );
         let rendered = match rendered {
             Ok(rendered) => rendered,
-            Err(error) => return Self { objects: Err(error.to_string()), hooks: Vec::new() },
+            Err(error) => return Self { objects: Err(error.to_string()), hooks: Vec::new(), values },
         };
         let crds = rendered.crds.iter().filter(|_| !input.options.skip_crds);
         let objects = parsed(crds.chain(&rendered.manifests), &input.release.namespace);
@@ -96,6 +109,7 @@ impl ChartOutput {
         Self {
             objects: objects.map(|objects| Value::Array(objects).to_string().into()),
             hooks: hooks.map(|hook| format!("{} {}", hook.manifest.kind, hook.name)).collect(),
+            values,
         }
     }
 
@@ -106,6 +120,11 @@ impl ChartOutput {
     pub(crate) fn objects(&self) -> Result<Vec<Value>, String> {
         let text = self.objects.as_ref().map_err(Clone::clone)?;
         serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// Digest of the values that it was rendered with.
+    pub(crate) fn values(&self) -> &str {
+        &self.values
     }
 
     /// What would be run before or after, as `<kind> <name>`.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::ObjectKey;
+use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::Step;
 use sluice_protocol::rows::Cause;
 
 use super::{Effect, Renderer};
 use crate::catalog::{ContentKey, Resource, is_generator_output};
-use crate::charts::{ChartRequest, ChartState};
+use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
 use crate::reads::object_key;
 use crate::renderings::Attended;
 use crate::rights::{Question, Right};
@@ -53,6 +53,28 @@ impl Renderer {
         if readers.is_empty() || !self.catalog.put_right(question, right) {
             return;
         }
+        for cause in readers {
+            self.refresh(&cause, step.now, step);
+        }
+    }
+
+    /// A cluster can do this.
+    pub(super) fn capabilities(
+        &mut self,
+        cluster: ClusterRef,
+        known: Arc<ClusterCapabilities>,
+        step: &mut Step<Effect>,
+    ) {
+        if !self.catalog.put_capabilities(cluster.clone(), known) || !self.is_started() {
+            return;
+        }
+        let concerns = |cause: &Cause| {
+            self.renderings.waits_for(cause, &cluster)
+                || self.ledger.is_failing(cause)
+                || self.ledger.places(cause).iter().any(|(place, _)| *place == cluster)
+        };
+        let readers: Vec<_> =
+            self.renderings.all_chart_readers().into_iter().filter(|cause| concerns(cause)).collect();
         for cause in readers {
             self.refresh(&cause, step.now, step);
         }

@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_api::model::SpecCommon;
-use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount};
+use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId, ServiceAccount};
+use sluice_protocol::report::NOTE;
 use sluice_protocol::rows::{Cause, Desired, EventCause, Policy};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, JournalEntry, Meta, Publish, Step, Subject};
 
+use super::lacks::{Lack, NAMED, waiting};
 use super::place::unsupported;
 use super::{Effect, Renderer, STAGE};
 use crate::catalog::ContentKey;
-use crate::charts::ChartRender;
+use crate::charts::{ChartRender, ClusterCapabilities};
 use crate::event::EventRender;
 use crate::generate::Generated;
 use crate::project::Projection;
@@ -24,12 +26,10 @@ use crate::rights::Tenant;
 use crate::row_ledger::Place;
 
 /// A destination and the body of its row, or why there is none.
-type Rendition = (ClusterRef, Result<Arc<[u8]>, String>);
+type Rendition = (ClusterRef, Result<Arc<[u8]>, Lack>);
+
 /// Where something is wrong, by what it is.
 type Failures = BTreeMap<String, Vec<ClusterRef>>;
-
-/// So many places of one mistake are named.
-const NAMED: usize = 5;
 
 impl Renderer {
     /// Renders a cause, unless nothing that it is made of has changed since: then only what clusters hold besides
@@ -58,7 +58,9 @@ impl Renderer {
         self.renderings.set(cause, result.is_ok().then_some(basis));
         self.ledger.set_failing(cause, result.is_err());
         let notes = warnings.into_iter().chain(self.ignored_fields(cause)).chain(self.circle(cause));
-        let errors: Vec<String> = result.err().into_iter().chain(notes).collect();
+        let mut errors: Vec<String> = result.err().into_iter().chain(notes).collect();
+        // What begins as a note is nothing else.
+        errors.sort_by_key(|error| error.starts_with(NOTE));
         self.note(cause.problem(), (!errors.is_empty()).then(|| errors.join("; ")), step);
         self.follow(step);
     }
@@ -191,11 +193,13 @@ impl Renderer {
                     places.insert(place);
                     rows.push((cluster, body));
                 }
-                Err(error) => {
+                Err(lack) => {
                     if self.ledger.has(cause, &place) {
                         places.insert(place);
                     }
-                    failed.entry(error).or_default().push(cluster);
+                    if let Lack::Wrong(error) = lack {
+                        failed.entry(error).or_default().push(cluster);
+                    }
                 }
             }
         }
@@ -245,36 +249,48 @@ impl Renderer {
             },
         };
         let name = &rendered.id.name;
-        let failed = rendered.failed.iter().map(|(cluster, error)| (cluster.clone(), Err(error.clone())));
+        let failed =
+            rendered.failed.iter().map(|(cluster, error)| (cluster.clone(), Err(Lack::Wrong(error.clone()))));
         let (mut rows, mut notes): (Vec<Rendition>, _) = (failed.collect(), BTreeSet::new());
         for part in &rendered.parts {
             let same = render::same_everywhere(common, rendered, part);
-            let mut shared = None::<Arc<[u8]>>;
+            let has_charts = rendered.charts.iter().any(|chart| !chart.uninstall);
+            // By what the destinations can do, where that counts.
+            let mut shared = BTreeMap::<Option<Digest>, Arc<[u8]>>::new();
             for id in &part.destinations {
                 let Some(cluster) = self.catalog.clusters.get(id) else { continue };
                 // Another cause of this shard makes a profile of this name there: it keeps it, and this one waits.
                 if let Some(user) = self.ledger.ask_for(&(id.clone(), rendered.id.clone()), cause) {
-                    rows.push((id.clone(), Err(name_taken(&rendered.id, user))));
+                    rows.push((id.clone(), Err(Lack::Wrong(name_taken(&rendered.id, user)))));
                     continue;
                 }
+                let known = has_charts.then(|| reads.capabilities(&self.catalog, id));
+                if let Some(None) = known {
+                    rows.push((id.clone(), Err(Lack::Unknown)));
+                    continue;
+                }
+                let capabilities = known.flatten();
+                let kind = capabilities.as_ref().map(|known| known.digest());
                 let known = (&self.catalog, &self.templates);
                 let resources = resources::of_destination(&rendered.resources, cluster, name, known, reads);
-                let body = resources.and_then(|resources| match &shared {
+                let body = resources.and_then(|resources| match shared.get(&kind) {
                     Some(body) if same => Ok(body.clone()),
                     _ => {
                         let destination = Destination { cluster, resources: &resources };
-                        let policies = self.policies(common, rendered, part, destination, reads);
+                        let place = (destination, capabilities.as_deref());
+                        let policies = self.policies(common, rendered, part, place, reads);
                         let (policies, told) = policies?;
                         notes.extend(told);
                         let account = self.account(cause).cloned();
                         body_of(&Desired { account, ..render::desired(rendered, common, cause, policies) })
                     }
                 });
-                shared = body.as_ref().ok().cloned().or(shared);
-                rows.push((id.clone(), body));
+                shared.extend(body.as_ref().ok().map(|body| (kind, body.clone())));
+                rows.push((id.clone(), body.map_err(Lack::Wrong)));
             }
         }
         rendered.warnings.extend(notes);
+        rendered.warnings.extend(waiting(reads.unknown_clusters()));
         Ok(rows)
     }
 
@@ -284,22 +300,27 @@ impl Renderer {
         common: &SpecCommon,
         rendered: &Rendered,
         part: &Part,
-        destination: Destination<'_>,
+        (destination, capabilities): (Destination<'_>, Option<&ClusterCapabilities>),
         reads: &mut Reads,
     ) -> Result<(Vec<Policy>, BTreeSet<String>), String> {
         let (id, templates) = (&rendered.id, &self.templates);
-        let mut charts = ChartRender {
-            catalog: &self.catalog,
-            templates,
-            outputs: &self.outputs,
-            name: &id.name,
-            own_namespace: &id.namespace,
-            notes: BTreeSet::new(),
-        };
-        let releases = charts.policies(&rendered.charts, part, destination, reads)?;
+        let (mut releases, mut notes) = (Vec::new(), BTreeSet::new());
+        if let Some(capabilities) = capabilities {
+            let mut charts = ChartRender {
+                catalog: &self.catalog,
+                templates,
+                outputs: &self.outputs,
+                name: &id.name,
+                own_namespace: &id.namespace,
+                capabilities,
+                notes: BTreeSet::new(),
+            };
+            releases = charts.policies(&rendered.charts, part, destination, reads)?;
+            notes = charts.notes;
+        }
         let kept = (templates, &self.manifests);
         let policies = render::policies(common, part, releases, destination, &id.name, kept)?;
-        Ok((policies, charts.notes))
+        Ok((policies, notes))
     }
 
     pub(super) fn desired(&self, cluster: &ClusterRef, profile: &ProfileId) -> Subject {

@@ -9,6 +9,7 @@ use sluice_protocol::{Body, Meta, Publish};
 
 use super::*;
 
+mod capabilities;
 mod charts;
 mod cloud_events;
 mod destinations;
@@ -106,7 +107,22 @@ impl Fixture {
     }
 
     fn with(objects: Vec<Value>, found: impl FnOnce(&mut Renderer)) -> Self {
-        let mut fixture = Self::begin(objects, found);
+        Self::told(Self::begin(objects, |renderer| {
+            let known = Arc::new(ClusterCapabilities::of(sluice_chart::Capabilities::default()));
+            for name in ["a", "b"] {
+                let said = ExternalInput::Capabilities(cluster(name), known.clone());
+                renderer.external(said, &mut Step::at(0));
+            }
+            found(renderer);
+        }))
+    }
+
+    /// The same, and nobody has said what the clusters can do.
+    fn unknowing(objects: Vec<Value>) -> Self {
+        Self::told(Self::begin(objects, |_| ()))
+    }
+
+    fn told(mut fixture: Self) -> Self {
         fixture.run(|renderer, step| renderer.ask(step));
         for (cluster, row) in fixture.interests.clone() {
             fixture.run(|renderer, step| renderer.external(ExternalInput::Interest(cluster, row), step));

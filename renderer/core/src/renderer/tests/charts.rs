@@ -9,7 +9,7 @@ const SETTINGS: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .R
     data: {names: '{{ .Values.who }}', mark: '{{ .Values.mark }}'}\n";
 
 /// A chart of these templates, and of other files by their whole path.
-fn loaded(version: &str, files: &[(&str, &str)]) -> ChartState {
+pub(super) fn loaded(version: &str, files: &[(&str, &str)]) -> ChartState {
     let head = format!("apiVersion: v2\nname: web\nversion: {version}\n");
     let mut all = BTreeMap::from([
         ("Chart.yaml".to_owned(), head.into_bytes()),
@@ -31,7 +31,7 @@ fn chart(extra: Value) -> Value {
     chart
 }
 
-fn profile(extra: Value) -> Value {
+pub(super) fn profile(extra: Value) -> Value {
     json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {
         "clusterRefs": [{"kind": "SveltosCluster", "namespace": "default", "name": "a"},
             {"kind": "SveltosCluster", "namespace": "default", "name": "b"}],
@@ -49,7 +49,7 @@ impl Fixture {
         self.fetched.first().unwrap().clone()
     }
 
-    fn chart(&mut self, state: ChartState) {
+    pub(super) fn chart(&mut self, state: ChartState) {
         let request = self.asked();
         self.run(|renderer, step| renderer.external(ExternalInput::Chart(request, state), step));
     }
@@ -58,7 +58,7 @@ impl Fixture {
         self.problems.values().next().cloned().unwrap_or_default()
     }
 
-    fn objects(&self, place: &str) -> Vec<Value> {
+    pub(super) fn objects(&self, place: &str) -> Vec<Value> {
         let desired = self.rows[place].as_ref().unwrap();
         desired.policies.iter().flat_map(|policy| policy.objects.clone()).collect()
     }
@@ -232,10 +232,10 @@ fn hooks_are_named_and_not_deployed() {
     let hooked = loaded("1.0.0", &[("templates/a.yaml", SETTINGS), ("templates/h.yaml", hook)]);
     let mut fixture = Fixture::new(vec![profile(json!({}))]);
     fixture.chart(hooked);
+    let said = fixture.problem();
+    assert!(said.starts_with("note: spec.helmCharts[0]: chart web 1.x of "), "{said}");
     assert!(
-        fixture.problem().ends_with(
-            "note: hooks are not run (Job h); set options.disableHooks: true to hear no more of it"
-        )
+        said.ends_with(": hooks are not run (Job h); set options.disableHooks: true to hear no more of it")
     );
     assert_eq!(fixture.objects("a/p").len(), 1);
     fixture.put(profile(json!({"options": {"disableHooks": true}})));

@@ -18,7 +18,7 @@ impl Fixture {
         }
     }
 
-    fn told(&self) -> String {
+    fn wrong(&self) -> String {
         self.problems.values().cloned().collect()
     }
 }
@@ -47,14 +47,14 @@ fn a_right_that_is_revoked_is_a_problem_and_what_is_there_stays() {
     fixture.put(content(true, "2"));
     assert_eq!(fixture.wanted(), ["a x 1"]);
     assert!(
-        fixture.told().contains(
+        fixture.wrong().contains(
             "spec.policyRefs[0]: ServiceAccount team-a/deployer may not get ConfigMap default/content in the management cluster"
         ),
         "{:?}",
         fixture.problems
     );
     fixture.answer("content", &Right::Unavailable("503".into()));
-    assert!(fixture.told().contains("(503); it is tried again"), "{:?}", fixture.problems);
+    assert!(fixture.wrong().contains("(503); it is tried again"), "{:?}", fixture.problems);
     fixture.answer("content", &Right::Granted);
     assert_eq!((fixture.wanted(), fixture.problems.len()), (vec!["a x 2".to_owned()], 0));
     fixture.delete(of_tenant(trigger(true, json!({}))));
@@ -67,9 +67,9 @@ fn a_tenant_does_not_learn_whether_what_it_may_not_read_is_there() {
     fixture.ready(&["x"]);
     fixture.answer("content", &Right::Denied);
     assert!(
-        fixture.told().contains("may not get") && !fixture.told().contains("exist"),
+        fixture.wrong().contains("may not get") && !fixture.wrong().contains("exist"),
         "{}",
-        fixture.told()
+        fixture.wrong()
     );
 }
 

@@ -1,5 +1,5 @@
-//! Which kinds a cluster gains and loses: its CustomResourceDefinitions are watched, where profiles have objects of such
-//! kinds. With a definition go all its objects, and nothing else says so.
+//! Which kinds a cluster gains and loses: its CustomResourceDefinitions are watched. With a definition go all its objects, and
+//! nothing else says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +7,11 @@ use futures::StreamExt as _;
 use kube::core::{ApiResource, PartialObjectMeta};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
-use sluice_kube::Raw;
-use sluice_tasks::End;
 
-/// Tells the groups whose kinds may be others now, until it is told that this is enough (`false`).
-pub(crate) async fn follow(client: Client, mut tell: impl FnMut(String) -> bool) -> End {
+use crate::raw::Raw;
+
+/// Tells the groups whose kinds may be others now, until it is told that this is enough (`false`): whether it was.
+pub async fn definitions(client: Client, mut tell: impl FnMut(String) -> bool) -> bool {
     let resource = ApiResource {
         group: "apiextensions.k8s.io".into(),
         version: "v1".into(),
@@ -46,10 +46,10 @@ pub(crate) async fn follow(client: Client, mut tell: impl FnMut(String) -> bool)
             }
         };
         if !changed.into_iter().all(&mut tell) {
-            return End::Done;
+            return true;
         }
     }
-    End::Early
+    false
 }
 
 /// Names of definitions, which are `plural.group`, with their versions; `None` before the first list.
