@@ -143,7 +143,7 @@ fn compare_inventories(cluster: &str, server: &ApiServer, refuses: bool) -> Resu
         let owned = |key: &ObjectKey| {
             server.applied.get(key).is_some_and(|object| is_owned(object) || server.adopted.contains(key))
         };
-        if let Some(key) = stored.inventory.objects.iter().find(|key| !refuses && !owned(*key)) {
+        if let Some(key) = stored.inventory.objects.iter().find(|key| !refuses && !owned(key)) {
             return Err(format!("{cluster}: the inventory of {profile} names {key}, which is not there"));
         }
     }
