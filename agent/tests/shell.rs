@@ -199,10 +199,12 @@ async fn a_kind_that_does_not_exist_yet_holds_back_nothing_and_is_found_when_it_
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cloud_event_becomes_a_row_and_what_is_none_a_problem() {
     let (server, fleet) = (Server::start(), fleet(&["c"]).await);
-    with_agent(&server, &registered(&fleet, &["c"]), async |bus| {
+    let registered = registered(&fleet, &["c"]);
+    let agent = with_agent(&server, &registered, async |bus| {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"messagingMatchCriteria": [{"subject": "orders"}]}});
         let sources = vec![Source { name: "s".into(), changed: 1, manifest: manifest.into() }];
-        let event = json!({"specversion": "1.0", "id": "1", "source": "/shop", "subject": "o", "type": "created"});
+        let event =
+            json!({"specversion": "1.0", "id": "1", "source": "/shop", "subject": "o", "type": "created"});
         let send = async |channel: &str, id: &str, event: &Value| {
             let body = (id, event.to_string().into_bytes());
             sluice_bus::send_cloud_event(bus, &cluster("c"), channel, body).await.unwrap();
@@ -221,9 +223,11 @@ async fn a_cloud_event_becomes_a_row_and_what_is_none_a_problem() {
         assert!(told.error.contains("id: is required"), "{told:?}");
         send("orders.eu", "3", &event).await;
         change(bus, "c", "o created orders.eu", |_| true).await;
-        kit::told(&mut problems, |row| row.object == "CloudEvents on orders.eu" && row.error.is_empty()).await;
-    })
-    .await;
+        kit::told(&mut problems, |row| row.object == "CloudEvents on orders.eu" && row.error.is_empty())
+            .await;
+    });
+    // Boxed, since it is large.
+    Box::pin(agent).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
