@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::{ObjectKey, ProfileId, object};
-use sluice_deployer_core::Live;
+use sluice_api::{ObjectKey, object};
+use sluice_deployer_core::{Live, Owner};
 use sluice_dryrun::{Input, Options, build_with};
 use sluice_protocol::rows::{State, Status};
 use sluice_protocol::{Subject, Table};
@@ -52,7 +52,9 @@ impl Schedule {
             let wanted = content(wanted.iter());
             // What a user has taken over may be what is wanted all the same.
             let counts = |(key, object): &(&ObjectKey, &Arc<Value>)| {
-                is_owned(object) || (server.adopted.contains(*key) && wanted.contains_key(&key.name))
+                let is_wanted = wanted.contains_key(&key.name);
+                let counts = is_owned(object) && (is_wanted || !self.world.stays(name, object));
+                counts || (server.adopted.contains(*key) && is_wanted)
             };
             let mut found = content(server.applied.iter().filter(counts).map(|(_, object)| &**object));
             // What is refused stays as it was, or away, as long as it is wanted.
@@ -127,13 +129,12 @@ impl Schedule {
 /// Who owns an object has it in its inventory, and what is in an inventory is there, unless the server refuses something: what
 /// it names is only taken off it when all is done.
 fn compare_inventories(cluster: &str, server: &ApiServer, refuses: bool) -> Result<(), String> {
-    let lists = |owner: &(String, String), key| {
-        let named = |profile: &ProfileId| profile.kind() == owner.0 && profile.path() == owner.1;
-        let mut held = server.inventories.iter().filter(|(profile, _)| named(profile));
+    let lists = |owner: &Owner, key| {
+        let mut held = server.inventories.iter().filter(|(profile, _)| owner.is(profile));
         held.any(|(_, stored)| stored.inventory.objects.contains(key))
     };
     for (key, object) in &server.applied {
-        if let Some(owner) = Live::of(object).owner.map(|owner| (owner.kind, owner.name))
+        if let Some(owner) = Live::of(object).owner
             && !lists(&owner, key)
         {
             return Err(format!("{cluster}: {key} is owned by {owner:?}, whose inventory does not name it"));

@@ -148,7 +148,7 @@ pub(crate) fn compare(world: &World) -> Result<(), String> {
     let mut names = BTreeMap::from([(Holder::Own, "own".to_owned())]);
     for (cluster, table) in &tables {
         let is_refused = |name: &str| world.is_refused(cluster, name);
-        compare_objects(cluster, &servers[cluster], table, is_refused)?;
+        compare_objects(cluster, world, table)?;
         note_names(cluster, &servers[cluster], table, is_refused, &mut names)?;
     }
     let different: BTreeSet<_> = names.values().collect();
@@ -170,13 +170,9 @@ pub(crate) fn is_as_wanted(world: &World, cluster: &str, key: &ObjectKey, profil
 
 /// Every object that a profile has is in the table, as it is, and every object of the table is there. What a user has
 /// taken over may be what is wanted, or not there. What the server refuses may be there as it was, or not there, as long as
-/// it is wanted.
-fn compare_objects(
-    cluster: &str,
-    server: &ApiServer,
-    table: &Table,
-    is_refused: impl Fn(&str) -> bool,
-) -> Result<(), String> {
+/// it is wanted; and what its profile no longer wants may stay, if nobody else does.
+fn compare_objects(cluster: &str, world: &World, table: &Table) -> Result<(), String> {
+    let (server, is_refused) = (&world.clusters[cluster], |name: &str| world.is_refused(cluster, name));
     let mut found = BTreeSet::new();
     for (key, object) in &server.applied {
         let adopted = server.adopted.contains(key);
@@ -184,7 +180,7 @@ fn compare_objects(
             continue;
         }
         let wanted = table.get(&key.name).map(|wanted| &wanted.data);
-        let excused = wanted.is_some() && is_refused(&key.name);
+        let excused = if wanted.is_some() { is_refused(&key.name) } else { world.stays(cluster, object) };
         if wanted != Some(&data(object)) && !excused {
             return Err(format!("cluster {cluster} holds {key} {object}, the table says {wanted:?}"));
         }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use rand::Rng as _;
 use rand::rngs::SmallRng;
+use serde_json::Value;
 use sluice_api::ClusterRef;
+use sluice_deployer_core::Live;
 use sluice_renderer_core::Caches;
 
 use crate::api_server::ApiServer;
@@ -85,6 +87,15 @@ impl World {
     /// Whether a cluster refuses objects of this name for ever.
     pub(crate) fn is_refused(&self, cluster: &str, name: &str) -> bool {
         self.lasting.is_some_and(|lasting| lasting.is_about(cluster, name))
+    }
+
+    /// Whether what a profile has there stays although nobody wants it: until all that it should have is there, nothing of it
+    /// is deleted.
+    pub(crate) fn stays(&self, cluster: &str, object: &Value) -> bool {
+        let Some(owner) = Live::of(object).owner else { return false };
+        let held = self.clusters.get(cluster).into_iter().flat_map(|server| &server.inventories);
+        let mut held = held.filter(|(profile, _)| owner.is(profile));
+        held.any(|(_, stored)| stored.inventory.objects.iter().any(|key| self.is_refused(cluster, &key.name)))
     }
 
     /// Whether a cluster refuses something for ever.

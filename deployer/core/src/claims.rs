@@ -196,6 +196,20 @@ impl Claims {
         self.ask(heir);
     }
 
+    /// A profile that no longer wants an object, and cannot delete it yet, lets those have it who wait for it. Whether there
+    /// are any.
+    pub(crate) fn give(&mut self, key: &ObjectKey, profile: &ProfileId) -> bool {
+        let Some(claim) = self.objects.get_mut(key).filter(|claim| !claim.waiting.is_empty()) else {
+            return false;
+        };
+        let Some(holder) = claim.holders.get_mut(profile).filter(|holder| holder.leaving) else {
+            return false;
+        };
+        *holder = Holder { wants: None, leaving: true, hands_over: true };
+        self.asked.extend(claim.waiting.iter().cloned());
+        true
+    }
+
     /// Whether the owner that an object names lets another one have it.
     pub(crate) fn is_handed_over(&self, key: &ObjectKey, owner: &Owner) -> bool {
         let holders = self.objects.get(key).into_iter().flat_map(|claim| &claim.holders.0);
@@ -282,12 +296,13 @@ mod tests {
     enum Op {
         Claim { tier: i32, content: u8, listed: bool },
         Leave,
+        Give,
         Release,
     }
 
     fn op() -> impl Strategy<Value = Op> {
         let claim = |(tier, content, listed)| Op::Claim { tier, content, listed };
-        prop_oneof![2 => (0..3i32, 0..3u8, any::<bool>()).prop_map(claim), 1 => Just(Op::Leave), 1 => Just(Op::Release)]
+        prop_oneof![2 => (0..3i32, 0..3u8, any::<bool>()).prop_map(claim), 1 => Just(Op::Leave), 1 => Just(Op::Give), 1 => Just(Op::Release)]
     }
 
     proptest! {
@@ -307,6 +322,7 @@ mod tests {
                         prop_assert_eq!(claimed.is_err(), claim.waiting.contains(profile));
                     }
                     Op::Leave => claims.leave(&key(), profile),
+                    Op::Give => drop(claims.give(&key(), profile)),
                     Op::Release => claims.release(&key(), profile),
                 }
                 asked.extend(claims.take_asked());

@@ -247,6 +247,7 @@ impl Job {
         }
         let lost = |policy: &Policy| !untouchable && self.has_lost(policy);
         let (prepared, errors) = prepare_some(&desired, |policy| !lost(policy));
+        self.run.is_whole = errors.is_empty();
         for text in errors {
             self.run.errors.insert(text.clone(), Fault::new(text, false));
         }
@@ -331,7 +332,10 @@ impl Job {
             Phase::Reserving => self.apply(true, context),
             Phase::Applying { first: true } => self.apply(false, context),
             // What replaces it must be there before the old goes.
-            Phase::Applying { first: false } if failed => self.settle(context.now),
+            Phase::Applying { first: false } if failed => {
+                self.give(context);
+                self.settle(context.now)
+            }
             Phase::Applying { first: false } if !context.all_said => self.put_off(context.now),
             Phase::Applying { first: false } => self.prune(context),
             Phase::Pruning if failed => self.settle(context.now),

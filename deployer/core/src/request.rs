@@ -172,7 +172,7 @@ impl Request {
 
 impl Owner {
     /// Whether this profile is meant.
-    pub(crate) fn is(&self, profile: &ProfileId) -> bool {
+    pub fn is(&self, profile: &ProfileId) -> bool {
         self.kind == profile.kind() && self.name == profile.path()
     }
 }

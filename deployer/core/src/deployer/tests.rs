@@ -689,6 +689,47 @@ fn nothing_is_pruned_while_its_replacement_fails() {
 }
 
 #[test]
+fn who_waits_for_what_is_not_pruned_gets_it_all_the_same() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 50, vec![config_map("a", "p"), config_map("b", "p")])));
+    fixture.row("q", Some(desired("q", 100, vec![config_map("a", "q")])));
+    assert_eq!(fixture.state("q"), Some(State::Failed));
+    fixture.fail = Box::new(|request| match request {
+        Request::Apply { object, .. } if object::name(object) == "new" => {
+            Some(Failure::new(Class::Refused, "quota"))
+        }
+        _ => None,
+    });
+    fixture.row("p", Some(desired("p", 50, vec![config_map("new", "1")])));
+    (0..3).for_each(|_| fixture.wait());
+    assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "q");
+    assert_eq!(fixture.state("q"), Some(State::Provisioned));
+    assert_eq!(fixture.names(), ["a", "b"], "nobody waits for the other one");
+    let calls = fixture.take_calls();
+    assert!(calls.iter().all(|call| !call.starts_with("delete")), "{calls:?}: it was there all the time");
+    fixture.fail = Box::new(|_| None);
+    (0..3).for_each(|_| fixture.wait());
+    assert_eq!(fixture.names(), ["a", "new"]);
+    assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "q");
+    assert_eq!(
+        (fixture.state("p"), fixture.state("q")),
+        (Some(State::Provisioned), Some(State::Provisioned))
+    );
+}
+
+#[test]
+fn who_waits_for_an_object_is_told_at_once_when_it_is_free() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 50, vec![config_map("a", "p")])));
+    fixture.row("q", Some(desired("q", 100, vec![config_map("a", "q"), config_map("b", "q")])));
+    assert_eq!(fixture.state("q"), Some(State::Failed));
+    fixture.row("p", None);
+    assert_eq!(fixture.state("q"), Some(State::Provisioned), "no time has passed");
+}
+
+#[test]
 fn a_dead_server_is_left_alone_and_caught_up_with() {
     let mut fixture = Fixture::new();
     fixture.fail = Box::new(|_| Some(Failure::new(Class::Transient, "connection refused")));

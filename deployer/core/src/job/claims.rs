@@ -66,14 +66,17 @@ impl Job {
         self.claimed.iter().for_each(|key| context.claims.leave(key, &self.profile));
     }
 
-    /// What it no longer wants is gone, or another's.
+    /// What it no longer wants is gone, or another's. What it wants and has lost it waits for: it is told when that is free.
     pub(super) fn unclaim(&mut self, context: &mut JobContext<'_>) {
-        let objects = &self.run.objects;
-        // Who waits for a release is told when it is free.
-        let waits = self.run.errors.keys().filter_map(|about| releases::path_of_error(about));
-        let has = self.run.releases.keys().map(String::as_str);
-        let kept: BTreeSet<_> = has.chain(waits).map(releases::key).collect();
-        for key in self.claimed.extract_if(.., |key| !objects.contains_key(key) && !kept.contains(key)) {
+        let (objects, errors) = (&self.run.objects, &self.run.errors);
+        let lost = errors.iter().filter(|(_, fault)| fault.lost).map(|(about, _)| about.as_str());
+        let releases =
+            lost.filter_map(releases::path_of_error).chain(self.run.releases.keys().map(String::as_str));
+        let releases: BTreeSet<_> = releases.map(releases::key).collect();
+        let has_lost = |key: &ObjectKey| errors.get(&key.to_string()).is_some_and(|fault| fault.lost);
+        let is_over =
+            |key: &ObjectKey| !objects.contains_key(key) && !releases.contains(key) && !has_lost(key);
+        for key in self.claimed.extract_if(.., |key| is_over(key)) {
             context.claims.release(&key, &self.profile);
         }
     }

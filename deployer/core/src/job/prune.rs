@@ -4,6 +4,7 @@ use sluice_api::{ObjectKey, ProfileId};
 
 use super::replies::Fault;
 use super::{Ended, HANDED_OVER, Job, JobContext, Phase, Target};
+use crate::releases;
 use crate::request::Request;
 
 impl Job {
@@ -48,6 +49,22 @@ impl Job {
                 self.call(request, context);
             }
             Some(_) => {}
+        }
+    }
+
+    /// What it has too much stays while its replacement fails; but nobody else waits for that.
+    pub(super) fn give(&mut self, context: &mut JobContext<'_>) {
+        // Of what cannot be read nobody knows which objects it is about.
+        if !self.run.is_whole {
+            return;
+        }
+        let Some(owned) = self.inventory() else { return };
+        let objects = owned.objects.iter().filter(|key| !self.run.objects.contains_key(*key)).cloned();
+        let releases = owned.releases.keys().filter(|path| !self.run.releases.contains_key(*path));
+        for key in objects.chain(releases.map(|path| releases::key(path))) {
+            if context.claims.give(&key, &self.profile) {
+                context.live.remove(&key);
+            }
         }
     }
 

@@ -14,6 +14,8 @@ pub(super) struct Run {
     pub(super) early: bool,
     /// Whether anything was changed in the cluster, in this run or in those that it replaces.
     pub(super) changed: bool,
+    /// Whether all that it should have could be read.
+    pub(super) is_whole: bool,
     /// What there should be, as far as the profile can have it.
     pub(super) objects: BTreeMap<ObjectKey, Prepared>,
     /// The releases of charts that it has.
