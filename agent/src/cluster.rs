@@ -10,6 +10,7 @@ use sluice_bus::{
     Lease, Outputs, OwnAgents, ShardSpec, Supervisor, Tally, drive, interest_feed, interest_feed_of,
 };
 use sluice_kube::client_of_kubeconfig;
+use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Problem, Role, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Reporter};
@@ -21,7 +22,7 @@ use crate::watches::Watches;
 /// Pause before a cluster without a usable kubeconfig is looked at again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-type Interests = sluice_bus::Feed<ClusterRef, (ClusterRef, sluice_protocol::interest::Interest)>;
+type Interests = sluice_bus::Feed<ClusterRef, (ClusterRef, Interest)>;
 
 /// What every cluster's task needs.
 #[derive(Clone)]
@@ -100,6 +101,22 @@ async fn changed(access: &mut mpsc::UnboundedReceiver<Access>, known: &Result<Ar
     }
 }
 
+/// Only the newest row counts: an older one could end a watch that the newest wants.
+async fn tell_interest(
+    mut interests: mpsc::UnboundedReceiver<(ClusterRef, Interest)>,
+    sender: mpsc::UnboundedSender<ExternalInput>,
+) -> End {
+    while let Some((_, mut row)) = interests.recv().await {
+        while let Ok((_, newer)) = interests.try_recv() {
+            row = newer;
+        }
+        if sender.send(ExternalInput::Interest(row)).is_err() {
+            return End::Done;
+        }
+    }
+    End::Early
+}
+
 async fn own_cluster(
     shared: &Shared,
     lease: &Lease,
@@ -110,21 +127,9 @@ async fn own_cluster(
     let bus = &shared.context.bus;
     // Unbounded: the watches are as fast as their server, and the core only compares and publishes.
     let (sender, externals) = mpsc::unbounded_channel();
-    let mut interests = shared.interests.subscribe_key(cluster.clone());
-    let interest = sender.clone();
+    let interests = shared.interests.subscribe_key(cluster.clone());
     let tasks = shared.context.tasks.group(&cluster.to_string());
-    tasks.spawn(Once::ExternalInput, async move {
-        while let Some((_, mut row)) = interests.recv().await {
-            // Only the newest counts: an older one could end a watch that the newest wants.
-            while let Ok((_, newer)) = interests.try_recv() {
-                row = newer;
-            }
-            if interest.send(ExternalInput::Interest(row)).is_err() {
-                return End::Done;
-            }
-        }
-        End::Early
-    });
+    tasks.spawn(Once::ExternalInput, tell_interest(interests, sender.clone()));
     tasks.keep(Kept::Capabilities, {
         let (cluster, client, sender, reporter) =
             (cluster.clone(), client.clone(), sender.clone(), reporter.clone());

@@ -1,15 +1,15 @@
 //! The agent of one cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use sluice_api::cloud_event::is_event;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest, events_of};
 use sluice_protocol::subject::{Table, change_shard};
-use sluice_protocol::{Body, Capabilities, Core, Head, Meta, Problem, Publish, Row, Step, Subject, View};
+use sluice_protocol::{Body, Capabilities, Core, Head, Meta, Publish, Row, Step, Subject, View};
 
-use crate::events::{Accepted, Events, Sent};
+use crate::events::{Accepted, Events};
+use crate::messages::{Effect, ExternalInput, Seen};
 use crate::watches::{WatchSpec, Wish, Wishes, by_source, wanted};
 
 /// How long an object may go from one watch of its kind to another, microseconds. A deletion is told as much later where there
@@ -25,56 +25,6 @@ pub struct Config {
     pub shards: u16,
     /// Incarnations of the `changes` streams, by shard.
     pub outputs: Vec<u64>,
-}
-
-/// An object as a watch shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// Which object.
-    pub key: ObjectKey,
-    /// Its resourceVersion, 0 when it has none.
-    pub version: u64,
-    /// The object as JSON, without `managedFields`.
-    pub body: Arc<[u8]>,
-}
-
-/// What an agent learns.
-#[derive(Debug)]
-pub enum ExternalInput {
-    /// The interest row of its cluster.
-    Interest(Interest),
-    /// A watch has completed its list; also that of a kind that does not exist.
-    Listed(u64, Vec<Seen>),
-    /// An object appeared or changed.
-    Applied(u64, Seen),
-    /// An object is gone.
-    Deleted(u64, ObjectKey),
-    /// A watch cannot list, and will not soon: its kind may be forbidden.
-    Troubled(u64),
-    /// A message came where CloudEvents for the cluster are sent to; of this reading.
-    Sent(u64, Sent),
-    /// Everything that had been sent before has come.
-    SentAll(u64),
-    /// What the cluster can do.
-    Capabilities(Capabilities),
-}
-
-/// What an agent wants done.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Begin a watch; its number is in every [`ExternalInput`] that comes of it.
-    Watch(u64, WatchSpec),
-    /// End a watch.
-    Unwatch(u64),
-    /// Read what is sent to the cluster, from the first message that is still there; the number is in every [`ExternalInput`]
-    /// that comes of it, and takes the place of the one before.
-    Listen(u64),
-    /// Read it no longer.
-    Unlisten,
-    /// A message is no CloudEvent.
-    Refused,
-    /// Something is wrong, or no longer.
-    Problem(Problem),
 }
 
 /// The agent of one cluster: begins the watches that its interest row asks for, and makes rows of what they show.

@@ -10,7 +10,7 @@ use sluice_api::cloud_event::{CloudEvent, item_of};
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::{Head, Meta, Position, Problem, Step};
 
-use crate::agent::Effect;
+use crate::messages::Effect;
 
 /// So many channels with a message that is no event are told of; the others are counted.
 const TOLD: usize = 16;

@@ -14,8 +14,10 @@
 
 mod agent;
 mod events;
+mod messages;
 mod watches;
 
-pub use agent::{Agent, Config, Effect, ExternalInput, Seen};
+pub use agent::{Agent, Config};
 pub use events::Sent;
+pub use messages::{Effect, ExternalInput, Seen};
 pub use watches::WatchSpec;

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId};
+use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 
 use crate::token;
 
 pub mod own_rows;
+mod parse;
 
 /// The tables of the pipeline. Each has `N` shards; `Status` keeps them in one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -349,78 +350,14 @@ impl FromStr for Subject {
 
     fn from_str(text: &str) -> Result<Self, NotASubject> {
         let tokens: Vec<&str> = text.split('.').collect();
-        parse(&tokens).ok_or_else(|| NotASubject(text.to_owned()))
+        parse::subject(&tokens).ok_or_else(|| NotASubject(text.to_owned()))
     }
-}
-
-fn parse(tokens: &[&str]) -> Option<Subject> {
-    let (&[table, shard, cluster], rest) = tokens.split_first_chunk::<3>()?;
-    let (table, shard) = (Table::parse(table)?, parse_shard(shard)?);
-    let fence = |owner: &str| Some(Subject::Owner { table, shard, owner: token::read(owner)? });
-    match (table, cluster, rest) {
-        (Table::Changes, owner, ["~owner"]) => return fence(owner),
-        (Table::Reports | Table::Desired | Table::Status, "~owner", [owner]) => return fence(owner),
-        (Table::Desired, "~complete", [origin]) => {
-            return Some(Subject::AllDesired { shard, origin: parse_shard(origin)? });
-        }
-        _ => {}
-    }
-    let cluster: ClusterRef = token::read(cluster)?.parse().ok()?;
-    match (table, rest) {
-        (Table::Changes, ["~complete"]) => Some(Subject::Complete { table, shard, cluster, origin: None }),
-        (Table::Reports, ["~complete", origin]) => {
-            Some(Subject::Complete { table, shard, cluster, origin: Some(parse_shard(origin)?) })
-        }
-        (Table::Changes, [viewer, object @ ..]) => Some(Subject::Change {
-            shard,
-            cluster,
-            viewer: token::read(viewer)?,
-            object: parse_object(object)?,
-        }),
-        (Table::Reports, [source, origin, object @ ..]) => Some(Subject::Report {
-            shard,
-            cluster,
-            source: token::read(source)?,
-            origin: parse_shard(origin)?,
-            object: parse_object(object)?,
-        }),
-        (Table::Desired, [origin, profile]) => Some(Subject::Desired {
-            shard,
-            cluster,
-            origin: parse_shard(origin)?,
-            profile: parse_profile(profile)?,
-        }),
-        (Table::Status, [origin, profile]) => Some(Subject::Status {
-            shard,
-            cluster,
-            origin: parse_shard(origin)?,
-            profile: parse_profile(profile)?,
-        }),
-        _ => None,
-    }
-}
-
-/// Only what [`push_shard`] writes: two digits, more where they are needed.
-fn parse_shard(token: &str) -> Option<u16> {
-    let digits = token.bytes().all(|c| c.is_ascii_digit());
-    let canonical = token.len() == 2 || token.len() > 2 && !token.starts_with('0');
-    (digits && canonical).then(|| token.parse().ok())?
-}
-
-fn parse_profile(token: &str) -> Option<ProfileId> {
-    let path = token::read(token)?;
-    Some(ProfileId::of_path(&path)).filter(|profile| profile.path() == path)
-}
-
-fn parse_object(tokens: &[&str]) -> Option<ObjectKey> {
-    let [group, version, kind, namespace, name] = tokens else { return None };
-    let gvk = Gvk { group: token::read(group)?, version: token::read(version)?, kind: token::read(kind)? };
-    Some(ObjectKey { gvk, namespace: token::read(namespace)?, name: token::read(name)? })
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use sluice_api::Gvk;
 
     use super::*;
 

@@ -12,8 +12,10 @@
 
 mod live;
 mod matcher;
+mod messages;
 mod program;
 mod reported;
 
-pub use matcher::{Config, Effect, ExternalInput, Matcher};
+pub use matcher::{Config, Matcher};
+pub use messages::{Effect, ExternalInput};
 pub use program::{Answer, Outcome, Program};

@@ -8,11 +8,12 @@ use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
 use sluice_protocol::{
-    About, Body, Core, Head, JournalEntry, Meta, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View,
+    About, Body, Core, Head, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Step, Subject, View,
 };
 use sluice_script::Limits;
 
 use crate::live::{Live, Programs, Replay};
+use crate::messages::{Effect, ExternalInput};
 use crate::program::{Outcome, Program, watches};
 use crate::reported::Reported;
 
@@ -35,31 +36,6 @@ pub struct Config {
     pub outputs: Vec<u64>,
     /// What one evaluation may use.
     pub limits: Limits,
-}
-
-/// What a matcher learns besides `changes`.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "replayed rows are the most frequent")]
-pub enum ExternalInput {
-    /// The interest row of a cluster.
-    Interest(ClusterRef, Interest),
-    /// A row that was asked for by [`Effect::Replay`].
-    Replayed(Row),
-    /// All rows of the replay have come.
-    ReplayDone(ClusterRef, u64),
-    /// Every interest row that was there at the beginning has been told.
-    Told,
-}
-
-/// What a matcher wants done.
-#[derive(Debug, PartialEq)]
-pub enum Effect {
-    /// Read the present rows of this cluster in this shard once more, as [`ExternalInput::Replayed`].
-    Replay(ClusterRef, u64),
-    /// Something is wrong, or no longer.
-    Problem(Problem),
-    /// Something happened.
-    Journal(JournalEntry),
 }
 
 /// The matcher of one shard: asks each source's programs about every change, and reports the objects that are events.

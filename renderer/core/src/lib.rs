@@ -23,6 +23,7 @@ mod content;
 mod event;
 mod generate;
 mod language;
+mod messages;
 mod patches;
 mod profile;
 mod project;
@@ -42,8 +43,9 @@ mod verdict;
 
 pub use catalog::{Change, KINDS, Resource, is_generator_output};
 pub use charts::{Access, ChartRequest, ChartState, ClusterCapabilities, LoadedChart};
+pub use messages::{Effect, ExternalInput};
 pub use project::{Projection, generated_for};
-pub use renderer::{Config, Effect, Explanation, ExternalInput, Origin, Renderer};
+pub use renderer::{Config, Explanation, Origin, Renderer};
 pub use rights::{Question, Right};
 pub use salt::Salt;
 pub use seen::Seen;

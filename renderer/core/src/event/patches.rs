@@ -7,7 +7,8 @@ use sluice_api::ClusterRef;
 use sluice_api::model::{Cluster, HelmChart, PolicyRef};
 use sluice_template::{Data, Stage};
 
-use super::{Destinations, EventRender};
+use super::EventRender;
+use super::destinations::Destinations;
 use crate::language::Language;
 use crate::project::Projection;
 use crate::reads::Reads;

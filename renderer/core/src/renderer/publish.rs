@@ -3,30 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_api::model::SpecCommon;
-use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId, ServiceAccount};
+use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount};
 use sluice_protocol::report::NOTE;
-use sluice_protocol::rows::{Cause, Desired, EventCause, Policy};
+use sluice_protocol::rows::{Cause, EventCause};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, JournalEntry, Meta, Publish, Step, Subject};
 
-use super::lacks::{Lack, NAMED, waiting};
+use super::lacks::{Lack, NAMED};
 use super::place::unsupported;
+use super::rows::Rendition;
 use super::{Effect, Renderer, STAGE};
 use crate::catalog::ContentKey;
-use crate::charts::{ChartRender, ClusterCapabilities};
 use crate::event::EventRender;
 use crate::generate::Generated;
 use crate::project::Projection;
 use crate::reads::Reads;
-use crate::render::{self, Part, Rendered};
+use crate::render::Rendered;
 use crate::renderings::Basis;
-use crate::resources::{self, Destination};
 use crate::rights::Tenant;
 use crate::row_ledger::Place;
-
-/// A destination and the body of its row, or why there is none.
-type Rendition = (ClusterRef, Result<Arc<[u8]>, Lack>);
 
 /// Where something is wrong, by what it is.
 type Failures = BTreeMap<String, Vec<ClusterRef>>;
@@ -231,98 +226,6 @@ impl Renderer {
         }
     }
 
-    /// What each destination gets.
-    fn rows(
-        &mut self,
-        cause: &Cause,
-        rendered: &mut Rendered,
-        reads: &mut Reads,
-    ) -> Result<Vec<Rendition>, String> {
-        let common = match cause {
-            Cause::Profile(id) => match self.catalog.profiles.get(id).map(Arc::as_ref) {
-                Some(Ok(profile)) => &profile.common,
-                _ => return Err(format!("{id} does not exist")),
-            },
-            Cause::Event(event) => match self.catalog.triggers.get(&event.trigger).map(Arc::as_ref) {
-                Some(Ok(trigger)) => &trigger.common,
-                _ => return Err(format!("{} does not exist", event.trigger)),
-            },
-        };
-        let name = &rendered.id.name;
-        let failed =
-            rendered.failed.iter().map(|(cluster, error)| (cluster.clone(), Err(Lack::Wrong(error.clone()))));
-        let (mut rows, mut notes): (Vec<Rendition>, _) = (failed.collect(), BTreeSet::new());
-        for part in &rendered.parts {
-            let same = render::same_everywhere(common, rendered, part);
-            let has_charts = rendered.charts.iter().any(|chart| !chart.uninstall);
-            // By what the destinations can do, where that counts.
-            let mut shared = BTreeMap::<Option<Digest>, Arc<[u8]>>::new();
-            for id in &part.destinations {
-                let Some(cluster) = self.catalog.clusters.get(id) else { continue };
-                // Another cause of this shard makes a profile of this name there: it keeps it, and this one waits.
-                if let Some(user) = self.ledger.ask_for(&(id.clone(), rendered.id.clone()), cause) {
-                    rows.push((id.clone(), Err(Lack::Wrong(name_taken(&rendered.id, user)))));
-                    continue;
-                }
-                let known = has_charts.then(|| reads.capabilities(&self.catalog, id));
-                if let Some(None) = known {
-                    rows.push((id.clone(), Err(Lack::Unknown)));
-                    continue;
-                }
-                let capabilities = known.flatten();
-                let kind = capabilities.as_ref().map(|known| known.digest());
-                let known = (&self.catalog, &self.templates);
-                let resources = resources::of_destination(&rendered.resources, cluster, name, known, reads);
-                let body = resources.and_then(|resources| match shared.get(&kind) {
-                    Some(body) if same => Ok(body.clone()),
-                    _ => {
-                        let destination = Destination { cluster, resources: &resources };
-                        let place = (destination, capabilities.as_deref());
-                        let policies = self.policies(common, rendered, part, place, reads);
-                        let (policies, told) = policies?;
-                        notes.extend(told);
-                        let account = self.account(cause).cloned();
-                        body_of(&Desired { account, ..render::desired(rendered, common, cause, policies) })
-                    }
-                });
-                shared.extend(body.as_ref().ok().map(|body| (kind, body.clone())));
-                rows.push((id.clone(), body.map_err(Lack::Wrong)));
-            }
-        }
-        rendered.warnings.extend(notes);
-        rendered.warnings.extend(waiting(reads.unknown_clusters()));
-        Ok(rows)
-    }
-
-    /// What one destination gets, and what is said of it that stops nothing.
-    fn policies(
-        &self,
-        common: &SpecCommon,
-        rendered: &Rendered,
-        part: &Part,
-        (destination, capabilities): (Destination<'_>, Option<&ClusterCapabilities>),
-        reads: &mut Reads,
-    ) -> Result<(Vec<Policy>, BTreeSet<String>), String> {
-        let (id, templates) = (&rendered.id, &self.templates);
-        let (mut releases, mut notes) = (Vec::new(), BTreeSet::new());
-        if let Some(capabilities) = capabilities {
-            let mut charts = ChartRender {
-                catalog: &self.catalog,
-                templates,
-                outputs: &self.outputs,
-                name: &id.name,
-                own_namespace: &id.namespace,
-                capabilities,
-                notes: BTreeSet::new(),
-            };
-            releases = charts.policies(&rendered.charts, part, destination, reads)?;
-            notes = charts.notes;
-        }
-        let kept = (templates, &self.manifests);
-        let policies = render::policies(common, part, releases, destination, &id.name, kept)?;
-        Ok((policies, notes))
-    }
-
     pub(super) fn desired(&self, cluster: &ClusterRef, profile: &ProfileId) -> Subject {
         Subject::Desired {
             shard: cluster_shard(cluster, self.config.shards),
@@ -372,17 +275,6 @@ impl Renderer {
             step.effect(Effect::Project(projection.clone()));
         }
     }
-}
-
-fn body_of(desired: &Desired) -> Result<Arc<[u8]>, String> {
-    Ok(serde_json::to_vec(desired).map_err(|error| error.to_string())?.into())
-}
-
-/// What is said where two causes would make a profile of one name.
-fn name_taken(profile: &ProfileId, user: &Cause) -> String {
-    format!(
-        "{profile} is already made by {user}, and stays; make spec.profileNameFormat differ, or rename one of them"
-    )
 }
 
 /// Everything that is wrong; with the places, unless there is only one.

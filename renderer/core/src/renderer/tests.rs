@@ -2,12 +2,15 @@
 
 use serde_json::{Value, json};
 use sluice_api::{Gvk, ProfileId, TriggerId};
-use sluice_protocol::interest::{Complete, Source};
+use sluice_protocol::interest::{Complete, Interest, Source};
 use sluice_protocol::rows::{Cause, Desired, EventCause};
 use sluice_protocol::subject::Table;
 use sluice_protocol::{Body, Meta, Publish};
 
 use super::*;
+use crate::catalog::{Change, Resource};
+use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
+use crate::rights::{Question, Right};
 
 mod capabilities;
 mod charts;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sluice_protocol::Position;
 
 use super::*;
+use crate::events::Sent;
 
 fn sources(revision: u64, criteria: &[&str]) -> ExternalInput {
     let source = |name: &&str| {
