@@ -13,6 +13,7 @@
 //! sluice status       bus, stages, clusters and problems on one screen
 //! sluice shards       who works on what
 //! sluice events       what happens now
+//! sluice explain      why something is deployed, or why not
 //! sluice trace        how an add-on came to be
 //! sluice bus          what the bus is like, and giving it more replicas
 //! sluice nats users   who may do what on the bus, as configuration of its servers
@@ -25,6 +26,7 @@ mod bus;
 mod check;
 mod eval;
 mod events;
+mod explain;
 mod files;
 mod nats;
 mod problems;
@@ -75,6 +77,8 @@ enum Command {
     Shards(shards::Args),
     /// Print what happens, as it happens.
     Events(events::Args),
+    /// Print why something is deployed in a cluster, or why not.
+    Explain(explain::Args),
     /// Print how an add-on came to be: the change, the report, the rendered row, what became of it.
     Trace(trace::Args),
     /// Look at the bus, or change it.
@@ -99,6 +103,7 @@ impl Args {
             Command::Status(args) => blocking(args.run()),
             Command::Shards(args) => blocking(args.run()),
             Command::Events(args) => blocking(args.run()),
+            Command::Explain(args) => args.run(),
             Command::Trace(args) => blocking(args.run()),
             Command::Bus(args) => blocking(args.run()),
             Command::Nats(args) => blocking(args.run()),

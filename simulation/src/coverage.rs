@@ -200,6 +200,7 @@ mod tests {
         assert_eq!(coverage.missing(), [Fault::Wipe]);
         let other = coverage.clone();
         coverage.add(&other);
-        assert!(coverage.to_string().starts_with("crash 2, pause 2, "), "{coverage}");
+        assert!(coverage.to_string().contains(", wipe 0, "), "{coverage}");
+        assert!(coverage.to_string().starts_with("sent 2, crash 2, pause 2, "), "{coverage}");
     }
 }

@@ -109,6 +109,17 @@ impl Selector {
         self.requirements.iter().all(|requirement| requirement.holds(get(&requirement.key)))
     }
 
+    /// The first requirement that `labels` do not fulfil, and what the label is, in words; `None` when they fulfil all.
+    pub fn unmet(&self, labels: Option<&Value>) -> Option<String> {
+        let get = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
+        let unmet = self.requirements.iter().find(|requirement| !requirement.holds(get(&requirement.key)))?;
+        let is = match get(&unmet.key) {
+            Some(value) => format!("the label {} is {value:?}", unmet.key),
+            None => format!("there is no label {}", unmet.key),
+        };
+        Some(format!("{unmet} is wanted, and {is}"))
+    }
+
     /// The structured form of today's manifests.
     pub fn to_label_selector(&self) -> Value {
         let expression = |requirement: &Requirement| {

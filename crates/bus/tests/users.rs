@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use server::Server;
 use sluice_api::ClusterRef;
 use sluice_bus::{Bus, BusOptions, Connection, Credentials, Seed, accounts};
-use sluice_protocol::Role;
+use sluice_protocol::{Capabilities, Role};
 use sluice_tasks::Tasks;
 
 /// An answer that has not come by now will not.
@@ -193,6 +193,7 @@ fn requests() -> Vec<(String, Value, &'static str)> {
         (api("CONSUMER.CREATE.CHANGES-00.n.changes.00.*.>"), none(), "am"),
         (api("CONSUMER.CREATE.CHANGES-00.n.changes.>"), none(), "am"),
         (api("CONSUMER.CREATE.CHANGES-00.n.>"), none(), "am"),
+        (api(&format!("CONSUMER.CREATE.CHANGES-00.n.{}", Capabilities::rows().1)), none(), "amr"),
         (api(&format!("CONSUMER.CREATE.KV_interest.n.{}", interest(1))), none(), "1amrp"),
         (api(&format!("CONSUMER.CREATE.KV_interest.n.{}", interest(2))), none(), "amrp"),
         (api("CONSUMER.CREATE.KV_interest.n.$KV.interest.>"), none(), "amrp"),

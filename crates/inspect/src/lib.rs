@@ -8,8 +8,12 @@
 
 #![forbid(unsafe_code)]
 
+mod explain;
+#[cfg(test)]
+mod kit;
 mod shards;
 mod trace;
 
+pub use explain::{Explained, Facts, OnBus, Question, Step, Verdict, explain, gather};
 pub use shards::{Shard, shards};
 pub use trace::{Hop, Target, Trace, TraceError, trace};

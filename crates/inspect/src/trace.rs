@@ -80,10 +80,10 @@ pub async fn trace(bus: &Bus, target: &Target) -> Result<Vec<Trace>, TraceError>
         let Ok(desired) = serde_json::from_slice::<Desired>(&stored.row.body) else { continue };
         match desired.policies.iter().find(|policy| target.is_in(policy)) {
             Some(policy) => traces.push(of_row(bus, &target.cluster, stored, &desired, policy).await?),
-            None => others.extend(desired.policies.iter().flat_map(|policy| &policy.objects).map(named)),
+            None => others.push(desired),
         }
     }
-    if traces.is_empty() { Err(target.nothing(others)) } else { Ok(traces) }
+    if traces.is_empty() { Err(target.nothing(&others)) } else { Ok(traces) }
 }
 
 async fn of_row(
@@ -189,7 +189,7 @@ fn named(found: &serde_json::Value) -> String {
 
 impl Target {
     /// What is rendered without a namespace is deployed to `default`, unless its kind has none.
-    fn is_in(&self, policy: &Policy) -> bool {
+    pub(crate) fn is_in(&self, policy: &Policy) -> bool {
         let same_namespace = |found: &str| {
             let default = found.is_empty() && self.namespace == "default";
             self.namespace.is_empty() || found == self.namespace || default
@@ -201,7 +201,10 @@ impl Target {
         })
     }
 
-    fn nothing(&self, mut others: Vec<String>) -> TraceError {
+    /// That nobody deploys it, and what is deployed instead.
+    pub(crate) fn nothing<'d>(&self, others: impl IntoIterator<Item = &'d Desired>) -> TraceError {
+        let policies = others.into_iter().flat_map(|desired| &desired.policies);
+        let mut others: Vec<String> = policies.flat_map(|policy| &policy.objects).map(named).collect();
         let Self { cluster, kind, namespace, name } = self;
         let place = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
         others.sort();

@@ -58,8 +58,9 @@ impl Rights {
                 rights.stage(role, Table::Desired, shards);
                 rights.reads(&streams(Table::Reports, shards));
                 rights.reads(&[Table::Status.stream(0), bucket(INTEREST), bucket(PROBLEMS)]);
-                // What clusters can do.
-                rights.reads(&[Capabilities::rows().0]);
+                // What clusters can do, and no other row of that stream.
+                let (stream, filter) = Capabilities::rows();
+                rights.publish.push(format!("$JS.API.CONSUMER.CREATE.{stream}.*.{filter}"));
                 let made = ["$JS.API.STREAM.CREATE.*", "$JS.API.STREAM.UPDATE.*"].map(str::to_owned);
                 rights.publish.extend([entries(INTEREST), entries(CONFIG)].into_iter().chain(made));
             }
@@ -236,6 +237,16 @@ mod tests {
         }
         assert!(!may_publish(&agent("c"), "$JS.API.CONSUMER.CREATE.CLOUDEVENTS.any"));
         assert!(!may_publish(&Role::People, "cloudevents.c.orders"));
+    }
+
+    #[test]
+    fn a_renderer_reads_what_clusters_can_do_and_nothing_else_of_their_rows() {
+        let (stream, filter) = sluice_protocol::Capabilities::rows();
+        let reads = |filter: &str| {
+            may_publish(&Role::Renderer, &format!("$JS.API.CONSUMER.CREATE.{stream}.any.{filter}"))
+        };
+        assert!(reads(&filter) && !reads("changes.>") && !reads(&change("c")));
+        assert!(!may_publish(&Role::Renderer, &format!("$JS.API.DIRECT.GET.{stream}.{}", change("c"))));
     }
 
     #[test]

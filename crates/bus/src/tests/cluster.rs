@@ -135,7 +135,7 @@ async fn a_running_bus_gets_more_replicas_and_its_operator_sees_what_is_wrong() 
 
     let mut changed = Vec::new();
     let count = scale(&options.connection, 3, |stream| changed.push(stream.to_owned())).await.unwrap();
-    assert_eq!((count, changed.len()), (12, 12), "{changed:?}");
+    assert_eq!((count, changed.len()), (13, 13), "{changed:?}");
     assert_eq!(scale(&options.connection, 3, |_| {}).await.unwrap(), 0, "it is so already");
     // What was written is there, and the same fence holds.
     put(&bus, &row("y", Some("1")), &fence, sequence).await.unwrap();

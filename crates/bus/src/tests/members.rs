@@ -53,7 +53,7 @@ async fn words_of_others_that_make_no_sense_are_not_heard() {
     for word in ["", "beat", "dance 1 1 0", "beat 1 1 0 @x"] {
         said("nonsense", word).await.unwrap();
     }
-    said("sense", "beat 1 1 0").await.unwrap();
+    said("sense", &format!("beat 1 1 0 @{}", crate::codec::ROW_FORMAT)).await.unwrap();
     until(|| membership.live() == 2).await;
     let keys: Vec<String> = (0..64).map(|key| key.to_string()).collect();
     let owned = || keys.iter().filter(|key| membership.owns(key)).count();

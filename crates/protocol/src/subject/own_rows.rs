@@ -1,5 +1,7 @@
 //! Filters that select the rows of one owner in every shard of its output; `{}` stands for the shard.
 
+use sluice_api::Gvk;
+
 use super::{ClusterRef, Table, cluster_token, push_shard};
 
 /// The rows of an agent.
@@ -38,6 +40,22 @@ pub fn of_cluster(table: Table, cluster: &ClusterRef, shard: u16) -> String {
 pub fn of_source(cluster: &ClusterRef, source: &str, shard: u16) -> String {
     let (table, shard) = (Table::Reports.name(), shard_token(shard));
     format!("{table}.{shard}.{}.{}.>", cluster_token(cluster), super::token(source))
+}
+
+/// The reports of one source of all clusters.
+pub fn of_source_anywhere(source: &str, shard: u16) -> String {
+    format!("{}.{}.*.{}.>", Table::Reports.name(), shard_token(shard), super::token(source))
+}
+
+/// The objects of one kind in all clusters, as agents see them for themselves.
+pub fn of_kind_anywhere(gvk: &Gvk, shard: u16) -> String {
+    let [group, version, kind] = [&gvk.group, &gvk.version, &gvk.kind].map(|text| super::token(text));
+    format!(
+        "{}.{}.*.{}.{group}.{version}.{kind}.>",
+        Table::Changes.name(),
+        shard_token(shard),
+        super::token("")
+    )
 }
 
 /// The token of a shard, which is also the name of its owner in fence rows.

@@ -1,0 +1,155 @@
+//! `sluice explain`: why something is deployed, or why not.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use sluice_inspect::{Explained, Facts, Question, Target, Verdict, explain, gather};
+use sluice_kube::management_client;
+use sluice_protocol::Role;
+use sluice_tasks::Tasks;
+
+use crate::reach::{self, Reach};
+use crate::table::{Format, Output, Table};
+
+/// How long the bus may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Arguments of `sluice explain`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sluice explain --cluster default/cluster-1 trigger network-policies
+  sluice explain --cluster default/cluster-1 object ConfigMap/settings -n shop
+
+It reads rows that people have no right to: with accounts, use the operator's. Exit code: 0 it is deployed, 1 it is not, 2 nobody
+can tell.")]
+pub(crate) struct Args {
+    /// The cluster: namespace/name.
+    #[arg(long)]
+    cluster: String,
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// An object: Kind/name.
+    Object(About),
+    /// A trigger, by its name.
+    Trigger(About),
+    /// A profile, by its name; with a namespace a Profile, else a ClusterProfile.
+    Profile(About),
+}
+
+#[derive(Debug, clap::Args)]
+struct About {
+    /// What it is called.
+    which: String,
+    /// Its namespace; without one any, or none.
+    #[arg(short, long, default_value = "")]
+    namespace: String,
+    /// Kubeconfig of the management cluster.
+    #[arg(long, env = "KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    reach: Reach,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> ExitCode {
+        let mut verdict = Verdict::Unknown;
+        let done = crate::blocking(async {
+            verdict = self.explained().await?;
+            Ok(())
+        });
+        match verdict {
+            _ if done != ExitCode::SUCCESS => ExitCode::from(2),
+            Verdict::Yes => ExitCode::SUCCESS,
+            Verdict::No => ExitCode::from(1),
+            Verdict::Unknown => ExitCode::from(2),
+        }
+    }
+
+    async fn explained(self) -> anyhow::Result<Verdict> {
+        let question = self.question()?;
+        let (What::Object(about) | What::Trigger(about) | What::Profile(about)) = self.what;
+        let explained = explain(&about.facts(&question).await, &question);
+        if about.output.output == Format::Json {
+            println!("{}", serde_json::to_string(&explained)?);
+        } else {
+            print!("{}", table(&explained, about.output));
+        }
+        Ok(explained.verdict)
+    }
+
+    fn question(&self) -> anyhow::Result<Question> {
+        let cluster = reach::cluster(&self.cluster)?;
+        Ok(match &self.what {
+            What::Trigger(about) => Question::Trigger { name: about.which.clone(), cluster },
+            What::Profile(about) => {
+                Question::Profile { namespace: about.namespace.clone(), name: about.which.clone(), cluster }
+            }
+            What::Object(About { which: name, namespace, .. }) => {
+                let (kind, name) = name
+                    .split_once('/')
+                    .with_context(|| format!("{name}: write Kind/name, such as ConfigMap/{name}"))?;
+                let (kind, name) = (kind.to_owned(), name.to_owned());
+                Question::Object(Target { cluster, kind, namespace: namespace.clone(), name })
+            }
+        })
+    }
+}
+
+impl About {
+    async fn facts(&self, question: &Question) -> Facts {
+        let tasks = Tasks::default();
+        let bus = tokio::time::timeout(PATIENCE, self.reach.bus(Role::Operator, &tasks)).await;
+        let bus = match bus {
+            Ok(bus) => bus.map_err(|error| format!("{error:#}")),
+            Err(_) => Err("the bus does not answer".to_owned()),
+        };
+        let path = reach::kubeconfig(self.kubeconfig.as_deref());
+        let management = management_client(path.as_deref()).await.map_err(|error| format!("{error:#}"));
+        gather(bus.as_ref().map_err(Clone::clone), management, question).await
+    }
+}
+
+/// A line for each condition, with what to do below the first that does not hold.
+fn table(explained: &Explained, output: Output) -> Table {
+    let mut table = Table::new(&["STEP", "VERDICT", "FOUND", "REMEDY"], output.no_headers);
+    for step in &explained.steps {
+        let verdict = match step.verdict {
+            Verdict::Yes => "yes",
+            Verdict::No => "no",
+            Verdict::Unknown => "unknown",
+        };
+        table.add([step.about.to_owned(), verdict.to_owned(), step.says.clone(), step.remedy.clone()]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_inspect::Step;
+
+    use super::*;
+
+    #[test]
+    fn a_line_says_what_would_turn_it_into_a_yes() {
+        let step = |verdict, remedy: &str| Step {
+            about: "events",
+            verdict,
+            says: "found".into(),
+            remedy: remedy.into(),
+        };
+        let steps = vec![step(Verdict::Yes, ""), step(Verdict::No, "do it")];
+        let explained = Explained { verdict: Verdict::No, steps };
+        let text = table(&explained, Output { output: Format::Table, no_headers: true }).to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1], "| events | yes     | found |        |");
+        assert_eq!(lines[2], "| events | no      | found | do it  |");
+    }
+}

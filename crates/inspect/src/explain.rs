@@ -1,0 +1,205 @@
+//! Why something is deployed, or why not: each condition on the way from a manifest to an object, in order, with its verdict.
+//! The first "no" comes with what would turn it into a yes.
+//!
+//! ```text
+//! management cluster ─► trigger, EventSource, profile, registered clusters ┐
+//! bus ─► changes, reports, desired, status, problems ──────────────────────┴─► facts ─► steps
+//! ```
+//!
+//! The facts are gathered once, then everything is decided from them: by the readers and programs that the stages use.
+
+use serde::Serialize;
+use sluice_api::ClusterRef;
+use sluice_protocol::report::{NOTE, ProblemRow};
+use sluice_protocol::rows::{Desired, State, Status};
+
+pub use self::facts::{Facts, OnBus, gather};
+use crate::trace::Target;
+
+mod facts;
+mod object;
+mod profile;
+mod trigger;
+
+/// So many things of one kind are named.
+const NAMED: usize = 5;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub enum Question {
+    /// Why what follows from a trigger is in a cluster, or is not.
+    Trigger {
+        /// Its name.
+        name: String,
+        /// Where.
+        cluster: ClusterRef,
+    },
+    /// Why what a profile deploys is in a cluster, or is not.
+    Profile {
+        /// Namespace of a `Profile`; empty for a `ClusterProfile`.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// Where.
+        cluster: ClusterRef,
+    },
+    /// Why an object is there, or is not.
+    Object(Target),
+}
+
+/// What is said of one condition, or of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It holds.
+    Yes,
+    /// It does not.
+    No,
+    /// Not enough is known.
+    Unknown,
+}
+
+/// One condition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// What it is about, in one word or two.
+    pub about: &'static str,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// What was found.
+    pub says: String,
+    /// What would turn it into a yes; empty when it is one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub remedy: String,
+}
+
+/// Everything that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explained {
+    /// Whether it is deployed.
+    pub verdict: Verdict,
+    /// The conditions, in the order of the pipeline.
+    pub steps: Vec<Step>,
+}
+
+/// Why something is deployed, or why not.
+pub fn explain(facts: &Facts, question: &Question) -> Explained {
+    let mut steps = Steps::default();
+    match question {
+        Question::Trigger { name, .. } => trigger::explain(facts, name, &mut steps),
+        Question::Profile { namespace, name, .. } => profile::explain(facts, namespace, name, &mut steps),
+        Question::Object(target) => object::explain(facts, target, &mut steps),
+    }
+    let verdict = match (steps.deployed, steps.steps.iter().any(|step| step.verdict == Verdict::No)) {
+        (true, _) => Verdict::Yes,
+        (false, true) => Verdict::No,
+        (false, false) => Verdict::Unknown,
+    };
+    Explained { verdict, steps: steps.steps }
+}
+
+/// The steps of an answer as it grows.
+#[derive(Default)]
+struct Steps {
+    steps: Vec<Step>,
+    /// Whether what was asked for is in the cluster.
+    deployed: bool,
+}
+
+// === impl Question ===
+
+impl Question {
+    /// The cluster that it is about.
+    pub fn cluster(&self) -> &ClusterRef {
+        match self {
+            Self::Trigger { cluster, .. } | Self::Profile { cluster, .. } => cluster,
+            Self::Object(target) => &target.cluster,
+        }
+    }
+}
+
+// === impl Steps ===
+
+impl Steps {
+    fn yes(&mut self, about: &'static str, says: impl Into<String>) {
+        self.add(about, Verdict::Yes, says.into(), String::new());
+    }
+
+    fn no(&mut self, about: &'static str, says: impl Into<String>, remedy: impl Into<String>) {
+        self.add(about, Verdict::No, says.into(), remedy.into());
+    }
+
+    fn unknown(&mut self, about: &'static str, says: impl Into<String>, remedy: impl Into<String>) {
+        self.add(about, Verdict::Unknown, says.into(), remedy.into());
+    }
+
+    fn add(&mut self, about: &'static str, verdict: Verdict, says: String, remedy: String) {
+        self.steps.push(Step { about, verdict, says, remedy });
+    }
+
+    /// What became of a row that says what a profile should have.
+    fn deployed(&mut self, desired: &Desired, on_bus: &OnBus, origin: u16) {
+        let profile = desired.profile();
+        let status = on_bus.statuses.iter().find(|(id, by, _)| *id == profile && *by == origin);
+        match status.map(|(_, _, status)| status) {
+            Some(Status { state: State::Provisioned, errors }) if errors.is_empty() => {
+                self.deployed = true;
+                self.yes("deployed", format!("{profile} is provisioned"));
+            }
+            Some(Status { state: State::DryRun, .. }) => self.no(
+                "deployed",
+                format!("{profile} is a dry run: nothing is written"),
+                "set another spec.syncMode than DryRun",
+            ),
+            Some(Status { state: State::Failed, errors }) => {
+                self.no("deployed", format!("{profile} failed: {}", errors.join("; ")), "mend what it names; it is tried again by itself");
+            }
+            Some(Status { state, errors }) => {
+                let errors = if errors.is_empty() { String::new() } else { format!(": {}", errors.join("; ")) };
+                self.unknown("deployed", format!("{profile} is {state:?}{errors}"), "ask again");
+            }
+            None => self.unknown(
+                "deployed",
+                format!("no deployer has said anything of {profile} on this cluster"),
+                "`sluice status` says whether a deployer runs, `sluice problems` whether the cluster can be reached",
+            ),
+        }
+    }
+
+    /// What people are told anyway, of what is meant.
+    fn problems(&mut self, on_bus: &OnBus, is_meant: impl Fn(&ProblemRow) -> bool) {
+        for problem in on_bus.problems.iter().filter(|problem| is_meant(problem)) {
+            let ProblemRow { stage, object, error, .. } = problem;
+            match error.strip_prefix(NOTE) {
+                Some(note) => self.yes("note", format!("{stage}: {object}: {note}")),
+                None => self.no("problem", format!("{stage}: {object}: {error}"), "mend what it names"),
+            }
+        }
+    }
+}
+
+/// Whether a problem is about this object of a user, by its kind and name.
+fn is_about(problem: &ProblemRow, described: &str) -> bool {
+    let rest = problem.object.strip_prefix(described);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
+}
+
+/// The names that there are, the nearest to this one first.
+fn instead<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    let mut names: Vec<_> = names.into_iter().collect();
+    names.sort_by_key(|name| (strsim::damerau_levenshtein(wanted, name), *name));
+    names.dedup();
+    if names.is_empty() { "there is none".to_owned() } else { format!("there is {}", some(&names)) }
+}
+
+/// The first of them, and how many there are besides.
+fn some<T: ToString>(names: &[T]) -> String {
+    let named: Vec<_> = names.iter().take(NAMED).map(ToString::to_string).collect();
+    match names.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

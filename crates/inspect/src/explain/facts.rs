@@ -1,0 +1,210 @@
+//! What is known of a question, gathered once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::{Api, ListParams};
+use serde_json::Value;
+use sluice_api::model::{CONFIG_GROUP, Cluster, EventSource, LIB_GROUP};
+use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
+use sluice_bus::{Bus, BusError, ReadSpec, look, problem_feed};
+use sluice_kube::{Raw, resource_of};
+use sluice_protocol::report::ProblemRow;
+use sluice_protocol::rows::{Desired, Status};
+use sluice_protocol::subject::{cluster_shard, own_rows};
+use sluice_protocol::{Subject, Table};
+use sluice_tasks::Tasks;
+
+use super::Question;
+
+/// How long the bus, and the management cluster, may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Objects of one answer of the API server.
+const PAGE: u32 = 500;
+
+/// What is known.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The cluster that the question is about.
+    pub cluster: ClusterRef,
+    /// Number of shards of every table; 1 where the bus is away.
+    pub shards: u16,
+    /// The objects of the management cluster that may count; or why they are not known.
+    pub management: Result<Vec<Arc<Value>>, String>,
+    /// The rows; or why they are not known.
+    pub on_bus: Result<OnBus, String>,
+}
+
+/// Rows of the bus.
+#[derive(Clone, Debug, Default)]
+pub struct OnBus {
+    /// The objects of the kinds that the EventSource selects, in clusters whose events may count.
+    pub objects: Vec<(ClusterRef, ObjectKey, Arc<Value>)>,
+    /// What matchers say is an event of the EventSource.
+    pub reports: Vec<(ClusterRef, ObjectKey)>,
+    /// What the cluster should hold.
+    pub desired: Vec<Desired>,
+    /// What deployers say of it: of which profile, for which renderer shard.
+    pub statuses: Vec<(ProfileId, u16, Status)>,
+    /// What cannot be done, of this cluster, or of all.
+    pub problems: Vec<ProblemRow>,
+}
+
+/// Gathers what is known, as far as bus and management cluster answer.
+pub async fn gather(
+    bus: Result<&Bus, String>,
+    management: Result<Client, String>,
+    question: &Question,
+) -> Facts {
+    let cluster = question.cluster().clone();
+    let listed = async {
+        let client = management?;
+        in_time("the management cluster", list(&client, question)).await
+    };
+    let management = listed.await;
+    let shards = bus.as_ref().map_or(1, |bus| bus.shards());
+    let on_bus = match bus {
+        Ok(bus) => {
+            let source = management.as_ref().ok().and_then(|objects| source_of(objects, question));
+            in_time("the bus", read(bus, &cluster, source.as_ref())).await
+        }
+        Err(error) => Err(error),
+    };
+    Facts { cluster, shards, management, on_bus }
+}
+
+async fn in_time<T, E: ToString>(who: &str, work: impl Future<Output = Result<T, E>>) -> Result<T, String> {
+    match tokio::time::timeout(PATIENCE, work).await {
+        Ok(done) => done.map_err(|error| format!("{who}: {}", error.to_string())),
+        Err(_) => Err(format!("{who} does not answer")),
+    }
+}
+
+// === Management cluster ===
+
+/// The kinds that a question needs.
+fn kinds(question: &Question) -> Vec<Gvk> {
+    let lib = |kind: &str| Gvk::new(LIB_GROUP, "v1beta1", kind);
+    let mut kinds = vec![lib("SveltosCluster"), Gvk::new("cluster.x-k8s.io", "v1beta2", "Cluster")];
+    kinds.extend(["ClusterSet", "Set"].map(lib));
+    match question {
+        Question::Trigger { .. } => {
+            kinds.extend(["EventTrigger", "EventBasedAddOn", "EventSource"].map(lib));
+        }
+        Question::Profile { namespace, .. } => {
+            let kind = if namespace.is_empty() { "ClusterProfile" } else { "Profile" };
+            kinds.push(Gvk::new(CONFIG_GROUP, "v1beta1", kind));
+        }
+        Question::Object(_) => {}
+    }
+    kinds
+}
+
+async fn list(client: &Client, question: &Question) -> Result<Vec<Arc<Value>>, kube::Error> {
+    let mut found = Vec::new();
+    for gvk in kinds(question) {
+        let Some((resource, _)) = resource_of(client, &gvk).await? else { continue };
+        let api: Api<Raw> = Api::all_with(client.clone(), &resource);
+        let mut params = ListParams::default().limit(PAGE);
+        loop {
+            let page = api.list(&params).await?;
+            found.extend(page.items.into_iter().map(|object| Arc::new(object.complete(&resource))));
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => params = params.continue_token(&token),
+                None => break,
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The EventSource that the trigger of a question names.
+fn source_of(objects: &[Arc<Value>], question: &Question) -> Option<EventSource> {
+    let Question::Trigger { name, .. } = question else { return None };
+    let is = |object: &&Arc<Value>, kinds: &[&str], name: &str| {
+        kinds.contains(&object::text(object, &["kind"])) && object::name(object) == name
+    };
+    let trigger = objects.iter().find(|object| is(object, &["EventTrigger", "EventBasedAddOn"], name))?;
+    let source = object::text(trigger, &["spec", "eventSourceName"]);
+    let source = objects.iter().find(|object| is(object, &["EventSource"], source))?;
+    EventSource::read(source).ok()
+}
+
+impl Facts {
+    /// The objects of these kinds in the management cluster.
+    pub(super) fn of_kind<'f>(&'f self, kinds: &'f [&'f str]) -> impl Iterator<Item = &'f Arc<Value>> {
+        let objects = self.management.iter().flatten();
+        objects.filter(|object| kinds.contains(&object::text(object, &["kind"])))
+    }
+
+    /// The clusters that are registered.
+    pub(super) fn clusters(&self) -> impl Iterator<Item = Cluster> {
+        self.of_kind(&["SveltosCluster", "Cluster"]).filter_map(Cluster::read)
+    }
+}
+
+// === Bus ===
+
+async fn read(bus: &Bus, cluster: &ClusterRef, source: Option<&EventSource>) -> Result<OnBus, BusError> {
+    let mut found = OnBus::default();
+    let shard = cluster_shard(cluster, bus.shards());
+    let filter = own_rows::of_cluster(Table::Desired, cluster, shard);
+    for stored in look(bus, &ReadSpec::some(Table::Desired.stream(shard), vec![filter])).await? {
+        if !stored.row.head.tombstone {
+            found.desired.extend(serde_json::from_slice::<Desired>(&stored.row.body));
+        }
+    }
+    let filter = own_rows::of_cluster(Table::Status, cluster, shard);
+    for stored in look(bus, &ReadSpec::some(Table::Status.stream(0), vec![filter])).await? {
+        let Subject::Status { origin, profile, .. } = &stored.row.subject else { continue };
+        if let Some(status) = Some(&stored.row).filter(|row| !row.head.tombstone)
+            && let Ok(status) = serde_json::from_slice(&status.body)
+        {
+            found.statuses.push((profile.clone(), *origin, status));
+        }
+    }
+    if let Some(source) = source {
+        read_events(bus, source, &mut found).await?;
+    }
+    let tasks = Tasks::default();
+    let feed = problem_feed(bus, tasks.stop().clone());
+    feed.synced().await;
+    let is_near = |problem: &ProblemRow| problem.cluster.is_empty() || problem.cluster == cluster.to_string();
+    // Of a trigger also those on the clusters that its events come from count.
+    found.problems =
+        feed.values().into_iter().filter(|problem| source.is_some() || is_near(problem)).collect();
+    tasks.stop().cancel();
+    Ok(found)
+}
+
+/// What agents and matchers say of the objects of one EventSource, in all clusters.
+async fn read_events(bus: &Bus, source: &EventSource, found: &mut OnBus) -> Result<(), BusError> {
+    for shard in 0..bus.shards() {
+        let filters = vec![own_rows::of_source_anywhere(&source.name, shard)];
+        for stored in look(bus, &ReadSpec::some(Table::Reports.stream(shard), filters)).await? {
+            if let Subject::Report { cluster, object, .. } = stored.row.subject
+                && !stored.row.head.tombstone
+            {
+                found.reports.push((cluster, object));
+            }
+        }
+        if source.selectors.is_empty() {
+            continue;
+        }
+        let filters =
+            source.selectors.iter().map(|selector| own_rows::of_kind_anywhere(&selector.gvk, shard));
+        for stored in look(bus, &ReadSpec::some(Table::Changes.stream(shard), filters.collect())).await? {
+            if let Subject::Change { cluster, object, .. } = stored.row.subject
+                && !stored.row.head.tombstone
+                && let Ok(body) = serde_json::from_slice::<Value>(&stored.row.body)
+            {
+                found.objects.push((cluster, object, Arc::new(body)));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+use sluice_bus::kit::{Server, write};
+use sluice_kube::fake_api::{FakeApi, Request};
+use sluice_protocol::rows::State;
+
+use super::*;
+use crate::kit::{cluster, connect, rows, service};
+
+fn question() -> Question {
+    Question::Trigger { name: "t".into(), cluster: cluster("b") }
+}
+
+/// A management cluster with a trigger and its EventSource, which knows no Cluster API.
+fn answer(request: &Request) -> (u16, String) {
+    let resource = |plural: &str, kind: &str| json!({"name": plural, "singularName": "", "namespaced": false, "kind": kind, "verbs": ["list"]});
+    let listed = |items: Value| json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "1"}, "items": items});
+    let path = request.path.split('?').next().unwrap_or_default();
+    let body = match path {
+        "/apis" => json!({"kind": "APIGroupList", "groups": []}),
+        "/apis/lib.projectsveltos.io/v1beta1" => json!({"kind": "APIResourceList", "groupVersion": "lib.projectsveltos.io/v1beta1",
+            "resources": [resource("eventtriggers", "EventTrigger"), resource("eventsources", "EventSource")]}),
+        "/apis/lib.projectsveltos.io/v1beta1/eventtriggers" => listed(json!([
+            {"metadata": {"name": "other"}, "spec": {"eventSourceName": "none"}},
+            {"metadata": {"name": "t"}, "spec": {"eventSourceName": "s"}}])),
+        "/apis/lib.projectsveltos.io/v1beta1/eventsources" => listed(json!([
+            {"metadata": {"name": "s"}, "spec": {"version": "v1", "kind": "Service"}}])),
+        _ => return (404, json!({"kind": "Status", "code": 404, "reason": "NotFound", "status": "Failure", "message": "none"}).to_string()),
+    };
+    (200, body.to_string())
+}
+
+#[tokio::test]
+async fn what_bus_and_management_cluster_know_of_a_trigger_is_gathered() {
+    let (server, api) = (Server::start(), FakeApi::start(answer));
+    let (bus, _tasks) = connect(&server).await;
+    write(&bus, rows(Some(service()))).await;
+    let facts = gather(Ok(&bus), Ok(api.client()), &question()).await;
+    let kinds: Vec<_> = facts.management.unwrap().iter().map(|object| object["kind"].to_string()).collect();
+    assert_eq!(kinds, ["\"EventTrigger\"", "\"EventTrigger\"", "\"EventSource\""]);
+    let on_bus = facts.on_bus.unwrap();
+    assert_eq!(on_bus.reports, [(cluster("a"), service())]);
+    assert_eq!(on_bus.objects, [(cluster("a"), service(), Arc::new(json!({})))]);
+    assert_eq!(on_bus.desired[0].profile(), ProfileId::cluster("p"));
+    let status = Status { state: State::Failed, errors: vec!["no room".into()] };
+    assert_eq!(on_bus.statuses, [(ProfileId::cluster("p"), 0, status)]);
+}
+
+#[tokio::test]
+async fn who_is_away_is_named_and_the_other_one_is_read() {
+    let server = Server::start();
+    let (bus, _tasks) = connect(&server).await;
+    write(&bus, rows(None)).await;
+    let facts = gather(Ok(&bus), Err("it is away".into()), &question()).await;
+    assert_eq!(facts.management.unwrap_err(), "it is away");
+    assert_eq!(facts.on_bus.unwrap().desired.len(), 1);
+    let api = FakeApi::start(|_| (403, json!({"kind": "Status", "code": 403, "message": "no"}).to_string()));
+    let facts = gather(Err("it is gone".into()), Ok(api.client()), &question()).await;
+    assert!(facts.management.unwrap_err().starts_with("the management cluster: "));
+    assert_eq!(facts.on_bus.unwrap_err(), "it is gone");
+}

@@ -1,0 +1,45 @@
+//! From an object to the profiles that deploy it.
+
+use super::{Facts, Steps, some};
+use crate::trace::Target;
+
+pub(super) fn explain(facts: &Facts, target: &Target, steps: &mut Steps) {
+    let on_bus = match &facts.on_bus {
+        Ok(on_bus) => on_bus,
+        Err(error) => {
+            return steps.unknown(
+                "wanted",
+                format!("rows cannot be read: {error}"),
+                "ask again with --nats-url",
+            );
+        }
+    };
+    if facts.management.is_ok() {
+        super::trigger::registered(facts, steps);
+    }
+    let mut wanted = false;
+    for desired in &on_bus.desired {
+        let Some(policy) = desired.policies.iter().find(|policy| target.is_in(policy)) else { continue };
+        wanted = true;
+        let (kind, namespace, name) = (&policy.kind, &policy.namespace, &policy.name);
+        let from =
+            format!("{} because of {}, from {kind} {namespace}/{name}", desired.profile(), desired.cause);
+        steps.yes("wanted", from);
+        steps.deployed(desired, on_bus, desired.cause.origin(facts.shards));
+    }
+    if wanted {
+        return;
+    }
+    let says = target.nothing(on_bus.desired.iter()).to_string();
+    steps.no(
+        "wanted",
+        says,
+        "`sluice explain` of the trigger or profile that should deploy it says why it does not",
+    );
+    let cluster = facts.cluster.to_string();
+    let open: Vec<_> = on_bus.problems.iter().filter(|problem| problem.cluster == cluster).collect();
+    if !open.is_empty() {
+        let objects: Vec<_> = open.iter().map(|problem| &problem.object).collect();
+        steps.unknown("problems", format!("open on this cluster: {}", some(&objects)), "`sluice problems`");
+    }
+}

@@ -1,0 +1,71 @@
+//! From a profile to what it deploys.
+
+use sluice_api::model::{ClusterSet, Profile};
+use sluice_api::{ProfileId, object};
+
+use super::trigger::{is_selected, registered};
+use super::{Facts, Steps, instead, is_about};
+
+pub(super) fn explain(facts: &Facts, namespace: &str, name: &str, steps: &mut Steps) {
+    let id = ProfileId::new(namespace, name);
+    match &facts.management {
+        Err(error) => {
+            steps.unknown("profile", format!("it cannot be read: {error}"), "ask again with --kubeconfig")
+        }
+        Ok(_) => manifest(facts, &id, steps),
+    }
+    let on_bus = match &facts.on_bus {
+        Ok(on_bus) => on_bus,
+        Err(error) => {
+            return steps.unknown(
+                "rendered",
+                format!("rows cannot be read: {error}"),
+                "ask again with --nats-url",
+            );
+        }
+    };
+    steps.problems(on_bus, |problem| is_about(problem, &id.to_string()));
+    let mut rows = on_bus.desired.iter().filter(|desired| desired.profile() == id).peekable();
+    if rows.peek().is_none() {
+        let says = format!("nothing of {id} is rendered for {}", facts.cluster.path());
+        return steps.no("rendered", says, "see the steps before; without any \"no\" before, ask again");
+    }
+    for desired in rows {
+        steps.yes("rendered", format!("{id} because of {}", desired.cause));
+        steps.deployed(desired, on_bus, desired.cause.origin(facts.shards));
+    }
+}
+
+fn manifest(facts: &Facts, id: &ProfileId, steps: &mut Steps) {
+    let kinds = [id.kind()];
+    let mut of_kind = facts.of_kind(&kinds);
+    let is_it = |object: &&std::sync::Arc<serde_json::Value>| {
+        object::name(object) == id.name && object::namespace(object) == id.namespace
+    };
+    let Some(found) = of_kind.find(is_it) else {
+        let others = instead(&id.name, facts.of_kind(&kinds).map(|object| object::name(object)));
+        let says = format!("there is no {id}; {others}");
+        return steps.no("profile", says, "apply it, or correct the name");
+    };
+    let profile = match Profile::read(found) {
+        Ok(profile) => profile,
+        Err(error) => {
+            return steps.no("profile", error.to_string(), "correct the field; what it led to before stays");
+        }
+    };
+    if profile.paused {
+        steps.no("profile", format!("{id} is paused"), "take the annotation off");
+    } else {
+        steps.yes("profile", format!("{id} can be used"));
+    }
+    let Some(cluster) = registered(facts, steps) else { return };
+    let sets = facts.of_kind(&["ClusterSet", "Set"]).filter_map(|object| ClusterSet::read(object).ok());
+    let mut sets = sets.filter(|set| profile.sets.contains(&set.id) && set.before.contains(&cluster.id));
+    if profile.clusters.contains(&cluster.id) {
+        steps.yes("destination", format!("spec.clusterRefs names {}", cluster.id.path()));
+    } else if let Some(set) = sets.next() {
+        steps.yes("destination", format!("{} has selected {}", set.id, cluster.id.path()));
+    } else {
+        is_selected("spec.clusterSelector", &profile.selector, &cluster, steps);
+    }
+}

@@ -1,0 +1,331 @@
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sluice_api::{Gvk, ObjectKey, ProfileId, TriggerId};
+use sluice_protocol::rows::{Cause, EventCause};
+
+use super::*;
+
+fn cluster(name: &str) -> ClusterRef {
+    ClusterRef::sveltos("default", name)
+}
+
+fn service(name: &str) -> ObjectKey {
+    ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "shop".into(), name: name.into() }
+}
+
+fn registration(name: &str, labels: &Value, spec: &Value) -> Value {
+    json!({"kind": "SveltosCluster", "metadata": {"namespace": "default", "name": name, "labels": labels}, "spec": spec})
+}
+
+fn event_source(selector: &Value) -> Value {
+    json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [selector]}})
+}
+
+fn trigger(spec: &Value) -> Value {
+    let mut whole = json!({"sourceClusterSelector": {"matchLabels": {"env": "fv"}}, "eventSourceName": "s"});
+    whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    json!({"kind": "EventTrigger", "metadata": {"name": "t"}, "spec": whole})
+}
+
+fn labelled() -> Value {
+    json!({"version": "v1", "kind": "Service", "labelFilters": [{"key": "web", "operation": "Equal", "value": "yes"}]})
+}
+
+fn desired(profile: &str, cause: Cause) -> Desired {
+    serde_json::from_value(
+        json!({"ownerKind": "ClusterProfile", "ownerName": profile, "tier": 100, "cause": cause, "spec": {},
+        "policies": [{"kind": "ConfigMap", "namespace": "default", "name": "content", "tier": 100, "objects":
+            [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}}]}]}),
+    )
+    .unwrap()
+}
+
+fn of_trigger() -> Cause {
+    Cause::Event(EventCause {
+        trigger: TriggerId::new("EventTrigger", "t"),
+        cluster: cluster("a"),
+        source: "s".into(),
+        item: Some(service("front")),
+    })
+}
+
+/// Everything as it should be: what trigger `t` leads to is on cluster `a`.
+fn well() -> Facts {
+    let object = json!({"metadata": {"name": "front", "labels": {"web": "yes"}}});
+    let management = [
+        registration("a", &json!({"env": "fv"}), &json!({})),
+        registration("b", &json!({"env": "dev"}), &json!({})),
+        event_source(&labelled()),
+        trigger(&json!({})),
+    ];
+    let on_bus = OnBus {
+        objects: vec![(cluster("a"), service("front"), Arc::new(object))],
+        reports: vec![(cluster("a"), service("front"))],
+        desired: vec![desired("p", of_trigger())],
+        statuses: vec![(
+            ProfileId::cluster("p"),
+            0,
+            Status { state: State::Provisioned, errors: Vec::new() },
+        )],
+        problems: Vec::new(),
+    };
+    Facts {
+        cluster: cluster("a"),
+        shards: 1,
+        management: Ok(management.into_iter().map(Arc::new).collect()),
+        on_bus: Ok(on_bus),
+    }
+}
+
+/// An object of the management cluster is another one now.
+fn replace(facts: &mut Facts, object: Value) {
+    let objects = facts.management.as_mut().unwrap();
+    let is_same = |other: &Arc<Value>| {
+        (&other["kind"], &other["metadata"]["name"]) == (&object["kind"], &object["metadata"]["name"])
+    };
+    objects.retain(|other| !is_same(other));
+    objects.push(Arc::new(object));
+}
+
+fn remove(facts: &mut Facts, kind: &str) {
+    facts.management.as_mut().unwrap().retain(|object| object["kind"] != kind);
+}
+
+/// Nothing has been made for the cluster.
+fn nothing_rendered(facts: &mut Facts) {
+    let on_bus = facts.on_bus.as_mut().unwrap();
+    (on_bus.desired, on_bus.statuses) = Default::default();
+}
+
+fn of_t(facts: &Facts) -> Explained {
+    explain(facts, &Question::Trigger { name: "t".into(), cluster: facts.cluster.clone() })
+}
+
+/// The verdict, and the first step that is no yes.
+fn first(explained: &Explained) -> (Verdict, &str, &str) {
+    let step = explained.steps.iter().find(|step| step.verdict != Verdict::Yes).unwrap();
+    assert!(!step.remedy.is_empty(), "{step:?}");
+    (explained.verdict, step.about, &step.says)
+}
+
+/// Breaks what is well, and expects a no of this step with this in it.
+fn broken(about: &str, says: &str, break_it: impl FnOnce(&mut Facts)) {
+    let mut facts = well();
+    nothing_rendered(&mut facts);
+    break_it(&mut facts);
+    let explained = of_t(&facts);
+    let (verdict, step, said) = first(&explained);
+    assert_eq!((verdict, step), (Verdict::No, about), "{explained:?}");
+    assert!(said.contains(says), "{said}");
+}
+
+#[test]
+fn where_everything_is_well_each_step_says_yes() {
+    let explained = of_t(&well());
+    assert_eq!(explained.verdict, Verdict::Yes);
+    let steps: Vec<_> = explained.steps.iter().map(|step| (step.about, step.verdict)).collect();
+    let about = ["trigger", "source", "cluster", "destination", "events", "rendered", "deployed"];
+    assert_eq!(steps, about.map(|about| (about, Verdict::Yes)));
+}
+
+#[test]
+fn a_trigger_that_is_missing_broken_or_suspended_is_the_first_no() {
+    broken("trigger", "there is no EventTrigger t; there is none", |facts| remove(facts, "EventTrigger"));
+    broken("trigger", "spec.eventSourceName", |facts| {
+        replace(facts, trigger(&json!({"eventSourceName": 1})))
+    });
+    broken("trigger", "is suspended", |facts| {
+        let mut suspended = trigger(&json!({}));
+        suspended["metadata"]["annotations"] = json!({"sluice.dev/suspend": "true"});
+        replace(facts, suspended);
+    });
+}
+
+#[test]
+fn the_nearest_name_is_named_first() {
+    let mut facts = well();
+    let other = |name: &str| json!({"kind": "EventTrigger", "metadata": {"name": name}, "spec": {}});
+    ["network", "tt"].iter().for_each(|name| replace(&mut facts, other(name)));
+    let question = Question::Trigger { name: "ttt".into(), cluster: cluster("a") };
+    let explained = explain(&facts, &question);
+    assert_eq!(first(&explained).2, "there is no EventTrigger ttt; there is tt, t, network");
+}
+
+#[test]
+fn an_event_source_that_is_missing_or_broken_is_named_with_its_field() {
+    broken("source", "spec.eventSourceName: there is no EventSource s", |facts| remove(facts, "EventSource"));
+    broken("source", "spec.resourceSelectors[0].kind", |facts| {
+        replace(facts, event_source(&json!({"version": "v1"})));
+    });
+}
+
+#[test]
+fn a_cluster_is_registered_not_paused_and_selected() {
+    broken("cluster", "default/a is not registered; there is default/b", |facts| {
+        facts.management.as_mut().unwrap().retain(|object| object["metadata"]["name"] != "a");
+        replace(facts, registration("b", &json!({"env": "fv"}), &json!({})));
+    });
+    broken("cluster", "is paused", |facts| {
+        replace(facts, registration("a", &json!({"env": "fv"}), &json!({"paused": true})));
+    });
+    broken("clusters", "no registered cluster", |facts| {
+        replace(facts, registration("a", &json!({}), &json!({})));
+    });
+    broken("destination", "env=fv is wanted, and the label env is \"dev\" on default/b", |facts| {
+        facts.cluster = cluster("b");
+    });
+    let spec = json!({"destinationClusterSelector": {"matchLabels": {"tier": "x"}}});
+    broken("destination", "tier=x is wanted, and there is no label tier on default/a", |facts| {
+        replace(facts, trigger(&spec));
+    });
+}
+
+#[test]
+fn sets_select_clusters_too() {
+    let mut facts = well();
+    replace(&mut facts, trigger(&json!({"sourceClusterSelector": null, "clusterSetRefs": ["set"]})));
+    let refs = json!([{"kind": "SveltosCluster", "apiVersion": "lib.projectsveltos.io/v1beta1", "namespace": "default", "name": "a"}]);
+    let set = json!({"kind": "ClusterSet", "metadata": {"name": "set"}, "spec": {"clusterSelector": {}}, "status": {"selectedClusterRefs": refs}});
+    replace(&mut facts, set);
+    assert_eq!(of_t(&facts).verdict, Verdict::Yes, "{:?}", of_t(&facts));
+}
+
+#[test]
+fn without_an_event_each_object_says_why_it_is_none() {
+    let without = |facts: &mut Facts, selector: &Value| {
+        facts.on_bus.as_mut().unwrap().reports.clear();
+        replace(facts, event_source(selector));
+    };
+    broken("events", "no object of a kind", |facts| {
+        without(facts, &labelled());
+        facts.on_bus.as_mut().unwrap().objects.clear();
+    });
+    broken("events", "Service shop/front on default/a is none: its labels do not fulfil x", |facts| {
+        let other =
+            json!({"version": "v1", "kind": "Service", "labelFilters": [{"key": "x", "operation": "Has"}]});
+        without(facts, &other);
+    });
+    let script = |body: &str| json!({"version": "v1", "kind": "Service", "evaluate": format!("function evaluate() {body} end")});
+    broken("events", "is none: too young", |facts| {
+        without(facts, &script("return {matching = false, message = 'too young'}"));
+    });
+    broken("events", "the script says no", |facts| without(facts, &script("return {matching = false}")));
+    broken("events", "the script fails: ", |facts| without(facts, &script("error('x')")));
+}
+
+#[test]
+fn an_event_that_no_matcher_has_reported_is_waited_for() {
+    let mut facts = well();
+    facts.on_bus.as_mut().unwrap().reports.clear();
+    let explained = of_t(&facts);
+    assert_eq!((explained.verdict, first(&explained).1), (Verdict::Yes, "events"), "what is there is there");
+    assert!(first(&explained).2.contains("no matcher has said so yet"));
+}
+
+#[test]
+fn what_stages_cannot_do_is_told_and_notes_are_no_problem() {
+    let problem = |object: &str, error: &str| ProblemRow {
+        stage: "renderer".into(),
+        cluster: cluster("a").to_string(),
+        object: object.into(),
+        error: error.into(),
+        since: 1,
+        attempts: 1,
+    };
+    broken("problem", "spec.policyRefs[0]", |facts| {
+        let rows = vec![
+            problem("EventTrigger tt", "of another one"),
+            problem("EventTrigger t, EventSource s, Service shop/front", "spec.policyRefs[0]: is missing"),
+        ];
+        facts.on_bus.as_mut().unwrap().problems = rows;
+    });
+    let mut facts = well();
+    facts.on_bus.as_mut().unwrap().problems = vec![problem("EventTrigger t", "note: hooks are not run")];
+    let explained = of_t(&facts);
+    let note = explained.steps.iter().find(|step| step.about == "note").unwrap();
+    assert_eq!((note.verdict, explained.verdict), (Verdict::Yes, Verdict::Yes));
+}
+
+#[test]
+fn what_a_deployer_says_decides() {
+    let mut facts = well();
+    let mut said = |state, errors: &[&str]| {
+        let errors = errors.iter().map(|error| (*error).to_owned()).collect();
+        facts.on_bus.as_mut().unwrap().statuses[0].2 = Status { state, errors };
+        of_t(&facts)
+    };
+    let failed = said(State::Failed, &["no room"]);
+    assert_eq!(first(&failed), (Verdict::No, "deployed", "ClusterProfile p failed: no room"));
+    let dry = said(State::DryRun, &[]);
+    assert_eq!((first(&dry).0, first(&dry).1), (Verdict::No, "deployed"));
+    let working = said(State::Provisioning, &[]);
+    assert_eq!((first(&working).0, first(&working).1), (Verdict::Unknown, "deployed"));
+    facts.on_bus.as_mut().unwrap().statuses.clear();
+    assert_eq!(first(&of_t(&facts)).0, Verdict::Unknown);
+    nothing_rendered(&mut facts);
+    assert_eq!(first(&of_t(&facts)).1, "rendered");
+}
+
+#[test]
+fn who_does_not_answer_is_named_and_the_other_one_is_asked_all_the_same() {
+    let mut facts = well();
+    facts.management = Err("the management cluster does not answer".into());
+    let explained = of_t(&facts);
+    assert_eq!(explained.verdict, Verdict::Yes, "the bus says that it is deployed");
+    assert_eq!(first(&explained).1, "trigger");
+    facts.on_bus = Err("the bus does not answer".into());
+    let explained = of_t(&facts);
+    assert_eq!(explained.verdict, Verdict::Unknown);
+    assert_eq!(explained.steps.len(), 2, "{explained:?}");
+    let facts = Facts { on_bus: Err("away".into()), ..well() };
+    assert_eq!((of_t(&facts).verdict, first(&of_t(&facts)).1), (Verdict::Unknown, "events"));
+}
+
+#[test]
+fn a_profile_is_explained_by_its_selection_its_rows_and_their_status() {
+    let profile = |spec: Value| json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": spec});
+    let question =
+        |name: &str| Question::Profile { namespace: String::new(), name: name.into(), cluster: cluster("a") };
+    let mut facts = well();
+    facts.on_bus.as_mut().unwrap().desired = vec![desired("p", Cause::Profile(ProfileId::cluster("p")))];
+    replace(&mut facts, profile(json!({"clusterSelector": {"matchLabels": {"env": "fv"}}})));
+    assert_eq!(explain(&facts, &question("p")).verdict, Verdict::Yes);
+
+    let missing = explain(&facts, &question("q"));
+    assert_eq!(first(&missing).2, "there is no ClusterProfile q; there is p");
+    nothing_rendered(&mut facts);
+    for (spec, says) in [
+        (
+            json!({"clusterSelector": {"matchLabels": {"env": "prod"}}}),
+            "env=prod is wanted, and the label env is \"fv\"",
+        ),
+        (json!({}), "it selects nothing, and no set names the cluster"),
+        (json!({"tier": "low"}), "spec.tier"),
+    ] {
+        replace(&mut facts, profile(spec));
+        let explained = explain(&facts, &question("p"));
+        assert!(first(&explained).2.contains(says), "{explained:?}");
+        assert_eq!(explained.verdict, Verdict::No);
+    }
+}
+
+#[test]
+fn an_object_is_explained_by_the_profiles_that_want_it() {
+    let question = |name: &str| {
+        Question::Object(Target {
+            cluster: cluster("a"),
+            kind: "ConfigMap".into(),
+            namespace: String::new(),
+            name: name.into(),
+        })
+    };
+    let explained = explain(&well(), &question("made"));
+    assert_eq!(explained.verdict, Verdict::Yes);
+    assert!(explained.steps[1].says.contains("from ConfigMap default/content"), "{explained:?}");
+    let missing = explain(&well(), &question("other"));
+    assert_eq!((first(&missing).0, first(&missing).1), (Verdict::No, "wanted"));
+    assert!(first(&missing).2.contains("ConfigMap made"), "{missing:?}");
+}
