@@ -10,6 +10,11 @@ use sluice_tera::Workers;
 
 /// Arguments of `sluice build`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sluice build manifests/
+  sluice build manifests/ -o json | jq '.clusters'
+
+Exit code: 0 all is well, 1 there are problems, 2 the input cannot be read.")]
 pub struct Args {
     /// Management manifests, with the objects of managed clusters under `clusters/<namespace>/<name>/`.
     dir: PathBuf,

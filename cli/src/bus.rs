@@ -16,6 +16,9 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Print servers, streams and owners; exit code 1 when something is not as it should be.
+    #[command(after_help = "Examples:
+  sluice bus check --nats-url nats://bus:4222
+  sluice bus check --json")]
     Check {
         #[command(flatten)]
         common: CommonArgs,
@@ -24,6 +27,9 @@ enum Command {
         json: bool,
     },
     /// Give every stream another number of replicas, while everything works on.
+    #[command(after_help = "Examples:
+  sluice bus scale --replicas 3
+  sluice bus scale --nats-url nats://bus:4222 --replicas 1")]
     Scale {
         #[command(flatten)]
         nats: NatsArgs,

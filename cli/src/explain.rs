@@ -35,10 +35,19 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum What {
     /// An object: Kind/name.
+    #[command(after_help = "Examples:
+  sluice explain --cluster default/cluster-1 object ConfigMap/settings -n shop
+  sluice explain --cluster default/cluster-1 object NetworkPolicy/front-web -o json")]
     Object(About),
     /// A trigger, by its name.
+    #[command(after_help = "Examples:
+  sluice explain --cluster default/cluster-1 trigger network-policies
+  sluice explain --cluster default/cluster-1 trigger credentials -o json")]
     Trigger(About),
     /// A profile, by its name; with a namespace a Profile, else a ClusterProfile.
+    #[command(after_help = "Examples:
+  sluice explain --cluster default/cluster-1 profile admission-policies
+  sluice explain --cluster default/cluster-1 profile quota -n shop")]
     Profile(About),
 }
 
@@ -62,7 +71,7 @@ impl Args {
     pub(crate) fn run(self) -> ExitCode {
         let mut verdict = Verdict::Unknown;
         let done = crate::blocking(async {
-            verdict = self.explained().await?;
+            verdict = Box::pin(self.explained()).await?;
             Ok(())
         });
         match verdict {

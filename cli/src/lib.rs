@@ -8,7 +8,9 @@
 //! sluice up           bus, simulated clusters and all four stages in one process
 //! sluice seed         CRDs, registrations and examples into a management cluster
 //! sluice send         CloudEvents to a cluster
-//! sluice show addons  what is deployed where
+//! sluice show         what is deployed where; triggers, profiles and clusters
+//! sluice register     a cluster; deregister takes it away
+//! sluice suspend      a trigger, profile or cluster; resume goes on
 //! sluice problems     what cannot be done, and why
 //! sluice status       bus, stages, clusters and problems on one screen
 //! sluice shards       who works on what
@@ -31,11 +33,14 @@ mod files;
 mod nats;
 mod problems;
 mod reach;
+mod reference;
+mod register;
 mod seed;
 mod send;
 mod shards;
 mod show;
 mod status;
+mod suspend;
 mod table;
 mod template;
 mod trace;
@@ -69,6 +74,14 @@ enum Command {
     Send(send::Args),
     /// Print what is deployed.
     Show(show::Args),
+    /// Register a cluster.
+    Register(register::Register),
+    /// Take the registration of a cluster away.
+    Deregister(register::Deregister),
+    /// Leave what a trigger or profile deploys, or a cluster, as it is until it is resumed.
+    Suspend(suspend::Args),
+    /// Go on with what was suspended.
+    Resume(suspend::Args),
     /// Print what cannot be done.
     Problems(problems::Args),
     /// Print bus, stages, clusters and problems on one screen; exit code 1 when something is wrong.
@@ -85,6 +98,13 @@ enum Command {
     Bus(bus::Args),
     /// Print configuration of nats-servers.
     Nats(nats::Args),
+    /// Print what completes the commands of this program in a shell.
+    Completion(reference::Completion),
+    /// Write man pages.
+    Man(reference::Man),
+    /// Print the reference of all commands.
+    #[command(hide = true)]
+    Reference,
 }
 
 impl Args {
@@ -99,6 +119,10 @@ impl Args {
             Command::Seed(args) => blocking(args.run()),
             Command::Send(args) => blocking(args.run()),
             Command::Show(args) => blocking(args.run()),
+            Command::Register(args) => blocking(args.run()),
+            Command::Deregister(args) => blocking(args.run()),
+            Command::Suspend(args) => blocking(args.run(true)),
+            Command::Resume(args) => blocking(args.run(false)),
             Command::Problems(args) => blocking(args.run()),
             Command::Status(args) => blocking(args.run()),
             Command::Shards(args) => blocking(args.run()),
@@ -107,6 +131,9 @@ impl Args {
             Command::Trace(args) => blocking(args.run()),
             Command::Bus(args) => blocking(args.run()),
             Command::Nats(args) => blocking(args.run()),
+            Command::Completion(args) => blocking(async { args.run() }),
+            Command::Man(args) => blocking(async { args.run() }),
+            Command::Reference => blocking(async { reference::print() }),
         }
     }
 }
@@ -121,5 +148,40 @@ fn blocking(work: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
             eprintln!("sluice: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_definitions_of_all_commands_are_sound() {
+        Args::command().debug_assert();
+    }
+
+    /// Every command for people says what it is for, and how it is used.
+    #[test]
+    fn every_command_has_a_text_and_its_help_shows_two_examples() {
+        fn look(command: &clap::Command, path: &str, bare: &mut Vec<String>) {
+            let path = format!("{path} {}", command.get_name());
+            assert!(command.get_about().is_some(), "{path} has no text");
+            if command.is_hide_set() {
+                return;
+            }
+            if command.get_subcommands().next().is_none() {
+                let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+                if examples.matches("\n  sluice ").count() < 2 {
+                    bare.push(path);
+                }
+                return;
+            }
+            command.get_subcommands().for_each(|inner| look(inner, &path, bare));
+        }
+        let mut bare = Vec::new();
+        Args::command().get_subcommands().for_each(|command| look(command, "sluice", &mut bare));
+        assert!(bare.is_empty(), "{bare:#?}");
     }
 }

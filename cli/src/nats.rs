@@ -24,6 +24,9 @@ enum Command {
 
 /// Arguments of `sluice nats users`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sluice nats users --cluster default/cluster-1 > accounts.conf
+  sluice nats users --nkeys keys/ --shards 32")]
 pub(crate) struct Users {
     /// A cluster whose agent gets a user of its own, `namespace/name`; as often as there are such clusters.
     #[arg(long = "cluster", value_name = "NAMESPACE/NAME", value_parser = cluster)]

@@ -1,12 +1,13 @@
 //! How commands for people find what runs: by their arguments, or beside a `sluice up`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use sluice_api::ClusterRef;
 use sluice_bus::{Bus, BusOptions};
 use sluice_protocol::Role;
-use sluice_runtime::{CommonArgs, NatsArgs};
+use sluice_runtime::NatsArgs;
 use sluice_tasks::Tasks;
 
 /// Where `sluice up` keeps its data, and in it the address of its bus for as long as it runs.
@@ -17,26 +18,38 @@ pub(crate) const ADDRESS: &str = "nats.url";
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Reach {
     #[command(flatten)]
-    common: CommonArgs,
+    nats: NatsArgs,
+    /// How long tombstones live, in seconds, as the stages are told: the bus is held against it.
+    #[arg(long, env = "SLUICE_TOMBSTONE_TTL", default_value_t = 6 * 3600, hide = true)]
+    tombstone_ttl: u64,
 }
+
+/// What a bus is made with that is not there yet; of one that is there it says nothing.
+const SHARDS: u16 = 16;
 
 // === impl Reach ===
 
 impl Reach {
     /// The arguments; where no address is given, and a `sluice up` runs in this folder, that of its bus.
-    pub(crate) fn common(&self) -> CommonArgs {
-        let mut common = self.common.clone();
+    fn nats(&self) -> NatsArgs {
+        let mut nats = self.nats.clone();
         let beside = std::fs::read_to_string(Path::new(DIR).join(ADDRESS));
         if let Ok(url) = beside
-            && common.nats.nats_url == NatsArgs::DEFAULT_URL
+            && nats.nats_url == NatsArgs::DEFAULT_URL
         {
-            url.trim().clone_into(&mut common.nats.nats_url);
+            url.trim().clone_into(&mut nats.nats_url);
         }
-        common
+        nats
     }
 
     pub(crate) fn options(&self, role: Role) -> anyhow::Result<BusOptions> {
-        self.common().bus_options(role)
+        Ok(BusOptions {
+            name: format!("sluice-{}-{}", role.name(), std::process::id()),
+            connection: self.nats().connection(role)?,
+            shards: SHARDS,
+            replicas: 1,
+            tombstone_ttl: Duration::from_secs(self.tombstone_ttl.max(1)),
+        })
     }
 
     pub(crate) async fn bus(&self, role: Role, tasks: &Tasks) -> anyhow::Result<Bus> {

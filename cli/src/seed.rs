@@ -94,6 +94,9 @@ pub(crate) enum Examples {
 
 /// Arguments of `sluice seed`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sluice seed --kubeconfig management.yaml --no-examples
+  sluice seed --kubeconfig management.yaml --clusters-kubeconfig clusters.yaml")]
 pub(crate) struct Args {
     /// Kubeconfig of the management cluster.
     #[arg(long, env = "KUBECONFIG")]
@@ -218,7 +221,7 @@ async fn served(client: &Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn apply(client: &Client, object: &Value) -> anyhow::Result<()> {
+pub(crate) async fn apply(client: &Client, object: &Value) -> anyhow::Result<()> {
     let key = ObjectKey::of(object).context("a seeded object has no kind or name")?;
     let Some((resource, namespaced)) = resource_of(client, &key.gvk).await? else {
         anyhow::bail!("the management cluster has no kind {}", key.gvk)

@@ -24,7 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sluice send --cluster default/cluster-1 --subject orders.created event.yaml
-  echo '{\"specversion\":\"1.0\",\"id\":\"1\",\"source\":\"/shop\",\"type\":\"created\"}' | sluice send --cluster default/cluster-1 -")]
+  echo '{\"specversion\":\"1.0\",\"id\":\"1\",\"source\":\"/shop\",\"type\":\"created\"}' > event.json
+  sluice send --cluster default/cluster-1 event.json")]
 pub(crate) struct Args {
     #[command(flatten)]
     reach: Reach,

@@ -15,6 +15,9 @@ use sluice_template::Env;
 
 /// Arguments of `sluice template`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sluice template ./shop --release-name shop --namespace shop -f values.yaml
+  sluice template shop-1.2.0.tgz --set replicas=2 --show-only templates/deployment.yaml")]
 pub struct Args {
     /// A chart: a folder or a `.tgz` file.
     chart: PathBuf,

@@ -25,6 +25,9 @@ use crate::seed::{self, Examples, MANAGEMENT, Managed, seed};
 
 /// Arguments of `sluice up`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sluice up --clusters 5
+  sluice up --nodes 3 --replicas 2")]
 pub(crate) struct Args {
     /// Where data and the kubeconfig are kept.
     #[arg(long, default_value = reach::DIR)]

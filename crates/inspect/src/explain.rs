@@ -11,7 +11,7 @@
 use serde::Serialize;
 use sluice_api::ClusterRef;
 use sluice_protocol::report::{NOTE, ProblemRow};
-use sluice_protocol::rows::{Desired, State, Status};
+use sluice_protocol::rows::{Cause, Desired, State, Status};
 
 pub use self::facts::{Facts, OnBus, gather};
 use crate::trace::Target;
@@ -184,8 +184,16 @@ fn is_about(problem: &ProblemRow, described: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
 }
 
+/// Why there is a profile.
+fn because(cause: &Cause) -> String {
+    match cause {
+        Cause::Profile(_) => "as a user wrote it".to_owned(),
+        Cause::Event(_) => format!("because of {cause}"),
+    }
+}
+
 /// The names that there are, the nearest to this one first.
-fn instead<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+pub fn instead<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     let mut names: Vec<_> = names.into_iter().collect();
     names.sort_by_key(|name| (strsim::damerau_levenshtein(wanted, name), *name));
     names.dedup();

@@ -14,6 +14,6 @@ mod kit;
 mod shards;
 mod trace;
 
-pub use explain::{Explained, Facts, OnBus, Question, Step, Verdict, explain, gather};
+pub use explain::{Explained, Facts, OnBus, Question, Step, Verdict, explain, gather, instead};
 pub use shards::{Shard, shards};
 pub use trace::{Hop, Target, Trace, TraceError, trace};

@@ -67,7 +67,8 @@ pub async fn gather(
     let on_bus = match bus {
         Ok(bus) => {
             let source = management.as_ref().ok().and_then(|objects| source_of(objects, question));
-            in_time("the bus", read(bus, &cluster, source.as_ref())).await
+            // Boxed, since it is large and what surrounds it would hold it more than once.
+            Box::pin(in_time("the bus", read(bus, &cluster, source.as_ref()))).await
         }
         Err(error) => Err(error),
     };

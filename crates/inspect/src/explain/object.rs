@@ -1,6 +1,6 @@
 //! From an object to the profiles that deploy it.
 
-use super::{Facts, Steps, some};
+use super::{Facts, Steps, because, some};
 use crate::trace::Target;
 
 pub(super) fn explain(facts: &Facts, target: &Target, steps: &mut Steps) {
@@ -22,9 +22,8 @@ pub(super) fn explain(facts: &Facts, target: &Target, steps: &mut Steps) {
         let Some(policy) = desired.policies.iter().find(|policy| target.is_in(policy)) else { continue };
         wanted = true;
         let (kind, namespace, name) = (&policy.kind, &policy.namespace, &policy.name);
-        let from =
-            format!("{} because of {}, from {kind} {namespace}/{name}", desired.profile(), desired.cause);
-        steps.yes("wanted", from);
+        let (profile, because) = (desired.profile(), because(&desired.cause));
+        steps.yes("wanted", format!("{profile} deploys it, from {kind} {namespace}/{name}, {because}"));
         steps.deployed(desired, on_bus, desired.cause.origin(facts.shards));
     }
     if wanted {

@@ -4,7 +4,7 @@ use sluice_api::model::{ClusterSet, Profile};
 use sluice_api::{ProfileId, object};
 
 use super::trigger::{is_selected, registered};
-use super::{Facts, Steps, instead, is_about};
+use super::{Facts, Steps, because, instead, is_about};
 
 pub(super) fn explain(facts: &Facts, namespace: &str, name: &str, steps: &mut Steps) {
     let id = ProfileId::new(namespace, name);
@@ -31,7 +31,7 @@ pub(super) fn explain(facts: &Facts, namespace: &str, name: &str, steps: &mut St
         return steps.no("rendered", says, "see the steps before; without any \"no\" before, ask again");
     }
     for desired in rows {
-        steps.yes("rendered", format!("{id} because of {}", desired.cause));
+        steps.yes("rendered", format!("{id} {}", because(&desired.cause)));
         steps.deployed(desired, on_bus, desired.cause.origin(facts.shards));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_api::{Gvk, ObjectKey, ProfileId, TriggerId};
-use sluice_protocol::rows::{Cause, EventCause};
+use sluice_protocol::rows::EventCause;
 
 use super::*;
 

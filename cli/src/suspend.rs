@@ -1,0 +1,144 @@
+//! `sluice suspend` and `sluice resume`: what is there stays as it is, until it is resumed.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+use kube::Client;
+use kube::api::{Api, ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use sluice_api::Gvk;
+use sluice_api::model::{CONFIG_GROUP, LIB_GROUP, PAUSED, SUSPEND};
+use sluice_inspect::instead;
+use sluice_kube::{Raw, management_client, resource_of};
+
+use crate::reach;
+
+/// Arguments of `sluice suspend` and `sluice resume`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sluice suspend trigger network-policies
+  sluice suspend cluster shop --namespace eu
+
+While a trigger or profile is suspended nothing of it is rendered anew and nothing goes; while a cluster is, nothing is changed
+there. `sluice resume` catches up.")]
+pub(crate) struct Args {
+    /// What it is.
+    kind: Kind,
+    /// What it is called.
+    name: String,
+    /// Namespace of a cluster's registration, or of a Profile; without one, the profile is a ClusterProfile.
+    #[arg(short, long)]
+    namespace: Option<String>,
+    /// Kubeconfig of the management cluster.
+    #[arg(long, env = "KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    Trigger,
+    Profile,
+    Cluster,
+}
+
+impl Args {
+    /// Suspends it, or resumes it.
+    pub(crate) async fn run(self, suspended: bool) -> anyhow::Result<()> {
+        let client = management_client(reach::kubeconfig(self.kubeconfig.as_deref()).as_deref()).await?;
+        let patch = patch(self.kind, suspended);
+        let mut others = Vec::new();
+        for gvk in self.kinds() {
+            let Some(api) = self.api(&client, &gvk).await? else { continue };
+            match api.patch(&self.name, &PatchParams::default(), &Patch::Merge(&patch)).await {
+                Ok(_) => {
+                    println!(
+                        "{} {} is {}",
+                        gvk.kind,
+                        self.name,
+                        if suspended { "suspended" } else { "resumed" }
+                    );
+                    return Ok(());
+                }
+                Err(kube::Error::Api(status)) if status.code == 404 => {
+                    let listed = api.list_metadata(&ListParams::default()).await;
+                    let names = listed.map(|list| list.items).unwrap_or_default().into_iter();
+                    others.extend(names.filter_map(|item| item.metadata.name));
+                }
+                Err(error) => {
+                    return Err(error).with_context(|| format!("writing {} {}", gvk.kind, self.name));
+                }
+            }
+        }
+        bail!(
+            "there is no {} {}; {}",
+            self.kinds()[0].kind,
+            self.name,
+            instead(&self.name, others.iter().map(String::as_str))
+        )
+    }
+
+    /// The kinds that it may be of.
+    fn kinds(&self) -> Vec<Gvk> {
+        match (self.kind, &self.namespace) {
+            (Kind::Trigger, _) => {
+                ["EventTrigger", "EventBasedAddOn"].map(|kind| Gvk::new(LIB_GROUP, "v1beta1", kind)).into()
+            }
+            (Kind::Profile, None) => vec![Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterProfile")],
+            (Kind::Profile, Some(_)) => vec![Gvk::new(CONFIG_GROUP, "v1beta1", "Profile")],
+            (Kind::Cluster, _) => vec![Gvk::new(LIB_GROUP, "v1beta1", "SveltosCluster")],
+        }
+    }
+
+    async fn api(&self, client: &Client, gvk: &Gvk) -> anyhow::Result<Option<Api<Raw>>> {
+        let known = resource_of(client, gvk).await.context("asking the management cluster what it knows")?;
+        Ok(known.map(|(resource, namespaced)| {
+            let namespace = self.namespace.as_deref().unwrap_or("default");
+            match namespaced {
+                true => Api::namespaced_with(client.clone(), namespace, &resource),
+                false => Api::all_with(client.clone(), &resource),
+            }
+        }))
+    }
+}
+
+/// What changes in the object.
+fn patch(kind: Kind, suspended: bool) -> Value {
+    let annotation = |name: &str| {
+        let value = if suspended { json!("true") } else { Value::Null };
+        json!({"metadata": {"annotations": {name: value}}})
+    };
+    match kind {
+        Kind::Trigger => annotation(SUSPEND),
+        Kind::Profile => annotation(PAUSED),
+        Kind::Cluster => json!({"spec": {"paused": suspended}}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+
+    use sluice_api::model::{Cluster, Profile, Trigger};
+
+    use super::*;
+
+    /// What the readers of the stages make of an object with the patch in it.
+    #[test]
+    fn what_is_patched_is_what_the_stages_look_at() {
+        let with = |kind: Kind, mut object: Value| {
+            json_patch::merge(&mut object, &patch(kind, true));
+            object
+        };
+        let trigger = json!({"kind": "EventTrigger", "metadata": {"name": "t"}, "spec": {
+            "sourceClusterSelector": {"matchLabels": {"a": "b"}}, "eventSourceName": "s"}});
+        assert!(Trigger::read(&with(Kind::Trigger, trigger)).unwrap().pace.suspended);
+        let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {}});
+        assert!(Profile::read(&with(Kind::Profile, profile)).unwrap().paused);
+        let cluster =
+            json!({"kind": "SveltosCluster", "metadata": {"name": "c", "namespace": "d"}, "spec": {}});
+        assert!(Cluster::read(&Arc::new(with(Kind::Cluster, cluster))).unwrap().paused);
+        assert_eq!(patch(Kind::Trigger, false)["metadata"]["annotations"][SUSPEND], Value::Null);
+    }
+}
