@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
+use sluice_api::cloud_event::CloudEvent;
 use sluice_api::{Gvk, ObjectKey, object};
 
 use super::expected::difference;
@@ -74,9 +75,12 @@ impl<'a> Player<'a> {
         }
         for state in self.scenario.states()? {
             for place in state.places() {
-                // Without a controller of namespaces, a deleted one would never be usable again.
-                for object in state.at(place).filter(|object| object::text(object, &["kind"]) != "Namespace")
-                {
+                // Without a controller of namespaces, a deleted one would never be usable again; and CloudEvents went with
+                // their bus.
+                let is_left = |object: &&Value| {
+                    object::text(object, &["kind"]) != "Namespace" && !CloudEvent::is_meant(object)
+                };
+                for object in state.at(place).filter(is_left) {
                     self.fleet.delete(place, object).await?;
                 }
             }
