@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use kube::Client;
 use sluice_api::ClusterRef;
@@ -208,16 +209,31 @@ impl Shell {
         let lease = self.lease.clone();
         self.tasks.spawn(Once::Call, async move {
             let failed = |text: &str| Reply::Failed(Failure::new(Class::Transient, text));
+            let (kind, begun) = (kind(&request), Instant::now());
             let reply = match site {
                 None => failed("nobody knows how to reach the cluster"),
                 Some(site) => site.call(request, || lease.is_held()).await,
             };
-            metrics.call("deployer", outcome(&reply));
+            metrics.call("deployer", kind, outcome(&reply), begun.elapsed());
             if sender.send(ExternalInput::Reply(cluster, id, reply)).is_err() {
                 tracing::trace!("the shard has ended");
             }
             End::Done
         });
+    }
+}
+
+/// What metrics call it.
+fn kind(request: &Request) -> &'static str {
+    match request {
+        Request::Inventories
+        | Request::ReadInventory(_)
+        | Request::WriteInventory { .. }
+        | Request::DeleteInventory { .. } => "inventory",
+        Request::List(_) => "list",
+        Request::Read(_) => "read",
+        Request::Apply { .. } => "apply",
+        Request::Delete { .. } | Request::Release { .. } => "delete",
     }
 }
 

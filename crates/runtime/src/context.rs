@@ -134,6 +134,7 @@ async fn count_again_and_again(context: Context, tally: Tally) -> End {
         for (reason, count) in tally.restarts() {
             context.metrics.shard_restarts(context.stage, reason, count);
         }
+        context.metrics.upkeep();
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
     End::Done

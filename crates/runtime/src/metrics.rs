@@ -1,61 +1,64 @@
 //! Prometheus metrics, typed: no metric name or label exists outside this file.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use prometheus_client::registry::Registry;
+use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _, Unit};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use metrics_process::Collector;
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Rows {
-    stage: &'static str,
-    outcome: &'static str,
-}
+const ROWS: &str = "sluice_rows_total";
+const HAPPENED: &str = "sluice_happened_total";
+const PROBLEMS: &str = "sluice_problems_total";
+const SHARDS: &str = "sluice_shards_owned";
+const RESTARTS: &str = "sluice_shard_restarts_total";
+const TASK_ENDS: &str = "sluice_task_ends_total";
+const CONSUMERS: &str = "sluice_bus_consumers";
+const LAG: &str = "sluice_shard_lag_rows";
+const EVENT_TO_APPLIED: &str = "sluice_event_to_applied_seconds";
+const CALLS: &str = "sluice_api_calls_total";
+const CALL_SECONDS: &str = "sluice_api_call_seconds";
+const MEMORY: &str = "sluice_resident_memory_bytes";
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Restart {
-    stage: &'static str,
-    reason: &'static str,
-}
+/// Counters, and what each is about.
+const COUNTERS: [(&str, &str); 6] = [
+    (ROWS, "Rows of tables, by what was done with them"),
+    (HAPPENED, "Things that happened, as in the journal"),
+    (PROBLEMS, "Problems that were met; the bucket holds those that are open"),
+    (RESTARTS, "How often shards of this replica restarted, by reason"),
+    (TASK_ENDS, "Tasks that ended although they should not have, by task and how"),
+    (CALLS, "Calls to API servers of managed clusters, by outcome"),
+];
+/// Gauges, and what each is about.
+const GAUGES: [(&str, &str); 4] = [
+    (SHARDS, "Shards that this replica works on"),
+    (CONSUMERS, "Consumers that the bus keeps for this process"),
+    (LAG, "Rows of the input table that a shard has not read"),
+    (MEMORY, "Resident memory of this process"),
+];
+/// Histograms, and what each is about.
+const HISTOGRAMS: [(&str, &str); 2] = [
+    (EVENT_TO_APPLIED, "From the change of an object to its add-ons in the cluster"),
+    (CALL_SECONDS, "How long calls to API servers of managed clusters took, by kind and outcome"),
+];
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Stage {
-    stage: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct TaskEnd {
-    task: &'static str,
-    how: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Shard {
-    stage: &'static str,
-    shard: String,
-}
+/// Where the metrics are used: the recorder asks for it, and looks at nothing in it.
+static HERE: Metadata<'static> = Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
 
 /// The metrics of one process. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct Metrics {
-    registry: Arc<Registry>,
-    rows: Family<Rows, Counter>,
-    outcomes: Family<Rows, Counter>,
-    problems: Family<Stage, Counter>,
-    shards: Family<Stage, Gauge>,
-    restarts: Family<Restart, Counter>,
-    task_ends: Family<TaskEnd, Counter>,
-    consumers: Family<Stage, Gauge>,
-    lag: Family<Shard, Gauge>,
-    event_to_applied: Histogram,
-    calls: Family<Rows, Counter>,
-    memory: Gauge<u64, AtomicU64>,
+#[derive(Clone)]
+pub struct Metrics(Arc<Inner>);
+
+struct Inner {
+    recorder: PrometheusRecorder,
+    handle: PrometheusHandle,
+    process: Collector,
+}
+
+impl std::fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Metrics")
+    }
 }
 
 impl Default for Metrics {
@@ -64,133 +67,125 @@ impl Default for Metrics {
     }
 }
 
+/// 1 ms to 65 s: the original's timers are in it too.
+fn buckets() -> [f64; 17] {
+    std::array::from_fn(|power| 0.001 * 2_f64.powi(i32::try_from(power).unwrap_or(i32::MAX)))
+}
+
 impl Metrics {
-    /// Registers everything under the prefix `sluice_`.
+    /// Describes everything; names begin with `sluice_`, but for what every process has.
     pub fn new() -> Self {
-        let mut registry = Registry::with_prefix("sluice");
-        let metrics = Self {
-            rows: Family::default(),
-            outcomes: Family::default(),
-            problems: Family::default(),
-            shards: Family::default(),
-            restarts: Family::default(),
-            task_ends: Family::default(),
-            consumers: Family::default(),
-            lag: Family::default(),
-            // 1 ms to 65 s: the original's timers are in it too.
-            event_to_applied: Histogram::new(exponential_buckets(0.001, 2.0, 17)),
-            calls: Family::default(),
-            memory: Gauge::default(),
-            registry: Arc::default(),
-        };
-        registry.register("rows", "Rows of tables, by what was done with them", metrics.rows.clone());
-        registry.register("happened", "Things that happened, as in the journal", metrics.outcomes.clone());
-        registry.register(
-            "problems",
-            "Problems that were met; the bucket holds those that are open",
-            metrics.problems.clone(),
-        );
-        registry.register("shards_owned", "Shards that this replica works on", metrics.shards.clone());
-        registry.register(
-            "shard_restarts",
-            "How often shards of this replica restarted, by reason",
-            metrics.restarts.clone(),
-        );
-        registry.register(
-            "task_ends",
-            "Tasks that ended although they should not have, by task and how",
-            metrics.task_ends.clone(),
-        );
-        registry.register(
-            "bus_consumers",
-            "Consumers that the bus keeps for this process",
-            metrics.consumers.clone(),
-        );
-        registry.register(
-            "shard_lag_rows",
-            "Rows of the input table that a shard has not read",
-            metrics.lag.clone(),
-        );
-        registry.register(
-            "event_to_applied_seconds",
-            "From the change of an object to its add-ons in the cluster",
-            metrics.event_to_applied.clone(),
-        );
-        registry.register(
-            "api_calls",
-            "Calls to API servers of managed clusters, by outcome",
-            metrics.calls.clone(),
-        );
-        registry.register("resident_memory_bytes", "Resident memory of this process", metrics.memory.clone());
-        Self { registry: Arc::new(registry), ..metrics }
+        let builder = HISTOGRAMS.iter().fold(PrometheusBuilder::new(), |builder, (name, _)| {
+            let named = Matcher::Full((*name).to_owned());
+            // Only a histogram without buckets is refused.
+            builder.set_buckets_for_metric(named, &buckets()).unwrap_or_else(|_| PrometheusBuilder::new())
+        });
+        let recorder = builder.build_recorder();
+        for (name, help) in COUNTERS {
+            recorder.describe_counter(name.into(), Some(Unit::Count), help.into());
+        }
+        for (name, help) in GAUGES {
+            recorder.describe_gauge(name.into(), None, help.into());
+        }
+        for (name, help) in HISTOGRAMS {
+            recorder.describe_histogram(name.into(), Some(Unit::Seconds), help.into());
+        }
+        let process = Collector::default();
+        metrics::with_local_recorder(&recorder, || process.describe());
+        Self(Arc::new(Inner { handle: recorder.handle(), recorder, process }))
     }
 
-    /// Counts a row; outcome is `read`, `published`, `malformed` or `too_large`.
+    fn counter(&self, name: &'static str, labels: &[(&'static str, &'static str)]) -> Counter {
+        self.0.recorder.register_counter(&key(name, labels), &HERE)
+    }
+
+    fn gauge(&self, name: &'static str, labels: &[(&'static str, &'static str)]) -> Gauge {
+        self.0.recorder.register_gauge(&key(name, labels), &HERE)
+    }
+
+    fn histogram(&self, name: &'static str, labels: &[(&'static str, &'static str)]) -> Histogram {
+        self.0.recorder.register_histogram(&key(name, labels), &HERE)
+    }
+
+    /// Counts a row; outcome is `read`, `published`, `malformed`, `refused` or `too_large`.
     pub fn row(&self, stage: &'static str, outcome: &'static str) {
-        self.rows.get_or_create(&Rows { stage, outcome }).inc();
+        self.counter(ROWS, &[("stage", stage), ("outcome", outcome)]).increment(1);
     }
 
     /// Counts a journal line.
     pub fn count(&self, stage: &'static str, what: &'static str) {
-        self.outcomes.get_or_create(&Rows { stage, outcome: what }).inc();
+        self.counter(HAPPENED, &[("stage", stage), ("outcome", what)]).increment(1);
     }
 
     /// Counts a problem.
     pub fn problem(&self, stage: &'static str) {
-        self.problems.get_or_create(&Stage { stage }).inc();
+        self.counter(PROBLEMS, &[("stage", stage)]).increment(1);
     }
 
     /// Sets how many shards are worked on.
     pub fn shards_owned(&self, stage: &'static str, count: usize) {
-        self.shards.get_or_create(&Stage { stage }).set(i64::try_from(count).unwrap_or(i64::MAX));
+        self.gauge(SHARDS, &[("stage", stage)]).set(count as f64);
     }
 
     /// Sets how often shards restarted for a reason; it never falls.
     pub fn shard_restarts(&self, stage: &'static str, reason: &'static str, count: u64) {
-        self.restarts.get_or_create(&Restart { stage, reason }).inner().store(count, Ordering::Relaxed);
+        self.counter(RESTARTS, &[("stage", stage), ("reason", reason)]).absolute(count);
     }
 
     /// Sets how often tasks have ended that should not have, by task and how; it never falls.
     pub fn task_ends(&self, ends: &BTreeMap<(&'static str, &'static str), u64>) {
         for (&(task, how), &count) in ends {
-            self.task_ends.get_or_create(&TaskEnd { task, how }).inner().store(count, Ordering::Relaxed);
+            self.counter(TASK_ENDS, &[("task", task), ("how", how)]).absolute(count);
         }
     }
 
     /// Sets how many consumers the bus keeps.
     pub fn bus_consumers(&self, stage: &'static str, count: usize) {
-        self.consumers.get_or_create(&Stage { stage }).set(i64::try_from(count).unwrap_or(i64::MAX));
+        self.gauge(CONSUMERS, &[("stage", stage)]).set(count as f64);
     }
 
     /// Sets how many rows a shard has not read yet.
     pub fn lag(&self, stage: &'static str, shard: &str, rows: u64) {
-        let shard = Shard { stage, shard: shard.to_owned() };
-        self.lag.get_or_create(&shard).set(i64::try_from(rows).unwrap_or(i64::MAX));
+        let labels = vec![Label::new("stage", stage), Label::new("shard", shard.to_owned())];
+        self.0.recorder.register_gauge(&Key::from_parts(LAG, labels), &HERE).set(rows as f64);
     }
 
     /// Notes how long an event took until its add-ons were applied.
     pub fn event_to_applied(&self, micros: i64) {
-        self.event_to_applied.observe(micros as f64 / 1e6);
+        self.histogram(EVENT_TO_APPLIED, &[]).record(micros as f64 / 1e6);
     }
 
-    /// Counts a call to a managed cluster; outcome is `ok`, `conflict`, `refused`, `transient` or
-    /// `unanswered`.
-    pub fn call(&self, stage: &'static str, outcome: &'static str) {
-        self.calls.get_or_create(&Rows { stage, outcome }).inc();
+    /// Counts a call to a managed cluster, and how long it took. The kind of call is `read`, `list`, `apply`, `delete` or
+    /// `inventory`; the outcome is `ok`, `conflict`, `refused`, `transient` or `unanswered`.
+    pub fn call(
+        &self,
+        stage: &'static str,
+        call: &'static str,
+        outcome: &'static str,
+        took: std::time::Duration,
+    ) {
+        self.counter(CALLS, &[("stage", stage), ("outcome", outcome)]).increment(1);
+        let labels = [("stage", stage), ("call", call), ("outcome", outcome)];
+        self.histogram(CALL_SECONDS, &labels).record(took.as_secs_f64());
+    }
+
+    /// What histograms were told is put into their buckets. Without it, what nobody scrapes would be kept one by one.
+    pub fn upkeep(&self) {
+        self.0.handle.run_upkeep();
     }
 
     /// The text that Prometheus reads.
     pub fn text(&self) -> String {
-        self.memory.set(resident_bytes());
-        let mut text = String::new();
-        if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
-            text.clear();
-            if writeln!(text, "# metrics cannot be encoded: {error}").is_err() {
-                tracing::warn!(%error, "metrics cannot be encoded");
-            }
-        }
-        text
+        metrics::with_local_recorder(&self.0.recorder, || self.0.process.collect());
+        self.gauge(MEMORY, &[]).set(resident_bytes() as f64);
+        self.0.handle.render()
     }
+}
+
+fn key(name: &'static str, labels: &[(&'static str, &'static str)]) -> Key {
+    let labels: Vec<Label> =
+        labels.iter().map(|(name, value)| Label::from_static_parts(name, value)).collect();
+    Key::from_parts(name, labels)
 }
 
 fn resident_bytes() -> u64 {
@@ -215,7 +210,7 @@ mod tests {
         metrics.row("agent", "published");
         metrics.count("deployer", "applied");
         metrics.problem("matcher");
-        metrics.call("deployer", "conflict");
+        metrics.call("deployer", "apply", "conflict", std::time::Duration::from_millis(3));
         metrics.lag("renderer", "03", 7);
         metrics.shards_owned("matcher", 4);
         metrics.bus_consumers("matcher", 9);
@@ -224,6 +219,8 @@ mod tests {
             r#"sluice_happened_total{stage="deployer",outcome="applied"} 1"#,
             r#"sluice_problems_total{stage="matcher"} 1"#,
             r#"sluice_api_calls_total{stage="deployer",outcome="conflict"} 1"#,
+            r#"sluice_api_call_seconds_bucket{stage="deployer",call="apply",outcome="conflict",le="0.002"} 0"#,
+            r#"sluice_api_call_seconds_bucket{stage="deployer",call="apply",outcome="conflict",le="0.004"} 1"#,
             r#"sluice_shard_lag_rows{stage="renderer",shard="03"} 7"#,
             r#"sluice_shards_owned{stage="matcher"} 4"#,
             r#"sluice_bus_consumers{stage="matcher"} 9"#,
@@ -236,7 +233,7 @@ mod tests {
     fn what_a_shard_has_not_read_goes_down_again_and_fits_whatever_it_is() {
         let metrics = Metrics::new();
         metrics.lag("renderer", "03", u64::MAX);
-        has(&metrics, &format!(r#"sluice_shard_lag_rows{{stage="renderer",shard="03"}} {}"#, i64::MAX));
+        has(&metrics, r#"sluice_shard_lag_rows{stage="renderer",shard="03"} 18446744073709552000"#);
         metrics.lag("renderer", "03", 0);
         has(&metrics, r#"sluice_shard_lag_rows{stage="renderer",shard="03"} 0"#);
     }
@@ -259,6 +256,24 @@ mod tests {
             metrics.shard_restarts("agent", "deposed", count);
         }
         has(&metrics, r#"sluice_shard_restarts_total{stage="agent",reason="deposed"} 5"#);
+    }
+
+    #[test]
+    fn every_metric_says_what_it_is_and_the_process_is_among_them() {
+        let metrics = Metrics::new();
+        metrics.row("agent", "read");
+        metrics.event_to_applied(1);
+        metrics.upkeep();
+        let text = metrics.text();
+        for line in [
+            "# TYPE sluice_rows_total counter",
+            "# HELP sluice_rows_total Rows of tables, by what was done with them",
+            "# TYPE sluice_event_to_applied_seconds histogram",
+            "# TYPE process_cpu_seconds_total counter",
+            "# TYPE process_start_time_seconds gauge",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is not in:\n{text}");
+        }
     }
 
     #[test]
