@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! sluice build DIR    what would exist where: the four cores in sequence, no server
+//! sluice diff DIR     what manifests would change in which cluster
 //! sluice eval         which objects EventSources match, and why
 //! sluice check        what is wrong with manifests
 //! sluice template     what a Helm chart renders to, as `helm template` prints it
@@ -26,6 +27,7 @@
 pub mod build;
 mod bus;
 mod check;
+mod diff;
 mod eval;
 mod events;
 mod explain;
@@ -62,6 +64,8 @@ enum Command {
     Build(build::Args),
     /// Print what is wrong with manifests: fields, selectors, Lua, templates.
     Check(check::Args),
+    /// Print what manifests would change in which cluster.
+    Diff(diff::Args),
     /// Print which objects EventSources match: test events before they are used.
     Eval(eval::Args),
     /// Print what a Helm chart renders to.
@@ -113,6 +117,7 @@ impl Args {
         match self.command {
             Command::Build(args) => args.run(),
             Command::Check(args) => args.run(),
+            Command::Diff(args) => args.run(),
             Command::Eval(args) => args.run(),
             Command::Template(args) => args.run(),
             Command::Up(args) => blocking(args.run()),

@@ -3,9 +3,6 @@
 mod addons;
 mod objects;
 
-/// Objects of one answer of the API server.
-const PAGE: u32 = 500;
-
 /// Arguments of `sluice show`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

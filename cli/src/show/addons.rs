@@ -5,15 +5,12 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use kube::api::{Api, ListParams};
 use serde::Serialize;
-use serde_json::Value;
 use sluice_api::Gvk;
 use sluice_api::model::CONFIG_GROUP;
 use sluice_api::wire::{ClusterConfiguration, Feature};
-use sluice_kube::{Raw, management_client, resource_of};
+use sluice_kube::{list, management_client};
 
-use super::PAGE;
 use crate::reach;
 use crate::table::{Format, Output, Table};
 
@@ -80,28 +77,13 @@ impl Addons {
     async fn configurations(&self) -> anyhow::Result<Vec<ClusterConfiguration>> {
         let client = management_client(reach::kubeconfig(self.kubeconfig.as_deref()).as_deref()).await?;
         let gvk = Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterConfiguration");
-        let known =
-            resource_of(&client, &gvk).await.context("asking the management cluster what it knows")?;
-        let (resource, _) = known.context(
+        let listed =
+            list(&client, &gvk, self.namespace.as_deref()).await.context("listing ClusterConfigurations")?;
+        let listed = listed.context(
             "the management cluster has no ClusterConfigurations: `sluice seed` installs their definition",
         )?;
-        let api: Api<Raw> = match &self.namespace {
-            Some(namespace) => Api::namespaced_with(client, namespace, &resource),
-            None => Api::all_with(client, &resource),
-        };
-        let (mut found, mut params) = (Vec::new(), ListParams::default().limit(PAGE));
-        loop {
-            let page = api.list(&params).await.context("listing ClusterConfigurations")?;
-            for object in page.items {
-                let object: Value = object.complete(&resource);
-                let read = serde_json::from_value(object);
-                found.push(read.context("a ClusterConfiguration has another form than expected")?);
-            }
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => params = params.continue_token(&token),
-                None => return Ok(found),
-            }
-        }
+        let read = listed.into_iter().map(serde_json::from_value).collect::<Result<_, _>>();
+        read.context("a ClusterConfiguration has another form than expected")
     }
 
     fn wants(&self, addon: &Addon) -> bool {
@@ -227,7 +209,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use jiff::tz::offset;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

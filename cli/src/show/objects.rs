@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use kube::api::{Api, ListParams};
 use serde::Serialize;
 use serde_json::Value;
 use sluice_api::model::{CONFIG_GROUP, Cluster, LIB_GROUP, PAUSED, SUSPEND, Trigger};
 use sluice_api::{Gvk, object};
-use sluice_kube::{Raw, management_client, resource_of};
+use sluice_kube::{list, management_client};
 
-use super::PAGE;
 use crate::reach;
 use crate::table::{Format, Output, Table};
 
@@ -72,22 +70,8 @@ impl Args {
         let client = management_client(reach::kubeconfig(self.kubeconfig.as_deref()).as_deref()).await?;
         let mut found = Vec::new();
         for gvk in shown.kinds() {
-            let known =
-                resource_of(&client, &gvk).await.context("asking the management cluster what it knows")?;
-            let Some((resource, namespaced)) = known else { continue };
-            let api: Api<Raw> = match self.namespace.as_deref().filter(|_| namespaced) {
-                Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-                None => Api::all_with(client.clone(), &resource),
-            };
-            let mut params = ListParams::default().limit(PAGE);
-            loop {
-                let page = api.list(&params).await.with_context(|| format!("listing {}", gvk.kind))?;
-                found.extend(page.items.into_iter().map(|object| object.complete(&resource)));
-                match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                    Some(token) => params = params.continue_token(&token),
-                    None => break,
-                }
-            }
+            let objects = list(&client, &gvk, self.namespace.as_deref()).await;
+            found.extend(objects.with_context(|| format!("listing {}", gvk.kind))?.into_iter().flatten());
         }
         Ok(found)
     }

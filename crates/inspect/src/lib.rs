@@ -9,11 +9,13 @@
 #![forbid(unsafe_code)]
 
 mod explain;
+mod fleet;
 #[cfg(test)]
 mod kit;
 mod shards;
 mod trace;
 
 pub use explain::{Explained, Facts, OnBus, Question, Step, Verdict, explain, gather, instead};
+pub use fleet::{Held, held, manifests};
 pub use shards::{Shard, shards};
 pub use trace::{Hop, Target, Trace, TraceError, trace};

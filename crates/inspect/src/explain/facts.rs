@@ -4,12 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use kube::api::{Api, ListParams};
 use serde_json::Value;
 use sluice_api::model::{CONFIG_GROUP, Cluster, EventSource, LIB_GROUP};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
 use sluice_bus::{Bus, BusError, ReadSpec, look, problem_feed};
-use sluice_kube::{Raw, resource_of};
 use sluice_protocol::report::ProblemRow;
 use sluice_protocol::rows::{Desired, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
@@ -20,8 +18,6 @@ use super::Question;
 
 /// How long the bus, and the management cluster, may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Objects of one answer of the API server.
-const PAGE: u32 = 500;
 
 /// What is known.
 #[derive(Clone, Debug)]
@@ -105,17 +101,8 @@ fn kinds(question: &Question) -> Vec<Gvk> {
 async fn list(client: &Client, question: &Question) -> Result<Vec<Arc<Value>>, kube::Error> {
     let mut found = Vec::new();
     for gvk in kinds(question) {
-        let Some((resource, _)) = resource_of(client, &gvk).await? else { continue };
-        let api: Api<Raw> = Api::all_with(client.clone(), &resource);
-        let mut params = ListParams::default().limit(PAGE);
-        loop {
-            let page = api.list(&params).await?;
-            found.extend(page.items.into_iter().map(|object| Arc::new(object.complete(&resource))));
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => params = params.continue_token(&token),
-                None => break,
-            }
-        }
+        let objects = sluice_kube::list(client, &gvk, None).await?;
+        found.extend(objects.into_iter().flatten().map(Arc::new));
     }
     Ok(found)
 }

@@ -1,0 +1,80 @@
+//! The whole fleet as it is now: what users wrote, and the objects of managed clusters that agents have told of.
+
+use std::collections::BTreeMap;
+
+use kube::Client;
+use serde_json::Value;
+use sluice_api::Gvk;
+use sluice_api::cloud_event::is_event;
+use sluice_api::model::{CONFIG_GROUP, LIB_GROUP};
+use sluice_bus::{Bus, BusError, ReadSpec, look};
+use sluice_protocol::{Capabilities, Subject, Table};
+
+/// Objects of managed clusters, by namespace and name of their registration.
+pub type Held = BTreeMap<(String, String), Vec<Value>>;
+
+/// Everything in the management cluster that says what goes where. What was generated is among it.
+///
+/// # Errors
+/// When the server does not answer, or refuses it.
+pub async fn manifests(client: &Client) -> Result<Vec<Value>, kube::Error> {
+    let lib = [
+        "EventSource",
+        "EventTrigger",
+        "EventBasedAddOn",
+        "SveltosCluster",
+        "ClusterSet",
+        "Set",
+        "RoleRequest",
+    ];
+    let lib = lib.map(|kind| Gvk::new(LIB_GROUP, "v1beta1", kind));
+    let config = ["ClusterProfile", "Profile"].map(|kind| Gvk::new(CONFIG_GROUP, "v1beta1", kind));
+    let core = ["ConfigMap", "Secret"].map(|kind| Gvk::new("", "v1", kind));
+    let capi = [Gvk::new("cluster.x-k8s.io", "v1beta2", "Cluster")];
+    let mut found = Vec::new();
+    for gvk in lib.into_iter().chain(config).chain(core).chain(capi) {
+        found.extend(sluice_kube::list(client, &gvk, None).await?.into_iter().flatten());
+    }
+    Ok(found)
+}
+
+/// The objects that agents have told of: of the kinds that EventSources select. CloudEvents are not among them.
+///
+/// # Errors
+/// When the bus does not answer.
+pub async fn held(bus: &Bus) -> Result<Held, BusError> {
+    let mut held = Held::new();
+    for shard in 0..bus.shards() {
+        for stored in look(bus, &ReadSpec::all(Table::Changes.stream(shard))).await? {
+            let Subject::Change { cluster, viewer, object, .. } = stored.row.subject else { continue };
+            let counts = viewer.is_empty() && !is_event(&object) && !Capabilities::is_key(&object);
+            if counts
+                && !stored.row.head.tombstone
+                && let Ok(body) = serde_json::from_slice(&stored.row.body)
+            {
+                held.entry((cluster.namespace, cluster.name)).or_default().push(body);
+            }
+        }
+    }
+    Ok(held)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+    use sluice_bus::kit::{Server, write};
+
+    use super::*;
+    use crate::kit::{connect, rows, service};
+
+    #[tokio::test]
+    async fn what_agents_have_told_of_is_held_by_its_cluster() {
+        let server = Server::start();
+        let (bus, _tasks) = connect(&server).await;
+        write(&bus, rows(Some(service()))).await;
+        let place = ("default".to_owned(), "a".to_owned());
+        assert_eq!(held(&bus).await.unwrap(), [(place, vec![json!({})])].into());
+    }
+}

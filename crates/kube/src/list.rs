@@ -1,0 +1,80 @@
+//! All objects of a kind, page by page, for who asks once.
+
+use kube::Client;
+use kube::api::{Api, ListParams};
+use serde_json::Value;
+use sluice_api::Gvk;
+
+use crate::raw::Raw;
+use crate::watch::resource_of;
+
+/// Objects of one answer of the API server.
+const PAGE: u32 = 500;
+
+/// The objects of a kind, of one namespace or of all; `None` when the server does not have the kind.
+///
+/// # Errors
+/// When the server does not answer, or refuses it.
+pub async fn list(
+    client: &Client,
+    gvk: &Gvk,
+    namespace: Option<&str>,
+) -> Result<Option<Vec<Value>>, kube::Error> {
+    let Some((resource, namespaced)) = resource_of(client, gvk).await? else { return Ok(None) };
+    let api: Api<Raw> = match namespace.filter(|_| namespaced) {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    };
+    let (mut found, mut params) = (Vec::new(), ListParams::default().limit(PAGE));
+    loop {
+        let page = api.list(&params).await?;
+        found.extend(page.items.into_iter().map(|object| object.complete(&resource)));
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(Some(found)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::fake_api::{FakeApi, Request};
+
+    fn answer(request: &Request) -> (u16, String) {
+        let page = |names: &[&str], more: &str| {
+            let items: Vec<_> = names.iter().map(|name| json!({"metadata": {"name": name}})).collect();
+            json!({"kind": "ServiceList", "metadata": {"resourceVersion": "1", "continue": more}, "items": items})
+        };
+        let body = match request.path.as_str() {
+            "/api/v1" => json!({"kind": "APIResourceList", "groupVersion": "v1", "resources": [
+                {"name": "services", "singularName": "", "namespaced": true, "kind": "Service", "verbs": ["list"]}]}),
+            path if path.contains("continue=next") => page(&["c"], ""),
+            path if path.starts_with("/api/v1/namespaces/n/services") => page(&["n"], ""),
+            path if path.starts_with("/api/v1/services") => page(&["a", "b"], "next"),
+            _ => return (404, json!({"kind": "Status", "code": 404, "message": "none"}).to_string()),
+        };
+        (200, body.to_string())
+    }
+
+    #[tokio::test]
+    async fn every_page_is_read_and_every_object_says_what_it_is() {
+        let api = FakeApi::start(answer);
+        let names = |found: Option<Vec<Value>>| -> Vec<String> {
+            let name =
+                |object: Value| format!("{} {}", object["kind"], object["metadata"]["name"]).replace('"', "");
+            found.unwrap().into_iter().map(name).collect()
+        };
+        let gvk = Gvk::new("", "v1", "Service");
+        assert_eq!(
+            names(list(&api.client(), &gvk, None).await.unwrap()),
+            ["Service a", "Service b", "Service c"]
+        );
+        assert_eq!(names(list(&api.client(), &gvk, Some("n")).await.unwrap()), ["Service n"]);
+        assert!(list(&api.client(), &Gvk::new("", "v1", "Pod"), None).await.unwrap().is_none());
+    }
+}
