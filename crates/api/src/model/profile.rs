@@ -297,6 +297,15 @@ mod tests {
             (json!({"syncMode": "Sometimes"}), "spec.syncMode: unknown mode"),
             (json!({"policyRefs": [{"kind": "Pod", "name": "x"}]}), "spec.policyRefs[0].kind"),
             (json!({"policyRefs": [{"kind": "ConfigMap"}]}), "spec.policyRefs[0].name: is required"),
+            (
+                json!({"policyRefs": [{"kind": "GitRepository", "name": "x", "path": "y"}]}),
+                "spec.policyRefs[0].kind",
+            ),
+            (json!({"policyRefs": [{"remoteURL": {"url": "https://x"}}]}), "spec.policyRefs[0].remoteURL"),
+            (
+                json!({"policyRefs": [{"kind": "ConfigMap", "name": "x", "deploymentType": "Local"}]}),
+                "spec.policyRefs[0].deploymentType",
+            ),
             (json!({"tier": 0}), "spec.tier"),
             (json!({"clusterRefs": [{"kind": "Pod", "name": "x"}]}), "spec.clusterRefs[0].kind"),
             (json!({"clusterSelector": 5}), "spec.clusterSelector"),
