@@ -23,7 +23,27 @@ pub(crate) const MANAGEMENT: &str = "management";
 const MANAGER: &str = "sluice-seed";
 
 /// The examples, so that the binary needs no files.
-const EXAMPLES: [(&str, &str); 8] = [
+const EXAMPLES: [(&str, &str); 16] = [
+    (
+        "cross-cluster-services/event-source.yaml",
+        include_str!("../../examples/cross-cluster-services/event-source.yaml"),
+    ),
+    (
+        "cross-cluster-services/event-trigger.yaml",
+        include_str!("../../examples/cross-cluster-services/event-trigger.yaml"),
+    ),
+    ("http-routes/event-source.yaml", include_str!("../../examples/http-routes/event-source.yaml")),
+    ("http-routes/event-trigger.yaml", include_str!("../../examples/http-routes/event-trigger.yaml")),
+    (
+        "ingress-for-https/event-source.yaml",
+        include_str!("../../examples/ingress-for-https/event-source.yaml"),
+    ),
+    (
+        "ingress-for-https/event-trigger.yaml",
+        include_str!("../../examples/ingress-for-https/event-trigger.yaml"),
+    ),
+    ("namespace-quota/event-source.yaml", include_str!("../../examples/namespace-quota/event-source.yaml")),
+    ("namespace-quota/event-trigger.yaml", include_str!("../../examples/namespace-quota/event-trigger.yaml")),
     (
         "job-on-cloud-event/event-source.yaml",
         include_str!("../../examples/job-on-cloud-event/event-source.yaml"),

@@ -12,13 +12,14 @@ use kube::core::ApiResource;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
-use sluice_api::{Gvk, ObjectKey, ProfileId, object};
+use sluice_api::{Gvk, ObjectKey, ProfileId, ServiceAccount, object};
 use sluice_deployer_core::{
     Class, Failure, INVENTORY_LABEL, Inventory, Live, Reply, Request, Stored, Version, without_marks,
 };
 use sluice_kube::{Raw, resource_of};
 
 use crate::failure;
+use crate::tenants::{Caller, Tenants};
 
 /// Field manager of everything that is applied.
 const MANAGER: &str = "sluice";
@@ -35,11 +36,12 @@ pub(crate) struct Site {
     /// Resources by kind, as discovery told them, and whether their objects are in namespaces. Entries are copied out, and
     /// none is held while discovery is asked.
     resources: DashMap<Gvk, (ApiResource, bool)>,
+    tenants: Tenants,
 }
 
 impl Site {
     pub(crate) fn new(client: Client) -> Arc<Self> {
-        Arc::new(Self { client, resources: DashMap::new() })
+        Arc::new(Self { client, resources: DashMap::new(), tenants: Tenants::default() })
     }
 
     /// Carries out a request; never longer than [`TIMEOUT`], and what writes only while it is `allowed`.
@@ -61,18 +63,28 @@ impl Site {
             Request::Inventories => self.inventories().await,
             Request::List(gvk) => self.list(&gvk).await,
             Request::Read(key) => self.read(&key).await,
-            Request::Apply { object, against, make_namespace } => {
-                self.apply(&object, against, make_namespace).await
+            Request::Apply { object, against, make_namespace, account } => {
+                self.apply(&object, against, make_namespace, &self.caller(account)?).await
             }
-            Request::Delete { key, against } => self.delete(&key, against).await,
-            Request::Release { key, against } => self.release(&key, against).await,
+            Request::Delete { key, against, account } => {
+                self.delete(&key, against, &self.caller(account)?).await
+            }
+            Request::Release { key, against, account } => {
+                self.release(&key, against, &self.caller(account)?).await
+            }
             Request::ReadInventory(profile) => self.read_inventory(&profile).await,
             Request::WriteInventory { inventory, against } => self.write_inventory(&inventory, against).await,
             Request::DeleteInventory { profile, against } => {
                 let name = Inventory::object_name(&profile);
-                delete(&self.config_maps(), &name, against).await
+                delete(&self.config_maps(), &name, against, None).await
             }
         }
+    }
+
+    /// Who writes objects for this tenant; without one the deployer does it for itself. Everything else it does for itself: what it
+    /// looks at tells it what to plan, and tells the tenant nothing.
+    fn caller(&self, account: Option<ServiceAccount>) -> Result<Caller, Failure> {
+        self.tenants.caller(&self.client, account)
     }
 
     async fn inventories(&self) -> Result<Reply, Failure> {
@@ -132,7 +144,7 @@ impl Site {
             && status.code == 404
             && !planned
         {
-            self.make_namespace(NAMESPACE).await?;
+            self.make_namespace(NAMESPACE, &self.caller(None)?).await?;
             result = write(&api, &name, &params, &raw, planned).await;
         }
         let stored = result.map_err(|error| failure::of(&error, planned))?;
@@ -161,7 +173,7 @@ impl Site {
     }
 
     async fn read(&self, key: &ObjectKey) -> Result<Reply, Failure> {
-        let Some((api, _)) = self.api(key).await? else { return Ok(Reply::Read(None)) };
+        let Some((api, _)) = self.api(key, &self.client).await? else { return Ok(Reply::Read(None)) };
         match api.get_opt(&key.name).await {
             Ok(object) => Ok(Reply::Read(object.map(|object| Live::of(&object.value)))),
             Err(error) if failure::was_not_sent(&error) => Ok(Reply::Read(None)),
@@ -174,10 +186,11 @@ impl Site {
         object: &Value,
         against: Option<Version>,
         make_namespace: bool,
+        caller: &Caller,
     ) -> Result<Reply, Failure> {
         let key = ObjectKey::of(object)
             .ok_or_else(|| Failure::new(Class::Refused, "the object has no kind or name"))?;
-        let Some((api, namespace)) = self.api(&key).await? else {
+        let Some((api, namespace)) = self.api(&key, &caller.client).await? else {
             return Err(no_kind(&key.gvk));
         };
         let mut body = object.clone();
@@ -201,7 +214,7 @@ impl Site {
             if !make_namespace {
                 return Err(no_namespace(namespace));
             }
-            self.make_namespace(namespace).await?;
+            self.make_namespace(namespace, caller).await?;
             result = sluice_kube::apply(&api, &key.name, &params, &body).await;
         }
         match result {
@@ -210,11 +223,11 @@ impl Site {
                 self.forget(&key.gvk);
                 Err(no_kind(&key.gvk))
             }
-            Err(error) => Err(failure::of(&error, planned)),
+            Err(error) => Err(caller.failure(&error, planned)),
         }
     }
 
-    async fn make_namespace(&self, name: &str) -> Result<(), Failure> {
+    async fn make_namespace(&self, name: &str, caller: &Caller) -> Result<(), Failure> {
         let resource = ApiResource {
             group: String::new(),
             version: "v1".into(),
@@ -222,15 +235,15 @@ impl Site {
             kind: "Namespace".into(),
             plural: "namespaces".into(),
         };
-        let api: Api<Raw> = Api::all_with(self.client.clone(), &resource);
+        let api: Api<Raw> = Api::all_with(caller.client.clone(), &resource);
         let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         let made = api.patch(name, &PatchParams::apply(MANAGER), &Patch::Apply(&body)).await;
-        made.map(drop).map_err(|error| failure::of(&error, false))
+        made.map(drop).map_err(|error| caller.failure(&error, false))
     }
 
-    async fn delete(&self, key: &ObjectKey, against: Version) -> Result<Reply, Failure> {
-        let Some((api, _)) = self.api(key).await? else { return Ok(Reply::Done) };
-        let deleted = delete(&api, &key.name, against).await;
+    async fn delete(&self, key: &ObjectKey, against: Version, caller: &Caller) -> Result<Reply, Failure> {
+        let Some((api, _)) = self.api(key, &caller.client).await? else { return Ok(Reply::Done) };
+        let deleted = delete(&api, &key.name, against, caller.account.as_ref()).await;
         // The kind has gone, or a proxy says so: discovery is asked when it is tried again.
         if matches!(&deleted, Err(failure) if failure.class == Class::NoKind) {
             self.forget(&key.gvk);
@@ -238,15 +251,20 @@ impl Site {
         deleted
     }
 
-    async fn release(&self, key: &ObjectKey, (uid, version): Version) -> Result<Reply, Failure> {
-        let Some((api, _)) = self.api(key).await? else { return Ok(Reply::Done) };
+    async fn release(
+        &self,
+        key: &ObjectKey,
+        (uid, version): Version,
+        caller: &Caller,
+    ) -> Result<Reply, Failure> {
+        let Some((api, _)) = self.api(key, &caller.client).await? else { return Ok(Reply::Done) };
         let mut patch = without_marks();
         patch["metadata"]["uid"] = uid.into();
         patch["metadata"]["resourceVersion"] = version.into();
         let params = PatchParams { field_manager: Some(MANAGER.into()), ..PatchParams::default() };
         match api.patch(&key.name, &params, &Patch::Merge(&patch)).await {
             Ok(_) => Ok(Reply::Done),
-            Err(error) => Err(failure::of(&error, true)),
+            Err(error) => Err(caller.failure(&error, true)),
         }
     }
 
@@ -283,16 +301,17 @@ impl Site {
     }
 
     /// The API of an object's kind, and the namespace it is in; `None` when the cluster has no such kind.
-    async fn api(&self, key: &ObjectKey) -> Result<Option<(Api<Raw>, Option<String>)>, Failure> {
+    async fn api(
+        &self,
+        key: &ObjectKey,
+        client: &Client,
+    ) -> Result<Option<(Api<Raw>, Option<String>)>, Failure> {
         let Some((resource, namespaced)) = self.resource(&key.gvk).await? else { return Ok(None) };
         if !namespaced {
-            return Ok(Some((Api::all_with(self.client.clone(), &resource), None)));
+            return Ok(Some((Api::all_with(client.clone(), &resource), None)));
         }
         let namespace = if key.namespace.is_empty() { "default" } else { &key.namespace };
-        Ok(Some((
-            Api::namespaced_with(self.client.clone(), namespace, &resource),
-            Some(namespace.to_owned()),
-        )))
+        Ok(Some((Api::namespaced_with(client.clone(), namespace, &resource), Some(namespace.to_owned()))))
     }
 }
 
@@ -327,12 +346,17 @@ async fn write(
 
 /// Deletes exactly this version of an object. That there is no such object only the server says: a proxy in between gives a
 /// 404 as well.
-async fn delete(api: &Api<Raw>, name: &str, (uid, resource_version): Version) -> Result<Reply, Failure> {
+async fn delete(
+    api: &Api<Raw>,
+    name: &str,
+    (uid, resource_version): Version,
+    account: Option<&ServiceAccount>,
+) -> Result<Reply, Failure> {
     let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
     let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
     match api.delete(name, &params).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Reply::Done),
-        Err(error) => Err(failure::of(&error, true)),
+        Err(error) => Err(failure::of_account(&error, true, account)),
         Ok(_) => Ok(Reply::Done),
     }
 }

@@ -1,9 +1,15 @@
 //! What an error of an API server means for the plan.
 
+use sluice_api::ServiceAccount;
 use sluice_deployer_core::{Class, Failure};
 
-/// Sorts an error of a call; `planned` tells that the call was made against a known version of an object.
+/// Sorts an error of a call that the deployer made for itself.
 pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
+    of_account(error, planned, None)
+}
+
+/// Sorts an error of a call for this tenant; `planned` tells that the call was made against a known version of an object.
+pub(crate) fn of_account(error: &kube::Error, planned: bool, account: Option<&ServiceAccount>) -> Failure {
     if was_not_sent(error) {
         let remedy = "no object can be called so, change its name, namespace or kind";
         return Failure::new(Class::Refused, format!("it cannot be asked for: {}; {remedy}", root(error)));
@@ -32,11 +38,30 @@ pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
         _ => Class::Refused,
     };
     let remedy = match status.code {
-        401 => "; the credentials in the cluster's kubeconfig are not valid (any more), renew them",
-        403 => "; allow it to the user of the cluster's kubeconfig",
-        _ => "",
+        401 => {
+            "; the credentials in the cluster's kubeconfig are not valid (any more), renew them".to_owned()
+        }
+        403 => remedy_of_403(&status.message, account),
+        _ => String::new(),
     };
     Failure::new(class, format!("{}{remedy}", status.message))
+}
+
+/// Who needs a right, and how to give it. Others than the authorizer refuse too, as quotas do: of these only the words of the
+/// server count.
+fn remedy_of_403(message: &str, account: Option<&ServiceAccount>) -> String {
+    match account {
+        None => "; allow it to the user of the cluster's kubeconfig".to_owned(),
+        Some(account) if message.contains(" cannot impersonate ") => format!(
+            "; it is to be done for ServiceAccount {account}: allow the user of the cluster's kubeconfig to impersonate ServiceAccount {}",
+            account.in_clusters()
+        ),
+        Some(account) if message.contains(" cannot ") || message.contains("attempting to grant") => format!(
+            "; it is done for ServiceAccount {account}, which is {} in this cluster: give it the right with a RoleRequest",
+            account.in_clusters()
+        ),
+        Some(_) => String::new(),
+    }
 }
 
 /// Whether the client could not even make a request of it: that is the object's fault, and such an object cannot exist.
@@ -118,6 +143,30 @@ mod tests {
         };
         assert!(of(401).contains("renew them") && of(403).contains("allow it to the user"));
         assert_eq!(of(422), "no");
+    }
+
+    #[test]
+    fn a_tenant_that_lacks_a_right_is_named_with_the_remedy() {
+        let account = ServiceAccount { namespace: "team-a".into(), name: "deployer".into() };
+        let of = |message: &str| {
+            let status = Status { code: 403, message: message.into(), ..Status::default() };
+            let failure = of_account(&kube::Error::Api(Box::new(status)), true, Some(&account));
+            assert_eq!(failure.class, Class::Refused, "it is no trouble of the server");
+            failure.message
+        };
+        let text = of(
+            "configmaps \"c\" is forbidden: User \"system:serviceaccount:projectsveltos:team-a--deployer\" \
+                       cannot patch resource \"configmaps\"",
+        );
+        assert!(text.contains("cannot patch") && text.contains("ServiceAccount team-a/deployer"), "{text}");
+        assert!(
+            text.contains("projectsveltos/team-a--deployer") && text.ends_with("with a RoleRequest"),
+            "{text}"
+        );
+        let text =
+            of("serviceaccounts \"team-a--deployer\" is forbidden: User \"u\" cannot impersonate resource");
+        assert!(text.ends_with("impersonate ServiceAccount projectsveltos/team-a--deployer"), "{text}");
+        assert_eq!(of("exceeded quota: small"), "exceeded quota: small");
     }
 
     #[test]

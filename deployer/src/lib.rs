@@ -7,6 +7,7 @@ mod args;
 mod failure;
 mod shard;
 mod sites;
+mod tenants;
 
 pub use args::Args;
 pub use shard::run;

@@ -23,8 +23,16 @@ pub(crate) type Generated = Feed<ObjectKey, ClusterRef>;
 
 /// Where each kind is. Kinds that do not exist count as empty.
 fn kinds() -> Vec<Gvk> {
-    let lib = ["EventSource", "EventTrigger", "EventBasedAddOn", "SveltosCluster", "ClusterSet", "Set"]
-        .map(|kind| Gvk::new(LIB_GROUP, "v1beta1", kind));
+    let lib = [
+        "EventSource",
+        "EventTrigger",
+        "EventBasedAddOn",
+        "SveltosCluster",
+        "ClusterSet",
+        "Set",
+        "RoleRequest",
+    ]
+    .map(|kind| Gvk::new(LIB_GROUP, "v1beta1", kind));
     let config = ["ClusterProfile", "Profile"].map(|kind| Gvk::new(CONFIG_GROUP, "v1beta1", kind));
     let core = ["ConfigMap", "Secret"].map(|kind| Gvk::new("", "v1", kind));
     let capi = [Gvk::new("cluster.x-k8s.io", "v1beta2", "Cluster")];

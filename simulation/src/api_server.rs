@@ -154,14 +154,14 @@ impl ApiServer {
             }
             Request::Read(key) => Reply::Read(self.applied.get(key).map(|object| Live::of(object))),
             Request::Apply { object, against, .. } => return self.apply(object, against.as_ref()),
-            Request::Delete { key, against } => match self.applied.get(key) {
+            Request::Delete { key, against, .. } => match self.applied.get(key) {
                 None => Reply::Done,
                 Some(object) if Live::of(object).version() == *against => {
                     return (Reply::Done, Some(self.delete(key, held)));
                 }
                 Some(_) => conflict(),
             },
-            Request::Release { key, against } => return self.release(key, against),
+            Request::Release { key, against, .. } => return self.release(key, against),
             Request::ReadInventory(profile) => Reply::Inventory(self.inventories.get(profile).cloned()),
             Request::WriteInventory { inventory, against } => self.write(inventory, against.as_ref()),
             Request::DeleteInventory { profile, against } => match self.inventories.get(profile) {

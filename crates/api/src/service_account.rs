@@ -1,4 +1,4 @@
-//! For whom a manifest acts: the tenant's ServiceAccount.
+//! For whom a manifest acts: the tenant's ServiceAccount, and what it is called in the clusters that it deploys to.
 
 use std::fmt;
 
@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::FieldError;
+use crate::model::NAMESPACE as SYSTEM;
 use crate::{names, object};
 
 const NAME: &str = "projectsveltos.io/serviceaccount-name";
@@ -32,14 +33,36 @@ impl ServiceAccount {
         if name.is_none() && namespace.is_none() {
             return Ok(None);
         }
+        let wrong = |key: &str, reason: &str| {
+            FieldError::new(object::describe(manifest), format!("metadata.labels.{key}"), reason)
+        };
         let read = |key: &str, value: Option<&str>| {
             let value = value.unwrap_or_default();
             let reason = "must name the tenant's ServiceAccount; set both labels, or remove both";
-            let wrong =
-                || FieldError::new(object::describe(manifest), format!("metadata.labels.{key}"), reason);
-            names::is_object_name(value).then(|| value.to_owned()).ok_or_else(wrong)
+            names::is_object_name(value).then(|| value.to_owned()).ok_or_else(|| wrong(key, reason))
         };
-        Ok(Some(Self { name: read(NAME, name)?, namespace: read(NAMESPACE, namespace)? }))
+        let account = Self { name: read(NAME, name)?, namespace: read(NAMESPACE, namespace)? };
+        account.check().map_err(|reason| wrong(NAMESPACE, reason))?;
+        Ok(Some(account))
+    }
+
+    /// Whether it can be told from every other account by its name in managed clusters.
+    ///
+    /// # Errors
+    /// Why not, and what to do.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        if self.namespace.contains("--") {
+            return Err(
+                "must not have \"--\" in it: in managed clusters the account is called <namespace>--<name>, and \
+                        another one could be called the same; take a ServiceAccount of another namespace",
+            );
+        }
+        Ok(())
+    }
+
+    /// What stands for it in managed clusters: that is who has rights there.
+    pub fn in_clusters(&self) -> Self {
+        Self { namespace: SYSTEM.to_owned(), name: format!("{}--{}", self.namespace, self.name) }
     }
 
     /// The labels that name it.
@@ -93,5 +116,14 @@ mod tests {
             format!("metadata.labels.{NAME}")
         );
         assert!(of(json!({NAME: "A b", NAMESPACE: "a"})).is_err());
+    }
+
+    #[test]
+    fn no_two_accounts_are_the_same_one_in_a_managed_cluster() {
+        let account = of(json!({NAME: "c--b", NAMESPACE: "a"})).unwrap().unwrap().in_clusters();
+        assert_eq!(account.user(), "system:serviceaccount:projectsveltos:a--c--b");
+        let other = of(json!({NAME: "b", NAMESPACE: "a--c"})).unwrap_err();
+        assert_eq!(other.field, format!("metadata.labels.{NAMESPACE}"));
+        assert!(other.to_string().contains("another namespace"), "{other}");
     }
 }

@@ -47,7 +47,7 @@ pub fn check(manifest: &Value) -> Vec<Finding> {
             findings.unsupported(trigger.as_ref().map(|trigger| &trigger.common));
             findings.templates(manifest, &["spec"], &[Stage::Event]);
         }
-        "ClusterProfile" | "Profile" => {
+        "ClusterProfile" | "Profile" | "RoleRequest" => {
             let profile = findings.read(Profile::read(manifest));
             findings.unsupported(profile.as_ref().map(|profile| &profile.common));
             findings.templates(manifest, &["spec"], &[Stage::Deploy]);

@@ -17,8 +17,17 @@ pub struct Request {
     pub method: String,
     /// Its path, with the query.
     pub path: String,
+    /// Its headers; names in lower case.
+    headers: Vec<(String, String)>,
     /// What was sent with it; mostly JSON, or nothing.
     pub body: String,
+}
+
+impl Request {
+    /// The value of a header, whose name is in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
 }
 
 /// A server that has an address and no certificate.
@@ -67,17 +76,15 @@ fn read(stream: &mut impl BufRead, number: usize) -> Option<Request> {
     stream.read_line(&mut first).ok()?;
     let mut words = first.split(' ').map(str::to_owned);
     let (method, path) = (words.next()?, words.next()?);
-    let mut length = 0;
+    let mut headers = Vec::new();
     for line in stream.by_ref().lines() {
-        let line = line.ok()?.to_lowercase();
-        if let Some(value) = line.strip_prefix("content-length: ") {
-            length = value.parse().ok()?;
-        }
-        if line.is_empty() {
-            break;
-        }
+        let line = line.ok()?;
+        let Some((name, value)) = line.split_once(": ") else { break };
+        headers.push((name.to_lowercase(), value.to_owned()));
     }
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.map_or(Some(0), |(_, value)| value.parse().ok())?;
     let mut body = vec![0; length];
     stream.read_exact(&mut body).ok()?;
-    Some(Request { number, method, path, body: String::from_utf8(body).ok()? })
+    Some(Request { number, method, path, headers, body: String::from_utf8(body).ok()? })
 }

@@ -8,6 +8,7 @@ mod definitions;
 mod discovery;
 #[cfg(any(test, feature = "fake-api"))]
 pub mod fake_api;
+mod impersonate;
 mod list;
 mod raw;
 mod watch;
@@ -16,6 +17,7 @@ pub use apply::apply;
 pub use client::{client_of_kubeconfig, management_client};
 pub use definitions::definitions;
 pub use discovery::{Discovered, discover};
+pub use impersonate::impersonating;
 pub use list::list;
 pub use raw::Raw;
 pub use watch::{WatchEvent, resource_of, watch, watch_versioned};

@@ -1,12 +1,14 @@
 //! What is said when two profiles claim one object.
 
-use sluice_api::ObjectKey;
+use sluice_api::{ObjectKey, ProfileId};
 
 use crate::request::Owner;
 
 /// The live object says that it belongs to another profile.
 pub(crate) fn owned_by(key: &ObjectKey, owner: &Owner) -> String {
-    conflict(key, &format!("{} {}", owner.kind, owner.name), &owner.reference)
+    let name = ProfileId::of_path(&owner.name);
+    let name = if name.is_role_request() { name.object_name() } else { &owner.name };
+    conflict(key, &format!("{} {name}", owner.kind), &owner.reference)
 }
 
 /// Another profile deploys the object.

@@ -193,7 +193,9 @@ impl Deployer {
                 job.time,
             )));
         }
-        step.effect(Effect::Summary(Summary::gone(cluster, profile)));
+        if !profile.is_role_request() {
+            step.effect(Effect::Summary(Summary::gone(cluster, profile)));
+        }
     }
 
     fn settled(

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_api::{ObjectKey, ProfileId};
+use sluice_api::{ObjectKey, ProfileId, ServiceAccount};
 use sluice_protocol::rows::{Policy, State};
 
 use crate::budget::{backoff, micros};
@@ -308,6 +308,12 @@ impl Job {
     fn settled_state(&self) -> State {
         let dry_run = self.target.decoded().is_some_and(|desired| desired.dry_run);
         if dry_run { State::DryRun } else { State::Provisioned }
+    }
+
+    /// For which tenant objects are written. When its row has gone nobody is named any more: its rights may have gone before, and
+    /// what it left is the deployer's to take away.
+    fn account(&self) -> Option<ServiceAccount> {
+        self.target.decoded()?.account.clone()
     }
 
     fn call(&mut self, request: Request, context: &mut JobContext<'_>) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::{Gvk, ObjectKey, ProfileId, object};
+use sluice_api::{Gvk, ObjectKey, ProfileId, ServiceAccount, object};
 
 use crate::inventory::{Inventory, Stored};
 use crate::marks;
@@ -28,6 +28,8 @@ pub enum Request {
         against: Option<Version>,
         /// Whether its namespace is made where it is missing.
         make_namespace: bool,
+        /// For which tenant: it is done as the account that stands for it in the cluster.
+        account: Option<ServiceAccount>,
     },
     /// Delete exactly this object.
     Delete {
@@ -35,6 +37,8 @@ pub enum Request {
         key: ObjectKey,
         /// Its uid and resourceVersion: a later object of the same name, or a change by somebody else, is not meant.
         against: Version,
+        /// For which tenant; without one the deployer does it for itself.
+        account: Option<ServiceAccount>,
     },
     /// Take the marks of its owner off exactly this object: it stays, and belongs to nobody.
     Release {
@@ -42,6 +46,8 @@ pub enum Request {
         key: ObjectKey,
         /// Its uid and resourceVersion: a later object of the same name, or a change by somebody else, is not meant.
         against: Version,
+        /// For which tenant; without one the deployer does it for itself.
+        account: Option<ServiceAccount>,
     },
     /// The inventory of a profile.
     ReadInventory(ProfileId),

@@ -188,6 +188,24 @@ mod tests {
     }
 
     #[test]
+    fn it_is_called_as_sveltos_calls_it() {
+        let of = |profile: ProfileId| {
+            let cluster = ClusterRef::sveltos("default", "c");
+            let summary = Summary { state: Some(State::Provisioned), ..Summary::gone(&cluster, &profile) };
+            let (key, object) = cluster_summary(&summary);
+            (key.namespace, key.name, object.unwrap()["metadata"]["labels"].clone())
+        };
+        let (namespace, name, labels) = of(ProfileId::cluster("p"));
+        assert_eq!((namespace.as_str(), name.as_str()), ("default", "p-sveltos-c"));
+        assert_eq!(labels["projectsveltos.io/cluster-profile-name"], "p");
+        let (_, name, labels) = of(ProfileId::new("default", "p"));
+        assert_eq!(
+            (name.as_str(), &labels["projectsveltos.io/profile-name"]),
+            ("p--p-sveltos-c", &json!("p"))
+        );
+    }
+
+    #[test]
     fn a_dry_run_is_not_called_provisioned() {
         let summary = |state| Summary { state: Some(state), ..gone() };
         let feature =

@@ -46,13 +46,20 @@ async fn a_name_that_cannot_be_asked_for_is_absent_and_cannot_be_applied() {
         let read = site.call(Request::Read(ObjectKey::of(&object).unwrap()), || true).await;
         assert_eq!(read, Reply::Read(None), "it can be withdrawn");
         let apply = site
-            .call(Request::Apply { object: object.into(), against: None, make_namespace: true }, || true)
+            .call(
+                Request::Apply { object: object.into(), against: None, make_namespace: true, account: None },
+                || true,
+            )
             .await;
         assert_eq!(class(&apply), Some(Class::Refused), "{apply:?}");
     }
     let kind = json!({"apiVersion": "exa mple/v1", "kind": "Thing", "metadata": {"name": "t"}});
-    let apply =
-        site.call(Request::Apply { object: kind.into(), against: None, make_namespace: true }, || true).await;
+    let apply = site
+        .call(
+            Request::Apply { object: kind.into(), against: None, make_namespace: true, account: None },
+            || true,
+        )
+        .await;
     assert_eq!(class(&apply), Some(Class::NoKind), "{apply:?}");
 }
 
@@ -74,8 +81,12 @@ async fn nothing_is_sent_once_the_lease_has_lapsed_while_it_waited() {
 
 #[tokio::test]
 async fn without_a_lease_nothing_is_written_and_everything_read() {
-    let apply =
-        Request::Apply { object: config_map("default", "c").into(), against: None, make_namespace: true };
+    let apply = Request::Apply {
+        object: config_map("default", "c").into(),
+        against: None,
+        make_namespace: true,
+        account: None,
+    };
     let Reply::Failed(failure) = mk_site().call(apply, || false).await else { panic!("applied") };
     assert!(failure.message.contains("membership has lapsed"), "{failure:?}");
     let key = ObjectKey::of(&config_map("default", "c")).unwrap();
@@ -86,7 +97,7 @@ async fn without_a_lease_nothing_is_written_and_everything_read() {
 #[tokio::test]
 async fn only_the_server_says_that_an_object_is_deleted() {
     let key = ObjectKey::of(&config_map("default", "c")).unwrap();
-    let delete = Request::Delete { key, against: ("u".into(), "1".into()) };
+    let delete = Request::Delete { key, against: ("u".into(), "1".into()), account: None };
     let server =
         r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}"#;
     assert_eq!(mk_not_found(server).call(delete.clone(), || true).await, Reply::Done);
@@ -99,8 +110,12 @@ async fn only_the_server_says_that_an_object_is_deleted() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_no_fault_of_the_object() {
-    let apply =
-        Request::Apply { object: config_map("default", "c").into(), against: None, make_namespace: true };
+    let apply = Request::Apply {
+        object: config_map("default", "c").into(),
+        against: None,
+        make_namespace: true,
+        account: None,
+    };
     assert_eq!(class(&mk_site().call(apply, || true).await), Some(Class::Transient));
 }
 
@@ -109,11 +124,60 @@ async fn a_namespace_that_is_to_be_left_missing_is_not_made() {
     let server = r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404,
         "message": "namespaces \"shop\" not found"}"#;
     let object = config_map("shop", "c").into();
-    let apply = Request::Apply { object, against: None, make_namespace: false };
+    let apply = Request::Apply { object, against: None, make_namespace: false, account: None };
     let reply = mk_not_found(server).call(apply, || true).await;
     let Reply::Failed(failure) = reply else { panic!("{reply:?}") };
     assert!(
         failure.class == Class::Refused && failure.message.contains("there is no namespace \"shop\""),
         "{failure:?}"
     );
+}
+
+#[tokio::test]
+async fn what_is_written_for_a_tenant_is_written_as_its_account_and_nothing_else_is() {
+    drop(sluice_runtime::install_defaults());
+    let answer = |request: &sluice_kube::fake_api::Request| match (request.method.as_str(), &*request.path) {
+        ("PATCH", path) if path.contains("/namespaces/shop/") => (
+            404,
+            r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404,
+            "message": "namespaces \"shop\" not found"}"#
+                .to_owned(),
+        ),
+        _ => (200, config_map("default", "c").to_string()),
+    };
+    let server = FakeApi::start(answer);
+    let site = mk_site_of(server.client());
+    let account = || Some(ServiceAccount { namespace: "team-a".into(), name: "deployer".into() });
+    let (object, version) = (config_map("default", "c"), ("u".to_owned(), "1".to_owned()));
+    let key = ObjectKey::of(&object).unwrap();
+    let apply = |object: Value| Request::Apply {
+        object: object.into(),
+        against: None,
+        make_namespace: true,
+        account: account(),
+    };
+    let (profile, release) = (ProfileId::cluster("p"), key.clone());
+    for request in [
+        apply(object),
+        apply(config_map("shop", "c")),
+        Request::Delete { key: key.clone(), against: version.clone(), account: account() },
+        Request::Release { key: release, against: version.clone(), account: account() },
+        Request::Read(key.clone()),
+        Request::ReadInventory(profile.clone()),
+        Request::DeleteInventory { profile, against: version.clone() },
+        Request::Delete { key, against: version, account: None },
+    ] {
+        site.call(request, || true).await;
+    }
+    let tenant = "system:serviceaccount:projectsveltos:team-a--deployer";
+    let asked: Vec<_> = server
+        .requests()
+        .iter()
+        .map(|request| (request.method.clone(), request.header("impersonate-user").map(str::to_owned)))
+        .collect();
+    let own = ["GET", "GET", "DELETE", "DELETE"].map(|method| (method.to_owned(), None));
+    // The second one makes the namespace, and is sent once more.
+    let for_it = ["PATCH", "PATCH", "PATCH", "PATCH", "DELETE", "PATCH"];
+    let for_it = for_it.map(|method| (method.to_owned(), Some(tenant.to_owned())));
+    assert_eq!(asked, for_it.into_iter().chain(own).collect::<Vec<_>>());
 }

@@ -18,10 +18,11 @@ const STAYS: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Kinds of the management cluster that scenarios and Sluice write, in the order in which they are cleared.
-const SVELTOS: [(&str, &str); 8] = [
+const SVELTOS: [(&str, &str); 9] = [
     ("lib.projectsveltos.io/v1beta1", "EventTrigger"),
     ("lib.projectsveltos.io/v1alpha1", "EventBasedAddOn"),
     ("lib.projectsveltos.io/v1beta1", "EventSource"),
+    ("lib.projectsveltos.io/v1beta1", "RoleRequest"),
     ("lib.projectsveltos.io/v1beta1", "EventReport"),
     ("config.projectsveltos.io/v1beta1", "ClusterProfile"),
     ("config.projectsveltos.io/v1beta1", "Profile"),

@@ -18,7 +18,7 @@ pub(crate) use self::additions::{Selections, content_key};
 mod additions;
 
 /// The kinds a renderer has to know.
-pub const KINDS: [&str; 11] = [
+pub const KINDS: [&str; 12] = [
     "EventSource",
     "EventTrigger",
     "EventBasedAddOn",
@@ -26,6 +26,7 @@ pub const KINDS: [&str; 11] = [
     "Cluster",
     "ClusterProfile",
     "Profile",
+    "RoleRequest",
     "ClusterSet",
     "Set",
     "ConfigMap",
@@ -139,9 +140,9 @@ impl Catalog {
                 let read = (!gone).then(|| Arc::new(Trigger::read(object)));
                 if replace(&mut self.triggers, &id, read) { Touched::Trigger(id) } else { Touched::Nothing }
             }
-            "ClusterProfile" | "Profile" => {
+            "ClusterProfile" | "Profile" | "RoleRequest" => {
                 let read = Profile::read(object);
-                let id = ProfileId::new(object::namespace(object), name);
+                let id = ProfileId::of_object(kind, object::namespace(object), &name);
                 if replace(&mut self.profiles, &id, (!gone).then(|| Arc::new(read))) {
                     Touched::Profile(id)
                 } else {

@@ -126,7 +126,8 @@ impl EventRender<'_> {
         }
         let (parts, charts, failed, resources) =
             (patched.parts, patched.charts, patched.failed, scene.refs.clone());
-        Ok(Rendered { id, parts, charts, resources, failed, warnings, spec, projections })
+        let grants_to = None;
+        Ok(Rendered { id, parts, charts, grants_to, resources, failed, warnings, spec, projections })
     }
 
     /// The matches that the cause stands for, in the order in which templates see them.

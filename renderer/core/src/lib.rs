@@ -34,6 +34,7 @@ mod renderer;
 mod renderings;
 mod resources;
 mod rights;
+mod roles;
 mod row_ledger;
 mod salt;
 mod seen;

@@ -52,6 +52,7 @@ pub(crate) fn render(
         id: profile.id.clone(),
         parts: parts.into_values().collect(),
         charts: profile.common.helm_charts.clone(),
+        grants_to: profile.grants_to.clone(),
         resources: resources(profile),
         failed,
         warnings: Vec::new(),

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
 use sluice_api::model::{HelmChart, LUA, PolicyRef, ResourceRef, SpecCommon, TEMPLATE};
-use sluice_api::{ClusterRef, ProfileId, names, object};
+use sluice_api::{ClusterRef, ProfileId, ServiceAccount, names, object};
 use sluice_protocol::rows::{Cause, Desired, Policy};
 use sluice_script::Script;
 
@@ -28,6 +28,8 @@ pub(crate) struct Rendered {
     pub(crate) parts: Vec<Part>,
     /// Charts that it deploys before its sources.
     pub(crate) charts: Vec<HelmChart>,
+    /// Who gets the roles in its sources, which hold nothing else then.
+    pub(crate) grants_to: Option<ServiceAccount>,
     /// What its templates read of the management cluster.
     pub(crate) resources: Vec<ResourceRef>,
     /// Where it goes as well, once this is mended.

@@ -200,9 +200,9 @@ impl Seen {
                 let id = TriggerId::new(&key.gvk.kind, &key.name);
                 Standings::of_trigger(self.catalog.triggers.get(&id), seen, &self.catalog)
             }
-            "ClusterProfile" | "Profile" => {
-                let id = ProfileId::new(&*key.namespace, &*key.name);
-                Standings::of_profile(self.catalog.profiles.get(&id), seen, &self.catalog)
+            "ClusterProfile" | "Profile" | "RoleRequest" => {
+                let id = ProfileId::of_object(&key.gvk.kind, &key.namespace, &key.name);
+                Standings::of_profile(&id, seen, &self.catalog)
             }
             _ => return verdict::status(key, &problems),
         };
@@ -255,7 +255,7 @@ fn maker(cause: &Cause) -> ObjectKey {
             let (kind, name) = described.split_once(' ').unwrap_or(("", &described));
             verdict::user_object(kind, "", name)
         }
-        Cause::Profile(id) => verdict::user_object(id.kind(), &id.namespace, &id.name),
+        Cause::Profile(id) => verdict::user_object(id.kind(), &id.namespace, id.object_name()),
     }
 }
 

@@ -28,11 +28,10 @@ pub(crate) fn concerned(problem: &ProblemRow) -> Option<ObjectKey> {
     }
     let first = problem.object.split(", ").next()?;
     let (kind, rest) = first.split_once([' ', '/'])?;
-    if !matches!(kind, "EventSource" | "EventTrigger" | "EventBasedAddOn" | "ClusterProfile" | "Profile") {
-        return None;
-    }
     let (namespace, name) = rest.split_once([' ', '/']).unwrap_or(("", rest));
-    Some(user_object(kind, namespace, name))
+    let key = user_object(kind, namespace, name);
+    // A problem of a cluster names no registration: that is done above.
+    (has_status(&key) && kind != "SveltosCluster").then_some(key)
 }
 
 /// The key of an object that users write.
@@ -49,7 +48,13 @@ pub(crate) fn user_object(kind: &str, namespace: &str, name: &str) -> ObjectKey 
 pub(crate) fn has_status(key: &ObjectKey) -> bool {
     matches!(
         key.gvk.kind.as_str(),
-        "EventSource" | "EventTrigger" | "EventBasedAddOn" | "ClusterProfile" | "Profile" | "SveltosCluster"
+        "EventSource"
+            | "EventTrigger"
+            | "EventBasedAddOn"
+            | "ClusterProfile"
+            | "Profile"
+            | "RoleRequest"
+            | "SveltosCluster"
     )
 }
 
@@ -155,6 +160,7 @@ mod tests {
         assert_eq!(name("EventTrigger t, EventSource s, Service default/x"), Some("EventTrigger t".into()));
         assert_eq!(name("EventSource s"), Some("EventSource s".into()));
         assert_eq!(name("Profile team/p"), Some("Profile team/p".into()));
+        assert_eq!(name("RoleRequest r"), Some("RoleRequest r".into()));
         assert_eq!(name("kubeconfig"), Some("SveltosCluster default/c".into()));
         assert_eq!((name("message a.b"), name("Service default/x"), name("")), (None, None, None));
     }

@@ -1,6 +1,7 @@
 //! Schemas of clusters and named choices of clusters.
 
-use super::common::{cluster_selector, object_reference, resource_selector};
+use super::addon::policy_refs;
+use super::common::{cluster_info, cluster_selector, object_reference, resource_selector};
 use super::schema::{Schema, array, boolean, bytes, int, map, name, object, off, one_of, string, time};
 
 /// Spec of SveltosCluster.
@@ -54,6 +55,28 @@ pub(super) fn set_status() -> Schema {
     object([
         ("matchingClusterRefs", array(object_reference()).atomic()),
         ("selectedClusterRefs", array(object_reference()).atomic()),
+    ])
+}
+
+/// Spec of RoleRequest.
+pub(super) fn role_request_spec() -> Schema {
+    object([
+        ("clusterSelector", cluster_selector("Clusters by label.")),
+        ("selector", cluster_selector("Clusters by label, as former versions call it.")),
+        ("roleRefs", policy_refs().doc("ConfigMaps and Secrets with Roles and ClusterRoles.")),
+        ("expirationSeconds", int()),
+        ("serviceAccountName", name()),
+        ("serviceAccountNamespace", name()),
+    ])
+    .require(&["serviceAccountName", "serviceAccountNamespace"])
+}
+
+/// Status of RoleRequest.
+pub(super) fn role_request_status() -> Schema {
+    object([
+        ("matchingClusters", array(object_reference()).atomic()),
+        ("clusterInfo", cluster_info()),
+        ("failureMessage", string()),
     ])
 }
 

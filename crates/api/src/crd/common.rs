@@ -1,10 +1,24 @@
 //! Schemas of the words that several kinds share.
 
-use super::schema::{Schema, any, array, boolean, int, map, name, object, one_of, string, time};
+use super::schema::{Schema, any, array, boolean, bytes, int, map, name, object, one_of, string, time};
 
 /// Which cluster conditions: text in `v1alpha1`, a label selector in `v1beta1`.
 pub(super) fn cluster_selector(what: &str) -> Schema {
     any().doc(&format!("{what} Text such as env=fv (v1alpha1) or a label selector (v1beta1)."))
+}
+
+/// What became of a trigger or a RoleRequest, by cluster.
+pub(super) fn cluster_info() -> Schema {
+    let state =
+        one_of(&["Provisioning", "Provisioned", "Failed", "FailedNonRetriable", "Removing", "Removed"]);
+    let info = object([
+        ("cluster", object_reference()),
+        ("hash", bytes()),
+        ("status", state),
+        ("failureMessage", string()),
+    ])
+    .require(&["cluster"]);
+    array(info).atomic()
 }
 
 /// Kubernetes' label selector.

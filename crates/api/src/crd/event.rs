@@ -1,7 +1,7 @@
 //! Schemas of event sources, reports and triggers.
 
 use super::addon;
-use super::common::{cluster_selector, label_filters, object_reference, resource_selector};
+use super::common::{cluster_info, cluster_selector, label_filters, object_reference, resource_selector};
 use super::helm::helm_charts;
 use super::schema::{Schema, array, boolean, bytes, int_or_percent, map, name, object, off, one_of, string};
 
@@ -98,19 +98,10 @@ pub(super) fn trigger_spec() -> Schema {
 
 /// Status of EventTrigger and EventBasedAddOn.
 pub(super) fn trigger_status() -> Schema {
-    let state =
-        one_of(&["Provisioning", "Provisioned", "Failed", "FailedNonRetriable", "Removing", "Removed"]);
-    let info = object([
-        ("cluster", object_reference()),
-        ("hash", bytes()),
-        ("status", state),
-        ("failureMessage", string()),
-    ])
-    .require(&["cluster"]);
     object([
         ("matchingClusters", array(object_reference()).atomic()),
         ("destinationMatchingClusterRefs", array(object_reference()).atomic()),
-        ("clusterInfo", array(info).atomic()),
+        ("clusterInfo", cluster_info()),
     ])
 }
 

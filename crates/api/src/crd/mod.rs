@@ -56,6 +56,11 @@ fn lib_definitions() -> Vec<Definition> {
         Definition::new(LIB_GROUP, "Set", "sets", Scope::Namespaced)
             .schemas(cluster::set_spec(), cluster::set_status())
             .age(),
+        Definition::new(LIB_GROUP, "RoleRequest", "rolerequests", Scope::Cluster)
+            .schemas(cluster::role_request_spec(), cluster::role_request_status())
+            .column("ServiceAccount", "string", ".spec.serviceAccountName")
+            .problem()
+            .age(),
         Definition::new(LIB_GROUP, "EventSource", "eventsources", Scope::Cluster)
             .schemas(event::source_spec(), event::source_status())
             .problem()

@@ -43,6 +43,7 @@ fn every_kind_is_there_with_its_group_and_scope() {
         ("sveltosclusters.lib.projectsveltos.io", "SveltosCluster", true),
         ("clustersets.lib.projectsveltos.io", "ClusterSet", false),
         ("sets.lib.projectsveltos.io", "Set", true),
+        ("rolerequests.lib.projectsveltos.io", "RoleRequest", false),
         ("eventsources.lib.projectsveltos.io", "EventSource", false),
         ("eventreports.lib.projectsveltos.io", "EventReport", true),
         ("eventtriggers.lib.projectsveltos.io", "EventTrigger", false),
@@ -185,5 +186,5 @@ fn yaml_reads_back_as_the_definition() {
         let read: Value = serde_saphyr::from_str(text).unwrap();
         assert_eq!(read, definition, "{file}");
     }
-    assert_eq!(texts[3].0, "lib.projectsveltos.io_eventsources.yaml");
+    assert_eq!(texts[4].0, "lib.projectsveltos.io_eventsources.yaml");
 }

@@ -13,6 +13,7 @@ mod patch;
 mod profile;
 mod read;
 mod resources;
+mod role_request;
 mod trigger;
 
 pub use cluster::{Cluster, KubeconfigRef};

@@ -66,10 +66,10 @@ pub struct SpecCommon {
     pub unsupported: Vec<FieldError>,
 }
 
-/// A `ClusterProfile` or `Profile` that a user wrote.
+/// A `ClusterProfile` or `Profile` that a user wrote, or a `RoleRequest`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// Namespace and name; they say which of both kinds it is.
+    /// Namespace and name; they say of which kind it is.
     pub id: ProfileId,
     /// Clusters by label; empty selects nothing.
     pub selector: Selector,
@@ -81,6 +81,8 @@ pub struct Profile {
     pub paused: bool,
     /// For whom it acts.
     pub account: Option<ServiceAccount>,
+    /// Of a RoleRequest: who gets the Roles and ClusterRoles that it deploys, and it deploys nothing else.
+    pub grants_to: Option<ServiceAccount>,
     /// What and how.
     pub common: SpecCommon,
 }
@@ -100,10 +102,7 @@ const NOT_YET: [(&str, &str); 7] = [
 
 impl SpecCommon {
     pub(super) fn read(spec: &Field<'_>) -> Result<Self, FieldError> {
-        let mut policy_refs = Vec::new();
-        for item in spec.get("policyRefs").items()? {
-            policy_refs.push(PolicyRef::read(&item)?);
-        }
+        let policy_refs = PolicyRef::all(&spec.get("policyRefs"))?;
         let items = |field: &str| spec.get(field).items();
         let patches = items("patches")?.iter().map(PatchSpec::read).collect::<Result<_, _>>()?;
         let patches_from = items("patchesFrom")?.iter().map(PolicyRef::read).collect::<Result<_, _>>()?;
@@ -138,15 +137,42 @@ impl SpecCommon {
             leave,
             dry_run: mode == "DryRun",
             one_time: mode == "OneTime",
-            raw: spec.value().and_then(Value::as_object).cloned().unwrap_or_default(),
+            raw: raw(spec),
             unsupported: refused.chain(without_effect).collect(),
         })
     }
+
+    /// References alone, and everything else as it is where nothing is said.
+    pub(super) fn of_refs(policy_refs: Vec<PolicyRef>, spec: &Field<'_>) -> Self {
+        Self {
+            helm_charts: Vec::new(),
+            policy_refs,
+            resource_refs: Vec::new(),
+            patches: Vec::new(),
+            patches_from: Vec::new(),
+            extra_labels: BTreeMap::new(),
+            extra_annotations: BTreeMap::new(),
+            tier: 100,
+            leave: false,
+            dry_run: false,
+            one_time: false,
+            raw: raw(spec),
+            unsupported: Vec::new(),
+        }
+    }
+}
+
+fn raw(spec: &Field<'_>) -> Map<String, Value> {
+    spec.value().and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
 // === impl PolicyRef ===
 
 impl PolicyRef {
+    pub(super) fn all(list: &Field<'_>) -> Result<Vec<Self>, FieldError> {
+        list.items()?.iter().map(Self::read).collect()
+    }
+
     pub(super) fn read(item: &Field<'_>) -> Result<Self, FieldError> {
         item.get("remoteURL")
             .refuse("remote URLs are not fetched by this version; put the content into a ConfigMap")?;
@@ -183,6 +209,9 @@ impl Profile {
     /// # Errors
     /// The first field that cannot be used.
     pub fn read(object: &Value) -> Result<Self, FieldError> {
+        if object::text(object, &["kind"]) == "RoleRequest" {
+            return super::role_request::read(object);
+        }
         let spec = Field::spec(object);
         let namespace = object::namespace(object).to_owned();
         Ok(Self {
@@ -192,6 +221,7 @@ impl Profile {
             selector: spec.get("clusterSelector").selector()?.unwrap_or_default(),
             paused: object::annotation(object, super::PAUSED).is_some(),
             account: ServiceAccount::of(object)?,
+            grants_to: None,
             common: SpecCommon::read(&spec)?,
         })
     }
@@ -267,6 +297,15 @@ mod tests {
             (json!({"syncMode": "Sometimes"}), "spec.syncMode: unknown mode"),
             (json!({"policyRefs": [{"kind": "Pod", "name": "x"}]}), "spec.policyRefs[0].kind"),
             (json!({"policyRefs": [{"kind": "ConfigMap"}]}), "spec.policyRefs[0].name: is required"),
+            (
+                json!({"policyRefs": [{"kind": "GitRepository", "name": "x", "path": "y"}]}),
+                "spec.policyRefs[0].kind",
+            ),
+            (json!({"policyRefs": [{"remoteURL": {"url": "https://x"}}]}), "spec.policyRefs[0].remoteURL"),
+            (
+                json!({"policyRefs": [{"kind": "ConfigMap", "name": "x", "deploymentType": "Local"}]}),
+                "spec.policyRefs[0].deploymentType",
+            ),
             (json!({"tier": 0}), "spec.tier"),
             (json!({"clusterRefs": [{"kind": "Pod", "name": "x"}]}), "spec.clusterRefs[0].kind"),
             (json!({"clusterSelector": 5}), "spec.clusterSelector"),

@@ -26,6 +26,7 @@ mod health;
 mod helm;
 mod kustomize;
 mod object;
+mod role_request;
 mod sveltos_cluster;
 #[cfg(test)]
 mod tests;
@@ -67,6 +68,7 @@ pub use helm::{
 };
 pub use kustomize::KustomizationRef;
 pub use object::{Metadata, Object, OwnerReference};
+pub use role_request::{RoleRequest, RoleRequestSpec, RoleRequestStatus};
 pub use sveltos_cluster::{
     ActiveWindow, AwsIdentity, AzureIdentity, ClusterCheck, GcpIdentity, LocalObjectReference,
     SveltosCluster, SveltosClusterSpec, SveltosClusterStatus, TokenRequestRenewalOption, WorkloadIdentity,

@@ -205,3 +205,16 @@ fn a_wrong_union_says_what_is_expected() {
     let error = decode::<ClusterProfile>(written).unwrap_err();
     assert_eq!(error.to_string(), "spec.maxUpdate: expected a number or a text such as `30%`");
 }
+
+#[test]
+fn a_role_request_survives() {
+    let request: RoleRequest = round_trip(mk_object(
+        "RoleRequest",
+        json!({
+            "clusterSelector": {"matchLabels": {"env": "fv"}}, "expirationSeconds": 600,
+            "serviceAccountName": "deployer", "serviceAccountNamespace": "team-a",
+            "roleRefs": [{"kind": "ConfigMap", "namespace": "a", "name": "b"}],
+        }),
+    ));
+    assert_eq!(request.spec.role_refs[0].name, "b");
+}

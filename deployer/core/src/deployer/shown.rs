@@ -53,7 +53,7 @@ impl Agenda {
 }
 
 impl Deployer {
-    /// What came of a profile's present row.
+    /// What came of a profile's present row. A RoleRequest says that itself.
     pub(super) fn show(
         &self,
         cluster: &ClusterRef,
@@ -63,6 +63,9 @@ impl Deployer {
         mut errors: Vec<String>,
         step: &mut Step<Effect>,
     ) {
+        if profile.is_role_request() {
+            return;
+        }
         let job = self.clusters.get(cluster).and_then(|known| known.jobs.get(profile));
         let mut by_object =
             job.filter(|_| !errors.is_empty()).map(|job| job.errors_by_object()).unwrap_or_default();
@@ -102,7 +105,8 @@ impl Deployer {
                 let missing = if job.failures() > 0 { known.missing(&inventory) } else { BTreeSet::new() };
                 Some(Owned { profile: profile.clone(), applied_at: job.shown_time(), inventory, missing })
             };
-            let profiles = known.jobs.iter().filter_map(owned).collect();
+            let addons = known.jobs.iter().filter(|(profile, _)| !profile.is_role_request());
+            let profiles = addons.filter_map(owned).collect();
             step.effect(Effect::Configuration(Configuration { cluster, profiles }));
         }
         self.agenda.next().into_iter().for_each(|at| step.wake_at_steady(at));

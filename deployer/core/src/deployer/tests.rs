@@ -243,7 +243,7 @@ impl Fixture {
                 self.objects.insert(key, object);
                 Reply::Applied(live)
             }
-            Request::Delete { key, against } => {
+            Request::Delete { key, against, .. } => {
                 if self.objects.get(&key).map(|object| Live::of(object).version()) != Some(against) {
                     return conflict();
                 }
@@ -259,7 +259,7 @@ impl Fixture {
                 }
                 Reply::Done
             }
-            Request::Release { key, against } => {
+            Request::Release { key, against, .. } => {
                 if self.objects.get(&key).map(|object| Live::of(object).version()) != Some(against) {
                     return conflict();
                 }
@@ -314,6 +314,7 @@ mod late;
 mod makers;
 mod releases;
 mod shown;
+mod tenants;
 
 #[test]
 fn the_inventory_is_written_before_the_first_apply() {

@@ -89,10 +89,8 @@ impl Job {
             return;
         }
         self.run.changed = true;
-        self.call(
-            Request::Apply { object: one.object, against, make_namespace: one.make_namespace },
-            context,
-        );
+        let (object, make_namespace, account) = (one.object, one.make_namespace, self.account());
+        self.call(Request::Apply { object, against, make_namespace, account }, context);
     }
 
     /// Whether it has the object, alone or together with the profile that is named on it.

@@ -43,9 +43,12 @@ impl Job {
                 }
                 let (key, against) = (key.clone(), live.version());
                 self.run.changed = true;
-                let leaves = self.leaves();
-                let request =
-                    if leaves { Request::Release { key, against } } else { Request::Delete { key, against } };
+                let account = self.account();
+                let request = if self.leaves() {
+                    Request::Release { key, against, account }
+                } else {
+                    Request::Delete { key, against, account }
+                };
                 self.call(request, context);
             }
             Some(_) => {}

@@ -14,6 +14,7 @@ use crate::charts::{ChartRender, ClusterCapabilities};
 use crate::reads::Reads;
 use crate::render::{self, Part, Rendered};
 use crate::resources::{self, Destination};
+use crate::roles;
 
 /// A destination and the body of its row, or why there is none.
 pub(super) type Rendition = (ClusterRef, Result<Arc<[u8]>, Lack>);
@@ -99,7 +100,10 @@ impl Renderer {
         }
         let kept = (templates, &self.manifests);
         let policies = render::policies(common, part, releases, destination, &id.name, kept)?;
-        Ok((policies, notes))
+        match &rendered.grants_to {
+            Some(tenant) => Ok((roles::granted(tenant, policies)?, notes)),
+            None => Ok((policies, notes)),
+        }
     }
 }
 

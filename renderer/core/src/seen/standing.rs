@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_api::model::{Cluster, Profile, Trigger};
-use sluice_api::{ClusterRef, FieldError};
+use sluice_api::model::{Cluster, Trigger};
+use sluice_api::{ClusterRef, FieldError, ProfileId};
 use sluice_protocol::report::ProblemRow;
 use sluice_protocol::rows::{Cause, State};
 
@@ -35,6 +35,8 @@ pub(super) enum Kind {
     #[default]
     Trigger,
     Profile,
+    /// It says what triggers say, of the clusters that it is deployed to.
+    RoleRequest,
 }
 
 /// What it is on one cluster.
@@ -90,16 +92,12 @@ impl Standings {
     }
 
     /// By the clusters that it is deployed to.
-    pub(super) fn of_profile(
-        profile: Option<&Arc<Result<Profile, FieldError>>>,
-        seen: &SeenObject,
-        catalog: &Catalog,
-    ) -> Self {
-        let profile = profile.and_then(|profile| profile.as_ref().as_ref().ok());
+    pub(super) fn of_profile(id: &ProfileId, seen: &SeenObject, catalog: &Catalog) -> Self {
+        let profile = catalog.profiles.get(id).and_then(|profile| profile.as_ref().as_ref().ok());
         let places: BTreeSet<&ClusterRef> = seen.rows.keys().map(|(cluster, ..)| cluster).collect();
         let selected = |cluster: &Cluster| profile.map(|it| profile::selects(it, cluster, catalog).ok());
         let mut standings = Self {
-            kind: Kind::Profile,
+            kind: if id.is_role_request() { Kind::RoleRequest } else { Kind::Profile },
             matching: matching(catalog, selected, |cluster| places.contains(&cluster.id)),
             dry_run: profile.is_some_and(|profile| profile.common.dry_run),
             suspended: profile.is_some_and(|profile| profile.paused),

@@ -43,7 +43,7 @@ pub(super) fn of(standings: &Standings, seen: &SeenObject, problems: &[&ProblemR
     };
     put("matchingClusters", references(standings.matching.iter()));
     match standings.kind {
-        Kind::Trigger => {
+        Kind::Trigger | Kind::RoleRequest => {
             put("destinationMatchingClusterRefs", references(standings.destinations.iter()));
             let info = worst(standings).into_iter().map(|(cluster, at)| info(cluster, at, seen, message(at)));
             put("clusterInfo", info.collect());

@@ -146,6 +146,25 @@ fn a_profile_says_which_clusters_have_its_present_form() {
 }
 
 #[test]
+fn a_role_request_says_what_became_of_it_as_triggers_do() {
+    let request = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "RoleRequest", "metadata": {"name": "p"},
+        "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}}, "serviceAccountName": "a", "serviceAccountNamespace": "b"}});
+    let mut seen = seen([request, profile()]);
+    let cause = Cause::Profile(ProfileId::role_request("p"));
+    seen.row(&row(&cluster("a"), &cause, Some(State::Provisioned), &[]), T0);
+    seen.problem(problem("", "RoleRequest p", "no such role"), T0);
+    let at = seen.next().unwrap();
+    let written: BTreeMap<_, _> =
+        seen.take_due(at).into_iter().map(|(key, status)| (key.gvk.kind, status)).collect();
+    let status = &written["RoleRequest"];
+    assert_eq!(names(&status["matchingClusters"]), ["a", "b"]);
+    assert_eq!(infos(status), [("a", "Provisioned"), ("b", "Provisioning")]);
+    assert_eq!(status["conditions"][0]["message"], "no such role");
+    let profile = &written["ClusterProfile"];
+    assert_eq!(names(&profile["updatingClusters"]["clusters"]), ["a", "b"], "it is another one");
+}
+
+#[test]
 fn a_dry_run_is_not_called_done() {
     let cause = Cause::Profile(ProfileId::cluster("p"));
     let mut dry = profile();

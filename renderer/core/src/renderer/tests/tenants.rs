@@ -123,3 +123,75 @@ fn profiles_are_read_for_their_tenant_too() {
     fixture.answer("content", &Right::Granted);
     assert_eq!(fixture.rows.len(), 1);
 }
+
+fn role_request(references: &[&str]) -> Value {
+    let references: Vec<_> = references
+        .iter()
+        .map(|name| json!({"kind": "ConfigMap", "namespace": "default", "name": name}))
+        .collect();
+    json!({"kind": "RoleRequest", "metadata": {"name": "r"}, "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}},
+        "serviceAccountName": "deployer", "serviceAccountNamespace": "team-a", "roleRefs": references}})
+}
+
+fn roles(kind: &str, name: &str) -> Value {
+    let text = format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata: {{name: {name}}}\nrules: []\n"
+    );
+    json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": "roles"}, "data": {"a.yaml": text}})
+}
+
+impl Fixture {
+    /// What the only row deploys: kinds and names.
+    fn granted(&self) -> Vec<String> {
+        let rows: Vec<_> = self.rows.values().flatten().collect();
+        let objects = rows.iter().flat_map(|row| &row.policies).flat_map(|policy| &policy.objects);
+        objects.map(sluice_api::object::describe).collect()
+    }
+}
+
+#[test]
+fn a_role_request_is_one_more_profile_of_its_clusters() {
+    let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "r"}, "spec": {"policyRefs": []}});
+    let fixture = Fixture::new(vec![role_request(&["roles"]), roles("ClusterRole", "editor"), profile]);
+    assert_eq!(
+        fixture.granted(),
+        [
+            "ServiceAccount projectsveltos/team-a--deployer",
+            "ClusterRole editor",
+            "ClusterRoleBinding sveltos:team-a--deployer:editor"
+        ]
+    );
+    assert!(fixture.problems.is_empty() && fixture.asked.is_empty(), "{:?}", fixture.problems);
+    let row = fixture.rows.values().flatten().next().unwrap();
+    assert_eq!(
+        (row.owner_kind.as_str(), row.profile(), row.account.clone()),
+        ("RoleRequest", ProfileId::role_request("r"), None)
+    );
+    assert_eq!(row.cause, Cause::Profile(ProfileId::role_request("r")));
+}
+
+#[test]
+fn what_is_wrong_with_a_role_request_takes_no_right_away() {
+    let mut fixture = Fixture::new(vec![role_request(&["roles"]), roles("ClusterRole", "editor")]);
+    let before = fixture.granted();
+    fixture.put(roles("Pod", "p"));
+    assert_eq!(fixture.granted(), before);
+    assert!(
+        fixture.wrong().contains("spec.roleRefs: ConfigMap default/roles: Pod p is no Role"),
+        "{}",
+        fixture.wrong()
+    );
+    assert_eq!(fixture.problems.keys().map(String::as_str).collect::<Vec<_>>(), ["RoleRequest r"]);
+    fixture.put(role_request(&["roles", "more"]));
+    fixture.put(roles("ClusterRole", "editor"));
+    assert_eq!(fixture.granted(), before);
+    assert!(
+        fixture.wrong().contains("spec.roleRefs[1]: ConfigMap default/more does not exist"),
+        "{}",
+        fixture.wrong()
+    );
+    fixture.put(role_request(&["roles"]));
+    assert!(fixture.problems.is_empty());
+    fixture.put(registration("a", json!({"env": "other"})));
+    assert!(fixture.granted().is_empty(), "its clusters are those that it selects");
+}
