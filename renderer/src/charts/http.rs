@@ -111,8 +111,17 @@ impl Http {
         let mut config = Config::new(key.0.parse::<Uri>().map_err(|_| failed())?);
         config.accept_invalid_certs = access.insecure_skip_tls_verify;
         config.root_cert = access.ca.as_deref().map(certificates);
-        let client = Client::try_from(config);
-        let client = client.map_err(|error| Failure::content(format!("{}: {error}", shown(url))))?;
+        let no_authority = |why: &str| {
+            let what = "the Secret of registryCredentialsConfig.ca holds no certificate that can be used";
+            Failure::content(format!("{}: {what}{why}; correct its ca.crt", shown(url)))
+        };
+        if config.root_cert.as_ref().is_some_and(Vec::is_empty) {
+            return Err(no_authority(""));
+        }
+        let client = Client::try_from(config).map_err(|error| match &access.ca {
+            Some(_) => no_authority(&format!(" ({})", reason(&error))),
+            None => Failure::content(format!("{}: {error}", shown(url))),
+        })?;
         if kept.len() >= KEPT {
             kept.clear();
         }
