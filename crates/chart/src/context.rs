@@ -3,10 +3,15 @@
 use std::{collections::BTreeMap, sync::atomic::AtomicUsize};
 
 use serde_json::Value as Json;
-use sluice_template::{Data, Env, Job, Limits, TemplateSet};
+use sluice_template::{Data, Env, Job};
 
 use crate::{
-    archive::clean, capabilities::Capabilities, error::Error, render::Release, trace, tree::ChartTree,
+    archive::clean,
+    capabilities::Capabilities,
+    error::Error,
+    render::{Options, Release},
+    trace,
+    tree::ChartTree,
 };
 
 /// The charts of a render, every chart before its dependencies.
@@ -83,13 +88,14 @@ impl<'a> Contexts<'a> {
         release: &Release,
         capabilities: &Capabilities,
         env: &Env<'_>,
-        limits: &Limits,
+        options: &Options,
     ) -> Result<Vec<(String, String)>, Error> {
+        let limits = &options.limits.0;
         let sources = self.sources();
         let ordered = in_order(&sources);
-        let texts = ordered.iter().map(|(name, source)| (*name, &*source.text));
-        let set =
-            TemplateSet::compile(texts, limits).map_err(|(name, error)| trace::of_parsing(&name, &error))?;
+        let texts: Vec<_> = ordered.iter().map(|(name, source)| (*name, &*source.text)).collect();
+        let set = options.compiled.set(&texts, limits);
+        let set = set.map_err(|(name, error)| trace::of_parsing(&name, &error))?;
         let printing: Vec<_> = ordered.into_iter().filter(|(name, _)| !is_partial(name)).collect();
         let templates: Vec<Data<'_>> =
             printing.iter().map(|(name, source)| template_data(name, source)).collect();

@@ -34,6 +34,7 @@
 mod archive;
 mod capabilities;
 mod coalesce;
+mod compiled;
 mod context;
 mod error;
 mod ignore;
@@ -53,6 +54,7 @@ mod yaml;
 
 pub use archive::{File, LoadLimits};
 pub use capabilities::Capabilities;
+pub use compiled::{Compiled, CompiledCharts};
 pub use error::Error;
 pub use kinds::{install_order, uninstall_order};
 pub use load::{Chart, merge, read_values};

@@ -6,6 +6,7 @@ use sluice_template::{Env, Limits};
 use crate::{
     capabilities::Capabilities,
     coalesce::{Nulls, over_defaults},
+    compiled::Compiled,
     context::Contexts,
     error::Error,
     load::Chart,
@@ -35,6 +36,8 @@ pub struct Options {
     pub skip_schema: bool,
     /// What templates may use.
     pub limits: RenderLimits,
+    /// The parsed templates of this chart, and where they are kept for its next render.
+    pub compiled: Compiled,
 }
 
 /// What templates may use: the engine's limits, with defaults for whole charts.
@@ -93,7 +96,7 @@ pub fn render(
     }
     check_kubernetes(chart, capabilities)?;
     let values = Json::Object(values);
-    let files = Contexts::new(&tree, &values).render(release, capabilities, env, &options.limits.0)?;
+    let files = Contexts::new(&tree, &values).render(release, capabilities, env, options)?;
     outcome(&tree, files)
 }
 

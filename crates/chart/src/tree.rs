@@ -21,6 +21,37 @@ pub(crate) struct ChartTree<'a> {
     pub(crate) dependencies: Vec<ChartTree<'a>>,
 }
 
+/// What copies of dependencies may still take. Aliases within aliases multiply: a small archive could become any number of
+/// charts.
+struct Room(usize);
+
+/// Values of all copies.
+const MOST: usize = 200_000;
+/// A chart costs as much as so many values.
+const CHART: usize = 100;
+
+// === impl Room ===
+
+impl Room {
+    fn spend(&mut self, weight: usize) -> Result<(), Error> {
+        self.0 = self.0.checked_sub(weight).ok_or_else(|| {
+            Error::Limit(format!(
+                "limit: the chart's dependencies and their aliases have more than {MOST} values"
+            ))
+        })?;
+        Ok(())
+    }
+}
+
+/// How many values a value consists of.
+fn nodes(value: &Json) -> usize {
+    1 + match value {
+        Json::Array(items) => items.iter().map(nodes).sum(),
+        Json::Object(map) => map.values().map(nodes).sum(),
+        _ => 0,
+    }
+}
+
 // === impl ChartTree ===
 
 impl<'a> ChartTree<'a> {
@@ -38,7 +69,7 @@ impl<'a> ChartTree<'a> {
         let mut tree = Self::new(chart);
         tree.check_dependencies()?;
         let failed = |error: Error| error.within("chart dependencies processing failed: ");
-        tree.decide(values, "").map_err(failed)?;
+        tree.decide(values, "", &mut Room(MOST)).map_err(failed)?;
         tree.import_values().map_err(failed)?;
         Ok(tree)
     }
@@ -68,7 +99,7 @@ impl<'a> ChartTree<'a> {
     }
 
     /// Leaves the dependencies that the values want, under their aliases.
-    fn decide(&mut self, values: &Table, path: &str) -> Result<(), Error> {
+    fn decide(&mut self, values: &Table, path: &str, room: &mut Room) -> Result<(), Error> {
         let Some(mut wanted) = self.metadata.dependencies.take() else { return Ok(()) };
         let fits = |chart: &Self, wanted: &Dependency| {
             chart.name() == wanted.name && version_satisfies(&wanted.version, &chart.metadata.version)
@@ -78,6 +109,7 @@ impl<'a> ChartTree<'a> {
         let mut dependencies: Vec<Self> = unlisted.cloned().collect();
         for wanted in &mut wanted {
             if let Some(found) = there.iter().find(|chart| fits(chart, wanted)) {
+                room.spend(found.weight())?;
                 let mut found = found.clone();
                 if !wanted.alias.is_empty() {
                     found.metadata.name.clone_from(&wanted.alias);
@@ -98,10 +130,16 @@ impl<'a> ChartTree<'a> {
         wanted.retain(|wanted| !disabled.contains(&wanted.name));
         for dependency in &mut self.dependencies {
             let path = format!("{path}{}.", dependency.name());
-            dependency.decide(&values, &path)?;
+            dependency.decide(&values, &path, room)?;
         }
         self.metadata.dependencies = if wanted.is_empty() { None } else { Some(wanted) };
         Ok(())
+    }
+
+    /// What a copy takes.
+    fn weight(&self) -> usize {
+        let own = CHART + self.chart.values.values().map(nodes).sum::<usize>();
+        own + self.dependencies.iter().map(Self::weight).sum::<usize>()
     }
 
     /// Takes over values of dependencies, the innermost charts first.

@@ -76,7 +76,10 @@ fn run(folder: &Path) -> Result<String, String> {
     }
     let capabilities = capabilities.with_api_versions(texts_of(&case, "apiVersions"));
     let env = Env::new(1_700_000_000_000_000_000, [7; 32]);
-    let rendered = sluice_chart::render(&chart, &values, &release, &capabilities, &env, &Options::default());
+    let options = Options::default();
+    let render = || sluice_chart::render(&chart, &values, &release, &capabilities, &env, &options);
+    let rendered = render();
+    assert_eq!(render(), rendered, "the templates are parsed already");
     let show = Show {
         include_crds: truth_of(&case, "includeCRDs"),
         skip_tests: truth_of(&case, "skipTests"),

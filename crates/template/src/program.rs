@@ -66,6 +66,11 @@ impl Program {
         &self.text
     }
 
+    /// About how many bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.text.len() + self.arena.bytes()
+    }
+
     /// The options it was compiled with.
     pub fn options(&self) -> &Options {
         &self.options

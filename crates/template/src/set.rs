@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use crate::{
@@ -20,7 +23,7 @@ pub(crate) const SET_NAME: &str = "gotpl";
 /// unless it is empty.
 #[derive(Debug)]
 pub struct TemplateSet {
-    programs: Vec<Program>,
+    programs: Vec<Arc<Program>>,
     names: HashMap<Box<str>, (usize, Template)>,
 }
 
@@ -44,28 +47,44 @@ impl TemplateSet {
         texts: impl IntoIterator<Item = (&'t str, &'t str)>,
         limits: &Limits,
     ) -> Result<Self, (String, Error)> {
+        let mut programs = Vec::new();
+        for (name, text) in texts {
+            let program = Self::program(name, text, limits).map_err(|error| (name.to_owned(), error))?;
+            programs.push(Arc::new(program));
+        }
+        Ok(Self::of(programs))
+    }
+
+    /// Compiles one text for a set: it can be a part of many.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn program(name: &str, text: &str, limits: &Limits) -> Result<Program, Error> {
         let options = Options {
             missing_key: MissingKey::Zero,
             stage: Stage::Helm,
             lenient_numbers: false,
             extras: false,
         };
-        let mut set = Self { programs: Vec::new(), names: HashMap::new() };
-        for (name, text) in texts {
-            let program = Program::compile_within(name, text, &options, limits);
-            set.add(program.map_err(|error| (name.to_owned(), error))?);
-        }
-        Ok(set)
+        Program::compile_within(name, text, &options, limits)
     }
 
-    fn add(&mut self, program: Program) {
-        let at = self.programs.len();
-        for (name, template) in program.templates() {
-            if !program.is_empty_template(template) || !self.names.contains_key(name) {
-                self.names.insert(name.into(), (at, template.clone()));
+    /// A set of compiled texts, in this order.
+    pub fn of(programs: Vec<Arc<Program>>) -> Self {
+        let mut names: HashMap<Box<str>, (usize, Template)> = HashMap::new();
+        for (at, program) in programs.iter().enumerate() {
+            for (name, template) in program.templates() {
+                if !program.is_empty_template(template) || !names.contains_key(name) {
+                    names.insert(name.into(), (at, template.clone()));
+                }
             }
         }
-        self.programs.push(program);
+        Self { programs, names }
+    }
+
+    /// The compiled texts in their order.
+    pub fn programs(&self) -> &[Arc<Program>] {
+        &self.programs
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<(&Program, &Template)> {

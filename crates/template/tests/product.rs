@@ -201,6 +201,28 @@ fn the_encoders_print_as_go_does() {
 }
 
 #[test]
+fn a_text_of_blank_lines_begins_on_the_line_of_its_sign() {
+    // What `yaml.v3` prints with four spaces: the first break ends the line of the sign.
+    for (text, wanted) in [
+        ("\n", "k: |4+\nl:\n    - |4+\n    - x\nm:\n    \"n\": |4+"),
+        ("\n\n", "k: |4+\n\nl:\n    - |4+\n\n    - x\nm:\n    \"n\": |4+\n"),
+        ("\na", "k: |4-\n    a\nl:\n    - |4-\n      a\n    - x\nm:\n    \"n\": |4-\n        a"),
+        (
+            "\n\na\n\n",
+            "k: |4+\n\n    a\n\nl:\n    - |4+\n\n      a\n\n    - x\nm:\n    \"n\": |4+\n\n        a\n",
+        ),
+        (" a\n", "k: |4\n     a\nl:\n    - |4\n       a\n    - x\nm:\n    \"n\": |4\n         a"),
+        ("a\n\n", "k: |+\n    a\n\nl:\n    - |+\n      a\n\n    - x\nm:\n    \"n\": |+\n        a\n"),
+    ] {
+        let object = json!({"k": text, "l": [text, "x"], "m": {"n": text}});
+        let dot = Data::Map(vec![("Resource", Data::Json(&object))]);
+        let options = Options { stage: Stage::Event, ..Options::default() };
+        let printed = render_with("{{ copy .Resource }}", &dot, &Env::default(), &options);
+        assert_eq!(printed.as_deref(), Ok(wanted), "{text:?}");
+    }
+}
+
+#[test]
 fn missing_keys_follow_the_option() {
     let data = json!({"a": {}});
     let run = |missing_key| {

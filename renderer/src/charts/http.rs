@@ -1,9 +1,10 @@
-//! Asking a server, over the HTTP client that Kubernetes is spoken to with: with its TLS, limits on size and time, and
-//! redirections, which take no password to another host.
+//! Asking a server, with the TLS that Kubernetes is spoken to with, limits on size and time, and redirections, which take no
+//! password to another host. The client of Kubernetes itself is not used: it logs whole addresses, and an address to which a
+//! server redirects may be secret.
 
 use std::collections::HashMap;
 use std::error::Error;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -11,8 +12,10 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::{ACCEPT, AUTHORIZATION, ETAG, HeaderName, IF_NONE_MATCH, LOCATION};
 use http::{HeaderMap, Request, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Limited};
-use kube::client::Body;
-use kube::{Client, Config};
+use hyper_util::client::legacy::{Builder, ResponseFuture};
+use hyper_util::rt::TokioExecutor;
+use kube::Config;
+use kube::client::{Body, ConfigExt as _};
 use sluice_renderer_core::Access;
 
 use super::failure::Failure;
@@ -43,6 +46,9 @@ pub(crate) struct Answer {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
+
+/// A client: it keeps its connections.
+type Client = Arc<dyn Fn(Request<Body>) -> ResponseFuture + Send + Sync>;
 
 /// Clients by server and the way it is reached.
 #[derive(Default)]
@@ -79,8 +85,8 @@ impl Http {
         };
         let uri =
             url.parse::<Uri>().map_err(|_| Failure::content(format!("{} is no address", shown(url))))?;
-        let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        let mut request = Request::get(path);
+        let client = self.client(url, access)?;
+        let mut request = Request::get(uri);
         let headers: [(HeaderName, Option<&str>); 3] = [
             (ACCEPT, ask.accept),
             (AUTHORIZATION, ask.authorization.as_deref()),
@@ -94,7 +100,7 @@ impl Http {
         let request = request.body(Body::empty()).map_err(|_| {
             Failure::content("what the credentials say is no header; remove line breaks from them")
         })?;
-        let answer = self.client(url, access)?.send(request).await.map_err(|error| failed(&error))?;
+        let answer = client(request).await.map_err(|error| failed(&error))?;
         let (head, body) = answer.into_parts();
         let body = Limited::new(body, ask.limit).collect().await;
         let body = body.map_err(|error| failed(error.as_ref()))?.to_bytes().to_vec();
@@ -111,8 +117,19 @@ impl Http {
         let mut config = Config::new(key.0.parse::<Uri>().map_err(|_| failed())?);
         config.accept_invalid_certs = access.insecure_skip_tls_verify;
         config.root_cert = access.ca.as_deref().map(certificates);
-        let client = Client::try_from(config);
-        let client = client.map_err(|error| Failure::content(format!("{}: {error}", shown(url))))?;
+        let no_authority = |why: &str| {
+            let what = "the Secret of registryCredentialsConfig.ca holds no certificate that can be used";
+            Failure::content(format!("{}: {what}{why}; correct its ca.crt", shown(url)))
+        };
+        if config.root_cert.as_ref().is_some_and(Vec::is_empty) {
+            return Err(no_authority(""));
+        }
+        let connector = config.rustls_https_connector().map_err(|error| match &access.ca {
+            Some(_) => no_authority(&format!(" ({})", reason(&error))),
+            None => Failure::content(format!("{}: {error}", shown(url))),
+        })?;
+        let client = Builder::new(TokioExecutor::new()).build::<_, Body>(connector);
+        let client: Client = Arc::new(move |request| client.request(request));
         if kept.len() >= KEPT {
             kept.clear();
         }

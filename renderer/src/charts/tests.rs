@@ -7,11 +7,15 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
+use futures::{StreamExt as _, stream};
 use sluice_api::digest::sveltos_hash;
 use sluice_renderer_core::Access;
 use sluice_tasks::Once;
 
 use super::*;
+
+mod trouble;
+mod ways;
 
 const PASSWORD: &str = "hidden-word";
 
@@ -30,6 +34,18 @@ struct Page {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
+    end: Ending,
+}
+
+/// How an answer ends.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Ending {
+    #[default]
+    Whole,
+    /// The connection breaks within the body.
+    Breaks,
+    /// The rest never comes.
+    Hangs,
 }
 
 /// A repository, and a registry.
@@ -44,6 +60,10 @@ impl Fake {
     async fn start() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
+        Self::on(listener, address)
+    }
+
+    fn on<L: axum::serve::Listener<Addr: std::fmt::Debug>>(listener: L, address: String) -> Self {
         let served = Arc::<Mutex<Served>>::default();
         let router = axum::Router::new().fallback(any(answer)).with_state(served.clone());
         let tasks = Tasks::default().group("fake");
@@ -69,6 +89,10 @@ impl Fake {
 
     fn head(&self, path: &str, name: &'static str, value: &str) {
         self.change(|served| served.pages.get_mut(path).unwrap().headers.push((name, value.into())));
+    }
+
+    fn end(&self, path: &str, end: Ending) {
+        self.change(|served| served.pages.get_mut(path).unwrap().end = end);
     }
 
     fn asked(&self) -> Vec<String> {
@@ -123,11 +147,30 @@ async fn answer(State(served): State<Arc<Mutex<Served>>>, request: Request) -> R
         return (StatusCode::UNAUTHORIZED, headers).into_response();
     }
     let Some(page) = served.pages.get(&path).cloned() else { return StatusCode::NOT_FOUND.into_response() };
+    let known = request.headers().get("if-none-match").map(|value| value.to_str().unwrap());
+    if known.is_some_and(|known| page.headers.contains(&("etag", known.to_owned()))) {
+        served.asked.push("not modified".into());
+        return StatusCode::NOT_MODIFIED.into_response();
+    }
     let headers = page
         .headers
         .iter()
         .map(|(name, value)| (::http::HeaderName::from_static(name), value.parse().unwrap()));
-    (StatusCode::from_u16(page.status).unwrap(), headers.collect::<HeaderMap>(), page.body).into_response()
+    let head = (StatusCode::from_u16(page.status).unwrap(), headers.collect::<HeaderMap>());
+    (head.0, head.1, body(page.body, page.end)).into_response()
+}
+
+fn body(bytes: Vec<u8>, end: Ending) -> axum::body::Body {
+    let half = bytes[..bytes.len() / 2].to_vec();
+    let first = stream::iter([Ok::<_, std::io::Error>(half)]);
+    match end {
+        Ending::Whole => bytes.into(),
+        Ending::Breaks => {
+            let broken = stream::iter([Err(std::io::Error::other("the cable is cut"))]);
+            axum::body::Body::from_stream(first.chain(broken))
+        }
+        Ending::Hangs => axum::body::Body::from_stream(first.chain(stream::pending())),
+    }
 }
 
 const WWW_AUTHENTICATE: ::http::HeaderName = ::http::header::WWW_AUTHENTICATE;

@@ -117,6 +117,11 @@ impl Arena {
         &self.nodes[id as usize].kind
     }
 
+    /// About how many bytes the nodes take, with their lists of children.
+    pub(crate) fn bytes(&self) -> usize {
+        self.nodes.len() * (size_of::<Node>() + size_of::<NodeId>() * 4)
+    }
+
     /// Whether the tree holds nothing but space. Such a definition does not replace another.
     pub(crate) fn is_empty_tree(&self, id: NodeId, text: &str) -> bool {
         match self.kind(id) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use serde_json::{Map, Value};
 use sluice_api::model::ChartOptions;
 use sluice_api::{Digest, object};
-use sluice_chart::{Options, Release};
+use sluice_chart::{CompiledCharts, Options, Release};
 use sluice_template::Env;
 
 use super::{ClusterCapabilities, LoadedChart};
@@ -37,9 +37,12 @@ pub(crate) struct ChartOutput {
     values: String,
 }
 
-/// Outputs by the digests of their inputs. Cheap to clone.
+/// Outputs by the digests of their inputs, and the parsed templates of their charts. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Outputs(Arc<Mutex<HashMap<Digest, Weak<ChartOutput>>>>);
+pub(crate) struct Outputs {
+    known: Arc<Mutex<HashMap<Digest, Weak<ChartOutput>>>>,
+    compiled: Arc<CompiledCharts>,
+}
 
 // === impl Outputs ===
 
@@ -51,7 +54,7 @@ impl Outputs {
         if let Some(known) = self.lock().get(&digest).and_then(Weak::upgrade) {
             return known;
         }
-        let output = Arc::new(ChartOutput::of(input, drawn_from));
+        let output = Arc::new(ChartOutput::of(input, drawn_from, &self.compiled));
         let mut kept = self.lock();
         if kept.len() == kept.capacity() {
             kept.retain(|_, output| output.strong_count() > 0);
@@ -67,7 +70,7 @@ impl Outputs {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Digest, Weak<ChartOutput>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -87,10 +90,11 @@ impl Input<'_> {
 // === impl ChartOutput ===
 
 impl ChartOutput {
-    fn of(input: &Input<'_>, drawn_from: Digest) -> Self {
+    fn of(input: &Input<'_>, drawn_from: Digest, compiled: &CompiledCharts) -> Self {
         let values = Digest::of(&[Value::Object(input.values.clone()).to_string().as_bytes()]).to_string();
         let seed = input.salt.seed(&[drawn_from.as_bytes()]);
-        let options = Options { skip_schema: input.options.skip_schema, ..Options::default() };
+        let compiled = compiled.of(&input.loaded.digest);
+        let options = Options { skip_schema: input.options.skip_schema, compiled, ..Options::default() };
         let rendered = sluice_chart::render(
             &input.loaded.chart,
             input.values,

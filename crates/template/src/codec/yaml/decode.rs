@@ -54,6 +54,10 @@ pub(crate) fn documents<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Result<Vec<Value<'a
 /// Refuses what libyaml's reader refuses.
 fn check_characters(cx: &mut Cx<'_>, text: &[u8]) -> Result<(), Fail> {
     cx.step(text.len() as u64 / 16)?;
+    let is_common = |byte: &u8| matches!(byte, b'\n' | 0x20..=0x7E);
+    if text.iter().all(is_common) {
+        return Ok(());
+    }
     for (at, rune, width) in runes(text) {
         if rune == RUNE_ERROR && width == 1 {
             let problem = match text[at] {

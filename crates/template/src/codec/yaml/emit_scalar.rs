@@ -257,7 +257,10 @@ impl Emitter {
     fn literal(&mut self, text: &[u8]) {
         self.indicator(b"|", true, false, false);
         self.block_hints(text);
-        self.put_break();
+        // With four spaces, a break that the text begins with is the one that ends this line.
+        if self.dialect != Dialect::V3 {
+            self.put_break();
+        }
         self.whitespace = true;
         let mut breaks = true;
         for (_, c) in chars(text) {

@@ -1,6 +1,6 @@
 //! The parser: tokens to a tree of nodes, document by document.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, rc::Rc};
 
 use super::{
     scanner::Scanner,
@@ -205,6 +205,7 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
             Kind::BlockEntry if indentless => Content::Sequence(self.indentless_sequence()?),
             Kind::Scalar { value, plain } => {
                 self.skip();
+                let value = Rc::unwrap_or_clone(value);
                 self.cx.spend(value.len())?;
                 let implicit = (properties.tag.is_empty() && plain) || properties.tag == b"!";
                 Content::Scalar { value, tag: properties.tag, implicit }

@@ -35,7 +35,7 @@ impl Scanner<'_> {
         let parent = usize::try_from(self.indent).unwrap_or(0);
         let mut indent = if increment > 0 { parent + increment } else { 0 };
         let value = self.block_content(literal, chomp, &mut indent, start)?;
-        self.push(Kind::Scalar { value, plain: false }, start);
+        self.push(Kind::Scalar { value: value.into(), plain: false }, start);
         Ok(())
     }
 

@@ -89,7 +89,7 @@ impl Scanner<'_> {
         if folding.leading_blanks {
             self.key_allowed = true;
         }
-        self.push(Kind::Scalar { value, plain: true }, start);
+        self.push(Kind::Scalar { value: value.into(), plain: true }, start);
         Ok(())
     }
 

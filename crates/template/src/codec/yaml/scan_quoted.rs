@@ -50,7 +50,7 @@ impl Scanner<'_> {
             folding.join(&mut value);
         }
         self.skip();
-        self.push(Kind::Scalar { value, plain: false }, start);
+        self.push(Kind::Scalar { value: value.into(), plain: false }, start);
         Ok(())
     }
 

@@ -98,7 +98,11 @@ impl<'t> Scanner<'t> {
 
     /// Moves over one character.
     pub(super) fn skip(&mut self) {
-        let width = decode_rune(&self.text[self.mark.index.min(self.text.len())..]).1;
+        let width = match self.text.get(self.mark.index) {
+            Some(0..0x80) => 1,
+            Some(_) => decode_rune(&self.text[self.mark.index..]).1,
+            None => 0,
+        };
         self.mark.index += width;
         self.mark.column += 1;
     }

@@ -1,5 +1,7 @@
 //! Tokens of YAML and where they are.
 
+use std::rc::Rc;
+
 /// A place in the text; lines and columns count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Mark {
@@ -33,8 +35,9 @@ pub(super) enum Kind {
         handle: Vec<u8>,
         suffix: Vec<u8>,
     },
+    /// Tokens are looked at more than once before they are taken: a look copies no text.
     Scalar {
-        value: Vec<u8>,
+        value: Rc<Vec<u8>>,
         plain: bool,
     },
 }

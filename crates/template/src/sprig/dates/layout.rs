@@ -179,11 +179,17 @@ pub(crate) fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// The date and time that a moment shows.
+/// Days between the earliest day that Go reckons with and the first of March of the year 0.
+const EARLIEST: i64 = 292_277_022_400 / 400 * 146_097;
+/// Seconds between that day and 1970.
+const EARLIEST_TO_UNIX: i64 = (EARLIEST + 719_468) * 86_400;
+
+/// The date and time that a moment shows. Moments before the earliest day come after all others, as in Go.
 pub(crate) fn civil(time: &Time) -> Civil {
-    let local = time.unix.saturating_add(i64::from(time.offset));
-    let (days, clock) = (local.div_euclid(86_400), local.rem_euclid(86_400));
-    let shifted = days + 719_468;
+    let local = time.unix.wrapping_add(i64::from(time.offset)).wrapping_add(EARLIEST_TO_UNIX).cast_unsigned();
+    let part = |seconds: u64| i64::try_from(seconds).unwrap_or(i64::MAX);
+    let (shifted, clock) = (part(local / 86_400) - EARLIEST, part(local % 86_400));
+    let days = shifted - 719_468;
     let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
     let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
@@ -228,6 +234,18 @@ mod tests {
             let c = civil(&time);
             assert_eq!(days_from_civil(c.year, c.month, c.day), days);
         }
+    }
+
+    #[test]
+    fn seconds_beyond_the_earliest_day_overflow_as_in_go() {
+        let shown = |unix: i64| {
+            let c = civil(&super::super::utc(unix));
+            (c.year, c.month, c.day, c.hour, c.minute, c.second)
+        };
+        assert_eq!(shown(i64::MAX), (292_277_026_596, 12, 4, 15, 30, 7));
+        assert_eq!(shown(i64::MIN), (292_277_026_596, 12, 4, 15, 30, 8));
+        assert_eq!(shown(-EARLIEST_TO_UNIX), (-292_277_022_400, 3, 1, 0, 0, 0));
+        assert_eq!(shown(-EARLIEST_TO_UNIX - 1), (292_277_026_854, 1, 7, 7, 0, 15));
     }
 
     #[test]
