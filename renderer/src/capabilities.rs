@@ -23,6 +23,9 @@ impl Follower for Rows {
     type Key = ClusterRef;
     type Value = (ClusterRef, Arc<ClusterCapabilities>);
 
+    /// Nobody may read all rows for the sake of these. What is not known yet is waited for.
+    const ESTIMATED: bool = true;
+
     fn take(feed: &Known, event: ReadEvent) -> Option<ClusterRef> {
         let ReadEvent::Row(row, _) = event else { return None };
         let Subject::Change { cluster, object, .. } = row.subject else { return None };

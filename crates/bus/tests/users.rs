@@ -14,7 +14,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use server::Server;
 use sluice_api::ClusterRef;
-use sluice_bus::{Bus, BusOptions, Connection, Credentials, Seed, accounts};
+use sluice_bus::{Bus, BusOptions, Connection, Credentials, ReadSpec, Seed, accounts, look};
 use sluice_protocol::{Capabilities, Role};
 use sluice_tasks::Tasks;
 
@@ -385,6 +385,28 @@ async fn readers_read_and_writers_write_with_the_rights_they_have() {
         js.delete_consumer_from_stream(&consumer.cached_info().name, stream).await.unwrap();
     }
     an_agent_writes_under_its_fence(&fixture).await;
+}
+
+/// Who may not read every row of a stream cannot ask it where it ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_renderer_reads_what_clusters_can_do_to_the_estimated_end() {
+    let fixture = Fixture::start().await;
+    let options = BusOptions {
+        connection: connection(&fixture.server, Role::Renderer),
+        name: "renderer".into(),
+        shards: SHARDS,
+        replicas: 1,
+        tombstone_ttl: Duration::from_secs(60),
+    };
+    let tasks = Tasks::default();
+    let bus = Bus::connect(&options, &tasks).await.unwrap();
+    let (stream, filter) = Capabilities::rows();
+    let spec = |estimated| ReadSpec { estimated, ..ReadSpec::some(stream.clone(), vec![filter.clone()]) };
+    let (estimated, asked) = (spec(true), spec(false));
+    let read = tokio::time::timeout(PATIENCE, look(&bus, &estimated)).await;
+    assert!(matches!(read, Ok(Ok(_))), "{read:?}");
+    let read = tokio::time::timeout(PATIENCE, look(&bus, &asked)).await;
+    assert!(!matches!(read, Ok(Ok(_))), "{read:?}");
 }
 
 async fn an_agent_writes_under_its_fence(fixture: &Fixture) {

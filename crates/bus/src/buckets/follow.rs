@@ -21,6 +21,9 @@ pub trait Follower: Send + Sync + 'static {
     /// Values of the feed.
     type Value: Clone + Send;
 
+    /// Whether the whole stream counts as read where the server estimates its end: for who concludes nothing from absence.
+    const ESTIMATED: bool = false;
+
     /// Takes an event of the stream; the key of which there is a value.
     fn take(feed: &Feed<Self::Key, Self::Value>, event: ReadEvent) -> Option<Self::Key>;
 
@@ -36,7 +39,8 @@ pub fn follow<F: Follower>(
     stop: CancellationToken,
 ) -> Feed<F::Key, F::Value> {
     let feed = Feed::new();
-    let (tasks, out, spec) = (bus.tasks.clone(), feed.clone(), ReadSpec::some(stream, filters));
+    let spec = ReadSpec { estimated: F::ESTIMATED, ..ReadSpec::some(stream, filters) };
+    let (tasks, out) = (bus.tasks.clone(), feed.clone());
     let bus = bus.clone();
     tasks.keep(Kept::Feed, move || {
         let (bus, spec, out, stop) = (bus.clone(), spec.clone(), out.clone(), stop.clone());

@@ -12,6 +12,9 @@ pub struct ReadSpec {
     /// Subject and sequence of a row at which the reading is at its end, on any node: the reader's own fence row, whose
     /// claim came after everything that there is to read.
     pub until: Option<(String, u64)>,
+    /// Whether the end is where the server estimates it, for who concludes nothing from absence: only who may read every row of
+    /// a stream can ask it where its end is.
+    pub estimated: bool,
     /// Whether nothing in it is replaced: then the server knows how many messages follow one, and nobody asks the stream.
     pub log: bool,
 }
@@ -29,6 +32,6 @@ impl ReadSpec {
 
     /// Rows of a stream whose subject matches one of `filters`.
     pub fn some(stream: String, filters: Vec<String>) -> Self {
-        Self { stream, filters, heads_only: false, until: None, log: false }
+        Self { stream, filters, heads_only: false, until: None, estimated: false, log: false }
     }
 }

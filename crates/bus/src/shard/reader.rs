@@ -118,7 +118,7 @@ impl Reader {
             if self.open.is_none() && !self.reopen().await {
                 return None;
             }
-            if self.pending == 0 && !self.caught_up && self.spec.log {
+            if self.pending == 0 && !self.caught_up && (self.spec.log || self.spec.estimated) {
                 return Some(self.at_end());
             }
             if self.pending == 0 && !self.caught_up && self.spec.until.is_none() {

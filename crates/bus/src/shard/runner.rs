@@ -266,7 +266,8 @@ where
         if !filters.iter().any(|filter| covers(filter, &subject)) {
             filters.push(subject.clone());
         }
-        let rows = ReadSpec { stream, filters, heads_only: true, until: Some((subject, fence)), log: false };
+        let rows =
+            ReadSpec { heads_only: true, until: Some((subject, fence)), ..ReadSpec::some(stream, filters) };
         self.tasks.spawn(Once::OwnRows, async move {
             let turn = bus.turn().await;
             // Boxed, since it is large and thousands may wait for their turn.
