@@ -202,11 +202,13 @@ impl Job {
     }
 
     /// Forgets everything but what is wanted: the cluster's server may be another one from now on. Tombstones were about
-    /// the former one, or about a registration that has ended: of what is held, their makers say it once more.
+    /// the former one, or about a registration that has ended: of what is held, their makers say it once more. Who waited and
+    /// went has no status here any more.
     pub(crate) fn forget(&mut self) {
         let target = std::mem::replace(&mut self.target, Target::Unknown);
         let mut makers = std::mem::take(&mut self.makers);
-        makers.waiting.retain(|_, row| !matches!(row.target, Target::Gone));
+        let gone = makers.waiting.extract_if(.., |_, row| matches!(row.target, Target::Gone));
+        makers.left.extend(gone.map(|(origin, _)| origin));
         *self = Self {
             target: if matches!(target, Target::Gone) { Target::Unknown } else { target },
             makers,

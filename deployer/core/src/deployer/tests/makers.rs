@@ -113,6 +113,25 @@ fn a_makers_tombstone_takes_nothing_from_another() {
 }
 
 #[test]
+fn a_maker_that_went_while_the_cluster_was_not_registered_has_no_status_any_more() {
+    let (front, a, b) = (ProfileId::cluster("front"), event("a"), event("b"));
+    let (of_a, of_b) = (a.origin(SHARDS), b.origin(SHARDS));
+    let mut fixture = Fixture::with_shards(SHARDS);
+    for (time, cause) in [(5, &a), (6, &b)] {
+        fixture.made(&front, cause.origin(SHARDS), time, Some(made("", cause, vec![config_map("x", "1")])));
+    }
+    assert!(fixture.status_of("front", of_b).is_some());
+    fixture.run(|deployer, step| deployer.external(ExternalInput::Unreachable(cluster()), step));
+    fixture.made(&front, of_a, 7, None);
+    fixture.made(&front, of_b, 7, None);
+    fixture.reach();
+    // It is told what is held, and wants it again.
+    fixture.made(&front, of_a, 8, Some(made("", &a, vec![config_map("x", "1")])));
+    assert_eq!(fixture.status_of("front", of_a).unwrap().state, State::Provisioned);
+    assert_eq!(fixture.status_of("front", of_b), None);
+}
+
+#[test]
 fn what_a_maker_wants_that_cannot_be_read_is_not_deleted() {
     let (front, a, b) = (ProfileId::cluster("front"), event("a"), event("b"));
     let (of_a, of_b) = (a.origin(SHARDS), b.origin(SHARDS));
