@@ -15,16 +15,15 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 use similar::TextDiff;
-use sluice_api::{ObjectKey, object};
+use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_dryrun::{Input, Options, Output, build_with};
 use sluice_inspect::{held, manifests};
-use sluice_kube::management_client;
 use sluice_protocol::Role;
 use sluice_renderer_core::generated_for;
 use sluice_tasks::Tasks;
 use sluice_tera::Workers;
 
-use crate::reach::{self, Reach};
+use crate::reach::{Management, Reach, cluster};
 
 /// How long the bus, and the management cluster, may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -42,12 +41,11 @@ are taken from `sources/` in the folder. Exit code: 0 nothing would change, 1 so
 pub(crate) struct Args {
     /// Management manifests, as `sluice build` takes them.
     dir: PathBuf,
-    /// Only this cluster: namespace/name.
-    #[arg(long)]
-    cluster: Option<String>,
-    /// Kubeconfig of the management cluster.
-    #[arg(long, env = "KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
+    /// Only this cluster.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = cluster)]
+    cluster: Option<ClusterRef>,
+    #[command(flatten)]
+    management: Management,
     #[command(flatten)]
     reach: Reach,
 }
@@ -69,15 +67,15 @@ impl Args {
     }
 
     async fn difference(self) -> anyhow::Result<String> {
-        let only = self.cluster.as_deref().map(reach::cluster).transpose()?.map(|cluster| cluster.path());
+        let only = self.cluster.as_ref().map(ClusterRef::path);
         let local = Input::read(&self.dir)?;
-        let client = management_client(reach::kubeconfig(self.kubeconfig.as_deref()).as_deref()).await?;
+        let client = self.management.client().await?;
         let there = tokio::time::timeout(PATIENCE, manifests(&client)).await;
         let there =
             there.context("the management cluster does not answer")?.context("reading what is there")?;
         let tasks = Tasks::default();
-        let bus = tokio::time::timeout(PATIENCE, self.reach.bus(Role::Operator, &tasks)).await;
-        let clusters = held(&bus.context("the bus does not answer")??).await?;
+        let on_bus = async { anyhow::Ok(held(&self.reach.bus(Role::Operator, &tasks).await?).await?) };
+        let clusters = tokio::time::timeout(PATIENCE, on_bus).await.context("the bus does not answer")??;
         let before = Input {
             management: written(there),
             clusters,
@@ -122,10 +120,9 @@ fn difference(before: &Output, after: &Output, only: Option<&str>) -> String {
         for key in keys {
             let (before, after) = shown(before.get(key).copied(), after.get(key).copied());
             if before != after {
-                let (from, to) = (format!("cluster {cluster}: {key}"), format!("cluster {cluster}: {key}"));
+                let place = format!("cluster {cluster}: {key}");
                 let diff = TextDiff::from_lines(&before, &after);
-                let lines = diff.unified_diff().context_radius(3).header(&from, &to).to_string();
-                text.push_str(&lines);
+                text.push_str(&diff.unified_diff().header(&place, &place).to_string());
             }
         }
     }

@@ -1,16 +1,15 @@
 //! `sluice explain`: why something is deployed, or why not.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use sluice_api::ClusterRef;
 use sluice_inspect::{Explained, Facts, Question, Target, Verdict, explain, gather};
-use sluice_kube::management_client;
 use sluice_protocol::Role;
 use sluice_tasks::Tasks;
 
-use crate::reach::{self, Reach};
+use crate::reach::{Management, Reach, cluster};
 use crate::table::{Format, Output, Table};
 
 /// How long the bus may take to answer.
@@ -25,9 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 It reads rows that people have no right to: with accounts, use the operator's. Exit code: 0 it is deployed, 1 it is not, 2 nobody
 can tell.")]
 pub(crate) struct Args {
-    /// The cluster: namespace/name.
-    #[arg(long)]
-    cluster: String,
+    /// The cluster.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = cluster)]
+    cluster: ClusterRef,
     #[command(subcommand)]
     what: What,
 }
@@ -38,29 +37,43 @@ enum What {
     #[command(after_help = "Examples:
   sluice explain --cluster default/cluster-1 object ConfigMap/settings -n shop
   sluice explain --cluster default/cluster-1 object NetworkPolicy/front-web -o json")]
-    Object(About),
+    Object(Placed),
     /// A trigger, by its name.
     #[command(after_help = "Examples:
   sluice explain --cluster default/cluster-1 trigger network-policies
   sluice explain --cluster default/cluster-1 trigger credentials -o json")]
-    Trigger(About),
+    Trigger(Named),
     /// A profile, by its name; with a namespace a Profile, else a ClusterProfile.
     #[command(after_help = "Examples:
   sluice explain --cluster default/cluster-1 profile admission-policies
   sluice explain --cluster default/cluster-1 profile quota -n shop")]
-    Profile(About),
+    Profile(Placed),
 }
 
 #[derive(Debug, clap::Args)]
-struct About {
+struct Named {
+    /// What it is called.
+    which: String,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, clap::Args)]
+struct Placed {
     /// What it is called.
     which: String,
     /// Its namespace; without one any, or none.
     #[arg(short, long, default_value = "")]
     namespace: String,
-    /// Kubeconfig of the management cluster.
-    #[arg(long, env = "KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What every question needs.
+#[derive(Debug, clap::Args)]
+struct Common {
+    #[command(flatten)]
+    management: Management,
     #[command(flatten)]
     reach: Reach,
     #[command(flatten)]
@@ -84,24 +97,26 @@ impl Args {
 
     async fn explained(self) -> anyhow::Result<Verdict> {
         let question = self.question()?;
-        let (What::Object(about) | What::Trigger(about) | What::Profile(about)) = self.what;
-        let explained = explain(&about.facts(&question).await, &question);
-        if about.output.output == Format::Json {
+        let (What::Object(Placed { common, .. })
+        | What::Trigger(Named { common, .. })
+        | What::Profile(Placed { common, .. })) = self.what;
+        let explained = explain(&common.facts(&question).await, &question);
+        if common.output.output == Format::Json {
             println!("{}", serde_json::to_string(&explained)?);
         } else {
-            print!("{}", table(&explained, about.output));
+            print!("{}", table(&explained, common.output));
         }
         Ok(explained.verdict)
     }
 
     fn question(&self) -> anyhow::Result<Question> {
-        let cluster = reach::cluster(&self.cluster)?;
+        let cluster = self.cluster.clone();
         Ok(match &self.what {
-            What::Trigger(about) => Question::Trigger { name: about.which.clone(), cluster },
-            What::Profile(about) => {
-                Question::Profile { namespace: about.namespace.clone(), name: about.which.clone(), cluster }
+            What::Trigger(Named { which, .. }) => Question::Trigger { name: which.clone(), cluster },
+            What::Profile(Placed { which, namespace, .. }) => {
+                Question::Profile { namespace: namespace.clone(), name: which.clone(), cluster }
             }
-            What::Object(About { which: name, namespace, .. }) => {
+            What::Object(Placed { which: name, namespace, .. }) => {
                 let (kind, name) = name
                     .split_once('/')
                     .with_context(|| format!("{name}: write Kind/name, such as ConfigMap/{name}"))?;
@@ -112,7 +127,7 @@ impl Args {
     }
 }
 
-impl About {
+impl Common {
     async fn facts(&self, question: &Question) -> Facts {
         let tasks = Tasks::default();
         let bus = tokio::time::timeout(PATIENCE, self.reach.bus(Role::Operator, &tasks)).await;
@@ -120,13 +135,12 @@ impl About {
             Ok(bus) => bus.map_err(|error| format!("{error:#}")),
             Err(_) => Err("the bus does not answer".to_owned()),
         };
-        let path = reach::kubeconfig(self.kubeconfig.as_deref());
-        let management = management_client(path.as_deref()).await.map_err(|error| format!("{error:#}"));
+        let management = self.management.client().await.map_err(|error| format!("{error:#}"));
         gather(bus.as_ref().map_err(Clone::clone), management, question).await
     }
 }
 
-/// A line for each condition, with what to do below the first that does not hold.
+/// A line for each condition, with what would turn it into a yes.
 fn table(explained: &Explained, output: Output) -> Table {
     let mut table = Table::new(&["STEP", "VERDICT", "FOUND", "REMEDY"], output.no_headers);
     for step in &explained.steps {

@@ -9,6 +9,8 @@ use sluice_api::ClusterRef;
 use sluice_bus::{Seed, accounts, variable};
 use sluice_protocol::Role;
 
+use crate::reach::cluster;
+
 /// Arguments of `sluice nats`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -67,21 +69,6 @@ impl Users {
             );
         }
         Ok(accounts(&self.clusters, self.shards, |role| keys[role].clone()))
-    }
-}
-
-/// The names that Kubernetes allows, and nothing that means something in a server's configuration.
-pub(crate) fn cluster(text: &str) -> Result<ClusterRef, String> {
-    let name = |text: &str| {
-        let ends = text.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && text.ends_with(|c: char| c.is_ascii_alphanumeric());
-        ends && text.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'-' | b'.'))
-    };
-    match text.split_once('/') {
-        Some((namespace, cluster)) if name(namespace) && name(cluster) => {
-            Ok(ClusterRef::sveltos(namespace, cluster))
-        }
-        _ => Err("write namespace/name, as the SveltosCluster is called".to_owned()),
     }
 }
 
@@ -154,10 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_clusters_are_taken() {
-        for text in ["a", "a/", "/b", "A/b", "a/b c", "a/*", "a/b\"", "a/>", "a/b/c", "a/.b"] {
-            assert!(cluster(text).is_err(), "{text}");
-        }
+    fn a_cluster_is_named_once() {
         let twice = cluster("a/b").unwrap();
         let users = Users { clusters: vec![twice.clone(), twice], shards: 1, nkeys: None };
         assert!(users.text().unwrap_err().to_string().contains("twice"));

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use kube::Client;
 use sluice_api::ClusterRef;
+use sluice_api::names::is_object_name;
 use sluice_bus::{Bus, BusOptions};
+use sluice_kube::management_client;
 use sluice_protocol::Role;
 use sluice_runtime::NatsArgs;
 use sluice_tasks::Tasks;
@@ -57,20 +59,38 @@ impl Reach {
     }
 }
 
-/// The kubeconfig that is given, or that of a `sluice up` that runs in this folder.
-pub(crate) fn kubeconfig(given: Option<&Path>) -> Option<PathBuf> {
-    let dir = Path::new(DIR);
-    let beside = dir.join(ADDRESS).exists().then(|| dir.join("kubeconfig"));
-    given.map(Path::to_owned).or(beside)
+/// Where the management cluster is.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Management {
+    /// Kubeconfig of the management cluster.
+    #[arg(long, env = "KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
 }
 
-/// A cluster as people write it: `namespace/name`, or with its kind before it.
+// === impl Management ===
+
+impl Management {
+    pub(crate) async fn client(&self) -> anyhow::Result<Client> {
+        client(self.kubeconfig.as_deref()).await
+    }
+}
+
+/// A client by the kubeconfig that is given, or by that of a `sluice up` that runs in this folder.
+pub(crate) async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
+    let dir = Path::new(DIR);
+    let beside = dir.join(ADDRESS).exists().then(|| dir.join("kubeconfig"));
+    management_client(kubeconfig.map(Path::to_owned).or(beside).as_deref()).await
+}
+
+/// A cluster as people write it: `namespace/name`, or with its kind and a colon before it.
 ///
 /// # Errors
 /// How to write it.
-pub(crate) fn cluster(text: &str) -> anyhow::Result<ClusterRef> {
+pub(crate) fn cluster(text: &str) -> Result<ClusterRef, String> {
     let full = if text.contains(':') { text.to_owned() } else { format!("sveltos:{text}") };
-    full.parse().with_context(|| format!("--cluster {text}: write <namespace>/<name>"))
+    let read = full.parse::<ClusterRef>().ok();
+    let named = read.filter(|cluster| is_object_name(&cluster.namespace) && is_object_name(&cluster.name));
+    named.ok_or_else(|| "write namespace/name, as the cluster is registered".to_owned())
 }
 
 #[cfg(test)]
@@ -80,9 +100,18 @@ mod tests {
     #[test]
     fn a_cluster_is_written_with_and_without_its_kind() {
         let sveltos = ClusterRef::sveltos("n", "c");
-        assert_eq!(cluster("n/c").ok(), Some(sveltos.clone()));
-        assert_eq!(cluster("sveltos:n/c").ok(), Some(sveltos));
-        assert_eq!(cluster("capi:n/c").map(|cluster| cluster.to_string()).ok(), Some("capi:n/c".to_owned()));
-        assert!(cluster("c").unwrap_err().to_string().starts_with("--cluster c: write <namespace>/<name>"));
+        assert_eq!(cluster("n/c"), Ok(sveltos.clone()));
+        assert_eq!(cluster("sveltos:n/c"), Ok(sveltos));
+        assert_eq!(cluster("capi:n/c").map(|cluster| cluster.to_string()), Ok("capi:n/c".to_owned()));
+    }
+
+    /// What means something in a subject, or in a server's configuration, is in no name.
+    #[test]
+    fn only_names_of_clusters_are_taken() {
+        for text in
+            ["", "a", "a/", "/b", "A/b", "a/b c", "a/*", "a/b\"", "a/>", "a/b/c", "a/.b", "other:a/b", ":a/b"]
+        {
+            assert!(cluster(text).is_err(), "{text}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 use sluice_api::model::LIB_GROUP;
 use sluice_api::{ClusterRef, Gvk};
-use sluice_kube::{Raw, client_of_kubeconfig, management_client, resource_of};
+use sluice_kube::{Raw, client_of_kubeconfig, resource_of};
 
 use crate::reach;
 use crate::seed::apply;
@@ -24,6 +24,20 @@ const KEY: &str = "kubeconfig";
 const MARK: &str = "sluice.dev/registered";
 /// How long a cluster may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Which registration.
+#[derive(Debug, clap::Args)]
+struct Registration {
+    /// Namespace of the registration.
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    /// Name of the registration.
+    #[arg(long)]
+    cluster: String,
+    /// Kubeconfig of the management cluster.
+    #[arg(long, env = "KUBECONFIG")]
+    management_kubeconfig: Option<PathBuf>,
+}
 
 /// Arguments of `sluice register`.
 #[derive(Debug, clap::Args)]
@@ -46,12 +60,8 @@ enum RegisterWhat {
 Certificates and tokens that the kubeconfig takes from files go into the Secret. Registering a cluster once more replaces its
 kubeconfig and its labels.")]
 struct RegisterCluster {
-    /// Namespace of the registration.
-    #[arg(long, default_value = "default")]
-    namespace: String,
-    /// Name of the registration.
-    #[arg(long)]
-    cluster: String,
+    #[command(flatten)]
+    registration: Registration,
     /// Kubeconfig of the cluster.
     #[arg(long)]
     kubeconfig: PathBuf,
@@ -61,9 +71,6 @@ struct RegisterCluster {
     /// Labels by which the cluster is selected: key=value, separated by commas.
     #[arg(long, value_delimiter = ',')]
     labels: Vec<String>,
-    /// Kubeconfig of the management cluster.
-    #[arg(long, env = "KUBECONFIG")]
-    management_kubeconfig: Option<PathBuf>,
 }
 
 /// Arguments of `sluice deregister`.
@@ -84,15 +91,17 @@ enum DeregisterWhat {
   sluice deregister cluster --cluster shop
   sluice deregister cluster --namespace eu --cluster shop --management-kubeconfig management.yaml")]
 struct DeregisterCluster {
-    /// Namespace of the registration.
-    #[arg(long, default_value = "default")]
-    namespace: String,
-    /// Name of the registration.
-    #[arg(long)]
-    cluster: String,
-    /// Kubeconfig of the management cluster.
-    #[arg(long, env = "KUBECONFIG")]
-    management_kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    registration: Registration,
+}
+
+// === impl Registration ===
+
+impl Registration {
+    /// The management cluster.
+    async fn client(&self) -> anyhow::Result<Client> {
+        reach::client(self.management_kubeconfig.as_deref()).await
+    }
 }
 
 // === impl Register ===
@@ -108,9 +117,8 @@ impl RegisterCluster {
     async fn run(self) -> anyhow::Result<()> {
         let labels = labels(&self.labels)?;
         let text = alone(&self.kubeconfig, self.context.as_deref())?;
-        let client =
-            management_client(reach::kubeconfig(self.management_kubeconfig.as_deref()).as_deref()).await?;
-        let cluster = ClusterRef::sveltos(&*self.namespace, &*self.cluster);
+        let client = self.registration.client().await?;
+        let cluster = ClusterRef::sveltos(&*self.registration.namespace, &*self.registration.cluster);
         for object in registration(&cluster, &text, &labels) {
             apply(&client, &object).await?;
         }
@@ -133,9 +141,8 @@ impl Deregister {
 
 impl DeregisterCluster {
     async fn run(self) -> anyhow::Result<()> {
-        let client =
-            management_client(reach::kubeconfig(self.management_kubeconfig.as_deref()).as_deref()).await?;
-        let (namespace, name) = (&self.namespace, &self.cluster);
+        let client = self.registration.client().await?;
+        let Registration { namespace, cluster: name, .. } = &self.registration;
         let clusters = api(&client, &Gvk::new(LIB_GROUP, "v1beta1", "SveltosCluster"), namespace).await?;
         match clusters.delete(name, &DeleteParams::default()).await {
             Err(kube::Error::Api(status)) if status.code == 404 => {

@@ -14,8 +14,7 @@ use sluice_protocol::subject::is_channel;
 use sluice_runtime::stop_on_signals;
 use tokio_util::sync::CancellationToken;
 
-use crate::nats::cluster;
-use crate::reach::Reach;
+use crate::reach::{Reach, cluster};
 
 /// How long the bus may take to say what a cluster waits for.
 const PATIENCE: Duration = Duration::from_secs(5);

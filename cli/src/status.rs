@@ -1,7 +1,6 @@
 //! `sluice status`: bus, stages, clusters and problems on one screen.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use kube::api::{Api, ListParams};
@@ -9,11 +8,11 @@ use serde::Serialize;
 use sluice_api::Gvk;
 use sluice_api::model::LIB_GROUP;
 use sluice_bus::{BusReport, check, problem_feed, roll_call};
-use sluice_kube::{Raw, management_client, resource_of};
+use sluice_kube::{Raw, resource_of};
 use sluice_protocol::Role;
 use sluice_tasks::Tasks;
 
-use crate::reach::{self, Reach};
+use crate::reach::{Management, Reach};
 
 /// How long the bus, and the management cluster, may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,9 +28,8 @@ Exit code 1 when the bus is not as it should be, a stage has no replica, or some
 pub(crate) struct Args {
     #[command(flatten)]
     reach: Reach,
-    /// Kubeconfig of the management cluster.
-    #[arg(long, env = "KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    management: Management,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -81,8 +79,7 @@ impl Args {
     /// How many clusters are registered.
     async fn clusters(&self) -> Result<usize, String> {
         let asked = async {
-            let path = reach::kubeconfig(self.kubeconfig.as_deref());
-            let client = management_client(path.as_deref()).await?;
+            let client = self.management.client().await?;
             let gvk = Gvk::new(LIB_GROUP, "v1beta1", "SveltosCluster");
             let Some((resource, _)) = resource_of(&client, &gvk).await? else { return Ok(0) };
             let api: Api<Raw> = Api::all_with(client, &resource);

@@ -1,7 +1,5 @@
 //! `sluice suspend` and `sluice resume`: what is there stays as it is, until it is resumed.
 
-use std::path::PathBuf;
-
 use anyhow::{Context as _, bail};
 use kube::Client;
 use kube::api::{Api, ListParams, Patch, PatchParams};
@@ -9,9 +7,9 @@ use serde_json::{Value, json};
 use sluice_api::Gvk;
 use sluice_api::model::{CONFIG_GROUP, LIB_GROUP, PAUSED, SUSPEND};
 use sluice_inspect::instead;
-use sluice_kube::{Raw, management_client, resource_of};
+use sluice_kube::{Raw, resource_of};
 
-use crate::reach;
+use crate::reach::Management;
 
 /// Arguments of `sluice suspend` and `sluice resume`.
 #[derive(Debug, clap::Args)]
@@ -29,9 +27,8 @@ pub(crate) struct Args {
     /// Namespace of a cluster's registration, or of a Profile; without one, the profile is a ClusterProfile.
     #[arg(short, long)]
     namespace: Option<String>,
-    /// Kubeconfig of the management cluster.
-    #[arg(long, env = "KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    management: Management,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -44,7 +41,7 @@ enum Kind {
 impl Args {
     /// Suspends it, or resumes it.
     pub(crate) async fn run(self, suspended: bool) -> anyhow::Result<()> {
-        let client = management_client(reach::kubeconfig(self.kubeconfig.as_deref()).as_deref()).await?;
+        let client = self.management.client().await?;
         let patch = patch(self.kind, suspended);
         let mut others = Vec::new();
         for gvk in self.kinds() {

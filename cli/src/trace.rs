@@ -1,11 +1,12 @@
 //! `sluice trace`: how an add-on came to be.
 
 use anyhow::Context as _;
+use sluice_api::ClusterRef;
 use sluice_inspect::{Target, Trace, trace};
 use sluice_protocol::Role;
 use sluice_tasks::Tasks;
 
-use crate::reach::{self, Reach};
+use crate::reach::{Reach, cluster};
 use crate::table::{Format, Output, Table, time};
 
 /// Arguments of `sluice trace`.
@@ -21,9 +22,9 @@ pub(crate) struct Args {
     /// Its namespace; without one, any.
     #[arg(short, long, default_value = "")]
     namespace: String,
-    /// The cluster that it is in: namespace/name.
-    #[arg(long)]
-    cluster: String,
+    /// The cluster that it is in.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = cluster)]
+    cluster: ClusterRef,
     #[command(flatten)]
     reach: Reach,
     #[command(flatten)]
@@ -36,7 +37,7 @@ impl Args {
             format!("{}: write Kind/name, such as ConfigMap/{}", self.object, self.object)
         })?;
         let target = Target {
-            cluster: reach::cluster(&self.cluster)?,
+            cluster: self.cluster.clone(),
             kind: kind.to_owned(),
             namespace: self.namespace.clone(),
             name: name.to_owned(),

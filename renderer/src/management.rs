@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kube::Client;
 use kube::runtime::watcher;
 use serde_json::Value;
-use sluice_api::model::{CONFIG_GROUP, LIB_GROUP};
+use sluice_api::model::management_kinds;
 use sluice_api::{ClusterRef, Gvk, ObjectKey};
 use sluice_bus::Feed;
 use sluice_kube::{WatchEvent, watch_versioned};
@@ -21,29 +21,11 @@ pub(crate) type Management = Feed<ObjectKey, Change>;
 /// For which cluster each generated object is: they are many, and nothing else of them matters.
 pub(crate) type Generated = Feed<ObjectKey, ClusterRef>;
 
-/// Where each kind is. Kinds that do not exist count as empty.
-fn kinds() -> Vec<Gvk> {
-    let lib = [
-        "EventSource",
-        "EventTrigger",
-        "EventBasedAddOn",
-        "SveltosCluster",
-        "ClusterSet",
-        "Set",
-        "RoleRequest",
-    ]
-    .map(|kind| Gvk::new(LIB_GROUP, "v1beta1", kind));
-    let config = ["ClusterProfile", "Profile"].map(|kind| Gvk::new(CONFIG_GROUP, "v1beta1", kind));
-    let core = ["ConfigMap", "Secret"].map(|kind| Gvk::new("", "v1", kind));
-    let capi = [Gvk::new("cluster.x-k8s.io", "v1beta2", "Cluster")];
-    lib.into_iter().chain(config).chain(core).chain(capi).collect()
-}
-
 /// The feeds of user-written and of generated objects.
 pub(crate) fn follow(context: &Context, client: &Client) -> (Management, Generated) {
     let (written, generated) = (Management::new(), Generated::new());
-    let unlisted: Arc<Mutex<BTreeSet<Gvk>>> = Arc::new(Mutex::new(kinds().into_iter().collect()));
-    for kind in kinds() {
+    let unlisted: Arc<Mutex<BTreeSet<Gvk>>> = Arc::new(Mutex::new(management_kinds().into_iter().collect()));
+    for kind in management_kinds() {
         let watch = KindWatch {
             kind,
             client: client.clone(),
@@ -255,7 +237,7 @@ mod tests {
 
     #[test]
     fn every_kind_that_the_renderer_decides_by_is_followed() {
-        let mut followed: Vec<_> = kinds().into_iter().map(|gvk| gvk.kind).collect();
+        let mut followed: Vec<_> = management_kinds().into_iter().map(|gvk| gvk.kind).collect();
         followed.sort();
         let mut needed = sluice_renderer_core::KINDS.map(str::to_owned);
         needed.sort();

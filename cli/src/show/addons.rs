@@ -1,7 +1,5 @@
 //! `sluice show addons`: what is deployed where, of ClusterConfigurations.
 
-use std::path::PathBuf;
-
 use anyhow::Context as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -9,9 +7,9 @@ use serde::Serialize;
 use sluice_api::Gvk;
 use sluice_api::model::CONFIG_GROUP;
 use sluice_api::wire::{ClusterConfiguration, Feature};
-use sluice_kube::{list, management_client};
+use sluice_kube::list;
 
-use crate::reach;
+use crate::reach::Management;
 use crate::table::{Format, Output, Table};
 
 #[derive(Debug, clap::Args)]
@@ -19,9 +17,8 @@ use crate::table::{Format, Output, Table};
   sluice show addons --cluster workload
   sluice show addons --profile ClusterProfile/sveltos-lbh9me2lr77gokea2u5u -o json")]
 pub(super) struct Addons {
-    /// Kubeconfig of the management cluster.
-    #[arg(long, env = "KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    management: Management,
     /// Only clusters of this namespace.
     #[arg(long)]
     namespace: Option<String>,
@@ -75,7 +72,7 @@ impl Addons {
     }
 
     async fn configurations(&self) -> anyhow::Result<Vec<ClusterConfiguration>> {
-        let client = management_client(reach::kubeconfig(self.kubeconfig.as_deref()).as_deref()).await?;
+        let client = self.management.client().await?;
         let gvk = Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterConfiguration");
         let listed =
             list(&client, &gvk, self.namespace.as_deref()).await.context("listing ClusterConfigurations")?;

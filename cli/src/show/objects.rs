@@ -1,23 +1,20 @@
 //! `sluice show triggers`, `profiles` and `clusters`: what users wrote, and what became of it by its status.
 
-use std::path::PathBuf;
-
 use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::Value;
 use sluice_api::model::{CONFIG_GROUP, Cluster, LIB_GROUP, PAUSED, SUSPEND, Trigger};
 use sluice_api::{Gvk, object};
-use sluice_kube::{list, management_client};
+use sluice_kube::list;
 
-use crate::reach;
+use crate::reach::Management;
 use crate::table::{Format, Output, Table};
 
 /// What every one of them takes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Kubeconfig of the management cluster.
-    #[arg(long, env = "KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    management: Management,
     /// Only those of this namespace.
     #[arg(long)]
     namespace: Option<String>,
@@ -67,7 +64,7 @@ impl Args {
     }
 
     async fn objects(&self, shown: Shown) -> anyhow::Result<Vec<Value>> {
-        let client = management_client(reach::kubeconfig(self.kubeconfig.as_deref()).as_deref()).await?;
+        let client = self.management.client().await?;
         let mut found = Vec::new();
         for gvk in shown.kinds() {
             let objects = list(&client, &gvk, self.namespace.as_deref()).await;

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use kube::Client;
 use serde_json::Value;
-use sluice_api::Gvk;
 use sluice_api::cloud_event::is_event;
-use sluice_api::model::{CONFIG_GROUP, LIB_GROUP};
+use sluice_api::model::management_kinds;
 use sluice_bus::{Bus, BusError, ReadSpec, look};
 use sluice_protocol::{Capabilities, Subject, Table};
 
@@ -18,21 +17,8 @@ pub type Held = BTreeMap<(String, String), Vec<Value>>;
 /// # Errors
 /// When the server does not answer, or refuses it.
 pub async fn manifests(client: &Client) -> Result<Vec<Value>, kube::Error> {
-    let lib = [
-        "EventSource",
-        "EventTrigger",
-        "EventBasedAddOn",
-        "SveltosCluster",
-        "ClusterSet",
-        "Set",
-        "RoleRequest",
-    ];
-    let lib = lib.map(|kind| Gvk::new(LIB_GROUP, "v1beta1", kind));
-    let config = ["ClusterProfile", "Profile"].map(|kind| Gvk::new(CONFIG_GROUP, "v1beta1", kind));
-    let core = ["ConfigMap", "Secret"].map(|kind| Gvk::new("", "v1", kind));
-    let capi = [Gvk::new("cluster.x-k8s.io", "v1beta2", "Cluster")];
     let mut found = Vec::new();
-    for gvk in lib.into_iter().chain(config).chain(core).chain(capi) {
+    for gvk in management_kinds() {
         found.extend(sluice_kube::list(client, &gvk, None).await?.into_iter().flatten());
     }
     Ok(found)

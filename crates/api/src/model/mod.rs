@@ -27,6 +27,8 @@ pub use profile::{PolicyRef, Profile, SpecCommon};
 pub use resources::{Attention, Generator, ResourceRef};
 pub use trigger::{DestinationCluster, Era, Trigger, no_action};
 
+use crate::Gvk;
+
 /// Annotation: the content of this ConfigMap or Secret is instantiated with the event's data.
 pub const INSTANTIATE: &str = "projectsveltos.io/instantiate";
 /// Annotation: the content is a template, rendered when it is deployed (before 2024: when the event comes).
@@ -43,3 +45,21 @@ pub const NAMESPACE: &str = "projectsveltos";
 pub const LIB_GROUP: &str = "lib.projectsveltos.io";
 /// Group of profiles and their reports.
 pub const CONFIG_GROUP: &str = "config.projectsveltos.io";
+
+/// The kinds of the management cluster that say what goes where. Those that a server does not have count as empty.
+pub fn management_kinds() -> Vec<Gvk> {
+    let lib = [
+        "EventSource",
+        "EventTrigger",
+        "EventBasedAddOn",
+        "SveltosCluster",
+        "ClusterSet",
+        "Set",
+        "RoleRequest",
+    ]
+    .map(|kind| Gvk::new(LIB_GROUP, "v1beta1", kind));
+    let config = ["ClusterProfile", "Profile"].map(|kind| Gvk::new(CONFIG_GROUP, "v1beta1", kind));
+    let core = ["ConfigMap", "Secret"].map(|kind| Gvk::new("", "v1", kind));
+    let capi = [Gvk::new("cluster.x-k8s.io", "v1beta2", "Cluster")];
+    lib.into_iter().chain(config).chain(core).chain(capi).collect()
+}

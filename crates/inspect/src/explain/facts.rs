@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kube::Client;
 use serde_json::Value;
-use sluice_api::model::{CONFIG_GROUP, Cluster, EventSource, LIB_GROUP};
+use sluice_api::model::{Cluster, EventSource, management_kinds};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
 use sluice_bus::{Bus, BusError, ReadSpec, look, problem_feed};
 use sluice_protocol::report::ProblemRow;
@@ -80,22 +80,18 @@ async fn in_time<T, E: ToString>(who: &str, work: impl Future<Output = Result<T,
 
 // === Management cluster ===
 
-/// The kinds that a question needs.
+/// The kinds that a question needs. Contents are not among them: renderers tell what is wrong with those.
 fn kinds(question: &Question) -> Vec<Gvk> {
-    let lib = |kind: &str| Gvk::new(LIB_GROUP, "v1beta1", kind);
-    let mut kinds = vec![lib("SveltosCluster"), Gvk::new("cluster.x-k8s.io", "v1beta2", "Cluster")];
-    kinds.extend(["ClusterSet", "Set"].map(lib));
-    match question {
-        Question::Trigger { .. } => {
-            kinds.extend(["EventTrigger", "EventBasedAddOn", "EventSource"].map(lib));
-        }
-        Question::Profile { namespace, .. } => {
-            let kind = if namespace.is_empty() { "ClusterProfile" } else { "Profile" };
-            kinds.push(Gvk::new(CONFIG_GROUP, "v1beta1", kind));
-        }
-        Question::Object(_) => {}
-    }
-    kinds
+    let about: &[&str] = match question {
+        Question::Trigger { .. } => &["EventTrigger", "EventBasedAddOn", "EventSource"],
+        Question::Profile { namespace, .. } if namespace.is_empty() => &["ClusterProfile"],
+        Question::Profile { .. } => &["Profile"],
+        Question::Object(_) => &[],
+    };
+    let is_needed = |kind: &str| {
+        ["SveltosCluster", "Cluster", "ClusterSet", "Set"].contains(&kind) || about.contains(&kind)
+    };
+    management_kinds().into_iter().filter(|gvk| is_needed(&gvk.kind)).collect()
 }
 
 async fn list(client: &Client, question: &Question) -> Result<Vec<Arc<Value>>, kube::Error> {

@@ -38,7 +38,7 @@ async fn what_bus_and_management_cluster_know_of_a_trigger_is_gathered() {
     write(&bus, rows(Some(service()))).await;
     let facts = gather(Ok(&bus), Ok(api.client()), &question()).await;
     let kinds: Vec<_> = facts.management.unwrap().iter().map(|object| object["kind"].to_string()).collect();
-    assert_eq!(kinds, ["\"EventTrigger\"", "\"EventTrigger\"", "\"EventSource\""]);
+    assert_eq!(kinds, ["\"EventSource\"", "\"EventTrigger\"", "\"EventTrigger\""]);
     let on_bus = facts.on_bus.unwrap();
     assert_eq!(on_bus.reports, [(cluster("a"), service())]);
     assert_eq!(on_bus.objects, [(cluster("a"), service(), Arc::new(json!({})))]);
