@@ -8,16 +8,21 @@ use std::sync::Arc;
 use sluice_dryrun::{Input, Options, make};
 use sluice_tera::Workers;
 
+use crate::fetch::Fetching;
+
 /// Arguments of `sluice build`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sluice build manifests/
   sluice build manifests/ -o json | jq '.clusters'
+  sluice build manifests/ --fetch --chart-cache ~/.cache/sluice
 
 Exit code: 0 all is well, 1 there are problems, 2 the input cannot be read.")]
 pub struct Args {
     /// Management manifests, with the objects of managed clusters under `clusters/<namespace>/<name>/`.
     dir: PathBuf,
+    #[command(flatten)]
+    fetching: Fetching,
     /// Format. In JSON each object also says why it exists.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
@@ -39,8 +44,16 @@ impl Args {
                 return ExitCode::from(2);
             }
         };
+        let repositories = match self.fetching.repositories() {
+            Ok(repositories) => repositories,
+            Err(error) => {
+                eprintln!("sluice build: {error:#}");
+                return ExitCode::from(2);
+            }
+        };
         let because = matches!(self.output, Format::Json);
-        let made = make(input, &Options { tera: Arc::new(Workers::new()), because, ..Options::default() });
+        let tera = Arc::new(Workers::new());
+        let made = make(input, &Options { tera, repositories, because, ..Options::default() });
         let mut out = BufWriter::new(stdout().lock());
         let written = match self.output {
             Format::Json => made.write_json(&mut out),

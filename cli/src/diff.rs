@@ -23,6 +23,7 @@ use sluice_renderer_core::generated_for;
 use sluice_tasks::Tasks;
 use sluice_tera::Workers;
 
+use crate::fetch::Fetching;
 use crate::reach::{Management, Reach, cluster};
 
 /// How long the bus, and the management cluster, may take.
@@ -37,13 +38,15 @@ const MARKS: &str = "projectsveltos.io/";
   sluice diff manifests/ --cluster default/cluster-1
 
 Values of Secrets are masked. Objects of kinds that no EventSource selected so far are not known, and CloudEvents are left out; charts
-are taken from `sources/` in the folder. Exit code: 0 nothing would change, 1 something would, 2 it cannot be told.")]
+are taken from `sources/` in the folder, or fetched. Exit code: 0 nothing would change, 1 something would, 2 it cannot be told.")]
 pub(crate) struct Args {
     /// Management manifests, as `sluice build` takes them.
     dir: PathBuf,
     /// Only this cluster.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = cluster)]
     cluster: Option<ClusterRef>,
+    #[command(flatten)]
+    fetching: Fetching,
     #[command(flatten)]
     management: Management,
     #[command(flatten)]
@@ -83,7 +86,8 @@ impl Args {
             ..Input::default()
         };
         let after = Input { management: over(&before.management, local.management), ..before.clone() };
-        let options = Options { tera: Arc::new(Workers::new()), ..Options::default() };
+        let repositories = self.fetching.repositories()?;
+        let options = Options { tera: Arc::new(Workers::new()), repositories, ..Options::default() };
         Ok(difference(&build_with(&before, &options), &build_with(&after, &options), only.as_deref()))
     }
 }

@@ -31,6 +31,7 @@ mod diff;
 mod eval;
 mod events;
 mod explain;
+mod fetch;
 mod files;
 mod nats;
 mod problems;

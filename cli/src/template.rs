@@ -1,26 +1,31 @@
 //! `sluice template`: what a Helm chart renders to, as `helm template` prints it.
 
 use std::{
-    collections::BTreeMap,
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::ExitCode,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::Context as _;
 use serde_json::{Map, Value};
-use sluice_chart::{Capabilities, Chart, LoadLimits, Options, Release, Show};
+use sluice_chart::{Capabilities, Options, Release, Show};
 use sluice_template::Env;
+
+use self::source::Source;
+
+mod source;
 
 /// Arguments of `sluice template`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sluice template ./shop --release-name shop --namespace shop -f values.yaml
-  sluice template shop-1.2.0.tgz --set replicas=2 --show-only templates/deployment.yaml")]
+  sluice template shop-1.2.0.tgz --set replicas=2 --show-only templates/deployment.yaml
+  sluice template shop --repo https://charts.example.com --version 1.x
+  sluice template oci://registry.example.com/charts/shop --version 1.2.0")]
 pub struct Args {
-    /// A chart: a folder or a `.tgz` file.
-    chart: PathBuf,
+    #[command(flatten)]
+    source: Source,
     /// The release's name.
     #[arg(long, default_value = "release-name")]
     release_name: String,
@@ -68,10 +73,10 @@ impl Args {
     }
 
     fn render(&self) -> anyhow::Result<String> {
-        let Self { chart, release_name, namespace, values, set, kube_version, api_versions, .. } = self;
+        let Self { source, release_name, namespace, values, set, kube_version, api_versions, .. } = self;
         let Self { include_crds, skip_tests, show_only, .. } = self;
         let values = read_values(values, set)?;
-        let chart = load(chart)?;
+        let chart = source.load()?;
         let mut capabilities = Capabilities::default();
         if let Some(version) = kube_version {
             capabilities = capabilities.with_kube_version(version).map_err(anyhow::Error::msg)?;
@@ -113,39 +118,4 @@ fn read_values(files: &[PathBuf], set: &[String]) -> anyhow::Result<Map<String, 
         done.map_err(|error| anyhow::anyhow!("failed parsing --set data: {error}"))?;
     }
     Ok(values)
-}
-
-fn load(path: &Path) -> anyhow::Result<Chart> {
-    let limits = LoadLimits::default();
-    if !path.is_dir() {
-        let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
-        return Chart::from_archive(&bytes, limits).with_context(|| path.display().to_string());
-    }
-    let mut files = BTreeMap::new();
-    collect(path, "", limits.unpacked_bytes as u64, &mut files)?;
-    Ok(Chart::from_folder(&files, limits)?)
-}
-
-/// Reads a folder. Links are refused, since they may lead out of it; a broken one too.
-fn collect(
-    folder: &Path,
-    below: &str,
-    budget: u64,
-    files: &mut BTreeMap<String, Vec<u8>>,
-) -> anyhow::Result<u64> {
-    let mut budget = budget;
-    for entry in fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
-        let entry = entry?;
-        let name = format!("{below}{}", entry.file_name().to_string_lossy());
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            budget = collect(&entry.path(), &format!("{name}/"), budget, files)?;
-            continue;
-        }
-        anyhow::ensure!(kind.is_file(), "{name} is a link or no regular file; put its content there");
-        let left = budget.checked_sub(entry.metadata()?.len());
-        budget = left.with_context(|| format!("{}: the chart is too large", entry.path().display()))?;
-        files.insert(name, fs::read(entry.path())?);
-    }
-    Ok(budget)
 }

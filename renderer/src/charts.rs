@@ -16,7 +16,7 @@ use sluice_renderer_core::{ChartRequest, ChartState, ExternalInput};
 use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;
 
-use self::fetcher::Fetcher;
+pub use self::fetcher::Fetcher;
 
 mod cache;
 mod failure;

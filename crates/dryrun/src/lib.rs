@@ -22,4 +22,4 @@ pub use evaluate::{Evaluation, Evaluator};
 pub use input::{Input, InputError, objects};
 pub use output::{Made, Output};
 pub use pipeline::{Options, build, build_at, build_with, make};
-pub use sources::{Packed, Sources};
+pub use sources::{NoRepositories, Packed, Repositories, Sources};

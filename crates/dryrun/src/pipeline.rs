@@ -20,7 +20,7 @@ use crate::input::{Input, key_of};
 use crate::output::{Made, Output};
 use crate::packed::Packed;
 use crate::resources::Resources;
-use crate::sources::Sources;
+use crate::sources::{NoRepositories, Repositories, Sources};
 
 /// The only incarnation of streams that do not exist.
 const INCARNATION: u64 = 1;
@@ -35,6 +35,8 @@ pub struct Options {
     pub now: i64,
     /// Renders what is written in Tera. By default nothing does, and such content is a problem.
     pub tera: Arc<dyn Engine>,
+    /// Where charts come from that do not lie beside the manifests. By default from nowhere: such a chart is a problem.
+    pub repositories: Arc<dyn Repositories>,
     /// What is compiled is kept here, for who builds often.
     pub caches: renderer::Caches,
     /// Whether each object also says why it exists. It takes about as long as the rest.
@@ -43,7 +45,8 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { now: now(), tera: Arc::new(NoEngine), caches: renderer::Caches::default(), because: false }
+        let (tera, repositories) = (Arc::new(NoEngine), Arc::new(NoRepositories));
+        Self { now: now(), tera, repositories, caches: renderer::Caches::default(), because: false }
     }
 }
 
@@ -73,6 +76,7 @@ pub fn make(input: Input, options: &Options) -> Made {
 struct Known {
     resources: Resources,
     sources: Sources,
+    repositories: Arc<dyn Repositories>,
 }
 
 /// What is known when all objects have been seen.
@@ -88,7 +92,9 @@ struct Reported {
 
 impl Reported {
     fn of(input: &Input, options: &Options) -> Self {
-        let known = Known { resources: Resources::of(&input.management), sources: input.sources.clone() };
+        let resources = Resources::of(&input.management);
+        let known =
+            Known { resources, sources: input.sources.clone(), repositories: options.repositories.clone() };
         let mut begun = Rendering::default();
         let (renderer, interests) = begin_rendering(input, options, &known, &mut begun);
         let mut reports = Rows::new();
@@ -303,7 +309,8 @@ impl Rendering {
                     }
                     renderer::Effect::Fetch(request) => {
                         let mut step = Step::at(now);
-                        let state = known.sources.find(&request);
+                        let beside = known.sources.find(&request);
+                        let state = beside.unwrap_or_else(|| known.repositories.fetch(&request));
                         renderer.external(renderer::ExternalInput::Chart(request, state), &mut step);
                         steps.push_back(step);
                     }

@@ -1,6 +1,7 @@
-//! Charts that lie beside the manifests: nothing is fetched.
+//! Charts that lie beside the manifests, and those that do not.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,6 +28,16 @@ struct Source {
     loaded: Arc<LoadedChart>,
     archive: Arc<[u8]>,
 }
+
+/// Where charts come from that do not lie beside the manifests.
+pub trait Repositories: fmt::Debug + Send + Sync {
+    /// The chart, or why it cannot be had. It may block.
+    fn fetch(&self, request: &ChartRequest) -> ChartState;
+}
+
+/// Nothing is fetched.
+#[derive(Clone, Copy, Debug)]
+pub struct NoRepositories;
 
 /// A chart as a repository gives it.
 #[derive(Clone, Copy, Debug)]
@@ -107,20 +118,25 @@ impl Sources {
         })
     }
 
-    /// The chart that is asked for.
-    pub(crate) fn find(&self, request: &ChartRequest) -> ChartState {
+    /// The chart that is asked for, where it lies here.
+    pub(crate) fn find(&self, request: &ChartRequest) -> Option<ChartState> {
         let fits = |source: &&Source| source.repository == request.repository && source.name == request.name;
         let versions = self.0.iter().filter(fits).map(|source| source.version.as_str());
         let version = best_version(&request.version, versions);
         let found = version.and_then(|version| self.0.iter().filter(fits).find(|it| it.version == version));
-        match found {
-            Some(source) => ChartState::there(source.loaded.clone()),
-            None => ChartState::failed(format!(
-                "nothing is fetched here, and {FOLDER}/{FILE} has no such chart; add `- {{repository: {:?}, chart: {:?}, path: …}}` \
-                 to its charts, and the chart's folder or archive beside it",
-                request.repository, request.name
-            )),
-        }
+        found.map(|source| ChartState::there(source.loaded.clone()))
+    }
+}
+
+// === impl NoRepositories ===
+
+impl Repositories for NoRepositories {
+    fn fetch(&self, request: &ChartRequest) -> ChartState {
+        ChartState::failed(format!(
+            "nothing is fetched here, and {FOLDER}/{FILE} has no such chart; use `--fetch`, or add \
+             `- {{repository: {:?}, chart: {:?}, path: …}}` to its charts, and the chart's folder or archive beside it",
+            request.repository, request.name
+        ))
     }
 }
 

@@ -21,8 +21,8 @@ const ARCHIVE: usize = 100 << 20;
 /// What a host says that is of no use may be mended soon.
 const MENDED: Duration = Duration::from_secs(30);
 
-/// Everything that fetching needs.
-pub(crate) struct Fetcher {
+/// Fetches charts, with everything that this needs.
+pub struct Fetcher {
     http: Http,
     hosts: Hosts,
     indices: Indices,
@@ -33,9 +33,22 @@ pub(crate) struct Fetcher {
 // === impl Fetcher ===
 
 impl Fetcher {
-    pub(crate) fn new(settings: ChartSettings) -> Self {
+    /// A fetcher that has asked nobody yet.
+    pub fn new(settings: ChartSettings) -> Self {
         let (http, hosts, indices) = (Http::default(), Hosts::default(), Indices::default());
         Self { http, hosts, indices, cache: Cache::new(settings.cache), mirrors: settings.mirrors }
+    }
+
+    /// What is known of a chart after it was looked for once. For commands, which end: nobody waits for a host that has failed,
+    /// and nothing is tried again.
+    pub async fn once(&self, request: &ChartRequest) -> ChartState {
+        let request = &self.mirrored(request);
+        match self.fetch(request, None).await {
+            Ok(chart) => ChartState::there(chart),
+            Err(failure) => {
+                ChartState { chart: self.kept(request).await, trouble: Some(failure.to_string()) }
+            }
+        }
     }
 
     /// What is known of a chart after it was looked for, and when to look again. What was known before stays, and what is on
@@ -54,13 +67,17 @@ impl Fetcher {
                 (ChartState::there(chart), LOOK_AGAIN)
             }
             Err(failure) => {
-                let pause = if failure.is_hosts { self.hosts.failed(host) } else { MENDED };
+                let (pause, then) = if failure.is_hosts {
+                    (self.hosts.failed(host), "; it is tried again")
+                } else {
+                    (MENDED, "")
+                };
                 let chart = match known {
                     Some(known) => Some(known),
                     None => self.kept(request).await,
                 };
                 tracing::debug!(%request, %failure, "a chart cannot be fetched");
-                (ChartState { chart, trouble: Some(failure.to_string()) }, pause)
+                (ChartState { chart, trouble: Some(format!("{failure}{then}")) }, pause)
             }
         }
     }

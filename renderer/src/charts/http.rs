@@ -66,8 +66,7 @@ impl Http {
         let mut ask = ask.clone();
         for _ in 0..REDIRECTIONS {
             let answer = tokio::time::timeout(DEADLINE, self.once(&at, access, &ask)).await;
-            let slow =
-                |_| Failure::host(format!("{} does not answer in time; it is tried again", shown(&at)));
+            let slow = |_| Failure::host(format!("{} does not answer in time", shown(&at)));
             let answer = answer.map_err(slow)??;
             let Some(next) = answer.redirection() else { return Ok(answer) };
             let next = joined(&at, next);
@@ -80,9 +79,7 @@ impl Http {
     }
 
     async fn once(&self, url: &str, access: &Access, ask: &Ask) -> Result<Answer, Failure> {
-        let failed = |error: &dyn Error| {
-            Failure::host(format!("{}: {}; it is tried again", shown(url), reason(error)))
-        };
+        let failed = |error: &dyn Error| Failure::host(format!("{}: {}", shown(url), reason(error)));
         let uri =
             url.parse::<Uri>().map_err(|_| Failure::content(format!("{} is no address", shown(url))))?;
         let client = self.client(url, access)?;
@@ -118,7 +115,7 @@ impl Http {
         config.accept_invalid_certs = access.insecure_skip_tls_verify;
         config.root_cert = access.ca.as_deref().map(certificates);
         let no_authority = |why: &str| {
-            let what = "the Secret of registryCredentialsConfig.ca holds no certificate that can be used";
+            let what = "the authority (registryCredentialsConfig.ca) holds no certificate that can be used";
             Failure::content(format!("{}: {what}{why}; correct its ca.crt", shown(url)))
         };
         if config.root_cert.as_ref().is_some_and(Vec::is_empty) {
@@ -165,12 +162,12 @@ impl Answer {
         match status.as_u16() {
             200 => Ok(self.body),
             401 | 403 => Err(Failure::content(format!(
-                "{url} answers {status}; correct the Secret of registryCredentialsConfig.credentials"
+                "{url} answers {status}; correct user and password (registryCredentialsConfig.credentials)"
             ))),
             404 => Err(Failure::content(format!(
                 "{url} answers {status}; correct the address, the name or the version"
             ))),
-            429 | 500.. => Err(Failure::host(format!("{url} answers {status}; it is tried again"))),
+            429 | 500.. => Err(Failure::host(format!("{url} answers {status}"))),
             _ => Err(Failure::content(format!("{url} answers {status}"))),
         }
     }

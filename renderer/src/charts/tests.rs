@@ -271,7 +271,7 @@ async fn a_password_is_sent_to_its_own_host_alone() {
     fake.change(|served| served.wanted = Some(http::basic(&login())));
     let mut request = fake.request("");
     let error = look(&request).await.unwrap_err();
-    assert!(error.contains("401 Unauthorized; correct the Secret"), "{error}");
+    assert!(error.contains("401 Unauthorized; correct user and password"), "{error}");
     request.access.login = Some(("me".into(), format!("{PASSWORD}!")));
     assert!(look(&request).await.is_err());
     request.access.login = Some(login());

@@ -57,8 +57,25 @@ impl ChartRequest {
     /// # Errors
     /// The field and what is wrong with it.
     pub(crate) fn of(chart: &HelmChart, access: Access) -> Result<Self, String> {
-        let failed = |field: &str, error: &str| Err(format!("{}.{field}: {error}", chart.path));
-        let repository = chart.repository_url.trim().trim_end_matches('/');
+        // Sveltos wants `<repository name>/<chart>` here, Helm and registries have no such name.
+        let name = chart.chart_name.trim();
+        let name = name.strip_prefix(&format!("{}/", chart.repository_name)).unwrap_or(name);
+        let request = Self::new(&chart.repository_url, name, &chart.chart_version, access);
+        request.map_err(|(field, error)| format!("{}.{field}: {error}", chart.path))
+    }
+
+    /// The chart of this name and version in a repository.
+    ///
+    /// # Errors
+    /// The field of a `helmCharts[]` that is wrong, and why.
+    pub fn new(
+        repository: &str,
+        name: &str,
+        version: &str,
+        access: Access,
+    ) -> Result<Self, (&'static str, &'static str)> {
+        let failed = |field, error| Err((field, error));
+        let repository = repository.trim().trim_end_matches('/');
         let Some((scheme, rest)) = repository.split_once("://") else {
             return failed("repositoryURL", "has no scheme; use http://, https:// or oci://");
         };
@@ -69,10 +86,6 @@ impl ChartRequest {
             let error = "has no host, or a user before it; name the user in registryCredentialsConfig";
             return failed("repositoryURL", error);
         }
-        // Sveltos wants `<repository name>/<chart>` here, Helm and registries have no such name.
-        let name = chart.chart_name.trim();
-        let prefix = format!("{}/", chart.repository_name);
-        let name = name.strip_prefix(&prefix).unwrap_or(name);
         let name = if scheme == "oci" { name } else { name.rsplit('/').next().unwrap_or(name) };
         let is_part = |part: &str| {
             let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
@@ -81,7 +94,7 @@ impl ChartRequest {
         if !name.split('/').all(is_part) {
             return failed("chartName", "is no name of a chart; use letters, digits, '-', '_' and '.'");
         }
-        let (repository, version) = (repository.to_owned(), chart.chart_version.trim().to_owned());
+        let (repository, version) = (repository.to_owned(), version.trim().to_owned());
         Ok(Self { repository, name: name.to_owned(), version, access })
     }
 }

@@ -149,7 +149,7 @@ async fn a_registry_takes_a_password_as_it_is() {
         (served.wanted, served.challenge) = (Some(http::basic(&login())), Some("Basic realm=\"r\"".into()));
     });
     let mut request = fake.oci("1.2.0");
-    assert!(look(&request).await.unwrap_err().contains("401 Unauthorized; correct the Secret"));
+    assert!(look(&request).await.unwrap_err().contains("401 Unauthorized; correct user and password"));
     request.access.login = Some(login());
     assert_eq!(look(&request).await, Ok("1.2.0".into()));
 }
