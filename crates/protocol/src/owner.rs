@@ -17,7 +17,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use sluice_api::Digest;
 
 use self::early::Early;
-use self::newer::Newer;
+use self::newer::{Covered, Newer};
 use self::outlet::Outlet;
 use crate::row::{Body, Head, Publish};
 use crate::subject::Subject;
@@ -163,7 +163,7 @@ impl<C: Core> Owner<C> {
         }
         self.find_end_later(now, &mut commands);
         self.begin_reading_when_ready(now, &mut commands);
-        self.release_newer(&mut commands);
+        self.reconsider_covered(now, &mut commands);
         self.send(&mut commands);
         commands
     }
@@ -211,7 +211,7 @@ impl<C: Core> Owner<C> {
 
     fn found(&mut self, subject: &Subject, head: Head) {
         self.needed.merge(&head.view);
-        self.newer.found(subject, &head.view);
+        self.newer.found(subject, &head, &self.core.view());
         self.core.found(subject, &head);
         if !head.tombstone {
             self.own.insert(subject.to_string(), head.digest);
@@ -234,7 +234,7 @@ impl<C: Core> Owner<C> {
         if !self.core.is_ready() || (now.wall < until && !view.covers(&self.needed)) {
             return;
         }
-        self.newer.forget_covered(&view);
+        self.newer.take_covered(&view);
         self.phase = Phase::Reading;
         self.run(now, commands, |core, step| core.start(step));
         if self.config.reads {
@@ -343,13 +343,20 @@ impl<C: Core> Owner<C> {
     }
 
     /// Rows that were newer than the view, and are not any more, become what the core wants them to be.
-    fn release_newer(&mut self, commands: &mut Vec<Command<C::Effect>>) {
+    fn reconsider_covered(&mut self, now: Now, commands: &mut Vec<Command<C::Effect>>) {
         if self.phase != Phase::Reading || self.newer.is_empty() {
             return;
         }
         let view = self.core.view();
-        let decided = self.core.is_decided();
-        self.newer.release(&view, decided).into_iter().for_each(|row| self.publish(row));
+        let Covered { rows, wanted } = self.newer.take_covered(&view);
+        if !rows.is_empty() {
+            let early = self.early.take(rows.iter().map(|(subject, _)| subject));
+            let mut anew = false;
+            self.run(now, commands, |core, step| anew = core.reconsider(&rows, step));
+            if !anew {
+                early.into_iter().chain(wanted).for_each(|row| self.take(row));
+            }
+        }
         commands.extend(self.newer.news(&view).map(Command::Behind));
     }
 

@@ -95,15 +95,19 @@ impl Matcher {
         }
         if !difference.changed.is_empty() {
             self.reported.unconfirm(&cluster, &difference.changed);
-            self.replays += 1;
-            step.effect(Effect::Replay(cluster.clone(), self.replays));
-            if let Some(live) = self.clusters.get_mut(&cluster) {
-                // Rows of a replay that this one replaces may still come: what was newer than they stays newer.
-                let newer = live.replay.take().map_or_else(HashMap::new, |former| former.newer);
-                live.replay = Some(Replay { id: self.replays, newer });
-            }
+            self.replay(&cluster, step);
         }
         self.withdraw_absent(&cluster, step);
+    }
+
+    /// Judges all rows of a cluster once more.
+    fn replay(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        let Some(live) = self.clusters.get_mut(cluster) else { return };
+        self.replays += 1;
+        // Rows of a replay that this one replaces may still come: what was newer than they stays newer.
+        let newer = live.replay.take().map_or_else(HashMap::new, |former| former.newer);
+        live.replay = Some(Replay { id: self.replays, newer });
+        step.effect(Effect::Replay(cluster.clone(), self.replays));
     }
 
     fn report_broken_sources(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
@@ -383,6 +387,18 @@ impl Core for Matcher {
 
     fn awaits_end(&self) -> bool {
         !self.announced.is_empty()
+    }
+
+    fn reconsider(&mut self, rows: &[(Subject, Head)], step: &mut Step<Effect>) -> bool {
+        let mut clusters = BTreeSet::new();
+        for (subject, head) in rows {
+            self.found(subject, head);
+            if let Subject::Report { cluster, .. } | Subject::Complete { cluster, .. } = subject {
+                clusters.insert(cluster);
+            }
+        }
+        clusters.into_iter().for_each(|cluster| self.replay(cluster, step));
+        true
     }
 
     fn tick(&mut self, step: &mut Step<Effect>) {

@@ -301,18 +301,9 @@ impl Core for Renderer {
         self.say_all(step);
     }
 
-    fn is_decided(&self) -> bool {
-        // A source that does not exist has no events.
-        let decided = |cluster: &ClusterRef, source: &String| {
-            !self.catalog.sources.contains_key(source) || self.completeness.is_complete(cluster, source)
-        };
-        self.is_caught_up()
-            && self.agenda.is_clear()
-            && self.renderings.is_clear()
-            && self
-                .bindings
-                .iter()
-                .all(|(cluster, bound)| bound.sources().all(|source| decided(cluster, source)))
+    fn reconsider(&mut self, rows: &[(Subject, Head)], step: &mut Step<Effect>) -> bool {
+        self.decide_anew(rows, step);
+        true
     }
 
     fn awaits_end(&self) -> bool {

@@ -26,7 +26,15 @@ pub(crate) struct RowLedger {
 impl RowLedger {
     /// A row of a former owner of this shard.
     pub(crate) fn found(&mut self, place: Place, cause: Cause) {
-        self.users.insert(place.clone(), cause.clone());
+        self.withdrawn.remove(&place);
+        if let Some(other) = self.users.insert(place.clone(), cause.clone()).filter(|user| *user != cause)
+            && let Some(places) = self.rows.get_mut(&other)
+        {
+            places.remove(&place);
+            if places.is_empty() {
+                self.rows.remove(&other);
+            }
+        }
         self.rows.entry(cause).or_default().insert(place);
     }
 
@@ -94,6 +102,11 @@ impl RowLedger {
         let user = self.users.get(place).filter(|user| *user != cause)?;
         self.waiting.entry(place.clone()).or_default().insert(cause.clone());
         Some(user)
+    }
+
+    /// Who uses this name on this cluster.
+    pub(crate) fn user(&self, place: &Place) -> Option<&Cause> {
+        self.users.get(place)
     }
 
     /// Whether a cause uses this name on this cluster.

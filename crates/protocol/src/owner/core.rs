@@ -39,10 +39,12 @@ pub trait Core {
     /// a former owner has seen: what is published is held until then, and what else changes anything must wait too.
     fn caught_up(&mut self, sequence: u64, step: &mut Step<Self::Effect>);
 
-    /// Whether everything that it wants follows from what it knows by now. Else something waits for more, and is as it was
-    /// decided from an older view.
-    fn is_decided(&self) -> bool {
-        true
+    /// These rows of this shard's output, which a former owner made from newer knowledge than this core had, are not newer
+    /// than what it knows any more. When it returns true, all that it has wanted of them is forgotten; it decides anew, from
+    /// what it knows now, and publishes, now or later, what it wants to be there. Of what it cannot tell it publishes nothing,
+    /// and the row stays. When it returns false, what it has wanted is published as it is.
+    fn reconsider(&mut self, _rows: &[(Subject, Head)], _step: &mut Step<Self::Effect>) -> bool {
+        false
     }
 
     /// Whether something that was read counts only from the end of the table on.

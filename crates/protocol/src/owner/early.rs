@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::row::{Body, Publish};
+use crate::subject::Subject;
 
 /// Rows that wait, by subject.
 #[derive(Debug, Default)]
@@ -24,6 +25,14 @@ impl Early {
         }
     }
 
+    /// Forgets what is wanted of these subjects; returns it.
+    pub(super) fn take<'s>(&mut self, subjects: impl Iterator<Item = &'s Subject>) -> Vec<Publish> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        subjects.filter_map(|subject| self.0.remove(&subject.to_string())).collect()
+    }
+
     /// All of it. What goes comes after what may take its place, and what speaks of other rows after those.
     pub(super) fn release(&mut self) -> Vec<Publish> {
         let mut rows: Vec<_> = std::mem::take(&mut self.0).into_values().collect();
@@ -37,7 +46,7 @@ mod tests {
     use sluice_api::ClusterRef;
 
     use super::*;
-    use crate::subject::{Subject, Table};
+    use crate::subject::Table;
 
     fn publish(shard: u16, body: Body) -> Publish {
         let cluster = ClusterRef::sveltos("a", "b");

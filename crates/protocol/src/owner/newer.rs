@@ -1,74 +1,80 @@
 //! Rows of a former owner that were made from newer knowledge than this replica has.
 //!
-//! They are neither replaced nor withdrawn: what this replica would make of them is older. They become what the core
-//! wants them to be as soon as its view covers them; what it wanted before, from an older view, only once it has decided
-//! anew from what it knows.
+//! They are neither replaced nor withdrawn: what this replica would make of them is older. As soon as its view covers
+//! them the core decides anew what it wants to be there. What it wanted before, from an older view, does not count: of
+//! some rows it may not be able to tell what should become of them, and those stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::row::Publish;
+use crate::row::{Head, Publish};
 use crate::subject::Subject;
 use crate::view::View;
 
-/// The newer rows that are left as they are, each with the view it was made from.
+/// The newer rows that are left as they are.
 #[derive(Debug, Default)]
 pub(super) struct Newer {
-    /// By subject. Few views differ: most rows were made from the same.
-    rows: BTreeMap<String, View>,
-    /// What the core wants, the newest of each subject, and the view of the row that is there.
-    wanted: BTreeMap<String, (Publish, View)>,
+    /// By subject.
+    rows: BTreeMap<String, (Subject, Head)>,
+    /// What the core wants from an older view, the last of each subject.
+    wanted: BTreeMap<String, Publish>,
     /// What was told of it last.
     told: Option<String>,
 }
 
-impl Newer {
-    /// A row was made from this view.
-    pub(super) fn found(&mut self, subject: &Subject, view: &View) {
-        if *view != View::default() {
-            self.rows.insert(subject.to_string(), view.clone());
-        }
-    }
+/// Rows that are not newer any more.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Covered {
+    /// The rows, and what they say of themselves.
+    pub(super) rows: Vec<(Subject, Head)>,
+    /// What the core wanted in their place from an older view.
+    pub(super) wanted: Vec<Publish>,
+}
 
-    /// Those are not newer than `view`.
-    pub(super) fn forget_covered(&mut self, view: &View) {
-        self.rows.retain(|_, row| !view.covers(row));
+impl Newer {
+    /// A row is there; `view` is what this replica knows.
+    pub(super) fn found(&mut self, subject: &Subject, head: &Head, view: &View) {
+        if !view.covers(&head.view) {
+            self.rows.insert(subject.to_string(), (subject.clone(), head.clone()));
+        }
     }
 
     /// Whether there are none, and nothing is to be told of any.
     pub(super) fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.wanted.is_empty() && self.told.is_none()
+        self.rows.is_empty() && self.told.is_none()
     }
 
     /// Takes what the core wants when it is not to be published yet.
     pub(super) fn hold(&mut self, row: Publish) -> Option<Publish> {
-        if self.rows.is_empty() && self.wanted.is_empty() {
+        if self.rows.is_empty() {
             return Some(row);
         }
         let subject = row.subject.to_string();
-        let Some(there) = self.rows.get(&subject) else {
-            self.wanted.remove(&subject);
-            return Some(row);
-        };
-        self.wanted.insert(subject, (row, there.clone()));
-        None
+        match self.rows.get(&subject) {
+            Some((_, there)) if !row.view.covers(&there.view) => {
+                self.wanted.insert(subject, row);
+                None
+            }
+            Some(_) => {
+                self.rows.remove(&subject);
+                self.wanted.remove(&subject);
+                Some(row)
+            }
+            None => Some(row),
+        }
     }
 
-    /// What may be published from `view` on; what was wanted from an older one only when the core has `decided` anew.
-    pub(super) fn release(&mut self, view: &View, decided: bool) -> Vec<Publish> {
-        self.forget_covered(view);
-        let Self { rows, wanted, .. } = self;
-        let due = |subject: &String, (row, there): &(Publish, View)| {
-            !rows.contains_key(subject) && (decided || row.view.covers(there))
-        };
-        let due: Vec<String> =
-            wanted.iter().filter(|(subject, held)| due(subject, held)).map(|(s, _)| s.clone()).collect();
-        due.iter().filter_map(|subject| Some(wanted.remove(subject)?.0)).collect()
+    /// The rows that are not newer than `view`: they are as any others from now on.
+    pub(super) fn take_covered(&mut self, view: &View) -> Covered {
+        let taken: BTreeMap<_, _> =
+            self.rows.extract_if(.., |_, (_, there)| view.covers(&there.view)).collect();
+        let wanted = taken.keys().filter_map(|subject| self.wanted.remove(subject)).collect();
+        Covered { rows: taken.into_values().collect(), wanted }
     }
 
     /// What there is to tell, when it is not what was told last: which rows wait for what.
     pub(super) fn news(&mut self, view: &View) -> Option<Option<String>> {
         let text = (!self.rows.is_empty()).then(|| {
-            let missing: BTreeSet<String> = self.rows.values().flat_map(|row| view.lacks(row)).collect();
+            let missing: BTreeSet<String> = self.rows.values().flat_map(|(_, there)| view.lacks(&there.view)).collect();
             let missing: Vec<String> = missing.into_iter().take(MOST).collect();
             format!(
                 "{} rows were made from newer knowledge than this replica has ({}); they stay as they are until it has that. If it never comes, because the management cluster or the bucket interest was put back to an older state, delete the streams of this table",
@@ -100,26 +106,40 @@ mod tests {
         Publish::new(subject, Body::value(view.as_bytes()), 1).view(View::parse(view))
     }
 
-    #[test]
-    fn what_was_wanted_from_an_older_view_waits_until_the_core_has_decided_anew() {
-        let (newer, older) = (View::parse("ConfigMap=9"), View::parse("ConfigMap=5"));
-        let mut held = Newer::default();
-        held.found(&publish("").subject, &newer);
-        assert!(held.hold(publish("ConfigMap=5")).is_none());
-        assert!(held.release(&older, true).is_empty(), "the row is newer");
-        assert!(held.release(&newer, false).is_empty(), "the core waits for something");
-        assert_eq!(held.release(&newer, true), [publish("ConfigMap=5")], "it wants the same");
-        assert!(held.hold(publish("ConfigMap=9")).is_some());
+    fn held(view: &str) -> Newer {
+        let (mut newer, there) = (Newer::default(), publish(view));
+        newer.found(&there.subject, &there.head(), &View::default());
+        newer
     }
 
     #[test]
-    fn what_is_wanted_from_a_new_view_takes_the_place_of_what_waits() {
-        let newer = View::parse("ConfigMap=9");
-        let mut held = Newer::default();
-        held.found(&publish("").subject, &newer);
-        assert!(held.hold(publish("ConfigMap=5")).is_none());
-        assert!(held.release(&newer, false).is_empty());
-        assert_eq!(held.hold(publish("ConfigMap=9")), Some(publish("ConfigMap=9")));
-        assert!(held.release(&newer, true).is_empty(), "the older one is forgotten");
+    fn what_is_wanted_from_an_older_view_is_held_and_given_back_with_its_row() {
+        let mut newer = held("ConfigMap=9");
+        assert!(newer.hold(publish("ConfigMap=4")).is_none() && newer.hold(publish("ConfigMap=5")).is_none());
+        assert_eq!(newer.take_covered(&View::parse("ConfigMap=8")), Covered::default());
+        let there = publish("ConfigMap=9");
+        let covered = Covered {
+            rows: vec![(there.subject.clone(), there.head())],
+            wanted: vec![publish("ConfigMap=5")],
+        };
+        assert_eq!(newer.take_covered(&View::parse("ConfigMap=9")), covered);
+        assert_eq!(newer.hold(publish("ConfigMap=5")), Some(publish("ConfigMap=5")), "it is as any other");
+        assert!(newer.is_empty());
+    }
+
+    #[test]
+    fn what_is_wanted_from_a_view_that_is_as_new_is_not_held() {
+        let mut newer = held("ConfigMap=9");
+        assert!(newer.hold(publish("ConfigMap=5")).is_none());
+        assert_eq!(newer.hold(publish("ConfigMap=9")), Some(publish("ConfigMap=9")));
+        assert_eq!(newer.take_covered(&View::parse("ConfigMap=9")), Covered::default());
+    }
+
+    #[test]
+    fn a_row_that_is_not_newer_than_what_is_known_is_as_any_other() {
+        let (mut newer, there) = (Newer::default(), publish("ConfigMap=9"));
+        newer.found(&there.subject, &there.head(), &View::parse("ConfigMap=9"));
+        newer.found(&there.subject, &publish("").head(), &View::default());
+        assert!(newer.is_empty());
     }
 }

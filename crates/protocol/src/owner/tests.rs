@@ -17,6 +17,9 @@ struct Copier {
     ends: Vec<u64>,
     awaits_end: bool,
     not_ready: bool,
+    /// Whether it decides anew; then it wants what it has read after that, and cannot tell now.
+    decides_anew: bool,
+    reconsidered: Vec<String>,
     view: View,
 }
 
@@ -63,6 +66,11 @@ impl Core for Copier {
         if sequence > 0 {
             step.publish(Publish::new(complete(), Body::value(&b"c"[..]), 1).after_all());
         }
+    }
+
+    fn reconsider(&mut self, rows: &[(Subject, Head)], _: &mut Step<&'static str>) -> bool {
+        self.reconsidered.extend(rows.iter().map(|(subject, _)| subject.to_string()));
+        self.decides_anew
     }
 
     fn tick(&mut self, _: &mut Step<&'static str>) {}
@@ -281,6 +289,27 @@ fn rows_that_are_newer_than_the_view_stay_until_it_covers_them() {
         panic!()
     };
     assert_eq!(group.rows[0].row.body, Body::value(&b"newest"[..]), "what the core wanted last");
+}
+
+/// Before the end of the input and after it.
+#[test]
+fn what_a_core_wanted_from_an_older_view_is_forgotten_when_it_decides_anew() {
+    for read in [true, false] {
+        let (mut owner, _) = loaded("x=5");
+        owner.core.decides_anew = true;
+        owner.handle(1, Event::External(View::parse("x=4")));
+        owner.handle(30, Event::Tick);
+        if read {
+            owner.handle(30, Event::CaughtUp(0));
+        }
+        assert!(published(&owner.handle(31, Event::Row(row("old", "older"), true))).is_empty());
+        let commands = owner.handle(33, Event::External(View::parse("x=5")));
+        assert!(published(&commands).is_empty(), "it cannot tell");
+        assert_eq!(owner.core().reconsidered, [subject("old").to_string()], "once");
+        assert!(published(&owner.handle(33, Event::CaughtUp(0))).is_empty());
+        let commands = owner.handle(34, Event::Row(row("old", "newest"), true));
+        assert_eq!(published(&commands), [subject("old").to_string()], "now it can");
+    }
 }
 
 #[test]

@@ -378,3 +378,22 @@ fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
     let [said] = &said[..] else { panic!("{said:?}") };
     assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, 5)));
 }
+
+/// Rows of a former owner that knew more are judged once as much is known, whatever was wanted before.
+#[test]
+fn what_a_former_owner_knew_better_is_judged_again() {
+    let mut matcher = started(&[("a", 1)]);
+    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
+    rows(&mut matcher, change("x", Some("a"), 1));
+    let subject = |name: &str| matcher.report(&cluster(), &key(name), "a", Body::Tombstone, 0).subject;
+    let found = [(subject("x"), Head::default()), (subject("y"), Head::default())];
+    let (published, effects) = step(&mut matcher, |m, s| assert!(m.reconsider(&found, s)));
+    assert!(published.is_empty());
+    assert_eq!(effects, [Effect::Replay(cluster(), 1)]);
+    assert_eq!(
+        step(&mut matcher, |m, s| m.external(ExternalInput::Replayed(change("x", Some("a"), 1)), s)).0,
+        ["+a/x"]
+    );
+    step(&mut matcher, |m, s| m.external(ExternalInput::ReplayDone(cluster(), 1), s));
+    assert_eq!(rows(&mut matcher, complete(1)), ["-a/y", "complete"], "it has no cause");
+}

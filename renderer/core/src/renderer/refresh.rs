@@ -1,13 +1,14 @@
 //! What is looked at again, and whether it should lead to anything.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::cloud_event::{is_event, item_of};
 use sluice_api::model::Trigger;
 use sluice_api::{ClusterRef, ProfileId, TriggerId, object};
-use sluice_protocol::Step;
 use sluice_protocol::rows::{Cause, EventCause};
+use sluice_protocol::{Core as _, Head, Step, Subject};
 
 use super::place::event_cause;
 use super::{Effect, Renderer, Wanted};
@@ -88,6 +89,23 @@ impl Renderer {
                 self.render(cause, time, step);
                 self.watch_expiry(cause, step);
             }
+        }
+    }
+
+    /// Decides anew what these rows should be. They were made from newer knowledge than there was, so that what was decided from
+    /// older knowledge does not count: whose they were, theirs they are.
+    pub(super) fn decide_anew(&mut self, rows: &[(Subject, Head)], step: &mut Step<Effect>) {
+        let (mut displaced, mut makers) = (BTreeSet::new(), BTreeSet::new());
+        for (subject, head) in rows {
+            let Subject::Desired { cluster, profile, .. } = subject else { continue };
+            displaced.extend(self.ledger.user(&(cluster.clone(), profile.clone())).cloned());
+            self.found(subject, head);
+            makers.extend(head.meta.cause().filter(|_| !head.tombstone).cloned());
+        }
+        // Who has been displaced says that it waits for the name, before the name may become free.
+        for cause in displaced.difference(&makers).chain(&makers) {
+            self.renderings.set(cause, None);
+            self.refresh(cause, step.now, step);
         }
     }
 

@@ -1,8 +1,9 @@
 //! That all its rows are in `desired`: deployers delete nothing before every renderer has said so of this life of the stream.
 //! When the stream was wiped, what one renderer withdraws another one may want as well, and has not written again yet.
 
+use sluice_api::ClusterRef;
 use sluice_protocol::interest::Complete;
-use sluice_protocol::{Body, Core as _, Meta, Publish, Step, Subject};
+use sluice_protocol::{Body, Meta, Publish, Step, Subject};
 
 use super::{Effect, Renderer};
 
@@ -25,6 +26,21 @@ pub(super) enum Saying {
 }
 
 impl Renderer {
+    /// Whether everything that it wants follows from what it knows by now; else something waits for more.
+    pub(super) fn is_decided(&self) -> bool {
+        // A source that does not exist has no events.
+        let decided = |cluster: &ClusterRef, source: &String| {
+            !self.catalog.sources.contains_key(source) || self.completeness.is_complete(cluster, source)
+        };
+        self.is_caught_up()
+            && self.agenda.is_clear()
+            && self.renderings.is_clear()
+            && self
+                .bindings
+                .iter()
+                .all(|(cluster, bound)| bound.sources().all(|source| decided(cluster, source)))
+    }
+
     /// Says so once everything that it wants follows from what it knows.
     pub(super) fn say_all(&mut self, step: &mut Step<Effect>) {
         let since = match self.saying {

@@ -12,6 +12,7 @@ use crate::catalog::{Change, Resource};
 use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
 use crate::rights::{Question, Right};
 
+mod anew;
 mod capabilities;
 mod charts;
 mod cloud_events;
