@@ -1,6 +1,6 @@
 //! The matcher of one shard of `changes`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use sluice_api::cloud_event::is_event;
@@ -12,12 +12,13 @@ use sluice_protocol::{
 };
 use sluice_script::Limits;
 
-use crate::live::{Live, Programs, Replay};
+use crate::live::{Live, Programs};
 use crate::messages::{Effect, ExternalInput};
 use crate::program::{Outcome, Program, watches};
 use crate::reported::Reported;
 
 mod ahead;
+mod replays;
 mod rows;
 mod verdicts;
 
@@ -98,16 +99,6 @@ impl Matcher {
             self.replay(&cluster, step);
         }
         self.withdraw_absent(&cluster, step);
-    }
-
-    /// Judges all rows of a cluster once more.
-    fn replay(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
-        let Some(live) = self.clusters.get_mut(cluster) else { return };
-        self.replays += 1;
-        // Rows of a replay that this one replaces may still come: what was newer than they stays newer.
-        let newer = live.replay.take().map_or_else(HashMap::new, |former| former.newer);
-        live.replay = Some(Replay { id: self.replays, newer });
-        step.effect(Effect::Replay(cluster.clone(), self.replays));
     }
 
     fn report_broken_sources(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
@@ -390,14 +381,7 @@ impl Core for Matcher {
     }
 
     fn reconsider(&mut self, rows: &[(Subject, Head)], step: &mut Step<Effect>) -> bool {
-        let mut clusters = BTreeSet::new();
-        for (subject, head) in rows {
-            self.found(subject, head);
-            if let Subject::Report { cluster, .. } | Subject::Complete { cluster, .. } = subject {
-                clusters.insert(cluster);
-            }
-        }
-        clusters.into_iter().for_each(|cluster| self.replay(cluster, step));
+        self.judge_anew(rows, step);
         true
     }
 
