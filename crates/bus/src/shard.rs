@@ -12,5 +12,6 @@ pub(crate) mod replay;
 pub(crate) mod runner;
 pub(crate) mod shard_spec;
 pub(crate) mod shipping;
+pub(crate) mod stopwatch;
 pub(crate) mod supervisor;
 pub(crate) mod writer;

@@ -121,7 +121,7 @@ impl Context {
     }
 }
 
-/// Keeps the number of owned shards, their restarts and the consumers on the bus in the metrics.
+/// Keeps the number of owned shards, their restarts, the consumers on the bus and the open problems in the metrics.
 pub fn count_shards(context: &Context, tally: &Tally) {
     let (shards, tally) = (context.clone(), tally.clone());
     context.tasks.keep(Kept::ShardMetrics, move || count_again_and_again(shards.clone(), tally.clone()));
@@ -134,6 +134,7 @@ async fn count_again_and_again(context: Context, tally: Tally) -> End {
         for (reason, count) in tally.restarts() {
             context.metrics.shard_restarts(context.stage, reason, count);
         }
+        context.metrics.problems_open(context.stage, &context.problems.open());
         context.metrics.upkeep();
         tokio::time::sleep(Duration::from_millis(500)).await;
     }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _, Unit};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use metrics_process::Collector;
+use sluice_bus::Span;
 
 const ROWS: &str = "sluice_rows_total";
 const HAPPENED: &str = "sluice_happened_total";
@@ -18,28 +20,44 @@ const LAG: &str = "sluice_shard_lag_rows";
 const EVENT_TO_APPLIED: &str = "sluice_event_to_applied_seconds";
 const CALLS: &str = "sluice_api_calls_total";
 const CALL_SECONDS: &str = "sluice_api_call_seconds";
+const STAGE_SECONDS: &str = "sluice_stage_seconds";
+const PUBLISH_SECONDS: &str = "sluice_publish_seconds";
+const TAKEOVER_SECONDS: &str = "sluice_takeover_seconds";
+const EVALUATION_SECONDS: &str = "sluice_evaluation_seconds";
+const PUBLISHED_BYTES: &str = "sluice_published_bytes_total";
+const LIMITS: &str = "sluice_limits_hit_total";
+const OPEN: &str = "sluice_problems_open";
+const PROJECTIONS: &str = "sluice_projections_waiting";
 const MEMORY: &str = "sluice_resident_memory_bytes";
 
 /// Counters, and what each is about.
-const COUNTERS: [(&str, &str); 6] = [
+const COUNTERS: [(&str, &str); 8] = [
     (ROWS, "Rows of tables, by what was done with them"),
     (HAPPENED, "Things that happened, as in the journal"),
     (PROBLEMS, "Problems that were met; the bucket holds those that are open"),
     (RESTARTS, "How often shards of this replica restarted, by reason"),
     (TASK_ENDS, "Tasks that ended although they should not have, by task and how"),
     (CALLS, "Calls to API servers of managed clusters, by outcome"),
+    (PUBLISHED_BYTES, "Bytes of the bodies of rows that were published, before they are compressed"),
+    (LIMITS, "Scripts, templates and charts that were ended by a limit"),
 ];
 /// Gauges, and what each is about.
-const GAUGES: [(&str, &str); 4] = [
+const GAUGES: [(&str, &str); 6] = [
     (SHARDS, "Shards that this replica works on"),
     (CONSUMERS, "Consumers that the bus keeps for this process"),
     (LAG, "Rows of the input table that a shard has not read"),
     (MEMORY, "Resident memory of this process"),
+    (OPEN, "Problems of this process that are open, by what they are about"),
+    (PROJECTIONS, "Objects that wait to be written to the management cluster"),
 ];
 /// Histograms, and what each is about.
-const HISTOGRAMS: [(&str, &str); 2] = [
+const HISTOGRAMS: [(&str, &str); 6] = [
     (EVENT_TO_APPLIED, "From the change of an object to its add-ons in the cluster"),
     (CALL_SECONDS, "How long calls to API servers of managed clusters took, by kind and outcome"),
+    (STAGE_SECONDS, "From a row that was read until what follows from it was stored"),
+    (PUBLISH_SECONDS, "How long groups of rows took until they were stored"),
+    (TAKEOVER_SECONDS, "From the claim of a shard until its input was read to the end"),
+    (EVALUATION_SECONDS, "How long decisions took, by what they were about: a row, other news, or the time"),
 ];
 
 /// Where the metrics are used: the recorder asks for it, and looks at nothing in it.
@@ -67,9 +85,27 @@ impl Default for Metrics {
     }
 }
 
-/// 1 ms to 65 s: the original's timers are in it too.
-fn buckets() -> [f64; 17] {
-    std::array::from_fn(|power| 0.001 * 2_f64.powi(i32::try_from(power).unwrap_or(i32::MAX)))
+/// What problems are about. All else is an object.
+const CLASSES: [&str; 12] = [
+    "ClusterProfile",
+    "ClusterSet",
+    "EventBasedAddOn",
+    "EventSource",
+    "EventTrigger",
+    "Profile",
+    "RoleRequest",
+    "SveltosCluster",
+    "message",
+    "row",
+    "shard",
+    OBJECT,
+];
+const OBJECT: &str = "object";
+
+/// 1 ms to 65 s: the original's timers are in it too. Decisions take less: theirs begin at 16 µs.
+fn buckets(name: &str) -> [f64; 17] {
+    let first = if name == EVALUATION_SECONDS { 0.000_016 } else { 0.001 };
+    std::array::from_fn(|power| first * 2_f64.powi(i32::try_from(power).unwrap_or(i32::MAX)))
 }
 
 impl Metrics {
@@ -78,7 +114,7 @@ impl Metrics {
         let builder = HISTOGRAMS.iter().fold(PrometheusBuilder::new(), |builder, (name, _)| {
             let named = Matcher::Full((*name).to_owned());
             // Only a histogram without buckets is refused.
-            builder.set_buckets_for_metric(named, &buckets()).unwrap_or_else(|_| PrometheusBuilder::new())
+            builder.set_buckets_for_metric(named, &buckets(name)).unwrap_or_else(|_| PrometheusBuilder::new())
         });
         let recorder = builder.build_recorder();
         for (name, help) in COUNTERS {
@@ -157,16 +193,52 @@ impl Metrics {
 
     /// Counts a call to a managed cluster, and how long it took. The kind of call is `read`, `list`, `apply`, `delete` or
     /// `inventory`; the outcome is `ok`, `conflict`, `refused`, `transient` or `unanswered`.
-    pub fn call(
-        &self,
-        stage: &'static str,
-        call: &'static str,
-        outcome: &'static str,
-        took: std::time::Duration,
-    ) {
+    pub fn call(&self, stage: &'static str, call: &'static str, outcome: &'static str, took: Duration) {
         self.counter(CALLS, &[("stage", stage), ("outcome", outcome)]).increment(1);
         let labels = [("stage", stage), ("call", call), ("outcome", outcome)];
         self.histogram(CALL_SECONDS, &labels).record(took.as_secs_f64());
+    }
+
+    /// Counts the bytes of a row that was published.
+    pub fn published_bytes(&self, stage: &'static str, bytes: usize) {
+        self.counter(PUBLISHED_BYTES, &[("stage", stage)]).increment(bytes as u64);
+    }
+
+    /// Counts something that a limit has ended.
+    pub fn limit_hit(&self, stage: &'static str) {
+        self.counter(LIMITS, &[("stage", stage)]).increment(1);
+    }
+
+    /// Notes how long something took.
+    pub fn took(&self, stage: &'static str, span: Span, duration: Duration) {
+        let stage = ("stage", stage);
+        let about = |what| self.histogram(EVALUATION_SECONDS, &[stage, ("kind", what)]);
+        let histogram = match span {
+            Span::Stage => self.histogram(STAGE_SECONDS, &[stage]),
+            Span::Publish => self.histogram(PUBLISH_SECONDS, &[stage]),
+            Span::Takeover => self.histogram(TAKEOVER_SECONDS, &[stage]),
+            Span::Row => about("row"),
+            Span::External => about("external"),
+            Span::Tick => about("tick"),
+        };
+        histogram.record(duration.as_secs_f64());
+    }
+
+    /// Sets how many problems are open, by the first word of what they are about.
+    pub fn problems_open(&self, stage: &'static str, open: &BTreeMap<String, usize>) {
+        let mut counts = CLASSES.map(|class| (class, 0));
+        for (word, count) in open {
+            let class = CLASSES.iter().position(|class| class == word).unwrap_or(CLASSES.len() - 1);
+            counts[class].1 += count;
+        }
+        for (class, count) in counts {
+            self.gauge(OPEN, &[("stage", stage), ("class", class)]).set(count as f64);
+        }
+    }
+
+    /// Sets how many objects wait to be written to the management cluster.
+    pub fn projections_waiting(&self, stage: &'static str, count: usize) {
+        self.gauge(PROJECTIONS, &[("stage", stage)]).set(count as f64);
     }
 
     /// What histograms were told is put into their buckets. Without it, what nobody scrapes would be kept one by one.
@@ -214,7 +286,23 @@ mod tests {
         metrics.lag("renderer", "03", 7);
         metrics.shards_owned("matcher", 4);
         metrics.bus_consumers("matcher", 9);
+        metrics.published_bytes("renderer", 100);
+        metrics.limit_hit("matcher");
+        metrics.projections_waiting("renderer", 3);
+        metrics.took("matcher", Span::Stage, Duration::from_millis(3));
+        metrics.took("matcher", Span::Row, Duration::from_micros(20));
+        let open = [("EventTrigger", 2), ("Service", 3), ("Secret", 4)];
+        metrics.problems_open("matcher", &open.map(|(word, count)| (word.to_owned(), count)).into());
         for line in [
+            r#"sluice_published_bytes_total{stage="renderer"} 100"#,
+            r#"sluice_limits_hit_total{stage="matcher"} 1"#,
+            r#"sluice_projections_waiting{stage="renderer"} 3"#,
+            r#"sluice_stage_seconds_bucket{stage="matcher",le="0.004"} 1"#,
+            r#"sluice_evaluation_seconds_bucket{stage="matcher",kind="row",le="0.000016"} 0"#,
+            r#"sluice_evaluation_seconds_bucket{stage="matcher",kind="row",le="0.000032"} 1"#,
+            r#"sluice_problems_open{stage="matcher",class="EventTrigger"} 2"#,
+            r#"sluice_problems_open{stage="matcher",class="object"} 7"#,
+            r#"sluice_problems_open{stage="matcher",class="shard"} 0"#,
             r#"sluice_rows_total{stage="agent",outcome="published"} 2"#,
             r#"sluice_happened_total{stage="deployer",outcome="applied"} 1"#,
             r#"sluice_problems_total{stage="matcher"} 1"#,

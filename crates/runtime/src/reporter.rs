@@ -1,22 +1,50 @@
 //! Telling people what a shard does: problems, journal, metrics.
 
-use sluice_bus::{Observer, ProblemSource};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use sluice_bus::{Observer, ProblemSource, Span};
 use sluice_protocol::{JournalEntry, Problem};
 
 use crate::context::Context;
+use crate::metrics::Metrics;
+
+/// What stands in errors that say that a limit was reached.
+const LIMIT: &str = "limit: ";
 
 /// The source of one shard.
 #[derive(Clone, Debug)]
 pub struct Reporter {
     context: Context,
     source: ProblemSource,
+    lag: Arc<Lag>,
+}
+
+/// What a shard has not read, for as long as somebody works on it here.
+#[derive(Debug)]
+struct Lag {
+    metrics: Metrics,
+    stage: &'static str,
     shard: String,
+    told: AtomicBool,
+}
+
+impl Drop for Lag {
+    /// Another replica has it now, or nobody.
+    fn drop(&mut self) {
+        if self.told.load(Ordering::Relaxed) {
+            self.metrics.lag(self.stage, &self.shard, 0);
+        }
+    }
 }
 
 impl Reporter {
     /// A reporter for `shard` of the context's stage.
     pub fn new(context: &Context, shard: impl Into<String>) -> Self {
-        Self { context: context.clone(), source: context.problems.source(), shard: shard.into() }
+        let (metrics, stage, shard) = (context.metrics.clone(), context.stage, shard.into());
+        let lag = Arc::new(Lag { metrics, stage, shard, told: AtomicBool::default() });
+        Self { context: context.clone(), source: context.problems.source(), lag }
     }
 
     /// The stage in whose name it reports.
@@ -28,6 +56,9 @@ impl Reporter {
     pub fn problem(&self, problem: Problem) {
         if let Some(error) = &problem.error {
             self.context.metrics.problem(self.context.stage);
+            if error.contains(LIMIT) {
+                self.context.metrics.limit_hit(self.context.stage);
+            }
             tracing::debug!(cluster = problem.cluster, object = problem.object, error, "problem");
             let object = format!("{}: {error}", problem.object);
             self.context.journal.record(JournalEntry::new(
@@ -45,6 +76,11 @@ impl Reporter {
     /// A message that anybody may have sent is not what it should be.
     pub fn refused(&self) {
         self.context.metrics.row(self.context.stage, "refused");
+    }
+
+    /// So many objects wait to be written to the management cluster.
+    pub fn projections(&self, waiting: usize) {
+        self.context.metrics.projections_waiting(self.context.stage, waiting);
     }
 
     /// Something happened.
@@ -74,19 +110,25 @@ impl Observer for Reporter {
 
     fn read(&self, pending: u64) {
         self.context.metrics.row(self.context.stage, "read");
-        self.context.metrics.lag(self.context.stage, &self.shard, pending);
+        self.context.metrics.lag(self.context.stage, &self.lag.shard, pending);
+        self.lag.told.store(true, Ordering::Relaxed);
     }
 
     fn behind(&self, why: Option<&str>) {
-        let object = format!("shard {}", self.shard);
+        let object = format!("shard {}", self.lag.shard);
         self.problem(match why {
             Some(why) => Problem::open(self.context.stage, "", object, why),
             None => Problem::resolved(self.context.stage, "", object),
         });
     }
 
-    fn published(&self) {
+    fn published(&self, bytes: usize) {
         self.context.metrics.row(self.context.stage, "published");
+        self.context.metrics.published_bytes(self.context.stage, bytes);
+    }
+
+    fn took(&self, span: Span, duration: Duration) {
+        self.context.metrics.took(self.context.stage, span, duration);
     }
 
     fn too_large(&self, subject: &str, reason: Option<&str>) {
@@ -124,9 +166,12 @@ mod tests {
             reporter.record(line(what, micros));
         }
         Observer::read(&reporter, 7);
-        Observer::published(&reporter);
+        Observer::published(&reporter, 7);
+        Observer::took(&reporter, Span::Publish, Duration::from_millis(3));
         let text = context.metrics.text();
         for line in [
+            r#"sluice_publish_seconds_count{stage="deployer"} 1"#,
+            r#"sluice_published_bytes_total{stage="deployer"} 7"#,
             "sluice_event_to_applied_seconds_count 1",
             r#"sluice_happened_total{stage="deployer",outcome="applied"} 2"#,
             r#"sluice_happened_total{stage="deployer",outcome="withdrawn"} 1"#,
@@ -136,6 +181,12 @@ mod tests {
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in:\n{text}");
         }
+        drop(reporter);
+        let text = context.metrics.text();
+        assert!(
+            text.contains(r#"sluice_shard_lag_rows{stage="deployer",shard="03"} 0"#),
+            "it is somebody else's"
+        );
         tasks.stop().cancel();
     }
 }

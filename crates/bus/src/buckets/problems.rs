@@ -4,8 +4,8 @@
 //! meets itself. The rows of a shard that moved are taken back, unless somebody else has said them since; those of a process
 //! that died expire.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use sluice_api::Digest;
@@ -43,7 +43,11 @@ const GRACE: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct Problems {
     sender: mpsc::Sender<(Problem, Weak<()>)>,
+    open: Open,
 }
+
+/// How many problems are open, by the first word of what they are about.
+type Open = Arc<Mutex<BTreeMap<String, usize>>>;
 
 /// Somebody who reports problems. Cheap to clone; with the last clone its problems are no longer said.
 #[derive(Clone, Debug)]
@@ -63,8 +67,15 @@ impl Problems {
     /// Begins to write.
     pub fn start(bus: &Bus) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        bus.tasks.spawn(Once::Problems, Writer { bus: bus.clone(), known: HashMap::new() }.run(receiver));
-        Self { sender }
+        let open = Open::default();
+        let writer = Writer { bus: bus.clone(), known: HashMap::new(), open: open.clone() };
+        bus.tasks.spawn(Once::Problems, writer.run(receiver));
+        Self { sender, open }
+    }
+
+    /// How many problems of this process are open, by the first word of what they are about: a kind, `shard`, `row` or `message`.
+    pub fn open(&self) -> BTreeMap<String, usize> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Somebody new who reports.
@@ -104,6 +115,7 @@ enum Entry<'a> {
 struct Writer {
     bus: Bus,
     known: HashMap<String, Known>,
+    open: Open,
 }
 
 impl Writer {
@@ -123,6 +135,7 @@ impl Writer {
                     None => self.heal(subject).await,
                 }
             }
+            self.count();
             tokio::time::sleep(PERIOD).await;
         }
     }
@@ -130,6 +143,15 @@ impl Writer {
     async fn say(&mut self, subject: String, row: ProblemRow, source: Weak<()>) {
         let sequence = self.publish(&subject, &Entry::Row(&row)).await;
         self.known.insert(subject, Known { row, source, said: Instant::now(), ended: None, sequence });
+    }
+
+    fn count(&self) {
+        let mut open = BTreeMap::<String, usize>::new();
+        for known in self.known.values().filter(|known| known.ended.is_none()) {
+            let word = known.row.object.split(' ').next().unwrap_or_default();
+            *open.entry(word.to_owned()).or_default() += 1;
+        }
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = open;
     }
 
     async fn heal(&mut self, subject: String) {

@@ -1,6 +1,25 @@
 //! Who is told what a shard does besides moving rows.
 
+use std::time::Duration;
+
 use sluice_protocol::Core;
+
+/// What takes a shard time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Span {
+    /// From a row of the input until what follows from it is stored.
+    Stage,
+    /// From the moment at which a group of rows is sent until it is stored.
+    Publish,
+    /// From the claim of a shard until its input has been read to the end.
+    Takeover,
+    /// What a core makes of one row.
+    Row,
+    /// What a core makes of something else that it is told.
+    External,
+    /// What a core does because it is time.
+    Tick,
+}
 
 /// Carries out what a core wants besides rows.
 pub trait Effects<C: Core>: Send {
@@ -22,8 +41,11 @@ pub trait Observer: Send + Sync {
     /// Rows of a former owner stay as they are, and why; without a reason they do not any more.
     fn behind(&self, why: Option<&str>);
 
-    /// A row was published.
-    fn published(&self);
+    /// A row with a body of this many bytes was published.
+    fn published(&self, bytes: usize);
+
+    /// Something took so long.
+    fn took(&self, span: Span, duration: Duration);
 
     /// A row cannot be published because of its size, and what was published of it before stays; without a reason it can
     /// be published again.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::pin::pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
@@ -18,11 +18,12 @@ use crate::membership::Lease;
 use crate::shard::end::End;
 use crate::shard::fence::Fence;
 use crate::shard::heads::heads;
-use crate::shard::observer::{Effects, Observer};
+use crate::shard::observer::{Effects, Observer, Span};
 use crate::shard::read_spec::ReadSpec;
 use crate::shard::reader::{ReadEvent, read};
 use crate::shard::shard_spec::{Outputs, ShardSpec};
-use crate::shard::shipping::{Delivery, Shipping};
+use crate::shard::shipping::{Delivered, Delivery, Shipping};
+use crate::shard::stopwatch::Stopwatch;
 
 /// How long a new owner waits for a view as new as its predecessor's.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -63,6 +64,7 @@ struct Runner<'a, C: Core, E> {
     groups: FuturesUnordered<OnItsWay<C::External>>,
     fences: Vec<Fence>,
     end: Option<End>,
+    stopwatch: Stopwatch,
     wake: Option<i64>,
     stop: Option<Stop>,
 }
@@ -165,6 +167,7 @@ where
             groups: FuturesUnordered::new(),
             fences: (0..outputs).map(|output| fence(spec, output)).collect(),
             end: None,
+            stopwatch: Stopwatch::begin(),
             wake: None,
             stop: None,
         };
@@ -183,13 +186,23 @@ where
         });
     }
 
-    fn row(&self, row: Row, pending: u64) -> Event<C::External> {
+    fn row(&mut self, row: Row, pending: u64) -> Event<C::External> {
         self.observer.read(pending);
+        self.stopwatch.arrived(row.head.time);
         Event::Row(row, pending > 0)
     }
 
     async fn handle(&mut self, event: Event<C::External>) {
+        let (span, begun) = (span_of(&event), Instant::now());
         let commands = self.owner.handle(clock::now(), event);
+        if let Some(span) = span {
+            self.observer.took(span, begun.elapsed());
+        }
+        if self.owner.is_caught_up()
+            && let Some(took) = self.stopwatch.caught_up()
+        {
+            self.observer.took(Span::Takeover, took);
+        }
         self.execute(commands).await;
     }
 
@@ -237,11 +250,17 @@ where
     }
 
     /// A group is back.
-    fn delivered(&mut self, Delivery { event, rows }: Delivery<C::External>) -> Event<C::External> {
-        for (subject, outcome) in rows {
+    fn delivered(&mut self, Delivery { event, rows, took }: Delivery<C::External>) -> Event<C::External> {
+        if matches!(event, Event::Stored { .. }) {
+            self.observer.took(Span::Publish, took);
+        }
+        for Delivered { subject, time, bytes, outcome } in rows {
             match outcome {
                 Ok(content) => {
-                    self.observer.published();
+                    self.observer.published(bytes);
+                    if let Some(took) = self.stopwatch.stored(time) {
+                        self.observer.took(Span::Stage, took);
+                    }
                     self.content_refs.note(&subject, content);
                     if self.oversized.remove(&subject) {
                         self.observer.too_large(&subject.to_string(), None);
@@ -332,6 +351,16 @@ where
             };
             send(&sender, event).await
         });
+    }
+}
+
+/// What the core is asked by an event.
+fn span_of<S>(event: &Event<S>) -> Option<Span> {
+    match event {
+        Event::Row(..) => Some(Span::Row),
+        Event::External(_) => Some(Span::External),
+        Event::Tick => Some(Span::Tick),
+        _ => None,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Claims and groups of one shard on their way, and what they come back with.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sluice_api::Digest;
-use sluice_protocol::{Claim, Event, Group, Stop, Subject};
+use sluice_protocol::{Body, Claim, Event, Group, Stop, Subject};
 
 use crate::bus::Bus;
 use crate::membership::Lease;
@@ -23,9 +23,21 @@ pub(crate) struct Shipping {
 /// What a group came back with.
 pub(crate) struct Delivery<S> {
     pub(crate) event: Event<S>,
-    /// Rows of the group, each with the name of its body when that is stored apart, or why no message can hold it; none
-    /// unless all that can be are stored.
-    pub(crate) rows: Vec<(Subject, Result<Option<Digest>, String>)>,
+    /// Rows of the group; none unless all that can be are stored.
+    pub(crate) rows: Vec<Delivered>,
+    /// How long it was on its way.
+    pub(crate) took: Duration,
+}
+
+/// A row that was sent.
+pub(crate) struct Delivered {
+    pub(crate) subject: Subject,
+    /// When its cause happened, microseconds since 1970.
+    pub(crate) time: i64,
+    /// Bytes of its body, as the core made it.
+    pub(crate) bytes: usize,
+    /// The name of its body when that is stored apart, or why no message can hold it.
+    pub(crate) outcome: Result<Option<Digest>, String>,
 }
 
 impl Shipping {
@@ -47,9 +59,11 @@ impl Shipping {
     /// Stores a group.
     pub(crate) async fn send<S>(self, fence: Fence, group: Group) -> Delivery<S> {
         pause(group.delay).await;
+        let sent_at = Instant::now();
         // A replica whose lease lapsed must not write, whatever the fence says: its successor is at work.
         if !self.lease.is_held() {
-            return Delivery { event: Event::Ended(Stop::Lease), rows: Vec::new() };
+            let event = Event::Ended(Stop::Lease);
+            return Delivery { event, rows: Vec::new(), took: sent_at.elapsed() };
         }
         let output = group.output;
         let sent = writer::send(&self.bus, &fence, &group).await;
@@ -67,9 +81,14 @@ impl Shipping {
             Some(Answer::Replaced(_)) => self.replaced(&fence, output).await,
         };
         let stored = matches!(event, Event::Stored { .. });
-        let subjects = group.rows.iter().map(|row| row.row.subject.clone());
-        let rows = if stored { subjects.zip(sent.rows).collect() } else { Vec::new() };
-        Delivery { event, rows }
+        let delivered = group.rows.iter().zip(sent.rows).map(|(sent, outcome)| Delivered {
+            subject: sent.row.subject.clone(),
+            time: sent.head.time,
+            bytes: if let Body::Value(bytes) = &sent.row.body { bytes.len() } else { 0 },
+            outcome,
+        });
+        let rows = if stored { delivered.collect() } else { Vec::new() };
+        Delivery { event, rows, took: sent_at.elapsed() }
     }
 
     /// The fence row is not the expected one any more.

@@ -1,5 +1,7 @@
 //! Running an owner against the server.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sluice_protocol::subject::own_rows;
@@ -7,7 +9,7 @@ use sluice_protocol::{Core, Head, Row, Step, View};
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::shard::observer::{Effects, Observer};
+use crate::shard::observer::{Effects, Observer, Span};
 use crate::shard::runner::drive;
 use crate::shard::shard_spec::{Outputs, ShardSpec};
 
@@ -48,15 +50,22 @@ impl Effects<AllAtOnce> for Nothing {
 }
 
 #[derive(Default)]
-struct Count(AtomicUsize);
+struct Count {
+    published: AtomicUsize,
+    spans: Mutex<BTreeSet<Span>>,
+}
 
 impl Observer for Count {
     fn malformed(&self, _: &str, _: &str) {}
     fn unreadable(&self, _: &str, _: &str) {}
     fn read(&self, _: u64) {}
     fn behind(&self, _: Option<&str>) {}
-    fn published(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+    fn published(&self, bytes: usize) {
+        assert_eq!(bytes, 2);
+        self.published.fetch_add(1, Ordering::Relaxed);
+    }
+    fn took(&self, span: Span, _: Duration) {
+        self.spans.lock().unwrap().insert(span);
     }
     fn too_large(&self, _: &str, _: Option<&str>) {}
 }
@@ -77,7 +86,7 @@ async fn one_step_may_publish_more_than_may_be_in_flight() {
     let (lease, count, mut effects) = (membership.lease("0"), Count::default(), Nothing);
     let stored = async {
         // The last row is sent when the server has all others.
-        while count.0.load(Ordering::Relaxed) <= ROWS {
+        while count.published.load(Ordering::Relaxed) <= ROWS {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
@@ -85,5 +94,6 @@ async fn one_step_may_publish_more_than_may_be_in_flight() {
         stopped = drive(&bus, &lease, &spec, AllAtOnce, receiver, &mut effects, &count) => panic!("{stopped:?}"),
         done = tokio::time::timeout(Duration::from_secs(60), stored) => done.expect("all rows are published"),
     }
+    assert_eq!(*count.spans.lock().unwrap(), [Span::Publish, Span::Takeover].into());
     stop.cancel();
 }

@@ -124,6 +124,7 @@ impl Writer {
                 }
                 Some((key, pending)) = retries.next(), if !retries.is_empty() => self.queue.again(key, pending),
             }
+            self.reporter.projections(self.queue.len());
             while writes.len() < AT_ONCE
                 && let Some((key, pending)) = self.queue.next()
             {

@@ -29,6 +29,11 @@ impl Queue {
         }
     }
 
+    /// How many objects wait.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// The next object to write, which is busy until it is [`Queue::written`] or [`Queue::released`].
     pub(super) fn next(&mut self) -> Option<(ObjectKey, PendingWrite)> {
         loop {
