@@ -18,7 +18,7 @@ export SLUICE_BUILD ?= $(if $(CACHE),$(CACHE)/build,$(ROOT)/build)
 WITH_NATS = nats="$$(scripts/install-nats.sh)"; export PATH="$$(dirname "$$nats"):$$PATH"
 ARGS ?=
 
-.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check deny alone e2e survive load ci images
+.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check deny alone e2e monitoring survive load ci images
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -68,6 +68,10 @@ alone: ## every crate compiles without the features that others turn on
 e2e: need ## the scenarios against a real kube-apiserver
 	$(WITH_NATS); scripts/e2e.sh $(ARGS)
 
+monitoring: need ## rules and dashboards: their tests, and every query against a pipeline under load
+	$(WITH_NATS); export PATH="$$(scripts/install-prometheus.sh):$$PATH"; cargo build --locked --bin sluice; \
+	scripts/check_monitoring.py "$$CARGO_TARGET_DIR/debug/sluice"
+
 survive: need ## real processes killed, paused and cut off; slow, not part of ci
 	$(WITH_NATS); cargo build --locked --workspace --bins; \
 	cargo test --locked -p sluice-e2e --test survival --test survival_cluster -- --ignored --test-threads=1 $(ARGS)
@@ -76,7 +80,7 @@ load: need ## the load generator and its table
 	$(WITH_NATS); cargo build --release --locked --workspace --bins; \
 	exec "$$CARGO_TARGET_DIR/release/sluice-loadtest" $(ARGS)
 
-ci: ## what the machine does: test, deny and e2e
+ci: ## what the machine does: test, deny, e2e and monitoring
 	.ci/run
 
 images: ## the container image, compiled in a container
