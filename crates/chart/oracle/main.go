@@ -1,6 +1,6 @@
-// The oracle measures Helm's engine as a library, for the bench of crates/chart: it takes the archive of a
-// chart and prints renders per second, of the chart that is loaded and of one that is loaded each time. It
-// is no part of the build.
+// The oracle is Helm as a library, for the bench and the differential fuzz of crates/chart. It takes the archive
+// of a chart and prints renders per second, of the chart that is loaded and of one that is loaded each time; with
+// -template it prints what `helm template` prints of each case that it is given. It is no part of the build.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
-	chart "helm.sh/helm/v4/pkg/chart/v2"
+	v2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	dependencies "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
@@ -20,7 +20,15 @@ import (
 
 func main() {
 	window := flag.Duration("bench", 500*time.Millisecond, "how long one measurement takes")
+	cases := flag.Bool("template", false, "read folders of cases, print what Helm prints of them")
 	flag.Parse()
+	if *cases {
+		if err := serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(flag.Arg(0), *window); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -55,7 +63,7 @@ func run(path string, window time.Duration) error {
 }
 
 // render is what Helm does between loading a chart and sorting what it prints.
-func render(chart *chart.Chart) error {
+func render(chart *v2.Chart) error {
 	values := map[string]any{}
 	if err := dependencies.ProcessDependencies(chart, values); err != nil {
 		return err

@@ -94,7 +94,8 @@ impl Capabilities {
         &self.normalized
     }
 
-    pub(crate) fn version(&self) -> &str {
+    /// Version of the server, as it says it.
+    pub fn version(&self) -> &str {
         &self.version
     }
 
@@ -102,10 +103,11 @@ impl Capabilities {
     pub(crate) fn as_data(&self) -> Data<'_> {
         let version = vec![
             ("Version", Data::Str(&self.version)),
+            ("normalizedVersion", Data::Str(&self.normalized)),
             ("Major", Data::Str(&self.major)),
             ("Minor", Data::Str(&self.minor)),
-            ("GitVersion", Data::Str(&self.version)),
-            ("String", Data::Str(&self.normalized)),
+            ("GitVersion()", Data::Str(&self.version)),
+            ("String()", Data::Str(&self.normalized)),
         ];
         let helm = HELM_VERSION.map(|(name, text)| (name, Data::Str(text))).to_vec();
         let versions = self.api_versions.iter().map(|version| Data::Str(version)).collect();

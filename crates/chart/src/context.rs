@@ -124,7 +124,7 @@ impl<'a> Contexts<'a> {
                 (self.0[*child].tree.name(), context)
             });
             let context = Data::Map(vec![
-                ("Values", part.values.map_or_else(|| Data::Map(Vec::new()), Data::Json)),
+                ("Values", part.values.and_then(Json::as_object).map_or(Data::Null, Data::Values)),
                 ("Chart", metadata_data(&part.metadata)),
                 ("Release", release.clone()),
                 ("Files", Data::Files(&part.files)),
@@ -143,6 +143,7 @@ fn metadata_data(metadata: &Json) -> Data<'_> {
     let fields = metadata.as_object().into_iter().flatten();
     let data = fields.map(|(name, value)| match value {
         Json::Null => (name.as_str(), Data::NilTexts),
+        Json::Object(texts) => (name.as_str(), Data::Texts(texts)),
         value => (name.as_str(), Data::Json(value)),
     });
     Data::Map(data.collect())
@@ -154,7 +155,7 @@ fn release_data(release: &Release) -> Data<'_> {
         ("Namespace", Data::Str(&release.namespace)),
         ("IsUpgrade", Data::Bool(release.is_upgrade)),
         ("IsInstall", Data::Bool(!release.is_upgrade)),
-        ("Revision", Data::Int(release.revision)),
+        ("Revision", Data::PlainInt(release.revision)),
         ("Service", Data::Str("Helm")),
     ])
 }

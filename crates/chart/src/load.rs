@@ -104,15 +104,23 @@ fn kept(files: &BTreeMap<String, Vec<u8>>, budget: &mut Budget) -> Result<Vec<Fi
 
 fn from_files(files: Vec<File>, budget: &mut Budget, depth: usize) -> Result<Chart, Error> {
     budget.check_depth(depth)?;
+    // Helm looks into the file of a whole chart first, to tell the versions of charts apart.
+    let go_type = if depth == 0 { "loader.chartBase" } else { "v2.Metadata" };
     let mut metadata = None;
     for file in files.iter().filter(|file| file.name == "Chart.yaml") {
         let metadata = metadata.get_or_insert_with(Metadata::default);
-        metadata.read(&file.data).map_err(|error| load(format!("cannot load Chart.yaml: {error}")))?;
+        metadata
+            .read(&file.data, go_type)
+            .map_err(|error| load(format!("cannot load Chart.yaml: {error}")))?;
         if metadata.api_version.is_empty() {
             metadata.api_version = "v1".to_owned();
         }
     }
     let has_file = metadata.is_some();
+    let version = metadata.as_ref().map_or("v1", |metadata| metadata.api_version.as_str());
+    if depth == 0 && !matches!(version, "v1" | "v2" | "v3") {
+        return Err(load("unsupported chart version"));
+    }
     let mut chart = Chart {
         metadata: metadata.unwrap_or_default(),
         values: Map::new(),
@@ -181,7 +189,7 @@ impl Chart {
             }
             "values.schema.json" => self.schema = Some(file.data),
             "requirements.yaml" => {
-                self.metadata.read(&file.data).map_err(failed)?;
+                self.metadata.read(&file.data, "v2.Metadata").map_err(failed)?;
                 self.keep_if_old(file);
             }
             "requirements.lock" => {
@@ -213,6 +221,7 @@ impl Chart {
 pub fn read_values(text: &str) -> Result<Map<String, Json>, String> {
     let mut values = Map::new();
     for document in value_documents(text) {
+        let document = document.map_err(|error| format!("error reading yaml document: {error}"))?;
         let map =
             yaml::read_map(&document).map_err(|error| format!("cannot unmarshal yaml document: {error}"))?;
         merge(&mut values, map);
@@ -232,23 +241,25 @@ pub fn merge(into: &mut Map<String, Json>, from: Map<String, Json>) {
     }
 }
 
-/// The documents between lines of `---`, which may end in a comment.
-fn value_documents(text: &str) -> Vec<String> {
+/// The documents between lines of `---`, which may end in a comment and in nothing else. Every line ends, the last one too.
+fn value_documents(text: &str) -> Vec<Result<String, String>> {
     let mut documents = Vec::new();
     let mut current = String::new();
-    for line in text.split_inclusive('\n') {
-        let ends = line.strip_prefix("---").is_some_and(|rest| {
-            let rest = rest.trim();
-            rest.is_empty() || rest.starts_with('#')
-        });
-        if ends && !current.is_empty() {
-            documents.push(std::mem::take(&mut current));
+    for line in text.lines() {
+        let rest = line.strip_prefix("---").map(str::trim);
+        if let Some(rest) = rest.filter(|rest| !(rest.is_empty() || rest.starts_with('#'))) {
+            documents.push(Err(format!("invalid Yaml document separator: {rest}")));
+            return documents;
+        }
+        if rest.is_some() && !current.is_empty() {
+            documents.push(Ok(std::mem::take(&mut current)));
         } else {
             current.push_str(line);
+            current.push('\n');
         }
     }
     if !current.is_empty() {
-        documents.push(current);
+        documents.push(Ok(current));
     }
     documents
 }

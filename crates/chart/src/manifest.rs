@@ -143,7 +143,7 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
 
 impl Head {
     fn read(document: &str) -> Result<Self, String> {
-        let json = yaml::read(document.as_bytes())?;
+        let json = yaml::read_fields(document, &["apiVersion", "kind", "metadata"])?;
         let Some(fields) = Fields::of(&json, "SimpleHead", "util.SimpleHead")? else {
             return Ok(Self::default());
         };

@@ -63,9 +63,9 @@ pub struct Dependency {
 
 impl Metadata {
     /// Reads the fields of a file over what is there.
-    pub(crate) fn read(&mut self, text: &[u8]) -> Result<(), String> {
+    pub(crate) fn read(&mut self, text: &[u8], go_type: &str) -> Result<(), String> {
         let json = crate::yaml::read(text)?;
-        let Some(fields) = Fields::of(&json, "Metadata", "v2.Metadata")? else { return Ok(()) };
+        let Some(fields) = Fields::of(&json, "Metadata", go_type)? else { return Ok(()) };
         let set = |field: &str, target: &mut String| -> Result<(), String> {
             if fields.get(field).is_some() {
                 *target = fields.text(field)?;

@@ -1,7 +1,7 @@
 //! YAML as Go decodes it into typed structures: texts from any scalar, names in any case.
 
 use serde_json::{Map, Value as Json};
-use sluice_template::{Integers, from_yaml};
+use sluice_template::{Integers, fields_from_yaml, from_yaml};
 
 /// An object that is decoded into a Go struct of that name.
 pub(crate) struct Fields<'a> {
@@ -12,6 +12,12 @@ pub(crate) struct Fields<'a> {
 /// The first document, for a Go type.
 pub(crate) fn read(text: &[u8]) -> Result<Json, String> {
     from_yaml(&String::from_utf8_lossy(text), Integers::Kept)
+}
+
+/// The first document, of which only these fields are decoded, in any case; what is wrong elsewhere in it is said as well.
+pub(crate) fn read_fields(text: &str, fields: &[&str]) -> Result<Json, String> {
+    let is_one = |key: &[u8]| fields.iter().any(|field| key.eq_ignore_ascii_case(field.as_bytes()));
+    fields_from_yaml(text, is_one)
 }
 
 /// The first document as a Go map: numbers are floats.
@@ -112,11 +118,16 @@ fn as_text(value: &Json) -> Option<String> {
     match value {
         Json::String(text) => Some(text.clone()),
         Json::Bool(truth) => Some(truth.to_string()),
-        Json::Number(number) => Some(match (number.as_i64(), number.as_f64()) {
-            (Some(int), _) => int.to_string(),
-            (None, Some(float)) => sluice_template::format_go_float(float, 'g', None),
+        Json::Number(number) => Some(match number.as_f64() {
+            Some(float) if number.is_f64() => of_float(float),
             _ => number.to_string(),
         }),
         _ => None,
     }
+}
+
+/// A float as Helm's reader of YAML makes a text of it: with the digits that tell it among floats of 32 bits.
+fn of_float(float: f64) -> String {
+    let digits = (float as f32).to_string().parse().unwrap_or(float);
+    sluice_template::format_go_float(digits, 'g', None)
 }

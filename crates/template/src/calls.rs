@@ -163,8 +163,8 @@ pub(crate) fn to_json<'a>(cx: &mut Cx<'a>, value: &Value<'a>, depth: usize) -> R
         }
         Value::Record(record) => {
             let mut object = JsonMap::new();
-            for (key, item) in record.fields {
-                object.insert((*key).to_owned(), to_json(cx, &Value::from(item), depth + 1)?);
+            for (key, item) in record.exported() {
+                object.insert(key.to_owned(), to_json(cx, &item, depth + 1)?);
             }
             Json::Object(object)
         }

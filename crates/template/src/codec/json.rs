@@ -160,7 +160,7 @@ impl<'a> Encoder<'_, 'a> {
         }
         self.out.push(b'{');
         let mut first = true;
-        if let Map::Json(entries) = map {
+        if let Map::Json(entries) | Map::Values(entries) = map {
             for (key, value) in entries {
                 self.key(key.as_bytes(), first, depth + 1);
                 self.value(&Value::from(value), depth + 1)?;
@@ -184,12 +184,8 @@ impl<'a> Encoder<'_, 'a> {
     fn record(&mut self, record: &Record<'a>, depth: usize) -> Result<(), Fail> {
         self.out.push(b'{');
         let mut first = true;
-        for (name, data) in record.fields {
-            let value = Value::from(data);
-            if value.bytes().is_empty() && matches!(value, Value::Str(_)) {
-                continue;
-            }
-            self.key(json_name(name).as_bytes(), first, depth + 1);
+        for (name, value) in record.named() {
+            self.key(name.as_bytes(), first, depth + 1);
             self.value(&value, depth + 1)?;
             first = false;
         }

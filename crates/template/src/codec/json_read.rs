@@ -36,6 +36,29 @@ pub(crate) fn decode<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Result<Decoded<'a>, Fa
     }
 }
 
+/// Reads one value as a decoder of a stream does, and refuses what follows it.
+pub(crate) fn only<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Result<Value<'a>, Fail> {
+    let mut reader = Reader { cx, text, at: 0, range: None };
+    reader.space();
+    if reader.at == text.len() {
+        return Err("EOF".into());
+    }
+    let value = reader.value(0).map_err(|fail| match fail {
+        Fail::Message(message)
+            if message == "unexpected end of JSON input"
+                || message.starts_with("invalid character ' ' in ") =>
+        {
+            "unexpected EOF".into()
+        }
+        other => other,
+    })?;
+    reader.space();
+    if reader.at < text.len() {
+        return Err("invalid character after top-level value".into());
+    }
+    Ok(value)
+}
+
 // === impl Reader ===
 
 impl<'a> Reader<'_, '_, 'a> {

@@ -95,14 +95,50 @@ pub enum Integers {
 /// # Errors
 /// Go's text, or what limit a hostile text exceeds.
 pub fn from_yaml(text: &str, integers: Integers) -> Result<Json, String> {
-    let (env, limits) = (Env::default(), Limits { steps: 100_000_000, memory_bytes: 1 << 30, ..unbounded() });
+    let (env, limits) = (Env::default(), reading());
     let mut cx = Cx::new(&env, &limits, false);
     let numbers = match integers {
         Integers::Floats => yaml::Numbers::Floats,
         Integers::Kept => yaml::Numbers::Kept,
     };
     let value = yaml::from_sigs_as(&mut cx, text.as_bytes(), numbers);
-    let read = value.and_then(|value| crate::calls::to_json(&mut cx, &value, 0));
+    as_json(&mut cx, value)
+}
+
+/// The first document of a text with those of its fields whose names are wanted, integers kept. It is read to its end, and
+/// what is wrong anywhere in it is said.
+///
+/// # Errors
+/// As [`from_yaml`].
+pub fn fields_from_yaml(text: &str, wanted: impl Fn(&[u8]) -> bool) -> Result<Json, String> {
+    let (env, limits) = (Env::default(), reading());
+    let mut cx = Cx::new(&env, &limits, false);
+    let value = yaml::some_from_sigs(&mut cx, text.as_bytes(), &wanted);
+    let mut read = as_json(&mut cx, value)?;
+    if let Json::Object(fields) = &mut read {
+        fields.retain(|name, _| wanted(name.as_bytes()));
+    }
+    Ok(read)
+}
+
+/// Whether a text is one JSON value.
+///
+/// # Errors
+/// What Go's decoder says about it.
+pub fn check_json(text: &[u8]) -> Result<(), String> {
+    let (env, limits) = (Env::default(), reading());
+    let mut cx = Cx::new(&env, &limits, false);
+    let value = json_read::only(&mut cx, text);
+    as_json(&mut cx, value).map(drop)
+}
+
+/// What reading a text may use up.
+fn reading() -> Limits {
+    Limits { steps: 100_000_000, memory_bytes: 1 << 30, ..unbounded() }
+}
+
+fn as_json<'a>(cx: &mut Cx<'a>, value: Result<Value<'a>, Fail>) -> Result<Json, String> {
+    let read = value.and_then(|value| crate::calls::to_json(cx, &value, 0));
     read.map_err(|fail| match fail {
         Fail::Message(text) | Fail::Limit(text) => text,
         Fail::Nested(error) => error.to_string(),

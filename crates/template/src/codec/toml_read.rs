@@ -26,6 +26,10 @@ pub(super) type Read<T> = Result<T, Fail>;
 /// Reads a whole text into a map.
 pub(super) fn decode<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Answer<'a> {
     let text = text.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(text);
+    if text[..text.len().min(6)].contains(&0) {
+        let problem = "files cannot contain NULL bytes; probably using UTF-16; TOML files must be UTF-8";
+        return Err(format!("toml: line 1: {problem}").into());
+    }
     let mut reader = Reader { cx, text, at: 0, context: Vec::new(), key: Vec::new(), refused: None };
     reader.check_characters()?;
     let root = reader.document()?;

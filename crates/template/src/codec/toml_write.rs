@@ -126,9 +126,7 @@ impl<'a> Encoder<'_, 'a> {
     fn entries(&mut self, value: &Value<'a>) -> Vec<(Str<'a>, Value<'a>)> {
         match value {
             Value::Map(map) => self.cx.maps.entries(map),
-            Value::Record(record) => {
-                record.fields.iter().map(|(k, v)| (Str::from(*k), Value::from(v))).collect()
-            }
+            Value::Record(record) => record.exported().map(|(k, v)| (Str::from(k), v)).collect(),
             Value::Object(object) => match &**object {
                 Object::Certificate(c) => vec![
                     (Str::from("Cert"), Value::string(c.cert.as_bytes())),

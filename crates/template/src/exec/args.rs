@@ -89,6 +89,10 @@ impl<'a> Exec<'a> {
             Value::Invalid => {
                 ty.nil().ok_or_else(|| self.fail(format!("invalid value; expected {}", ty.name())))
             }
+            // A function that takes a map gets one by that name.
+            Value::Map(crate::value::Map::Values(map)) if ty == Ty::Map => {
+                Ok(Value::Map(crate::value::Map::Json(map)))
+            }
             value if ty.accepts(&value) => Ok(value),
             value => {
                 let got = value.type_name();

@@ -7,7 +7,7 @@ use crate::{
     sprig::methods,
     syntax::NodeId,
     text::quote::quoted,
-    value::{Map, MapTy, Object, Value},
+    value::{Map, Object, Value},
 };
 
 // === impl Exec ===
@@ -81,7 +81,7 @@ impl<'a> Exec<'a> {
     }
 
     fn map_field(&mut self, map: &Map<'a>, field: &str) -> Eval<'a> {
-        let iface = map.ty() == MapTy::Any;
+        let iface = map.ty().of_any();
         if let Some(value) = self.cx.maps.get(map, field.as_bytes()) {
             return Ok(Ref { value, iface });
         }

@@ -34,6 +34,7 @@ impl<'a> Place<'a> {
         match self {
             Self::Data(data @ Data::Turn(..)) => Self::Data(data.current()?).get(key),
             Self::Json(Json::Object(map)) | Self::Data(Data::Json(Json::Object(map))) => in_json(map, key),
+            Self::Data(Data::Values(map)) => in_json(map, key),
             Self::Data(Data::Map(map)) => in_data(map, key),
             _ => None,
         }
@@ -57,7 +58,7 @@ impl<'a> Exec<'a> {
         }
         let (first, rest) = fields.split_first()?;
         let mut place = match value {
-            Value::Map(Map::Json(map)) => in_json(map, first)?,
+            Value::Map(Map::Json(map) | Map::Values(map)) => in_json(map, first)?,
             Value::Map(Map::Data(map)) => in_data(map, first)?,
             _ => return None,
         };

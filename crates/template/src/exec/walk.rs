@@ -218,8 +218,8 @@ impl<'a> Exec<'a> {
 
     fn iterate_map(&mut self, looping: &Loop<'a>, map: &Map<'a>) -> Result<bool, Stop> {
         let map = self.cx.maps.current(map);
-        let iface = map.ty() == crate::value::MapTy::Any;
-        if let Map::Json(entries) = map {
+        let iface = map.ty().of_any();
+        if let Map::Json(entries) | Map::Values(entries) = map {
             for (key, value) in entries {
                 let key = Value::Str(Str::Ref(key.as_bytes()));
                 self.iteration(looping, key, Ref { value: Value::from(value), iface })?;

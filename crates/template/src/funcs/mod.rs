@@ -63,7 +63,7 @@ static EVENT: LazyLock<Registry> =
 static DEPLOY: LazyLock<Registry> =
     LazyLock::new(|| registry(&[&builtins::TABLE], &with_sprig(&[&sveltos::deploy::TABLE])));
 static HELM: LazyLock<Registry> = LazyLock::new(|| {
-    let tables = with_sprig(&[&helm::TABLE, &helm::durations::TABLE]);
+    let tables = with_sprig(&[&helm::TABLE, &helm::arithmetic::TABLE, &helm::durations::TABLE]);
     let mut all = registry(&[&builtins::TABLE, &helm::SPECIAL], &tables);
     all.retain(|name, _| !matches!(*name, "env" | "expandenv"));
     all

@@ -114,7 +114,7 @@ impl Ty {
             (Self::Duration, Value::Int(IntTy::Duration, _)) => true,
             (Self::Uint32, Value::Uint(UintTy::Uint32, _)) => true,
             (Self::Uint64, Value::Uint(UintTy::Uint64, _)) => true,
-            (Self::Map, Value::Map(map)) => map.ty() == MapTy::Any,
+            (Self::Map, Value::Map(map)) => map.ty().of_any(),
             (Self::List, Value::List(list)) => list.ty() == ListTy::Any,
             (Self::Time, Value::Object(o)) => matches!(**o, Object::Time(_)),
             (Self::Version, Value::Object(o)) => matches!(**o, Object::Version(_)),

@@ -3,7 +3,7 @@
 use super::printer::{Print, Printer};
 use crate::{
     sprig::{dates, semver},
-    value::{IntTy, List, ListTy, Map, MapTy, Object, Record, Time, UintTy, Value},
+    value::{IntTy, List, ListTy, Map, Object, Record, Time, UintTy, Value},
 };
 
 // === impl Printer ===
@@ -176,9 +176,9 @@ impl<'a> Printer<'_, 'a> {
 
     fn print_record(&mut self, record: &Record<'a>, verb: char) -> Print {
         self.open_struct(record.name)?;
-        for (i, (field, data)) in record.fields.iter().enumerate() {
+        for (i, (field, value)) in record.printed().enumerate() {
             self.field_name(i, field)?;
-            self.print_element(&Value::from(data), false, verb)?;
+            self.print_element(&value, false, verb)?;
         }
         self.write(b"}")
     }
@@ -212,7 +212,7 @@ impl<'a> Printer<'_, 'a> {
             }
         }
         self.write(if self.flags.sharp_v { b"{" } else { b"map[" })?;
-        let iface = map.ty() == MapTy::Any;
+        let iface = map.ty().of_any();
         for (i, (key, value)) in self.cx.maps.entries(map).into_iter().enumerate() {
             self.separator(i)?;
             self.print_element(&Value::Str(key), false, verb)?;

@@ -1,5 +1,6 @@
 //! What Helm adds to sprig, and where it differs from it.
 
+pub(crate) mod arithmetic;
 pub(crate) mod durations;
 pub(crate) mod glob;
 pub(crate) mod methods;

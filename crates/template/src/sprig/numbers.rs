@@ -76,19 +76,19 @@ fn to_decimal<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(Value::int64(i64::from_str_radix(&text, 8).unwrap_or(0)))
 }
 
-fn add1<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn add1<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(Value::int64(to_int64(&args[0]).wrapping_add(1)))
 }
 
-fn add<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn add<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(Value::int64(args.iter().fold(0, |sum, v| to_int64(v).wrapping_add(sum))))
 }
 
-fn sub<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn sub<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(Value::int64(to_int64(&args[0]).wrapping_sub(to_int64(&args[1]))))
 }
 
-fn mul<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn mul<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(Value::int64(args.iter().fold(1, |product: i64, v| product.wrapping_mul(to_int64(v)))))
 }
 
@@ -99,19 +99,19 @@ fn divisor(value: &Value<'_>) -> Result<i64, Fail> {
     }
 }
 
-fn div<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn div<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(Value::int64(to_int64(&args[0]).wrapping_div(divisor(&args[1])?)))
 }
 
-fn rem<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn rem<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(Value::int64(to_int64(&args[0]).wrapping_rem(divisor(&args[1])?)))
 }
 
-fn max<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn max<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(Value::int64(args.iter().map(to_int64).max().unwrap_or(0)))
 }
 
-fn min<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn min<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(Value::int64(args.iter().map(to_int64).min().unwrap_or(0)))
 }
 

@@ -12,6 +12,8 @@ use crate::Data;
 pub(crate) enum MapTy {
     /// `map[string]interface {}`
     Any,
+    /// Helm's `Values`: the same under another name.
+    Values,
     /// `map[string]string`
     Strings,
     /// Helm's `files`: `map[string][]uint8` with methods.
@@ -23,6 +25,7 @@ pub(crate) enum MapTy {
 pub(crate) enum Map<'a> {
     Nil(MapTy),
     Json(&'a JsonMap<String, Json>),
+    Values(&'a JsonMap<String, Json>),
     Data(&'a Vec<(&'a str, Data<'a>)>),
     /// Sorted by name.
     Files(&'a [(&'a str, &'a [u8])]),
@@ -56,6 +59,7 @@ impl<'a> Map<'a> {
         match self {
             Self::Nil(ty) => *ty,
             Self::Json(_) | Self::Data(_) => MapTy::Any,
+            Self::Values(_) => MapTy::Values,
             Self::Files(_) => MapTy::Files,
             Self::Own(own) => own.ty,
         }
@@ -64,7 +68,7 @@ impl<'a> Map<'a> {
     fn address(&self) -> usize {
         match self {
             Self::Nil(_) => 0,
-            Self::Json(map) => std::ptr::from_ref(*map).addr(),
+            Self::Json(map) | Self::Values(map) => std::ptr::from_ref(*map).addr(),
             Self::Data(map) => std::ptr::from_ref(*map).addr(),
             Self::Files(files) => files.as_ptr().addr(),
             Self::Own(own) => Rc::as_ptr(own).addr(),
@@ -74,7 +78,7 @@ impl<'a> Map<'a> {
     fn get_direct(&self, key: &[u8]) -> Option<Value<'a>> {
         match self {
             Self::Nil(_) => None,
-            Self::Json(map) => map.get(std::str::from_utf8(key).ok()?).map(Value::from),
+            Self::Json(map) | Self::Values(map) => map.get(std::str::from_utf8(key).ok()?).map(Value::from),
             Self::Data(map) => map.iter().find(|(k, _)| k.as_bytes() == key).map(|(_, v)| Value::from(v)),
             Self::Files(files) => {
                 let at = files.binary_search_by(|(name, _)| name.as_bytes().cmp(key)).ok()?;
@@ -88,7 +92,9 @@ impl<'a> Map<'a> {
     pub(crate) fn entries_direct(&self) -> Vec<(Str<'a>, Value<'a>)> {
         match self {
             Self::Nil(_) => Vec::new(),
-            Self::Json(map) => map.iter().map(|(k, v)| (Str::from(k.as_str()), Value::from(v))).collect(),
+            Self::Json(map) | Self::Values(map) => {
+                map.iter().map(|(k, v)| (Str::from(k.as_str()), Value::from(v))).collect()
+            }
             Self::Data(map) => {
                 let mut all: Vec<_> = map.iter().map(|(k, v)| (Str::from(*k), Value::from(v))).collect();
                 all.sort_by(|a, b| a.0.cmp(&b.0));
@@ -105,7 +111,7 @@ impl<'a> Map<'a> {
     fn len_direct(&self) -> usize {
         match self {
             Self::Nil(_) => 0,
-            Self::Json(map) => map.len(),
+            Self::Json(map) | Self::Values(map) => map.len(),
             Self::Data(map) => map.len(),
             Self::Files(files) => files.len(),
             Self::Own(own) => own.entries.borrow().len(),
@@ -155,7 +161,7 @@ impl<'a> Overlay<'a> {
             Map::Own(own) => Some(own),
             borrowed => {
                 let entries = borrowed.entries_direct().into_iter().collect();
-                let own = Rc::new(OwnMap { ty: MapTy::Any, entries: RefCell::new(entries) });
+                let own = Rc::new(OwnMap { ty: borrowed.ty(), entries: RefCell::new(entries) });
                 self.written.insert(borrowed.address(), own.clone());
                 Some(own)
             }

@@ -54,15 +54,21 @@ impl MapTy {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Any => "map[string]interface {}",
+            Self::Values => "common.Values",
             Self::Strings => "map[string]string",
             Self::Files => "engine.files",
         }
     }
 
+    /// Whether the elements are interfaces.
+    pub(crate) fn of_any(self) -> bool {
+        matches!(self, Self::Any | Self::Values)
+    }
+
     /// What Go's `reflect.Zero` of the element type is.
     pub(crate) fn zero<'a>(self) -> Value<'a> {
         match self {
-            Self::Any => Value::Nil,
+            Self::Any | Self::Values => Value::Nil,
             Self::Strings => Value::text(""),
             Self::Files => Value::List(List::Nil(ListTy::Bytes)),
         }

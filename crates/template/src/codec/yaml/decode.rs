@@ -1,8 +1,13 @@
 //! From the tree to values, by way of JSON: keys become strings, numbers floats.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashSet},
+};
 
 use super::{
+    built::{Built, Passed},
+    characters,
     order::Dialect,
     parser::{Content, NodeId, Nodes, Parser},
     resolve::{Scalar, resolve},
@@ -12,8 +17,8 @@ use crate::{
     exec::{Cx, Fail},
     gofmt::float::format_float,
     sprig::encoding::decode_base64,
-    text::{RUNE_ERROR, lossy, quote::quoted, runes},
-    value::{Str, Value},
+    text::{lossy, quote::quoted},
+    value::Value,
 };
 
 const PREFIX: &str = "tag:yaml.org,2002:";
@@ -24,24 +29,44 @@ pub(crate) fn from_sigs<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Result<Value<'a>, F
 
 /// The same, with what integers become.
 pub(crate) fn from_sigs_as<'a>(cx: &mut Cx<'a>, text: &[u8], numbers: Numbers) -> Result<Value<'a>, Fail> {
-    let converting = |fail| match fail {
-        Fail::Message(m) => Fail::Message(format!("error converting YAML to JSON: {m}")),
-        other => other,
-    };
-    first_document(cx, text, numbers).map_err(converting)
+    first_document(cx, text, |cx, nodes, root| decode(cx, nodes, root, numbers)).map_err(converting)
 }
 
-fn first_document<'a>(cx: &mut Cx<'a>, text: &[u8], numbers: Numbers) -> Result<Value<'a>, Fail> {
-    check_characters(cx, text)?;
+/// The same where of the root only entries whose keys are wanted are needed; it fails where the whole document does.
+pub(crate) fn some_from_sigs<'a>(
+    cx: &mut Cx<'a>,
+    text: &[u8],
+    wanted: impl Fn(&[u8]) -> bool,
+) -> Result<Value<'a>, Fail> {
+    let some = |cx: &mut Cx<'a>, nodes: &Nodes<'_>, root| match decode_some(cx, nodes, root, wanted)? {
+        Some(value) => Ok(value),
+        None => decode(cx, nodes, root, Numbers::Kept),
+    };
+    first_document(cx, text, some).map_err(converting)
+}
+
+fn converting(fail: Fail) -> Fail {
+    match fail {
+        Fail::Message(m) => Fail::Message(format!("error converting YAML to JSON: {m}")),
+        other => other,
+    }
+}
+
+fn first_document<'a>(
+    cx: &mut Cx<'a>,
+    text: &[u8],
+    decode: impl FnOnce(&mut Cx<'a>, &Nodes<'_>, NodeId) -> Decode<Value<'a>>,
+) -> Decode<Value<'a>> {
+    characters::check(cx, text)?;
     let mut parser = Parser::new(cx, text);
     let Some(root) = parser.document()? else { return Ok(Value::Nil) };
     let nodes = parser.nodes;
-    decode(cx, &nodes, root, numbers)
+    decode(cx, &nodes, root)
 }
 
 /// All documents of a text.
 pub(crate) fn documents<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Result<Vec<Value<'a>>, Fail> {
-    check_characters(cx, text)?;
+    characters::check(cx, text)?;
     let mut parser = Parser::new(cx, text);
     let mut roots = Vec::new();
     while let Some(root) = parser.document()? {
@@ -49,31 +74,6 @@ pub(crate) fn documents<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Result<Vec<Value<'a
     }
     let nodes = parser.nodes;
     roots.into_iter().map(|root| decode(cx, &nodes, root, Numbers::Floats)).collect()
-}
-
-/// Refuses what libyaml's reader refuses.
-fn check_characters(cx: &mut Cx<'_>, text: &[u8]) -> Result<(), Fail> {
-    cx.step(text.len() as u64 / 16)?;
-    let is_common = |byte: &u8| matches!(byte, b'\n' | 0x20..=0x7E);
-    if text.iter().all(is_common) {
-        return Ok(());
-    }
-    for (at, rune, width) in runes(text) {
-        if rune == RUNE_ERROR && width == 1 {
-            let problem = match text[at] {
-                0x80..=0xBF | 0xF8.. => "invalid leading UTF-8 octet",
-                _ if at + 1 >= text.len() => "incomplete UTF-8 octet sequence",
-                _ => "invalid trailing UTF-8 octet",
-            };
-            return Err(format!("yaml: {problem}").into());
-        }
-        let allowed =
-            matches!(rune, 9 | 10 | 13 | 0x20..=0x7E | 0x85 | 0xA0..=0xD7FF | 0xE000..=0xFFFD | 0x10000..);
-        if !allowed {
-            return Err("yaml: control characters are not allowed".into());
-        }
-    }
-    Ok(())
 }
 
 /// What integers become.
@@ -88,7 +88,7 @@ pub(crate) enum Numbers {
 /// The state of a decoding; errors of later stages wait until the tree is through.
 struct Decoder<'c, 'n, 'a> {
     cx: &'c mut Cx<'a>,
-    nodes: &'n Nodes,
+    nodes: &'n Nodes<'n>,
     open: HashSet<NodeId>,
     alias_depth: usize,
     count: u64,
@@ -99,17 +99,8 @@ struct Decoder<'c, 'n, 'a> {
 
 type Decode<T> = Result<T, Fail>;
 
-fn decode<'a>(cx: &mut Cx<'a>, nodes: &Nodes, root: NodeId, numbers: Numbers) -> Decode<Value<'a>> {
-    let mut decoder = Decoder {
-        cx,
-        nodes,
-        open: HashSet::new(),
-        alias_depth: 0,
-        count: 0,
-        alias_count: 0,
-        key_error: None,
-        numbers,
-    };
+fn decode<'a>(cx: &mut Cx<'a>, nodes: &Nodes<'_>, root: NodeId, numbers: Numbers) -> Decode<Value<'a>> {
+    let mut decoder = Decoder::new(cx, nodes, numbers);
     let value = decoder.node(root, 0)?;
     if let Some(error) = decoder.key_error {
         return Err(error);
@@ -118,6 +109,35 @@ fn decode<'a>(cx: &mut Cx<'a>, nodes: &Nodes, root: NodeId, numbers: Numbers) ->
         Some(number) => Err(unsupported(number)),
         None => Ok(value),
     }
+}
+
+/// The root's entries whose keys are wanted. Nothing where the root is no plain mapping, or where another entry has what
+/// JSON does not have: then all of it must be looked at, in the order of its keys.
+fn decode_some<'a>(
+    cx: &mut Cx<'a>,
+    nodes: &Nodes<'_>,
+    root: NodeId,
+    wanted: impl Fn(&[u8]) -> bool,
+) -> Decode<Option<Value<'a>>> {
+    let Content::Mapping(pairs) = &nodes.0[root] else { return Ok(None) };
+    let mut decoder = Decoder::new(cx, nodes, Numbers::Kept);
+    decoder.count = 1;
+    let mut map = BTreeMap::new();
+    for (key, value) in pairs {
+        if decoder.is_merge(*key) {
+            return Ok(None);
+        }
+        let Some(key) = decoder.key(*key, *value, 1)? else { return Ok(None) };
+        if wanted(&key) {
+            let value = decoder.node(*value, 1)?;
+            <Value<'_> as Built>::insert(decoder.cx, &mut map, key, value)?;
+        } else if decoder.node::<Passed>(*value, 1)?.unsupported {
+            return Ok(None);
+        }
+    }
+    let value = decoder.cx.any_map(map)?;
+    let unsound = decoder.key_error.is_some() || first_unsupported(cx, &value).is_some();
+    Ok((!unsound).then_some(value))
 }
 
 /// The first number that JSON does not have.
@@ -141,8 +161,21 @@ fn allowed_alias_ratio(count: u64) -> f64 {
 
 // === impl Decoder ===
 
-impl<'a> Decoder<'_, '_, 'a> {
-    fn node(&mut self, id: NodeId, depth: usize) -> Decode<Value<'a>> {
+impl<'c, 'n, 'a> Decoder<'c, 'n, 'a> {
+    fn new(cx: &'c mut Cx<'a>, nodes: &'n Nodes<'n>, numbers: Numbers) -> Self {
+        Self {
+            cx,
+            nodes,
+            open: HashSet::new(),
+            alias_depth: 0,
+            count: 0,
+            alias_count: 0,
+            key_error: None,
+            numbers,
+        }
+    }
+
+    fn node<B: Built<'a>>(&mut self, id: NodeId, depth: usize) -> Decode<B> {
         self.cx.step(1)?;
         self.cx.may_be_deep(depth, "YAML")?;
         self.count += 1;
@@ -153,18 +186,21 @@ impl<'a> Decoder<'_, '_, 'a> {
         }
         let nodes = self.nodes;
         match &nodes.0[id] {
-            Content::Scalar { value, tag, implicit } => self.scalar(value, tag, *implicit),
+            Content::Scalar { value, tag, implicit } => {
+                let (scalar, text) = self.resolved(value, tag, *implicit)?;
+                B::scalar(self.cx, &scalar, &text, self.numbers)
+            }
             Content::Sequence(items) => {
                 let mut out = Vec::with_capacity(items.len());
                 for item in items {
                     out.push(self.node(*item, depth + 1)?);
                 }
-                self.cx.any_list(out)
+                B::list(self.cx, out)
             }
             Content::Mapping(pairs) => {
-                let mut out = BTreeMap::new();
-                self.mapping(pairs, &mut out, depth)?;
-                self.cx.any_map(out)
+                let mut out = B::Entries::default();
+                self.mapping::<B>(pairs, &mut out, depth)?;
+                B::map(self.cx, out)
             }
             Content::Alias { name, target } => {
                 self.enter_alias(id, name)?;
@@ -188,23 +224,22 @@ impl<'a> Decoder<'_, '_, 'a> {
         self.alias_depth -= 1;
     }
 
-    fn mapping(
+    fn mapping<B: Built<'a>>(
         &mut self,
         pairs: &[(NodeId, NodeId)],
-        out: &mut BTreeMap<Str<'a>, Value<'a>>,
+        out: &mut B::Entries,
         depth: usize,
     ) -> Decode<()> {
         for (key, value) in pairs {
             if self.is_merge(*key) {
-                self.merge(*value, out, depth)?;
+                self.merge::<B>(*value, out, depth)?;
                 continue;
             }
             let value = *value;
             let key = self.key(*key, value, depth + 1)?;
             let value = self.node(value, depth + 1)?;
             if let Some(key) = key {
-                let key = self.cx.str(key)?;
-                out.insert(key, value);
+                B::insert(self.cx, out, key, value)?;
             }
         }
         Ok(())
@@ -213,14 +248,14 @@ impl<'a> Decoder<'_, '_, 'a> {
     fn is_merge(&self, id: NodeId) -> bool {
         match &self.nodes.0[id] {
             Content::Scalar { value, tag, implicit } => {
-                value == b"<<" && (*implicit || tag == b"tag:yaml.org,2002:merge")
+                &**value == b"<<" && (*implicit || tag == b"tag:yaml.org,2002:merge")
             }
             _ => false,
         }
     }
 
     /// `<<`: the entries of a mapping, or of several with the first winning.
-    fn merge(&mut self, id: NodeId, out: &mut BTreeMap<Str<'a>, Value<'a>>, depth: usize) -> Decode<()> {
+    fn merge<B: Built<'a>>(&mut self, id: NodeId, out: &mut B::Entries, depth: usize) -> Decode<()> {
         self.cx.may_be_deep(depth, "YAML")?;
         let nodes = self.nodes;
         let mapping = |id: NodeId| match &nodes.0[id] {
@@ -241,31 +276,31 @@ impl<'a> Decoder<'_, '_, 'a> {
             match &nodes.0[source] {
                 Content::Alias { name, .. } => {
                     self.enter_alias(source, name)?;
-                    self.mapping(pairs, out, depth + 1)?;
+                    self.mapping::<B>(pairs, out, depth + 1)?;
                     self.leave_alias(source);
                 }
-                _ => self.mapping(pairs, out, depth + 1)?,
+                _ => self.mapping::<B>(pairs, out, depth + 1)?,
             }
         }
         Ok(())
     }
 
     /// A key as JSON has it; nothing if JSON has none, which is reported at the end.
-    fn key(&mut self, id: NodeId, value_of: NodeId, depth: usize) -> Decode<Option<Vec<u8>>> {
+    fn key(&mut self, id: NodeId, value_of: NodeId, depth: usize) -> Decode<Option<Cow<'n, [u8]>>> {
         let id = match &self.nodes.0[id] {
             Content::Alias { target, .. } => *target,
             _ => id,
         };
         let nodes = self.nodes;
         let Content::Scalar { value, tag, implicit } = &nodes.0[id] else {
-            self.node(id, depth)?;
+            self.node::<Passed>(id, depth)?;
             return Err(format!("yaml: invalid map key: {}", self.go_syntax(id, 0)).into());
         };
         let text = match self.resolved(value, tag, *implicit)? {
-            (Scalar::Str | Scalar::Time(_), text) => text.into_owned(),
-            (Scalar::Bool(b), _) => b.to_string().into_bytes(),
-            (Scalar::Int(i), _) => i.to_string().into_bytes(),
-            (Scalar::Float(f), _) => float_key(f).into_bytes(),
+            (Scalar::Str | Scalar::Time(_), text) => text,
+            (Scalar::Bool(b), _) => b.to_string().into_bytes().into(),
+            (Scalar::Int(i), _) => i.to_string().into_bytes().into(),
+            (Scalar::Float(f), _) => float_key(f).into_bytes().into(),
             (Scalar::Null, _) => {
                 return self.bad_key("%!s(<nil>), key: <nil>", value_of);
             }
@@ -276,7 +311,7 @@ impl<'a> Decoder<'_, '_, 'a> {
         Ok(Some(text))
     }
 
-    fn bad_key(&mut self, what: &str, value: NodeId) -> Decode<Option<Vec<u8>>> {
+    fn bad_key(&mut self, what: &str, value: NodeId) -> Decode<Option<Cow<'n, [u8]>>> {
         let value = match self.go_syntax(value, 0) {
             nil if nil == "interface {}(nil)" => "<nil>".to_owned(),
             other => other,
@@ -287,12 +322,7 @@ impl<'a> Decoder<'_, '_, 'a> {
     }
 
     /// What a scalar resolves to, and its text.
-    fn resolved<'v>(
-        &self,
-        value: &'v [u8],
-        tag: &[u8],
-        implicit: bool,
-    ) -> Decode<(Scalar, std::borrow::Cow<'v, [u8]>)> {
+    fn resolved<'v>(&self, value: &'v [u8], tag: &[u8], implicit: bool) -> Decode<(Scalar, Cow<'v, [u8]>)> {
         if tag.is_empty() {
             let scalar = if implicit { resolve(value, Dialect::Sigs) } else { Scalar::Str };
             return Ok((scalar, value.into()));
@@ -323,19 +353,6 @@ impl<'a> Decoder<'_, '_, 'a> {
                 let (found, wanted, shown) = (lossy(found), lossy(wanted), lossy(value));
                 Err(format!("yaml: cannot decode !!{found} `{shown}` as a !!{wanted}").into())
             }
-        }
-    }
-
-    fn scalar(&mut self, value: &[u8], tag: &[u8], implicit: bool) -> Decode<Value<'a>> {
-        let (scalar, text) = self.resolved(value, tag, implicit)?;
-        match scalar {
-            Scalar::Null => Ok(Value::Nil),
-            Scalar::Bool(b) => Ok(Value::Bool(b)),
-            Scalar::Int(i) if self.numbers == Numbers::Kept => Ok(Value::int64(i)),
-            Scalar::Int(i) => Ok(Value::Float(i as f64)),
-            Scalar::Uint(u) => Ok(Value::Float(u as f64)),
-            Scalar::Float(f) => Ok(Value::Float(f)),
-            Scalar::Time(_) | Scalar::Str => self.cx.string(lossy(&text)),
         }
     }
 

@@ -209,8 +209,10 @@ impl Emitter {
     fn double(&mut self, text: &[u8], breaks: bool) {
         self.indicator(b"\"", true, false, false);
         let mut after_space = false;
+        // libyaml's port to Go looks for the mark at the start of the text, whichever character it is about to write.
+        let marked = text.starts_with("\u{FEFF}".as_bytes());
         for (at, c) in chars(text) {
-            let escape = !is_printable(c) || is_break(c) || matches!(c, b"\"" | b"\\");
+            let escape = marked || !is_printable(c) || is_break(c) || matches!(c, b"\"" | b"\\");
             if escape {
                 self.escaped(c);
             } else if c == b" " && breaks && !after_space && self.is_full() && at > 0 && at + 1 < text.len() {

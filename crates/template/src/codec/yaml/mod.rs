@@ -3,6 +3,8 @@
 //! There are two dialects: `sigs.k8s.io/yaml` prints objects as JSON first and then as
 //! YAML with two spaces; `yaml.v3` prints the values themselves with four.
 
+mod built;
+mod characters;
 pub(crate) mod decode;
 pub(crate) mod emit_scalar;
 pub(crate) mod emitter;
@@ -19,5 +21,5 @@ pub(crate) mod scanner;
 pub(crate) mod tokens;
 pub(crate) mod write;
 
-pub(crate) use decode::{Numbers, documents, from_sigs, from_sigs_as};
+pub(crate) use decode::{Numbers, documents, from_sigs, from_sigs_as, some_from_sigs};
 pub(crate) use write::{to_pretty, to_sigs, to_v3};

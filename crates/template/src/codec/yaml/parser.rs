@@ -1,10 +1,10 @@
 //! The parser: tokens to a tree of nodes, document by document.
 
-use std::{collections::HashMap, rc::Rc};
+use std::collections::HashMap;
 
 use super::{
     scanner::Scanner,
-    tokens::{Kind, Mark, Token, error},
+    tokens::{Kind, Mark, Text, Token, error},
 };
 use crate::exec::{Cx, Fail};
 
@@ -13,10 +13,10 @@ pub(super) type NodeId = usize;
 
 /// What a node holds.
 #[derive(Debug)]
-pub(super) enum Content {
+pub(super) enum Content<'t> {
     /// A scalar; an implicit one is resolved by its text.
     Scalar {
-        value: Vec<u8>,
+        value: Text<'t>,
         tag: Vec<u8>,
         implicit: bool,
     },
@@ -30,13 +30,13 @@ pub(super) enum Content {
 
 /// The nodes of a text.
 #[derive(Debug, Default)]
-pub(super) struct Nodes(pub(super) Vec<Content>);
+pub(super) struct Nodes<'t>(pub(super) Vec<Content<'t>>);
 
 /// The state of a parse.
 pub(super) struct Parser<'c, 't, 'a> {
     pub(super) cx: &'c mut Cx<'a>,
     scanner: Scanner<'t>,
-    pub(super) nodes: Nodes,
+    pub(super) nodes: Nodes<'t>,
     anchors: HashMap<Vec<u8>, NodeId>,
     tags: Vec<(Vec<u8>, Vec<u8>)>,
     depth: usize,
@@ -68,13 +68,18 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
         }
     }
 
+    /// How many bytes have been looked at.
+    pub(super) fn position(&self) -> usize {
+        self.scanner.mark.index
+    }
+
     /// The next document's node; nothing at the end of the text.
     pub(super) fn document(&mut self) -> Parse<Option<NodeId>> {
         let implicit = std::mem::take(&mut self.first);
         self.anchors.clear();
         self.tags = vec![(b"!".to_vec(), b"!".to_vec()), (b"!!".to_vec(), b"tag:yaml.org,2002:".to_vec())];
         if !implicit {
-            while self.peek()?.kind == Kind::DocumentEnd {
+            while *self.kind()? == Kind::DocumentEnd {
                 self.skip();
             }
         }
@@ -98,7 +103,7 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
     }
 
     fn document_end(&mut self, node: NodeId) -> Parse<NodeId> {
-        if self.peek()?.kind == Kind::DocumentEnd {
+        if *self.kind()? == Kind::DocumentEnd {
             self.skip();
         }
         Ok(node)
@@ -125,9 +130,21 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
         }
     }
 
-    fn peek(&mut self) -> Parse<Token> {
+    fn peek(&mut self) -> Parse<Token<'t>> {
         self.cx.step(1)?;
         Ok(self.scanner.peek()?.clone())
+    }
+
+    /// What the next token is, where nothing else of it is needed.
+    fn kind(&mut self) -> Parse<&Kind<'t>> {
+        self.cx.step(1)?;
+        Ok(&self.scanner.peek()?.kind)
+    }
+
+    /// Complains about the next token.
+    fn unexpected<T>(&mut self, problem: &str, context: Mark) -> Parse<T> {
+        let at = self.scanner.peek()?.start;
+        self.fail(problem, at, context)
     }
 
     fn skip(&mut self) {
@@ -138,19 +155,19 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
         Err(Fail::Message(error(problem, mark, context, false)))
     }
 
-    fn add(&mut self, content: Content) -> NodeId {
+    fn add(&mut self, content: Content<'t>) -> NodeId {
         self.nodes.0.push(content);
         self.nodes.0.len() - 1
     }
 
     fn empty(&mut self) -> NodeId {
-        self.add(Content::Scalar { value: Vec::new(), tag: Vec::new(), implicit: true })
+        self.add(Content::Scalar { value: Text::There(&[]), tag: Vec::new(), implicit: true })
     }
 
     fn properties(&mut self) -> Parse<Properties> {
         let mut found = Properties::default();
         let mut tagged = false;
-        loop {
+        while matches!(self.kind()?, Kind::Anchor(_) | Kind::Tag { .. }) {
             let token = self.peek()?;
             match token.kind {
                 Kind::Anchor(name) if found.anchor.is_none() => found.anchor = Some(name),
@@ -159,11 +176,12 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
                     let start = found.start.unwrap_or(token.start);
                     found.tag = self.resolve_tag(&handle, &suffix, token.start, start)?;
                 }
-                _ => return Ok(found),
+                _ => break,
             }
             found.start.get_or_insert(token.start);
             self.skip();
         }
+        Ok(found)
     }
 
     fn resolve_tag(&self, handle: &[u8], suffix: &[u8], mark: Mark, start: Mark) -> Parse<Vec<u8>> {
@@ -185,8 +203,8 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
     }
 
     fn node_inside(&mut self, block: bool, indentless: bool) -> Parse<NodeId> {
-        let token = self.peek()?;
-        if let Kind::Alias(name) = token.kind {
+        if let Kind::Alias(name) = self.kind()? {
+            let name = name.clone();
             let Some(&target) = self.anchors.get(&name) else {
                 let name = crate::text::lossy(&name);
                 return Err(format!("yaml: unknown anchor '{name}' referenced").into());
@@ -205,7 +223,6 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
             Kind::BlockEntry if indentless => Content::Sequence(self.indentless_sequence()?),
             Kind::Scalar { value, plain } => {
                 self.skip();
-                let value = Rc::unwrap_or_clone(value);
                 self.cx.spend(value.len())?;
                 let implicit = (properties.tag.is_empty() && plain) || properties.tag == b"!";
                 Content::Scalar { value, tag: properties.tag, implicit }
@@ -216,7 +233,7 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
             Kind::BlockMappingStart if block => Content::Mapping(self.block_mapping(token.start)?),
             _ if properties.anchor.is_some() || !properties.tag.is_empty() => {
                 let implicit = properties.tag.is_empty();
-                Content::Scalar { value: Vec::new(), tag: properties.tag, implicit }
+                Content::Scalar { value: Text::There(&[]), tag: properties.tag, implicit }
             }
             _ => return self.fail("did not find expected node content", token.start, start),
         };
@@ -227,9 +244,9 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
 
     fn indentless_sequence(&mut self) -> Parse<Vec<NodeId>> {
         let mut items = Vec::new();
-        while self.peek()?.kind == Kind::BlockEntry {
+        while *self.kind()? == Kind::BlockEntry {
             self.skip();
-            let next = self.peek()?.kind;
+            let next = self.kind()?;
             let empty = matches!(next, Kind::BlockEntry | Kind::Key | Kind::Value | Kind::BlockEnd);
             items.push(if empty { self.empty() } else { self.node(true, false)? });
         }
@@ -240,11 +257,10 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
         self.skip();
         let mut items = Vec::new();
         loop {
-            let token = self.peek()?;
-            match token.kind {
+            match self.kind()? {
                 Kind::BlockEntry => {
                     self.skip();
-                    let next = self.peek()?.kind;
+                    let next = self.kind()?;
                     let empty = matches!(next, Kind::BlockEntry | Kind::BlockEnd);
                     items.push(if empty { self.empty() } else { self.node(true, false)? });
                 }
@@ -252,7 +268,7 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
                     self.skip();
                     return Ok(items);
                 }
-                _ => return self.fail("did not find expected '-' indicator", token.start, context),
+                _ => return self.unexpected("did not find expected '-' indicator", context),
             }
         }
     }
@@ -260,7 +276,7 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
     /// A key or value of a block mapping, which may be left out.
     fn block_part(&mut self) -> Parse<NodeId> {
         self.skip();
-        match self.peek()?.kind {
+        match self.kind()? {
             Kind::Key | Kind::Value | Kind::BlockEnd => Ok(self.empty()),
             _ => self.node(true, true),
         }
@@ -270,16 +286,15 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
         self.skip();
         let mut pairs = Vec::new();
         loop {
-            let token = self.peek()?;
-            let key = match token.kind {
+            let key = match self.kind()? {
                 Kind::Key => self.block_part()?,
                 Kind::BlockEnd => {
                     self.skip();
                     return Ok(pairs);
                 }
-                _ => return self.fail("did not find expected key", token.start, context),
+                _ => return self.unexpected("did not find expected key", context),
             };
-            let value = match self.peek()?.kind {
+            let value = match self.kind()? {
                 Kind::Value => self.block_part()?,
                 _ => self.empty(),
             };
@@ -318,15 +333,15 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
     /// A single pair inside of a flow sequence.
     fn flow_pair(&mut self) -> Parse<(NodeId, NodeId)> {
         self.skip();
-        let key = match self.peek()?.kind {
+        let key = match self.kind()? {
             Kind::Value | Kind::FlowEntry | Kind::FlowSequenceEnd => self.empty(),
             _ => self.node(false, false)?,
         };
-        if self.peek()?.kind != Kind::Value {
+        if *self.kind()? != Kind::Value {
             return Ok((key, self.empty()));
         }
         self.skip();
-        let value = match self.peek()?.kind {
+        let value = match self.kind()? {
             Kind::FlowEntry | Kind::FlowSequenceEnd => self.empty(),
             _ => self.node(false, false)?,
         };
@@ -354,7 +369,7 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
                 }
                 Kind::Key => {
                     self.skip();
-                    match self.peek()?.kind {
+                    match self.kind()? {
                         Kind::Value | Kind::FlowEntry | Kind::FlowMappingEnd => self.empty(),
                         _ => self.node(false, false)?,
                     }
@@ -371,11 +386,11 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
     }
 
     fn flow_value(&mut self) -> Parse<NodeId> {
-        if self.peek()?.kind != Kind::Value {
+        if *self.kind()? != Kind::Value {
             return Ok(self.empty());
         }
         self.skip();
-        match self.peek()?.kind {
+        match self.kind()? {
             Kind::FlowEntry | Kind::FlowMappingEnd => Ok(self.empty()),
             _ => self.node(false, false),
         }

@@ -79,7 +79,8 @@ impl Scanner<'_> {
             value.append(&mut trailing);
             leading_blank = self.is_blank(0);
             while !self.is_breakz() {
-                self.read(&mut value);
+                let run = self.run(|byte| !matches!(byte, b'\r' | b'\n'));
+                if run == 0 { self.read(&mut value) } else { self.read_run(run, &mut value) }
             }
             self.read_line(&mut leading);
             self.block_breaks(indent, &mut trailing, start)?;

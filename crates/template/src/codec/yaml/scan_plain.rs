@@ -2,7 +2,7 @@
 
 use super::{
     scanner::{Scan, Scanner},
-    tokens::Kind,
+    tokens::{Kind, Text},
 };
 
 /// White space and line breaks between words of a scalar.
@@ -14,13 +14,32 @@ pub(super) struct Folding {
     trailing: Vec<u8>,
 }
 
+/// A plain scalar as it grows: a piece of the document for as long as no lines are folded.
+struct Plain {
+    start: usize,
+    end: usize,
+    made: Option<Vec<u8>>,
+}
+
+// === impl Plain ===
+
+impl Plain {
+    /// Adds the word that begins there and has just been passed, with the white space before it.
+    fn add(&mut self, scanner: &Scanner<'_>, folding: &mut Folding, word: usize) {
+        if folding.leading_blanks || self.made.is_some() {
+            let made = self.made.get_or_insert_with(|| scanner.between(self.start, self.end).to_vec());
+            folding.join(made);
+            made.extend_from_slice(scanner.between(word, scanner.mark.index));
+        } else {
+            folding.forget();
+        }
+        self.end = scanner.mark.index;
+    }
+}
+
 // === impl Folding ===
 
 impl Folding {
-    pub(super) fn is_pending(&self) -> bool {
-        self.leading_blanks || !self.spaces.is_empty()
-    }
-
     /// Reads one blank or line break.
     pub(super) fn read(&mut self, scanner: &mut Scanner<'_>) {
         match (scanner.is_blank(0), self.leading_blanks) {
@@ -47,6 +66,10 @@ impl Folding {
         } else {
             out.extend_from_slice(&self.spaces);
         }
+        self.forget();
+    }
+
+    fn forget(&mut self) {
         self.spaces.clear();
         self.leading.clear();
         self.trailing.clear();
@@ -60,17 +83,16 @@ impl Scanner<'_> {
     pub(super) fn plain_scalar(&mut self) -> Scan<()> {
         let start = self.mark;
         let indent = self.indent + 1;
-        let mut value = Vec::new();
+        let mut value = Plain { start: start.index, end: start.index, made: None };
         let mut folding = Folding::default();
         loop {
             if self.is_document_indicator() || self.at(0) == b'#' {
                 break;
             }
-            while !self.is_blankz(0) && !self.ends_plain() {
-                if folding.is_pending() {
-                    folding.join(&mut value);
-                }
-                self.read(&mut value);
+            let word = self.mark.index;
+            self.skip_word();
+            if self.mark.index > word {
+                value.add(self, &mut folding, word);
             }
             if !(self.is_blank(0) || self.is_break(0)) {
                 break;
@@ -89,8 +111,26 @@ impl Scanner<'_> {
         if folding.leading_blanks {
             self.key_allowed = true;
         }
-        self.push(Kind::Scalar { value: value.into(), plain: true }, start);
+        let value = match value.made {
+            None => Text::There(self.between(value.start, value.end)),
+            Some(made) => made.into(),
+        };
+        self.push(Kind::Scalar { value, plain: true }, start);
         Ok(())
+    }
+
+    /// Moves over everything up to the next blank, line break, or end of a plain scalar.
+    fn skip_word(&mut self) {
+        while !self.is_blankz(0) && !self.ends_plain() {
+            let flow = self.flow_level > 0;
+            let run = self.run(|byte| match byte {
+                b':' => false,
+                b',' | b'?' | b'[' | b']' | b'{' | b'}' => !flow,
+                _ => byte > b' ',
+            });
+            // What is not one of these has to be looked at, one by one.
+            if run == 0 { self.skip() } else { self.skip_run(run) }
+        }
     }
 
     fn ends_plain(&self) -> bool {

@@ -38,7 +38,8 @@ impl Scanner<'_> {
                 } else if !single && self.at(0) == b'\\' {
                     self.escape(&mut value, start)?;
                 } else {
-                    self.read(&mut value);
+                    let run = self.run(|byte| byte > b' ' && !matches!(byte, b'\'' | b'"' | b'\\'));
+                    if run == 0 { self.read(&mut value) } else { self.read_run(run, &mut value) }
                 }
             }
             if self.at(0) == mark {

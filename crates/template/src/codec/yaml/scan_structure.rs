@@ -7,7 +7,7 @@ use super::{
 
 // === impl Scanner ===
 
-impl Scanner<'_> {
+impl<'t> Scanner<'t> {
     pub(super) fn stream_end(&mut self) -> Scan<()> {
         if self.mark.column != 0 {
             self.mark.column = 0;
@@ -32,14 +32,14 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn single(&mut self, kind: Kind) -> Scan<()> {
+    fn single(&mut self, kind: Kind<'t>) -> Scan<()> {
         let start = self.mark;
         self.skip();
         self.push(kind, start);
         Ok(())
     }
 
-    pub(super) fn flow_start(&mut self, kind: Kind) -> Scan<()> {
+    pub(super) fn flow_start(&mut self, kind: Kind<'t>) -> Scan<()> {
         self.save_key()?;
         let number = self.next_number();
         self.keys.push(SimpleKey { number, mark: self.mark, ..SimpleKey::default() });
@@ -51,7 +51,7 @@ impl Scanner<'_> {
         self.single(kind)
     }
 
-    pub(super) fn flow_end(&mut self, kind: Kind) -> Scan<()> {
+    pub(super) fn flow_end(&mut self, kind: Kind<'t>) -> Scan<()> {
         self.remove_key()?;
         if self.flow_level > 0 {
             self.flow_level -= 1;

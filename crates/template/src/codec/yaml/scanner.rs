@@ -20,7 +20,7 @@ pub(super) struct SimpleKey {
 pub(super) struct Scanner<'t> {
     text: &'t [u8],
     pub(super) mark: Mark,
-    tokens: VecDeque<Token>,
+    tokens: VecDeque<Token<'t>>,
     parsed: usize,
     pub(super) ended: bool,
     pub(super) flow_level: usize,
@@ -55,7 +55,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// The next token, left in place.
-    pub(super) fn peek(&mut self) -> Scan<&Token> {
+    pub(super) fn peek(&mut self) -> Scan<&Token<'t>> {
         self.fetch_more()?;
         self.tokens.front().ok_or_else(|| "yaml: unknown problem parsing YAML content".to_owned())
     }
@@ -119,6 +119,29 @@ impl<'t> Scanner<'t> {
         self.mark.line += 1;
     }
 
+    /// How many of the bytes ahead are ASCII and have this property, up to the first one that is not.
+    pub(super) fn run(&self, of: impl Fn(u8) -> bool) -> usize {
+        let ahead = &self.text[self.mark.index..];
+        ahead.iter().position(|byte| !byte.is_ascii() || !of(*byte)).unwrap_or(ahead.len())
+    }
+
+    /// Moves over so many ASCII characters of one line.
+    pub(super) fn skip_run(&mut self, length: usize) {
+        self.mark.index += length;
+        self.mark.column += length;
+    }
+
+    /// Moves so many ASCII characters of one line to a text.
+    pub(super) fn read_run(&mut self, length: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.between(self.mark.index, self.mark.index + length));
+        self.skip_run(length);
+    }
+
+    /// A piece of the document.
+    pub(super) fn between(&self, start: usize, end: usize) -> &'t [u8] {
+        &self.text[start..end]
+    }
+
     /// Moves one character to a text.
     pub(super) fn read(&mut self, out: &mut Vec<u8>) {
         let start = self.mark.index;
@@ -175,11 +198,11 @@ impl<'t> Scanner<'t> {
         Ok(true)
     }
 
-    pub(super) fn push(&mut self, kind: Kind, start: Mark) {
+    pub(super) fn push(&mut self, kind: Kind<'t>, start: Mark) {
         self.tokens.push_back(Token { kind, start });
     }
 
-    pub(super) fn insert(&mut self, number: usize, kind: Kind, start: Mark) {
+    pub(super) fn insert(&mut self, number: usize, kind: Kind<'t>, start: Mark) {
         match number.checked_sub(self.parsed) {
             Some(at) => self.tokens.insert(at, Token { kind, start }),
             // The key's token has been taken already, as the original allows.
@@ -222,7 +245,7 @@ impl<'t> Scanner<'t> {
         &mut self,
         column: isize,
         number: Option<usize>,
-        kind: Kind,
+        kind: Kind<'t>,
         mark: Mark,
     ) -> Scan<()> {
         if self.flow_level > 0 || self.indent >= column {

@@ -8,11 +8,11 @@ use super::{
     resolve::{Scalar, is_base_60, old_bool, resolve},
 };
 use crate::{
-    codec::{json::json_name, json_read::unsupported},
+    codec::json_read::unsupported,
     exec::{Cx, Fail},
     gofmt::float::{format_float, format_json},
     sprig::{dates, encoding::base64, semver},
-    value::{List, ListTy, Map, Object, Str, Value},
+    value::{List, ListTy, Map, Object, Record, Str, Value},
 };
 
 /// `yaml.Marshal` of `sigs.k8s.io/yaml`, without the last newline.
@@ -40,6 +40,21 @@ fn document<'a>(cx: &mut Cx<'a>, value: &Value<'a>, dialect: Dialect) -> Result<
     Ok(out)
 }
 
+/// The fields of a struct: without JSON in between a field is named by its name in small letters, and none is left out.
+fn record_entries<'a>(record: &Record<'a>, dialect: Dialect) -> Vec<(Str<'a>, Value<'a>)> {
+    let named = match dialect {
+        Dialect::Pretty => {
+            record.exported().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect()
+        }
+        _ => {
+            let mut named = record.named();
+            named.sort_by(|a, b| a.0.cmp(&b.0));
+            named
+        }
+    };
+    named.into_iter().map(|(name, value)| (Str::from(name.into_bytes()), value)).collect()
+}
+
 struct Writer<'c, 'a> {
     cx: &'c mut Cx<'a>,
     emitter: Emitter,
@@ -63,9 +78,7 @@ impl<'a> Writer<'_, 'a> {
             Value::List(list) => return self.list(list, place, depth),
             Value::Map(map) => return self.map(map, place, depth),
             Value::Record(record) => {
-                let kept = record.fields.iter().map(|(name, data)| (json_name(name), Value::from(data)));
-                let filled = kept.filter(|(_, v)| !matches!(v, Value::Str(s) if s.bytes().is_empty()));
-                let entries = filled.map(|(name, v)| (Str::from(name.into_bytes()), v)).collect();
+                let entries = record_entries(record, self.dialect);
                 return self.entries(entries, place, depth);
             }
             Value::Object(object) => return self.object(object, place, depth),
@@ -161,7 +174,7 @@ impl<'a> Writer<'_, 'a> {
         }
         let entries = self.cx.maps.entries(map);
         self.cx.step(entries.len() as u64)?;
-        self.entries(entries, place, depth)
+        self.entries(sort(entries, self.dialect), place, depth)
     }
 
     fn entries(&mut self, entries: Vec<(Str<'a>, Value<'a>)>, place: Place, depth: usize) -> Emit {
@@ -171,7 +184,7 @@ impl<'a> Writer<'_, 'a> {
             return Ok(());
         }
         let outer = self.emitter.increase_indent(false, false, place);
-        for (key, value) in sort(entries, self.dialect) {
+        for (key, value) in entries {
             self.emitter.write_indent();
             let simple = key.bytes().len() <= 128 && !analyze(key.bytes(), self.dialect).multiline;
             if simple {

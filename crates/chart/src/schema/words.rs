@@ -1,0 +1,256 @@
+//! What does not meet a schema, in the words of Helm's library.
+
+use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind as Kind};
+use serde_json::Value as Json;
+use sluice_template::{format_go_float, go_quoted};
+
+/// A line for each error of these values, and for each reason that an error has.
+pub(super) fn of(errors: &[ValidationError<'_>], values: &Json) -> String {
+    let mut lines = String::new();
+    write(&mut lines, errors.iter(), values, 0);
+    lines
+}
+
+fn write<'e>(
+    lines: &mut String,
+    errors: impl Iterator<Item = &'e ValidationError<'e>>,
+    values: &Json,
+    depth: usize,
+) {
+    let mut errors = errors.peekable();
+    let mut group = None;
+    while let Some(error) = errors.next() {
+        // What fails within one `allOf` stands below a line of its own.
+        let all = all_of(error).filter(|_| depth == 0);
+        if let Some((_, place)) = all.as_ref().filter(|_| all != group) {
+            lines.push_str(&format!("- at {}: 'allOf' failed\n", quoted(place)));
+        }
+        let depth = depth + usize::from(all.is_some());
+        group = all;
+        let place = error.instance_path().as_str();
+        let mut reason = reason(error, values);
+        if let Kind::Required { property } = error.kind() {
+            // All that one object lacks stands on one line.
+            let mut missing = vec![quoted_text(property)];
+            while let Some(next) =
+                errors.next_if(|next| next.instance_path().as_str() == place && is_required(next))
+            {
+                if let Kind::Required { property } = next.kind() {
+                    missing.push(quoted_text(property));
+                }
+            }
+            let word = if missing.len() == 1 { "property" } else { "properties" };
+            reason = format!("missing {word} {}", missing.join(", "));
+        }
+        lines.push_str(&format!("{}- at {}: {reason}\n", "  ".repeat(depth), quoted(place)));
+        match error.kind() {
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+                write(lines, context.iter().flatten(), values, depth + 1);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The `allOf` in which an error is: where it stands in the schema, and at which value.
+fn all_of(error: &ValidationError<'_>) -> Option<(String, String)> {
+    let path = error.schema_path().as_str();
+    let (before, within) = path.split_once("/allOf/")?;
+    let mut words = within.split('/').skip(1);
+    let mut deeper = 0;
+    while let Some(word) = words.next() {
+        match word {
+            "properties" | "patternProperties" => {
+                words.next();
+                deeper += 1;
+            }
+            "items" => deeper += 1,
+            _ => {}
+        }
+    }
+    let place: Vec<&str> = error.instance_path().as_str().split('/').collect();
+    Some((before.to_owned(), place[..place.len().saturating_sub(deeper).max(1)].join("/")))
+}
+
+fn is_required(error: &ValidationError<'_>) -> bool {
+    matches!(error.kind(), Kind::Required { .. })
+}
+
+fn reason(error: &ValidationError<'_>, values: &Json) -> String {
+    let found = error.instance();
+    let bound = |word: &str, limit: &Json| format!("{word}: got {}, want {}", number(found), number(limit));
+    let count = |word: &str, limit: u64| {
+        format!("{word}: got {}, want {}", grouped(&length(found).to_string()), grouped(&limit.to_string()))
+    };
+    match error.kind() {
+        Kind::Type { kind } => format!("got {}, want {}", type_name(found), wanted(kind)),
+        Kind::AdditionalProperties { unexpected } => not_allowed(unexpected.iter()),
+        Kind::Enum { options } => one_of(options.as_array().map_or(&[], Vec::as_slice)),
+        Kind::Constant { expected_value } if is_collection(expected_value) => "'const' failed".to_owned(),
+        Kind::Constant { expected_value } => format!("value must be {}", shown(expected_value)),
+        Kind::Minimum { limit } => bound("minimum", limit),
+        Kind::Maximum { limit } => bound("maximum", limit),
+        Kind::ExclusiveMinimum { limit } => bound("exclusiveMinimum", limit),
+        Kind::ExclusiveMaximum { limit } => bound("exclusiveMaximum", limit),
+        Kind::MultipleOf { multiple_of } => bound("multipleOf", &Json::from(*multiple_of)),
+        Kind::Pattern { pattern } => {
+            format!("{} does not match pattern {}", quoted_text(found), quoted(pattern))
+        }
+        Kind::MinLength { limit } => count("minLength", *limit),
+        Kind::MaxLength { limit } => count("maxLength", *limit),
+        Kind::MinItems { limit } => count("minItems", *limit),
+        Kind::MaxItems { limit } => count("maxItems", *limit),
+        Kind::MinProperties { limit } => count("minProperties", *limit),
+        Kind::MaxProperties { limit } => count("maxProperties", *limit),
+        Kind::Not { .. } => "'not' failed".to_owned(),
+        Kind::AnyOf { .. } => "'anyOf' failed".to_owned(),
+        Kind::OneOfNotValid { .. } => "'oneOf' failed, none matched".to_owned(),
+        Kind::OneOfMultipleValid { context } => {
+            let valid: Vec<String> = context
+                .iter()
+                .enumerate()
+                .filter(|(_, errors)| errors.is_empty())
+                .map(|(at, _)| at.to_string())
+                .collect();
+            format!("'oneOf' failed, subschemas {} matched", valid[..valid.len().min(2)].join(", "))
+        }
+        Kind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
+            // The library shows one of the properties, and tells where the object is.
+            let object = values.pointer(error.instance_path().as_str()).and_then(Json::as_object);
+            not_allowed(object.into_iter().flatten().map(|(name, _)| name))
+        }
+        Kind::FalseSchema => "false schema".to_owned(),
+        Kind::UniqueItems => equal_items(found),
+        Kind::Contains => "no items match contains schema".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+fn not_allowed<'n>(names: impl Iterator<Item = &'n String>) -> String {
+    let names: Vec<String> = names.map(|name| quoted(name)).collect();
+    format!("additional properties {} not allowed", names.join(", "))
+}
+
+fn one_of(options: &[Json]) -> String {
+    if options.iter().any(is_collection) {
+        return "'enum' failed".to_owned();
+    }
+    let options: Vec<String> = options.iter().map(shown).collect();
+    match options.as_slice() {
+        [only] => format!("value must be {only}"),
+        many => format!("value must be one of {}", many.join(", ")),
+    }
+}
+
+fn equal_items(found: &Json) -> String {
+    let items = found.as_array().map_or(&[][..], Vec::as_slice);
+    let pairs = (0..items.len()).flat_map(|later| (0..later).map(move |earlier| (earlier, later)));
+    match pairs.into_iter().find(|(earlier, later)| items[*earlier] == items[*later]) {
+        Some((earlier, later)) => format!("items at {earlier} and {later} are equal"),
+        None => "items are equal".to_owned(),
+    }
+}
+
+fn is_collection(value: &Json) -> bool {
+    value.is_array() || value.is_object()
+}
+
+fn length(value: &Json) -> usize {
+    match value {
+        Json::String(text) => text.chars().count(),
+        Json::Array(items) => items.len(),
+        Json::Object(map) => map.len(),
+        _ => 0,
+    }
+}
+
+fn type_name(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "null",
+        Json::Bool(_) => "boolean",
+        Json::Number(_) => "number",
+        Json::String(_) => "string",
+        Json::Array(_) => "array",
+        Json::Object(_) => "object",
+    }
+}
+
+fn wanted(kind: &TypeKind) -> String {
+    match kind {
+        TypeKind::Single(one) => one.to_string(),
+        TypeKind::Multiple(many) => many.iter().map(|one| one.to_string()).collect::<Vec<_>>().join(" or "),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let quoted = go_quoted(text);
+    format!("'{}'", quoted[1..quoted.len() - 1].replace("\\\"", "\"").replace('\'', "\\'"))
+}
+
+fn quoted_text(value: &Json) -> String {
+    quoted(value.as_str().unwrap_or_default())
+}
+
+/// A value that is wanted, as it is written.
+fn shown(value: &Json) -> String {
+    match value {
+        Json::Null => "<nil>".to_owned(),
+        Json::String(text) => quoted(text),
+        other => other.to_string(),
+    }
+}
+
+/// A number as people write it: thousands are grouped, and what is large or small is a power of ten.
+fn number(value: &Json) -> String {
+    let float = value.as_f64().unwrap_or_default();
+    let scientific = format_go_float(float, 'e', None);
+    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
+    let power: i32 = exponent.parse().unwrap_or_default();
+    if float != 0.0 && !(-4..6).contains(&power) {
+        let raised = exponent.trim_start_matches('+').chars().map(raised);
+        return format!("{digits}×10{}", raised.collect::<String>());
+    }
+    grouped(&format_go_float(float, 'f', None))
+}
+
+fn raised(digit: char) -> char {
+    const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    digit.to_digit(10).map_or('⁻', |digit| RAISED[digit as usize])
+}
+
+fn grouped(text: &str) -> String {
+    let end = text.find('.').unwrap_or(text.len());
+    let mut grouped = text.to_owned();
+    let mut at = end;
+    while at > 3 && text.as_bytes()[at - 4].is_ascii_digit() {
+        at -= 3;
+        grouped.insert(at, ',');
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_in_english() {
+        let texts =
+            [0.0, -5.0, 1000.0, 1234.5, 123_456_789.0, 1e6, 0.0001, 1e-7, -1_234_567.25, 1e300, 123_456.0]
+                .map(|float| number(&Json::from(float)));
+        let wanted = [
+            "0",
+            "-5",
+            "1,000",
+            "1,234.5",
+            "1.23456789×10⁰⁸",
+            "1×10⁰⁶",
+            "0.0001",
+            "1×10⁻⁰⁷",
+            "-1.23456725×10⁰⁶",
+            "1×10³⁰⁰",
+            "123,456",
+        ];
+        assert_eq!(texts, wanted);
+    }
+}
