@@ -29,7 +29,7 @@ pub mod trigger;
 pub mod wire;
 pub mod yaml;
 
-pub use cluster::{ClusterKind, ClusterRef};
+pub use cluster::{ClusterKind, ClusterRef, MANAGEMENT};
 pub use digest::Digest;
 pub use error::FieldError;
 pub use object::{Gvk, ObjectKey};

@@ -44,6 +44,11 @@ impl Gvk {
         Self::new(group, version, kind)
     }
 
+    /// Whether it is the same kind, in whatever version.
+    pub fn is_kind_of(&self, other: &Self) -> bool {
+        self.group == other.group && self.kind == other.kind
+    }
+
     /// `apps/v1`, or `v1` for core kinds.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
-use sluice_protocol::Table;
+use sluice_protocol::{Role, Table};
 use sluice_tasks::{Kept, Tasks};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
 use crate::buckets::contents::Contents;
+use crate::connection::credentials::Credentials;
 use crate::connection::health::ConnectionHealth;
 use crate::connection::{Connection, jetstream};
 use crate::error::BusError;
@@ -86,6 +87,12 @@ impl Bus {
             batches: Arc::default(),
             replicated: Arc::default(),
         })
+    }
+
+    /// Whether rows of tables are shown to who we are: with accounts, people have no right to them, and are not answered.
+    pub fn shows_tables(&self) -> bool {
+        let Connection { role, credentials, .. } = &self.options.connection;
+        *role != Role::People || matches!(credentials, Credentials::None)
     }
 
     /// A connection to each server of the bus.

@@ -12,7 +12,7 @@ use zstd::bulk::Compressor;
 
 /// Counts the changes of what rows look like: grows when this version writes rows that one before it cannot read. While
 /// versions are mixed, only replicas of the newest format own shards.
-pub(crate) const ROW_FORMAT: u16 = 2;
+pub(crate) const ROW_FORMAT: u16 = 3;
 
 /// Bodies above this are compressed.
 const COMPRESS_ABOVE: usize = 4096;

@@ -69,6 +69,14 @@ pub(crate) fn spawn(arguments: &[String]) -> Child {
 /// # Panics
 /// When the server does not take one.
 pub async fn write(bus: &Bus, rows: impl IntoIterator<Item = Publish>) {
+    write_as(bus, "test", rows).await;
+}
+
+/// The same, as the owner of this shard, or as the agent of this cluster.
+///
+/// # Panics
+/// When they are not stored.
+pub async fn write_as(bus: &Bus, owner: &str, rows: impl IntoIterator<Item = Publish>) {
     let mut streams = BTreeMap::<_, Vec<Outgoing>>::new();
     for row in rows {
         let place =
@@ -76,7 +84,7 @@ pub async fn write(bus: &Bus, rows: impl IntoIterator<Item = Publish>) {
         streams.entry(place).or_default().push(Outgoing { id: 0, head: row.head(), row });
     }
     for ((stream, table, shard), rows) in streams {
-        let subject = Subject::fence(table, usize::from(shard), "test").to_string();
+        let subject = Subject::fence(table, usize::from(shard), owner).to_string();
         let fence = Fence { stream, subject };
         let holder = Holder { member: "test".into(), life: 1, number: 1 };
         let first = Claim { output: 0, number: 1, former: None, delay: 0 };

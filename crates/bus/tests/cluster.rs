@@ -1,11 +1,15 @@
 //! The files in `deploy/nats` as three real servers with TLS and users.
 #![allow(clippy::unwrap_used)]
 
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use async_nats::jetstream::consumer::{AckPolicy, pull};
+use async_nats::jetstream::Context;
+use async_nats::jetstream::consumer::AckPolicy;
+use async_nats::jetstream::consumer::pull::{self, MessagesErrorKind};
+use async_nats::jetstream::stream::ConsumerErrorKind;
 use futures::StreamExt as _;
 use sluice_api::ClusterRef;
 use sluice_bus::{Bus, BusOptions, Connection, Credentials, Seed, Tls, variable};
@@ -14,6 +18,7 @@ use sluice_tasks::Tasks;
 
 /// Three servers have found each other, and have chosen who leads what, by then.
 const PATIENCE: Duration = Duration::from_secs(60);
+const HEARTBEAT: Duration = Duration::from_secs(2);
 
 struct Servers(Vec<Child>);
 
@@ -29,8 +34,15 @@ impl Drop for Servers {
 fn everybody() -> Vec<Role> {
     let agents = ["cluster-1", "cluster-2", "cluster-3"]
         .map(|name| Role::Agent(Some(ClusterRef::sveltos("default", name))));
-    let others =
-        [Role::Operator, Role::Renderer, Role::Matcher, Role::Deployer, Role::Agent(None), Role::People];
+    let others = [
+        Role::Operator,
+        Role::Renderer,
+        Role::Matcher,
+        Role::Deployer,
+        Role::Agent(None),
+        Role::People,
+        Role::Inspect,
+    ];
     others.into_iter().chain(agents).collect()
 }
 
@@ -38,8 +50,10 @@ fn seed_file(dir: &Path, role: &Role) -> std::path::PathBuf {
     dir.join(variable(role))
 }
 
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+/// Ports that nobody uses, all different: each is held until the last is known.
+fn free_ports(count: usize) -> Vec<u16> {
+    let listeners: Vec<TcpListener> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    listeners.iter().map(|listener| listener.local_addr().unwrap().port()).collect()
 }
 
 /// Starts three servers with the files as they are, but for places and ports; their addresses.
@@ -60,7 +74,8 @@ fn servers(dir: &Path) -> (Servers, String) {
             (variable(role), seed.public_key())
         })
         .collect();
-    let ports: Vec<[u16; 3]> = (0..3).map(|_| [free_port(), free_port(), free_port()]).collect();
+    let free = free_ports(9);
+    let (ports, _) = free.as_chunks::<3>();
     let routes: Vec<String> =
         ports.iter().map(|[_, route, _]| format!("\"nats://127.0.0.1:{route}\"")).collect();
     let start = |(index, [client, route, http]): (usize, &[u16; 3])| {
@@ -91,6 +106,33 @@ fn servers(dir: &Path) -> (Servers, String) {
     (Servers(running), urls.join(","))
 }
 
+/// What the servers wrote last: says why they are no bus.
+fn logs(dir: &Path) -> String {
+    let of = |index| {
+        let text = std::fs::read_to_string(dir.join(format!("nats-{index}.log"))).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        format!("\nnats-{index}:\n{}", lines[lines.len().saturating_sub(40)..].join("\n"))
+    };
+    (0..3).map(of).collect()
+}
+
+/// The subject of the first message that a new consumer is given. Its servers may still elect who leads it.
+async fn first_subject(reads: &Context, config: &pull::Config) -> String {
+    loop {
+        let consumer = match reads.create_consumer_on_stream(config.clone(), "CHANGES-00").await {
+            Ok(consumer) => consumer,
+            Err(error) if error.kind() == ConsumerErrorKind::TimedOut => continue,
+            Err(error) => panic!("{error}"),
+        };
+        let stream = consumer.stream().heartbeat(HEARTBEAT).expires(HEARTBEAT * 5);
+        match stream.messages().await.unwrap().next().await {
+            Some(Ok(message)) => return message.subject.to_string(),
+            Some(Err(error)) if error.kind() == MessagesErrorKind::NoResponders => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_servers_are_a_bus_with_tls_and_users() {
     let dir = tempfile::tempdir().unwrap();
@@ -113,10 +155,8 @@ async fn three_servers_are_a_bus_with_tls_and_users() {
         replicas: 3,
         tombstone_ttl: Duration::from_secs(60),
     };
-    let _bus = tokio::time::timeout(PATIENCE, Bus::connect(&options, &Tasks::default()))
-        .await
-        .expect("a bus")
-        .unwrap();
+    let connected = tokio::time::timeout(PATIENCE, Bus::connect(&options, &Tasks::default())).await;
+    let _bus = connected.unwrap_or_else(|_| panic!("no bus; the servers: {}", logs(dir.path()))).unwrap();
     for role in everybody().into_iter().filter(|role| matches!(role, Role::Agent(_))) {
         let clients = [
             connection(role.clone()).client("a").await.unwrap(),
@@ -137,11 +177,8 @@ async fn three_servers_are_a_bus_with_tls_and_users() {
             num_replicas: 1,
             ..pull::Config::default()
         };
-        let consumer = reads.create_consumer_on_stream(config, "CHANGES-00").await.unwrap();
-        let heartbeat = Duration::from_secs(2);
-        let mut messages =
-            consumer.stream().heartbeat(heartbeat).expires(Duration::from_secs(10)).messages().await.unwrap();
-        let message = tokio::time::timeout(PATIENCE, messages.next()).await.unwrap().unwrap().unwrap();
-        assert_eq!(message.subject.as_str(), row);
+        let subject =
+            tokio::time::timeout(PATIENCE, first_subject(&reads, &config)).await.expect("a message");
+        assert_eq!(subject, row);
     }
 }

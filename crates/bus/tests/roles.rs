@@ -9,7 +9,7 @@ use server::Server;
 use sluice_api::ClusterRef;
 use sluice_bus::{
     Bus, BusOptions, Connection, Credentials, InterestWriter, Journal, Membership, OwnAgents, Problems,
-    ReadSpec, Seed, accounts, interest_feed, interest_feed_of, journal, problem_feed, read,
+    ReadSpec, Seed, accounts, interest_feed, interest_feed_of, journal, look, problem_feed, read,
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
@@ -48,6 +48,7 @@ fn loads(role: &Role) -> Vec<ReadSpec> {
             vec![all(Table::Reports), all(Table::Status), own(Table::Desired, own_rows::renderer(0))]
         }
         Role::Deployer => vec![all(Table::Desired), own(Table::Status, own_rows::deployer(0))],
+        Role::Inspect => [Table::Changes, Table::Reports, Table::Desired, Table::Status].map(all).to_vec(),
         Role::People | Role::Operator => Vec::new(),
     }
 }
@@ -82,9 +83,16 @@ async fn every_role_finds_what_it_needs() {
     .await
     .unwrap();
     let people = connected(options(Role::People)).await;
+    assert!(!people.shows_tables() && renderer.shows_tables());
     let mut lines = within("journal", journal(&people)).await.unwrap();
     let problems = problem_feed(&people, stop.clone());
     within("problems of people", problems.synced()).await;
+    let inspect = connected(options(Role::Inspect)).await;
+    let mut heard = within("journal of inspect", journal(&inspect)).await.unwrap();
+    within("problems of inspect", problem_feed(&inspect, stop.clone()).synced()).await;
+    for load in loads(&Role::Inspect) {
+        within(&load.stream, look(&inspect, &load)).await.unwrap();
+    }
     let stages =
         [Role::Agent(Some(first())), Role::Agent(None), Role::Matcher, Role::Renderer, Role::Deployer];
     for role in stages {
@@ -130,15 +138,10 @@ async fn every_role_finds_what_it_needs() {
         }
         let source = Problems::start(&bus).source();
         source.report(Problem::open(role.name(), first(), format!("of {role}"), "broken"));
-        Journal::start(&bus).record(JournalEntry {
-            what: "tried".into(),
-            stage: role.name().into(),
-            cluster: first().to_string(),
-            object: role.to_string(),
-            micros: 0,
-        });
+        Journal::start(&bus).record(JournalEntry::new(role.name(), "tried", first(), &role, 0, 0));
         let line = within(&format!("{role}: journal"), lines.recv()).await.unwrap();
         assert_eq!(line.object, role.to_string());
+        assert_eq!(within(&format!("{role}: journal of inspect"), heard.recv()).await.unwrap(), line);
         let told = async {
             while !problems.values().iter().any(|row| row.object == format!("of {role}")) {
                 tokio::time::sleep(Duration::from_millis(20)).await;

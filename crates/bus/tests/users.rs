@@ -113,7 +113,7 @@ fn agent_of(name: &str) -> Role {
 }
 
 /// Everybody but the operator, each with its letter in [`requests`].
-fn everybody() -> [(char, Role); 6] {
+fn everybody() -> [(char, Role); 7] {
     [
         ('1', agent_of("cluster-1")),
         ('a', Role::Agent(None)),
@@ -121,6 +121,7 @@ fn everybody() -> [(char, Role); 6] {
         ('r', Role::Renderer),
         ('d', Role::Deployer),
         ('p', Role::People),
+        ('i', Role::Inspect),
     ]
 }
 
@@ -155,10 +156,10 @@ fn requests() -> Vec<(String, Value, &'static str)> {
         ("$KV.problems.deployer.-.y".into(), none(), "d"),
         ("$KV.content.1".into(), none(), "1amrd"),
         // Streams.
-        (api("INFO"), none(), "1amrdp"),
-        (api("STREAM.NAMES"), none(), "1amrdp"),
-        (api("STREAM.LIST"), none(), "1amrdp"),
-        (api("STREAM.INFO.CHANGES-00"), none(), "1amrdp"),
+        (api("INFO"), none(), "1amrdpi"),
+        (api("STREAM.NAMES"), none(), "1amrdpi"),
+        (api("STREAM.LIST"), none(), "1amrdpi"),
+        (api("STREAM.INFO.CHANGES-00"), none(), "1amrdpi"),
         (api("STREAM.CREATE.OTHER"), none(), "r"),
         (api("STREAM.UPDATE.CHANGES-00"), none(), "r"),
         (api("STREAM.DELETE.CHANGES-00"), none(), ""),
@@ -167,43 +168,43 @@ fn requests() -> Vec<(String, Value, &'static str)> {
         (api("STREAM.SNAPSHOT.CHANGES-00"), json!({ "deliver_subject": "_INBOX.agent.x" }), ""),
         (api("STREAM.LEADER.STEPDOWN.CHANGES-00"), none(), ""),
         // Reading without saying what.
-        (api("STREAM.MSG.GET.CHANGES-00"), last(&row(SECOND)), "am"),
-        (api("STREAM.MSG.GET.REPORTS-01"), last("reports.00.x"), "mr"),
-        (api("STREAM.MSG.GET.DESIRED-00"), last("desired.00.x"), "rd"),
-        (api("STREAM.MSG.GET.STATUS"), last("status.00.x"), "rd"),
+        (api("STREAM.MSG.GET.CHANGES-00"), last(&row(SECOND)), "ami"),
+        (api("STREAM.MSG.GET.REPORTS-01"), last("reports.00.x"), "mri"),
+        (api("STREAM.MSG.GET.DESIRED-00"), last("desired.00.x"), "rdi"),
+        (api("STREAM.MSG.GET.STATUS"), last("status.00.x"), "rdi"),
         (api("STREAM.MSG.GET.KV_interest"), last(&interest(2)), "amrp"),
-        (api("STREAM.MSG.GET.KV_problems"), last("$KV.problems.x"), "rp"),
-        (api("STREAM.MSG.GET.KV_content"), last("$KV.content.0"), "amrd"),
-        (api("DIRECT.GET.CHANGES-00"), last(&row(SECOND)), "am"),
-        (api("DIRECT.GET.CHANGES-00"), json!({ "multi_last": [">"] }), "am"),
-        (api("DIRECT.GET.DESIRED-00"), last("desired.00.x"), "rd"),
+        (api("STREAM.MSG.GET.KV_problems"), last("$KV.problems.x"), "rpi"),
+        (api("STREAM.MSG.GET.KV_content"), last("$KV.content.0"), "amrdi"),
+        (api("DIRECT.GET.CHANGES-00"), last(&row(SECOND)), "ami"),
+        (api("DIRECT.GET.CHANGES-00"), json!({ "multi_last": [">"] }), "ami"),
+        (api("DIRECT.GET.DESIRED-00"), last("desired.00.x"), "rdi"),
         (api("CONSUMER.CREATE.CHANGES-00"), none(), ""),
         (api("CONSUMER.DURABLE.CREATE.CHANGES-00.n"), none(), ""),
-        (api("CONSUMER.CREATE.CHANGES-00.n"), none(), "am"),
-        (api("CONSUMER.CREATE.REPORTS-00.n"), none(), "mr"),
-        (api("CONSUMER.CREATE.DESIRED-00.n"), none(), "rd"),
-        (api("CONSUMER.CREATE.STATUS.n"), none(), "rd"),
-        (api("CONSUMER.CREATE.KV_problems.n"), none(), "rp"),
-        (api("CONSUMER.CREATE.KV_sluice.n"), none(), "1amrdp"),
+        (api("CONSUMER.CREATE.CHANGES-00.n"), none(), "ami"),
+        (api("CONSUMER.CREATE.REPORTS-00.n"), none(), "mri"),
+        (api("CONSUMER.CREATE.DESIRED-00.n"), none(), "rdi"),
+        (api("CONSUMER.CREATE.STATUS.n"), none(), "rdi"),
+        (api("CONSUMER.CREATE.KV_problems.n"), none(), "rpi"),
+        (api("CONSUMER.CREATE.KV_sluice.n"), none(), "1amrdpi"),
         (api("CONSUMER.NAMES.CHANGES-00"), none(), ""),
         (api("CONSUMER.LIST.CHANGES-00"), none(), ""),
         // Reading what the subject says.
-        (api(&format!("CONSUMER.CREATE.CHANGES-00.n.changes.00.{FIRST}.>")), none(), "1am"),
-        (api(&format!("CONSUMER.CREATE.CHANGES-00.n.changes.00.{SECOND}.>")), none(), "am"),
-        (api("CONSUMER.CREATE.CHANGES-00.n.changes.00.*.>"), none(), "am"),
-        (api("CONSUMER.CREATE.CHANGES-00.n.changes.>"), none(), "am"),
-        (api("CONSUMER.CREATE.CHANGES-00.n.>"), none(), "am"),
-        (api(&format!("CONSUMER.CREATE.CHANGES-00.n.{}", Capabilities::rows().1)), none(), "amr"),
+        (api(&format!("CONSUMER.CREATE.CHANGES-00.n.changes.00.{FIRST}.>")), none(), "1ami"),
+        (api(&format!("CONSUMER.CREATE.CHANGES-00.n.changes.00.{SECOND}.>")), none(), "ami"),
+        (api("CONSUMER.CREATE.CHANGES-00.n.changes.00.*.>"), none(), "ami"),
+        (api("CONSUMER.CREATE.CHANGES-00.n.changes.>"), none(), "ami"),
+        (api("CONSUMER.CREATE.CHANGES-00.n.>"), none(), "ami"),
+        (api(&format!("CONSUMER.CREATE.CHANGES-00.n.{}", Capabilities::rows().1)), none(), "amri"),
         (api(&format!("CONSUMER.CREATE.KV_interest.n.{}", interest(1))), none(), "1amrp"),
         (api(&format!("CONSUMER.CREATE.KV_interest.n.{}", interest(2))), none(), "amrp"),
         (api("CONSUMER.CREATE.KV_interest.n.$KV.interest.>"), none(), "amrp"),
-        (api(&format!("DIRECT.GET.CHANGES-00.{}", row(FIRST))), none(), "1am"),
-        (api(&format!("DIRECT.GET.CHANGES-00.{}", row(SECOND))), none(), "am"),
+        (api(&format!("DIRECT.GET.CHANGES-00.{}", row(FIRST))), none(), "1ami"),
+        (api(&format!("DIRECT.GET.CHANGES-00.{}", row(SECOND))), none(), "ami"),
         (api(&format!("DIRECT.GET.KV_interest.{}", interest(1))), none(), "1amrp"),
         (api(&format!("DIRECT.GET.KV_interest.{}", interest(2))), none(), "amrp"),
-        (api("DIRECT.GET.KV_content.$KV.content.0"), none(), "1amrd"),
-        (api("DIRECT.GET.KV_sluice.$KV.sluice.shards"), none(), "1amrdp"),
-        (api("DIRECT.GET.DESIRED-00.desired.00.x"), none(), "rd"),
+        (api("DIRECT.GET.KV_content.$KV.content.0"), none(), "1amrdi"),
+        (api("DIRECT.GET.KV_sluice.$KV.sluice.shards"), none(), "1amrdpi"),
+        (api("DIRECT.GET.DESIRED-00.desired.00.x"), none(), "rdi"),
     ]
 }
 
@@ -238,12 +239,12 @@ async fn nobody_hears_what_is_meant_for_others() {
         ("$KV.interest.sveltos.default.cluster-2".to_owned(), ""),
         ("$KV.content.2".to_owned(), ""),
         ("$JS.API.STREAM.INFO.STATUS".to_owned(), ""),
-        ("journal.matcher.matched".to_owned(), "p"),
+        ("journal.matcher.matched".to_owned(), "pi"),
         ("members.matcher.x".to_owned(), "ma"),
         ("members.renderer.x".to_owned(), "ra"),
         ("members.agent.x".to_owned(), "a"),
         (format!("members.agent-{SECOND}.x"), "a"),
-        ("$JS.EVENT.ADVISORY.STREAM.CREATED.X".to_owned(), "1amrdp"),
+        ("$JS.EVENT.ADVISORY.STREAM.CREATED.X".to_owned(), "1amrdpi"),
     ];
     let mut hearing = Vec::new();
     for (letter, role) in everybody() {
@@ -278,6 +279,7 @@ async fn an_answer_cannot_be_sent_where_its_asker_may_not_write() {
     for (role, stream, row) in [
         (agent_of("cluster-1"), "CHANGES-00", format!("changes.00.{FIRST}.-.x")),
         (Role::People, "KV_interest", "$KV.interest.sveltos.default.cluster-1".to_owned()),
+        (Role::Inspect, "CHANGES-00", format!("changes.00.{FIRST}.-.x")),
     ] {
         let client = fixture.client(role).await;
         let consumer = json!({ "stream_name": stream, "config": {

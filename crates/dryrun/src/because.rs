@@ -10,7 +10,8 @@ use sluice_renderer_core::Renderer;
 
 use crate::packed::Packed;
 
-const FIELD: &str = "because";
+/// Where a build says it of an object.
+pub(crate) const FIELD: &str = "because";
 
 /// Reasons by what exists because of them.
 #[derive(Debug, Default)]

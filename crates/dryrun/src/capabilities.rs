@@ -1,8 +1,11 @@
-//! What a cluster can do, from a file in its folder.
+//! What a cluster can do: what a file in its folder says, and the kinds that definitions among its objects bring.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::Value;
+use sluice_api::object;
 use sluice_chart::Capabilities;
 use sluice_renderer_core::ClusterCapabilities;
 
@@ -27,7 +30,7 @@ struct Written {
 ///
 /// # Errors
 /// The file, and what is wrong with it.
-pub(crate) fn read(file: &Path) -> Result<ClusterCapabilities, InputError> {
+pub(crate) fn read(file: &Path) -> Result<Capabilities, InputError> {
     let failed = |reason: String| InputError::of(file, reason);
     let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
     let mut documents = sluice_api::yaml::documents(&text).map_err(failed)?;
@@ -40,5 +43,45 @@ pub(crate) fn read(file: &Path) -> Result<ClusterCapabilities, InputError> {
         let known = capabilities.with_kube_version(&written.kube_version);
         capabilities = known.map_err(|error| failed(format!("kubeVersion: {error}")))?;
     }
-    Ok(ClusterCapabilities::of(capabilities.with_api_versions(written.api_versions)))
+    Ok(capabilities.with_api_versions(written.api_versions))
+}
+
+/// What a cluster can do that holds these objects.
+pub(crate) fn of_cluster(said: Option<&Capabilities>, objects: &[Value]) -> ClusterCapabilities {
+    let more: BTreeSet<String> = objects.iter().flat_map(served).collect();
+    ClusterCapabilities::of(said.cloned().unwrap_or_default().with_api_versions(more))
+}
+
+/// The API versions that a definition of a kind brings, with and without the kind.
+fn served(definition: &Value) -> Vec<String> {
+    if object::text(definition, &["kind"]) != "CustomResourceDefinition" {
+        return Vec::new();
+    }
+    let group = object::text(definition, &["spec", "group"]);
+    let kind = object::text(definition, &["spec", "names", "kind"]);
+    let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
+    let is_served = |version: &&Value| version.get("served").and_then(Value::as_bool) == Some(true);
+    let both = |version: &Value| {
+        let version = format!("{group}/{}", object::text(version, &["name"]));
+        [format!("{version}/{kind}"), version]
+    };
+    versions.into_iter().flatten().filter(is_served).flat_map(both).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn definitions_in_a_cluster_are_kinds_that_it_has_in_the_versions_that_are_served() {
+        let definition = json!({"kind": "CustomResourceDefinition", "spec": {"group": "example.com", "names": {"kind": "Rule"},
+            "versions": [{"name": "v1", "served": true}, {"name": "v0", "served": false}, {"name": 7, "served": true}, 8]}});
+        let expected = ["example.com/v1/Rule", "example.com/v1"];
+        assert_eq!(served(&definition)[..2], expected);
+        assert!(served(&json!({"kind": "ConfigMap", "spec": definition["spec"]})).is_empty());
+        let with = of_cluster(None, &[definition]);
+        assert_ne!(with, of_cluster(None, &[]));
+    }
 }

@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::Value;
-use sluice_api::model::{self, ClusterSet, EventSource, Profile, SpecCommon, Trigger};
+use sluice_api::model::{self, ClusterSet, Profile, SpecCommon, Trigger};
 use sluice_api::{FieldError, crd, object, string_data};
-use sluice_matcher_core::Program;
+use sluice_renderer_core::{broken_templates, check_source};
 use sluice_script::Script;
 use sluice_template::{Options, Program as Template, Stage};
 
@@ -41,16 +41,16 @@ pub struct Finding {
 pub fn check(manifest: &Value) -> Vec<Finding> {
     let mut findings = Findings { object: object::describe(manifest), found: Vec::new() };
     match object::text(manifest, &["kind"]) {
-        "EventSource" => findings.source(manifest),
+        "EventSource" => drop(findings.read(check_source(manifest))),
         "EventTrigger" | "EventBasedAddOn" => {
             let trigger = findings.read(Trigger::read(manifest));
             findings.unsupported(trigger.as_ref().map(|trigger| &trigger.common));
-            findings.templates(manifest, &["spec"], &[Stage::Event]);
+            findings.broken_templates(manifest);
         }
         "ClusterProfile" | "Profile" | "RoleRequest" => {
             let profile = findings.read(Profile::read(manifest));
             findings.unsupported(profile.as_ref().map(|profile| &profile.common));
-            findings.templates(manifest, &["spec"], &[Stage::Deploy]);
+            findings.broken_templates(manifest);
         }
         "ClusterSet" | "Set" => drop(findings.read(ClusterSet::read(manifest))),
         "ConfigMap" | "Secret" => findings.content(manifest),
@@ -80,23 +80,6 @@ impl Findings {
     fn unsupported(&mut self, common: Option<&SpecCommon>) {
         for error in common.into_iter().flat_map(|common| &common.unsupported) {
             self.add(Severity::Warning, &error.field, &error.reason);
-        }
-    }
-
-    fn source(&mut self, manifest: &Value) {
-        let Some(source) = self.read(EventSource::read(manifest)) else { return };
-        if let Err(error) = Program::compile(manifest) {
-            // Only scripts are left to be wrong.
-            let script = source.selectors.iter().position(|selector| {
-                selector.evaluate.as_ref().is_some_and(|text| Script::compile(text).is_err())
-            });
-            let listed = object::at(manifest, &["spec", "resourceSelectors"]).is_some();
-            let field = match script {
-                Some(index) if listed => format!("spec.resourceSelectors[{index}].evaluate"),
-                _ => "spec.script".to_owned(),
-            };
-            let reason = error.split_once("evaluate: ").map_or(error.as_str(), |(_, reason)| reason);
-            self.add(Severity::Error, field, reason);
         }
     }
 
@@ -135,6 +118,12 @@ impl Findings {
             if let Some(Err(error)) = text.map(Script::compile) {
                 self.add(Severity::Error, format!("data.{key}"), error.to_string());
             }
+        }
+    }
+
+    fn broken_templates(&mut self, manifest: &Value) {
+        for (field, reason) in broken_templates(manifest) {
+            self.add(Severity::Error, field, reason);
         }
     }
 
@@ -278,10 +267,24 @@ spec:
     fn templates_are_parsed_where_they_are() {
         let (severity, field, reason) = only(&TRIGGER.replace("NAME", "'{{ .Resource.metadata.name }'"));
         assert_eq!((severity, field.as_str()), (Severity::Error, "spec.policyRefs[0].name"), "{reason}");
+        assert!(reason.ends_with("; correct the template"), "{reason}");
         let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {projectsveltos.io/instantiate: ok}}\ndata:\n  a.yaml: '{{ nosuch 1 }}'\n";
         let (_, field, reason) = only(map);
         assert!(field == "data.a.yaml" && reason.contains("nosuch"), "{field}: {reason}");
         assert_eq!(found(&map.replace("projectsveltos.io/instantiate", "else")), [], "it is no template");
+    }
+
+    #[test]
+    fn what_is_no_template_may_look_like_one() {
+        let text = TRIGGER.replace("NAME", "content") + "  extraAnnotations: {a: '{{ whatever'}\n";
+        assert_eq!(found(&text), []);
+    }
+
+    #[test]
+    fn all_templates_are_looked_at_also_where_a_field_cannot_be_read() {
+        let text = TRIGGER.replace("NAME", "'{{ a'") + "  cloudEventAction: '{{ b'\n  tier: x\n";
+        let fields: Vec<_> = found(&text).into_iter().map(|(_, field, _)| field).collect();
+        assert_eq!(fields, ["spec.tier", "spec.cloudEventAction", "spec.policyRefs[0].name"]);
     }
 
     #[test]
@@ -294,7 +297,7 @@ spec:
         assert_eq!(found(&source("function evaluate() return {matching = true} end")), []);
         let (severity, field, reason) = only(&source("function evaluate( end"));
         assert_eq!((severity, field.as_str()), (Severity::Error, "spec.resourceSelectors[1].evaluate"));
-        assert!(!reason.contains("EventSource"), "{reason}");
+        assert!(!reason.contains("EventSource") && reason.ends_with("; correct the script"), "{reason}");
         let content = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {projectsveltos.io/lua: ok}}\ndata: {x: function evaluate(}\n";
         assert_eq!(only(content).1, "data.x");
     }

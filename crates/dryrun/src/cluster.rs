@@ -26,7 +26,7 @@ pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef]) -> Deployed {
     let mut step = Step::at(0);
     deployer.start(&mut step);
     deployer.caught_up(0, &mut step);
-    for cluster in clusters {
+    for cluster in clusters.iter().chain([&ClusterRef::management()]) {
         deployer.external(ExternalInput::Reachable(cluster.clone()), &mut step);
     }
     simulated.answer_calls(&mut deployer, step);

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sluice_api::cloud_event::CloudEvent;
 use sluice_api::{ObjectKey, object, string_data, yaml};
+use sluice_chart::Capabilities;
 use sluice_protocol::subject::is_channel;
-
-use sluice_renderer_core::ClusterCapabilities;
 
 use crate::capabilities;
 use crate::sources::{self, Sources};
@@ -21,7 +20,7 @@ pub struct Input {
     /// Objects of managed clusters, and CloudEvents in the order in which they are sent there, by `(namespace, name)` of their registration.
     pub clusters: BTreeMap<(String, String), Vec<Value>>,
     /// What managed clusters can do, where a file says so, in the same way.
-    pub capabilities: BTreeMap<(String, String), ClusterCapabilities>,
+    pub capabilities: BTreeMap<(String, String), Capabilities>,
     /// Charts that lie in `sources/`: nothing else is fetched.
     pub sources: Sources,
 }
@@ -40,18 +39,27 @@ impl InputError {
     }
 }
 
+/// The files of a directory that hold manifests of the management cluster, in order.
+///
+/// # Errors
+/// The folder that cannot be read.
+pub fn manifests_in(dir: &Path) -> Result<Vec<PathBuf>, InputError> {
+    if !dir.is_dir() {
+        return Err(failed(dir, "is not a directory"));
+    }
+    files(dir, &[&dir.join("clusters"), &dir.join(sources::FOLDER)])
+}
+
 impl Input {
     /// Reads every YAML and JSON file below `dir`.
     ///
     /// # Errors
     /// The first file that cannot be read, with its document and field.
     pub fn read(dir: &Path) -> Result<Self, InputError> {
-        if !dir.is_dir() {
-            return Err(failed(dir, "is not a directory"));
-        }
+        let manifests = manifests_in(dir)?;
         let mut input = Self { sources: Sources::read(&dir.join(sources::FOLDER))?, ..Self::default() };
         let clusters = dir.join("clusters");
-        for file in files(dir, &[&clusters, &dir.join(sources::FOLDER)])? {
+        for file in manifests {
             let objects = objects(&file)?;
             if objects.iter().any(CloudEvent::is_meant) {
                 let reason = "a CloudEvent is sent to a cluster: put it below clusters/<namespace>/<name>";
@@ -141,7 +149,15 @@ fn event(object: &Value) -> Result<ObjectKey, String> {
 /// What cannot be read, with its document and field.
 pub fn objects(file: &Path) -> Result<Vec<Value>, InputError> {
     let text = std::fs::read_to_string(file).map_err(|error| failed(file, error))?;
-    let mut objects = yaml::documents(&text).map_err(|error| failed(file, error))?;
+    objects_in(file, &text)
+}
+
+/// The same for what a file holds; its name is for errors.
+///
+/// # Errors
+/// As [`objects`].
+pub fn objects_in(file: &Path, text: &str) -> Result<Vec<Value>, InputError> {
+    let mut objects = yaml::documents(text).map_err(|error| failed(file, error))?;
     for (index, object) in objects.iter_mut().enumerate() {
         let place = format!("document {}", index + 1);
         if CloudEvent::is_meant(object) {

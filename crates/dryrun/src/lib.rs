@@ -11,6 +11,7 @@ mod check;
 mod cluster;
 mod evaluate;
 mod input;
+mod local;
 mod output;
 mod packed;
 mod pipeline;
@@ -19,7 +20,7 @@ mod sources;
 
 pub use check::{Finding, Severity, check};
 pub use evaluate::{Evaluation, Evaluator};
-pub use input::{Input, InputError, objects};
+pub use input::{Input, InputError, manifests_in, objects, objects_in};
 pub use output::{Made, Output};
 pub use pipeline::{Options, build, build_at, build_with, make};
 pub use sources::{NoRepositories, Packed, Repositories, Sources};

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use sluice_api::{ClusterRef, ObjectKey};
+use sluice_api::{ClusterRef, MANAGEMENT, ObjectKey};
 use sluice_protocol::Problem;
 use sluice_protocol::report::NOTE;
 
@@ -15,9 +15,9 @@ use crate::packed::Packed;
 /// What would exist where, for who prints it: it takes little memory.
 #[derive(Clone, Debug, Serialize)]
 pub struct Made {
-    clusters: BTreeMap<String, Vec<Packed>>,
+    pub(crate) clusters: BTreeMap<String, Vec<Packed>>,
     management: Vec<Packed>,
-    problems: Vec<Value>,
+    pub(crate) problems: Vec<Value>,
 }
 
 /// What would exist where.
@@ -25,7 +25,8 @@ pub struct Made {
 pub struct Output {
     /// Objects that would be made in the management cluster.
     pub management: Vec<Value>,
-    /// Objects that would be applied, as they would be sent, by `namespace/name` of the cluster.
+    /// Objects that would be applied, as they would be sent, by `namespace/name` of the cluster; those for the management cluster by
+    /// `management`, when there are any.
     pub clusters: BTreeMap<String, Vec<Value>>,
     /// What cannot be done: stage, cluster, object, error.
     pub problems: Vec<Value>,
@@ -47,7 +48,9 @@ impl Made {
         management.sort_by_cached_key(place);
         let mut clusters: BTreeMap<String, Vec<Packed>> =
             registered.iter().map(|cluster| (cluster.path(), Vec::new())).collect();
-        for (cluster, objects) in objects {
+        let is_empty_management =
+            |(cluster, objects): &(ClusterRef, BTreeMap<_, _>)| cluster.is_management() && objects.is_empty();
+        for (cluster, objects) in objects.into_iter().filter(|one| !is_empty_management(one)) {
             let mut objects: Vec<Packed> = objects.into_values().collect();
             if let Some(because) = because {
                 because.explain_all(&cluster, &mut objects);
@@ -91,9 +94,14 @@ impl Made {
     /// # Errors
     /// When it cannot be written to `out`.
     pub fn write_yaml(&self, out: &mut impl Write) -> io::Result<()> {
-        let management = self.management.iter().map(|object| ("management".to_owned(), object));
+        let management = self.management.iter().map(|object| (MANAGEMENT.to_owned(), object));
         let clusters = self.clusters.iter().flat_map(|(cluster, objects)| {
-            objects.iter().map(move |object| (format!("cluster {cluster}"), object))
+            let place = if cluster == MANAGEMENT {
+                format!("{MANAGEMENT}, deployed to it")
+            } else {
+                format!("cluster {cluster}")
+            };
+            objects.iter().map(move |object| (place.clone(), object))
         });
         let mut between = "";
         for (place, object) in management.chain(clusters) {

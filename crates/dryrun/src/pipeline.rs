@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sluice_api::cloud_event::is_event;
-use sluice_api::model::Cluster;
-use sluice_api::{ClusterRef, ObjectKey, object};
+use sluice_api::model::{Cluster, capi_cluster};
+use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_matcher_core as matcher;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::{Body, Core, Head, Meta, Position, Problem, Publish, Row, Step, Subject, Table};
@@ -15,8 +15,10 @@ use sluice_renderer_core as renderer;
 use sluice_template::{Engine, NoEngine};
 
 use crate::because::Because;
+use crate::capabilities;
 use crate::cluster::deploy;
 use crate::input::{Input, key_of};
+use crate::local;
 use crate::output::{Made, Output};
 use crate::packed::Packed;
 use crate::resources::Resources;
@@ -62,11 +64,17 @@ pub fn build_at(input: &Input, now: i64) -> Output {
 
 /// Computes what would exist where.
 pub fn build_with(input: &Input, options: &Options) -> Output {
+    if local::is_in(input) {
+        return local::settle(input, |input| Reported::of(input, options).made(options)).into();
+    }
     Reported::of(input, options).made(options).into()
 }
 
 /// Computes what would exist where, and keeps no more of it in memory than it must, whoever has a large cluster.
 pub fn make(input: Input, options: &Options) -> Made {
+    if local::is_in(&input) {
+        return local::settle(&input, |input| Reported::of(input, options).made(options));
+    }
     let reported = Reported::of(&input, options);
     drop(input);
     reported.made(options)
@@ -148,20 +156,16 @@ fn begin_rendering(
     let renderer = renderer::Renderer::with_caches(config, &options.caches);
     let (mut renderer, now) = (renderer.with_tera(options.tera.clone()), options.now);
     let mut step = Step::at(now);
-    for object in &input.management {
-        renderer.external(
-            renderer::ExternalInput::Management(renderer::Change::Upsert(Arc::new(object.clone()))),
-            &mut step,
-        );
+    for object in input.management.iter().map(|object| Arc::new(registered(object))) {
+        renderer.external(renderer::ExternalInput::Management(renderer::Change::Upsert(object)), &mut step);
     }
-    let assumed = Arc::new(renderer::ClusterCapabilities::of(sluice_chart::Capabilities::default()));
     let registers = |object: &&Value| matches!(object::text(object, &["kind"]), "SveltosCluster" | "Cluster");
     for object in input.management.iter().filter(registers) {
         let Some(cluster) = Cluster::read(&Arc::new(object.clone())) else { continue };
         let place = (cluster.id.namespace.clone(), cluster.id.name.clone());
-        let said = input.capabilities.get(&place).map(|said| Arc::new(said.clone()));
-        let said = said.unwrap_or_else(|| assumed.clone());
-        renderer.external(renderer::ExternalInput::Capabilities(cluster.id, said), &mut step);
+        let objects = input.clusters.get(&place).map_or(&[][..], Vec::as_slice);
+        let can = Arc::new(capabilities::of_cluster(input.capabilities.get(&place), objects));
+        renderer.external(renderer::ExternalInput::Capabilities(cluster.id, can), &mut step);
     }
     renderer.start(&mut step);
     renderer.ask(&mut step);
@@ -173,6 +177,17 @@ fn begin_rendering(
     }
     rendering.take(&mut renderer, step, known);
     (renderer, interests)
+}
+
+/// The object; one of Cluster API as it is once its control plane is initialised, unless it says something of that.
+fn registered(object: &Value) -> Value {
+    let mut object = object.clone();
+    let is_capi = capi_cluster()
+        .is_kind_of(&Gvk::parse(object::text(&object, &["apiVersion"]), object::text(&object, &["kind"])));
+    if is_capi && object.get("status").is_none() {
+        object["status"] = json!({"initialization": {"controlPlaneInitialized": true}});
+    }
+    object
 }
 
 /// What a matcher reports of one cluster.

@@ -25,10 +25,22 @@ impl Resources {
         )
     }
 
+    /// The object of a key that leaves the version to the server.
+    fn in_any_version(&self, key: &ObjectKey) -> Option<&Arc<Value>> {
+        let is_it = |found: &ObjectKey| {
+            found.gvk.is_kind_of(&key.gvk) && found.namespace == key.namespace && found.name == key.name
+        };
+        self.0
+            .iter()
+            .filter(|_| key.gvk.version.is_empty())
+            .find(|(found, _)| is_it(found))
+            .map(|(_, object)| object)
+    }
+
     /// The object of this key. A kind without namespaces has it under none.
     pub(crate) fn find(&self, key: &ObjectKey) -> Resource {
         let anywhere = ObjectKey { namespace: String::new(), ..key.clone() };
-        let found = self.0.get(key).or_else(|| self.0.get(&anywhere));
+        let found = self.0.get(key).or_else(|| self.0.get(&anywhere)).or_else(|| self.in_any_version(key));
         found.cloned().map_or(Resource::Absent, Resource::There)
     }
 }

@@ -107,6 +107,15 @@ impl Sources {
         Ok(())
     }
 
+    /// Adds a chart as a repository gives it, under the name that it has there.
+    ///
+    /// # Errors
+    /// What is wrong with the archive.
+    pub fn add_archive(&mut self, repository: &str, name: &str, archive: Vec<u8>) -> Result<(), String> {
+        self.0.push(Source::of(repository, Some(name), archive)?);
+        Ok(())
+    }
+
     /// The charts, for who serves them.
     pub fn charts(&self) -> impl Iterator<Item = Packed<'_>> {
         self.0.iter().map(|source| Packed {

@@ -11,6 +11,7 @@ pub mod fake_api;
 mod impersonate;
 mod list;
 mod raw;
+mod token_review;
 mod watch;
 
 pub use apply::apply;
@@ -20,4 +21,5 @@ pub use discovery::{Discovered, discover};
 pub use impersonate::impersonating;
 pub use list::list;
 pub use raw::Raw;
+pub use token_review::knows_token;
 pub use watch::{WatchEvent, resource_of, watch, watch_versioned};

@@ -56,9 +56,25 @@ mod tests {
             path if path.contains("continue=next") => page(&["c"], ""),
             path if path.starts_with("/api/v1/namespaces/n/services") => page(&["n"], ""),
             path if path.starts_with("/api/v1/services") => page(&["a", "b"], "next"),
+            "/apis" => json!({"kind": "APIGroupList", "groups": [{"name": "example.com",
+                "versions": [{"groupVersion": "example.com/v1", "version": "v1"}, {"groupVersion": "example.com/v2", "version": "v2"}],
+                "preferredVersion": {"groupVersion": "example.com/v2", "version": "v2"}}]}),
+            "/apis/example.com/v2" => {
+                json!({"kind": "APIResourceList", "groupVersion": "example.com/v2", "resources": [
+                {"name": "things", "singularName": "", "namespaced": true, "kind": "Thing", "verbs": ["list"]}]})
+            }
+            path if path.starts_with("/apis/example.com/v2/things") => page(&["t"], ""),
             _ => return (404, json!({"kind": "Status", "code": 404, "message": "none"}).to_string()),
         };
         (200, body.to_string())
+    }
+
+    #[tokio::test]
+    async fn a_kind_without_a_version_is_the_one_that_the_server_prefers() {
+        let client = FakeApi::start(answer).client();
+        let found = list(&client, &Gvk::new("example.com", "", "Thing"), None).await.unwrap().unwrap();
+        assert_eq!(found[0]["apiVersion"], "example.com/v2");
+        assert!(list(&client, &Gvk::new("other.com", "", "Thing"), None).await.unwrap().is_none());
     }
 
     #[tokio::test]

@@ -66,6 +66,11 @@ pub enum WatchEvent {
 /// # Errors
 /// When the server does not answer, or not as an API server does: then nothing is known.
 pub async fn resource_of(client: &Client, gvk: &Gvk) -> Result<Option<(ApiResource, bool)>, kube::Error> {
+    let preferred = match gvk.version.is_empty() {
+        true => preferred(client, gvk).await?,
+        false => Some(gvk.clone()),
+    };
+    let Some(gvk) = &preferred else { return Ok(None) };
     let list = if gvk.group.is_empty() {
         client.list_core_api_resources(&gvk.version).await?
     } else {
@@ -87,6 +92,17 @@ pub async fn resource_of(client: &Client, gvk: &Gvk) -> Result<Option<(ApiResour
         let kind = GroupVersionKind::gvk(&gvk.group, &gvk.version, &gvk.kind);
         (ApiResource::from_gvk_with_plural(&kind, &resource.name), resource.namespaced)
     }))
+}
+
+/// The kind in the version that the server prefers for its group; `None` where there is no such group.
+async fn preferred(client: &Client, gvk: &Gvk) -> Result<Option<Gvk>, kube::Error> {
+    let groups = client.list_api_groups().await?.groups;
+    let group = groups.into_iter().find(|group| group.name == gvk.group);
+    let version = group.and_then(|group| {
+        let first = group.versions.into_iter().next();
+        Some(group.preferred_version.or(first)?.version)
+    });
+    Ok(version.map(|version| Gvk { version, ..gvk.clone() }))
 }
 
 /// Watches until the receiver says enough (`false`).

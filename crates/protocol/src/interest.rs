@@ -66,10 +66,11 @@ impl Interest {
     /// would say the same. `now` is in milliseconds since 1970. No row has revision 0.
     pub fn next(previous: Option<&Self>, wanted: Vec<(String, Arc<Value>)>, now: u64) -> Option<Self> {
         let revision = previous.map_or(1, |row| row.revision.saturating_add(1)).max(now);
-        let before =
-            |name: &str| previous.and_then(|row| row.sources.iter().find(|source| source.name == name));
+        // Both are sorted: one walk over them finds each.
+        let mut known = previous.into_iter().flat_map(|row| &row.sources).peekable();
         let source = |(name, manifest): (String, Arc<Value>)| {
-            let same = before(&name).filter(|source| source.manifest == manifest);
+            while known.next_if(|source| source.name < name).is_some() {}
+            let same = known.next_if(|source| source.name == name && source.manifest == manifest);
             Source { changed: same.map_or(revision, |source| source.changed), name, manifest }
         };
         let next = Self { revision, sources: wanted.into_iter().map(source).collect() };

@@ -323,6 +323,8 @@ impl<C: Core> Owner<C> {
             let stored = self.is_stored(&row.subject.to_string(), &row.head());
             self.early.hold(row, stored);
         } else if row.barrier {
+            // What was wanted there before must not come after it.
+            self.newer.forget_wanted(&row.subject);
             self.barriers.push_back((self.next_id, row));
         } else {
             self.publish(row);

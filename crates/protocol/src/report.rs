@@ -1,6 +1,7 @@
 //! What people are told: problems that stay until they are resolved, and things that happened once.
 
 use serde::{Deserialize, Serialize};
+use sluice_api::{ClusterRef, Digest};
 
 /// So begins what is said of something that is as it should be, and that people should know.
 pub const NOTE: &str = "note: ";
@@ -48,6 +49,16 @@ pub struct JournalEntry {
     pub object: String,
     /// Microseconds from the change that caused it; 0 when unknown.
     pub micros: i64,
+    /// When it happened, microseconds since 1970; 0 when unknown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub at: i64,
+    /// What everything that one change leads to has in common, 32 hexadecimal digits; empty when unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub trace: String,
+}
+
+fn is_zero(number: &i64) -> bool {
+    *number == 0
 }
 
 impl Problem {
@@ -89,6 +100,44 @@ impl JournalEntry {
             cluster: cluster.to_string(),
             object: object.to_string(),
             micros,
+            at: now,
+            trace: String::new(),
         }
+    }
+
+    /// It happened because of a change in this cluster at `time`. Every stage knows both of what it works on, so no row has to
+    /// carry the name of a trace.
+    #[must_use]
+    pub fn because_of(mut self, cluster: &ClusterRef, time: i64) -> Self {
+        if time > 0 {
+            self.trace = Digest::of(&[cluster.to_string().as_bytes(), &time.to_le_bytes()]).to_string();
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(cluster: &str, time: i64) -> JournalEntry {
+        JournalEntry::new("matcher", "matched", "c", "x", 10, time)
+            .because_of(&ClusterRef::sveltos("n", cluster), time)
+    }
+
+    #[test]
+    fn what_one_change_leads_to_has_one_trace_and_no_other_change_has_it() {
+        let first = line("a", 5);
+        assert_eq!((first.trace.len(), first.at), (32, 10));
+        assert_eq!(first.trace, line("a", 5).trace);
+        assert!(first.trace != line("a", 6).trace && first.trace != line("b", 5).trace);
+        assert_eq!(line("a", 0).trace, "", "when it happened is not known");
+    }
+
+    #[test]
+    fn lines_of_former_versions_are_read() {
+        let old = r#"{"what":"matched","stage":"matcher","cluster":"c","object":"x","micros":6}"#;
+        let read: JournalEntry = serde_json::from_str(old).unwrap();
+        assert_eq!((read.micros, read.at, read.trace.as_str()), (6, 0, ""));
     }
 }

@@ -20,6 +20,8 @@ pub enum Role {
     Deployer,
     /// Somebody who looks and changes nothing.
     People,
+    /// Who answers others about everything, and changes nothing.
+    Inspect,
     /// Who lays out, scales and wipes the bus.
     Operator,
 }
@@ -35,6 +37,7 @@ impl Role {
             Self::Renderer => "renderer",
             Self::Deployer => "deployer",
             Self::People => "people",
+            Self::Inspect => "inspect",
             Self::Operator => "operator",
         }
     }

@@ -1,6 +1,6 @@
 //! What the bodies and meta data of rows say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -69,6 +69,9 @@ pub struct Desired {
     /// Whether what was once deployed is never updated.
     #[serde(default)]
     pub one_time: bool,
+    /// What it was asked with to be applied once more: a digest for each who asked. When one of them is new, it is.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub redeploy: BTreeSet<String>,
     /// Labels that every object gets, over its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub extra_labels: BTreeMap<String, String>,
@@ -85,6 +88,11 @@ pub struct Desired {
     /// What to apply, in order.
     pub policies: Vec<Policy>,
 }
+
+/// Body of a `desired` row whose maker has no content for it yet: something is wrong in the profile, or it is not known what the
+/// cluster can do. It says that the name is wanted, so that nothing goes which another maker of it has deployed. No field of
+/// [`Desired`] is in it: deployers of every version take it for a row that they cannot read, and delete nothing for its sake.
+pub const UNRENDERED: &[u8] = br#"{"unrendered":true}"#;
 
 /// The rendered content of one referenced ConfigMap or Secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -383,6 +383,13 @@ mod tests {
         let complete = Subject::Complete { table: Table::Reports, shard: 1, cluster, origin: Some(12) };
         assert_eq!(complete.to_string(), "reports.01.sveltos:default/c%2E1.~complete.12");
         assert_eq!(Subject::AllDesired { shard: 3, origin: 4 }.to_string(), "desired.03.~complete.04");
+        let here = Subject::Desired {
+            shard: 2,
+            cluster: ClusterRef::management(),
+            origin: 1,
+            profile: ProfileId::cluster("p"),
+        };
+        assert_eq!(here.to_string(), "desired.02.management.01.p");
     }
 
     #[test]
@@ -401,7 +408,8 @@ mod tests {
         let text = "[a-z.*>~% -]{0,8}";
         let name = "[a-z][a-z.*>~% -]{0,8}";
         (0..120_u16, 0..120_u16, name, text, name, 0..8_usize).prop_map(|(shard, origin, a, b, c, form)| {
-            let cluster = ClusterRef::sveltos(a.clone(), c.clone());
+            let registered = ClusterRef::sveltos(a.clone(), c.clone());
+            let cluster = if origin % 5 == 0 { ClusterRef::management() } else { registered };
             let object = ObjectKey {
                 gvk: Gvk::new(b.clone(), a.clone(), c.clone()),
                 namespace: b.clone(),

@@ -82,6 +82,7 @@ impl Context {
         tasks: &Tasks,
     ) -> anyhow::Result<Self> {
         let (stage, options) = (role.name(), args.bus_options(role)?);
+        let tasks = &tasks.of_stage(stage);
         let bus = tokio::select! {
             bus = Bus::connect(&options, tasks) => bus?,
             () = tasks.stop().cancelled() => {

@@ -5,19 +5,34 @@ use std::io::IsTerminal as _;
 use sluice_tasks::{Once, Tasks};
 use tracing_subscriber::EnvFilter;
 
+use crate::logs::{Json, LogFormat};
+
 /// What is logged unless `RUST_LOG` says otherwise. The client of Kubernetes returns each of its errors as well, and an API
 /// server that is away is told once, as a problem.
 const LOGGED: &str = "warn,sluice=info,kube_client::client::builder=off";
 
-/// Installs logging (`RUST_LOG`, default `info` for the pipeline) to standard error, in colours where somebody reads it.
+/// Installs logging as text, as [`install_logs`].
 ///
 /// # Errors
 /// When logging was installed before.
 pub fn install_defaults() -> anyhow::Result<()> {
+    install_logs(LogFormat::Text)
+}
+
+/// Installs logging (`RUST_LOG`, default `info` for the pipeline) to standard error, in colours where somebody reads text. A line
+/// that cannot be written is lost, and nothing else.
+///
+/// # Errors
+/// When logging was installed before.
+pub fn install_logs(format: LogFormat) -> anyhow::Result<()> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let logs = if std::io::stderr().is_terminal() { logs } else { logs.with_ansi(false) };
-    logs.try_init().map_err(|error| anyhow::anyhow!("logging cannot be installed: {error}"))
+    let logs = logs.with_ansi(std::io::stderr().is_terminal()).log_internal_errors(false);
+    let installed = match format {
+        LogFormat::Text => logs.try_init(),
+        LogFormat::Json => logs.event_format(Json).fmt_fields(Json).try_init(),
+    };
+    installed.map_err(|error| anyhow::anyhow!("logging cannot be installed: {error}"))
 }
 
 /// The tasks of this process. The first SIGINT or SIGTERM cancels their token, the second one ends the process at once.

@@ -14,6 +14,7 @@ mod context;
 mod defaults;
 #[cfg(any(test, feature = "test-kit"))]
 pub mod kit;
+mod logs;
 mod metrics;
 mod nats;
 mod projector;
@@ -23,7 +24,8 @@ pub use admin::serve;
 pub use args::CommonArgs;
 pub use clusters::{Access, ClusterFeed, access_feed};
 pub use context::{Context, Readiness, count_shards};
-pub use defaults::{install_defaults, stop_on_signals, stop_on_signals_then};
+pub use defaults::{install_defaults, install_logs, stop_on_signals, stop_on_signals_then};
+pub use logs::{LogArgs, LogFormat};
 pub use metrics::Metrics;
 pub use nats::NatsArgs;
 pub use projector::Projector;

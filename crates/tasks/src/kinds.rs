@@ -80,6 +80,10 @@ kinds! {
         Verdicts: "verdicts" => Restart,
         /// Keeps the metrics of shards up to date. It only reads.
         ShardMetrics: "shard-metrics" => Restart,
+        /// Sends traces to a collector. It listens again; what was told meanwhile is in no trace.
+        Traces: "traces" => Restart,
+        /// Reaches the bus for who answers questions. It tries again, and until then the bus is away.
+        Reach: "reach" => Restart,
     }
 }
 
@@ -104,12 +108,16 @@ kinds! {
         Readiness: "readiness" => StopProcess,
         /// Takes journal lines for whoever shows them. They would stand still.
         JournalReader: "journal-reader" => StopProcess,
+        /// Serves the Inspect service. Nobody else answers at its address.
+        Inspect: "inspect" => StopProcess,
         /// Serves charts in `sluice up`. Nobody else has them.
         Repository: "repository" => StopProcess,
         /// One stage of `sluice up`. The others are of no use alone.
         Stage: "stage" => StopProcess,
         /// A shard: the supervisor begins it again after a rest.
         Shard: "shard" => StopOwner,
+        /// Sends a list or the journal to one who has asked. Its end is the end of that answer.
+        Answer: "answer" => StopOwner,
         /// Replaces the fence row of an output. The shard waits for it.
         Claim: "claim" => StopOwner,
         /// Reads the heads of own rows. The shard waits for them.

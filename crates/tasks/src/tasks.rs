@@ -16,7 +16,11 @@ type Ends = BTreeMap<(&'static str, &'static str), u64>;
 
 /// The tasks of one process. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Tasks(Arc<Process>);
+pub struct Tasks {
+    process: Arc<Process>,
+    /// Whose they are, in logs.
+    stage: Option<&'static str>,
+}
 
 #[derive(Debug, Default)]
 struct Process {
@@ -30,12 +34,22 @@ struct Process {
 impl Tasks {
     /// Those of a process that ends once `stop` is cancelled; [`crate::Fate::StopProcess`] cancels it.
     pub fn new(stop: CancellationToken) -> Self {
-        Self(Arc::new(Process { stop, ..Process::default() }))
+        Self { process: Arc::new(Process { stop, ..Process::default() }), stage: None }
+    }
+
+    /// The same, of a stage: logs say so.
+    #[must_use]
+    pub fn of_stage(&self, stage: &'static str) -> Self {
+        Self { process: self.process.clone(), stage: Some(stage) }
+    }
+
+    pub(crate) fn stage(&self) -> Option<&'static str> {
+        self.stage
     }
 
     /// Cancelled when the process should end.
     pub fn stop(&self) -> &CancellationToken {
-        &self.0.stop
+        &self.process.stop
     }
 
     /// Spawns a task that runs once. The handle is for who waits for its end, and may be dropped.
@@ -49,14 +63,14 @@ impl Tasks {
     where
         W: Future<Output = End> + Send + 'static,
     {
-        let (over, work) = (self.0.over.clone(), self.watched(task.kind()).kept(make));
+        let (over, work) = (self.process.over.clone(), self.watched(task.kind()).kept(make));
         start(async move { over.run_until_cancelled(work).await.unwrap_or_default() })
     }
 
     /// Ends the tasks that would be started again for ever, at any point where they wait: when everybody who needed them has
     /// ended, what they serve may go without a word.
     pub fn end_kept(&self) {
-        self.0.over.cancel();
+        self.process.over.cancel();
     }
 
     /// Runs a task in place, with the same care: for one that has a thread of its own.
@@ -71,7 +85,7 @@ impl Tasks {
 
     /// How many tasks have ended although they should not have, by name of the task and by [`How::name`].
     pub fn ends(&self) -> BTreeMap<(&'static str, &'static str), u64> {
-        self.0.ends.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.process.ends.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// For the end of `main`: whether the process stopped because it was asked to.
@@ -79,18 +93,18 @@ impl Tasks {
     /// # Errors
     /// When it stopped because it cannot go on without a task that has ended.
     pub fn verdict(&self) -> Result<(), TaskFailed> {
-        self.0.failed.get().map_or(Ok(()), |failed| Err(failed.clone()))
+        self.process.failed.get().map_or(Ok(()), |failed| Err(failed.clone()))
     }
 
     pub(crate) fn count(&self, kind: Kind, how: &How) {
-        let mut ends = self.0.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ends = self.process.ends.lock().unwrap_or_else(PoisonError::into_inner);
         *ends.entry((kind.name, how.name())).or_default() += 1;
     }
 
     /// Stops the process; the first reason is the one that it ends with.
     pub(crate) fn fail(&self, kind: Kind, how: How) {
-        self.0.failed.get_or_init(|| TaskFailed { task: kind.name, how });
-        self.0.stop.cancel();
+        self.process.failed.get_or_init(|| TaskFailed { task: kind.name, how });
+        self.process.stop.cancel();
     }
 
     fn watched(&self, kind: Kind) -> Watched {

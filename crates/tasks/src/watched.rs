@@ -75,6 +75,34 @@ impl Watched {
     }
 
     fn span(&self) -> tracing::Span {
-        tracing::info_span!(parent: None, "task", name = self.kind.name, of = self.of.as_deref())
+        let (of, shard, cluster) = place(self.of.as_deref());
+        tracing::info_span!(parent: None, "task", name = self.kind.name, stage = self.tasks.stage(), shard, cluster, of)
+    }
+}
+
+/// What of a group's name is the number of a shard, or a cluster with its kind; else the name itself.
+fn place(of: Option<&str>) -> (Option<&str>, Option<&str>, Option<&str>) {
+    let Some(of) = of else { return (None, None, None) };
+    let (first, rest) = of.split_once(' ').map_or((of, None), |(first, rest)| (first, Some(rest)));
+    let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
+    let is_cluster = first.contains(':') && first.contains('/') && !first.contains("://");
+    match (is_number, is_cluster) {
+        (true, _) => (rest, Some(first), None),
+        (_, true) => (rest, None, Some(first)),
+        _ => (Some(of), None, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_say_whose_a_task_is_by_shard_or_cluster() {
+        assert_eq!(place(Some("03")), (None, Some("03"), None));
+        assert_eq!(place(Some("sveltos:a/b v1 Service")), (Some("v1 Service"), None, Some("sveltos:a/b")));
+        for other in ["rights", "v1 Secret a/b", "https://charts.example web", ""] {
+            assert_eq!(place(Some(other)), (Some(other), None, None));
+        }
     }
 }

@@ -11,6 +11,8 @@ pub const CLUSTER_LABEL: &str = "load";
 pub const EACH: &str = "fv";
 /// Services with this value share one profile.
 pub const ALL: &str = "all";
+/// Services with this value get a profile each that goes to every cluster, once [`far`] is there.
+pub const FAR: &str = "far";
 
 const SCRIPT: &str = r#"function evaluate()
   hs = {}
@@ -94,17 +96,64 @@ pub fn service(name: &str, label: &str) -> String {
 pub fn management() -> Vec<(String, Value)> {
     let source_of_each =
         json!({"collectResources": true, "group": "", "version": "v1", "kind": "Service", "script": SCRIPT});
-    let source_of_all = json!({"collectResources": true, "group": "", "version": "v1", "kind": "Service",
-        "labelsFilters": [{"key": "sveltos", "operation": "Equal", "value": ALL}]});
     [
         (("load-each", true), source_of_each, POLICY_OF_EACH),
-        (("load-all", false), source_of_all, POLICIES_OF_ALL),
+        (("load-all", false), labelled(ALL), POLICIES_OF_ALL),
     ]
     .into_iter()
     .flat_map(|((name, one), source, template)| {
         [content(name, template), lib("EventSource", "eventsources", name, source), add_on(name, one)]
     })
     .collect()
+}
+
+/// What sends the add-on of a Service to every cluster.
+pub fn far() -> [(String, Value); 3] {
+    let (name, clusters) = ("load-far", json!({"matchLabels": {CLUSTER_LABEL: "true"}}));
+    let spec = json!({
+        "sourceClusterSelector": clusters,
+        "destinationClusterSelector": clusters,
+        "eventSourceName": name,
+        "oneForEvent": true,
+        "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": name}],
+    });
+    let group = "lib.projectsveltos.io/v1beta1";
+    let trigger =
+        json!({"apiVersion": group, "kind": "EventTrigger", "metadata": {"name": name}, "spec": spec});
+    let (path, mut template) = content(name, POLICY_OF_EACH);
+    template["metadata"]["annotations"] = json!({"projectsveltos.io/instantiate": "ok"});
+    [
+        (path, template),
+        lib("EventSource", "eventsources", name, labelled(FAR)),
+        (format!("/apis/{group}/eventtriggers/{name}"), trigger),
+    ]
+}
+
+/// A chart for every cluster: version 1.0.0 of `policies` in this repository, with so many objects.
+pub fn charted(name: &str, repository: &str, objects: usize) -> (String, Value) {
+    let group = "config.projectsveltos.io/v1beta1";
+    let chart = json!({
+        "repositoryURL": repository,
+        "repositoryName": "load",
+        "chartName": "load/policies",
+        "chartVersion": "1.0.0",
+        "releaseName": name,
+        "releaseNamespace": "default",
+        "values": format!("objects: {objects}\n"),
+    });
+    let object = json!({
+        "apiVersion": group,
+        "kind": "ClusterProfile",
+        "metadata": {"name": name},
+        "spec": {"clusterSelector": {"matchLabels": {CLUSTER_LABEL: "true"}}, "helmCharts": [chart]},
+    });
+    (format!("/apis/{group}/clusterprofiles/{name}"), object)
+}
+
+/// An EventSource of Services with this value of the label.
+fn labelled(value: &str) -> Value {
+    json!({"collectResources": true, "group": "", "version": "v1", "kind": "Service",
+        "labelsFilters": [{"key": "sveltos", "operation": "Equal", "value": value}]})
 }
 
 fn content(name: &str, template: &str) -> (String, Value) {
@@ -143,6 +192,7 @@ mod tests {
     fn every_object_stands_at_its_own_path() {
         let objects = management();
         assert_eq!(objects.len(), 6);
+        let objects: Vec<_> = objects.into_iter().chain(far()).chain([charted("c", "http://r", 1)]).collect();
         for (path, object) in &objects {
             assert!(path.ends_with(object["metadata"]["name"].as_str().unwrap()), "{path}");
         }

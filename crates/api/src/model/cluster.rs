@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::read::Field;
 use crate::cluster::{ClusterKind, ClusterRef};
-use crate::object;
+use crate::object::{self, Gvk, ObjectKey};
 
 /// A managed cluster as it is registered in the management cluster.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,9 +31,9 @@ pub struct KubeconfigRef {
 impl Cluster {
     /// Reads a `SveltosCluster` or a Cluster API `Cluster`; `None` for other kinds.
     pub fn read(object: &std::sync::Arc<Value>) -> Option<Self> {
-        let kind = match object::text(object, &["kind"]) {
-            "SveltosCluster" => ClusterKind::Sveltos,
-            "Cluster" => ClusterKind::Capi,
+        let (kind, suffix) = match object::text(object, &["kind"]) {
+            "SveltosCluster" => (ClusterKind::Sveltos, "sveltos-kubeconfig"),
+            "Cluster" => (ClusterKind::Capi, "kubeconfig"),
             _ => return None,
         };
         let id = ClusterRef {
@@ -43,19 +43,57 @@ impl Cluster {
         };
         let spec = Field::spec(object);
         let own = |field: &str| spec.get(field).text().ok().filter(|text| !text.is_empty());
-        let standard = match kind {
-            ClusterKind::Sveltos => format!("{}-sveltos-kubeconfig", id.name),
-            ClusterKind::Capi => format!("{}-kubeconfig", id.name),
-        };
+        let standard = format!("{}-{suffix}", id.name);
+        let standard_key = (kind == ClusterKind::Capi).then(|| "value".to_owned());
         Some(Self {
             paused: spec.get("paused").flag().unwrap_or(false),
             kubeconfig: KubeconfigRef {
                 secret: own("kubeconfigName").unwrap_or(standard),
-                key: own("kubeconfigKeyName"),
+                key: own("kubeconfigKeyName").or(standard_key),
             },
             id,
             object: object.clone(),
         })
+    }
+
+    /// Whether it can be worked with: a Cluster API cluster from the time on when its control plane is initialised. Each version of
+    /// that API says so in another place.
+    pub fn is_registered(&self) -> bool {
+        if self.id.kind != ClusterKind::Capi {
+            return true;
+        }
+        let is_true = |path: &[&str]| object::at(&self.object, path) == Some(&Value::Bool(true));
+        let says = |conditions: &[&str]| {
+            let conditions = object::at(&self.object, conditions).and_then(Value::as_array);
+            conditions.into_iter().flatten().any(|condition| {
+                object::text(condition, &["type"]) == "ControlPlaneInitialized"
+                    && object::text(condition, &["status"]) == "True"
+            })
+        };
+        is_true(&["status", "initialization", "controlPlaneInitialized"])
+            || is_true(&["status", "controlPlaneReady"])
+            || says(&["status", "conditions"])
+            || says(&["status", "v1beta2", "conditions"])
+    }
+
+    /// The object that a field of a Cluster API cluster's spec names; in the version that the server prefers where none is named.
+    pub fn referenced(&self, field: &str) -> Option<ObjectKey> {
+        let reference =
+            object::at(&self.object, &["spec", field]).filter(|_| self.id.kind == ClusterKind::Capi)?;
+        let text = |field: &str| object::text(reference, &[field]);
+        let (kind, name) = (text("kind"), text("name"));
+        if kind.is_empty() || name.is_empty() {
+            return None;
+        }
+        let (group, version) = text("apiVersion").split_once('/').unwrap_or((text("apiGroup"), ""));
+        let namespace = Some(text("namespace")).filter(|text| !text.is_empty()).unwrap_or(&self.id.namespace);
+        let gvk = Gvk::new(group, version, kind);
+        Some(ObjectKey { gvk, namespace: namespace.to_owned(), name: name.to_owned() })
+    }
+
+    /// With what its user last asked for everything on it to be applied once more; empty where nobody has.
+    pub fn redeploy(&self) -> String {
+        super::profile::asked(&self.object)
     }
 
     /// Whether its status says that it does not answer.
@@ -89,5 +127,56 @@ mod tests {
         let own = read(json!({"kubeconfigName": "k", "kubeconfigKeyName": "value", "paused": true}));
         assert_eq!(own.kubeconfig, KubeconfigRef { secret: "k".into(), key: Some("value".into()) });
         assert!(own.paused && own.id.to_string() == "sveltos:default/c");
+    }
+
+    fn capi(spec: Value, status: Value) -> Cluster {
+        let object = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+            "metadata": {"namespace": "team", "name": "c"}, "spec": spec, "status": status});
+        Cluster::read(&Arc::new(object)).unwrap()
+    }
+
+    #[test]
+    fn a_cluster_api_cluster_counts_once_its_control_plane_is_initialised_in_every_version_of_that_api() {
+        let condition = |status: &str| json!([{"type": "Ready", "status": "True"}, {"type": "ControlPlaneInitialized", "status": status}]);
+        for status in [
+            json!({"initialization": {"controlPlaneInitialized": true}}),
+            json!({"controlPlaneReady": true}),
+            json!({"conditions": condition("True")}),
+            json!({"v1beta2": {"conditions": condition("True")}}),
+        ] {
+            assert!(capi(json!({}), status.clone()).is_registered(), "{status}");
+        }
+        for status in [
+            json!(null),
+            json!({"initialization": {"controlPlaneInitialized": false}, "controlPlaneReady": false}),
+            json!({"conditions": condition("False")}),
+            json!({"phase": "Provisioned"}),
+        ] {
+            assert!(!capi(json!({}), status.clone()).is_registered(), "{status}");
+        }
+        let sveltos = json!({"kind": "SveltosCluster", "metadata": {"namespace": "n", "name": "c"}});
+        assert!(Cluster::read(&Arc::new(sveltos)).unwrap().is_registered());
+        let kubeconfig = KubeconfigRef { secret: "c-kubeconfig".into(), key: Some("value".into()) };
+        assert_eq!(capi(json!({}), json!({})).kubeconfig, kubeconfig);
+    }
+
+    #[test]
+    fn what_a_cluster_api_cluster_is_made_of_is_named_by_version_or_by_group() {
+        let old = json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "KubeadmControlPlane", "namespace": "x", "name": "p"});
+        let new =
+            json!({"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DockerCluster", "name": "i"});
+        let cluster = capi(
+            json!({"controlPlaneRef": old, "infrastructureRef": new, "other": {"kind": "A"}}),
+            json!({}),
+        );
+        let found = |field: &str| cluster.referenced(field).map(|key| (key.to_string(), key.gvk.to_string()));
+        let plane = ("KubeadmControlPlane x/p", "controlplane.cluster.x-k8s.io/v1beta1/KubeadmControlPlane");
+        assert_eq!(found("controlPlaneRef"), Some((plane.0.into(), plane.1.into())));
+        let provider = cluster.referenced("infrastructureRef").unwrap();
+        assert_eq!(
+            (&*provider.namespace, &*provider.gvk.version, &*provider.gvk.kind),
+            ("team", "", "DockerCluster")
+        );
+        assert_eq!((found("other"), found("topology")), (None, None));
     }
 }

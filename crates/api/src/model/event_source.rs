@@ -34,6 +34,8 @@ pub struct ResourceSelector {
     pub labels: Selector,
     /// Lua source with a function `evaluate`.
     pub evaluate: Option<String>,
+    /// Path of the field with the source, for messages.
+    pub evaluate_path: String,
 }
 
 // === impl EventSource ===
@@ -93,13 +95,15 @@ impl ResourceSelector {
                 );
             }
         }
-        let evaluate = Some(item.get(script).text()?).filter(|text| !text.trim().is_empty());
+        let field = item.get(script);
+        let evaluate = Some(field.text()?).filter(|text| !text.trim().is_empty());
         Ok(Self {
             gvk,
             namespace: item.get("namespace").text()?,
             name: item.get("name").text()?,
             labels,
             evaluate,
+            evaluate_path: field.path().to_owned(),
         })
     }
 
@@ -141,6 +145,12 @@ mod tests {
         EventSource::read(&json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": spec}))
     }
 
+    /// The same, with its script in this field.
+    fn written_as(mut source: EventSource, field: &str) -> EventSource {
+        field.clone_into(&mut source.selectors[0].evaluate_path);
+        source
+    }
+
     #[test]
     fn every_era_reads_alike() {
         let filter = json!([{"key": "sveltos", "operation": "Equal", "value": "fv"}]);
@@ -148,7 +158,7 @@ mod tests {
             [{"group": "", "version": "v1", "kind": "Service", "labelFilters": filter}]}))
         .unwrap();
         let old = source(json!({"collectResources": true, "group": "", "version": "v1", "kind": "Service", "labelsFilters": filter})).unwrap();
-        assert_eq!(new, old);
+        assert_eq!(new, written_as(old, "spec.resourceSelectors[0].evaluate"));
         assert_eq!(new.selectors[0].labels.to_string(), "sveltos=fv");
     }
 
@@ -158,7 +168,8 @@ mod tests {
         let listed =
             source(json!({"resourceSelectors": [{"version": "v1", "kind": "Service", "evaluate": "x"}]}))
                 .unwrap();
-        assert_eq!(flat, listed);
+        assert_eq!(flat.selectors[0].evaluate_path, "spec.script");
+        assert_eq!(written_as(flat, "spec.resourceSelectors[0].evaluate"), listed);
     }
 
     #[test]

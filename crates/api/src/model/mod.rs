@@ -14,6 +14,7 @@ mod profile;
 mod read;
 mod resources;
 mod role_request;
+mod templated;
 mod trigger;
 
 pub use cluster::{Cluster, KubeconfigRef};
@@ -23,8 +24,9 @@ pub use event_source::{EventSource, ResourceSelector};
 pub use helm::{ChartAccess, ChartOptions, HelmChart, SecretRef};
 pub use pace::{DEBOUNCE, MAX_PER_MINUTE, Pace, SUSPEND, TTL};
 pub use patch::{PatchContent, PatchSpec};
-pub use profile::{PolicyRef, Profile, SpecCommon};
+pub use profile::{Deployment, PolicyRef, Profile, SpecCommon};
 pub use resources::{Attention, Generator, ResourceRef};
+pub use templated::{Sees, Templated, templated_fields, templates, templates_of};
 pub use trigger::{DestinationCluster, Era, Trigger, no_action};
 
 use crate::Gvk;
@@ -37,10 +39,19 @@ pub const TEMPLATE: &str = "projectsveltos.io/template";
 pub const LUA: &str = "projectsveltos.io/lua";
 /// Annotation of a profile that is left as it is, whatever changes, until the annotation goes.
 pub const PAUSED: &str = "profile.projectsveltos.io/paused";
+/// Annotation of a profile, trigger or cluster registration: when its value is new, what the profile, the trigger's profiles, or
+/// all profiles of the cluster have deployed is applied once more, also where nothing differs.
+pub const REDEPLOY: &str = "sluice.dev/redeploy";
 /// Type of Secrets whose content may be deployed.
 pub const SECRET_TYPE: &str = "addons.projectsveltos.io/cluster-profile";
 /// Namespace of everything that is generated.
 pub const NAMESPACE: &str = "projectsveltos";
+/// Label of the ConfigMaps in which deployers keep what profiles own.
+pub const INVENTORY: &str = "sluice.projectsveltos.io/inventory";
+/// Prefix of the labels of what is made in the management cluster because of events.
+pub const MADE_OF_EVENTS: &str = "eventtrigger.lib.projectsveltos.io/";
+/// Secret with what random values of templates begin with, in the namespace of everything that is generated.
+pub const RANDOM: &str = "sluice-random";
 /// Group of event kinds and clusters.
 pub const LIB_GROUP: &str = "lib.projectsveltos.io";
 /// Group of profiles and their reports.
@@ -60,6 +71,10 @@ pub fn management_kinds() -> Vec<Gvk> {
     .map(|kind| Gvk::new(LIB_GROUP, "v1beta1", kind));
     let config = ["ClusterProfile", "Profile"].map(|kind| Gvk::new(CONFIG_GROUP, "v1beta1", kind));
     let core = ["ConfigMap", "Secret"].map(|kind| Gvk::new("", "v1", kind));
-    let capi = [Gvk::new("cluster.x-k8s.io", "v1beta2", "Cluster")];
-    lib.into_iter().chain(config).chain(core).chain(capi).collect()
+    lib.into_iter().chain(config).chain(core).chain([capi_cluster()]).collect()
+}
+
+/// The kind of Cluster API clusters, in the version that the server prefers.
+pub fn capi_cluster() -> Gvk {
+    Gvk::new("cluster.x-k8s.io", "", "Cluster")
 }

@@ -31,8 +31,20 @@ pub struct PolicyRef {
     pub optional: bool,
     /// Whether namespaces that are missing are left missing.
     pub skip_namespace_creation: bool,
+    /// Where it is deployed.
+    pub deployment: Deployment,
     /// Path of the field, for messages.
     pub path: String,
+}
+
+/// Where the content of a reference goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Deployment {
+    /// To every destination.
+    #[default]
+    Remote,
+    /// To the management cluster, because of every destination.
+    Local,
 }
 
 /// What triggers and profiles say alike.
@@ -60,6 +72,8 @@ pub struct SpecCommon {
     pub dry_run: bool,
     /// Whether add-ons are deployed once and never updated (`syncMode: OneTime`).
     pub one_time: bool,
+    /// With what it was last asked to be applied once more; empty where it was not.
+    pub redeploy: String,
     /// Every field of the spec as written, for projections.
     pub raw: Map<String, Value>,
     /// Fields that this version cannot act upon; named in a problem, while the rest is deployed.
@@ -102,7 +116,7 @@ const NOT_YET: [(&str, &str); 7] = [
 
 impl SpecCommon {
     pub(super) fn read(spec: &Field<'_>) -> Result<Self, FieldError> {
-        let policy_refs = PolicyRef::all(&spec.get("policyRefs"))?;
+        let policy_refs = PolicyRef::deployed(&spec.get("policyRefs"))?;
         let items = |field: &str| spec.get(field).items();
         let patches = items("patches")?.iter().map(PatchSpec::read).collect::<Result<_, _>>()?;
         let patches_from = items("patchesFrom")?.iter().map(PolicyRef::read).collect::<Result<_, _>>()?;
@@ -137,9 +151,20 @@ impl SpecCommon {
             leave,
             dry_run: mode == "DryRun",
             one_time: mode == "OneTime",
+            redeploy: String::new(),
             raw: raw(spec),
             unsupported: refused.chain(without_effect).collect(),
         })
+    }
+
+    /// The same with what the annotations of its object say.
+    pub(super) fn of(self, object: &Value) -> Self {
+        Self { redeploy: asked(object), ..self }
+    }
+
+    /// Whether something of it is for the management cluster.
+    pub fn is_partly_local(&self) -> bool {
+        self.policy_refs.iter().any(|item| item.deployment == Deployment::Local)
     }
 
     /// References alone, and everything else as it is where nothing is said.
@@ -156,6 +181,7 @@ impl SpecCommon {
             leave: false,
             dry_run: false,
             one_time: false,
+            redeploy: String::new(),
             raw: raw(spec),
             unsupported: Vec::new(),
         }
@@ -166,14 +192,51 @@ fn raw(spec: &Field<'_>) -> Map<String, Value> {
     spec.value().and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
+// === impl Deployment ===
+
+impl Deployment {
+    /// As specs have it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Remote => "Remote",
+            Self::Local => "Local",
+        }
+    }
+
+    fn read(field: &Field<'_>) -> Result<Self, FieldError> {
+        match field.text()?.as_str() {
+            "" | "Remote" => Ok(Self::Remote),
+            "Local" => Ok(Self::Local),
+            other => Err(field.error(format!("unknown type {other:?}; use Remote or Local"))),
+        }
+    }
+}
+
 // === impl PolicyRef ===
 
 impl PolicyRef {
+    /// References to what is deployed.
+    fn deployed(list: &Field<'_>) -> Result<Vec<Self>, FieldError> {
+        let one = |item: &Field<'_>| {
+            Ok(Self { deployment: Deployment::read(&item.get("deploymentType"))?, ..Self::read_any(item)? })
+        };
+        list.items()?.iter().map(one).collect()
+    }
+
     pub(super) fn all(list: &Field<'_>) -> Result<Vec<Self>, FieldError> {
         list.items()?.iter().map(Self::read).collect()
     }
 
+    /// A reference whose content goes where the rest goes.
     pub(super) fn read(item: &Field<'_>) -> Result<Self, FieldError> {
+        let deployment = item.get("deploymentType");
+        match Deployment::read(&deployment)? {
+            Deployment::Remote => Self::read_any(item),
+            Deployment::Local => Err(deployment.error("Local is for policyRefs only; remove it here")),
+        }
+    }
+
+    fn read_any(item: &Field<'_>) -> Result<Self, FieldError> {
         item.get("remoteURL")
             .refuse("remote URLs are not fetched by this version; put the content into a ConfigMap")?;
         let kind = item.get("kind");
@@ -181,12 +244,6 @@ impl PolicyRef {
         if text != "ConfigMap" && text != "Secret" {
             return Err(kind
                 .error(format!("kind {text:?} is not supported by this version; use ConfigMap or Secret")));
-        }
-        let deployment = item.get("deploymentType").text()?;
-        if deployment == "Local" {
-            return Err(item
-                .get("deploymentType")
-                .error("Local deployments are not supported by this version; use Remote"));
         }
         let name = item.get("name");
         Ok(Self {
@@ -196,6 +253,7 @@ impl PolicyRef {
             tier: item.get("tier").positive(100)?,
             optional: item.get("optional").flag()?,
             skip_namespace_creation: item.get("skipNamespaceCreation").flag()?,
+            deployment: Deployment::Remote,
             path: item.error("").field,
         })
     }
@@ -222,9 +280,14 @@ impl Profile {
             paused: object::annotation(object, super::PAUSED).is_some(),
             account: ServiceAccount::of(object)?,
             grants_to: None,
-            common: SpecCommon::read(&spec)?,
+            common: SpecCommon::read(&spec)?.of(object),
         })
     }
+}
+
+/// With what an object was last asked to be deployed once more.
+pub(super) fn asked(object: &Value) -> String {
+    object::annotation(object, super::REDEPLOY).unwrap_or_default().to_owned()
 }
 
 /// The sets of a list of names.
@@ -288,6 +351,16 @@ mod tests {
     }
 
     #[test]
+    fn content_goes_to_the_destinations_unless_it_is_for_the_management_cluster() {
+        let item = |kind: &str| json!({"kind": "ConfigMap", "name": "x", "deploymentType": kind});
+        let read = |refs: Value| profile(json!({"policyRefs": refs})).unwrap().common;
+        let both = read(json!([item("Local"), item("Remote"), {"kind": "ConfigMap", "name": "y"}]));
+        let kinds: Vec<_> = both.policy_refs.iter().map(|item| item.deployment.title()).collect();
+        assert_eq!(kinds, ["Local", "Remote", "Remote"]);
+        assert!(both.is_partly_local() && !read(json!([item("Remote")])).is_partly_local());
+    }
+
+    #[test]
     fn what_cannot_be_done_is_said() {
         let profile = profile(json!({"kustomizationRefs": [{"name": "x"}], "policyRefs": []})).unwrap();
         assert_eq!(profile.common.unsupported[0].field, "spec.kustomizationRefs");
@@ -303,8 +376,12 @@ mod tests {
             ),
             (json!({"policyRefs": [{"remoteURL": {"url": "https://x"}}]}), "spec.policyRefs[0].remoteURL"),
             (
-                json!({"policyRefs": [{"kind": "ConfigMap", "name": "x", "deploymentType": "Local"}]}),
-                "spec.policyRefs[0].deploymentType",
+                json!({"policyRefs": [{"kind": "ConfigMap", "name": "x", "deploymentType": "Elsewhere"}]}),
+                "spec.policyRefs[0].deploymentType: unknown type",
+            ),
+            (
+                json!({"patchesFrom": [{"kind": "ConfigMap", "name": "x", "deploymentType": "Local"}]}),
+                "spec.patchesFrom[0].deploymentType: Local is for policyRefs only",
             ),
             (json!({"tier": 0}), "spec.tier"),
             (json!({"clusterRefs": [{"kind": "Pod", "name": "x"}]}), "spec.clusterRefs[0].kind"),

@@ -35,6 +35,11 @@ impl<'a> Field<'a> {
         self.value
     }
 
+    /// Where it is, such as `spec.resourceSelectors[0].evaluate`.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// An error about this field.
     pub(super) fn error(&self, reason: impl Into<String>) -> FieldError {
         FieldError::new(object::describe(self.root), self.path.clone(), reason)

@@ -80,7 +80,13 @@ pub async fn journal(bus: &Bus) -> Result<mpsc::Receiver<JournalEntry>, BusError
     asked.map_err(BusError::request("read the journal"))?;
     let (sender, receiver) = mpsc::channel(QUEUE);
     bus.tasks.spawn(Once::JournalReader, async move {
-        while let Some(message) = lines.next().await {
+        loop {
+            let message = tokio::select! {
+                message = lines.next() => message,
+                // Nothing may happen for long, and who has listened may be gone.
+                () = sender.closed() => return End::Done,
+            };
+            let Some(message) = message else { return End::Early };
             for line in serde_json::Deserializer::from_slice(&message.payload).into_iter() {
                 let Ok(line) = line else { break };
                 if sender.send(line).await.is_err() {
@@ -88,7 +94,6 @@ pub async fn journal(bus: &Bus) -> Result<mpsc::Receiver<JournalEntry>, BusError
                 }
             }
         }
-        End::Early
     });
     Ok(receiver)
 }

@@ -45,12 +45,14 @@ pub fn accounts(clusters: &[ClusterRef], shards: u16, key: impl Fn(&Role) -> Str
         import(&mut out, "stream", &account(agent), &members_subject(&agent.group(), None));
     }
     out.push_str("    ]\n  }\n");
-    alone(&mut out, &Role::People, shards, &key(&Role::People));
-    // What comes to an account by one import does not leave it by another: people hear each agent itself.
-    for agent in &agents {
-        import(&mut out, "stream", &account(agent), AGENT_JOURNAL);
+    for role in [Role::People, Role::Inspect] {
+        alone(&mut out, &role, shards, &key(&role));
+        // What comes to an account by one import does not leave it by another: they hear each agent itself.
+        for agent in &agents {
+            import(&mut out, "stream", &account(agent), AGENT_JOURNAL);
+        }
+        out.push_str("    ]\n  }\n");
     }
-    out.push_str("    ]\n  }\n");
     for agent in &agents {
         alone(&mut out, agent, shards, &key(agent));
         out.push_str("    ]\n    exports: [\n");
@@ -143,15 +145,23 @@ mod tests {
     fn every_cluster_has_an_account_of_its_own_and_braces_are_closed() {
         let clusters = [ClusterRef::sveltos("default", "c"), ClusterRef::sveltos("default", "d")];
         let text = accounts(&clusters, 2, |role| format!("${}", variable(role)));
-        for line in
-            ["\"AGENT-sveltos:default/c\" {", "\"AGENT-sveltos:default/d\" {", "\"PEOPLE\" {", "SLUICE {"]
-        {
+        for line in [
+            "\"AGENT-sveltos:default/c\" {",
+            "\"AGENT-sveltos:default/d\" {",
+            "\"PEOPLE\" {",
+            "\"INSPECT\" {",
+            "SLUICE {",
+        ] {
             assert_eq!(text.matches(line).count(), 1, "{line}");
         }
         assert_eq!(text.matches('{').count(), text.matches('}').count());
         assert_eq!(text.matches('[').count(), text.matches(']').count());
         let keys: BTreeSet<_> = text.lines().filter_map(|line| line.trim().strip_prefix("nkey: ")).collect();
-        assert_eq!(keys.len(), 8, "five in the account of the streams, people, and two agents: {keys:?}");
+        assert_eq!(
+            keys.len(),
+            9,
+            "five in the account of the streams, people, inspect, and two agents: {keys:?}"
+        );
     }
 
     proptest! {

@@ -5,6 +5,7 @@
 //!   ▲ imports, each with the subjects of one cluster
 //! accounts AGENT-…    the agent of one cluster each, with nothing else in it
 //! account PEOPLE      who looks
+//! account INSPECT     who answers others
 //! ```
 //!
 //! Permissions alone do not keep a user of the same account from writing what it may not: whoever may ask the server
@@ -71,6 +72,13 @@ impl Rights {
             Role::People => {
                 rights.reads(&[bucket(PROBLEMS), bucket(INTEREST), JOURNAL.to_owned()]);
                 rights.subscribe.extend(["journal.>".to_owned(), subject::all_members_subject().to_owned()]);
+            }
+            Role::Inspect => {
+                for table in [Table::Changes, Table::Reports, Table::Desired, Table::Status] {
+                    rights.reads(&streams(table, shards));
+                }
+                rights.reads(&[bucket(PROBLEMS), bucket(CONTENT)]);
+                rights.subscribe.push("journal.>".to_owned());
             }
         }
         Some(rights)
@@ -205,7 +213,12 @@ mod tests {
                 assert_eq!(may_publish(role, &subject), index == other, "{role}: {subject}");
             }
         }
-        assert!(tables.iter().all(|table| !may_publish(&Role::People, &format!("{}.00.x", table.name()))));
+        for role in [Role::People, Role::Inspect] {
+            assert!(
+                tables.iter().all(|table| !may_publish(&role, &format!("{}.00.x", table.name()))),
+                "{role}"
+            );
+        }
         assert!(may_publish(&Role::Operator, "$JS.API.STREAM.DELETE.CHANGES-00"));
     }
 
@@ -251,8 +264,15 @@ mod tests {
 
     #[test]
     fn nobody_but_the_operator_deletes_a_stream_or_purges_it() {
-        let roles =
-            [agent("c"), Role::Agent(None), Role::Matcher, Role::Renderer, Role::Deployer, Role::People];
+        let roles = [
+            agent("c"),
+            Role::Agent(None),
+            Role::Matcher,
+            Role::Renderer,
+            Role::Deployer,
+            Role::People,
+            Role::Inspect,
+        ];
         for role in roles {
             for action in ["DELETE", "PURGE", "SNAPSHOT", "RESTORE"] {
                 assert!(

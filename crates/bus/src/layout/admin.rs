@@ -84,6 +84,10 @@ pub async fn check(options: &BusOptions) -> Result<BusReport, BusError> {
     for connection in options.connection.to_each() {
         servers.push(server(&connection, &mut problems).await);
     }
+    // A client goes on for ever until it has a server.
+    if servers.iter().all(|server| server.name.is_empty()) {
+        return Err(BusError::Unsuitable(problems.join("; ")));
+    }
     let js = jetstream(options.connection.client("sluice-bus").await?);
     let account = account(&js).await?;
     let api_level = account.pointer("/api/level").and_then(Value::as_u64).unwrap_or(0);

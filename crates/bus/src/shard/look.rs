@@ -33,11 +33,21 @@ pub struct Owner {
 /// # Errors
 /// When the server does not answer, or the stream ends while it is read.
 pub async fn look(bus: &Bus, spec: &ReadSpec) -> Result<Vec<Stored>, BusError> {
-    let (mut reader, mut rows) = (read(bus, spec).await?, Vec::new());
+    let mut rows = Vec::new();
+    look_each(bus, spec, |stored| rows.push(stored)).await?;
+    Ok(rows)
+}
+
+/// The same one after the other, for who keeps little of many.
+///
+/// # Errors
+/// As [`look`].
+pub async fn look_each(bus: &Bus, spec: &ReadSpec, mut each: impl FnMut(Stored)) -> Result<(), BusError> {
+    let mut reader = read(bus, spec).await?;
     loop {
         match reader.next().await {
-            Some(ReadEvent::Row(row, _)) => rows.push(Stored { row, at: reader.stored() }),
-            Some(ReadEvent::CaughtUp(_)) => return Ok(rows),
+            Some(ReadEvent::Row(row, _)) => each(Stored { row, at: reader.stored() }),
+            Some(ReadEvent::CaughtUp(_)) => return Ok(()),
             Some(_) => {}
             None => {
                 return Err(BusError::Request {

@@ -12,11 +12,13 @@ struct Cluster {
 
 impl Cluster {
     fn start() -> Self {
-        let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let ports: Vec<(u16, u16)> = (0..3).map(|_| (free(), free())).collect();
+        // Each port is held until the last is known: the system gives one that was let go again.
+        let free: Vec<_> = (0..6).map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let free: Vec<u16> = free.iter().map(|listener| listener.local_addr().unwrap().port()).collect();
+        let (ports, _) = free.as_chunks::<2>();
         let routes: Vec<String> =
-            ports.iter().map(|(_, route)| format!("\"nats://127.0.0.1:{route}\"")).collect();
-        let start = |(index, (port, route)): (usize, &(u16, u16))| {
+            ports.iter().map(|[_, route]| format!("\"nats://127.0.0.1:{route}\"")).collect();
+        let start = |(index, [port, route]): (usize, &[u16; 2])| {
             let dir = tempfile::tempdir().unwrap();
             let text = format!(
                 "server_name: \"n{index}\"\nlisten: \"127.0.0.1:{port}\"\njetstream {{ store_dir: {:?} }}\ncluster {{ name: \"c\", listen: \"127.0.0.1:{route}\", routes: [{}] }}\n",

@@ -63,6 +63,13 @@ impl Newer {
         }
     }
 
+    /// The core wants something else there by now, which is held elsewhere.
+    pub(super) fn forget_wanted(&mut self, subject: &Subject) {
+        if !self.wanted.is_empty() {
+            self.wanted.remove(&subject.to_string());
+        }
+    }
+
     /// The rows that are not newer than `view`: they are as any others from now on.
     pub(super) fn take_covered(&mut self, view: &View) -> Covered {
         let taken: BTreeMap<_, _> =

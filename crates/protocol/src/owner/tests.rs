@@ -20,6 +20,8 @@ struct Copier {
     /// Whether it decides anew; then it wants what it has read after that, and cannot tell now.
     decides_anew: bool,
     reconsidered: Vec<String>,
+    /// What it says of all rows at the end of the input, and again with every news.
+    says: Option<&'static str>,
     view: View,
 }
 
@@ -39,9 +41,10 @@ impl Core for Copier {
         !self.not_ready
     }
 
-    fn external(&mut self, input: View, _: &mut Step<&'static str>) {
+    fn external(&mut self, input: View, step: &mut Step<&'static str>) {
         self.not_ready = false;
         self.view = input;
+        self.say(step);
     }
 
     fn start(&mut self, step: &mut Step<&'static str>) {
@@ -64,7 +67,10 @@ impl Core for Copier {
         self.ends.push(sequence);
         // An empty table is nothing to speak of.
         if sequence > 0 {
-            step.publish(Publish::new(complete(), Body::value(&b"c"[..]), 1).after_all());
+            match self.says {
+                Some(_) => self.say(step),
+                None => step.publish(Publish::new(complete(), Body::value(&b"c"[..]), 1).after_all()),
+            }
         }
     }
 
@@ -74,6 +80,15 @@ impl Core for Copier {
     }
 
     fn tick(&mut self, _: &mut Step<&'static str>) {}
+}
+
+impl Copier {
+    fn say(&self, step: &mut Step<&'static str>) {
+        if let Some(text) = self.says {
+            let row = Publish::new(complete(), Body::value(text.as_bytes()), 1);
+            step.publish(row.view(self.view.clone()).after_all());
+        }
+    }
 }
 
 fn subject(name: &str) -> Subject {
@@ -310,6 +325,27 @@ fn what_a_core_wanted_from_an_older_view_is_forgotten_when_it_decides_anew() {
         let commands = owner.handle(34, Event::Row(row("old", "newest"), true));
         assert_eq!(published(&commands), [subject("old").to_string()], "now it can");
     }
+}
+
+/// What is held because a newer row is there must not come after what waits for other rows to be stored.
+#[test]
+fn what_speaks_of_other_rows_is_not_followed_by_what_it_said_before() {
+    let newer = Publish::new(complete(), Body::value(&b"newer"[..]), 1).view(View::parse("x=5"));
+    let (mut owner, _) = Owner::begin(Copier { says: Some("first"), ..Copier::default() }, config());
+    owner.handle(0, Event::Claimed { output: 0, sequence: 42 });
+    owner.handle(0, Event::Found(newer.subject.clone(), newer.head()));
+    owner.handle(0, Event::Loaded);
+    owner.handle(30, Event::Tick);
+    assert!(published(&owner.handle(30, Event::CaughtUp(1))).is_empty(), "a newer row is there");
+    assert_eq!(published(&owner.handle(31, Event::Row(row("a", "1"), true))).len(), 1);
+    owner.core.says = Some("second");
+    assert!(published(&owner.handle(32, Event::External(View::parse("x=5")))).is_empty(), "a is on its way");
+    let commands = owner.handle(33, stored(43));
+    let Some(Command::Send(group)) = commands.iter().find(|command| matches!(command, Command::Send(_)))
+    else {
+        panic!()
+    };
+    assert_eq!(group.rows.last().unwrap().row.body, Body::value(&b"second"[..]));
 }
 
 #[test]

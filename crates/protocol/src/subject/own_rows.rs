@@ -47,6 +47,12 @@ pub fn of_source_anywhere(source: &str, shard: u16) -> String {
     format!("{}.{}.*.{}.>", Table::Reports.name(), shard_token(shard), super::token(source))
 }
 
+/// What matchers say of the sets of one cluster, or of all, being complete.
+pub fn complete(cluster: Option<&ClusterRef>, shard: u16) -> String {
+    let cluster = cluster.map_or_else(|| "*".to_owned(), cluster_token);
+    format!("{}.{}.{cluster}.~complete.*", Table::Reports.name(), shard_token(shard))
+}
+
 /// The objects of one kind in all clusters, as agents see them for themselves.
 pub fn of_kind_anywhere(gvk: &Gvk, shard: u16) -> String {
     let [group, version, kind] = [&gvk.group, &gvk.version, &gvk.kind].map(|text| super::token(text));
@@ -56,6 +62,27 @@ pub fn of_kind_anywhere(gvk: &Gvk, shard: u16) -> String {
         shard_token(shard),
         super::token("")
     )
+}
+
+/// The objects of all kinds, or of some, as anybody sees them: of one cluster or of all.
+pub fn of_objects(cluster: Option<&ClusterRef>, kinds: &ObjectsOf<'_>, shard: u16) -> String {
+    let ObjectsOf { group, kind, namespace } = kinds;
+    let [group, kind, namespace] = [group, kind, namespace].map(|text| text.map(super::token));
+    let cluster = cluster.map(cluster_token);
+    let [cluster, group, kind, namespace] =
+        [&cluster, &group, &kind, &namespace].map(|token| token.as_deref().unwrap_or("*"));
+    format!("{}.{}.{cluster}.*.{group}.*.{kind}.{namespace}.*", Table::Changes.name(), shard_token(shard))
+}
+
+/// Which objects: what is `None` does not restrict.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ObjectsOf<'t> {
+    /// Group of their kind; empty is the core group.
+    pub group: Option<&'t str>,
+    /// Their kind.
+    pub kind: Option<&'t str>,
+    /// Their namespace.
+    pub namespace: Option<&'t str>,
 }
 
 /// The token of a shard, which is also the name of its owner in fence rows.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
-use sluice_api::model::{Cluster, KubeconfigRef, LIB_GROUP};
+use sluice_api::model::{Cluster, KubeconfigRef, LIB_GROUP, capi_cluster};
 use sluice_api::{ClusterRef, Gvk, object};
 
 use super::{Access, ClusterFeed};
@@ -53,7 +53,7 @@ impl Kind {
     pub(super) fn gvk(self) -> Gvk {
         match self {
             Self::Sveltos => Gvk::new(LIB_GROUP, "v1beta1", "SveltosCluster"),
-            Self::Capi => Gvk::new("cluster.x-k8s.io", "v1beta2", "Cluster"),
+            Self::Capi => capi_cluster(),
             Self::Secret => Gvk::new("", "v1", "Secret"),
         }
     }
@@ -133,6 +133,10 @@ impl Registrations {
             return Touched::UsersOf(namespace, name);
         }
         let Some(cluster) = Cluster::read(&Arc::new(object)) else { return Touched::None };
+        if !cluster.is_registered() {
+            let was = self.clusters.remove(&(kind, cluster.id.clone())).is_some();
+            return if was { Touched::Cluster(kind, cluster.id) } else { Touched::None };
+        }
         let Cluster { id, kubeconfig, paused, .. } = cluster;
         let (key, registered) = ((kind, id.clone()), Registration { kubeconfig, paused });
         // Its status is written all the time.
@@ -278,6 +282,22 @@ mod tests {
         fixture.take(Kind::Secret, WatchEvent::Applied(secret("other", &[("v", "x")])));
         fixture.take(Kind::Secret, WatchEvent::Applied(secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])));
         assert!(told.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_cluster_api_cluster_is_told_when_its_control_plane_is_initialised() {
+        let capi = |initialised: bool| {
+            json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "metadata": {"namespace": "default", "name": "w"},
+                "spec": {}, "status": {"initialization": {"controlPlaneInitialized": initialised}}})
+        };
+        let kubeconfig = secret("w-kubeconfig", &[("ca", "clusters: [other]"), ("value", KUBECONFIG)]);
+        let mut fixture = Fixture::listed(Vec::new(), vec![kubeconfig]);
+        fixture.take(Kind::Capi, WatchEvent::Applied(capi(false)));
+        assert_eq!(fixture.access("w"), None);
+        fixture.take(Kind::Capi, WatchEvent::Applied(capi(true)));
+        assert_eq!(fixture.access("w"), Some(Ok(KUBECONFIG.to_owned())));
+        fixture.take(Kind::Capi, WatchEvent::Listed(vec![capi(false)]));
+        assert_eq!(fixture.access("w"), None);
     }
 
     #[test]
