@@ -6,7 +6,9 @@ use std::sync::Arc;
 use sluice_api::ClusterRef;
 use sluice_kube::management_client;
 use sluice_protocol::Role;
-use sluice_runtime::{Access, ClusterFeed, CommonArgs, Context, access_feed, stop_on_signals};
+use sluice_runtime::{
+    Access, ClusterFeed, CommonArgs, Context, LogArgs, LogFormat, access_feed, stop_on_signals,
+};
 
 /// Streams the changes of managed clusters onto the bus.
 #[derive(Debug, clap::Parser)]
@@ -14,6 +16,9 @@ use sluice_runtime::{Access, ClusterFeed, CommonArgs, Context, access_feed, stop
 pub struct Args {
     #[command(flatten)]
     common: CommonArgs,
+
+    #[command(flatten)]
+    logs: LogArgs,
 
     /// Kubeconfig of the management cluster, where registrations and kubeconfigs are.
     #[arg(long, env = "KUBECONFIG")]
@@ -29,6 +34,11 @@ pub struct Args {
 }
 
 impl Args {
+    /// How logs are to be written.
+    pub fn log_format(&self) -> LogFormat {
+        self.logs.log_format
+    }
+
     /// Runs until a signal.
     ///
     /// # Errors

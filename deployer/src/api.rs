@@ -11,15 +11,15 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Precon
 use kube::core::ApiResource;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use sluice_api::model::NAMESPACE;
+use sluice_api::model::{INVENTORY, NAMESPACE};
 use sluice_api::{Gvk, ObjectKey, ProfileId, ServiceAccount, object};
 use sluice_deployer_core::{
-    Class, Failure, INVENTORY_LABEL, Inventory, Live, Reply, Request, Stored, Version, without_marks,
+    Class, Failure, Inventory, Kept, Live, Reply, Request, Stored, Version, without_marks,
 };
 use sluice_kube::{Raw, resource_of};
 
-use crate::failure;
-use crate::tenants::{Caller, Tenants};
+use crate::tenants::{Acting, Caller, Tenants};
+use crate::{failure, own};
 
 /// Field manager of everything that is applied.
 const MANAGER: &str = "sluice";
@@ -30,9 +30,10 @@ const PAGE: u32 = 500;
 /// A call that takes longer counts as failed; whether it worked is unknown.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One managed cluster.
+/// One cluster that is deployed to.
 pub(crate) struct Site {
     client: Client,
+    kept: Kept,
     /// Resources by kind, as discovery told them, and whether their objects are in namespaces. Entries are copied out, and
     /// none is held while discovery is asked.
     resources: DashMap<Gvk, (ApiResource, bool)>,
@@ -40,8 +41,22 @@ pub(crate) struct Site {
 }
 
 impl Site {
+    /// A registered cluster.
     pub(crate) fn new(client: Client) -> Arc<Self> {
-        Arc::new(Self { client, resources: DashMap::new(), tenants: Tenants::default() })
+        Self::keeping(client, Kept::Registered)
+    }
+
+    /// The management cluster.
+    pub(crate) fn management(client: Client) -> Arc<Self> {
+        Self::keeping(client, Kept::Management)
+    }
+
+    fn keeping(client: Client, kept: Kept) -> Arc<Self> {
+        Arc::new(Self { client, kept, resources: DashMap::new(), tenants: Tenants::default() })
+    }
+
+    fn is_management(&self) -> bool {
+        self.kept == Kept::Management
     }
 
     /// Carries out a request; never longer than [`TIMEOUT`], and what writes only while it is `allowed`.
@@ -75,7 +90,7 @@ impl Site {
             Request::ReadInventory(profile) => self.read_inventory(&profile).await,
             Request::WriteInventory { inventory, against } => self.write_inventory(&inventory, against).await,
             Request::DeleteInventory { profile, against } => {
-                let name = Inventory::object_name(&profile);
+                let name = self.kept.object_name(&profile);
                 delete(&self.config_maps(), &name, against, None).await
             }
         }
@@ -84,13 +99,18 @@ impl Site {
     /// Who writes objects for this tenant; without one the deployer does it for itself. Everything else it does for itself: what it
     /// looks at tells it what to plan, and tells the tenant nothing.
     fn caller(&self, account: Option<ServiceAccount>) -> Result<Caller, Failure> {
-        self.tenants.caller(&self.client, account)
+        let there = |account: &ServiceAccount| match self.kept {
+            Kept::Registered => account.in_clusters(),
+            Kept::Management => account.clone(),
+        };
+        let acting = account.map(|account| Acting { there: there(&account), account });
+        self.tenants.caller(&self.client, acting)
     }
 
     async fn inventories(&self) -> Result<Reply, Failure> {
-        let params = ListParams::default().labels(&format!("{INVENTORY_LABEL}=true"));
+        let params = ListParams::default().labels(&format!("{INVENTORY}={}", self.kept.label()));
         let list = self.config_maps().list(&params).await.map_err(|error| failure::of(&error, false))?;
-        let read = |object: Raw| match Stored::from_object(&object.value) {
+        let read = |object: Raw| match Stored::from_object(&object.value, self.kept) {
             Ok(stored) => Some(stored),
             Err(error) => {
                 tracing::warn!(error, "an inventory is left alone");
@@ -112,11 +132,11 @@ impl Site {
     }
 
     async fn read_inventory(&self, profile: &ProfileId) -> Result<Reply, Failure> {
-        let found = self.config_maps().get_opt(&Inventory::object_name(profile)).await;
+        let found = self.config_maps().get_opt(&self.kept.object_name(profile)).await;
         let Some(object) = found.map_err(|error| failure::of(&error, false))? else {
             return Ok(Reply::Inventory(None));
         };
-        let stored = Stored::from_object(&object.value).map_err(|error| {
+        let stored = Stored::from_object(&object.value, self.kept).map_err(|error| {
             let remedy = "restore it, or delete it and what it listed by hand";
             Failure::new(Class::Refused, format!("{error}; {remedy}"))
         })?;
@@ -130,7 +150,7 @@ impl Site {
         against: Option<Version>,
     ) -> Result<Reply, Failure> {
         let refused = |error: serde_json::Error| Failure::new(Class::Refused, error.to_string());
-        let mut object = inventory.to_object().map_err(refused)?;
+        let mut object = inventory.to_object(self.kept).map_err(refused)?;
         let (api, planned) = (self.config_maps(), against.is_some());
         let params = PostParams { field_manager: Some(MANAGER.into()), ..PostParams::default() };
         if let Some((uid, version)) = against {
@@ -175,6 +195,7 @@ impl Site {
     async fn read(&self, key: &ObjectKey) -> Result<Reply, Failure> {
         let Some((api, _)) = self.api(key, &self.client).await? else { return Ok(Reply::Read(None)) };
         match api.get_opt(&key.name).await {
+            Ok(Some(object)) if self.is_management() && own::is_made(&object.value) => Err(own::refused(key)),
             Ok(object) => Ok(Reply::Read(object.map(|object| Live::of(&object.value)))),
             Err(error) if failure::was_not_sent(&error) => Ok(Reply::Read(None)),
             Err(error) => Err(failure::of(&error, false)),
@@ -193,6 +214,9 @@ impl Site {
         let Some((api, namespace)) = self.api(&key, &caller.client).await? else {
             return Err(no_kind(&key.gvk));
         };
+        if self.is_management() {
+            own::check(&key, object, namespace.as_deref())?;
+        }
         let mut body = object.clone();
         if let Some(namespace) = &namespace {
             body["metadata"]["namespace"] = namespace.clone().into();
@@ -243,7 +267,7 @@ impl Site {
 
     async fn delete(&self, key: &ObjectKey, against: Version, caller: &Caller) -> Result<Reply, Failure> {
         let Some((api, _)) = self.api(key, &caller.client).await? else { return Ok(Reply::Done) };
-        let deleted = delete(&api, &key.name, against, caller.account.as_ref()).await;
+        let deleted = delete(&api, &key.name, against, caller.acting.as_ref()).await;
         // The kind has gone, or a proxy says so: discovery is asked when it is tried again.
         if matches!(&deleted, Err(failure) if failure.class == Class::NoKind) {
             self.forget(&key.gvk);
@@ -350,13 +374,13 @@ async fn delete(
     api: &Api<Raw>,
     name: &str,
     (uid, resource_version): Version,
-    account: Option<&ServiceAccount>,
+    acting: Option<&Acting>,
 ) -> Result<Reply, Failure> {
     let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
     let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
     match api.delete(name, &params).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Reply::Done),
-        Err(error) => Err(failure::of_account(&error, true, account)),
+        Err(error) => Err(failure::of_acting(&error, true, acting)),
         Ok(_) => Ok(Reply::Done),
     }
 }

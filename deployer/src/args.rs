@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use sluice_kube::management_client;
 use sluice_protocol::Role;
-use sluice_runtime::{CommonArgs, Context, access_feed, stop_on_signals};
+use sluice_runtime::{CommonArgs, Context, LogArgs, LogFormat, access_feed, stop_on_signals};
 
 /// Makes clusters look like their list of profiles.
 #[derive(Debug, clap::Parser)]
@@ -13,12 +13,20 @@ pub struct Args {
     #[command(flatten)]
     common: CommonArgs,
 
+    #[command(flatten)]
+    logs: LogArgs,
+
     /// Kubeconfig of the management cluster, where registrations and kubeconfigs are.
     #[arg(long, env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
 }
 
 impl Args {
+    /// How logs are to be written.
+    pub fn log_format(&self) -> LogFormat {
+        self.logs.log_format
+    }
+
     /// Runs until a signal.
     ///
     /// # Errors

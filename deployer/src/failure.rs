@@ -1,15 +1,16 @@
 //! What an error of an API server means for the plan.
 
-use sluice_api::ServiceAccount;
 use sluice_deployer_core::{Class, Failure};
+
+use crate::tenants::Acting;
 
 /// Sorts an error of a call that the deployer made for itself.
 pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
-    of_account(error, planned, None)
+    of_acting(error, planned, None)
 }
 
 /// Sorts an error of a call for this tenant; `planned` tells that the call was made against a known version of an object.
-pub(crate) fn of_account(error: &kube::Error, planned: bool, account: Option<&ServiceAccount>) -> Failure {
+pub(crate) fn of_acting(error: &kube::Error, planned: bool, acting: Option<&Acting>) -> Failure {
     if was_not_sent(error) {
         let remedy = "no object can be called so, change its name, namespace or kind";
         return Failure::new(Class::Refused, format!("it cannot be asked for: {}; {remedy}", root(error)));
@@ -41,7 +42,7 @@ pub(crate) fn of_account(error: &kube::Error, planned: bool, account: Option<&Se
         401 => {
             "; the credentials in the cluster's kubeconfig are not valid (any more), renew them".to_owned()
         }
-        403 => remedy_of_403(&status.message, account),
+        403 => remedy_of_403(&status.message, acting),
         _ => String::new(),
     };
     Failure::new(class, format!("{}{remedy}", status.message))
@@ -49,17 +50,24 @@ pub(crate) fn of_account(error: &kube::Error, planned: bool, account: Option<&Se
 
 /// Who needs a right, and how to give it. Others than the authorizer refuse too, as quotas do: of these only the words of the
 /// server count.
-fn remedy_of_403(message: &str, account: Option<&ServiceAccount>) -> String {
-    match account {
+fn remedy_of_403(message: &str, acting: Option<&Acting>) -> String {
+    match acting {
         None => "; allow it to the user of the cluster's kubeconfig".to_owned(),
-        Some(account) if message.contains(" cannot impersonate ") => format!(
-            "; it is to be done for ServiceAccount {account}: allow the user of the cluster's kubeconfig to impersonate ServiceAccount {}",
-            account.in_clusters()
+        Some(Acting { account, there }) if message.contains(" cannot impersonate ") => format!(
+            "; it is to be done for ServiceAccount {account}: allow the user of the cluster's kubeconfig to impersonate ServiceAccount {there}"
         ),
-        Some(account) if message.contains(" cannot ") || message.contains("attempting to grant") => format!(
-            "; it is done for ServiceAccount {account}, which is {} in this cluster: give it the right with a RoleRequest",
-            account.in_clusters()
-        ),
+        Some(Acting { account, there })
+            if message.contains(" cannot ") || message.contains("attempting to grant") =>
+        {
+            if account == there {
+                return format!(
+                    "; it is done for ServiceAccount {account}: give it the right in the management cluster"
+                );
+            }
+            format!(
+                "; it is done for ServiceAccount {account}, which is {there} in this cluster: give it the right with a RoleRequest"
+            )
+        }
         Some(_) => String::new(),
     }
 }
@@ -104,6 +112,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use kube::core::Status;
+    use sluice_api::ServiceAccount;
 
     use super::*;
 
@@ -150,7 +159,8 @@ mod tests {
         let account = ServiceAccount { namespace: "team-a".into(), name: "deployer".into() };
         let of = |message: &str| {
             let status = Status { code: 403, message: message.into(), ..Status::default() };
-            let failure = of_account(&kube::Error::Api(Box::new(status)), true, Some(&account));
+            let acting = Acting { account: account.clone(), there: account.in_clusters() };
+            let failure = of_acting(&kube::Error::Api(Box::new(status)), true, Some(&acting));
             assert_eq!(failure.class, Class::Refused, "it is no trouble of the server");
             failure.message
         };
@@ -167,6 +177,12 @@ mod tests {
             of("serviceaccounts \"team-a--deployer\" is forbidden: User \"u\" cannot impersonate resource");
         assert!(text.ends_with("impersonate ServiceAccount projectsveltos/team-a--deployer"), "{text}");
         assert_eq!(of("exceeded quota: small"), "exceeded quota: small");
+        let itself = Acting { account: account.clone(), there: account.clone() };
+        let text = remedy_of_403("User \"u\" cannot patch resource \"configmaps\"", Some(&itself));
+        assert!(
+            text.ends_with("ServiceAccount team-a/deployer: give it the right in the management cluster"),
+            "{text}"
+        );
     }
 
     #[test]

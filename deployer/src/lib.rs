@@ -1,10 +1,11 @@
-//! The deployer: rows of `desired` become objects of managed clusters.
+//! The deployer: rows of `desired` become objects of managed clusters, and of the management cluster.
 
 #![forbid(unsafe_code)]
 
 mod api;
 mod args;
 mod failure;
+mod own;
 mod shard;
 mod sites;
 mod tenants;

@@ -28,6 +28,7 @@ struct Shared {
     context: Context,
     feed: ClusterFeed,
     sites: Sites,
+    management: Arc<Site>,
     projector: Projector,
 }
 
@@ -41,6 +42,7 @@ pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> any
         context: context.clone(),
         feed: feed.clone(),
         sites: Sites::default(),
+        management: Site::management(management.clone()),
         projector: Projector::start(&context, management, "sluice-deployer"),
     };
     context.wait_for("the registered clusters", async move { feed.synced().await });
@@ -108,6 +110,14 @@ async fn follow_access(
     sites: mpsc::UnboundedSender<(ClusterRef, Option<Arc<Site>>)>,
     reporter: Reporter,
 ) -> End {
+    // It needs no registration, and nobody can pause it.
+    let management = ClusterRef::management();
+    if cluster_shard(&management, shared.context.bus.shards()) == shard {
+        let told = sites.send((management.clone(), Some(shared.management.clone()))).is_ok();
+        if !told || sender.send(ExternalInput::Reachable(management)).is_err() {
+            return End::Done;
+        }
+    }
     let mut accesses = shared.feed.subscribe();
     let mut told = HashMap::<ClusterRef, Arc<Site>>::new();
     while let Some(Access { cluster, kubeconfig, paused }) = accesses.recv().await {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use kube::Client;
 use serde_json::{Map, Value, json};
+use sluice_api::model::INVENTORY;
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_bus::{Bus, problem_feed};
-use sluice_deployer_core::INVENTORY_LABEL;
 use sluice_kube::client_of_kubeconfig;
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, State, Status};
@@ -69,7 +69,7 @@ impl Place {
 
     fn inventories(&self) -> usize {
         let all = self.fleet.list("c", "v1", "ConfigMap", "").unwrap();
-        all.iter().filter(|object| sluice_api::object::label(object, INVENTORY_LABEL).is_some()).count()
+        all.iter().filter(|object| sluice_api::object::label(object, INVENTORY).is_some()).count()
     }
 }
 
@@ -89,13 +89,20 @@ fn config_map(namespace: &str, name: &str, text: &str) -> Value {
 }
 
 fn row(profile: &str, body: Body) -> Publish {
-    let subject =
-        Subject::Desired { shard: 0, cluster: cluster(), origin: 0, profile: ProfileId::cluster(profile) };
+    row_on(cluster(), profile, body)
+}
+
+fn row_on(cluster: ClusterRef, profile: &str, body: Body) -> Publish {
+    let subject = Subject::Desired { shard: 0, cluster, origin: 0, profile: ProfileId::cluster(profile) };
     Publish::new(subject, body, 1).meta(Meta::of_cause(&Cause::Profile(ProfileId::cluster(profile))))
 }
 
 /// A profile with these objects.
 fn wanted(profile: &str, objects: Vec<Value>) -> Publish {
+    wanted_on(cluster(), profile, objects)
+}
+
+fn wanted_on(cluster: ClusterRef, profile: &str, objects: Vec<Value>) -> Publish {
     let policy = Policy {
         kind: "ConfigMap".into(),
         namespace: "n".into(),
@@ -113,6 +120,7 @@ fn wanted(profile: &str, objects: Vec<Value>) -> Publish {
         leave: false,
         dry_run: false,
         one_time: false,
+        redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),
         extra_annotations: BTreeMap::new(),
         account: None,
@@ -120,7 +128,7 @@ fn wanted(profile: &str, objects: Vec<Value>) -> Publish {
         spec: Map::new(),
         policies: vec![policy],
     };
-    row(profile, Body::value(serde_json::to_vec(&desired).unwrap()))
+    row_on(cluster, profile, Body::value(serde_json::to_vec(&desired).unwrap()))
 }
 
 fn status(row: &Row) -> Option<Status> {
@@ -181,6 +189,36 @@ async fn what_is_on_a_cluster_is_shown_in_the_management_cluster_by_profile() {
             kit::until(|| listed(&place, "p") == ["a", "b"] && listed(&place, "q") == ["d"]).await;
             kit::write(bus, [wanted("p", objects(&["a"])), row("q", Body::Tombstone)]).await;
             kit::until(|| listed(&place, "p") == ["a"] && listed(&place, "q").is_empty()).await;
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_management_cluster_needs_no_registration_and_nothing_of_sluices_own_there_is_written_over() {
+    let place = Place::start().await;
+    let there = |name: &str| place.fleet.get("management", "v1", "ConfigMap", "default", name);
+    let mut generated = config_map("default", "generated", "made");
+    generated["metadata"]["labels"] = json!({"eventtrigger.lib.projectsveltos.io/clustername": "c"});
+    place.fleet.apply("management", "test", generated).unwrap();
+    place
+        .deploy(async |bus| {
+            let here = ClusterRef::management;
+            let objects =
+                vec![config_map("default", "own", "1"), config_map("default", "generated", "taken")];
+            kit::write(
+                bus,
+                [wanted_on(here(), "p", objects), wanted("p", vec![config_map("default", "a", "1")])],
+            )
+            .await;
+            let failed = is(bus, "p", State::Failed).await;
+            assert!(failed.errors[0].starts_with("ConfigMap default/generated"), "{failed:?}");
+            assert!(failed.errors[0].contains("is made by Sluice itself"), "{failed:?}");
+            kit::until(|| there("own").is_some() && place.text("default", "a").is_some()).await;
+            assert_eq!(there("generated").unwrap()["data"]["text"], "made");
+            assert_eq!(place.text("default", "own"), None);
+            kit::write(bus, [row_on(here(), "p", Body::Tombstone)]).await;
+            kit::until(|| there("own").is_none()).await;
+            assert!(there("generated").is_some() && place.text("default", "a").is_some());
         })
         .await;
 }

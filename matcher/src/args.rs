@@ -1,7 +1,7 @@
 //! Arguments of `sluice-matcher`.
 
 use sluice_protocol::Role;
-use sluice_runtime::{CommonArgs, Context, stop_on_signals};
+use sluice_runtime::{CommonArgs, Context, LogArgs, LogFormat, stop_on_signals};
 
 /// Decides which changed objects are events.
 #[derive(Debug, clap::Parser)]
@@ -9,9 +9,17 @@ use sluice_runtime::{CommonArgs, Context, stop_on_signals};
 pub struct Args {
     #[command(flatten)]
     common: CommonArgs,
+
+    #[command(flatten)]
+    logs: LogArgs,
 }
 
 impl Args {
+    /// How logs are to be written.
+    pub fn log_format(&self) -> LogFormat {
+        self.logs.log_format
+    }
+
     /// Runs until a signal.
     ///
     /// # Errors

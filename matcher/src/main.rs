@@ -8,6 +8,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    sluice_runtime::install_defaults()?;
-    sluice_matcher::Args::parse().run().await
+    let args = sluice_matcher::Args::parse();
+    sluice_runtime::install_logs(args.log_format())?;
+    args.run().await
 }

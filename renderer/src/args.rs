@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use sluice_kube::management_client;
 use sluice_protocol::Role;
-use sluice_runtime::{CommonArgs, Context, stop_on_signals};
+use sluice_runtime::{CommonArgs, Context, LogArgs, LogFormat, stop_on_signals};
 
 use crate::ChartSettings;
 
@@ -14,6 +14,9 @@ use crate::ChartSettings;
 pub struct Args {
     #[command(flatten)]
     common: CommonArgs,
+
+    #[command(flatten)]
+    logs: LogArgs,
 
     /// Kubeconfig of the management cluster.
     #[arg(long, env = "KUBECONFIG")]
@@ -25,6 +28,11 @@ pub struct Args {
 }
 
 impl Args {
+    /// How logs are to be written.
+    pub fn log_format(&self) -> LogFormat {
+        self.logs.log_format
+    }
+
     /// Runs until a signal.
     ///
     /// # Errors

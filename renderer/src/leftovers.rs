@@ -13,7 +13,7 @@ pub(crate) fn of_cluster(
     cluster: &ClusterRef,
     wanted: &BTreeSet<ObjectKey>,
 ) -> Vec<ObjectKey> {
-    generated.keys_where(|key, of| of == cluster && !wanted.contains(key))
+    generated.keys_where(|key, made| made.cluster == *cluster && !wanted.contains(key))
 }
 
 #[cfg(test)]
@@ -21,6 +21,7 @@ mod tests {
     use sluice_api::Gvk;
 
     use super::*;
+    use crate::management::Made;
 
     #[test]
     fn only_unwanted_objects_of_the_cluster_are_leftovers() {
@@ -31,7 +32,8 @@ mod tests {
             name: name.into(),
         };
         for (name, cluster) in [("wanted", "c"), ("left", "c"), ("other", "d")] {
-            generated.put(key(name), ClusterRef::sveltos("default", cluster));
+            generated
+                .put(key(name), Made { cluster: ClusterRef::sveltos("default", cluster), profile: None });
         }
         let wanted = BTreeSet::from([key("wanted")]);
         assert_eq!(of_cluster(&generated, &ClusterRef::sveltos("default", "c"), &wanted), [key("left")]);

@@ -13,6 +13,7 @@ fn main() -> anyhow::Result<()> {
 
 #[tokio::main]
 async fn start() -> anyhow::Result<()> {
-    sluice_runtime::install_defaults()?;
-    sluice_renderer::Args::parse().run().await
+    let args = sluice_renderer::Args::parse();
+    sluice_runtime::install_logs(args.log_format())?;
+    args.run().await
 }

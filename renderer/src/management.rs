@@ -6,20 +6,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kube::Client;
 use kube::runtime::watcher;
 use serde_json::Value;
-use sluice_api::model::management_kinds;
-use sluice_api::{ClusterRef, Gvk, ObjectKey};
+use sluice_api::model::{INVENTORY, management_kinds};
+use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_bus::Feed;
 use sluice_kube::{WatchEvent, watch_versioned};
 use sluice_protocol::Problem;
-use sluice_renderer_core::{Change, generated_for, is_generator_output};
+use sluice_renderer_core::{Change, MadeProfile, generated_for, is_generator_output};
 use sluice_runtime::{Context, Reporter};
 use sluice_tasks::{End, Kept};
 use tokio_util::sync::CancellationToken;
 
 /// Objects that users wrote, by key.
 pub(crate) type Management = Feed<ObjectKey, Change>;
-/// For which cluster each generated object is: they are many, and nothing else of them matters.
-pub(crate) type Generated = Feed<ObjectKey, ClusterRef>;
+/// What matters of each generated object: they are many.
+pub(crate) type Generated = Feed<ObjectKey, Made>;
+
+/// A generated object.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Made {
+    /// The cluster that it is for.
+    pub(crate) cluster: ClusterRef,
+    /// What it says of itself, of a ClusterProfile.
+    pub(crate) profile: Option<MadeProfile>,
+}
 
 /// The feeds of user-written and of generated objects.
 pub(crate) fn follow(context: &Context, client: &Client) -> (Management, Generated) {
@@ -96,14 +105,14 @@ fn take(written: &Management, generated: &Generated, kind: &Gvk, event: WatchEve
         }
         WatchEvent::Listed(objects) => {
             let present: BTreeSet<ObjectKey> = objects.iter().filter_map(ObjectKey::of).collect();
-            let absent = |key: &ObjectKey| key.gvk == *kind && !present.contains(key);
+            let absent = |key: &ObjectKey| key.gvk.is_kind_of(kind) && !present.contains(key);
             for key in written.keys_where(|key, _| absent(key)) {
                 if let Some(Change::Upsert(last)) = written.get(&key) {
                     written.remove(&key, Change::Delete(last));
                 }
             }
             for key in generated.keys_where(|key, _| absent(key)) {
-                generated.forget(&key);
+                lose(generated, &key);
             }
             objects.into_iter().for_each(|object| put(written, generated, object));
         }
@@ -111,19 +120,33 @@ fn take(written: &Management, generated: &Generated, kind: &Gvk, event: WatchEve
         WatchEvent::Deleted(object) => {
             let Some(key) = ObjectKey::of(&object) else { return };
             written.remove(&key, Change::Delete(Arc::new(object)));
-            generated.forget(&key);
+            lose(generated, &key);
         }
     }
 }
 
+/// It is not there any more, or no generated one.
+fn lose(generated: &Generated, key: &ObjectKey) {
+    let Some(made) = generated.get(key) else { return };
+    let profile = made.profile.map(|profile| MadeProfile { status: None, ..profile });
+    generated.remove(key, Made { profile, ..made });
+}
+
 fn put(written: &Management, generated: &Generated, object: Value) {
     let Some(key) = ObjectKey::of(&object) else { return };
+    // What deployers keep of the management cluster as a destination: it changes with each event, and decides nothing.
+    if object::label(&object, INVENTORY).is_some() {
+        return;
+    }
     // A user may take the labels off what was generated, and keep it: then it is no leftover that would be deleted. Or put
     // them on.
     let (made_for, is_read) = (generated_for(&object), is_generator_output(&object));
     match &made_for {
-        Some(cluster) => generated.put(key.clone(), cluster.clone()),
-        None => generated.forget(&key),
+        Some(cluster) => {
+            let made = Made { cluster: cluster.clone(), profile: MadeProfile::of(&object, false) };
+            generated.put(key.clone(), made);
+        }
+        None => lose(generated, &key),
     }
     // What a generator has made is read by others, as if a user had written it.
     if made_for.is_none() || is_read {
@@ -225,6 +248,37 @@ mod tests {
         assert_eq!(fixture.generated(), ["x"]);
         assert_eq!(fixture.take(WatchEvent::Deleted(made)), ["-x"]);
         assert!(fixture.generated().is_empty());
+    }
+
+    #[test]
+    fn a_profile_that_was_made_is_told_with_what_it_says_until_it_is_gone() {
+        let fixture = Fixture::new();
+        let mut told = fixture.generated.subscribe();
+        let mut news = || -> Vec<Option<Box<str>>> {
+            let all = std::iter::from_fn(|| told.try_recv().ok());
+            all.map(|made| made.profile.unwrap().status).collect()
+        };
+        let mut profile = config_map("p", Some("c"));
+        profile["apiVersion"] = "config.projectsveltos.io/v1beta1".into();
+        profile["kind"] = "ClusterProfile".into();
+        let kind = Gvk::new("config.projectsveltos.io", "v1beta1", "ClusterProfile");
+        let tell = |event| take(&fixture.written, &fixture.generated, &kind, event);
+        tell(WatchEvent::Applied(profile.clone()));
+        profile["status"] = json!({"a": 1});
+        tell(WatchEvent::Applied(profile.clone()));
+        assert_eq!(news(), [Some("{}".into()), Some(r#"{"a":1}"#.into())]);
+        tell(WatchEvent::Deleted(profile.clone()));
+        tell(WatchEvent::Deleted(profile));
+        assert_eq!(news(), [None], "once");
+    }
+
+    #[test]
+    fn inventories_are_nobodys_content() {
+        let mut fixture = Fixture::new();
+        let mut inventory = config_map("sluice-local-x", None);
+        inventory["metadata"]["labels"] = json!({INVENTORY: "local"});
+        assert!(fixture.take(WatchEvent::Applied(inventory.clone())).is_empty());
+        assert!(fixture.take(WatchEvent::Listed(vec![inventory])).is_empty());
     }
 
     #[test]

@@ -11,12 +11,10 @@ use kube::{Client, Error};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
-use sluice_api::model::NAMESPACE;
+use sluice_api::model::{NAMESPACE, RANDOM};
 use sluice_kube::Raw;
 use sluice_renderer_core::Salt;
 
-/// What the Secret is called, in the namespace of everything that is generated.
-pub(crate) const NAME: &str = "sluice-random";
 /// Its field.
 const FIELD: &str = "salt";
 /// Pause before an API server that does not answer is asked again.
@@ -32,11 +30,11 @@ pub(crate) async fn salt(client: &Client) -> Salt {
             Err(error) if !told => {
                 tracing::warn!(
                     error,
-                    "the Secret {NAMESPACE}/{NAME} can be neither read nor made; rendering waits for it"
+                    "the Secret {NAMESPACE}/{RANDOM} can be neither read nor made; rendering waits for it"
                 );
                 told = true;
             }
-            Err(error) => tracing::debug!(error, "still waiting for the Secret {NAMESPACE}/{NAME}"),
+            Err(error) => tracing::debug!(error, "still waiting for the Secret {NAMESPACE}/{RANDOM}"),
         }
         tokio::time::sleep(AGAIN).await;
     }
@@ -44,12 +42,12 @@ pub(crate) async fn salt(client: &Client) -> Salt {
 
 async fn read_or_make(client: &Client) -> Result<Salt, String> {
     let secrets = api(client, "Secret", "secrets", Some(NAMESPACE));
-    if let Some(found) = secrets.get_opt(NAME).await.map_err(|error| error.to_string())? {
+    if let Some(found) = secrets.get_opt(RANDOM).await.map_err(|error| error.to_string())? {
         return read(&found.value);
     }
     let bytes: [u8; 32] = StdRng::from_os_rng().random();
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
-        "metadata": {"name": NAME, "namespace": NAMESPACE}, "data": {FIELD: STANDARD.encode(bytes)}});
+        "metadata": {"name": RANDOM, "namespace": NAMESPACE}, "data": {FIELD: STANDARD.encode(bytes)}});
     match secrets.create(&PostParams::default(), &Raw::from(secret)).await {
         Ok(made) => read(&made.value),
         // There is no such namespace yet, or another renderer was faster.
@@ -106,7 +104,7 @@ mod tests {
     async fn one_that_cannot_be_used_is_told_and_never_replaced() {
         let fleet = SimFleet::start(FleetConfig::default()).await.unwrap();
         let client = client_of_kubeconfig(&fleet.kubeconfig(&[MANAGEMENT])).await.unwrap();
-        let broken = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": NAME, "namespace": NAMESPACE}, "data": {FIELD: "AAAA"}});
+        let broken = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": RANDOM, "namespace": NAMESPACE}, "data": {FIELD: "AAAA"}});
         fleet
             .apply(
                 MANAGEMENT,

@@ -103,8 +103,10 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     let tasks = shared.context.tasks.group(&key);
     let (all, place) = (shared.clone(), (shard, bus.shards()));
     tasks.keep(Kept::Verdicts, move || {
-        let (written, problems, statuses) = (all.written.clone(), all.problems.clone(), all.statuses.clone());
-        verdicts::keep(written, problems, statuses, all.verdicts.clone(), place)
+        let (problems, statuses) = (all.problems.clone(), all.statuses.clone());
+        let written = (all.written.clone(), all.generated.clone());
+        let (known, projector) = (all.capabilities.clone(), all.verdicts.clone());
+        verdicts::keep(written, problems, statuses, known, projector, place)
     });
     forward(&tasks, shared.written.subscribe(), &sender, ExternalInput::Management);
     forward(&tasks, shared.interests.subscribe(), &sender, |(cluster, row)| {

@@ -8,7 +8,8 @@ use sluice_renderer_core::Seen;
 use sluice_runtime::Projector;
 use sluice_tasks::End;
 
-use crate::management::Management;
+use crate::capabilities::Known;
+use crate::management::{Generated, Management};
 use crate::status::Statuses;
 
 /// So many changes are taken before it is looked whether something is due.
@@ -19,16 +20,19 @@ pub(crate) type Problems = Feed<String, ProblemRow>;
 
 /// Keeps the status of this shard's objects in step with what is known of them, until it is cancelled.
 pub(crate) async fn keep(
-    written: Management,
+    (written, generated): (Management, Generated),
     problems: Problems,
     statuses: Statuses,
+    capabilities: Known,
     projector: Projector,
     (shard, shards): (u16, u16),
 ) -> End {
     let mut seen = Seen::new(shard, shards);
     let (mut changes, mut errors, mut rows) =
         (written.subscribe(), problems.subscribe(), statuses.subscribe());
+    let (mut known, mut made) = (capabilities.subscribe(), generated.subscribe());
     let (mut some_changes, mut some_errors, mut some_rows) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut some_known, mut some_made) = (Vec::new(), Vec::new());
     loop {
         let pause = seen.next().map(|at| u64::try_from(at - now_micros()).unwrap_or(0));
         let due = async {
@@ -41,6 +45,8 @@ pub(crate) async fn keep(
             count = changes.recv_many(&mut some_changes, AT_ONCE) => count,
             count = errors.recv_many(&mut some_errors, AT_ONCE) => count,
             count = rows.recv_many(&mut some_rows, AT_ONCE) => count,
+            count = known.recv_many(&mut some_known, AT_ONCE) => count,
+            count = made.recv_many(&mut some_made, AT_ONCE) => count,
             () = due => 1,
         };
         if count == 0 {
@@ -50,8 +56,14 @@ pub(crate) async fn keep(
         some_changes.drain(..).for_each(|change| seen.change(&change, now));
         some_errors.drain(..).for_each(|row| seen.problem(row, now));
         some_rows.drain(..).for_each(|status| seen.row(&status.row, now));
-        for (key, status) in seen.take_due(now) {
+        some_made.drain(..).filter_map(|made| made.profile).for_each(|profile| seen.made(&profile, now));
+        some_known.drain(..).for_each(|(cluster, can)| seen.capabilities(&cluster, can.version(), now));
+        let writes = seen.take_due(now);
+        for (key, status) in writes.statuses {
             projector.project_status(key, status);
+        }
+        for (key, event) in writes.events {
+            projector.project(key, Some(event));
         }
     }
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
-use sluice_bus::{Bus, interest_feed};
+use sluice_bus::{Bus, ReadSpec, interest_feed, look, problem_feed};
 use sluice_kube::client_of_kubeconfig;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::{Cause, Desired, ReportMeta, State, Status};
@@ -50,6 +50,35 @@ impl Place {
 
     fn get(&self, api_version: &str, kind: &str, name: &str) -> Option<Value> {
         self.fleet.get(MANAGEMENT, api_version, kind, "", name)
+    }
+
+    /// All rows and problems of the bus, and all objects of the management cluster but that Secret.
+    async fn everything_but(&self, bus: &Bus, secret: &str) -> String {
+        let mut seen = String::new();
+        for table in [Table::Changes, Table::Desired] {
+            for stored in look(bus, &ReadSpec::all(table.stream(0))).await.unwrap() {
+                let row = stored.row;
+                seen += &format!("{} {:?} {}\n", row.subject, row.head, String::from_utf8_lossy(&row.body));
+            }
+        }
+        let problems = problem_feed(bus, CancellationToken::new());
+        problems.synced().await;
+        problems.values().iter().for_each(|problem| seen += &format!("{problem:?}\n"));
+        let kinds = [
+            ("v1", "Secret"),
+            ("v1", "ConfigMap"),
+            (CONFIG, "ClusterProfile"),
+            (CONFIG, "ClusterSummary"),
+            (LIB, "EventTrigger"),
+        ];
+        for (api_version, kind) in kinds {
+            for object in self.fleet.list(MANAGEMENT, api_version, kind, "").unwrap() {
+                if (kind, object::name(&object)) != ("Secret", secret) {
+                    seen += &format!("{object}\n");
+                }
+            }
+        }
+        seen
     }
 
     /// Runs a renderer until `script` has ended.
@@ -302,6 +331,10 @@ async fn a_cluster_set_says_what_it_selects() {
         .await;
 }
 
+/// The password of the repository, as a Secret has it, and with its user as a request has it.
+const PASSWORD: [&str; 2] = ["hidden-word", "aGlkZGVuLXdvcmQ="];
+const LOGIN: &str = "bWU6aGlkZGVuLXdvcmQ=";
+
 /// A chart whose object says `of` and `mark` as its values do.
 fn chart() -> Vec<u8> {
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {of: '{{ .Values.of }}', mark: '{{ .Values.mark }}'}\n";
@@ -323,7 +356,10 @@ async fn repository() -> (String, sluice_tasks::Group) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let serve = async |request: axum::extract::Request| {
-        let said = request.headers().get("authorization").is_some_and(|said| said == "Basic bWU6c2VjcmV0");
+        let said = request
+            .headers()
+            .get("authorization")
+            .is_some_and(|said| said == format!("Basic {LOGIN}").as_str());
         match request.uri().path() {
             _ if !said => Err(axum::http::StatusCode::UNAUTHORIZED),
             "/index.yaml" => Ok(b"entries: {web: [{version: 1.2.0, urls: [web.tgz]}]}".to_vec()),
@@ -375,10 +411,25 @@ async fn a_chart_is_fetched_with_the_password_of_a_secret_and_rendered_again_wit
             kit::write(bus, [Publish::new(Capabilities::subject(&cluster()), body, 0)]).await;
             kit::until(|| told().contains("401 Unauthorized")).await;
             assert!(!told().contains("wrong"), "{}", told());
-            place.put(login("c2VjcmV0"));
+            let tells = |reason: &str| {
+                let events = place.fleet.list(MANAGEMENT, "v1", "Event", "default").unwrap();
+                let is_it =
+                    |event: &Value| event["reason"] == reason && event["involvedObject"]["name"] == "p";
+                events.iter().any(|event| is_it(event) && event["message"].as_str().unwrap().contains("401"))
+            };
+            kit::until(|| tells("Problem")).await;
+            place.put(login(PASSWORD[1]));
             desired(bus, is("c", "small")).await;
+            kit::until(|| tells("Resolved")).await;
             place.put(values("large"));
             desired(bus, is("c", "large")).await;
+            // What is not read by anybody but the fetcher is nowhere but in its Secret.
+            let seen = place.everything_but(bus, "login").await;
+            assert!(seen.contains("large") && seen.contains("ClusterProfile p"), "it is not read: {seen}");
+            for secret in PASSWORD.into_iter().chain([LOGIN]) {
+                let at = seen.find(secret).map(|at| &seen[at.saturating_sub(200)..at]);
+                assert_eq!(at, None, "{secret}");
+            }
         })
         .await;
 }

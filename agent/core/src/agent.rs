@@ -91,7 +91,7 @@ impl Agent {
         for spec in ended {
             if let Some(watch) = self.watches.remove(&spec) {
                 step.effect(Effect::Unwatch(watch.id));
-                self.doubt_all(watch.id);
+                self.doubt_all(watch.id, step);
             }
         }
         for spec in wanted {
@@ -108,12 +108,30 @@ impl Agent {
         self.complete(step);
     }
 
-    /// What an ended watch showed may be shown by a new one: it is not withdrawn before that has listed.
-    fn doubt_all(&mut self, id: u64) {
+    /// What an ended watch showed may be shown by a new one: it is not withdrawn before that has listed. One that goes on has
+    /// listed already, and may be slower: what it will show is waited for.
+    fn doubt_all(&mut self, id: u64, step: &mut Step<Effect>) {
         let shown = self.shown.iter().filter(|(_, watches)| watches.contains_key(&id));
         let mut shown: Vec<_> = shown.map(|(key, _)| key.clone()).collect();
         shown.retain(|key| self.forget(id, key) == Some(true));
-        self.unconfirmed.extend(shown);
+        for key in shown {
+            if self.has_watch(&key, true) {
+                self.expect(key, step);
+            } else {
+                self.unconfirmed.insert(key);
+            }
+        }
+    }
+
+    /// Whether a watch of its kind has listed, or one has not.
+    fn has_watch(&self, key: &ObjectKey, listed: bool) -> bool {
+        self.watches.iter().any(|(spec, watch)| spec.gvk == key.gvk && watch.listed == listed)
+    }
+
+    /// Another watch may show the object soon.
+    fn expect(&mut self, key: ObjectKey, step: &mut Step<Effect>) {
+        let until = *self.leaving.entry(key).or_insert(step.now + OTHER_WATCH);
+        step.wake_at(until);
     }
 
     /// This watch does not show the object any more. `None` if it did not, else whether it was the last one.
@@ -216,8 +234,7 @@ impl Agent {
         }
         // An object whose labels change goes from one watch to another one, which may say so later.
         if self.watches.iter().any(|(spec, watch)| watch.id != id && spec.gvk == key.gvk) {
-            let until = *self.leaving.entry(key.clone()).or_insert(step.now + OTHER_WATCH);
-            return step.wake_at(until);
+            return self.expect(key.clone(), step);
         }
         self.withdraw(key.clone(), step);
     }
@@ -357,7 +374,14 @@ impl Core for Agent {
 
     fn tick(&mut self, step: &mut Step<Effect>) {
         let gone: Vec<_> = self.leaving.extract_if(.., |_, until| *until <= step.now).collect();
-        gone.into_iter().for_each(|(key, _)| self.withdraw(key, step));
+        for (key, _) in gone {
+            if self.has_watch(&key, false) {
+                // One that has not listed may show it too.
+                self.unconfirmed.insert(key);
+            } else {
+                self.withdraw(key, step);
+            }
+        }
         self.leaving.values().for_each(|until| step.wake_at(*until));
     }
 }

@@ -17,6 +17,7 @@ mod opening;
 pub(crate) struct Cluster {
     /// Number of shards of every table.
     shards: u16,
+    is_management: bool,
     pub(crate) jobs: BTreeMap<ProfileId, Job>,
     live: HashMap<ObjectKey, Live>,
     claims: Claims,
@@ -81,9 +82,10 @@ impl Outcome {
 
 impl Cluster {
     /// A cluster of which nothing is known.
-    pub(crate) fn new(shards: u16, late: LateCalls, all_said: bool) -> Self {
+    pub(crate) fn new(shards: u16, is_management: bool, late: LateCalls, all_said: bool) -> Self {
         Self {
             shards,
+            is_management,
             jobs: BTreeMap::new(),
             live: HashMap::new(),
             claims: Claims::default(),
@@ -318,6 +320,7 @@ impl Cluster {
         let mut context = JobContext {
             now,
             shards: self.shards,
+            is_management: self.is_management,
             late: &self.late,
             all_said: self.all_said,
             live: &mut self.live,

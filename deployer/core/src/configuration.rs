@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sluice_api::model::CONFIG_GROUP;
+use sluice_api::model::{CONFIG_GROUP, Deployment};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId};
 
 use crate::inventory::Inventory;
@@ -40,6 +40,7 @@ pub struct Owned {
 /// The key of the ClusterConfiguration and the object; `None` when there is nothing in the cluster.
 pub fn cluster_configuration(configuration: &Configuration) -> (ObjectKey, Option<Value>) {
     let cluster = &configuration.cluster;
+    let deployment = if cluster.is_management() { Deployment::Local } else { Deployment::Remote };
     let key = ObjectKey {
         gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterConfiguration"),
         namespace: cluster.namespace.clone(),
@@ -52,7 +53,7 @@ pub fn cluster_configuration(configuration: &Configuration) -> (ObjectKey, Optio
     let (mut bytes, mut left_out) = (0, 0_usize);
     for owned in &configuration.profiles {
         let mut resources = Vec::new();
-        for resource in owned.resources() {
+        for resource in owned.resources(deployment) {
             bytes += resource.to_string().len();
             if bytes <= BYTES {
                 resources.push(resource);
@@ -110,15 +111,15 @@ impl Owned {
         })
     }
 
-    fn resources(&self) -> impl Iterator<Item = Value> {
+    fn resources(&self, deployment: Deployment) -> impl Iterator<Item = Value> {
         let there = self.inventory.objects.iter().filter(|key| !self.missing.contains(*key));
-        there.map(|key| {
+        there.map(move |key| {
             let mut resource = json!({
                 "group": key.gvk.group,
                 "version": key.gvk.version,
                 "kind": key.gvk.kind,
                 "name": key.name,
-                "deploymentType": "Remote",
+                "deploymentType": deployment.title(),
             });
             if !key.namespace.is_empty() {
                 resource["namespace"] = key.namespace.clone().into();
@@ -153,6 +154,7 @@ mod tests {
             cause: Cause::Profile(profile.clone()),
             leave: false,
             complete: false,
+            redeployed: BTreeSet::new(),
             renewed: 0,
             releases: BTreeMap::new(),
             objects: objects.into_iter().collect(),
@@ -181,6 +183,17 @@ mod tests {
             "profileResources": [{"profileName": "q", "Features": feature("d")}],
         });
         assert_eq!(object.unwrap()["status"], status);
+    }
+
+    #[test]
+    fn what_is_in_the_management_cluster_is_told_from_what_is_elsewhere() {
+        let profiles = vec![owned(ProfileId::cluster("p"), [key("a")])];
+        let (of_cluster, object) =
+            cluster_configuration(&Configuration { cluster: ClusterRef::management(), profiles });
+        assert_eq!((&*of_cluster.namespace, &*of_cluster.name), ("projectsveltos", "local--management"));
+        let status = &object.unwrap()["status"];
+        let resource = &status["clusterProfileResources"][0]["Features"][0]["resources"][0];
+        assert_eq!(resource["deploymentType"], "Local");
     }
 
     #[test]

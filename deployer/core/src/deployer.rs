@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::{ClusterRef, ProfileId};
-use sluice_protocol::rows::{State, Status};
+use sluice_protocol::rows::{Cause, State, Status, UNRENDERED};
 use sluice_protocol::{
     About, Core, Head, JournalEntry, Meta, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View,
 };
@@ -135,7 +135,7 @@ impl Deployer {
         let all_said = self.is_all_said();
         let state = self.clusters.entry(cluster.clone()).or_insert_with(|| {
             let late = LateCalls::new(self.config.former_calls, former_until);
-            Cluster::new(self.config.shards, late, all_said)
+            Cluster::new(self.config.shards, cluster.is_management(), late, all_said)
         });
         let outcome = f(state, &mut self.next_id);
         self.put_off.note(cluster, state.puts_off(), step.steady);
@@ -241,7 +241,11 @@ impl Deployer {
         step.publish(if state == State::Held { row.forced() } else { row });
         if changed && state == State::Provisioned {
             let name = profile.path();
-            step.effect(Effect::Journal(JournalEntry::new(STAGE, "applied", cluster, &name, step.now, time)));
+            let mut line = JournalEntry::new(STAGE, "applied", cluster, &name, step.now, time);
+            if let Cause::Event(event) = &cause {
+                line = line.because_of(&event.cluster, time);
+            }
+            step.effect(Effect::Journal(line));
         }
         let error = (!all_errors.is_empty() && !held_up).then(|| all_errors.join("\n"));
         self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), error, step);
@@ -259,13 +263,10 @@ impl Deployer {
             (true, false) => Ok(Target::Unknown),
             (false, _) => Goal::read(row, profile).map(Target::Value),
         };
-        let target = target.map_err(|error| {
-            format!(
-                "the row cannot be read ({error}); it is rewritten when the profile changes or the renderer restarts"
-            )
-        });
-        if let Err(text) = &target {
-            // Also where the cluster cannot be reached.
+        if let Err(text) = &target
+            && *row.body != *UNRENDERED
+        {
+            // Also where the cluster cannot be reached. Of a row without content its maker says what is wrong.
             let key = ProblemKey::on(cluster, About::Profile(profile.clone()));
             self.note(key, Some(text.clone()), step);
         }

@@ -5,14 +5,20 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sluice_api::model::NAMESPACE;
+use sluice_api::model::{INVENTORY, NAMESPACE};
 use sluice_api::{Digest, ObjectKey, ProfileId, object};
 use sluice_protocol::rows::{Cause, Release};
 
 use crate::request::{Live, Version};
 
-/// Label of the ConfigMaps that hold inventories.
-pub const LABEL: &str = "sluice.projectsveltos.io/inventory";
+/// Whose inventories: those of the management cluster itself are told from those that it has as a registered cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Of what is deployed to the cluster because it is registered.
+    Registered,
+    /// Of what is deployed to it because it is the management cluster.
+    Management,
+}
 
 /// The inventory of one profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +38,9 @@ pub struct Inventory {
     /// Whether everything was applied once, for a profile that is deployed once: then nothing is updated any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub complete: bool,
+    /// What it was last asked with to be applied once more, and was: a digest for each who asked.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub redeployed: BTreeSet<String>,
     /// How often an owner wrote it only to give it another version: an API server keeps the version of what is the same.
     #[serde(default)]
     pub renewed: u64,
@@ -56,13 +65,32 @@ impl Stored {
     ///
     /// # Errors
     /// That the content cannot be read.
-    pub fn from_object(config_map: &Value) -> Result<Self, String> {
+    pub fn from_object(config_map: &Value, kept: Kept) -> Result<Self, String> {
         let inventory = Arc::new(Inventory::from_object(config_map)?);
-        if object::name(config_map) != Inventory::object_name(&inventory.id()) {
+        if object::name(config_map) != kept.object_name(&inventory.id()) {
             let (described, id) = (object::describe(config_map), inventory.id());
             return Err(format!("{described} is not where the inventory of {id} is; delete this copy"));
         }
         Ok(Self { inventory, version: Live::of(config_map).version() })
+    }
+}
+
+impl Kept {
+    /// Value of the label of the ConfigMaps that hold them.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Registered => "true",
+            Self::Management => "local",
+        }
+    }
+
+    /// Name of the ConfigMap that holds the inventory of `profile`.
+    pub fn object_name(self, profile: &ProfileId) -> String {
+        let digest = Digest::of(&[profile.path().as_bytes()]);
+        match self {
+            Self::Registered => format!("sluice-{digest}"),
+            Self::Management => format!("sluice-local-{digest}"),
+        }
     }
 }
 
@@ -72,23 +100,18 @@ impl Inventory {
         ProfileId::new(&*self.owner_namespace, &*self.profile)
     }
 
-    /// Name of the ConfigMap that holds the inventory of `profile`.
-    pub fn object_name(profile: &ProfileId) -> String {
-        format!("sluice-{}", Digest::of(&[profile.path().as_bytes()]))
-    }
-
     /// As a ConfigMap.
     ///
     /// # Errors
     /// Never for inventories that were read or built here; the codec's message otherwise.
-    pub fn to_object(&self) -> Result<Value, serde_json::Error> {
+    pub fn to_object(&self, kept: Kept) -> Result<Value, serde_json::Error> {
         Ok(json!({
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {
-                "name": Self::object_name(&self.id()),
+                "name": kept.object_name(&self.id()),
                 "namespace": NAMESPACE,
-                "labels": {LABEL: "true"},
+                "labels": {INVENTORY: kept.label()},
                 "annotations": {"sluice.projectsveltos.io/profile": self.id().path()},
             },
             "data": {"inventory": serde_json::to_string(self)?},
@@ -132,11 +155,14 @@ mod tests {
             cause: Cause::Profile(ProfileId::cluster("p")),
             leave: false,
             complete: true,
+            redeployed: ["0".to_owned()].into(),
             renewed: 7,
             releases: BTreeMap::from([("n/r".to_owned(), release)]),
             objects: [key].into(),
         };
-        assert_eq!(Inventory::from_object(&inventory.to_object().unwrap()), Ok(inventory));
+        for kept in [Kept::Registered, Kept::Management] {
+            assert_eq!(Inventory::from_object(&inventory.to_object(kept).unwrap()), Ok(inventory.clone()));
+        }
         assert!(Inventory::from_object(&json!({"kind": "ConfigMap"})).is_err());
     }
 
@@ -149,13 +175,16 @@ mod tests {
             cause: Cause::Profile(ProfileId::new("team", "p")),
             leave: false,
             complete: false,
+            redeployed: BTreeSet::new(),
             renewed: 0,
             releases: BTreeMap::new(),
             objects: BTreeSet::new(),
         };
-        let mut object = inventory.to_object().unwrap();
-        assert!(Stored::from_object(&object).is_ok());
-        object["metadata"]["name"] = Inventory::object_name(&ProfileId::cluster("p")).into();
-        assert!(Stored::from_object(&object).unwrap_err().contains("delete this copy"));
+        let kept = Kept::Registered;
+        let mut object = inventory.to_object(kept).unwrap();
+        assert!(Stored::from_object(&object, kept).is_ok());
+        assert!(Stored::from_object(&object, Kept::Management).is_err(), "it is a registered cluster's");
+        object["metadata"]["name"] = kept.object_name(&ProfileId::cluster("p")).into();
+        assert!(Stored::from_object(&object, kept).unwrap_err().contains("delete this copy"));
     }
 }

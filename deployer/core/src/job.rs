@@ -15,6 +15,7 @@ use crate::prepare::prepare_some;
 use crate::releases;
 use crate::request::{Live, Request};
 
+mod anew;
 mod apply;
 mod claims;
 mod held;
@@ -24,6 +25,7 @@ mod replies;
 mod run;
 mod target;
 
+use anew::Anew;
 use held::{Held, Knowledge};
 pub(crate) use makers::{MakerRow, Makers};
 use replies::Fault;
@@ -52,6 +54,7 @@ pub(crate) struct Job {
     pub(crate) applied_at: i64,
     phase: Phase,
     run: Run,
+    anew: Anew,
     /// Whether it begins anew once the calls in flight are answered.
     again: bool,
     in_flight: usize,
@@ -85,6 +88,8 @@ pub(crate) struct JobContext<'a> {
     pub(crate) now: i64,
     /// Number of shards of every table.
     pub(crate) shards: u16,
+    /// Whether the cluster is the management cluster, in which a Profile has its own namespace only.
+    pub(crate) is_management: bool,
     pub(crate) late: &'a LateCalls,
     /// Whether every renderer has said that all its rows are there.
     pub(crate) all_said: bool,
@@ -121,6 +126,7 @@ impl Job {
             applied_at: 0,
             phase: Phase::Idle,
             run: Run::default(),
+            anew: Anew::default(),
             again: false,
             in_flight: 0,
             claimed: BTreeSet::new(),
@@ -239,7 +245,9 @@ impl Job {
         }
         self.elect(context.shards);
         let Some(desired) = self.target.decode() else { return self.begin_removal(context) };
+        self.compare_asked(&desired);
         let complete = desired.one_time && self.inventory().is_some_and(|known| known.complete);
+        let complete = complete && !self.anew.is_asked();
         let untouchable = desired.dry_run || complete;
         if !complete {
             self.leave_claims(context);
@@ -248,7 +256,9 @@ impl Job {
             self.claim_releases(&desired, context);
         }
         let lost = |policy: &Policy| !untouchable && self.has_lost(policy);
-        let (prepared, errors) = prepare_some(&desired, |policy| !lost(policy));
+        let only_in = context.is_management.then_some(desired.owner_namespace.as_str());
+        let only_in = only_in.filter(|namespace| !namespace.is_empty());
+        let (prepared, errors) = prepare_some(&desired, only_in, |policy| !lost(policy));
         self.run.is_whole = errors.is_empty();
         for text in errors {
             self.run.errors.insert(text.clone(), Fault::new(text, false));

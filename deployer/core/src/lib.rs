@@ -27,7 +27,7 @@ mod summary;
 
 pub use configuration::{Configuration, Owned, cluster_configuration};
 pub use deployer::{Config, Deployer, Effect, ExternalInput};
-pub use inventory::{Inventory, LABEL as INVENTORY_LABEL, Stored};
+pub use inventory::{Inventory, Kept, Stored};
 pub use marks::{take_marks, without_marks};
 pub use prepare::{Prepared, prepare};
 pub use releases::{Helm, ReleaseSummary};

@@ -83,6 +83,7 @@ mod tests {
             leave: false,
             dry_run: false,
             one_time: false,
+            redeploy: std::collections::BTreeSet::new(),
             extra_labels: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),
             extra_annotations: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),
             account: None,

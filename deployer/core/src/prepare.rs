@@ -64,12 +64,13 @@ const KNOWN_GROUPS: [&str; 8] = [
 
 /// Prepares everything of a profile, in the order of application; the second part says what is left out and why.
 pub fn prepare(desired: &Desired) -> (Vec<Prepared>, Vec<String>) {
-    prepare_some(desired, |_| true)
+    prepare_some(desired, None, |_| true)
 }
 
-/// The same of the policies that are wanted.
+/// The same of the policies that are wanted. With `only_in`, objects elsewhere than in this namespace are left out.
 pub(crate) fn prepare_some(
     desired: &Desired,
+    only_in: Option<&str>,
     wanted: impl Fn(&Policy) -> bool,
 ) -> (Vec<Prepared>, Vec<String>) {
     let (mut prepared, mut index, mut errors) = (Vec::<(i32, Prepared)>::new(), BTreeMap::new(), Vec::new());
@@ -79,13 +80,17 @@ pub(crate) fn prepare_some(
                 errors.push(format!("{} {}/{}: {error}", policy.kind, policy.namespace, policy.name));
                 continue;
             }
-            let Some(one) = prepare_one(desired, policy, rendered) else {
+            let Some(one) = prepare_one(desired, policy, only_in, rendered) else {
                 errors.push(format!(
                     "{} {}/{}: an object without apiVersion, kind or name",
                     policy.kind, policy.namespace, policy.name
                 ));
                 continue;
             };
+            if let Some(namespace) = only_in.filter(|namespace| one.key.namespace != *namespace) {
+                errors.push(elsewhere(&one.key, namespace));
+                continue;
+            }
             match index.entry(one.key.clone()) {
                 Entry::Vacant(entry) => {
                     entry.insert(prepared.len());
@@ -104,8 +109,26 @@ pub(crate) fn prepare_some(
     (prepared, errors)
 }
 
-fn prepare_one(desired: &Desired, policy: &Policy, rendered: &Value) -> Option<Prepared> {
-    let key = key_of(rendered)?;
+/// What is said of an object that is not in the only namespace that a Profile may deploy to.
+fn elsewhere(key: &ObjectKey, namespace: &str) -> String {
+    let place = if key.namespace.is_empty() { "in no namespace" } else { "in another namespace" };
+    format!(
+        "{key}: is {place}, and a Profile deploys to its own only, {namespace}, in the management cluster; move it there, or use a ClusterProfile"
+    )
+}
+
+fn prepare_one(
+    desired: &Desired,
+    policy: &Policy,
+    only_in: Option<&str>,
+    rendered: &Value,
+) -> Option<Prepared> {
+    let mut key = key_of(rendered)?;
+    if let Some(namespace) = only_in.filter(|_| object::namespace(rendered).is_empty())
+        && !CLUSTER_SCOPED.contains(&key.gvk.kind.as_str())
+    {
+        key.namespace = namespace.to_owned();
+    }
     let mut object = rendered.clone();
     let metadata = object.get_mut("metadata")?.as_object_mut()?;
     if CLUSTER_SCOPED.contains(&key.gvk.kind.as_str()) {
@@ -260,6 +283,7 @@ mod tests {
             leave: false,
             dry_run: false,
             one_time: false,
+            redeploy: std::collections::BTreeSet::new(),
             extra_labels: BTreeMap::new(),
             extra_annotations: BTreeMap::new(),
             account: None,
@@ -304,6 +328,26 @@ mod tests {
             prepared.iter().map(|one| (one.key.gvk.kind.as_str(), one.key.namespace.as_str())).collect();
         assert_eq!(places, [("Namespace", ""), ("ConfigMap", "default"), ("Thing", "")]);
         assert_eq!(object::namespace(&prepared[1].object), "default");
+    }
+
+    #[test]
+    fn what_a_profile_has_in_the_management_cluster_is_in_its_namespace_or_left_out() {
+        let mut own = config_map("own", "1");
+        own["metadata"]["namespace"] = json!("team");
+        let mut other = config_map("other", "1");
+        other["metadata"]["namespace"] = json!("default");
+        let custom = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}});
+        let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r", "namespace": "team"}});
+        let desired = desired(vec![(100, vec![own, config_map("bare", "1"), other, custom, role])]);
+        let (prepared, errors) = prepare_some(&desired, Some("team"), |_| true);
+        let places: Vec<_> =
+            prepared.iter().map(|one| (one.key.name.as_str(), object::namespace(&one.object))).collect();
+        assert_eq!(places, [("own", "team"), ("bare", "team"), ("t", "team")]);
+        assert!(
+            errors.len() == 2 && errors[0].starts_with("ConfigMap default/other: is in another"),
+            "{errors:?}"
+        );
+        assert!(errors[1].starts_with("ClusterRole r: is in no namespace"), "{errors:?}");
     }
 
     #[test]

@@ -145,6 +145,8 @@ pub struct Owner {
     pub tier: i32,
     /// What it is deployed from, for messages.
     pub reference: String,
+    /// The lower one wins inside of a profile.
+    pub reference_tier: i32,
 }
 
 impl Request {
@@ -187,16 +189,18 @@ impl Live {
     /// Reads it from an object, or from its metadata alone.
     pub fn of(object: &Value) -> Self {
         let annotation = |name: &str| object::annotation(object, &format!("projectsveltos.io/{name}"));
+        let tier = |name: &str| annotation(name).and_then(|tier| tier.parse().ok()).unwrap_or(100);
         let owner = annotation("owner-name").map(|name| Owner {
             kind: annotation("owner-kind").unwrap_or_default().to_owned(),
             name: name.to_owned(),
-            tier: annotation("owner-tier").and_then(|tier| tier.parse().ok()).unwrap_or(100),
+            tier: tier("owner-tier"),
             reference: format!(
                 "{} {}/{}",
                 annotation("reference-kind").unwrap_or_default(),
                 annotation("reference-namespace").unwrap_or_default(),
                 annotation("reference-name").unwrap_or_default()
             ),
+            reference_tier: tier("reference-tier"),
         });
         Self {
             uid: object::text(object, &["metadata", "uid"]).to_owned(),

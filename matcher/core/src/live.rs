@@ -20,8 +20,6 @@ pub(crate) struct LiveSource {
     pub(crate) changed: u64,
     /// The last form that could be read, while the newest cannot.
     pub(crate) program: Arc<Result<Program, String>>,
-    /// Why the newest form cannot be read.
-    pub(crate) error: Option<String>,
 }
 
 /// What is known of one cluster.
@@ -121,10 +119,11 @@ impl Live {
         let before = std::mem::take(&mut self.sources);
         let live = |source: &sluice_protocol::interest::Source| {
             let newest = programs.get(&source.manifest);
-            let error = newest.as_ref().as_ref().err().cloned();
+            // Why the newest form cannot be read, the renderer says of the EventSource itself.
+            let is_broken = newest.is_err();
             let former = before.iter().find(|former| former.name == source.name && former.program.is_ok());
-            let program = former.filter(|_| error.is_some()).map_or(newest, |former| former.program.clone());
-            LiveSource { name: source.name.clone(), changed: source.changed, program, error }
+            let program = former.filter(|_| is_broken).map_or(newest, |former| former.program.clone());
+            LiveSource { name: source.name.clone(), changed: source.changed, program }
         };
         self.sources = row.sources.iter().map(live).collect();
         self.unknown.retain(|source, _| row.source(source).is_some());

@@ -85,7 +85,6 @@ impl Matcher {
             .resolve(&cluster, removed)
             .into_iter()
             .for_each(|problem| step.effect(Effect::Problem(problem)));
-        self.report_broken_sources(&cluster, step);
         if !self.started {
             return;
         }
@@ -99,15 +98,6 @@ impl Matcher {
             self.replay(&cluster, step);
         }
         self.withdraw_absent(&cluster, step);
-    }
-
-    fn report_broken_sources(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
-        let live = self.clusters.get(cluster);
-        let sources = live.into_iter().flat_map(|live| &live.sources);
-        let sources: Vec<_> = sources.map(|source| (source.name.clone(), source.error.clone())).collect();
-        for (name, error) in sources {
-            self.note(cluster, About::Source(name), error, step);
-        }
     }
 
     /// Judges one object by every source of its cluster.
@@ -171,14 +161,7 @@ impl Matcher {
                 let meta = Meta::Report(ReportMeta { selectors, order });
                 step.publish(self.report(cluster, key, source, Body::Value(body), row.head.time).meta(meta));
                 if new {
-                    step.effect(Effect::Journal(JournalEntry::new(
-                        STAGE,
-                        "matched",
-                        cluster,
-                        format!("{key} ({source})"),
-                        step.now,
-                        row.head.time,
-                    )));
+                    step.effect(journal("matched", cluster, key, source, (step.now, row.head.time)));
                 }
             }
         }
@@ -213,14 +196,7 @@ impl Matcher {
     ) {
         if self.reported.remove(cluster, key, source) {
             step.publish(self.report(cluster, key, source, Body::Tombstone, time));
-            step.effect(Effect::Journal(JournalEntry::new(
-                STAGE,
-                "unmatched",
-                cluster,
-                format!("{key} ({source})"),
-                step.now,
-                time,
-            )));
+            step.effect(journal("unmatched", cluster, key, source, (step.now, time)));
         }
     }
 
@@ -388,6 +364,18 @@ impl Core for Matcher {
     fn tick(&mut self, step: &mut Step<Effect>) {
         self.tell_ahead(step);
     }
+}
+
+/// What became of an object because of its change at `time`.
+fn journal(
+    what: &str,
+    cluster: &ClusterRef,
+    key: &ObjectKey,
+    source: &str,
+    (now, time): (i64, i64),
+) -> Effect {
+    let line = JournalEntry::new(STAGE, what, cluster, format!("{key} ({source})"), now, time);
+    Effect::Journal(line.because_of(cluster, time))
 }
 
 #[cfg(test)]

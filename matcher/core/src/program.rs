@@ -42,15 +42,12 @@ impl Program {
     /// The field and the reason.
     pub fn compile(manifest: &Value) -> Result<Self, String> {
         let source = EventSource::read(manifest).map_err(|error| error.to_string())?;
-        let compile = |(index, text): (usize, &Option<String>)| -> Result<Option<Script>, String> {
-            let Some(text) = text else { return Ok(None) };
-            let named = |error| {
-                format!("EventSource {}: spec.resourceSelectors[{index}].evaluate: {error}", source.name)
-            };
+        let compile = |selector: &ResourceSelector| -> Result<Option<Script>, String> {
+            let Some(text) = &selector.evaluate else { return Ok(None) };
+            let named = |error| format!("EventSource {}: {}: {error}", source.name, selector.evaluate_path);
             Script::compile(text).map(Some).map_err(named)
         };
-        let texts = source.selectors.iter().map(|selector| &selector.evaluate).enumerate();
-        Ok(Self { scripts: texts.map(compile).collect::<Result<_, _>>()?, source })
+        Ok(Self { scripts: source.selectors.iter().map(compile).collect::<Result<_, _>>()?, source })
     }
 
     /// Whether events carry the whole object.
@@ -268,5 +265,9 @@ mod tests {
             error.starts_with("EventSource s: spec.resourceSelectors[0].evaluate: evaluate:1:"),
             "{error}"
         );
+        let flat = json!({"kind": "EventSource", "metadata": {"name": "s"},
+            "spec": {"version": "v1", "kind": "Pod", "script": "function evaluate("}});
+        let error = Program::compile(&flat).unwrap_err();
+        assert!(error.starts_with("EventSource s: spec.script: evaluate:1:"), "{error}");
     }
 }

@@ -11,11 +11,14 @@ use sluice_template::Stage;
 use crate::catalog::Catalog;
 use crate::templates::{Templates, cluster_only};
 
+/// The EventSource of a trigger on a cluster, or why its name cannot be told.
+pub(crate) type Bound = Result<String, String>;
+
 /// The triggers of one cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClusterBindings {
     /// The EventSource of each trigger that selects the cluster, or why its name cannot be told.
-    pub(crate) by_trigger: BTreeMap<TriggerId, Result<String, String>>,
+    pub(crate) by_trigger: BTreeMap<TriggerId, Bound>,
     by_source: BTreeMap<String, BTreeSet<TriggerId>>,
 }
 
@@ -29,18 +32,54 @@ impl ClusterBindings {
         before: Option<&Self>,
     ) -> Self {
         let mut bindings = Self::default();
-        for (id, trigger) in &catalog.triggers {
-            let bound = match trigger.as_ref() {
-                Ok(trigger) => source_name(trigger, cluster, catalog, templates),
-                Err(_) => before.and_then(|before| before.by_trigger.get(id)).cloned(),
-            };
-            let Some(bound) = bound else { continue };
-            if let Ok(source) = &bound {
-                bindings.by_source.entry(source.clone()).or_default().insert(id.clone());
-            }
-            bindings.by_trigger.insert(id.clone(), bound);
+        for id in catalog.triggers.keys() {
+            let before = before.and_then(|before| before.by_trigger.get(id));
+            bindings.put(id, bound(id, cluster, catalog, templates, before));
         }
         bindings
+    }
+
+    /// Binds one trigger anew, as it is or is not any more; what it was bound to, and whether the sources that somebody listens to
+    /// are others now. Nothing when it is bound as before.
+    pub(crate) fn rebind(
+        &mut self,
+        id: &TriggerId,
+        cluster: &Cluster,
+        catalog: &Catalog,
+        templates: &Templates,
+    ) -> Option<(Option<Bound>, bool)> {
+        let before = self.by_trigger.get(id);
+        let after = bound(id, cluster, catalog, templates, before);
+        if before == after.as_ref() {
+            return None;
+        }
+        let before = self.by_trigger.remove(id);
+        let mut ended = false;
+        if let Some(Ok(source)) = &before
+            && let Some(listeners) = self.by_source.get_mut(source)
+        {
+            listeners.remove(id);
+            if listeners.is_empty() {
+                self.by_source.remove(source);
+                ended = true;
+            }
+        }
+        let left = self.by_source.len();
+        self.put(id, after);
+        Some((before, ended || self.by_source.len() != left))
+    }
+
+    fn put(&mut self, id: &TriggerId, bound: Option<Bound>) {
+        let Some(bound) = bound else { return };
+        if let Ok(source) = &bound {
+            self.by_source.entry(source.clone()).or_default().insert(id.clone());
+        }
+        self.by_trigger.insert(id.clone(), bound);
+    }
+
+    /// Whether somebody listens to `source`.
+    pub(crate) fn listens_to(&self, source: &str) -> bool {
+        self.by_source.contains_key(source)
     }
 
     /// The triggers that listen to `source`.
@@ -58,6 +97,20 @@ impl ClusterBindings {
         let manifest =
             |name: &String| catalog.sources.get(name).map(|manifest| (name.clone(), manifest.clone()));
         self.sources().filter_map(manifest).collect()
+    }
+}
+
+/// What a trigger listens to on a cluster. One that cannot be read keeps its former binding.
+fn bound(
+    id: &TriggerId,
+    cluster: &Cluster,
+    catalog: &Catalog,
+    templates: &Templates,
+    before: Option<&Bound>,
+) -> Option<Bound> {
+    match catalog.triggers.get(id)?.as_ref() {
+        Ok(trigger) => source_name(trigger, cluster, catalog, templates),
+        Err(_) => before.cloned(),
     }
 }
 
@@ -92,4 +145,76 @@ fn source_name(
 /// The name that Sveltos gives to every template of a trigger; it is part of error messages.
 pub(crate) fn template_name(cluster: &ClusterRef, trigger: &Trigger) -> String {
     format!("{}-{}-{}", cluster.namespace, cluster.name, trigger.name)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+    use serde_json::json;
+    use sluice_template::Limits;
+
+    use super::*;
+    use crate::catalog::Change;
+    use crate::renderer::Config;
+    use crate::salt::Salt;
+    use crate::templates::Caches;
+
+    fn templates() -> Templates {
+        let config = Config {
+            shard: 0,
+            shards: 1,
+            input: 1,
+            outputs: Vec::new(),
+            tombstone_ttl: 1,
+            limits: Limits::default(),
+            salt: Salt::default(),
+            mark: 0,
+        };
+        Templates::new(&config, &Caches::default())
+    }
+
+    fn cluster() -> Cluster {
+        let object = json!({"kind": "SveltosCluster", "metadata": {"namespace": "n", "name": "c", "labels": {"env": "fv"}}, "spec": {}});
+        Cluster::read(&Arc::new(object)).unwrap()
+    }
+
+    /// A trigger in one of several forms: some select nothing, or cannot be read or rendered.
+    fn trigger(name: usize, form: usize) -> Value {
+        let env = if form == 5 { "other" } else { "fv" };
+        let source = ["a", "b", "{{ .Cluster.metadata.name }}", "{{ .Cluster.nothing.at }}", "a", "a"][form];
+        let mut spec =
+            json!({"sourceClusterSelector": {"matchLabels": {"env": env}}, "eventSourceName": source});
+        if form == 4 {
+            spec["tier"] = "x".into();
+        }
+        json!({"kind": "EventTrigger", "metadata": {"name": format!("t{name}")}, "spec": spec})
+    }
+
+    proptest! {
+        /// One trigger after the other, however they come, change and go, leads to what all of them together lead to.
+        #[test]
+        fn step_by_step_is_as_all_at_once(changes in proptest::collection::vec((0..3_usize, 0..7_usize), 0..30)) {
+            let (templates, cluster, mut catalog) = (templates(), cluster(), Catalog::default());
+            let mut bindings = ClusterBindings::default();
+            for (name, form) in changes {
+                let change = match form {
+                    6 => Change::Delete(Arc::new(trigger(name, 0))),
+                    form => Change::Upsert(Arc::new(trigger(name, form))),
+                };
+                catalog.apply(&change);
+                let before = bindings.clone();
+                let whole = ClusterBindings::of(&cluster, &catalog, &templates, Some(&before));
+                let id = TriggerId::new("EventTrigger", &format!("t{name}"));
+                let changed = bindings.rebind(&id, &cluster, &catalog, &templates);
+                prop_assert_eq!(&bindings, &whole);
+                prop_assert_eq!(changed.is_some(), before != whole);
+                if let Some((former, others)) = changed {
+                    prop_assert_eq!(former.as_ref(), before.by_trigger.get(&id));
+                    prop_assert_eq!(others, !before.sources().eq(whole.sources()));
+                }
+            }
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
 use crate::rights::{Question, Right};
 
 pub use self::additions::{Resource, is_generator_output};
-pub(crate) use self::additions::{Selections, content_key};
+pub(crate) use self::additions::{Selections, content_key, is_made};
 
 mod additions;
 
@@ -175,6 +175,7 @@ impl Catalog {
 
     fn put_cluster(&mut self, object: &Arc<Value>, gone: bool) -> Touched {
         let Some(cluster) = Cluster::read(object) else { return Touched::Nothing };
+        let gone = gone || !cluster.is_registered();
         let id = cluster.id.clone();
         let (is_down, new) = (cluster.is_down(), (!gone).then(|| Arc::new(cluster)));
         let old = match new {

@@ -7,9 +7,10 @@ use sluice_api::model::{Cluster, PolicyRef, Profile, ResourceRef};
 use sluice_template::Stage;
 
 use crate::catalog::{Catalog, ContentKey};
+use crate::provider;
 use crate::reads::Reads;
 use crate::render::{Part, PolicySource, Rendered, namespace_or, referenced, verbatim};
-use crate::templates::{Templates, cluster_only};
+use crate::templates::Templates;
 
 /// Renders a user-written profile. What it refers to may be another object for each cluster, and may be missing for
 /// some of them.
@@ -27,7 +28,7 @@ pub(crate) fn render(
         if !selects(profile, cluster, catalog)? {
             continue;
         }
-        let keys = references(profile, cluster, templates);
+        let keys = references(profile, cluster, (catalog, templates), reads);
         let part = keys.and_then(|keys| match parts.entry(keys) {
             Entry::Occupied(part) => Ok(part.into_mut()),
             Entry::Vacant(place) => {
@@ -81,18 +82,21 @@ fn resources(profile: &Profile) -> Vec<ResourceRef> {
     refs
 }
 
-/// What the profile refers to for this cluster: names and namespaces may be templates over it.
+/// What the profile refers to for this cluster: names and namespaces may be templates over it, and over what it is made of.
 fn references(
     profile: &Profile,
     cluster: &Cluster,
-    templates: &Templates,
+    (catalog, templates): (&Catalog, &Templates),
+    reads: &mut Reads,
 ) -> Result<Vec<ContentKey>, String> {
     let mut keys = Vec::with_capacity(profile.common.policy_refs.len());
     let common = &profile.common;
     let values = common.helm_charts.iter().flat_map(|chart| &chart.values_from);
-    for item in common.policy_refs.iter().chain(&common.patches_from).chain(values) {
+    let items = common.policy_refs.iter().chain(&common.patches_from).chain(values);
+    let provider = provider::of_names(items.clone(), cluster, catalog, reads)?;
+    for item in items {
         let field = |field: &str, text: &str| {
-            let dot = cluster_only(&cluster.object);
+            let dot = provider::of_cluster(cluster, &provider);
             let rendered = templates.render(&profile.id.name, text, Stage::Deploy, &dot);
             rendered.map_err(|error| format!("{}.{field}: {error}", item.path))
         };

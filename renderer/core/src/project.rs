@@ -4,15 +4,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use sluice_api::cloud_event::{is_event, source_and_subject};
-use sluice_api::model::{CONFIG_GROUP, Cluster, LIB_GROUP, NAMESPACE, PolicyRef, SECRET_TYPE};
+use sluice_api::model::{
+    CONFIG_GROUP, Cluster, LIB_GROUP, MADE_OF_EVENTS, NAMESPACE, PolicyRef, SECRET_TYPE,
+};
 use sluice_api::{ClusterKind, ClusterRef, Gvk, ObjectKey, names};
 use sluice_protocol::rows::EventCause;
 
 use crate::render::PolicySource;
 use crate::sets::{Set, in_order};
-
-/// Prefix of the labels that tell what a generated object was made of.
-const LABEL_PREFIX: &str = "eventtrigger.lib.projectsveltos.io/";
 
 /// Label of what a generator has made.
 pub(crate) const FROM_GENERATOR: &str = "eventtrigger.lib.projectsveltos.io/fromgenerator";
@@ -51,7 +50,7 @@ impl Projection {
 /// Sets a label of the family, when the value can be one.
 pub(crate) fn label(labels: &mut Map<String, Value>, key: &str, value: &str) {
     if names::is_label_value(value) {
-        labels.insert(format!("{LABEL_PREFIX}{key}"), value.into());
+        labels.insert(format!("{MADE_OF_EVENTS}{key}"), value.into());
     }
 }
 
@@ -110,7 +109,8 @@ pub(crate) fn content(
 
 /// A reference in the generated spec: everything the user wrote, pointing to what was made of it.
 pub(crate) fn policy_ref(item: &PolicyRef, source: &PolicySource) -> Value {
-    let mut value = json!({"kind": source.kind, "namespace": source.namespace, "name": source.name, "deploymentType": "Remote"});
+    let deployment = item.deployment.title();
+    let mut value = json!({"kind": source.kind, "namespace": source.namespace, "name": source.name, "deploymentType": deployment});
     if item.tier != 100 {
         value["tier"] = item.tier.into();
     }
@@ -193,7 +193,7 @@ pub(crate) fn event_report(cluster: &ClusterRef, source: &str, set: &Set) -> Pro
 
 /// The cluster that a generated object was made for, from its labels; `None` when it is not one of ours.
 pub fn generated_for(object: &Value) -> Option<ClusterRef> {
-    let label = |key: &str| sluice_api::object::label(object, &format!("{LABEL_PREFIX}{key}"));
+    let label = |key: &str| sluice_api::object::label(object, &format!("{MADE_OF_EVENTS}{key}"));
     let kind = if label("clustertype")? == "Capi" { ClusterKind::Capi } else { ClusterKind::Sveltos };
     Some(ClusterRef {
         kind,
@@ -267,7 +267,7 @@ mod tests {
             item: Some(set(1, 1).into_keys().next().unwrap()),
         };
         let labels = cause_labels(&cause, "t");
-        let names: Vec<_> = labels.keys().filter_map(|key| key.strip_prefix(LABEL_PREFIX)).collect();
+        let names: Vec<_> = labels.keys().filter_map(|key| key.strip_prefix(MADE_OF_EVENTS)).collect();
         let expected = [
             "clusterNamespace",
             "clustername",
@@ -292,7 +292,7 @@ mod tests {
             item: Some(sluice_api::cloud_event::item_of(&key)),
         };
         let labels = cause_labels(&cause, "t");
-        let label = |name: &str| labels.get(&format!("{LABEL_PREFIX}{name}")).and_then(Value::as_str);
+        let label = |name: &str| labels.get(&format!("{MADE_OF_EVENTS}{name}")).and_then(Value::as_str);
         let found = ["cesource", "cesubject", "resourcename"].map(label);
         assert_eq!(found, [Some("shop-eu"), Some("order-7"), None]);
         let mut set = set(1, 1);

@@ -1,11 +1,11 @@
 //! From a cause to a completely rendered profile. What events and user-written profiles share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
-use sluice_api::model::{HelmChart, LUA, PolicyRef, ResourceRef, SpecCommon, TEMPLATE};
-use sluice_api::{ClusterRef, ProfileId, ServiceAccount, names, object};
+use sluice_api::model::{Cluster, Deployment, HelmChart, LUA, PolicyRef, ResourceRef, SpecCommon, TEMPLATE};
+use sluice_api::{ClusterRef, Digest, ProfileId, ServiceAccount, names, object};
 use sluice_protocol::rows::{Cause, Desired, Policy};
 use sluice_script::Script;
 
@@ -63,6 +63,7 @@ pub(crate) struct PolicySource {
     pub(crate) from: ContentKey,
     pub(crate) tier: i32,
     pub(crate) skip_namespace_creation: bool,
+    pub(crate) deployment: Deployment,
     pub(crate) texts: BTreeMap<String, String>,
     /// What its texts are written in where they are templates.
     pub(crate) language: Language,
@@ -72,6 +73,13 @@ pub(crate) struct PolicySource {
     pub(crate) lua: bool,
     /// Whether the text is the same for many clusters, so that its objects are worth keeping.
     pub(crate) shared: bool,
+}
+
+impl Part {
+    /// What goes there.
+    pub(crate) fn sources(&self, deployment: Deployment) -> impl Iterator<Item = &PolicySource> {
+        self.sources.iter().filter(move |source| source.deployment == deployment)
+    }
 }
 
 impl PolicySource {
@@ -115,6 +123,7 @@ pub(crate) fn verbatim(
         from: key.clone(),
         tier: item.tier,
         skip_namespace_creation: item.skip_namespace_creation,
+        deployment: item.deployment,
         texts,
         language: Language::of(referenced).map_err(|error| named(item, key, &error))?,
         per_destination: object::annotation(referenced, TEMPLATE).is_some(),
@@ -172,20 +181,21 @@ pub(crate) fn for_destination(
     }
     let script = Script::compile(&rendered).map_err(|error| error.to_string())?;
     let mut resources = json!({"Cluster": *destination.cluster.object});
-    for (identifier, object) in destination.resources {
+    for (identifier, object) in destination.resources.iter().chain(destination.provider) {
         resources[identifier.as_str()] = (**object).clone();
     }
     script.generate(&resources, &sluice_script::Limits::default()).map_err(|error| error.to_string())
 }
 
-/// The policies of a profile as one destination gets them: first the releases of its charts.
+/// The policies of a profile as one destination gets them, or the management cluster because of it: first the releases of its
+/// charts.
 ///
 /// # Errors
 /// The reference and what is wrong in it.
 pub(crate) fn policies(
     common: &SpecCommon,
     part: &Part,
-    releases: Vec<Policy>,
+    (deployment, releases): (Deployment, Vec<Policy>),
     destination: Destination<'_>,
     name: &str,
     (templates, manifests): (&Templates, &Manifests),
@@ -196,7 +206,7 @@ pub(crate) fn policies(
         release.objects = patches::apply(&changes, std::mem::take(&mut release.objects))?;
         charts::mark(release);
     }
-    for source in &part.sources {
+    for source in part.sources(deployment) {
         let place = |error: String| format!("{} {}/{}: {error}", source.kind, source.namespace, source.name);
         let objects = if source.is_per_destination() {
             let mut texts = BTreeMap::new();
@@ -226,7 +236,7 @@ pub(crate) fn desired(
     rendered: &Rendered,
     common: &SpecCommon,
     cause: &Cause,
-    policies: Vec<Policy>,
+    (cluster, policies): (Option<&Cluster>, Vec<Policy>),
 ) -> Desired {
     Desired {
         owner_kind: rendered.id.kind().to_owned(),
@@ -236,6 +246,7 @@ pub(crate) fn desired(
         leave: common.leave,
         dry_run: common.dry_run,
         one_time: common.one_time,
+        redeploy: redeploy(common, cluster),
         extra_labels: common.extra_labels.clone(),
         extra_annotations: common.extra_annotations.clone(),
         account: None,
@@ -245,9 +256,21 @@ pub(crate) fn desired(
     }
 }
 
+/// What its profile or trigger, and the cluster that it is for, were asked with to be deployed once more.
+fn redeploy(common: &SpecCommon, cluster: Option<&Cluster>) -> BTreeSet<String> {
+    let of_cluster = cluster.map(Cluster::redeploy).unwrap_or_default();
+    let asked = [("profile", &common.redeploy), ("cluster", &of_cluster)];
+    let asked = asked.into_iter().filter(|(_, token)| !token.is_empty());
+    asked.map(|(who, token)| Digest::of(&[who.as_bytes(), token.as_bytes()]).to_string()).collect()
+}
+
 /// Whether all destinations get the same.
 pub(crate) fn same_everywhere(common: &SpecCommon, rendered: &Rendered, part: &Part) -> bool {
-    charts::same_everywhere(&rendered.charts, part)
-        && part.sources.iter().all(|source| !source.is_per_destination())
+    charts::same_everywhere(&rendered.charts, part) && sources_are_same(common, part, Deployment::Remote)
+}
+
+/// Whether what goes there of the references is the same because of all destinations.
+pub(crate) fn sources_are_same(common: &SpecCommon, part: &Part, deployment: Deployment) -> bool {
+    part.sources(deployment).all(|source| !source.is_per_destination())
         && patches::same_everywhere(common, part)
 }

@@ -10,6 +10,7 @@ use sluice_protocol::{Core, Head, ProblemKey, ProblemSet, Row, Step, Subject, Vi
 use sluice_template::{Engine, Limits};
 
 pub use self::explain::{Explanation, Origin};
+pub(crate) use self::lacks::NAMED;
 use self::saying::Saying;
 use crate::agenda::Agenda;
 use crate::bindings::ClusterBindings;
@@ -30,6 +31,7 @@ mod cluster_sets;
 mod explain;
 mod incoming;
 mod lacks;
+mod local;
 mod management;
 mod pace;
 mod place;
@@ -262,6 +264,8 @@ impl Core for Renderer {
         }
         let triggers: Vec<_> = self.catalog.triggers.keys().cloned().collect();
         triggers.iter().for_each(|id| self.check_trigger(id, step));
+        let sources: Vec<_> = self.catalog.sources.keys().cloned().collect();
+        sources.iter().for_each(|name| self.check_source(name, step));
         self.write_sets(step);
         let profiles: Vec<_> = self.catalog.profiles.keys().cloned().collect();
         profiles.iter().for_each(|id| self.refresh_profile(id, step));

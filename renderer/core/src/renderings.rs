@@ -111,6 +111,11 @@ impl Renderings {
         self.reads.get(cause).into_iter().flat_map(|reads| reads.contents())
     }
 
+    /// The objects that this cause reads by an identifier.
+    pub(crate) fn resources_read_by(&self, cause: &Cause) -> impl Iterator<Item = &ObjectKey> {
+        self.reads.get(cause).into_iter().flat_map(|reads| reads.resources())
+    }
+
     /// The causes that ask for this right.
     pub(crate) fn askers(&self, question: &Question) -> Vec<Cause> {
         self.askers.get(question).into_iter().flatten().cloned().collect()

@@ -8,9 +8,10 @@ use sluice_api::{Gvk, ObjectKey};
 use sluice_template::{Data, Stage};
 
 use crate::catalog::Catalog;
+use crate::provider;
 use crate::reads::Reads;
-use crate::render::{missing, namespace_or};
-use crate::templates::{Templates, cluster_only};
+use crate::render::{Part, Rendered, missing, namespace_or};
+use crate::templates::Templates;
 
 /// Objects by their identifiers, in the order of the references.
 pub(crate) type Resources = Vec<(String, Arc<Value>)>;
@@ -20,17 +21,32 @@ pub(crate) type Resources = Vec<(String, Arc<Value>)>;
 pub(crate) struct Destination<'a> {
     /// The cluster that the add-ons go to.
     pub(crate) cluster: &'a Cluster,
-    /// What is read of the management cluster.
+    /// What is read of the management cluster by an identifier.
     pub(crate) resources: &'a Resources,
+    /// What the cluster is made of, by the names of variables.
+    pub(crate) provider: &'a Resources,
+}
+
+/// What is read for one destination.
+pub(crate) struct Sight {
+    resources: Resources,
+    provider: Resources,
+}
+
+impl Sight {
+    /// What the templates of the destination see.
+    pub(crate) fn of<'a>(&'a self, cluster: &'a Cluster) -> Destination<'a> {
+        Destination { cluster, resources: &self.resources, provider: &self.provider }
+    }
 }
 
 impl<'a> Destination<'a> {
     /// The variables.
     pub(crate) fn dot(self) -> Data<'a> {
-        Data::Map(vec![
-            ("Cluster", Data::Json(&self.cluster.object)),
-            ("MgmtResources", variables(self.resources)),
-        ])
+        let provider = self.provider.iter().map(|(name, object)| (name.as_str(), Data::Json(object)));
+        let own =
+            [("Cluster", Data::Json(&self.cluster.object)), ("MgmtResources", variables(self.resources))];
+        Data::Map(own.into_iter().chain(provider).collect())
     }
 }
 
@@ -41,13 +57,31 @@ pub(crate) fn variables(resources: &Resources) -> Data<'_> {
     )
 }
 
-/// The references as one destination's templates see them; names and namespaces may be templates over it.
+/// What is read for one destination of what some destinations get.
+///
+/// # Errors
+/// The reference and what is wrong with it.
+pub(crate) fn seen(
+    rendered: &Rendered,
+    part: &Part,
+    destination: &Cluster,
+    (catalog, templates): (&Catalog, &Templates),
+    reads: &mut Reads,
+) -> Result<Sight, String> {
+    let (refs, name) = (&rendered.resources, &rendered.id.name);
+    let provider = provider::of_destination(rendered, part, destination, catalog, reads)?;
+    let resources = of_destination(refs, (destination, &provider), name, (catalog, templates), reads)?;
+    Ok(Sight { resources, provider })
+}
+
+/// The references as one destination's templates see them; names and namespaces may be templates over it, and
+/// over what it is made of.
 ///
 /// # Errors
 /// The reference and what is wrong with it: its template, or that the object is missing and must not be.
-pub(crate) fn of_destination(
+fn of_destination(
     refs: &[ResourceRef],
-    destination: &Cluster,
+    (destination, provider): (&Cluster, &Resources),
     name: &str,
     (catalog, templates): (&Catalog, &Templates),
     reads: &mut Reads,
@@ -55,7 +89,8 @@ pub(crate) fn of_destination(
     let mut found = Resources::with_capacity(refs.len());
     for item in refs {
         let field = |field: &str, text: &str| {
-            let rendered = templates.render(name, text, Stage::Deploy, &cluster_only(&destination.object));
+            let dot = provider::of_cluster(destination, provider);
+            let rendered = templates.render(name, text, Stage::Deploy, &dot);
             rendered.map_err(|error| format!("{}.resource.{field}: {error}", item.path))
         };
         let namespace = namespace_or(field("namespace", &item.namespace)?, &destination.id);

@@ -54,6 +54,13 @@ impl RowLedger {
         self.held.entry(cause).or_default().insert(place);
     }
 
+    /// The tombstone of this place must be said once more, where its cluster holds something; because of which cause it does.
+    pub(crate) fn ask_again(&mut self, place: &Place) -> Option<Cause> {
+        let holder = self.holders.get(place).cloned()?;
+        self.asking.insert(place.clone());
+        Some(holder)
+    }
+
     /// A cluster holds nothing of this profile any more.
     pub(crate) fn release(&mut self, place: &Place) {
         self.withdrawn.remove(place);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId, TriggerId};
+use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId, TriggerId, object};
 use sluice_protocol::report::ProblemRow;
 use sluice_protocol::rows::{Cause, State, Status};
 use sluice_protocol::subject::hash_shard;
@@ -27,6 +27,7 @@ use crate::verdict;
 
 mod standing;
 mod status;
+mod told;
 
 use standing::Standings;
 
@@ -47,7 +48,20 @@ pub struct Seen {
     objects: BTreeMap<ObjectKey, SeenObject>,
     /// Which object each row counts for.
     rows: HashMap<RowKey, ObjectKey>,
+    /// Which profile that was made of an event.
+    made_rows: HashMap<RowKey, ObjectKey>,
     due: BTreeSet<(i64, ObjectKey)>,
+    /// Versions of clusters whose agents have spoken.
+    versions: BTreeMap<ObjectKey, String>,
+}
+
+/// What is to be written to the management cluster.
+#[derive(Debug, Default, PartialEq)]
+pub struct Writes {
+    /// What objects of users say of themselves.
+    pub statuses: Vec<(ObjectKey, Value)>,
+    /// Kubernetes Events about them.
+    pub events: Vec<(ObjectKey, Value)>,
 }
 
 /// What is known of one object.
@@ -55,6 +69,10 @@ pub struct Seen {
 struct SeenObject {
     /// Its status as it is; nothing while nobody has written the object.
     there: Option<Value>,
+    /// The same of a profile that was made of an event.
+    made: Option<Box<str>>,
+    /// Tells it from a later one of its name.
+    uid: String,
     /// Digest of its spec.
     hash: String,
     /// By stage, cluster and what they are about.
@@ -68,7 +86,19 @@ struct SeenObject {
     free_at: i64,
 }
 
+/// A ClusterProfile that Sluice has made of an event, as it is in the management cluster. There are many: its status is kept as text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MadeProfile {
+    /// Its name.
+    pub name: String,
+    /// Digest of its spec.
+    pub hash: String,
+    /// Its status; nothing when it is gone.
+    pub status: Option<Box<str>>,
+}
+
 /// What a status row says.
+#[derive(Clone)]
 struct SeenRow {
     cause: Arc<Cause>,
     state: State,
@@ -86,7 +116,9 @@ impl Seen {
             catalog: Catalog::default(),
             objects: BTreeMap::new(),
             rows: HashMap::new(),
+            made_rows: HashMap::new(),
             due: BTreeSet::new(),
+            versions: BTreeMap::new(),
         }
     }
 
@@ -109,10 +141,34 @@ impl Seen {
         if own {
             let seen = self.objects.entry(key.clone()).or_default();
             seen.there = (!gone).then(|| object.get("status").cloned().unwrap_or_default());
+            object::text(object, &["metadata", "uid"]).clone_into(&mut seen.uid);
             seen.hash = hash(object.get("spec"));
             if gone {
                 seen.wanted = None;
             }
+            self.look_at(key, now);
+        }
+    }
+
+    /// A ClusterProfile that was made of an event is like this, or has gone.
+    pub fn made(&mut self, profile: &MadeProfile, now: i64) {
+        let key = verdict::user_object("ClusterProfile", "", &profile.name);
+        if !self.is_mine(&key) {
+            return;
+        }
+        let seen = self.objects.entry(key.clone()).or_default();
+        seen.made.clone_from(&profile.status);
+        if seen.there.is_none() {
+            seen.hash.clone_from(&profile.hash);
+        }
+        self.look_at(key, now);
+    }
+
+    /// The agent of a cluster has said what it can do, and which version its server has.
+    pub fn capabilities(&mut self, cluster: &ClusterRef, version: &str, now: i64) {
+        let Some(key) = verdict::registration(cluster).filter(|key| self.is_mine(key)) else { return };
+        if self.versions.get(&key).is_none_or(|known| known != version) {
+            self.versions.insert(key.clone(), version.to_owned());
             self.look_at(key, now);
         }
     }
@@ -140,18 +196,33 @@ impl Seen {
             }
             self.look_at(key, now);
         }
+        if let Some(key) = self.made_rows.remove(&place) {
+            if let Some(seen) = self.objects.get_mut(&key) {
+                seen.rows.remove(&place);
+            }
+            self.made_changed(key, now);
+        }
         let Some(cause) = row.head.meta.cause().filter(|_| !row.head.tombstone) else { return };
         let key = maker(cause);
-        if !self.is_mine(&key) {
+        let is_mine = self.is_mine(&key);
+        let made = made_of_event(cause, profile).filter(|made| self.is_mine(made));
+        if !is_mine && made.is_none() {
             return;
         }
         // One that a newer deployer wrote: whatever it says, it is not that all is well.
         let unreadable = Status { state: State::Provisioning, errors: Vec::new() };
         let Status { state, errors } = serde_json::from_slice(&row.body).unwrap_or(unreadable);
-        self.rows.insert(place.clone(), key.clone());
         let seen = SeenRow { cause: Arc::new(cause.clone()), state, errors };
-        self.objects.entry(key.clone()).or_default().rows.insert(place, seen);
-        self.look_at(key, now);
+        if let Some(made) = made {
+            self.made_rows.insert(place.clone(), made.clone());
+            self.objects.entry(made.clone()).or_default().rows.insert(place.clone(), seen.clone());
+            self.made_changed(made, now);
+        }
+        if is_mine {
+            self.rows.insert(place.clone(), key.clone());
+            self.objects.entry(key.clone()).or_default().rows.insert(place, seen);
+            self.look_at(key, now);
+        }
     }
 
     /// When there is something to do next.
@@ -160,21 +231,26 @@ impl Seen {
     }
 
     /// What objects should say from now on and do not yet.
-    pub fn take_due(&mut self, now: i64) -> Vec<(ObjectKey, Value)> {
-        let mut writes = Vec::new();
+    pub fn take_due(&mut self, now: i64) -> Writes {
+        let mut writes = Writes::default();
         while self.next().is_some_and(|at| at <= now)
             && let Some((_, key)) = self.due.pop_first()
         {
-            if let Some(status) = self.look(&key, now) {
-                writes.push((key, status));
+            if let Some((status, event)) = self.look(&key, now) {
+                writes.statuses.push((key, status));
+                writes.events.extend(event);
             }
         }
         writes
     }
 
-    fn look(&mut self, key: &ObjectKey, now: i64) -> Option<Value> {
+    /// What the object should say, and the Event that is due because of it.
+    fn look(&mut self, key: &ObjectKey, now: i64) -> Option<(Value, Option<(ObjectKey, Value)>)> {
         let seen = self.objects.get_mut(key)?;
         seen.due = None;
+        if seen.there.is_none() && seen.made.is_some() {
+            return Some((self.look_at_made(key, now)?, None));
+        }
         if seen.there.is_none() {
             // An object that nobody wrote has no status.
             if seen.rows.is_empty() && seen.problems.is_empty() {
@@ -188,7 +264,36 @@ impl Seen {
         if !seen.is_news(key, &status) {
             return None;
         }
+        let event = told::event(key, &seen.uid, seen.before(), &status, now);
         seen.wanted = Some(status.clone());
+        seen.free_at = now + PERIOD;
+        Some((status, event))
+    }
+
+    /// Something has become of a profile that was made of an event. Before it is there it says nothing, and is looked at when it comes.
+    fn made_changed(&mut self, key: ObjectKey, now: i64) {
+        let Some(seen) = self.objects.get(&key) else { return };
+        if seen.made.is_some() {
+            self.look_at(key, now);
+        } else if seen.there.is_none() && seen.rows.is_empty() && seen.problems.is_empty() {
+            self.objects.remove(&key);
+        }
+    }
+
+    /// What a profile that was made of an event should say and does not. What is written comes back as what it says: nothing else
+    /// of it is kept.
+    fn look_at_made(&mut self, key: &ObjectKey, now: i64) -> Option<Value> {
+        let seen = self.objects.get_mut(key)?;
+        let there: Value = serde_json::from_str(seen.made.as_deref()?).unwrap_or_default();
+        if seen.rows.is_empty() {
+            return None;
+        }
+        seen.there = Some(there);
+        let status = status::of(&Standings::of_made(seen), seen, &[], now);
+        let there = seen.there.take()?;
+        if status::says(&there, &status) {
+            return None;
+        }
         seen.free_at = now + PERIOD;
         Some(status)
     }
@@ -204,7 +309,7 @@ impl Seen {
                 let id = ProfileId::of_object(&key.gvk.kind, &key.namespace, &key.name);
                 Standings::of_profile(&id, seen, &self.catalog)
             }
-            _ => return verdict::status(key, &problems),
+            _ => return verdict::status(key, &problems, self.versions.get(key).map(String::as_str)),
         };
         status::of(&standings, seen, &problems, now)
     }
@@ -236,12 +341,19 @@ impl SeenObject {
         self.wanted.as_ref().or(self.there.as_ref())
     }
 
+    /// Whether something that was said here does not hold any more.
+    fn is_withdrawn(&self, status: &Value) -> bool {
+        let has = |field: &str| status.get(field).is_some();
+        match self.wanted.as_ref().and_then(Value::as_object) {
+            Some(wanted) => wanted.keys().any(|field| !has(field)),
+            None => !has("conditions") && self.there.as_ref().is_some_and(verdict::is_judged),
+        }
+    }
+
     /// Whether the object does not say this already.
     fn is_news(&self, key: &ObjectKey, status: &Value) -> bool {
         if matches!(key.gvk.kind.as_str(), "EventSource" | "SveltosCluster") {
-            let is_empty = |value: &Value| value.as_object().is_none_or(serde_json::Map::is_empty);
-            let told = self.wanted.as_ref().is_some_and(|wanted| !is_empty(wanted));
-            return !is_empty(status) || told || self.there.as_ref().is_some_and(verdict::is_judged);
+            return status::lacks(self.there.as_ref(), status) || self.is_withdrawn(status);
         }
         !self.there.as_ref().is_some_and(|there| status::says(there, status))
     }
@@ -256,6 +368,24 @@ fn maker(cause: &Cause) -> ObjectKey {
             verdict::user_object(kind, "", name)
         }
         Cause::Profile(id) => verdict::user_object(id.kind(), &id.namespace, id.object_name()),
+    }
+}
+
+/// The profile that an event has led to. A user's is shown by its own rows.
+fn made_of_event(cause: &Cause, profile: &ProfileId) -> Option<ObjectKey> {
+    let is_made = matches!(cause, Cause::Event(_)) && profile.namespace.is_empty();
+    is_made.then(|| verdict::user_object("ClusterProfile", "", &profile.name))
+}
+
+// === impl MadeProfile ===
+
+impl MadeProfile {
+    /// The profile, as it is or is not any more; nothing of an object of another kind.
+    pub fn of(object: &Value, is_gone: bool) -> Option<Self> {
+        let key = ObjectKey::of(object).filter(|key| key.gvk.kind == "ClusterProfile")?;
+        let status = object.get("status").map_or_else(|| "{}".to_owned(), ToString::to_string);
+        let hash = hash(object.get("spec"));
+        Some(Self { name: key.name, hash, status: (!is_gone).then(|| status.into()) })
     }
 }
 

@@ -13,18 +13,15 @@ use sluice_protocol::report::ProblemRow;
 pub(crate) const CONDITION: &str = "Ready";
 /// Reason of the condition, and the mark by which it is recognised as Sluice's.
 const REASON: &str = "Problem";
+/// Reason of the condition where a cluster says that something could not be applied, and no problem is known.
+pub(crate) const FAILED: &str = "Failed";
 /// A status says no more than this, bytes; the problems bucket has all of it.
 pub(crate) const LONGEST: usize = 4096;
 
 /// The object that a problem is about, when it has a status: a user's object, or the registered cluster.
 pub(crate) fn concerned(problem: &ProblemRow) -> Option<ObjectKey> {
     if matches!(problem.object.as_str(), "kubeconfig" | "cluster") {
-        let cluster = problem.cluster.parse::<ClusterRef>().ok()?;
-        if cluster.kind != ClusterKind::Sveltos {
-            return None;
-        }
-        let gvk = Gvk::new(LIB_GROUP, "v1beta1", "SveltosCluster");
-        return Some(ObjectKey { gvk, namespace: cluster.namespace, name: cluster.name });
+        return registration(&problem.cluster.parse::<ClusterRef>().ok()?);
     }
     let first = problem.object.split(", ").next()?;
     let (kind, rest) = first.split_once([' ', '/'])?;
@@ -32,6 +29,13 @@ pub(crate) fn concerned(problem: &ProblemRow) -> Option<ObjectKey> {
     let key = user_object(kind, namespace, name);
     // A problem of a cluster names no registration: that is done above.
     (has_status(&key) && kind != "SveltosCluster").then_some(key)
+}
+
+/// The object by which a cluster is registered, when it has a status of ours.
+pub(crate) fn registration(cluster: &ClusterRef) -> Option<ObjectKey> {
+    let gvk = Gvk::new(LIB_GROUP, "v1beta1", "SveltosCluster");
+    let key = ObjectKey { gvk, namespace: cluster.namespace.clone(), name: cluster.name.clone() };
+    (cluster.kind == ClusterKind::Sveltos).then_some(key)
 }
 
 /// The key of an object that users write.
@@ -70,11 +74,15 @@ pub(crate) fn condition(problems: &[&ProblemRow]) -> Option<Value> {
     }))
 }
 
-/// The status of an EventSource or a cluster that these problems are about; empty when there are none.
-pub(crate) fn status(key: &ObjectKey, problems: &[&ProblemRow]) -> Value {
-    let Some(condition) = condition(problems) else { return json!({}) };
-    let text = condition["message"].clone();
+/// The status of an EventSource or a cluster that these problems are about. Without any, a cluster says the version of its server
+/// once its agent has spoken, and an EventSource says nothing.
+pub(crate) fn status(key: &ObjectKey, problems: &[&ProblemRow], version: Option<&str>) -> Value {
     let mut status = Map::new();
+    if let Some(version) = version {
+        status.extend([("ready".to_owned(), true.into()), ("version".to_owned(), version.into())]);
+    }
+    let Some(condition) = condition(problems) else { return status.into() };
+    let text = condition["message"].clone();
     status.insert("conditions".into(), json!([condition]));
     if key.gvk.kind == "SveltosCluster" {
         status.insert("connectionStatus".into(), "Down".into());
@@ -91,6 +99,19 @@ pub(crate) fn is_judged(status: &Value) -> bool {
     conditions.into_iter().flatten().any(|condition| {
         object::text(condition, &["type"]) == CONDITION && object::text(condition, &["reason"]) == REASON
     })
+}
+
+/// What a status complains about.
+pub(crate) fn complaint(status: &Value) -> Option<&str> {
+    let conditions = status.get("conditions").and_then(Value::as_array);
+    let text = |condition: &Value, field: &str| object::text(condition, &[field]).to_owned();
+    let is_complaint = |condition: &&Value| {
+        text(condition, "type") == CONDITION
+            && text(condition, "status") == "False"
+            && [REASON, FAILED].contains(&text(condition, "reason").as_str())
+    };
+    let found = conditions.into_iter().flatten().find(is_complaint)?;
+    Some(object::text(found, &["message"]))
 }
 
 fn texts(problems: &[&ProblemRow]) -> String {
@@ -114,6 +135,8 @@ pub(crate) fn reference(cluster: &ClusterRef) -> Value {
     let (version, kind) = match cluster.kind {
         ClusterKind::Sveltos => ("lib.projectsveltos.io/v1beta1", "SveltosCluster"),
         ClusterKind::Capi => ("cluster.x-k8s.io/v1beta2", "Cluster"),
+        // It is not registered: this is no object, and says so.
+        ClusterKind::Management => return json!({"kind": "Management", "name": cluster.name}),
     };
     json!({"apiVersion": version, "kind": kind, "namespace": cluster.namespace, "name": cluster.name})
 }
@@ -150,7 +173,7 @@ mod tests {
     }
 
     fn status_of(rows: &[ProblemRow]) -> Value {
-        status(&concerned(&rows[0]).unwrap(), &rows.iter().collect::<Vec<_>>())
+        status(&concerned(&rows[0]).unwrap(), &rows.iter().collect::<Vec<_>>(), None)
     }
 
     #[test]
@@ -217,6 +240,6 @@ mod tests {
     #[test]
     fn nothing_wrong_is_an_empty_status() {
         let key = concerned(&problem("", "EventSource s", "x")).unwrap();
-        assert_eq!(status(&key, &[]), json!({}));
+        assert_eq!(status(&key, &[], None), json!({}));
     }
 }

@@ -90,6 +90,50 @@ fn a_slower_watch_brings_no_older_state_back() {
     );
 }
 
+/// Two watches of Services, the second of which is slow; then nobody asks for the first one any more.
+fn with_a_slow_watch_that_is_left() -> Agent {
+    let labelled = |name: &str| {
+        let manifest = json!({"kind": "EventSource", "metadata": {"name": name}, "spec": {"resourceSelectors": [
+            {"version": "v1", "kind": "Service", "labelFilters": [{"key": name, "operation": "Has"}]}]}});
+        Source { name: name.into(), changed: 1, manifest: manifest.into() }
+    };
+    let mut agent = agent();
+    let sources = vec![labelled("a"), labelled("b")];
+    side(&mut agent, ExternalInput::Interest(Interest { revision: 1, sources }));
+    step(&mut agent, |agent, step| agent.start(step));
+    [1, 2].into_iter().for_each(|id| drop(side(&mut agent, ExternalInput::Listed(id, vec![]))));
+    side(&mut agent, ExternalInput::Applied(1, Seen { version: 5, ..seen("Service", "x") }));
+    let left = Interest { revision: 2, sources: vec![labelled("b")] };
+    let told = side(&mut agent, ExternalInput::Interest(left));
+    assert_eq!(told, ["complete", "complete", "unwatch 1"], "the second one may show it, and does not yet");
+    agent
+}
+
+#[test]
+fn what_an_ended_watch_showed_is_waited_for_where_a_slower_one_goes_on() {
+    let mut agent = with_a_slow_watch_that_is_left();
+    let versioned = |version| ExternalInput::Applied(2, Seen { version, ..seen("Service", "x") });
+    assert!(side(&mut agent, versioned(4)).is_empty(), "it is older than what is there");
+    assert_eq!(side(&mut agent, versioned(6)), ["+x"]);
+    assert!(
+        step(&mut agent, |agent, step| {
+            step.now = 300_000;
+            agent.tick(step);
+        })
+        .is_empty()
+    );
+}
+
+#[test]
+fn what_an_ended_watch_showed_goes_when_the_one_that_goes_on_does_not_show_it() {
+    let mut agent = with_a_slow_watch_that_is_left();
+    let told = step(&mut agent, |agent, step| {
+        step.now = 300_000;
+        agent.tick(step);
+    });
+    assert_eq!(told, ["-x"]);
+}
+
 #[test]
 fn rows_say_of_which_interest_they_are() {
     let mut agent = started(&[], &["Service"]);

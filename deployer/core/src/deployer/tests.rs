@@ -55,6 +55,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
         leave: false,
         dry_run: false,
         one_time: false,
+        redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),
         extra_annotations: BTreeMap::new(),
         account: None,
@@ -310,6 +311,7 @@ impl Fixture {
 }
 
 mod all_said;
+mod anew;
 mod late;
 mod makers;
 mod releases;
@@ -640,6 +642,24 @@ fn a_lower_tier_takes_the_object_over() {
     assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "q");
     fixture.row("p", None);
     assert_eq!(fixture.names(), ["a"]);
+}
+
+/// A deployer that begins anew, and other tools, decide by what the object says.
+#[test]
+fn an_object_says_the_tiers_that_its_owner_has_now() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "p")])));
+    let mut changed = desired("p", 50, vec![config_map("a", "p")]);
+    fixture.row("p", Some(changed.clone()));
+    let tier = |fixture: &Fixture, of: &str| {
+        let object = fixture.objects.values().next().unwrap();
+        object::annotation(object, &format!("projectsveltos.io/{of}-tier")).unwrap().to_owned()
+    };
+    assert_eq!([tier(&fixture, "owner"), tier(&fixture, "reference")], ["50", "100"]);
+    changed.policies[0].tier = 30;
+    fixture.row("p", Some(changed));
+    assert_eq!([tier(&fixture, "owner"), tier(&fixture, "reference")], ["50", "30"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use sluice_protocol::rows::Desired;
 use super::replies::Fault;
 use super::{Ended, Job, JobContext, Knowledge, Phase};
 use crate::inventory::Inventory;
+use crate::prepare::Prepared;
 use crate::request::{Live, Owner, Request};
 
 impl Job {
@@ -20,6 +21,7 @@ impl Job {
             cause: desired.cause.clone(),
             leave: desired.leave,
             complete: false,
+            redeployed: self.inventory().map(|known| known.redeployed.clone()).unwrap_or_default(),
             renewed: self.inventory().map_or(0, |known| known.renewed),
             releases: self.inventory().map(|known| known.releases.clone()).unwrap_or_default(),
             objects: self.run.objects.keys().cloned().collect(),
@@ -77,7 +79,13 @@ impl Job {
                 return;
             }
             None => None,
-            Some(live) if live.hash.as_deref() == Some(&one.hash) && self.has(key, live, context) => return,
+            Some(live)
+                if self.has(key, live, context)
+                    && self.is_as_wanted(live, &one)
+                    && !(self.owns(live) && self.anew.is_due(key)) =>
+            {
+                return;
+            }
             Some(live) => Some(live.version()),
         };
         // What it brings is older than this.
@@ -97,6 +105,13 @@ impl Job {
     fn has(&self, key: &ObjectKey, live: &Live, context: &JobContext<'_>) -> bool {
         let shares = |owner: &Owner| context.claims.shares(key, &self.profile, owner);
         self.owns(live) || live.owner.as_ref().is_some_and(shares)
+    }
+
+    /// Whether the object has the content that is wanted, and, where it is this profile's, says of it what is true now: the
+    /// tiers that others decide by among it.
+    fn is_as_wanted(&self, live: &Live, one: &Prepared) -> bool {
+        live.hash.as_deref() == Some(&one.hash)
+            && (!self.owns(live) || live.owner == Live::of(&one.object).owner)
     }
 
     pub(super) fn owns(&self, live: &Live) -> bool {

@@ -108,11 +108,12 @@ impl Job {
         let complete = self.target.decoded().is_some_and(|desired| desired.one_time);
         let same = held.inventory.objects.iter().eq(self.run.objects.keys())
             && held.inventory.releases == self.run.releases;
-        if same && held.inventory.complete == complete {
+        if same && held.inventory.complete == complete && !self.anew.is_asked() {
             return self.settle(context.now);
         }
         let mut inventory = (*held.inventory).clone();
         inventory.complete = complete;
+        inventory.redeployed = self.anew.to_record().cloned().unwrap_or(inventory.redeployed);
         inventory.objects = self.run.objects.keys().cloned().collect();
         inventory.releases.clone_from(&self.run.releases);
         self.phase = Phase::Recording;

@@ -40,6 +40,9 @@ impl Job {
             }
             Request::Apply { object, .. } => {
                 if let Some(key) = ObjectKey::of(object) {
+                    if matches!(&reply, Reply::Applied(live) if !live.going) || reply == Reply::Done {
+                        self.anew.applied(&key);
+                    }
                     self.object_reply(&key, reply, context);
                 }
             }

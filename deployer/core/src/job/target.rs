@@ -1,10 +1,11 @@
 //! What the newest row of a profile says.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use sluice_api::{Digest, ProfileId};
 use sluice_protocol::Row;
-use sluice_protocol::rows::Desired;
+use sluice_protocol::rows::{Desired, UNRENDERED};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
@@ -30,9 +31,14 @@ impl Goal {
     /// # Errors
     /// What is wrong with it.
     pub(crate) fn read(row: &Row, profile: &ProfileId) -> Result<Self, String> {
-        let desired: Desired = serde_json::from_slice(&row.body).map_err(|error| error.to_string())?;
+        if *row.body == *UNRENDERED {
+            return Err(format!(
+                "{profile} has nothing to deploy yet: its own problem says why; what is here stays"
+            ));
+        }
+        let desired: Desired = serde_json::from_slice(&row.body).map_err(|error| unreadable(&error))?;
         if desired.profile() != *profile {
-            return Err(format!("it is about {}", desired.profile()));
+            return Err(unreadable(&format_args!("it is about {}", desired.profile())));
         }
         Ok(Self { body: row.body.clone(), digest: row.head.digest, decoded: Some(Arc::new(desired)) })
     }
@@ -74,4 +80,10 @@ impl Target {
         }
         desired
     }
+}
+
+fn unreadable(error: &dyn Display) -> String {
+    format!(
+        "the row cannot be read ({error}); it is rewritten when the profile changes or the renderer restarts"
+    )
 }

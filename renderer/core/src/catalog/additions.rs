@@ -207,3 +207,8 @@ pub(crate) fn content_key(key: &ObjectKey) -> Option<ContentKey> {
 pub fn is_generator_output(object: &Value) -> bool {
     object::label(object, crate::project::FROM_GENERATOR).is_some()
 }
+
+/// Whether Sluice has made an object of the management cluster: by a generator, or because a profile deploys it there.
+pub(crate) fn is_made(object: &Value) -> bool {
+    is_generator_output(object) || object::annotation(object, "projectsveltos.io/owner-name").is_some()
+}

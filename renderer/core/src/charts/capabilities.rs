@@ -34,6 +34,11 @@ impl ClusterCapabilities {
         self.digest
     }
 
+    /// Version of its server.
+    pub fn version(&self) -> &str {
+        self.chart.version()
+    }
+
     pub(crate) fn chart(&self) -> &sluice_chart::Capabilities {
         &self.chart
     }

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use sluice_api::ClusterRef;
-use sluice_api::model::{Cluster, HelmChart, PolicyRef};
+use sluice_api::model::{HelmChart, PolicyRef};
 use sluice_template::{Data, Stage};
 
 use super::EventRender;
 use super::destinations::Destinations;
 use crate::language::Language;
 use crate::project::Projection;
+use crate::provider;
 use crate::reads::Reads;
 use crate::render::{Part, PolicySource};
-use crate::templates::cluster_only;
 
 /// What destinations get, with the patches and the values for them.
 #[derive(Default)]
@@ -72,7 +72,11 @@ impl EventRender<'_> {
         let mut projections = BTreeMap::new();
         for id in destinations.clusters {
             let Some(cluster) = self.catalog.clusters.get(&id) else { continue };
-            let there = named.rendered(|item| self.named_by_destination(item, profile, cluster));
+            let provider = provider::of_names(named.all(), cluster, self.catalog, reads);
+            let there = provider.and_then(|provider| {
+                let dot = provider::of_cluster(cluster, &provider);
+                named.rendered(|item| self.named_by_destination(item, profile, &dot))
+            });
             match there.and_then(|named| self.found(&named, dot, reads)) {
                 Ok((found, made)) => {
                     projections.extend(made.into_iter().map(|one| (one.key.clone(), one)));
@@ -122,17 +126,16 @@ impl EventRender<'_> {
         &self,
         item: &PolicyRef,
         profile: &str,
-        cluster: &Cluster,
+        dot: &Data<'_>,
     ) -> Result<PolicyRef, String> {
-        let dot = cluster_only(&cluster.object);
-        named(item, |text| self.templates.render(profile, text, Stage::Deploy, &dot))
+        named(item, |text| self.templates.render(profile, text, Stage::Deploy, dot))
     }
 }
 
 // === impl Named ===
 
 impl Named {
-    fn all(&self) -> impl Iterator<Item = &PolicyRef> {
+    fn all(&self) -> impl Iterator<Item = &PolicyRef> + Clone {
         self.patches.iter().chain(self.values.iter().flatten())
     }
 

@@ -8,7 +8,7 @@ use sluice_protocol::Step;
 use sluice_protocol::rows::Cause;
 
 use super::{Effect, Renderer};
-use crate::catalog::{ContentKey, Resource, is_generator_output};
+use crate::catalog::{ContentKey, Resource, is_made};
 use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
 use crate::reads::object_key;
 use crate::renderings::Attended;
@@ -31,9 +31,7 @@ impl Renderer {
         } else {
             self.renderings.resource_readers(&key, old, resource.object())
         };
-        for cause in readers {
-            self.refresh(&cause, step.now, step);
-        }
+        self.look_again(readers, old, resource.object(), step);
     }
 
     /// A chart that somebody asks for is known to be like this.
@@ -90,7 +88,18 @@ impl Renderer {
     ) {
         let mut readers = self.renderings.readers(key);
         readers.extend(self.renderings.resource_readers(&object_key(key), old, new));
-        let made = |object: Option<&Value>| object.is_some_and(is_generator_output);
+        self.look_again(readers, old, new, step);
+    }
+
+    /// Looks again at who reads what was `old` and is `new`. What Sluice has made may come of the reader itself.
+    fn look_again(
+        &mut self,
+        readers: Vec<Cause>,
+        old: Option<&Value>,
+        new: Option<&Value>,
+        step: &mut Step<Effect>,
+    ) {
+        let made = |object: Option<&Value>| object.is_some_and(is_made);
         if !made(old) && !made(new) {
             return readers.iter().for_each(|cause| self.refresh(cause, step.now, step));
         }

@@ -24,12 +24,8 @@ impl Renderer {
             matches!(trigger, Some(Ok(trigger)) if !trigger.source_sets.is_empty())
         };
         let triggers: Vec<_> = self.catalog.triggers.keys().filter(|id| by_set(id)).cloned().collect();
-        if !triggers.is_empty() {
-            for cluster in self.my_clusters() {
-                self.rebind(&cluster, step);
-            }
-        }
         for id in triggers {
+            self.rebind_trigger(&id, step);
             self.refresh_trigger(&id, step);
         }
         let has_sets = |profile: &Arc<Result<sluice_api::model::Profile, _>>| matches!(profile.as_ref(), Ok(profile) if !profile.sets.is_empty());

@@ -1,13 +1,14 @@
 //! Why something exists: what a cause leads to, with the reference and the key of each object. Only who asks pays for it: rows
 //! do not carry it, and it is worked out anew.
 
+use sluice_api::model::Deployment;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 use sluice_protocol::rows::Cause;
 
 use super::Renderer;
 use crate::reads::Reads;
 use crate::render::{self, Rendered};
-use crate::resources::{self, Destination};
+use crate::resources;
 
 /// What a cause leads to.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,20 +50,20 @@ impl Renderer {
         for part in &rendered.parts {
             for cluster in part.destinations.iter().filter_map(|id| self.catalog.clusters.get(id)) {
                 let known = (&self.catalog, &self.templates);
-                let Ok(resources) =
-                    resources::of_destination(&rendered.resources, cluster, name, known, reads)
-                else {
-                    continue;
-                };
-                let destination = Destination { cluster, resources: &resources };
+                let Ok(sight) = resources::seen(rendered, part, cluster, known, reads) else { continue };
+                let destination = sight.of(cluster);
                 for source in &part.sources {
                     for (key, text) in &source.texts {
                         let text = render::for_destination(source, text, destination, name, &self.templates);
                         let objects = text.and_then(|text| {
                             self.manifests.objects(&[(key.clone(), text)].into(), source.shared)
                         });
+                        let place = match source.deployment {
+                            Deployment::Remote => cluster.id.clone(),
+                            Deployment::Local => ClusterRef::management(),
+                        };
                         origins.push(Origin {
-                            cluster: cluster.id.clone(),
+                            cluster: place,
                             reference: render::described(&source.from),
                             key: key.clone(),
                             objects: objects.iter().flatten().filter_map(ObjectKey::of).collect(),

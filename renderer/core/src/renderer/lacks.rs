@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sluice_api::ClusterRef;
 
 /// So many places of one mistake are named.
-pub(super) const NAMED: usize = 5;
+pub(crate) const NAMED: usize = 5;
 
 /// Why a destination gets no row.
 pub(super) enum Lack {

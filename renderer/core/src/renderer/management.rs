@@ -8,9 +8,10 @@ use sluice_protocol::{About, ProblemKey, Step};
 
 use super::place::{now_millis, unsupported};
 use super::{Effect, Renderer};
-use crate::bindings::ClusterBindings;
+use crate::bindings::{Bound, ClusterBindings};
 use crate::catalog::{Change, Touched};
 use crate::project::{self, Projection};
+use crate::syntax::{broken_trigger, check_source, has_broken_source_name};
 
 impl Renderer {
     pub(super) fn management(&mut self, change: &Change, step: &mut Step<Effect>) {
@@ -22,19 +23,15 @@ impl Renderer {
         let touched = self.catalog.apply(change);
         match touched {
             Touched::Nothing => {}
-            Touched::Source(_) | Touched::Trigger(_) => {
-                if let Touched::Trigger(id) = &touched {
-                    self.check_trigger(id, step);
-                }
-                let mine: Vec<_> = self.my_clusters();
-                for cluster in mine {
-                    self.rebind(&cluster, step);
-                }
-                match &touched {
-                    Touched::Trigger(id) => self.refresh_trigger(id, step),
-                    Touched::Source(name) => self.source_changed(name, step),
-                    _ => {}
-                }
+            Touched::Source(name) => {
+                self.check_source(&name, step);
+                self.tell_source(&name, step);
+                self.source_changed(&name, step);
+            }
+            Touched::Trigger(id) => {
+                self.check_trigger(&id, step);
+                self.rebind_trigger(&id, step);
+                self.refresh_trigger(&id, step);
             }
             Touched::Cluster(cluster) => {
                 self.cluster_changed(&cluster, step);
@@ -103,20 +100,7 @@ impl Renderer {
         });
         let after = after.unwrap_or_default();
         self.check_bindings(cluster, &after, step);
-        let known = self.completeness.interest(cluster);
-        let unseen = registered.is_none() && known.is_none();
-        let former = self.completeness.former(cluster);
-        let last = self.completeness.last_revision(cluster);
-        let revision = self.config.revision(now_millis(step.now).max(last.saturating_add(1)));
-        let next = Interest::next(former, after.interest(&self.catalog), revision);
-        match next.filter(|_| !unseen) {
-            Some(row) if self.is_asking() => {
-                self.completeness.write(cluster, &row);
-                step.effect(Effect::WriteInterest(cluster.clone(), row));
-            }
-            Some(_) => drop(self.unwritten.insert(cluster.clone())),
-            None => drop(self.unwritten.remove(cluster)),
-        }
+        self.write_interest(cluster, &after, step);
         let ended: Vec<_> = before
             .iter()
             .flat_map(|b| &b.by_trigger)
@@ -126,13 +110,73 @@ impl Renderer {
             ended.into_iter().filter_map(|(id, source)| Some((id.clone(), source.clone().ok()?))).collect();
         self.bindings.insert(cluster.clone(), after);
         for (trigger, source) in ended {
-            self.refresh_binding(&trigger, cluster, &source, step);
-            if self.bindings.get(cluster).is_none_or(|bindings| bindings.listeners(&source).is_empty()) {
-                step.effect(Effect::Project(Projection {
-                    key: project::report_key(cluster, &source),
-                    object: None,
-                }));
+            self.unbound(&trigger, cluster, &source, step);
+        }
+    }
+
+    /// What the interest row of a cluster should say, when it does not.
+    fn write_interest(&mut self, cluster: &ClusterRef, bindings: &ClusterBindings, step: &mut Step<Effect>) {
+        let known = self.completeness.interest(cluster);
+        let unseen = !self.catalog.clusters.contains_key(cluster) && known.is_none();
+        let former = self.completeness.former(cluster);
+        let last = self.completeness.last_revision(cluster);
+        let revision = self.config.revision(now_millis(step.now).max(last.saturating_add(1)));
+        let next = Interest::next(former, bindings.interest(&self.catalog), revision);
+        match next.filter(|_| !unseen) {
+            Some(row) if self.is_asking() => {
+                self.completeness.write(cluster, &row);
+                step.effect(Effect::WriteInterest(cluster.clone(), row));
             }
+            Some(_) => drop(self.unwritten.insert(cluster.clone())),
+            None => drop(self.unwritten.remove(cluster)),
+        }
+    }
+
+    /// A trigger does not listen to this any more.
+    fn unbound(&mut self, id: &TriggerId, cluster: &ClusterRef, source: &str, step: &mut Step<Effect>) {
+        self.refresh_binding(id, cluster, source, step);
+        if self.bindings.get(cluster).is_none_or(|bindings| !bindings.listens_to(source)) {
+            step.effect(Effect::Project(Projection {
+                key: project::report_key(cluster, source),
+                object: None,
+            }));
+        }
+    }
+
+    /// Works out anew what one trigger listens to, on every cluster: that is all that it can change.
+    pub(super) fn rebind_trigger(&mut self, id: &TriggerId, step: &mut Step<Effect>) {
+        for cluster in self.my_clusters() {
+            let Some(registered) = self.catalog.clusters.get(&cluster).cloned() else { continue };
+            let Some(mut bindings) = self.bindings.remove(&cluster) else {
+                self.rebind(&cluster, step);
+                continue;
+            };
+            let changed = bindings.rebind(id, &registered, &self.catalog, &self.templates);
+            if changed.as_ref().is_some_and(|(_, others)| *others) {
+                self.write_interest(&cluster, &bindings, step);
+            }
+            let bound = bindings.by_trigger.get(id).cloned();
+            self.bindings.insert(cluster.clone(), bindings);
+            let Some((former, _)) = changed else { continue };
+            self.check_binding(&cluster, id, bound.as_ref(), step);
+            if let Some(Ok(source)) = former {
+                self.unbound(id, &cluster, &source, step);
+            }
+        }
+    }
+
+    /// An EventSource has come, changed or gone: interest rows and triggers that name it say so.
+    fn tell_source(&mut self, name: &str, step: &mut Step<Effect>) {
+        for cluster in self.my_clusters() {
+            let Some(bindings) = self.bindings.get(&cluster).filter(|bindings| bindings.listens_to(name))
+            else {
+                continue;
+            };
+            let (bindings, bound) = (bindings.clone(), Ok(name.to_owned()));
+            for id in bindings.listeners(name) {
+                self.check_binding(&cluster, &id, Some(&bound), step);
+            }
+            self.write_interest(&cluster, &bindings, step);
         }
     }
 
@@ -151,10 +195,26 @@ impl Renderer {
         }
         let error = match self.catalog.triggers.get(id).map(Arc::as_ref) {
             Some(Err(error)) => Some(error.to_string()),
-            Some(Ok(trigger)) => unsupported(&trigger.common.unsupported),
+            Some(Ok(trigger)) => {
+                let wrong = [broken_trigger(trigger), unsupported(&trigger.common.unsupported)];
+                let wrong: Vec<_> = wrong.into_iter().flatten().collect();
+                (!wrong.is_empty()).then(|| wrong.join("; "))
+            }
             None => None,
         };
         self.note(ProblemKey::everywhere(About::Trigger(id.clone())), error, step);
+    }
+
+    /// Says what is wrong with an EventSource, whether or not a trigger uses it. Matchers go on with its last good form, and say
+    /// nothing of it: it would be the same for each cluster.
+    pub(super) fn check_source(&mut self, name: &str, step: &mut Step<Effect>) {
+        let about = About::Source(name.to_owned());
+        if !self.owns_name(&about.to_string()) {
+            return;
+        }
+        let checked = self.catalog.sources.get(name).map(|manifest| check_source(manifest));
+        let error = checked.and_then(Result::err).map(|error| error.to_string());
+        self.note(ProblemKey::everywhere(about), error, step);
     }
 
     pub(super) fn check_bindings(
@@ -175,14 +235,34 @@ impl Renderer {
             self.note(ProblemKey::on(cluster, About::Trigger(id)), None, step);
         }
         for (id, source) in &bindings.by_trigger {
-            let error = match source {
-                Ok(source) if self.catalog.sources.contains_key(source) => None,
-                Ok(source) => Some(format!(
-                    "spec.eventSourceName: EventSource {source} does not exist; create it or correct the name"
-                )),
-                Err(error) => Some(error.clone()),
-            };
-            self.note(ProblemKey::on(cluster, About::Trigger(id.clone())), error, step);
+            self.check_binding(cluster, id, Some(source), step);
         }
+    }
+
+    /// Says what is wrong with what a trigger listens to on a cluster, if anything is.
+    fn check_binding(
+        &mut self,
+        cluster: &ClusterRef,
+        id: &TriggerId,
+        bound: Option<&Bound>,
+        step: &mut Step<Effect>,
+    ) {
+        let error = match bound {
+            None => None,
+            Some(Ok(source)) if self.catalog.sources.contains_key(source) => None,
+            Some(Ok(source)) => Some(format!(
+                "spec.eventSourceName: EventSource {source} does not exist; create it or correct the name"
+            )),
+            // The owner of the trigger's name says it once, not for each cluster.
+            Some(Err(_)) if self.is_nowhere_bound(id) => None,
+            Some(Err(error)) => Some(error.clone()),
+        };
+        self.note(ProblemKey::on(cluster, About::Trigger(id.clone())), error, step);
+    }
+
+    /// Whether the name of its EventSource can never be rendered.
+    fn is_nowhere_bound(&self, id: &TriggerId) -> bool {
+        let trigger = self.catalog.triggers.get(id).map(Arc::as_ref);
+        matches!(trigger, Some(Ok(trigger)) if has_broken_source_name(trigger))
     }
 }

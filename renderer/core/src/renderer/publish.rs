@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount};
 use sluice_protocol::report::NOTE;
-use sluice_protocol::rows::{Cause, EventCause};
+use sluice_protocol::rows::{Cause, EventCause, UNRENDERED};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, JournalEntry, Meta, Publish, Step, Subject};
 
@@ -13,12 +13,12 @@ use super::lacks::{Lack, NAMED};
 use super::place::unsupported;
 use super::rows::Rendition;
 use super::{Effect, Renderer, STAGE};
-use crate::catalog::ContentKey;
+use crate::catalog::{ContentKey, is_made};
 use crate::event::EventRender;
 use crate::generate::Generated;
 use crate::project::Projection;
 use crate::reads::Reads;
-use crate::render::Rendered;
+use crate::render::{Rendered, described};
 use crate::renderings::Basis;
 use crate::rights::Tenant;
 use crate::row_ledger::Place;
@@ -114,13 +114,16 @@ impl Renderer {
                  what is deployed because of it"
             ));
         }
-        let generated = |key: &&ContentKey| self.catalog.generator_of(key).is_some();
-        let names = self.renderings.content_read_by(cause).filter(generated);
-        let names: Vec<_> =
-            names.map(|(kind, namespace, name)| format!("{kind} {namespace}/{name}")).collect();
+        let made = |key: &&ContentKey| self.catalog.content(key).is_some_and(|object| is_made(object));
+        let made = |key: &&ContentKey| self.catalog.generator_of(key).is_some() || made(key);
+        let contents = self.renderings.content_read_by(cause).filter(made).map(described);
+        let there =
+            |key: &ObjectKey| self.catalog.resource(key).and_then(|known| known.object().map(is_made));
+        let resources = self.renderings.resources_read_by(cause).filter(|key| there(key) == Some(true));
+        let names: Vec<_> = contents.chain(resources.map(ToString::to_string)).collect();
         Some(format!(
-            "it reads what generators make, and that changes with what it makes itself ({}); it is rendered once a second; let no \
-             generator read its own output",
+            "it reads what Sluice makes in the management cluster, and that changes with what it makes itself ({}); it is rendered once a \
+             second; let nothing read its own output",
             names.join(", ")
         ))
     }
@@ -167,7 +170,8 @@ impl Renderer {
         work(&EventRender { catalog, templates, trigger, cluster, cause: event, set, oldest })
     }
 
-    /// Publishes one row for each destination and withdraws the others. Where something is wrong, the row stays as it is.
+    /// Publishes one row for each destination and withdraws the others. Where something is wrong, the row stays as it is, or says
+    /// that the name is wanted.
     ///
     /// # Errors
     /// What is wrong, and where.
@@ -180,6 +184,7 @@ impl Renderer {
         step: &mut Step<Effect>,
     ) -> Result<(), String> {
         let (mut rows, mut places) = (Vec::new(), BTreeSet::<Place>::new());
+        let mut unrendered = Vec::new();
         let mut failed = Failures::new();
         for (cluster, body) in renditions {
             let place = (cluster.clone(), rendered.id.clone());
@@ -189,7 +194,10 @@ impl Renderer {
                     rows.push((cluster, body));
                 }
                 Err(lack) => {
-                    if self.ledger.has(cause, &place) {
+                    if self.wants_name(cause, &place) {
+                        unrendered.push(cluster.clone());
+                        places.insert(place);
+                    } else if self.ledger.has(cause, &place) {
                         places.insert(place);
                     }
                     if let Lack::Wrong(error) = lack {
@@ -200,6 +208,9 @@ impl Renderer {
         }
         let stale = self.ledger.set(cause, places, step.now);
         self.publish_rows(cause, &rendered.id, rows, time, step);
+        for cluster in unrendered {
+            step.publish(self.row(cause, &cluster, &rendered.id, UNRENDERED.into(), time));
+        }
         if failed.is_empty() {
             self.project(cause, &rendered.projections, step);
         }
@@ -216,14 +227,42 @@ impl Renderer {
         time: i64,
         step: &mut Step<Effect>,
     ) {
-        let (meta, view, name) = (Meta::of_cause(cause), self.catalog.view(), profile.path());
+        let name = profile.path();
         for (cluster, body) in rows {
-            step.effect(Effect::Journal(JournalEntry::new(
-                STAGE, "rendered", &cluster, &name, step.now, time,
-            )));
-            let row = Publish::new(self.desired(&cluster, profile), Body::Value(body), time);
-            step.publish(row.meta(meta.clone()).view(view.clone()));
+            let mut line = JournalEntry::new(STAGE, "rendered", &cluster, &name, step.now, time);
+            if let Cause::Event(event) = cause {
+                line = line.because_of(&event.cluster, time);
+            }
+            step.effect(Effect::Journal(line));
+            step.publish(self.row(cause, &cluster, profile, body, time));
         }
+    }
+
+    fn row(
+        &self,
+        cause: &Cause,
+        cluster: &ClusterRef,
+        profile: &ProfileId,
+        body: Arc<[u8]>,
+        time: i64,
+    ) -> Publish {
+        let row = Publish::new(self.desired(cluster, profile), Body::Value(body), time);
+        row.meta(Meta::of_cause(cause)).view(self.catalog.view().clone())
+    }
+
+    /// Whether a row without content must say that `cause` wants this name: it has no row there, nobody else of this shard
+    /// uses the name, and makers of other shards may.
+    fn wants_name(&self, cause: &Cause, place: &Place) -> bool {
+        let may_be_shared = match cause {
+            Cause::Profile(_) => true,
+            Cause::Event(event) => {
+                let trigger = self.catalog.triggers.get(&event.trigger).map(Arc::as_ref);
+                trigger.is_some_and(|trigger| {
+                    trigger.as_ref().is_ok_and(|trigger| trigger.profile_name_format.is_some())
+                })
+            }
+        };
+        may_be_shared && !self.ledger.is_used(place)
     }
 
     pub(super) fn desired(&self, cluster: &ClusterRef, profile: &ProfileId) -> Subject {

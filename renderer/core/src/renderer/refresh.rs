@@ -98,9 +98,15 @@ impl Renderer {
         let (mut displaced, mut makers) = (BTreeSet::new(), BTreeSet::new());
         for (subject, head) in rows {
             let Subject::Desired { cluster, profile, .. } = subject else { continue };
-            displaced.extend(self.ledger.user(&(cluster.clone(), profile.clone())).cloned());
+            let place = (cluster.clone(), profile.clone());
+            displaced.extend(self.ledger.user(&place).cloned());
             self.found(subject, head);
-            makers.extend(head.meta.cause().filter(|_| !head.tombstone).cloned());
+            if head.tombstone {
+                // Its deployer may have asked for it once more; the answer is forgotten with all that was wanted here.
+                makers.extend(self.ledger.ask_again(&place));
+            } else {
+                makers.extend(head.meta.cause().cloned());
+            }
         }
         // Who has been displaced says that it waits for the name, before the name may become free.
         for cause in displaced.difference(&makers).chain(&makers) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_api::model::SpecCommon;
+use sluice_api::model::{Deployment, SpecCommon};
 use sluice_api::{ClusterRef, Digest, ProfileId};
 use sluice_protocol::rows::{Cause, Desired, Policy};
 
@@ -28,15 +28,14 @@ impl Renderer {
         reads: &mut Reads,
     ) -> Result<Vec<Rendition>, String> {
         let common = common(&self.catalog, cause)?;
-        let name = &rendered.id.name;
         let failed =
             rendered.failed.iter().map(|(cluster, error)| (cluster.clone(), Err(Lack::Wrong(error.clone()))));
         let (mut rows, mut notes): (Vec<Rendition>, _) = (failed.collect(), BTreeSet::new());
         for part in &rendered.parts {
             let same = render::same_everywhere(common, rendered, part);
             let has_charts = rendered.charts.iter().any(|chart| !chart.uninstall);
-            // By what the destinations can do, where that counts.
-            let mut shared = BTreeMap::<Option<Digest>, Arc<[u8]>>::new();
+            // By what the destinations can do, where that counts, and what they were asked to be redeployed with.
+            let mut shared = BTreeMap::<(Option<Digest>, String), Arc<[u8]>>::new();
             for id in &part.destinations {
                 let Some(cluster) = self.catalog.clusters.get(id) else { continue };
                 // Another cause of this shard makes a profile of this name there: it keeps it, and this one waits.
@@ -50,24 +49,28 @@ impl Renderer {
                     continue;
                 }
                 let capabilities = known.flatten();
-                let kind = capabilities.as_ref().map(|known| known.digest());
+                let kind = (capabilities.as_ref().map(|known| known.digest()), cluster.redeploy());
                 let known = (&self.catalog, &self.templates);
-                let resources = resources::of_destination(&rendered.resources, cluster, name, known, reads);
-                let body = resources.and_then(|resources| match shared.get(&kind) {
+                let sight = resources::seen(rendered, part, cluster, known, reads);
+                let body = sight.and_then(|sight| match shared.get(&kind) {
                     Some(body) if same => Ok(body.clone()),
                     _ => {
-                        let destination = Destination { cluster, resources: &resources };
-                        let place = (destination, capabilities.as_deref());
+                        let place = (sight.of(cluster), capabilities.as_deref());
                         let policies = self.policies(common, rendered, part, place, reads);
                         let (policies, told) = policies?;
                         notes.extend(told);
                         let account = self.account(cause).cloned();
-                        body_of(&Desired { account, ..render::desired(rendered, common, cause, policies) })
+                        let place = (Some(&**cluster), policies);
+                        body_of(&Desired { account, ..render::desired(rendered, common, cause, place) })
                     }
                 });
                 shared.extend(body.as_ref().ok().map(|body| (kind, body.clone())));
                 rows.push((id.clone(), body.map_err(Lack::Wrong)));
             }
+        }
+        if let Some(local) = self.local_row(cause, rendered, reads)? {
+            notes.extend(local.1);
+            rows.push(local.0);
         }
         rendered.warnings.extend(notes);
         rendered.warnings.extend(waiting(reads.unknown_clusters()));
@@ -99,7 +102,8 @@ impl Renderer {
             notes = charts.notes;
         }
         let kept = (templates, &self.manifests);
-        let policies = render::policies(common, part, releases, destination, &id.name, kept)?;
+        let what = (Deployment::Remote, releases);
+        let policies = render::policies(common, part, what, destination, &id.name, kept)?;
         match &rendered.grants_to {
             Some(tenant) => Ok((roles::granted(tenant, policies)?, notes)),
             None => Ok((policies, notes)),
@@ -108,7 +112,7 @@ impl Renderer {
 }
 
 /// What a cause has in common with all others.
-fn common<'c>(catalog: &'c Catalog, cause: &Cause) -> Result<&'c SpecCommon, String> {
+pub(super) fn common<'c>(catalog: &'c Catalog, cause: &Cause) -> Result<&'c SpecCommon, String> {
     let found = match cause {
         Cause::Profile(id) => {
             catalog.profiles.get(id).and_then(|profile| Some(&profile.as_ref().as_ref().ok()?.common))
@@ -121,12 +125,12 @@ fn common<'c>(catalog: &'c Catalog, cause: &Cause) -> Result<&'c SpecCommon, Str
     found.ok_or_else(|| format!("{cause} does not exist"))
 }
 
-fn body_of(desired: &Desired) -> Result<Arc<[u8]>, String> {
+pub(super) fn body_of(desired: &Desired) -> Result<Arc<[u8]>, String> {
     Ok(serde_json::to_vec(desired).map_err(|error| error.to_string())?.into())
 }
 
 /// What is said where two causes would make a profile of one name.
-fn name_taken(profile: &ProfileId, user: &Cause) -> String {
+pub(super) fn name_taken(profile: &ProfileId, user: &Cause) -> String {
     format!(
         "{profile} is already made by {user}, and stays; make spec.profileNameFormat differ, or rename one of them"
     )

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sluice_api::{Gvk, ProfileId, TriggerId};
 use sluice_protocol::interest::{Complete, Interest, Source};
-use sluice_protocol::rows::{Cause, Desired, EventCause};
+use sluice_protocol::rows::{Cause, Desired, EventCause, UNRENDERED};
 use sluice_protocol::subject::Table;
 use sluice_protocol::{Body, Meta, Publish};
 
@@ -18,9 +18,13 @@ mod charts;
 mod cloud_events;
 mod destinations;
 mod generators;
+mod local;
 mod pace;
 mod patches;
+mod provider;
+mod redeploy;
 mod resources;
+mod syntax;
 
 const INCARNATION: u64 = 7;
 
@@ -233,6 +237,10 @@ impl Fixture {
             let Subject::Desired { cluster, profile, .. } = &row.subject else { panic!("{row:?}") };
             let key = format!("{}/{}", cluster.name, profile.path());
             let value = match &row.body {
+                Body::Value(bytes) if **bytes == *UNRENDERED => {
+                    self.log.push(format!("?{}", cluster.name));
+                    continue;
+                }
                 Body::Value(bytes) => Some(serde_json::from_slice::<Desired>(bytes).unwrap()),
                 Body::Tombstone => None,
             };

@@ -24,6 +24,8 @@ pub(super) struct Standings {
     pub(super) destinations: Vec<ClusterRef>,
     /// These clusters, and those where something of it still is.
     pub(super) at: BTreeMap<ClusterRef, At>,
+    /// Whether something of a profile is for the management cluster.
+    pub(super) is_partly_local: bool,
     /// Whether nothing is applied because it says so.
     pub(super) dry_run: bool,
     /// Whether what is there stays as it is because it says so.
@@ -94,36 +96,63 @@ impl Standings {
     /// By the clusters that it is deployed to.
     pub(super) fn of_profile(id: &ProfileId, seen: &SeenObject, catalog: &Catalog) -> Self {
         let profile = catalog.profiles.get(id).and_then(|profile| profile.as_ref().as_ref().ok());
-        let places: BTreeSet<&ClusterRef> = seen.rows.keys().map(|(cluster, ..)| cluster).collect();
+        // Those that events have led to are of a profile of the same name, which is not this one.
+        let rows = || seen.rows.iter().filter(|(_, row)| row.source().is_none());
+        let places: BTreeSet<&ClusterRef> = rows().map(|((cluster, ..), _)| cluster).collect();
         let selected = |cluster: &Cluster| profile.map(|it| profile::selects(it, cluster, catalog).ok());
         let mut standings = Self {
             kind: if id.is_role_request() { Kind::RoleRequest } else { Kind::Profile },
             matching: matching(catalog, selected, |cluster| places.contains(&cluster.id)),
             dry_run: profile.is_some_and(|profile| profile.common.dry_run),
             suspended: profile.is_some_and(|profile| profile.paused),
+            is_partly_local: profile.is_some_and(|profile| profile.common.is_partly_local()),
             ..Self::default()
         };
-        for cluster in standings.matching.iter().filter(|cluster| !places.contains(cluster)) {
+        let management =
+            (standings.is_partly_local && !standings.matching.is_empty()).then(ClusterRef::management);
+        let wanted = standings.matching.iter().chain(&management);
+        for cluster in wanted.filter(|cluster| !places.contains(cluster)) {
             let waiting = At { standing: Standing::Provisioning, errors: BTreeSet::new() };
             standings.at.insert(cluster.clone(), waiting);
         }
-        for ((cluster, ..), row) in &seen.rows {
+        for ((cluster, ..), row) in rows() {
             standings.take(cluster, row, "");
         }
         standings.take_problems(seen.problems.values());
         standings
     }
 
+    /// Of a profile that was made of an event: it is where something of it is.
+    pub(super) fn of_made(seen: &SeenObject) -> Self {
+        let made = seen.rows.iter().filter(|(_, row)| row.source().is_some());
+        let places = made.clone().map(|((cluster, ..), _)| cluster.clone());
+        let mut standings = Self {
+            kind: Kind::Profile,
+            matching: places.clone().filter(|cluster| !cluster.is_management()).collect(),
+            is_partly_local: places.into_iter().any(|cluster| cluster.is_management()),
+            dry_run: made.clone().all(|(_, row)| row.state == State::DryRun),
+            ..Self::default()
+        };
+        for ((cluster, ..), row) in made {
+            standings.take(cluster, row, "");
+        }
+        standings
+    }
+
     fn take(&mut self, cluster: &ClusterRef, row: &SeenRow, place: &str) {
         let standing = match row.state {
             State::Failed => Standing::Failed,
-            _ if !self.matching.contains(cluster) => Standing::Removing,
+            _ if !self.is_for(cluster) => Standing::Removing,
             State::Provisioned => Standing::Provisioned,
             State::Held | State::Provisioning | State::DryRun => Standing::Provisioning,
         };
         let at = self.at.entry(cluster.clone()).or_default();
         at.standing = at.standing.min(standing);
         at.errors.extend(row.errors.iter().map(|error| format!("{place}{error}")));
+    }
+
+    fn is_for(&self, cluster: &ClusterRef) -> bool {
+        self.matching.contains(cluster) || (self.is_partly_local && cluster.is_management())
     }
 
     fn take_problems<'p>(&mut self, problems: impl Iterator<Item = &'p ProblemRow>) {

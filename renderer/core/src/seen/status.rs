@@ -7,7 +7,7 @@ use sluice_protocol::report::ProblemRow;
 
 use super::SeenObject;
 use super::standing::{At, Kind, Standing, Standings};
-use crate::verdict::{self, CONDITION, LONGEST, clipped, reference, seconds};
+use crate::verdict::{self, CONDITION, FAILED, LONGEST, clipped, reference, seconds};
 
 /// A status lists no more clusters than this: the worst are kept.
 const CLUSTERS: usize = 500;
@@ -71,14 +71,28 @@ pub(super) fn of(standings: &Standings, seen: &SeenObject, problems: &[&ProblemR
 
 /// Whether a status says this already; conditions of others count for nothing.
 pub(super) fn says(there: &Value, wanted: &Value) -> bool {
-    let condition = |status: &Value| {
-        let conditions = status.get("conditions").and_then(Value::as_array);
-        conditions.into_iter().flatten().find(|one| object::text(one, &["type"]) == CONDITION).cloned()
-    };
     FIELDS.iter().all(|field| match *field {
-        "conditions" => condition(there) == condition(wanted),
+        "conditions" => own_condition(there) == own_condition(wanted),
         field => there.get(field) == wanted.get(field),
     })
+}
+
+/// Whether there is something in a status that is not said there; conditions of others count for nothing.
+pub(super) fn lacks(there: Option<&Value>, wanted: &Value) -> bool {
+    let said = |(field, value): (&String, &Value)| {
+        let Some(there) = there else { return false };
+        if field == "conditions" {
+            own_condition(there) == own_condition(wanted)
+        } else {
+            there.get(field) == Some(value)
+        }
+    };
+    wanted.as_object().is_some_and(|fields| !fields.iter().all(said))
+}
+
+fn own_condition(status: &Value) -> Option<&Value> {
+    let conditions = status.get("conditions").and_then(Value::as_array);
+    conditions.into_iter().flatten().find(|one| object::text(one, &["type"]) == CONDITION)
 }
 
 fn references<'c>(clusters: impl Iterator<Item = &'c ClusterRef>) -> Vec<Value> {
@@ -147,7 +161,7 @@ fn told(standings: &Standings) -> (&'static str, &'static str, String) {
                 format!("{cluster}: {}", lines.join("; "))
             })
             .collect();
-        return ("False", "Failed", clipped(&texts.join("\n"), LONGEST));
+        return ("False", FAILED, clipped(&texts.join("\n"), LONGEST));
     }
     let open: Vec<_> =
         are(Standing::Provisioning).chain(are(Standing::Removing)).map(|(cluster, _)| cluster).collect();

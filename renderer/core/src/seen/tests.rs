@@ -75,7 +75,7 @@ fn seen(objects: impl IntoIterator<Item = Value>) -> Seen {
 /// The status that is written once nothing has come for a while.
 fn written(seen: &mut Seen) -> Option<Value> {
     let at = seen.next()?;
-    seen.take_due(at).into_iter().map(|(_, status)| status).next()
+    seen.take_due(at).statuses.into_iter().map(|(_, status)| status).next()
 }
 
 fn infos(status: &Value) -> Vec<(&str, &str)> {
@@ -155,7 +155,7 @@ fn a_role_request_says_what_became_of_it_as_triggers_do() {
     seen.problem(problem("", "RoleRequest p", "no such role"), T0);
     let at = seen.next().unwrap();
     let written: BTreeMap<_, _> =
-        seen.take_due(at).into_iter().map(|(key, status)| (key.gvk.kind, status)).collect();
+        seen.take_due(at).statuses.into_iter().map(|(key, status)| (key.gvk.kind, status)).collect();
     let status = &written["RoleRequest"];
     assert_eq!(names(&status["matchingClusters"]), ["a", "b"]);
     assert_eq!(infos(status), [("a", "Provisioned"), ("b", "Provisioning")]);
@@ -237,8 +237,8 @@ fn an_object_is_written_at_most_every_two_seconds_and_only_when_it_says_somethin
     let mut seen = seen([trigger(json!({}))]);
     let first = T0 + QUIET;
     assert_eq!(seen.next(), Some(first));
-    assert!(seen.take_due(first - 1).is_empty());
-    let status = seen.take_due(first).remove(0).1;
+    assert!(seen.take_due(first - 1).statuses.is_empty());
+    let status = seen.take_due(first).statuses.remove(0).1;
     for step in 1..=20 {
         let state = if step % 2 == 0 { State::Provisioned } else { State::Failed };
         seen.row(&row(&a, &event(&a), Some(state), &[]), first + step * 100_000);
@@ -247,7 +247,7 @@ fn an_object_is_written_at_most_every_two_seconds_and_only_when_it_says_somethin
     let mut there = trigger(json!({}));
     there["status"] = status;
     seen.change(&upsert(there), first + PERIOD);
-    assert!(seen.take_due(first + PERIOD).is_empty(), "the last word is what it says already");
+    assert!(seen.take_due(first + PERIOD).statuses.is_empty(), "the last word is what it says already");
     assert_eq!(seen.next(), None);
 }
 
@@ -312,6 +312,104 @@ fn an_object_is_the_business_of_one_shard_and_one_that_nobody_wrote_of_none() {
     let gone = Change::Delete(Arc::new(trigger(json!({}))));
     seen.change(&gone, T0);
     assert_eq!(written(&mut seen), None);
+}
+
+fn made(status: Option<&str>) -> MadeProfile {
+    MadeProfile { name: "made".into(), hash: "h".into(), status: status.map(Into::into) }
+}
+
+#[test]
+fn a_profile_that_was_made_of_an_event_says_what_became_of_it_as_one_of_a_user_does() {
+    let (a, b) = (cluster("a"), cluster("b"));
+    let mut seen = seen([]);
+    seen.row(&row(&a, &event(&a), Some(State::Provisioned), &[]), T0);
+    assert_eq!(written(&mut seen), None, "it is not there yet");
+    seen.made(&made(Some("{}")), T0 + PERIOD);
+    let status = written(&mut seen).unwrap();
+    assert_eq!(
+        (names(&status["matchingClusters"]), status["updatedClusters"]["hash"].as_str()),
+        (vec!["a"], Some("h"))
+    );
+    assert_eq!(status["conditions"][0]["status"], "True");
+    seen.made(&made(Some(&status.to_string())), T0 + 2 * PERIOD);
+    assert_eq!(written(&mut seen), None, "it says so");
+    seen.row(&row(&b, &event(&a), Some(State::Failed), &["no"]), T0 + 3 * PERIOD);
+    let status = written(&mut seen).unwrap();
+    assert_eq!(names(&status["updatedClusters"]["clusters"]), ["a"]);
+    let failed = &status["failedClusters"][0];
+    assert_eq!(
+        (failed["clusterRef"]["name"].as_str(), failed["failureMessage"].as_str()),
+        (Some("b"), Some("no"))
+    );
+    seen.made(&made(None), T0 + 4 * PERIOD);
+    assert_eq!(written(&mut seen), None);
+}
+
+#[test]
+fn a_profile_that_was_made_is_written_at_most_every_two_seconds() {
+    let a = cluster("a");
+    let mut seen = seen([]);
+    seen.made(&made(Some("{}")), T0);
+    seen.row(&row(&a, &event(&a), Some(State::Provisioned), &[]), T0);
+    let profiles = |seen: &mut Seen, at: i64| {
+        seen.take_due(at).statuses.iter().filter(|(key, _)| key.gvk.kind == "ClusterProfile").count()
+    };
+    assert_eq!(profiles(&mut seen, T0 + QUIET), 1);
+    for step in 1..=11 {
+        let state = if step % 2 == 0 { State::Provisioned } else { State::Failed };
+        seen.row(&row(&a, &event(&a), Some(state), &[]), T0 + QUIET + step * 100_000);
+    }
+    assert_eq!(profiles(&mut seen, T0 + QUIET + PERIOD - 1), 0);
+    assert_eq!(profiles(&mut seen, T0 + QUIET + PERIOD), 1);
+}
+
+#[test]
+fn a_users_profile_says_nothing_of_what_an_event_has_made_under_its_name() {
+    let a = cluster("a");
+    let mut own = profile();
+    own["metadata"]["name"] = "made".into();
+    let mut seen = seen([own]);
+    seen.row(&row(&a, &event(&a), Some(State::Failed), &["of the event"]), T0);
+    let status = written(&mut seen).unwrap();
+    assert!(!status.to_string().contains("of the event"), "{status}");
+    assert_eq!(names(&status["updatingClusters"]["clusters"]), ["a", "b"]);
+}
+
+#[test]
+fn a_cluster_says_once_which_version_it_has_and_that_it_is_ready_and_what_is_wrong_with_it() {
+    let mut seen = seen([]);
+    assert!(seen.take_due(T0 + PERIOD).statuses.is_empty(), "nobody has heard of them");
+    seen.capabilities(&cluster("a"), "v1.33.4", T0 + PERIOD);
+    let status = written(&mut seen).unwrap();
+    assert_eq!(status, json!({"ready": true, "version": "v1.33.4"}));
+    seen.capabilities(&cluster("a"), "v1.33.4", T0 + 2 * PERIOD);
+    assert_eq!(seen.next(), None, "it is no news");
+    let said = |status: &Value| {
+        let mut object = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
+            "metadata": {"namespace": "default", "name": "a", "labels": {"env": "fv"}}, "spec": {}});
+        object["status"] = status.clone();
+        upsert(object)
+    };
+    seen.change(&said(&status), T0 + 3 * PERIOD);
+    assert_eq!(written(&mut seen), None, "it is there");
+    let down = |error: &str| problem("sveltos:default/a", "cluster", error);
+    seen.problem(down("it does not answer"), T0 + 4 * PERIOD);
+    let status = written(&mut seen).unwrap();
+    let fields = ["ready", "version", "connectionStatus"].map(|field| status[field].clone());
+    assert_eq!(fields, [json!(true), json!("v1.33.4"), json!("Down")]);
+    seen.change(&said(&status), T0 + 5 * PERIOD);
+    seen.problem(down(""), T0 + 5 * PERIOD);
+    assert_eq!(written(&mut seen), Some(json!({"ready": true, "version": "v1.33.4"})));
+    seen.capabilities(&cluster("a"), "v1.34.0", T0 + 6 * PERIOD);
+    assert_eq!(written(&mut seen).unwrap()["version"], "v1.34.0");
+}
+
+#[test]
+fn a_cluster_that_a_user_calls_down_stays_so() {
+    let mut seen = seen([]);
+    seen.take_due(T0 + PERIOD);
+    seen.capabilities(&cluster("a"), "v1.33.4", T0 + PERIOD);
+    assert_eq!(written(&mut seen).unwrap().get("connectionStatus"), None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Several makers of one profile, and profiles of one name that are not the same.
 
 use sluice_api::TriggerId;
-use sluice_protocol::rows::EventCause;
+use sluice_protocol::rows::{EventCause, UNRENDERED};
 
 use super::*;
 
@@ -156,6 +156,30 @@ fn what_a_maker_wants_that_cannot_be_read_is_not_deleted() {
     assert_eq!(fixture.names(), ["y"]);
     assert_eq!(fixture.status_of("front", of_b).unwrap().state, State::Provisioned);
     assert!(fixture.problems.last().unwrap().error.is_none());
+}
+
+/// Its maker says what is wrong; here it only counts.
+#[test]
+fn what_a_maker_without_content_yet_may_want_is_not_deleted() {
+    let (front, a, b) = (ProfileId::cluster("front"), event("a"), event("b"));
+    let (of_a, of_b) = (a.origin(SHARDS), b.origin(SHARDS));
+    let mut fixture = Fixture::with_shards(SHARDS);
+    fixture.written(&front, of_b, 4, Some(UNRENDERED.into()));
+    assert!(fixture.problems.is_empty() && fixture.by_maker.is_empty(), "nothing is held of it");
+    fixture.made(&front, of_a, 5, Some(made("", &a, vec![config_map("x", "1"), config_map("y", "1")])));
+    assert_eq!(fixture.status_of("front", of_a).unwrap().state, State::Provisioned);
+    fixture.take_calls();
+    fixture.made(&front, of_a, 7, None);
+    assert!(fixture.take_calls().is_empty(), "what it wants may be the same");
+    let status = fixture.status_of("front", of_b).unwrap();
+    assert_eq!(status.state, State::Failed);
+    assert!(status.errors[0].contains("ClusterProfile front has nothing to deploy yet"), "{status:?}");
+    fixture.made(&front, of_b, 8, Some(made("", &b, vec![config_map("x", "2")])));
+    assert_eq!(fixture.names(), ["x"]);
+    assert!(fixture.problems.last().unwrap().error.is_none());
+    fixture.written(&front, of_b, 9, Some(UNRENDERED.into()));
+    fixture.made(&front, of_b, 10, None);
+    assert!(fixture.objects.is_empty() && fixture.inventories.is_empty());
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn an_inventory_names_no_account() {
     let mut fixture = Fixture::new();
     fixture.reach();
     fixture.row("p", Some(of_tenant("x", vec![config_map("a", "1")])));
-    let inventory = fixture.inventories["p"].inventory.to_object().unwrap();
+    let inventory = fixture.inventories["p"].inventory.to_object(crate::Kept::Registered).unwrap();
     assert!(!inventory.to_string().contains("team-a"), "{inventory}");
 }
 

@@ -1,5 +1,7 @@
 //! Rows of a former owner that knew more, once as much is known here: see [`Core::reconsider`].
 
+use sluice_protocol::rows::{State, Status};
+
 use super::*;
 
 /// A former owner's row on cluster `a`.
@@ -78,4 +80,24 @@ fn a_name_whose_row_has_no_cause_goes_to_who_waits_for_it() {
     reconsider(&mut fixture, &rows);
     assert_eq!(fixture.take_log(), ["+a"], "it does not go in between");
     assert_eq!(fixture.wanted(), ["a y 1"]);
+}
+
+/// A deployer asked for the tombstone of a former owner; the answer was made from older knowledge, and does not count.
+#[test]
+fn a_tombstone_that_was_asked_for_is_said_once_more() {
+    let mut fixture = Fixture::new(vec![]);
+    fixture.caught_up();
+    let gone = Cause::Profile(ProfileId::cluster("p"));
+    let body = serde_json::to_vec(&Status { state: State::Held, errors: Vec::new() }).unwrap();
+    let asks = Row { body: body.into(), ..held_by("a", "p", &gone) };
+    fixture.run(|renderer, step| renderer.external(ExternalInput::Status(Arc::new(asks)), step));
+    assert_eq!(fixture.take_log(), ["-a"]);
+    let (subject, _) = there(&fixture.renderer, "p", &gone);
+    let tombstone = Head { tombstone: true, ..Head::default() };
+    reconsider(&mut fixture, &[(subject.clone(), tombstone.clone())]);
+    assert_eq!(fixture.take_log(), ["-a"]);
+    let released = Row { head: tombstone.clone(), ..held_by("a", "p", &gone) };
+    fixture.run(|renderer, step| renderer.external(ExternalInput::Status(Arc::new(released)), step));
+    reconsider(&mut fixture, &[(subject, tombstone)]);
+    assert!(fixture.take_log().is_empty(), "nothing is there any more");
 }

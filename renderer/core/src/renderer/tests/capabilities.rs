@@ -26,6 +26,7 @@ fn fixture(template: &str, first: &Arc<ClusterCapabilities>) -> Fixture {
     let text = fixture.problems.values().next().unwrap();
     let says = "charts wait until the agents of sveltos:default/a, sveltos:default/b have said";
     assert!(text.starts_with(says) && fixture.rows.is_empty(), "{text}");
+    assert_eq!(fixture.take_log(), ["?a", "?b"], "it wants its name meanwhile");
     say(&mut fixture, "a", first);
     fixture.chart(loaded("1.0.0", &[("templates/a.yaml", template)]));
     fixture

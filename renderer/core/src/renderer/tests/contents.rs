@@ -80,6 +80,46 @@ fn what_is_optional_may_be_missing_and_is_deployed_once_it_is_there() {
     assert_eq!(fixture.wanted(), ["a c m", "a later m", "b c m", "b later m"]);
 }
 
+/// The profile of another maker may have the name there.
+#[test]
+fn a_profile_without_content_yet_says_that_it_wants_its_name() {
+    let mut fixture = deployed(vec![profile(json!([reference("ConfigMap", "c")]))]);
+    assert_eq!(fixture.take_log(), ["?a", "?b"]);
+    fixture.put(registration("b", json!({"dep": "other"})));
+    assert!(fixture.take_log().is_empty(), "it is said once");
+    let there = annotated("c", "note", "", &manifest("c", "m"));
+    fixture.put(there.clone());
+    assert_eq!((fixture.take_log(), fixture.problems.len()), (vec!["+a".into(), "+b".into()], 0));
+    fixture.delete(there);
+    assert_eq!((fixture.take_log(), fixture.problems.len()), (vec![], 1), "what is there stays");
+    fixture.delete(profile(json!([])));
+    assert_eq!(fixture.take_log(), ["-a", "-b"]);
+}
+
+/// What a cluster holds of it was rendered once; its row was lost with the stream.
+#[test]
+fn a_profile_whose_row_was_lost_says_that_it_wants_its_name() {
+    let objects = vec![profile(json!([reference("ConfigMap", "c")]))];
+    let mut fixture = Fixture::with(objects, |renderer| {
+        let place = (cluster("a"), ProfileId::cluster("p"));
+        renderer.ledger.hold(place, Cause::Profile(ProfileId::cluster("p")), true);
+    });
+    fixture.caught_up();
+    assert_eq!(fixture.take_log(), ["?a", "?b"]);
+}
+
+#[test]
+fn of_a_trigger_only_names_that_others_may_have_are_said_to_be_wanted() {
+    for (extra, said) in [(json!({"profileNameFormat": "p"}), vec!["?a", "-a"]), (json!({}), vec![])] {
+        let broken = annotated("content", "projectsveltos.io/template", "ok", "{{ .Cluster.nope.nope }}");
+        let mut fixture = Fixture::new(vec![trigger(true, extra), broken]);
+        fixture.ready(&["x"]);
+        assert_eq!(fixture.problems.len(), 1);
+        fixture.row(report("x", true));
+        assert_eq!(fixture.take_log(), said);
+    }
+}
+
 #[test]
 fn secrets_are_deployed_when_their_type_says_so() {
     // `manifest("s", "m")` in base64.
