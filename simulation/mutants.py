@@ -37,6 +37,7 @@ pub mod mutant {
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", help="only mutants whose stage or guard has one of these words")
+    parser.add_argument("--check", action="store_true", help="only look whether every edit fits the files of this checkout")
     parser.add_argument("-n", "--schedules", type=int, default=2000, help="schedules for each mutant")
     parser.add_argument("-f", "--first", type=int, default=0, help="the first seed")
     parser.add_argument("-s", "--seconds", type=float, default=300, help="time for each mutant, at most")
@@ -48,12 +49,25 @@ def arguments():
     return parser.parse_args()
 
 
+def edits(mutant):
+    return [(mutant[old], mutant[new]) for old, new in [("old", "new"), ("old2", "new2")] if old in mutant]
+
+
+def misfits(mutants):
+    """The edits whose text is not in its file exactly once: their guards have changed, and they have not."""
+    for mutant in mutants:
+        text = (ROOT / mutant["file"]).read_text()
+        for old, _ in edits(mutant):
+            if text.count(old) != 1:
+                yield f"{mutant['guard']}: {text.count(old)} times in {mutant['file']}: {old}"
+
+
 def mutate(tree, mutants):
     """Puts every mutant into the sources, each with its number as switch."""
     for number, mutant in enumerate(mutants):
-        file, edits = tree / mutant["file"], [("old", "new"), ("old2", "new2")]
+        file = tree / mutant["file"]
         text = file.read_text()
-        for old, new in ((mutant[old], mutant[new]) for old, new in edits if old in mutant):
+        for old, new in edits(mutant):
             if text.count(old) != 1:
                 sys.exit(f"{mutant['guard']}: {text.count(old)} times in {mutant['file']}: {old}")
             switch = "crate" if mutant["file"].startswith("crates/api/") else "sluice_api"
@@ -97,6 +111,10 @@ def try_out(options, binary, number):
 def main():
     options = arguments()
     mutants = tomllib.loads((ROOT / "simulation/mutants.toml").read_text())["mutant"]
+    if options.check:
+        wrong = list(misfits(mutants))
+        print(*wrong, f"mutants: {len(mutants)} edits, {len(wrong)} do not fit", sep="\n")
+        return len(wrong) > 0
     words = [word.lower() for word in options.words]
     about = lambda mutant: f"{mutant['stage']} {mutant['guard']}".lower()
     chosen = [n for n, mutant in enumerate(mutants) if not words or any(word in about(mutant) for word in words)]

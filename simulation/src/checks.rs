@@ -19,7 +19,9 @@ pub(crate) struct History {
     /// When the management cluster last gave a reason to withdraw an add-on from, or because of, a cluster.
     reason: [[i64; CLUSTERS.len()]; Addon::ALL.len()],
     /// When a stream last lost what it had acknowledged.
-    pub(crate) lost_at: i64,
+    lost_at: i64,
+    /// When streams last had older rows in the place of those.
+    older_at: i64,
     /// When there were last two makers of one profile.
     pub(crate) rival_at: i64,
     /// When rows of `desired` were last deleted: who writes them anew may have an older view than who wrote them before.
@@ -28,9 +30,11 @@ pub(crate) struct History {
     pub(crate) now: i64,
 }
 
-/// What was done upon a stream that has lost rows is excused for so long: it holds older rows until their owner, who may be
-/// away itself, has found it out and written them again.
+/// A stream that has lost rows holds older ones until their owner, who may be away itself, has found it out and written
+/// them again. What is done until then, and for so long after it, is excused: until those who read it have caught up.
 const UNNOTICED: i64 = LATE;
+/// After so long rows that were not written again need not be: what they say is true again.
+const NOT_WRITTEN_AGAIN: i64 = 2 * LATE;
 
 /// Renderers learn late of what changes in the management cluster, and may act upon it for so long.
 pub(crate) const LATE: i64 = 600 * STEP;
@@ -46,6 +50,7 @@ impl Default for History {
             born: BTreeMap::new(),
             reason,
             lost_at: NEVER,
+            older_at: NEVER,
             rival_at: NEVER,
             wiped_at: NEVER,
             now: 0,
@@ -90,9 +95,21 @@ impl History {
         self.now - since > LATE
     }
 
+    /// A stream loses what it had acknowledged.
+    pub(crate) fn lose(&mut self) {
+        (self.lost_at, self.older_at) = (self.now, self.now);
+    }
+
+    /// Streams still have older rows in the place of what they lost.
+    pub(crate) fn note_older(&mut self) {
+        if self.now - self.lost_at < NOT_WRITTEN_AGAIN {
+            self.older_at = self.now;
+        }
+    }
+
     /// Whether a stream lost rows so lately that nobody need know better.
     pub(crate) fn is_excused(&self) -> bool {
-        self.now - self.lost_at < UNNOTICED
+        self.now - self.older_at < UNNOTICED
     }
 
     /// Checks that `new` may take the place of `old` in `cluster`; `None` deletes.
@@ -114,6 +131,11 @@ impl History {
         if let Some(source) = key.name.strip_prefix("all-") {
             return self.check_all(cluster, key, source, old, new);
         }
+        if let Some((source, destination)) =
+            key.name.strip_prefix("here-").and_then(|names| names.split_once('-'))
+        {
+            return self.check_all(destination, key, source, old, new);
+        }
         if let Some(subject) = key.name.strip_prefix("sent-") {
             return self.check_sent(cluster, key, subject, old, new);
         }
@@ -134,7 +156,7 @@ impl History {
         old: &Value,
         new: Option<&Value>,
     ) -> Result<(), String> {
-        let of_one = key.name.starts_with("each-") || key.name.starts_with("all-");
+        let of_one = ["each-", "all-", "here-"].iter().any(|start| key.name.starts_with(start));
         let edits = new.map(|new| (version(old, "edit"), version(new, "edit")));
         match edits.filter(|(before, after)| after < before) {
             Some((before, after)) if of_one && self.now - self.wiped_at > LATE => {

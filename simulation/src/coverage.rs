@@ -135,6 +135,10 @@ faults! {
     ThingEdited,
     /// A referenced ConfigMap is deleted.
     ContentDeleted,
+    /// The patch for one destination is deleted: for that one nothing can be rendered.
+    PatchDeleted,
+    /// It is there again.
+    PatchMade,
     /// A profile that a user wrote is changed.
     ProfileEdited,
     /// A profile that a user wrote is deleted.

@@ -16,7 +16,7 @@ use crate::oracle;
 use crate::refusals::INVALID;
 use crate::roles::SHARDS;
 use crate::schedule::Schedule;
-use crate::world::cluster_ref;
+use crate::world::{World, cluster_ref};
 
 /// What a profile may say that lost an object, or its name, to another one: these stay as long as there are both.
 const CONFLICTS: [&str; 2] = ["A conflict was detected", "is already made on"];
@@ -30,7 +30,7 @@ impl Schedule {
         self.compare_objects()?;
         oracle::compare(&self.world)?;
         for (name, server) in &self.world.clusters {
-            compare_inventories(name, server, self.world.is_refusing(name))?;
+            compare_inventories(&self.world, name, server)?;
         }
         self.compare_statuses()
     }
@@ -48,7 +48,7 @@ impl Schedule {
         let expected =
             build_with(&Input { management, clusters: held.collect(), ..Input::default() }, &options);
         for (name, server) in &self.world.clusters {
-            let wanted = expected.clusters.get(&format!("default/{name}")).map_or(&[][..], Vec::as_slice);
+            let wanted = expected.clusters.get(&cluster_ref(name).path()).map_or(&[][..], Vec::as_slice);
             let wanted = content(wanted.iter());
             // What a user has taken over may be what is wanted all the same.
             let counts = |(key, object): &(&ObjectKey, &Arc<Value>)| {
@@ -127,10 +127,12 @@ impl Schedule {
 }
 
 /// Who owns an object has it in its inventory, and what is in an inventory is there, unless the server refuses something: what
-/// it names is only taken off it when all is done.
-fn compare_inventories(cluster: &str, server: &ApiServer, refuses: bool) -> Result<(), String> {
-    let lists = |owner: &Owner, key| {
-        let mut held = server.inventories.iter().filter(|(profile, _)| owner.is(profile));
+/// it names is only taken off it when all is done. What was handed over and is refused has its heir's inventory alone.
+fn compare_inventories(world: &World, cluster: &str, server: &ApiServer) -> Result<(), String> {
+    let refuses = world.is_refusing(cluster);
+    let lists = |owner: &Owner, key: &ObjectKey| {
+        let waits = world.is_refused(cluster, &key.name);
+        let mut held = server.inventories.iter().filter(|(profile, _)| waits || owner.is(profile));
         held.any(|(_, stored)| stored.inventory.objects.contains(key))
     };
     for (key, object) in &server.applied {

@@ -5,7 +5,7 @@ use rand::rngs::SmallRng;
 use sluice_protocol::Table;
 
 use crate::coverage::Fault;
-use crate::management::CLUSTERS;
+use crate::management::{CLUSTERS, SERVERS};
 use crate::refusals::Refused;
 use crate::replica::Replica;
 use crate::schedule::Schedule;
@@ -202,7 +202,7 @@ impl Faults {
     fn break_servers(&self, schedule: &mut Schedule) {
         let world = &mut schedule.world;
         if world.random.random_bool(self.outages) {
-            let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];
+            let cluster = SERVERS[world.random.random_range(0..SERVERS.len())];
             let until = world.now + world.random.random_range(5..100) * STEP;
             if let Some(server) = world.clusters.get_mut(cluster) {
                 server.away_until = until;
@@ -210,7 +210,7 @@ impl Faults {
             world.happened(Fault::Outage, || cluster.to_owned());
         }
         if world.random.random_bool(self.refusals) {
-            let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];
+            let cluster = SERVERS[world.random.random_range(0..SERVERS.len())];
             let refused = Refused::pick(&mut world.random);
             let steps = world.random.random_range(5..200);
             let until = world.now + steps * STEP;
@@ -228,7 +228,7 @@ impl Faults {
             world.happened(if swap { Fault::Swapped } else { Fault::Rekeyed }, || cluster.to_owned());
         }
         if world.random.random_bool(self.outages) {
-            let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];
+            let cluster = SERVERS[world.random.random_range(0..SERVERS.len())];
             let index = world.random.random_range(0..4);
             if let Some(key) = world.clusters.get_mut(cluster).and_then(|server| server.adopt(index)) {
                 world.happened(Fault::Adopted, || format!("{cluster} {key}"));

@@ -22,6 +22,7 @@ mod faults;
 mod management;
 mod manifests;
 mod membership;
+mod message;
 mod oracle;
 mod refusals;
 mod replica;

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use rand::Rng as _;
 use rand::rngs::SmallRng;
 use serde_json::Value;
-use sluice_api::{ObjectKey, object};
+use sluice_api::{MANAGEMENT, ObjectKey, object};
 use sluice_renderer_core::Change;
 
 use crate::checks::LATE;
 use crate::coverage::Fault;
 use crate::manifests::{self, Registration, SourceForm};
+
+mod log;
 
 /// The objects as they are, and every change there ever was: readers have positions in the log.
 #[derive(Default)]
@@ -26,6 +28,8 @@ pub(crate) struct Management {
     /// The last edit of what each add-on is made of.
     edited: [u64; Addon::ALL.len()],
     profile: bool,
+    /// Whether the patch for a destination is there.
+    patched: [bool; CLUSTERS.len()],
     /// The tier of the profile, and whether what it deploys stays when it goes.
     form: (u64, bool),
     /// Whether the profile names its clusters by a set.
@@ -44,6 +48,8 @@ pub(crate) struct Management {
 
 /// Names of the managed clusters.
 pub(crate) const CLUSTERS: [&str; 2] = ["a", "b"];
+/// Names of the clusters that are deployed to: the management cluster is one of them.
+pub(crate) const SERVERS: [&str; 3] = ["a", "b", MANAGEMENT];
 
 /// What the management cluster asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +97,7 @@ impl Management {
         management.put_profile((100, false), false);
         Addon::ALL.into_iter().for_each(|addon| management.put_content(addon));
         Addon::TRIGGERS.into_iter().for_each(|addon| management.put(manifests::more(addon)));
+        (0..CLUSTERS.len()).for_each(|cluster| management.put_patch(cluster));
         management
     }
 
@@ -147,6 +154,14 @@ impl Management {
         if matches!(addon, Addon::All | Addon::Own) {
             self.put(manifests::both(addon, self.edits));
         }
+        if addon == Addon::All {
+            self.put(manifests::here(self.edits));
+        }
+    }
+
+    fn put_patch(&mut self, cluster: usize) {
+        self.patched[cluster] = true;
+        self.put(manifests::patch(CLUSTERS[cluster]));
     }
 
     pub(crate) fn has_content(&self, addon: Addon) -> bool {
@@ -154,36 +169,6 @@ impl Management {
             object::text(object, &["kind"]) == "ConfigMap" && object::name(object) == addon.name()
         };
         self.objects.iter().any(same)
-    }
-
-    /// The version of every kind at a position: a list says which version of the server it shows.
-    pub(crate) fn versions_at(&self, position: usize) -> Vec<(String, u64)> {
-        let objects =
-            self.log[..position.min(self.log.len())].iter().filter_map(|(_, change)| match change {
-                Change::Upsert(object) | Change::Delete(object) => Some(object),
-                Change::Listed(..) => None,
-            });
-        let newest = objects.map(|object| object::resource_version(object)).max().unwrap_or(0);
-        sluice_renderer_core::KINDS.iter().map(|kind| ((*kind).to_owned(), newest)).collect()
-    }
-
-    /// The objects as somebody sees them who has read the log up to `position`.
-    pub(crate) fn at(&self, position: usize) -> Vec<Arc<Value>> {
-        let mut objects = Vec::<(Option<ObjectKey>, Arc<Value>)>::new();
-        for (_, change) in &self.log[..position.min(self.log.len())] {
-            let (Change::Upsert(object) | Change::Delete(object)) = change else { continue };
-            let key = ObjectKey::of(object);
-            objects.retain(|(known, _)| *known != key);
-            if matches!(change, Change::Upsert(_)) {
-                objects.push((key, object.clone()));
-            }
-        }
-        objects.into_iter().map(|(_, object)| object).collect()
-    }
-
-    /// The last change, for the trace.
-    pub(crate) fn last(&self) -> String {
-        self.log.last().map(|(_, change)| format!("{change:?}")).unwrap_or_default()
     }
 
     /// Whether a cluster is registered now.
@@ -255,7 +240,8 @@ impl Management {
     pub(crate) fn edit(&mut self, random: &mut SmallRng, now: i64) -> Fault {
         self.now = now;
         let addon = Addon::ALL[random.random_range(0..Addon::ALL.len())];
-        match random.random_range(0..7) {
+        let cluster = random.random_range(0..CLUSTERS.len());
+        match random.random_range(0..8) {
             0 if self.has_trigger(addon) => {
                 self.put_trigger(addon, random.random_bool(0.5));
                 Fault::TriggerEdited
@@ -273,6 +259,15 @@ impl Management {
             4 => {
                 self.thing += 1;
                 Fault::ThingEdited
+            }
+            5 if self.patched[cluster] => {
+                self.patched[cluster] = false;
+                self.delete("ConfigMap", &manifests::patch_name(CLUSTERS[cluster]));
+                Fault::PatchDeleted
+            }
+            5 | 6 if !self.patched[cluster] => {
+                self.put_patch(cluster);
+                Fault::PatchMade
             }
             3 if self.has_content(addon) => {
                 self.delete("ConfigMap", addon.name());
@@ -378,6 +373,11 @@ impl Management {
         for addon in Addon::ALL {
             if !self.has_content(addon) {
                 self.put_content(addon);
+            }
+        }
+        for cluster in 0..CLUSTERS.len() {
+            if !self.patched[cluster] {
+                self.put_patch(cluster);
             }
         }
     }

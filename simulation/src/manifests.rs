@@ -109,6 +109,11 @@ pub(crate) fn trigger(addon: Addon, more: bool) -> Value {
         spec["configMapGenerator"] = json!([generator]);
     }
     if addon == Addon::All {
+        let here =
+            json!({"kind": "ConfigMap", "namespace": "default", "name": HERE, "deploymentType": "Local"});
+        spec["policyRefs"].as_array_mut().into_iter().for_each(|refs| refs.push(here.clone()));
+        let patch = format!("{{{{`{}`}}}}", patch_name("{{ .Cluster.metadata.name }}"));
+        spec["patchesFrom"] = json!([content_ref(&patch)]);
         spec["destinationClusterSelector"] = json!({"matchLabels": {"tier": "x"}});
     }
     json!({"apiVersion": LIB, "kind": "EventTrigger", "metadata": {"name": addon.name()}, "spec": spec})
@@ -210,6 +215,35 @@ pub(crate) fn both(addon: Addon, edit: u64) -> Value {
         addon.name()
     );
     config_map(both_name(addon), &text, false)
+}
+
+/// The content that is for the management cluster.
+const HERE: &str = "here-all";
+
+/// What is made in the management cluster because of each source and destination, and of each source.
+pub(crate) fn here(edit: u64) -> Value {
+    let there = "{{`{{ .Cluster.metadata.name }}`}}";
+    let of_both = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{namespace: default, name: \"here-{{{{ .Cluster.metadata.name }}}}-{there}\"}}\ndata:\n  \
+         edit: \"{edit}\"\n{{{{- range .Resources }}}}\n  {{{{ .metadata.name }}}}: \"{{{{ .metadata.annotations.v }}}}\"\n{{{{- end }}}}\n"
+    );
+    let of_source = format!(
+        "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{namespace: default, name: \"share-{{{{ .Cluster.metadata.name }}}}\"}}\n\
+         data: {{edit: \"{edit}\"}}\n"
+    );
+    let mut object = config_map(HERE, &format!("{of_both}{of_source}"), true);
+    object["metadata"]["annotations"]["projectsveltos.io/template"] = "ok".into();
+    object
+}
+
+/// What the patch for a destination is called.
+pub(crate) fn patch_name(cluster: &str) -> String {
+    format!("patch-{cluster}")
+}
+
+/// A label on everything that goes to a destination, or that is made because of it.
+pub(crate) fn patch(cluster: &str) -> Value {
+    config_map(&patch_name(cluster), "patch: |\n  metadata: {labels: {patched: \"yes\"}}\n", false)
 }
 
 /// What the generator of a trigger makes a second ConfigMap of.

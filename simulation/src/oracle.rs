@@ -6,12 +6,13 @@
 //! | each | a service that the EventSource selects, in a cluster `env: fv` | there | `each-<service>`, `more-each-<service>` |
 //! | all | a cluster `env: fv` in which the EventSource selects something | clusters `tier: x` | `all-<cluster>`, `more-all-<cluster>`, `both` |
 //! | sent | the last CloudEvent of a subject that is not of another type, in a cluster `env: fv`, unless it is one that deletes | there | `sent-<subject>` |
+//! | here | a cluster `env: fv` in which the EventSource selects something, and a cluster `tier: x` | the management cluster | `here-<cluster>-<cluster of the tier>`, and `share-<cluster>` once |
 //! | own | the user's profile, or the same as above for the trigger that makes one of its name | clusters `tier: x`, by label or by the set of them | `own`, `both` when its tier is the lower one |
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use sluice_api::{ObjectKey, ProfileId};
+use sluice_api::{MANAGEMENT, ObjectKey, ProfileId};
 
 use crate::api_server::ApiServer;
 use crate::management::{Addon, CLUSTERS, Management};
@@ -70,6 +71,11 @@ pub(crate) fn table(
         }
     }
     let sources: Vec<_> = CLUSTERS.into_iter().filter(|cluster| !events(cluster).is_empty()).collect();
+    if at == MANAGEMENT && management.has_trigger(Addon::All) {
+        for cluster in &sources {
+            put_here(&mut table, management, cluster, events(cluster));
+        }
+    }
     if in_tier && management.has_trigger(Addon::All) {
         for cluster in &sources {
             let holders = vec![Holder::All(cluster)];
@@ -106,6 +112,19 @@ fn put(
     }
     let data = data.into_iter().chain([edit(management, addon)]).collect();
     table.insert(name, Wanted { data, holders });
+}
+
+/// What the management cluster has of the events of one cluster, because of every cluster of the tier.
+fn put_here(table: &mut Table, management: &Management, source: &'static str, events: Vec<Event>) {
+    let is_destination =
+        |cluster: &&str| management.registration(cluster).is_some_and(|labels| labels.tier == "x");
+    for destination in CLUSTERS.into_iter().filter(is_destination) {
+        let holders = vec![Holder::All(source)];
+        let data = events.iter().cloned().chain([edit(management, Addon::All)]).collect();
+        table.insert(format!("here-{source}-{destination}"), Wanted { data, holders: holders.clone() });
+        let data = [edit(management, Addon::All)].into();
+        table.insert(format!("share-{source}"), Wanted { data, holders });
+    }
 }
 
 fn both(management: &Management, addon: Addon, holders: Vec<Holder>) -> Wanted {

@@ -12,7 +12,7 @@ use sluice_api::object;
 use sluice_deployer_core::{Class, Failure, Request};
 
 use crate::coverage::Fault;
-use crate::management::CLUSTERS;
+use crate::management::SERVERS;
 
 /// How a server says that an object is invalid.
 pub(crate) const INVALID: &str = "the object is invalid";
@@ -40,14 +40,14 @@ pub(crate) struct Lasting {
 }
 
 /// What may be invalid.
-const NAMES: [&str; 6] = ["each-s1", "each-", "more-", "all-", "own", "both"];
+const NAMES: [&str; 7] = ["each-s1", "each-", "more-", "all-", "own", "both", "here-"];
 
 impl Lasting {
     /// That of a schedule, if it has one. It draws by itself: other schedules are as they would be without it.
     pub(crate) fn of(seed: u64) -> Option<Self> {
         let mut random = SmallRng::seed_from_u64(!seed);
         random.random_bool(0.2).then(|| Self {
-            cluster: CLUSTERS[random.random_range(0..CLUSTERS.len())],
+            cluster: SERVERS[random.random_range(0..SERVERS.len())],
             start: NAMES[random.random_range(0..NAMES.len())],
         })
     }

@@ -8,7 +8,7 @@ use crate::api_server::{ApiServer, SentEvent};
 use crate::checks::History;
 use crate::coverage::{Coverage, Fault};
 use crate::faults::Faults;
-use crate::management::{CLUSTERS, Management};
+use crate::management::{CLUSTERS, Management, SERVERS};
 use crate::membership::Air;
 use crate::refusals::Lasting;
 use crate::replica::{Process, Replica};
@@ -103,7 +103,7 @@ impl Schedule {
             store: Store::new(SHARDS, faults.is_replicated()),
             tombstone_ttl: TOMBSTONE_TTLS[random.random_range(0..TOMBSTONE_TTLS.len())],
             management: Management::new(&mut random),
-            clusters: CLUSTERS.into_iter().map(|name| (name, ApiServer::default())).collect(),
+            clusters: SERVERS.into_iter().map(|name| (name, ApiServer::default())).collect(),
             history: History::default(),
             lasting: Lasting::of(seed),
             air: Air::new(replicas.len() / 2),
@@ -137,6 +137,9 @@ impl Schedule {
             coverage.many(Fault::Lag, u64::from(lags));
             lags
         });
+        if world.store.has_older() {
+            world.history.note_older();
+        }
         world.note_reasons();
         if world.now < FAULTS_UNTIL * STEP {
             self.faults.clone().happen(self);

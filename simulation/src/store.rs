@@ -10,35 +10,13 @@ use std::sync::Arc;
 use sluice_api::ClusterRef;
 use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
-use sluice_protocol::{Body, Group, Head, Meta, Subject, Table};
+use sluice_protocol::{Body, Group, Head, Subject, Table};
 
+pub(crate) use crate::message::{Holder, Message};
 use crate::world::STEP;
 
 /// Nodes of the bus, when it is replicated.
 pub(crate) const NODES: usize = 3;
-
-/// What a message holds.
-#[derive(Clone, Debug)]
-pub(crate) struct Message {
-    pub(crate) subject: Subject,
-    pub(crate) head: Head,
-    pub(crate) body: Arc<[u8]>,
-    /// Of a fence row.
-    pub(crate) holder: Option<Holder>,
-    /// Whether it has a form that only replicas of the newer version can read.
-    pub(crate) newer: bool,
-}
-
-/// Who has a fence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Holder {
-    /// Which of the two replicas.
-    pub(crate) index: usize,
-    /// Which of its lives.
-    pub(crate) life: u64,
-    /// Which claim of that life.
-    pub(crate) number: u32,
-}
 
 /// All streams of a bus, and the bucket.
 pub(crate) struct Store {
@@ -65,6 +43,8 @@ struct Stream {
     in_process: BTreeMap<String, i64>,
     /// When somebody will have noticed that acknowledged rows are lost.
     noticed_at: Option<i64>,
+    /// Subjects that have an older row again since their newest one was lost, with its sequence.
+    older: BTreeMap<String, u64>,
 }
 
 /// What the server says to a conditional message.
@@ -88,19 +68,12 @@ struct Interests {
     newest: BTreeMap<ClusterRef, usize>,
 }
 
-impl Message {
-    /// What a reader of the newer version, or of the older one, gets. Subjects and tombstones have one form.
-    pub(crate) fn read_by(&self, reader: bool) -> (Subject, Head, Arc<[u8]>) {
-        let (mut head, mut body) = (self.head.clone(), self.body.clone());
-        if self.newer && !reader {
-            if head.meta != Meta::None {
-                head.meta = Meta::Unknown("?".into());
-            }
-            if !body.is_empty() {
-                body = (*b"?").into();
-            }
-        }
-        (self.subject.clone(), head, body)
+impl Stream {
+    /// The sequence of each row but those that only say whose the stream is, and what is complete.
+    fn newest(&self) -> BTreeMap<String, u64> {
+        let says = |subject: &Subject| !matches!(subject, Subject::Owner { .. } | Subject::Complete { .. });
+        let rows = self.rows.rows().filter(|(_, row)| says(&row.value.subject));
+        rows.map(|(sequence, row)| (row.subject.clone(), sequence)).collect()
     }
 }
 
@@ -116,6 +89,7 @@ impl Store {
             replaced: BTreeMap::new(),
             in_process: BTreeMap::new(),
             noticed_at: None,
+            older: BTreeMap::new(),
         };
         Self {
             shards,
@@ -147,6 +121,7 @@ impl Store {
             stream.rows.wipe();
             stream.replaced.clear();
             stream.noticed_at = None;
+            stream.older.clear();
         }
         self.wipes += 1;
     }
@@ -166,13 +141,21 @@ impl Store {
     /// A stream loses its last rows, which is noticed at some time; how many there were.
     pub(crate) fn lose_tail(&mut self, (table, shard): (Table, u16), rows: usize, noticed_at: i64) -> usize {
         let Some(stream) = self.stream_mut(table, shard) else { return 0 };
+        let had = stream.newest();
         let lost = stream.rows.lose_tail(rows);
+        let older = stream.newest().into_iter().filter(|(subject, row)| had.get(subject) > Some(row));
+        stream.older.extend(older);
         stream.applied = [stream.rows.last(); NODES];
         stream.replaced.clear();
         if lost > 0 {
             stream.noticed_at = Some(noticed_at);
         }
         lost
+    }
+
+    /// Whether a stream has an older row where it lost a newer one, which nobody has written again.
+    pub(crate) fn has_older(&self) -> bool {
+        self.streams.values().any(|stream| !stream.older.is_empty())
     }
 
     /// A node gets nothing new until then; not when it has hardly caught up since the last time: one that lags for as long
@@ -200,6 +183,8 @@ impl Store {
             }
             let behind = stream.applied.into_iter().min().unwrap_or(last);
             stream.replaced.retain(|_, (_, by)| *by > behind);
+            let Stream { rows, older, .. } = stream;
+            older.retain(|subject, row| rows.last_sequence(subject) == *row);
             if stream.noticed_at.is_some_and(|at| at <= now) {
                 stream.noticed_at = None;
                 stream.rows.raise_epoch();

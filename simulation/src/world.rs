@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rand::Rng as _;
 use rand::rngs::SmallRng;
 use serde_json::Value;
-use sluice_api::ClusterRef;
+use sluice_api::{ClusterRef, MANAGEMENT};
 use sluice_deployer_core::Live;
 use sluice_renderer_core::Caches;
 
@@ -105,7 +105,7 @@ impl World {
 
     /// A stream has lost what it had acknowledged: until that has been noticed nobody can know better.
     pub(crate) fn note_loss(&mut self) {
-        self.history.lost_at = self.now;
+        self.history.lose();
     }
 
     /// The management cluster gives reasons to withdraw things, from now on and as long as it is like this.
@@ -119,5 +119,8 @@ impl World {
 
 /// The identity of a simulated cluster.
 pub(crate) fn cluster_ref(name: &str) -> ClusterRef {
+    if name == MANAGEMENT {
+        return ClusterRef::management();
+    }
     ClusterRef::sveltos("default", name)
 }

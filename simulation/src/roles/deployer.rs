@@ -1,7 +1,7 @@
 //! The deployer of one shard.
 
 use rand::Rng as _;
-use sluice_api::ClusterRef;
+use sluice_api::{ClusterRef, MANAGEMENT};
 use sluice_deployer_core as deployer;
 use sluice_deployer_core::{Class, Failure, Reply, Request};
 use sluice_protocol::subject::{cluster_shard, own_rows};
@@ -11,7 +11,7 @@ use super::SHARDS;
 use crate::api_server::{ApiServer, Written};
 use crate::checks::History;
 use crate::coverage::Fault;
-use crate::management::{CLUSTERS, Management};
+use crate::management::{Management, SERVERS};
 use crate::membership::MEMBER_TTL;
 use crate::refusals::proxy_answer;
 use crate::role::{Link, Role, Seat};
@@ -49,7 +49,7 @@ struct Call {
 
 impl DeployerRole {
     pub(crate) fn new(shard: u16, seat: Seat) -> Self {
-        let own = CLUSTERS.into_iter().filter(|name| cluster_shard(&cluster_ref(name), SHARDS) == shard);
+        let own = SERVERS.into_iter().filter(|name| cluster_shard(&cluster_ref(name), SHARDS) == shard);
         Self {
             shard,
             seat,
@@ -171,9 +171,10 @@ fn forbidden(
     again.then(|| format!("{} is deployed again, and should be once", inventory.id()))
 }
 
-/// The way to a registered cluster.
+/// The way to a registered cluster, or to the management cluster.
 fn way_to(world: &World, name: &str) -> Option<u64> {
-    let server = world.clusters.get(name).filter(|_| world.management.is_registered(name));
+    let is_there = name == MANAGEMENT || world.management.is_registered(name);
+    let server = world.clusters.get(name).filter(|_| is_there);
     server.map(|server| server.way)
 }
 
