@@ -6,6 +6,9 @@ use sluice_bus::{BusOptions, BusReport, check, scale};
 use sluice_protocol::Role;
 use sluice_runtime::{CommonArgs, NatsArgs};
 
+use crate::print::{put, say};
+use crate::table::{Format, Output};
+
 /// Arguments of `sluice bus`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -18,13 +21,15 @@ enum Command {
     /// Print servers, streams and owners; exit code 1 when something is not as it should be.
     #[command(after_help = "Examples:
   sluice bus check --nats-url nats://bus:4222
-  sluice bus check --json")]
+  sluice bus check -o json")]
     Check {
         #[command(flatten)]
         common: CommonArgs,
-        /// Print one JSON object.
+        /// Print one JSON object, as -o json does.
         #[arg(long)]
         json: bool,
+        #[command(flatten)]
+        output: Output,
     },
     /// Give every stream another number of replicas, while everything works on.
     #[command(after_help = "Examples:
@@ -42,42 +47,49 @@ enum Command {
 impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         match self.command {
-            Command::Check { common, json } => {
+            Command::Check { common, json, output } => {
                 let options = BusOptions {
                     tombstone_ttl: Duration::from_secs(common.tombstone_ttl.max(1)),
                     ..common.bus_options(Role::People)?
                 };
                 let report = check(&options).await?;
-                if json {
-                    println!("{}", serde_json::to_string(&report)?);
-                } else {
-                    print(&report);
+                let format = if json { Format::Json } else { output.output };
+                match (Output { output: format, ..output }).data(&report)? {
+                    Some(data) => put!("{data}"),
+                    None => print(&report, output.no_headers),
                 }
                 anyhow::ensure!(report.problems.is_empty(), "{} things are wrong", report.problems.len());
             }
             Command::Scale { nats, replicas } => {
-                let tell = |stream: &str| println!("{stream} has {replicas} replicas");
+                let tell = |stream: &str| say!("{stream} has {replicas} replicas");
                 let changed = scale(&nats.connection(Role::Operator)?, replicas.into(), tell).await?;
-                println!("{changed} streams were changed");
+                say!("{changed} streams were changed");
             }
         }
         Ok(())
     }
 }
 
-fn print(report: &BusReport) {
+fn print(report: &BusReport, no_headers: bool) {
     for server in &report.servers {
         let name = if server.name.is_empty() { "no answer" } else { &server.name };
-        println!("server {:<32} {name} {}", server.url, server.version);
+        say!("server {:<32} {name} {}", server.url, server.version);
     }
-    println!("JetStream API level {}", report.api_level);
-    println!();
-    println!(
-        "{:<16} {:<12} {:>8} {:>6} {:>8} {:>12}",
-        "STREAM", "LEADER", "REPLICAS", "LAG", "ROWS", "BYTES"
-    );
+    say!("JetStream API level {}", report.api_level);
+    say!();
+    if !no_headers {
+        say!(
+            "{:<16} {:<12} {:>8} {:>6} {:>8} {:>12}",
+            "STREAM",
+            "LEADER",
+            "REPLICAS",
+            "LAG",
+            "ROWS",
+            "BYTES"
+        );
+    }
     for stream in &report.streams {
-        println!(
+        say!(
             "{:<16} {:<12} {:>8} {:>6} {:>8} {:>12}",
             stream.name,
             stream.leader.as_deref().unwrap_or("-"),
@@ -88,11 +100,11 @@ fn print(report: &BusReport) {
         );
     }
     for (stage, owners) in &report.owners {
-        println!();
-        owners.iter().for_each(|(member, shards)| println!("{stage:<10} {member:<32} {shards:>6} shards"));
+        say!();
+        owners.iter().for_each(|(member, shards)| say!("{stage:<10} {member:<32} {shards:>6} shards"));
     }
     if !report.problems.is_empty() {
-        println!();
+        say!();
     }
-    report.problems.iter().for_each(|problem| println!("problem: {problem}"));
+    report.problems.iter().for_each(|problem| say!("problem: {problem}"));
 }

@@ -9,6 +9,8 @@ use sluice_api::yaml;
 use sluice_dryrun::{Finding, Severity, check};
 
 use crate::files::below;
+use crate::print::{put, say};
+use crate::table;
 
 /// Arguments of `sluice check`.
 #[derive(Debug, clap::Args)]
@@ -34,6 +36,8 @@ enum Format {
     Text,
     /// One JSON object a line.
     Json,
+    /// One YAML document for each.
+    Yaml,
 }
 
 /// A finding and where it is.
@@ -78,8 +82,13 @@ impl Args {
 
     fn print(&self, placed: &Placed) {
         let Placed { file, line, finding: Finding { severity, object, field, reason }, .. } = placed;
-        if let (Format::Json, Ok(text)) = (self.output, serde_json::to_string(placed)) {
-            return println!("{text}");
+        let format = match self.output {
+            Format::Text => table::Format::Table,
+            Format::Json => table::Format::Json,
+            Format::Yaml => table::Format::Yaml,
+        };
+        if let Ok(Some(data)) = (table::Output { output: format, no_headers: false }).data(placed) {
+            return put!("{data}");
         }
         let place = line.map(|line| format!(":{line}")).unwrap_or_default();
         let (word, colour) = match severity {
@@ -89,7 +98,7 @@ impl Args {
         let word =
             if stdout().is_terminal() { format!("\u{1b}[{colour}m{word}\u{1b}[0m") } else { word.to_owned() };
         let field = if field.is_empty() { String::new() } else { format!("{field}: ") };
-        println!("{file}{place}: {word}: {object}: {field}{reason}");
+        say!("{file}{place}: {word}: {object}: {field}{reason}");
     }
 }
 

@@ -4,15 +4,20 @@
 //! sluice eval DIR                every folder with an eventsource.yaml: does matching.yaml match, and non-matching.yaml not?
 //! sluice eval -f FILE OBJECT…    what the EventSources of FILE say of each object, one JSON object a line
 //! ```
+//!
+//! With `-o` both print tables, JSON or YAML.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
+use serde::Serialize;
 use serde_json::Value;
 use sluice_dryrun::{Evaluation, Evaluator, objects};
 
 use crate::files::below;
+use crate::print::{put, say};
+use crate::table::{Format, Output, Table};
 
 /// How often `--watch` looks at the files.
 const LOOK: Duration = Duration::from_millis(300);
@@ -28,7 +33,8 @@ const NON_MATCHING: &str = "non-matching.yaml";
 
 Examples:
   sluice eval events/
-  sluice eval -f eventsource.yaml service.yaml"
+  sluice eval events/ -o json | jq -r 'select(.verdict != \"ok\") | .folder'
+  sluice eval -f eventsource.yaml service.yaml -o table"
 )]
 pub struct Args {
     /// The folder to walk through; with -f the files with objects.
@@ -40,6 +46,28 @@ pub struct Args {
     /// Run again whenever a file changes.
     #[arg(short, long)]
     watch: bool,
+    /// Format. Without it words for folders, and with -f one JSON object a line.
+    #[arg(short, long, value_enum)]
+    output: Option<Format>,
+    /// Leave the header of a table out.
+    #[arg(long)]
+    no_headers: bool,
+}
+
+/// What is said of one folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Folder {
+    folder: String,
+    /// `ok` or `FAIL`.
+    verdict: &'static str,
+    /// What is not as it should be.
+    wrong: Vec<String>,
+}
+
+/// Prints answers as they come, or at the end as a table.
+struct Printer {
+    output: Output,
+    table: Table,
 }
 
 /// How a run ended, the worst last.
@@ -67,14 +95,18 @@ impl Args {
 
     fn once(&self) -> End {
         let done = match (&self.file, &self.paths[..]) {
-            (Some(file), paths) => each_object(file, paths),
-            (None, [dir]) => walk(dir),
+            (Some(file), paths) => each_object(file, paths, self.output(Format::Json)),
+            (None, [dir]) => walk(dir, self.output.map(|output| self.output(output))),
             (None, _) => Err("one folder, or -f EVENTSOURCE and files with objects".to_owned()),
         };
         done.unwrap_or_else(|error| {
             eprintln!("sluice eval: {error}");
             End::Unreadable
         })
+    }
+
+    fn output(&self, otherwise: Format) -> Output {
+        Output { output: self.output.unwrap_or(otherwise), no_headers: self.no_headers }
     }
 
     /// Until the process is stopped.
@@ -99,8 +131,32 @@ impl Args {
     }
 }
 
+// === impl Printer ===
+
+impl Printer {
+    fn new(output: Output, header: &[&'static str]) -> Self {
+        Self { output, table: Table::new(header, output.no_headers) }
+    }
+
+    fn add<const N: usize>(&mut self, answer: &impl Serialize, row: [String; N]) -> Result<(), String> {
+        match self.output.data(answer).map_err(|error| error.to_string())? {
+            Some(data) => put!("{data}"),
+            None => self.table.add(row),
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Printer {
+    fn drop(&mut self) {
+        if matches!(self.output.output, Format::Table | Format::Wide) {
+            put!("{}", self.table);
+        }
+    }
+}
+
 /// What the EventSources of a file say of each object.
-fn each_object(file: &Path, paths: &[PathBuf]) -> Result<End, String> {
+fn each_object(file: &Path, paths: &[PathBuf], output: Output) -> Result<End, String> {
     let evaluators = objects(file).map_err(|error| error.to_string())?;
     let evaluators = evaluators.iter().map(Evaluator::new).collect::<Result<Vec<_>, _>>();
     let evaluators = match evaluators {
@@ -114,11 +170,12 @@ fn each_object(file: &Path, paths: &[PathBuf]) -> Result<End, String> {
         }
     };
     let mut end = End::Well;
+    let mut printer = Printer::new(output, &["OBJECT", "MATCHING", "MESSAGE", "ERROR"]);
     for path in paths {
         for object in objects(path).map_err(|error| error.to_string())? {
             for evaluator in &evaluators {
                 let evaluation = evaluator.evaluate(&object);
-                println!("{}", serde_json::to_string(&evaluation).map_err(|error| error.to_string())?);
+                printer.add(&evaluation, row_of(&evaluation))?;
                 end = end.max(if evaluation.error.is_some() { End::Failed } else { End::Well });
             }
         }
@@ -126,23 +183,51 @@ fn each_object(file: &Path, paths: &[PathBuf]) -> Result<End, String> {
     Ok(end)
 }
 
+/// Without a verdict nothing is said of whether it matches.
+fn row_of(evaluation: &Evaluation) -> [String; 4] {
+    let Evaluation { object, matching, message, error } = evaluation.clone();
+    let matching = if error.is_some() {
+        ""
+    } else if matching {
+        "yes"
+    } else {
+        "no"
+    };
+    [object, matching.to_owned(), message, error.unwrap_or_default()]
+}
+
 /// Every folder that has an EventSource, with what is wrong in it.
-fn walk(dir: &Path) -> Result<End, String> {
+fn walk(dir: &Path, output: Option<Output>) -> Result<End, String> {
     let sources: Vec<PathBuf> =
         below(dir).into_iter().filter(|file| file.file_name().is_some_and(|name| name == SOURCE)).collect();
     if sources.is_empty() {
         return Err(format!("{}: there is no {SOURCE} in it or below it", dir.display()));
     }
     let mut end = End::Well;
+    let mut printer = output.map(|output| Printer::new(output, &["FOLDER", "VERDICT", "WRONG"]));
     for source in sources {
         let folder = source.parent().unwrap_or(dir);
         let (result, wrong) = folder_of(folder);
         let verdict = if wrong.is_empty() { "ok" } else { "FAIL" };
-        println!("{verdict:<4} {}", folder.display());
-        wrong.iter().for_each(|line| println!("     {line}"));
+        let folder = Folder { folder: folder.display().to_string(), verdict, wrong };
+        match &mut printer {
+            Some(printer) => {
+                let row = [folder.folder.clone(), verdict.to_owned(), folder.wrong.join("; ")];
+                printer.add(&folder, row)?;
+            }
+            None => folder.say(),
+        }
         end = end.max(result);
     }
     Ok(end)
+}
+
+impl Folder {
+    /// In words.
+    fn say(&self) {
+        say!("{:<4} {}", self.verdict, self.folder);
+        self.wrong.iter().for_each(|line| say!("     {line}"));
+    }
 }
 
 /// Holds the objects of a folder against its EventSource; returns what is wrong.

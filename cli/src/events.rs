@@ -1,11 +1,14 @@
 //! `sluice events`: the journal, as it is told.
 
-use sluice_bus::journal;
+use sluice_api::ClusterRef;
+use sluice_inspect::JournalFilter;
 use sluice_protocol::{JournalEntry, Role};
 use sluice_runtime::stop_on_signals;
 
-use crate::reach::Reach;
-use crate::table::{Format, Output};
+use crate::answers::{Here, Served};
+use crate::print::{self, put, say};
+use crate::reach::{Reach, cluster};
+use crate::table::Output;
 
 /// Arguments of `sluice events`.
 #[derive(Debug, clap::Args)]
@@ -16,13 +19,15 @@ use crate::table::{Format, Output};
 What happened before it began is not shown: `sluice trace` tells how something came to be. It ends with Ctrl-C.")]
 pub(crate) struct Args {
     #[command(flatten)]
+    served: Served,
+    #[command(flatten)]
     reach: Reach,
     /// Only this stage.
     #[arg(long, value_parser = ["matcher", "renderer", "deployer"])]
     stage: Option<String>,
     /// Only this cluster: namespace/name.
-    #[arg(long)]
-    cluster: Option<String>,
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = cluster)]
+    cluster: Option<ClusterRef>,
     /// Only objects and profiles with this in their name.
     #[arg(long)]
     object: Option<String>,
@@ -33,27 +38,25 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let tasks = stop_on_signals();
-        let bus = self.reach.bus(Role::People, &tasks).await?;
-        let mut lines = journal(&bus).await?;
-        while let Some(line) = tasks.stop().run_until_cancelled(lines.recv()).await.flatten() {
-            if !self.wants(&line) {
-                continue;
+        let here = Here { bus: Some((&self.reach, Role::People)), management: None };
+        let filter = JournalFilter {
+            stage: self.stage.clone(),
+            cluster: self.cluster.clone(),
+            object: self.object.clone(),
+        };
+        let mut journal = self.served.answers(here, &tasks).await?.journal(filter).await?;
+        while let Some(lines) = tasks.stop().run_until_cancelled(journal.next()).await.transpose()? {
+            if lines.is_empty() || print::is_over() {
+                break;
             }
-            if self.output.output == Format::Json {
-                println!("{}", serde_json::to_string(&line)?);
-            } else {
-                println!("{}", describe(&line));
+            for line in lines {
+                match self.output.data(&line)? {
+                    Some(data) => put!("{data}"),
+                    None => say!("{}", describe(&line)),
+                }
             }
         }
         Ok(())
-    }
-
-    fn wants(&self, line: &JournalEntry) -> bool {
-        let same =
-            |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
-        same(&self.stage, &line.stage)
-            && (same(&self.cluster, &line.cluster) || same(&self.cluster, path(&line.cluster)))
-            && self.object.as_deref().is_none_or(|part| line.object.contains(part))
     }
 }
 
@@ -71,35 +74,11 @@ fn path(cluster: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
-
     use super::*;
 
-    #[derive(Debug, clap::Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: Args,
-    }
-
     #[test]
-    fn lines_are_chosen_by_stage_cluster_and_object() {
+    fn a_line_says_what_was_done_where_and_how_long_after_the_change() {
         let line = JournalEntry::new("deployer", "applied", "sveltos:n/c", "ConfigMap x/web", 3_500, 1_000);
         assert_eq!(describe(&line), "applied    n/c                  ConfigMap x/web  2.5 ms");
-        let wants = |arguments: &[&str]| {
-            let parsed = Line::try_parse_from(["x"].iter().chain(arguments)).map(|line| line.args);
-            parsed.is_ok_and(|args| args.wants(&line))
-        };
-        for chosen in [
-            &[][..],
-            &["--stage=deployer"],
-            &["--cluster=n/c"],
-            &["--cluster=sveltos:n/c"],
-            &["--object=web"],
-        ] {
-            assert!(wants(chosen), "{chosen:?}");
-        }
-        for other in [["--stage=matcher"], ["--cluster=n/d"], ["--object=shop"]] {
-            assert!(!wants(&other), "{other:?}");
-        }
     }
 }

@@ -1,19 +1,17 @@
 //! `sluice explain`: why something is deployed, or why not.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use sluice_api::ClusterRef;
-use sluice_inspect::{Explained, Facts, Question, Target, Verdict, explain, gather};
+use sluice_inspect::{Explained, InspectError, Question, Target, Verdict};
 use sluice_protocol::Role;
 use sluice_tasks::Tasks;
 
-use crate::reach::{Management, Reach, cluster};
-use crate::table::{Format, Output, Table};
-
-/// How long the bus may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+use crate::answers::{Here, Served};
+use crate::print::put;
+use crate::reach::{Management, Reach, destination};
+use crate::table::{Output, Table};
 
 /// Arguments of `sluice explain`.
 #[derive(Debug, clap::Args)]
@@ -24,8 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 It reads rows that people have no right to: with accounts, use the operator's. Exit code: 0 it is deployed, 1 it is not, 2 nobody
 can tell.")]
 pub(crate) struct Args {
-    /// The cluster.
-    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = cluster)]
+    /// The cluster; `management` for what is deployed to the management cluster.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = destination)]
     cluster: ClusterRef,
     #[command(subcommand)]
     what: What,
@@ -73,6 +71,8 @@ struct Placed {
 #[derive(Debug, clap::Args)]
 struct Common {
     #[command(flatten)]
+    served: Served,
+    #[command(flatten)]
     management: Management,
     #[command(flatten)]
     reach: Reach,
@@ -100,11 +100,10 @@ impl Args {
         let (What::Object(Placed { common, .. })
         | What::Trigger(Named { common, .. })
         | What::Profile(Placed { common, .. })) = self.what;
-        let explained = explain(&common.facts(&question).await, &question);
-        if common.output.output == Format::Json {
-            println!("{}", serde_json::to_string(&explained)?);
-        } else {
-            print!("{}", table(&explained, common.output));
+        let explained = common.explained(&question).await?;
+        match common.output.data(&explained)? {
+            Some(data) => put!("{data}"),
+            None => put!("{}", table(&explained, common.output)),
         }
         Ok(explained.verdict)
     }
@@ -128,15 +127,10 @@ impl Args {
 }
 
 impl Common {
-    async fn facts(&self, question: &Question) -> Facts {
+    async fn explained(&self, question: &Question) -> Result<Explained, InspectError> {
+        let here = Here { bus: Some((&self.reach, Role::Operator)), management: Some(&self.management) };
         let tasks = Tasks::default();
-        let bus = tokio::time::timeout(PATIENCE, self.reach.bus(Role::Operator, &tasks)).await;
-        let bus = match bus {
-            Ok(bus) => bus.map_err(|error| format!("{error:#}")),
-            Err(_) => Err("the bus does not answer".to_owned()),
-        };
-        let management = self.management.client().await.map_err(|error| format!("{error:#}"));
-        gather(bus.as_ref().map_err(Clone::clone), management, question).await
+        self.served.answers(here, &tasks).await?.explain(question).await
     }
 }
 
@@ -149,7 +143,7 @@ fn table(explained: &Explained, output: Output) -> Table {
             Verdict::No => "no",
             Verdict::Unknown => "unknown",
         };
-        table.add([step.about.to_owned(), verdict.to_owned(), step.says.clone(), step.remedy.clone()]);
+        table.add([step.about.to_string(), verdict.to_owned(), step.says.clone(), step.remedy.clone()]);
     }
     table
 }
@@ -159,17 +153,18 @@ mod tests {
     use sluice_inspect::Step;
 
     use super::*;
+    use crate::table::Format;
 
     #[test]
     fn a_line_says_what_would_turn_it_into_a_yes() {
         let step = |verdict, remedy: &str| Step {
-            about: "events",
+            about: "events".into(),
             verdict,
             says: "found".into(),
             remedy: remedy.into(),
         };
         let steps = vec![step(Verdict::Yes, ""), step(Verdict::No, "do it")];
-        let explained = Explained { verdict: Verdict::No, steps };
+        let explained = Explained { verdict: Verdict::No, steps, missing: Vec::new() };
         let text = table(&explained, Output { output: Format::Table, no_headers: true }).to_string();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "| events | yes     | found |        |");

@@ -39,6 +39,11 @@ pub(crate) struct Remote {
 // === impl Fetching ===
 
 impl Fetching {
+    /// Whether charts are to be fetched.
+    pub(crate) fn is_asked_for(&self) -> bool {
+        self.fetch
+    }
+
     pub(crate) fn repositories(&self) -> anyhow::Result<Arc<dyn Repositories>> {
         Ok(if self.fetch { Arc::new(Remote::new(&self.cache)?) } else { Arc::new(NoRepositories) })
     }

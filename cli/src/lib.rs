@@ -9,13 +9,15 @@
 //! sluice up           bus, simulated clusters and all four stages in one process
 //! sluice seed         CRDs, registrations and examples into a management cluster
 //! sluice send         CloudEvents to a cluster
-//! sluice show         what is deployed where; triggers, profiles and clusters
+//! sluice show         what is deployed where; triggers, profiles and clusters; events, what is used, objects
 //! sluice register     a cluster; deregister takes it away
 //! sluice suspend      a trigger, profile or cluster; resume goes on
+//! sluice redeploy     what is deployed to a cluster, or by a profile or trigger, once more
 //! sluice problems     what cannot be done, and why
 //! sluice status       bus, stages, clusters and problems on one screen
 //! sluice shards       who works on what
 //! sluice events       what happens now
+//! sluice inspect      serves these answers to people and programs without a credential of the bus
 //! sluice explain      why something is deployed, or why not
 //! sluice trace        how an add-on came to be
 //! sluice bus          what the bus is like, and giving it more replicas
@@ -23,7 +25,10 @@
 //! ```
 
 #![forbid(unsafe_code)]
+// A failed write must not panic: see `print`.
+#![deny(clippy::print_stdout)]
 
+mod answers;
 pub mod build;
 mod bus;
 mod check;
@@ -33,9 +38,15 @@ mod events;
 mod explain;
 mod fetch;
 mod files;
+mod inspect;
+mod name;
 mod nats;
+mod otlp;
+mod patched;
+mod print;
 mod problems;
 mod reach;
+mod redeploy;
 mod reference;
 mod register;
 mod seed;
@@ -50,6 +61,9 @@ mod trace;
 mod up;
 
 use std::process::ExitCode;
+
+use clap::{CommandFactory as _, FromArgMatches as _};
+use sluice_runtime::LogFormat;
 
 /// Event-driven add-on distribution for fleets of Kubernetes clusters.
 #[derive(Debug, clap::Parser)]
@@ -72,7 +86,7 @@ enum Command {
     /// Print what a Helm chart renders to.
     Template(template::Args),
     /// Run everything on this machine.
-    Up(up::Args),
+    Up(Box<up::Args>),
     /// Prepare a management cluster: CRDs, registered clusters, examples.
     Seed(seed::Args),
     /// Send CloudEvents to a cluster.
@@ -87,12 +101,16 @@ enum Command {
     Suspend(suspend::Args),
     /// Go on with what was suspended.
     Resume(suspend::Args),
+    /// Apply what is deployed once more, also where nothing differs.
+    Redeploy(redeploy::Args),
     /// Print what cannot be done.
     Problems(problems::Args),
     /// Print bus, stages, clusters and problems on one screen; exit code 1 when something is wrong.
     Status(status::Args),
     /// Print who works on what.
     Shards(shards::Args),
+    /// Serve answers over gRPC: what is deployed, why, what happens, what cannot be done.
+    Inspect(Box<inspect::Args>),
     /// Print what happens, as it happens.
     Events(events::Args),
     /// Print why something is deployed in a cluster, or why not.
@@ -113,15 +131,35 @@ enum Command {
 }
 
 impl Args {
+    /// The arguments of this process, under the name by which it was started. Ends the process where they are wrong.
+    pub fn of_process() -> Self {
+        let arguments: Vec<_> = std::env::args_os().collect();
+        let command = name::under(&arguments, Self::command());
+        Self::from_arg_matches(&command.get_matches_from(arguments)).unwrap_or_else(|error| error.exit())
+    }
+
     /// Runs the command; the exit code follows its documentation.
     pub fn run(self) -> ExitCode {
-        match self.command {
+        let code = self.command.run();
+        match print::fault() {
+            Some(error) => {
+                eprintln!("sluice: the output cannot be written: {error}");
+                ExitCode::FAILURE
+            }
+            None => code,
+        }
+    }
+}
+
+impl Command {
+    fn run(self) -> ExitCode {
+        match self {
             Command::Build(args) => args.run(),
             Command::Check(args) => args.run(),
             Command::Diff(args) => args.run(),
             Command::Eval(args) => args.run(),
             Command::Template(args) => args.run(),
-            Command::Up(args) => blocking(args.run()),
+            Command::Up(args) => logging(args.log_format(), args.run()),
             Command::Seed(args) => blocking(args.run()),
             Command::Send(args) => blocking(args.run()),
             Command::Show(args) => blocking(args.run()),
@@ -129,9 +167,11 @@ impl Args {
             Command::Deregister(args) => blocking(args.run()),
             Command::Suspend(args) => blocking(args.run(true)),
             Command::Resume(args) => blocking(args.run(false)),
+            Command::Redeploy(args) => blocking(args.run()),
             Command::Problems(args) => blocking(args.run()),
             Command::Status(args) => blocking(args.run()),
             Command::Shards(args) => blocking(args.run()),
+            Command::Inspect(args) => logging(args.log_format(), args.run()),
             Command::Events(args) => blocking(args.run()),
             Command::Explain(args) => args.run(),
             Command::Trace(args) => blocking(args.run()),
@@ -145,7 +185,11 @@ impl Args {
 }
 
 fn blocking(work: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
-    let result = sluice_runtime::install_defaults()
+    logging(LogFormat::Text, work)
+}
+
+fn logging(format: LogFormat, work: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
+    let result = sluice_runtime::install_logs(format)
         .and_then(|()| Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?))
         .and_then(|runtime| runtime.block_on(work));
     match result {
@@ -159,8 +203,6 @@ fn blocking(work: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

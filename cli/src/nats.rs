@@ -9,6 +9,7 @@ use sluice_api::ClusterRef;
 use sluice_bus::{Seed, accounts, variable};
 use sluice_protocol::Role;
 
+use crate::print::put;
 use crate::reach::cluster;
 
 /// Arguments of `sluice nats`.
@@ -47,7 +48,7 @@ pub(crate) struct Users {
 impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let Command::Users(users) = self.command;
-        print!("{}", users.text()?);
+        put!("{}", users.text()?);
         Ok(())
     }
 }
@@ -55,8 +56,15 @@ impl Args {
 impl Users {
     fn text(&self) -> anyhow::Result<String> {
         let agents = self.clusters.iter().map(|cluster| Role::Agent(Some(cluster.clone())));
-        let others =
-            [Role::Operator, Role::Renderer, Role::Matcher, Role::Deployer, Role::Agent(None), Role::People];
+        let others = [
+            Role::Operator,
+            Role::Renderer,
+            Role::Matcher,
+            Role::Deployer,
+            Role::Agent(None),
+            Role::People,
+            Role::Inspect,
+        ];
         let mut keys = std::collections::BTreeMap::new();
         for role in others.into_iter().chain(agents) {
             let key = match &self.nkeys {
@@ -126,7 +134,7 @@ mod tests {
         let file = dir.path().join("agent.sveltos.default_cluster-1.nk");
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let seeds: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().path()).collect();
-        assert_eq!(seeds.len(), 9);
+        assert_eq!(seeds.len(), 10);
         for seed in seeds {
             let seed = std::fs::read_to_string(seed).unwrap();
             assert!(seed.starts_with("SU") && !text.contains(seed.trim()));

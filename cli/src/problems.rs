@@ -1,12 +1,14 @@
 //! `sluice problems`: what cannot be done, and why.
 
-use std::time::Duration;
+mod watch;
 
-use sluice_bus::problem_feed;
+use sluice_inspect::ProblemFilter;
 use sluice_protocol::Role;
 use sluice_protocol::report::ProblemRow;
 use sluice_runtime::stop_on_signals;
 
+use crate::answers::{Here, Served};
+use crate::print::say;
 use crate::reach::Reach;
 use crate::table::{Format, Output, Table, time};
 
@@ -14,10 +16,18 @@ use crate::table::{Format, Output, Table, time};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sluice problems --nats-url nats://127.0.0.1:4222
-  sluice problems -o json | jq -r .error")]
+  sluice problems -o json | jq -r .error
+  sluice problems --watch
+
+With --watch it goes on, with a line for each problem that opens or is resolved, until Ctrl-C; as data, every line says which.")]
 pub(crate) struct Args {
     #[command(flatten)]
+    served: Served,
+    #[command(flatten)]
     reach: Reach,
+    /// Print those that are open, and then each that opens or is resolved.
+    #[arg(short, long)]
+    watch: bool,
     #[command(flatten)]
     output: Output,
 }
@@ -25,36 +35,40 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let tasks = stop_on_signals();
-        let bus = self.reach.bus(Role::People, &tasks).await?;
-        let feed = problem_feed(&bus, tasks.stop().clone());
-        tokio::time::timeout(Duration::from_secs(10), feed.synced())
-            .await
-            .map_err(|_| anyhow::anyhow!("the bus does not answer"))?;
-        let problems = feed.values();
-        if self.output.output == Format::Json {
-            for problem in problems {
-                println!("{}", serde_json::to_string(&problem)?);
-            }
-            return Ok(());
+        let here = Here { bus: Some((&self.reach, Role::People)), management: None };
+        let answers = self.served.answers(here, &tasks).await?;
+        if self.watch && self.is_data() {
+            return watch::watch(&answers, Vec::new(), &tasks, self.output).await;
         }
-        if problems.is_empty() {
-            println!("no problems");
-            return Ok(());
+        let problems = answers.problems(&ProblemFilter::default()).await?;
+        self.print(problems.clone())?;
+        if self.watch {
+            watch::watch(&answers, problems, &tasks, self.output).await?;
         }
-        print!("{}", table(problems, self.output));
         Ok(())
+    }
+
+    fn is_data(&self) -> bool {
+        matches!(self.output.output, Format::Json | Format::Yaml)
+    }
+
+    fn print(&self, problems: Vec<ProblemRow>) -> anyhow::Result<()> {
+        if problems.is_empty() && !self.is_data() {
+            say!("no problems");
+            return Ok(());
+        }
+        Ok(self.output.print(problems, |problems| table(problems, self.output))?)
     }
 }
 
 /// Wide, also since when a problem is there and how often it was met.
-fn table(mut problems: Vec<ProblemRow>, output: Output) -> Table {
-    let wide = output.output == Format::Wide;
+fn table(problems: Vec<ProblemRow>, output: Output) -> Table {
+    let wide = output.is_wide();
     let header: &[&str] = if wide {
         &["STAGE", "CLUSTER", "OBJECT", "SINCE", "ATTEMPTS", "PROBLEM"]
     } else {
         &["STAGE", "CLUSTER", "OBJECT", "PROBLEM"]
     };
-    problems.sort_by(|a, b| (&a.stage, &a.cluster, &a.object).cmp(&(&b.stage, &b.cluster, &b.object)));
     let mut table = Table::new(header, output.no_headers);
     for ProblemRow { stage, cluster, object, error, since, attempts } in problems {
         let more = [time(since), attempts.to_string()];
@@ -69,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn problems_are_in_order_and_wide_says_since_when() {
+    fn wide_says_since_when() {
         let problem = |stage: &str| ProblemRow {
             stage: stage.into(),
             cluster: "default/c".into(),
@@ -79,7 +93,7 @@ mod tests {
             attempts: 3,
         };
         let print = |output| {
-            table(vec![problem("renderer"), problem("matcher")], Output { output, no_headers: true })
+            table(vec![problem("matcher"), problem("renderer")], Output { output, no_headers: true })
                 .to_string()
         };
         let plain = print(Format::Table);

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::Client;
-use sluice_api::ClusterRef;
-use sluice_api::names::is_object_name;
 use sluice_bus::{Bus, BusOptions};
+pub(crate) use sluice_inspect::{cluster, destination};
 use sluice_kube::management_client;
 use sluice_protocol::Role;
 use sluice_runtime::NatsArgs;
@@ -15,6 +14,8 @@ use sluice_tasks::Tasks;
 /// Where `sluice up` keeps its data, and in it the address of its bus for as long as it runs.
 pub(crate) const DIR: &str = ".sluice";
 pub(crate) const ADDRESS: &str = "nats.url";
+/// And that of its Inspect service.
+pub(crate) const INSPECT: &str = "inspect.url";
 
 /// Where the bus is.
 #[derive(Clone, Debug, clap::Args)]
@@ -80,38 +81,4 @@ pub(crate) async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> 
     let dir = Path::new(DIR);
     let beside = dir.join(ADDRESS).exists().then(|| dir.join("kubeconfig"));
     management_client(kubeconfig.map(Path::to_owned).or(beside).as_deref()).await
-}
-
-/// A cluster as people write it: `namespace/name`, or with its kind and a colon before it.
-///
-/// # Errors
-/// How to write it.
-pub(crate) fn cluster(text: &str) -> Result<ClusterRef, String> {
-    let full = if text.contains(':') { text.to_owned() } else { format!("sveltos:{text}") };
-    let read = full.parse::<ClusterRef>().ok();
-    let named = read.filter(|cluster| is_object_name(&cluster.namespace) && is_object_name(&cluster.name));
-    named.ok_or_else(|| "write namespace/name, as the cluster is registered".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cluster_is_written_with_and_without_its_kind() {
-        let sveltos = ClusterRef::sveltos("n", "c");
-        assert_eq!(cluster("n/c"), Ok(sveltos.clone()));
-        assert_eq!(cluster("sveltos:n/c"), Ok(sveltos));
-        assert_eq!(cluster("capi:n/c").map(|cluster| cluster.to_string()), Ok("capi:n/c".to_owned()));
-    }
-
-    /// What means something in a subject, or in a server's configuration, is in no name.
-    #[test]
-    fn only_names_of_clusters_are_taken() {
-        for text in
-            ["", "a", "a/", "/b", "A/b", "a/b c", "a/*", "a/b\"", "a/>", "a/b/c", "a/.b", "other:a/b", ":a/b"]
-        {
-            assert!(cluster(text).is_err(), "{text}");
-        }
-    }
 }

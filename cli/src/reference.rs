@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::{Command, CommandFactory as _};
 
+use crate::print::put;
+
 /// Arguments of `sluice completion`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -27,7 +29,9 @@ pub(crate) struct Man {
 
 impl Completion {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        clap_complete::generate(self.shell, &mut crate::Args::command(), "sluice", &mut std::io::stdout());
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut crate::Args::command(), "sluice", &mut script);
+        put!("{}", String::from_utf8_lossy(&script));
         Ok(())
     }
 }
@@ -46,7 +50,10 @@ pub(crate) fn reference() -> String {
     command.build();
     let mut text = String::from(
         "# Commands\n\nWhat `--help` says of each. This file is printed by `sluice reference`; a test compares it.\n\n\
-         Commands for people find a `sluice up` that runs in this folder by themselves.\n",
+         Commands for people find a `sluice up` that runs in this folder by themselves.\n\n\
+         As `kubectl sluice`: put a link to the program, or a copy, under the name `kubectl-sluice` into a folder of your `PATH`;\n\
+         the container image has it. Help says `kubectl sluice` then. kubectl hands on what stands behind the name, and nothing\n\
+         before it: write `kubectl sluice show addons --kubeconfig FILE`.\n",
     );
     command.get_subcommands().for_each(|inner| section(inner, &mut text));
     text
@@ -73,7 +80,7 @@ fn section(command: &Command, text: &mut String) {
 
 /// Prints the reference.
 pub(crate) fn print() -> anyhow::Result<()> {
-    print!("{}", reference());
+    put!("{}", reference());
     Ok(())
 }
 

@@ -15,6 +15,7 @@ use sluice_api::model::LIB_GROUP;
 use sluice_api::{ClusterRef, Gvk};
 use sluice_kube::{Raw, client_of_kubeconfig, resource_of};
 
+use crate::print::say;
 use crate::reach;
 use crate::seed::apply;
 
@@ -122,9 +123,9 @@ impl RegisterCluster {
         for object in registration(&cluster, &text, &labels) {
             apply(&client, &object).await?;
         }
-        println!("{} is registered", cluster.path());
+        say!("{} is registered", cluster.path());
         match tokio::time::timeout(PATIENCE, version(&text)).await {
-            Ok(Ok(version)) => println!("it runs Kubernetes {version}"),
+            Ok(Ok(version)) => say!("it runs Kubernetes {version}"),
             Ok(Err(error)) => eprintln!("sluice: from here it cannot be reached: {error:#}"),
             Err(_) => eprintln!("sluice: from here it does not answer"),
         }
@@ -160,7 +161,7 @@ impl DeregisterCluster {
                 .await
                 .context("deleting the Secret of its kubeconfig")?;
         }
-        println!("{namespace}/{name} is deregistered; what is deployed there stays");
+        say!("{namespace}/{name} is deregistered; what is deployed there stays");
         Ok(())
     }
 }

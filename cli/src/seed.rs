@@ -16,6 +16,8 @@ use sluice_api::{Gvk, ObjectKey, object, yaml};
 use sluice_dryrun::Sources;
 use sluice_kube::{Raw, management_client, resource_of};
 
+use crate::print::say;
+
 /// The context of the management cluster; all others are managed clusters.
 pub(crate) const MANAGEMENT: &str = "management";
 
@@ -138,7 +140,7 @@ impl Args {
         let clusters = path.map(|path| managed(&path)).transpose()?.unwrap_or_default();
         let examples = if self.no_examples { Examples::None } else { Examples::Plain };
         seed(&client, &clusters, examples).await?;
-        println!("seeded {} clusters", clusters.len());
+        say!("seeded {} clusters", clusters.len());
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ use sluice_protocol::subject::is_channel;
 use sluice_runtime::stop_on_signals;
 use tokio_util::sync::CancellationToken;
 
+use crate::print::say;
 use crate::reach::{Reach, cluster};
 
 /// How long the bus may take to say what a cluster waits for.
@@ -57,7 +58,7 @@ impl Args {
         let bus = self.reach.bus(Role::Operator, &tasks).await?;
         for Outgoing { channel, identity, body } in &events {
             send_cloud_event(&bus, &self.cluster, channel, (identity, body.clone())).await?;
-            println!("sent {identity} to {} on {channel}", self.cluster.path());
+            say!("sent {identity} to {} on {channel}", self.cluster.path());
         }
         if !is_awaited(&bus, &self.cluster, tasks.stop().clone()).await {
             eprintln!(

@@ -1,13 +1,12 @@
 //! `sluice shards`: who works on what.
 
-use sluice_inspect::shards;
+use sluice_inspect::{STAGES, Shard};
 use sluice_protocol::Role;
 use sluice_tasks::Tasks;
 
+use crate::answers::{Here, Served};
 use crate::reach::Reach;
-use crate::table::{Format, Output, Table, time};
-
-const STAGES: [&str; 4] = ["agent", "matcher", "renderer", "deployer"];
+use crate::table::{Output, Table, time};
 
 /// Arguments of `sluice shards`.
 #[derive(Debug, clap::Args)]
@@ -17,6 +16,8 @@ const STAGES: [&str; 4] = ["agent", "matcher", "renderer", "deployer"];
 
 It reads rows that people have no right to: with accounts, use the operator's.")]
 pub(crate) struct Args {
+    #[command(flatten)]
+    served: Served,
     #[command(flatten)]
     reach: Reach,
     /// Only this stage.
@@ -28,19 +29,17 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
-        let bus = self.reach.bus(Role::Operator, &Tasks::default()).await?;
-        let found = shards(&bus, self.stage.as_deref()).await?;
-        if self.output.output == Format::Json {
-            for shard in found {
-                println!("{}", serde_json::to_string(&shard)?);
-            }
-            return Ok(());
-        }
-        let mut table = Table::new(&["STAGE", "SHARD", "REPLICA", "SINCE"], self.output.no_headers);
-        for shard in found {
-            table.add([shard.stage.to_owned(), shard.shard, shard.replica, time(shard.since)]);
-        }
-        print!("{table}");
-        Ok(())
+        let here = Here { bus: Some((&self.reach, Role::Operator)), management: None };
+        let tasks = Tasks::default();
+        let found = self.served.answers(here, &tasks).await?.shards(self.stage.as_deref()).await?;
+        Ok(self.output.print(found, |found| table(found, self.output))?)
     }
+}
+
+fn table(shards: Vec<Shard>, output: Output) -> Table {
+    let mut table = Table::new(&["STAGE", "SHARD", "REPLICA", "SINCE"], output.no_headers);
+    for shard in shards {
+        table.add([shard.stage.to_string(), shard.shard, shard.replica, time(shard.since)]);
+    }
+    table
 }

@@ -1,7 +1,12 @@
-//! `sluice show`: what is deployed, and what users wrote.
+//! `sluice show`: what is deployed, what users wrote, what of it is used, and which events there are.
 
 mod addons;
+mod events;
 mod objects;
+mod resources;
+mod usage;
+
+use sluice_inspect::Shown;
 
 /// Arguments of `sluice show`.
 #[derive(Debug, clap::Args)]
@@ -28,16 +33,25 @@ enum What {
     #[command(after_help = "Examples:
   sluice show clusters
   sluice show clusters --namespace default -o wide")]
-    Clusters(objects::Args),
+    Clusters(objects::Clusters),
+    /// How many objects are events, of each EventSource on each cluster, and whether these are all.
+    Events(events::Args),
+    /// Which ConfigMaps, Secrets and other objects profiles and triggers use, and for which clusters.
+    Usage(usage::Args),
+    /// Objects of managed clusters, of the kinds that EventSources select, and what they say of their health.
+    Resources(resources::Args),
 }
 
 impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         match self.what {
             What::Addons(addons) => addons.run().await,
-            What::Triggers(args) => args.run(objects::Shown::Triggers).await,
-            What::Profiles(args) => args.run(objects::Shown::Profiles).await,
-            What::Clusters(args) => args.run(objects::Shown::Clusters).await,
+            What::Triggers(args) => args.run(Shown::Triggers).await,
+            What::Profiles(args) => args.run(Shown::Profiles).await,
+            What::Clusters(args) => args.run().await,
+            What::Events(args) => args.run().await,
+            What::Usage(args) => args.run().await,
+            What::Resources(args) => args.run().await,
         }
     }
 }

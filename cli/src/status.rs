@@ -12,7 +12,9 @@ use sluice_kube::{Raw, resource_of};
 use sluice_protocol::Role;
 use sluice_tasks::Tasks;
 
+use crate::print::put;
 use crate::reach::{Management, Reach};
+use crate::table::{Format, Output};
 
 /// How long the bus, and the management cluster, may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -22,7 +24,7 @@ const STAGES: [&str; 4] = ["agent", "matcher", "renderer", "deployer"];
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sluice status
-  sluice status --nats-url nats://bus:4222 --kubeconfig management.yaml --json
+  sluice status --nats-url nats://bus:4222 --kubeconfig management.yaml -o json
 
 Exit code 1 when the bus is not as it should be, a stage has no replica, or something cannot be done.")]
 pub(crate) struct Args {
@@ -30,8 +32,10 @@ pub(crate) struct Args {
     reach: Reach,
     #[command(flatten)]
     management: Management,
-    /// Print one JSON object.
-    #[arg(long)]
+    #[command(flatten)]
+    output: Output,
+    /// The same as `-o json`.
+    #[arg(long, conflicts_with = "output")]
     json: bool,
 }
 
@@ -67,11 +71,8 @@ impl Args {
             }
         }
         let picture = Picture::new(&report, &living, problems, self.clusters().await);
-        if self.json {
-            println!("{}", serde_json::to_string(&picture)?);
-        } else {
-            print!("{}", picture.text());
-        }
+        let output = if self.json { Output { output: Format::Json, ..self.output } } else { self.output };
+        put!("{}", output.data(&picture)?.unwrap_or_else(|| picture.text()));
         anyhow::ensure!(picture.wrong.is_empty(), "{} wrong", counted(picture.wrong.len(), "thing"));
         Ok(())
     }

@@ -1,14 +1,10 @@
 //! `sluice suspend` and `sluice resume`: what is there stays as it is, until it is resumed.
 
-use anyhow::{Context as _, bail};
-use kube::Client;
-use kube::api::{Api, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use sluice_api::Gvk;
 use sluice_api::model::{CONFIG_GROUP, LIB_GROUP, PAUSED, SUSPEND};
-use sluice_inspect::instead;
-use sluice_kube::{Raw, resource_of};
 
+use crate::print::say;
 use crate::reach::Management;
 
 /// Arguments of `sluice suspend` and `sluice resume`.
@@ -42,36 +38,11 @@ impl Args {
     /// Suspends it, or resumes it.
     pub(crate) async fn run(self, suspended: bool) -> anyhow::Result<()> {
         let client = self.management.client().await?;
-        let patch = patch(self.kind, suspended);
-        let mut others = Vec::new();
-        for gvk in self.kinds() {
-            let Some(api) = self.api(&client, &gvk).await? else { continue };
-            match api.patch(&self.name, &PatchParams::default(), &Patch::Merge(&patch)).await {
-                Ok(_) => {
-                    println!(
-                        "{} {} is {}",
-                        gvk.kind,
-                        self.name,
-                        if suspended { "suspended" } else { "resumed" }
-                    );
-                    return Ok(());
-                }
-                Err(kube::Error::Api(status)) if status.code == 404 => {
-                    let listed = api.list_metadata(&ListParams::default()).await;
-                    let names = listed.map(|list| list.items).unwrap_or_default().into_iter();
-                    others.extend(names.filter_map(|item| item.metadata.name));
-                }
-                Err(error) => {
-                    return Err(error).with_context(|| format!("writing {} {}", gvk.kind, self.name));
-                }
-            }
-        }
-        bail!(
-            "there is no {} {}; {}",
-            self.kinds()[0].kind,
-            self.name,
-            instead(&self.name, others.iter().map(String::as_str))
-        )
+        let (kinds, patch) = (self.kinds(), patch(self.kind, suspended));
+        let kind =
+            crate::patched::patch(&client, &kinds, self.namespace.as_deref(), &self.name, &patch).await?;
+        say!("{kind} {} is {}", self.name, if suspended { "suspended" } else { "resumed" });
+        Ok(())
     }
 
     /// The kinds that it may be of.
@@ -84,17 +55,6 @@ impl Args {
             (Kind::Profile, Some(_)) => vec![Gvk::new(CONFIG_GROUP, "v1beta1", "Profile")],
             (Kind::Cluster, _) => vec![Gvk::new(LIB_GROUP, "v1beta1", "SveltosCluster")],
         }
-    }
-
-    async fn api(&self, client: &Client, gvk: &Gvk) -> anyhow::Result<Option<Api<Raw>>> {
-        let known = resource_of(client, gvk).await.context("asking the management cluster what it knows")?;
-        Ok(known.map(|(resource, namespaced)| {
-            let namespace = self.namespace.as_deref().unwrap_or("default");
-            match namespaced {
-                true => Api::namespaced_with(client.clone(), namespace, &resource),
-                false => Api::all_with(client.clone(), &resource),
-            }
-        }))
     }
 }
 

@@ -1,6 +1,10 @@
-//! Tables as `sveltosctl` frames them.
+//! How answers are printed: tables as `sveltosctl` frames them, or data.
 
 use std::fmt;
+
+use serde::Serialize;
+
+use crate::print::put;
 
 /// How something is printed.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -8,7 +12,7 @@ pub(crate) struct Output {
     /// Format.
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     pub(crate) output: Format,
-    /// Leave the header out.
+    /// Leave the header of a table out.
     #[arg(long)]
     pub(crate) no_headers: bool,
 }
@@ -20,6 +24,45 @@ pub(crate) enum Format {
     Wide,
     /// One JSON object a line.
     Json,
+    /// One YAML document for each.
+    Yaml,
+}
+
+// === impl Output ===
+
+impl Output {
+    /// Whether a table has more columns.
+    pub(crate) fn is_wide(self) -> bool {
+        self.output == Format::Wide
+    }
+
+    /// An answer as data; none where a table, or words, are wanted.
+    pub(crate) fn data(self, answer: &impl Serialize) -> serde_json::Result<Option<String>> {
+        Ok(match self.output {
+            Format::Table | Format::Wide => None,
+            Format::Json => Some(format!("{}\n", serde_json::to_string(answer)?)),
+            Format::Yaml => Some(format!(
+                "---\n{}\n",
+                sluice_template::to_yaml(&serde_json::to_value(answer)?).trim_end()
+            )),
+        })
+    }
+
+    /// Prints each answer as data, or all of them as this table.
+    pub(crate) fn print<T: Serialize>(
+        self,
+        answers: Vec<T>,
+        table: impl FnOnce(Vec<T>) -> Table,
+    ) -> serde_json::Result<()> {
+        if matches!(self.output, Format::Table | Format::Wide) {
+            put!("{}", table(answers));
+            return Ok(());
+        }
+        for answer in &answers {
+            put!("{}", self.data(answer)?.unwrap_or_default());
+        }
+        Ok(())
+    }
 }
 
 /// Microseconds since 1970 as people read them.
@@ -89,7 +132,20 @@ impl fmt::Display for Table {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn data_is_a_line_of_json_or_a_document_of_yaml() {
+        let data =
+            |output| Output { output, no_headers: false }.data(&json!({"name": "web", "of": [1]})).unwrap();
+        assert_eq!(data(Format::Json).unwrap(), "{\"name\":\"web\",\"of\":[1]}\n");
+        assert_eq!(data(Format::Yaml).unwrap(), "---\nname: web\nof:\n- 1\n");
+        assert_eq!((data(Format::Table), data(Format::Wide)), (None, None));
+    }
 
     #[test]
     fn headers_are_in_the_middle_and_cells_on_the_left() {

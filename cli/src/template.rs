@@ -14,6 +14,8 @@ use sluice_template::Env;
 
 use self::source::Source;
 
+use crate::print::put;
+
 mod source;
 
 /// Arguments of `sluice template`.
@@ -62,7 +64,7 @@ impl Args {
     pub fn run(self) -> ExitCode {
         match self.render() {
             Ok(text) => {
-                print!("{text}");
+                put!("{text}");
                 ExitCode::SUCCESS
             }
             Err(error) => {

@@ -2,12 +2,14 @@
 
 use anyhow::Context as _;
 use sluice_api::ClusterRef;
-use sluice_inspect::{Target, Trace, trace};
+use sluice_inspect::{Target, Trace};
 use sluice_protocol::Role;
 use sluice_tasks::Tasks;
 
-use crate::reach::{Reach, cluster};
-use crate::table::{Format, Output, Table, time};
+use crate::answers::{Here, Served};
+use crate::print::put;
+use crate::reach::{Reach, destination};
+use crate::table::{Output, Table, time};
 
 /// Arguments of `sluice trace`.
 #[derive(Debug, clap::Args)]
@@ -22,9 +24,11 @@ pub(crate) struct Args {
     /// Its namespace; without one, any.
     #[arg(short, long, default_value = "")]
     namespace: String,
-    /// The cluster that it is in.
-    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = cluster)]
+    /// The cluster that it is in; `management` for what is deployed to the management cluster.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = destination)]
     cluster: ClusterRef,
+    #[command(flatten)]
+    served: Served,
     #[command(flatten)]
     reach: Reach,
     #[command(flatten)]
@@ -42,13 +46,12 @@ impl Args {
             namespace: self.namespace.clone(),
             name: name.to_owned(),
         };
-        let bus = self.reach.bus(Role::Operator, &Tasks::default()).await?;
-        for found in trace(&bus, &target).await? {
-            if self.output.output == Format::Json {
-                println!("{}", serde_json::to_string(&found)?);
-            } else {
-                println!("{}", found.profile);
-                print!("{}", table(&found, self.output));
+        let here = Here { bus: Some((&self.reach, Role::Operator)), management: None };
+        let tasks = Tasks::default();
+        for found in self.served.answers(here, &tasks).await?.trace(&target).await? {
+            match self.output.data(&found)? {
+                Some(data) => put!("{data}"),
+                None => put!("{}\n{}", found.profile, table(&found, self.output)),
             }
         }
         Ok(())
@@ -57,7 +60,7 @@ impl Args {
 
 /// When each row was stored, and how long after the change that led to it.
 fn table(trace: &Trace, output: Output) -> Table {
-    let wide = output.output == Format::Wide;
+    let wide = output.is_wide();
     let header: &[&str] = if wide {
         &["STAGE", "STORED", "AFTER", "SAYS", "REPLICA"]
     } else {
@@ -71,21 +74,24 @@ fn table(trace: &Trace, output: Output) -> Table {
         };
         let stored = if hop.at == 0 { "-".to_owned() } else { time(hop.at) };
         let replica = Some(hop.replica.clone()).filter(|_| wide);
-        table.add([hop.stage.to_owned(), stored, after, hop.says.clone()].into_iter().chain(replica));
+        table.add([hop.stage.to_string(), stored, after, hop.says.clone()].into_iter().chain(replica));
     }
     table
 }
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use sluice_inspect::Hop;
 
     use super::*;
+    use crate::table::Format;
 
     #[test]
     fn a_row_says_how_long_after_the_change_it_was_stored() {
         let hop = |stage, at, says: &str| Hop {
-            stage,
+            stage: Cow::Borrowed(stage),
             at,
             cause_at: 1_700_000_000_000_000,
             replica: "r".into(),

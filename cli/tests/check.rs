@@ -72,3 +72,39 @@ fn the_examples_have_no_errors_and_one_warning() {
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines.len() == 1 && lines[0].contains("network-policy/event-source.yaml:11: warning"), "{out}");
 }
+
+#[test]
+fn findings_are_data_where_that_is_wanted() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("t.yaml"), BAD).unwrap();
+    let findings = |format: &str| {
+        let (code, out, error) = check(&["t.yaml", "-o", format], dir.path());
+        assert_eq!((code, error.as_str()), (Some(1), "objects: 2, errors: 1, warnings: 1\n"), "{format}");
+        out
+    };
+    assert_eq!(findings("text"), check(&["t.yaml"], dir.path()).1);
+
+    let lines = findings("json");
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let keys: Vec<&String> = lines[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["document", "field", "file", "line", "object", "reason", "severity"]);
+    let severities: Vec<&serde_json::Value> = lines.iter().map(|line| &line["severity"]).collect();
+    assert_eq!(severities, ["error", "warning"]);
+
+    let documents = findings("yaml");
+    let documents: Vec<serde_json::Value> = sluice_api::yaml::documents(&documents).unwrap();
+    assert_eq!(documents, lines);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_counts_in_every_format() {
+    let dir = tempfile::tempdir().unwrap();
+    for format in ["text", "json", "yaml"] {
+        let (code, out, error) = check(&["missing.yaml", "-o", format], dir.path());
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{format}");
+        assert!(error.starts_with("sluice check: missing.yaml: "), "{error}");
+    }
+    let (code, _, error) = check(&["missing.yaml", "-o", "table"], dir.path());
+    assert!(code == Some(2) && error.contains("[possible values: text, json, yaml]"), "{error}");
+}

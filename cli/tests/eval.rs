@@ -109,3 +109,69 @@ fn what_cannot_be_read_is_told_with_its_file() {
         assert!(error.contains(part), "{error}");
     }
 }
+
+#[test]
+fn folders_are_a_table_or_data_where_that_is_wanted() {
+    let dir = tempfile::tempdir().unwrap();
+    write(&dir.path().join("e/a"), &[("eventsource.yaml", SOURCE)]);
+    write(&dir.path().join("e/b"), &[("eventsource.yaml", SOURCE), ("matching.yaml", &service("b", "{}"))]);
+    let wrong = "matching.yaml: Service default/b is no event, and should be: looked at the labels";
+    let table = format!(
+        "\
++--------+---------+{line}+
+| FOLDER | VERDICT | {header:^width$} |
++--------+---------+{line}+
+| e/a    | ok      | {nothing:<width$} |
+| e/b    | FAIL    | {wrong} |
++--------+---------+{line}+
+",
+        header = "WRONG",
+        nothing = "",
+        width = wrong.len(),
+        line = "-".repeat(wrong.len() + 2),
+    );
+    let bare: Vec<&str> = table.lines().skip(2).collect();
+    let json = format!(
+        "{{\"folder\":\"e/a\",\"verdict\":\"ok\",\"wrong\":[]}}\n{{\"folder\":\"e/b\",\"verdict\":\"FAIL\",\"wrong\":[\"{wrong}\"]}}\n"
+    );
+    let yaml = format!(
+        "---\nfolder: e/a\nverdict: ok\nwrong: []\n---\nfolder: e/b\nverdict: FAIL\nwrong:\n- '{wrong}'\n"
+    );
+    for (arguments, wanted) in [
+        (&["-o", "table"][..], &table),
+        (&["-o", "wide"], &table),
+        (&["-o", "table", "--no-headers"], &format!("{}\n", bare.join("\n"))),
+        (&["-o", "json"], &json),
+        (&["-o", "yaml"], &yaml),
+    ] {
+        let (code, out, error) = eval(&[&["e"], arguments].concat(), dir.path());
+        assert_eq!((code, &out, error.as_str()), (Some(1), wanted, ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn objects_are_a_table_or_data_where_that_is_wanted() {
+    let dir = tempfile::tempdir().unwrap();
+    let objects = format!("{}---\n{}", service("a", "{sveltos: fv}"), service("b", "{}"));
+    write(dir.path(), &[("source.yaml", SOURCE), ("objects.yaml", &objects)]);
+    let asked = |format: &str| eval(&["-f", "source.yaml", "objects.yaml", "-o", format], dir.path());
+    let table = "\
++-------------------+----------+----------------------+-------+
+|      OBJECT       | MATCHING |       MESSAGE        | ERROR |
++-------------------+----------+----------------------+-------+
+| Service default/a | yes      | looked at the labels |       |
+| Service default/b | no       | looked at the labels |       |
++-------------------+----------+----------------------+-------+
+";
+    assert_eq!(asked("table"), (Some(0), table.to_owned(), String::new()));
+    assert_eq!(asked("json"), eval(&["-f", "source.yaml", "objects.yaml"], dir.path()));
+    let (code, out, _) = asked("yaml");
+    let document =
+        "---\nerror: null\nmatching: true\nmessage: looked at the labels\nobject: Service default/a\n";
+    assert!(code == Some(0) && out.starts_with(document), "{out}");
+
+    // A script that fails is no verdict, in a table neither.
+    write(dir.path(), &[("source.yaml", &SOURCE.replace("return hs", "return hs.no.such"))]);
+    let (code, out, _) = asked("table");
+    assert!(code == Some(1) && out.contains("| Service default/a |          |         | "), "{out}");
+}

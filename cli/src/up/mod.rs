@@ -5,21 +5,28 @@ mod repository;
 mod stages;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use sluice_dryrun::Sources;
+use sluice_inspect::Inspector;
+use sluice_inspect_rpc::{Settings, serve};
 use sluice_kube::management_client;
 use sluice_protocol::JournalEntry;
 use sluice_renderer::ChartSettings;
-use sluice_runtime::stop_on_signals_then;
+use sluice_runtime::{LogArgs, LogFormat, stop_on_signals_then};
 use sluice_simcluster::{FleetConfig, SimFleet};
-use tokio::sync::mpsc;
+use sluice_tasks::Tasks;
+use sluice_tera::Workers;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::events::describe;
+use crate::otlp::Otlp;
+use crate::print::say;
 use crate::reach;
 use crate::seed::{self, Examples, MANAGEMENT, Managed, seed};
 
@@ -45,6 +52,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     sources: Option<PathBuf>,
 
+    #[command(flatten)]
+    logs: LogArgs,
+
     /// Nodes of the bus: 1, or 3 with a copy of every stream on each.
     #[arg(long, default_value = "1", value_parser = nats::nodes)]
     nodes: usize,
@@ -65,12 +75,20 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 6 * 3600)]
     tombstone_ttl: u64,
 
+    #[command(flatten)]
+    otlp: Otlp,
+
     /// Stages to run, separated by commas, or `none`.
     #[arg(long, default_value = "agent,matcher,renderer,deployer")]
     stages: String,
 }
 
 impl Args {
+    /// How logs are to be written.
+    pub(crate) fn log_format(&self) -> LogFormat {
+        self.logs.log_format
+    }
+
     /// Runs until a signal.
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         std::fs::create_dir_all(&self.dir).with_context(|| format!("--dir {}", self.dir.display()))?;
@@ -96,18 +114,25 @@ impl Args {
         let pipeline = stages::Pipeline::start(&self, nats.url(), &management, charts, &tasks).await?;
         let lines = pipeline.journal().await?;
         pipeline.ready(stop).await;
-        let address = dir.join(reach::ADDRESS);
+        let inspect = inspect(&pipeline, management, &tasks).await?;
+        self.otlp.clone().start(watch::channel(Ok(pipeline.bus())).1, &tasks);
+        let addresses = [(reach::ADDRESS, nats.url()), (reach::INSPECT, inspect.clone())];
         if !stop.is_cancelled() {
-            std::fs::write(&address, nats.url()).with_context(|| address.display().to_string())?;
-            println!(
-                "ready kubeconfig={} nats={} admin=http://{}",
+            for (name, url) in &addresses {
+                std::fs::write(dir.join(name), url).with_context(|| dir.join(name).display().to_string())?;
+            }
+            say!(
+                "ready kubeconfig={} nats={} admin=http://{} inspect={inspect}",
                 kubeconfig.display(),
                 nats.url(),
                 pipeline.admin()
             );
+            if !self.no_examples && self.kubeconfig.is_none() && self.clusters > 0 {
+                say!("{}", to_try(&kubeconfig));
+            }
         }
         print_lines(lines, stop).await;
-        drop(std::fs::remove_file(&address));
+        addresses.iter().for_each(|(name, _)| drop(std::fs::remove_file(dir.join(name))));
         pipeline.stopped().await;
         tasks.end_kept();
         fleet.shutdown().await;
@@ -174,11 +199,32 @@ fn with_management(real: &Path, simulated: &str) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(&all)?)
 }
 
+/// What to do first: an event of one of the examples, and what became of it.
+fn to_try(kubeconfig: &Path) -> String {
+    let kubectl = format!("kubectl --kubeconfig {} --context cluster-1", kubeconfig.display());
+    let sluice = std::env::args().next().unwrap_or_else(|| "sluice".to_owned());
+    let lines = [
+        format!("{kubectl} create service clusterip web --tcp=80"),
+        format!("{kubectl} label service web sveltos=fv"),
+        format!("{kubectl} get networkpolicy"),
+        format!("{sluice} status"),
+        format!("{sluice} trace NetworkPolicy/front-web --cluster default/cluster-1"),
+    ];
+    format!("try   {}", lines.join("\n      "))
+}
+
+/// Serves answers on a free port of the loopback interface; returns the address.
+async fn inspect(pipeline: &stages::Pipeline, management: Client, tasks: &Tasks) -> anyhow::Result<String> {
+    let settings = Settings::of_this_machine(Arc::new(Workers::new()));
+    let serving = serve(settings, Inspector::new(Ok(pipeline.bus()), Ok(management)), tasks).await?;
+    Ok(format!("http://{}", serving.address))
+}
+
 async fn print_lines(mut lines: mpsc::Receiver<JournalEntry>, stop: &CancellationToken) {
     loop {
         tokio::select! {
             line = lines.recv() => match line {
-                Some(line) => println!("{}", describe(&line)),
+                Some(line) => say!("{}", describe(&line)),
                 None => tokio::time::sleep(Duration::from_millis(100)).await,
             },
             () = stop.cancelled() => return,

@@ -89,6 +89,11 @@ impl Pipeline {
         self.admin
     }
 
+    /// Its bus, as the operator.
+    pub(super) fn bus(&self) -> Bus {
+        self.bus.clone()
+    }
+
     /// What happens from now on.
     pub(super) async fn journal(&self) -> anyhow::Result<mpsc::Receiver<JournalEntry>> {
         Ok(journal(&self.bus).await?)

@@ -8,6 +8,8 @@
 //!
 //! The facts are gathered once, then everything is decided from them: by the readers and programs that the stages use.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use sluice_api::ClusterRef;
 use sluice_protocol::report::{NOTE, ProblemRow};
@@ -63,7 +65,7 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
     /// What it is about, in one word or two.
-    pub about: &'static str,
+    pub about: Cow<'static, str>,
     /// Whether it holds.
     pub verdict: Verdict,
     /// What was found.
@@ -80,6 +82,9 @@ pub struct Explained {
     pub verdict: Verdict,
     /// The conditions, in the order of the pipeline.
     pub steps: Vec<Step>,
+    /// What could not be looked at, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 /// Why something is deployed, or why not.
@@ -95,7 +100,7 @@ pub fn explain(facts: &Facts, question: &Question) -> Explained {
         (false, true) => Verdict::No,
         (false, false) => Verdict::Unknown,
     };
-    Explained { verdict, steps: steps.steps }
+    Explained { verdict, steps: steps.steps, missing: facts.missing() }
 }
 
 /// The steps of an answer as it grows.
@@ -134,7 +139,7 @@ impl Steps {
     }
 
     fn add(&mut self, about: &'static str, verdict: Verdict, says: String, remedy: String) {
-        self.steps.push(Step { about, verdict, says, remedy });
+        self.steps.push(Step { about: about.into(), verdict, says, remedy });
     }
 
     /// What became of a row that says what a profile should have.

@@ -1,23 +1,30 @@
-//! Rows for the tests of this crate.
+//! Rows and a management cluster for tests of this crate, and of who serves its answers.
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Value, json};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, TriggerId};
 use sluice_bus::kit::Server;
 use sluice_bus::{Bus, BusOptions};
+use sluice_kube::fake_api::Request;
 use sluice_protocol::rows::{Cause, EventCause, State};
 use sluice_protocol::{Body, Meta, Publish, Subject};
 use sluice_tasks::Tasks;
 
-pub(crate) fn cluster(name: &str) -> ClusterRef {
+/// A registered cluster of the namespace `default`.
+pub fn cluster(name: &str) -> ClusterRef {
     ClusterRef::sveltos("default", name)
 }
 
-pub(crate) fn service() -> ObjectKey {
+/// A Service.
+pub fn service() -> ObjectKey {
     ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "shop".into(), name: "web".into() }
 }
 
-pub(crate) async fn connect(server: &Server) -> (Bus, Tasks) {
+/// A bus with one shard.
+///
+/// # Panics
+/// When it cannot be used.
+pub async fn connect(server: &Server) -> (Bus, Tasks) {
     let tasks = Tasks::default();
     let options = BusOptions {
         connection: sluice_bus::Connection::plain(server.url()),
@@ -34,7 +41,10 @@ fn row(subject: Subject, body: &Value, time: i64) -> Publish {
 }
 
 /// The rows of one Service that is an event, and of the policy in cluster `b` that follows from it.
-pub(crate) fn rows(item: Option<ObjectKey>) -> Vec<Publish> {
+///
+/// # Panics
+/// When a row cannot be written as JSON.
+pub fn rows(item: Option<ObjectKey>) -> Vec<Publish> {
     let (a, b) = (cluster("a"), cluster("b"));
     let event = EventCause {
         trigger: TriggerId::new("EventTrigger", "t"),
@@ -68,4 +78,72 @@ pub(crate) fn rows(item: Option<ObjectKey>) -> Vec<Publish> {
         row(Subject::Status { shard: 0, cluster: b, origin: 0, profile }, &status, 5)
             .meta(Meta::of_cause(&cause)),
     ]
+}
+
+/// What the agent of cluster `a` tells of a Service.
+///
+/// # Panics
+/// When the bus does not take it.
+pub async fn tell_of_a(bus: &Bus) {
+    let rows = rows(Some(service())).into_iter().take(1);
+    sluice_bus::kit::write_as(bus, &cluster("a").to_string(), rows).await;
+}
+
+/// What a management cluster answers that has clusters `a` and `b`, a trigger that is not ready, and a chart and an object in `b`.
+pub fn answer(request: &Request) -> (u16, String) {
+    let kinds = |group: &str, kinds: &[(&str, &str)]| {
+        let of = |(name, kind): &(&str, &str)| json!({"name": name, "singularName": "", "namespaced": false, "kind": kind, "verbs": ["list"]});
+        json!({"kind": "APIResourceList", "groupVersion": group, "resources": kinds.iter().map(of).collect::<Vec<_>>()})
+    };
+    let list = |items: Value| json!({"kind": "List", "metadata": {"resourceVersion": "1"}, "items": items});
+    let body = match request.path.split('?').next().unwrap_or_default() {
+        "/apis" => json!({"kind": "APIGroupList", "groups": []}),
+        "/api/v1" => kinds("v1", &[]),
+        "/apis/lib.projectsveltos.io/v1beta1" => kinds(
+            "lib.projectsveltos.io/v1beta1",
+            &[
+                ("sveltosclusters", "SveltosCluster"),
+                ("eventtriggers", "EventTrigger"),
+                ("eventreports", "EventReport"),
+            ],
+        ),
+        path if path.ends_with("/sveltosclusters") => {
+            let named = |name: &str| {
+                json!({"metadata": {"namespace": "default", "name": name, "labels": {"env": "fv"}},
+                "spec": {}, "status": {"version": "v1.33.0"}})
+            };
+            list(json!([named("a"), named("b")]))
+        }
+        path if path.ends_with("/eventreports") => {
+            list(json!([{"metadata": {"namespace": "default", "name": "a"},
+            "spec": {"clusterNamespace": "default", "clusterName": "a", "clusterType": "Sveltos", "eventSourceName": "s",
+                "matchingResources": [{"kind": "Service", "namespace": "shop", "name": "web", "apiVersion": "v1"}]}}]))
+        }
+        path if path.ends_with("/eventtriggers") => list(json!([{"metadata": {"name": "t"},
+            "spec": {"policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "content"}]},
+            "status": {"matchingClusters": [{"kind": "SveltosCluster", "namespace": "default", "name": "a"}], "conditions": [{"type": "Ready", "status": "False", "message": "no room"}]}}])),
+        "/apis/config.projectsveltos.io/v1beta1" => {
+            kinds("config.projectsveltos.io/v1beta1", &[("clusterconfigurations", "ClusterConfiguration")])
+        }
+        path if path.ends_with("/clusterconfigurations") => list(json!([configuration()])),
+        _ => {
+            return (
+                404,
+                json!({"kind": "Status", "code": 404, "reason": "NotFound", "message": "none"}).to_string(),
+            );
+        }
+    };
+    (200, body.to_string())
+}
+
+/// What a deployer has written down of cluster `b`.
+fn configuration() -> Value {
+    let time = "2025-02-28T13:23:08Z";
+    let map = json!({"group": "", "version": "v1", "kind": "ConfigMap", "namespace": "default", "name": "made", "lastAppliedTime": time});
+    let chart = json!({"repoURL": "https://charts.example", "releaseName": "web", "namespace": "web", "chartVersion": "1.2.0",
+        "lastAppliedTime": time});
+    let features =
+        json!([{"featureID": "Resources", "resources": [map]}, {"featureID": "Helm", "charts": [chart]}]);
+    json!({"metadata": {"namespace": "default", "name": "sveltos--b"},
+        "status": {"clusterProfileResources": [{"clusterProfileName": "p", "Features": features}]}})
 }

@@ -1,14 +1,19 @@
 //! Who works on what.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use sluice_bus::{Bus, BusError, owners};
 use sluice_protocol::Table;
+
+/// The stages that have shards.
+pub const STAGES: [&str; 4] = ["agent", "matcher", "renderer", "deployer"];
 
 /// A part of the work of one stage, and who does it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shard {
     /// `agent`, `matcher`, `renderer` or `deployer`.
-    pub stage: &'static str,
+    pub stage: Cow<'static, str>,
     /// Its number; of agents the cluster.
     pub shard: String,
     /// The replica that claimed it last.
@@ -39,7 +44,7 @@ pub async fn shards(bus: &Bus, stage: Option<&str>) -> Result<Vec<Shard>, BusErr
             continue;
         }
         let shard = |owner: sluice_bus::Owner| Shard {
-            stage: writer,
+            stage: writer.into(),
             shard: owner.key,
             replica: owner.member,
             since: owner.since,

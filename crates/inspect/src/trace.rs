@@ -1,5 +1,7 @@
 //! How an add-on came to be: from the change of an object to what a deployer says of it.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, owner};
@@ -26,7 +28,7 @@ pub struct Target {
 }
 
 /// The way to one add-on; there is one for each profile that deploys it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Trace {
     /// The profile, as `ClusterProfile name` or `Profile namespace/name`.
     pub profile: String,
@@ -38,7 +40,7 @@ pub struct Trace {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hop {
     /// Who wrote it.
-    pub stage: &'static str,
+    pub stage: Cow<'static, str>,
     /// When the server stored it, microseconds since 1970; 0 where there is none.
     pub at: i64,
     /// When what it was made of changed, microseconds since 1970; 0 where that is unknown.
@@ -64,6 +66,8 @@ pub enum TraceError {
         cluster: String,
         /// What there is instead.
         others: String,
+        /// Whether nothing at all is deployed there.
+        empty: bool,
     },
 }
 
@@ -156,7 +160,7 @@ async fn hop(
 ) -> Result<Hop, BusError> {
     let owner = owner(bus, table, key).await?;
     Ok(Hop {
-        stage: writer(table),
+        stage: writer(table).into(),
         at: stored.map_or(0, |stored| stored.at),
         cause_at: stored.map_or(0, |stored| stored.row.head.time),
         replica: owner.map(|owner| owner.member).unwrap_or_default(),
@@ -209,8 +213,13 @@ impl Target {
         let place = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
         others.sort();
         others.dedup();
-        // Those of the kind first, then those of the name.
-        others.sort_by_key(|other| (!other.starts_with(kind.as_str()), !other.ends_with(name.as_str())));
+        // Those of the kind first, then by how near the name is.
+        let distance = |other: &str| {
+            let other = other.rsplit(['/', ' ']).next().unwrap_or_default();
+            strsim::damerau_levenshtein(name, other)
+        };
+        others.sort_by_key(|other| (!other.starts_with(kind.as_str()), distance(other)));
+        let empty = others.is_empty();
         let more = others.len().saturating_sub(NAMED);
         others.truncate(NAMED);
         let others = match (others.is_empty(), more) {
@@ -220,7 +229,12 @@ impl Target {
             (_, 0) => format!("there is {}", others.join(", ")),
             _ => format!("there is {} and {more} more", others.join(", ")),
         };
-        TraceError::Nothing { wanted: format!("{kind} {place}{name}"), cluster: cluster.to_string(), others }
+        TraceError::Nothing {
+            wanted: format!("{kind} {place}{name}"),
+            cluster: cluster.to_string(),
+            others,
+            empty,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is known of a question, gathered once.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,14 +8,14 @@ use kube::Client;
 use serde_json::Value;
 use sluice_api::model::{Cluster, EventSource, management_kinds};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
-use sluice_bus::{Bus, BusError, ReadSpec, look, problem_feed};
+use sluice_bus::{Bus, BusError, ReadSpec, look};
 use sluice_protocol::report::ProblemRow;
 use sluice_protocol::rows::{Desired, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table};
-use sluice_tasks::Tasks;
 
 use super::Question;
+use crate::problems::problems;
 
 /// How long the bus, and the management cluster, may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -116,6 +117,13 @@ fn source_of(objects: &[Arc<Value>], question: &Question) -> Option<EventSource>
 }
 
 impl Facts {
+    /// What is not known, and why.
+    pub(super) fn missing(&self) -> Vec<String> {
+        let part = |of: &str, error: Option<&String>| error.map(|error| format!("{of}: {error}"));
+        let management = part("what the management cluster holds", self.management.as_ref().err());
+        management.into_iter().chain(part("what the bus holds", self.on_bus.as_ref().err())).collect()
+    }
+
     /// The objects of these kinds in the management cluster.
     pub(super) fn of_kind<'f>(&'f self, kinds: &'f [&'f str]) -> impl Iterator<Item = &'f Arc<Value>> {
         let objects = self.management.iter().flatten();
@@ -124,7 +132,7 @@ impl Facts {
 
     /// The clusters that are registered.
     pub(super) fn clusters(&self) -> impl Iterator<Item = Cluster> {
-        self.of_kind(&["SveltosCluster", "Cluster"]).filter_map(Cluster::read)
+        self.of_kind(&["SveltosCluster", "Cluster"]).filter_map(Cluster::read).filter(Cluster::is_registered)
     }
 }
 
@@ -151,14 +159,10 @@ async fn read(bus: &Bus, cluster: &ClusterRef, source: Option<&EventSource>) -> 
     if let Some(source) = source {
         read_events(bus, source, &mut found).await?;
     }
-    let tasks = Tasks::default();
-    let feed = problem_feed(bus, tasks.stop().clone());
-    feed.synced().await;
+    let open = problems(bus).await;
     let is_near = |problem: &ProblemRow| problem.cluster.is_empty() || problem.cluster == cluster.to_string();
     // Of a trigger also those on the clusters that its events come from count.
-    found.problems =
-        feed.values().into_iter().filter(|problem| source.is_some() || is_near(problem)).collect();
-    tasks.stop().cancel();
+    found.problems = open.into_iter().filter(|problem| source.is_some() || is_near(problem)).collect();
     Ok(found)
 }
 
@@ -176,8 +180,9 @@ async fn read_events(bus: &Bus, source: &EventSource, found: &mut OnBus) -> Resu
         if source.selectors.is_empty() {
             continue;
         }
-        let filters =
-            source.selectors.iter().map(|selector| own_rows::of_kind_anywhere(&selector.gvk, shard));
+        // Several selectors may be of one kind, and a consumer refuses filters that overlap.
+        let kinds: BTreeSet<&Gvk> = source.selectors.iter().map(|selector| &selector.gvk).collect();
+        let filters = kinds.into_iter().map(|gvk| own_rows::of_kind_anywhere(gvk, shard));
         for stored in look(bus, &ReadSpec::some(Table::Changes.stream(shard), filters.collect())).await? {
             if let Subject::Change { cluster, object, .. } = stored.row.subject
                 && !stored.row.head.tombstone

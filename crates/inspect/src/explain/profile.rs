@@ -3,7 +3,7 @@
 use sluice_api::model::{ClusterSet, Profile};
 use sluice_api::{ProfileId, object};
 
-use super::trigger::{is_selected, registered};
+use super::trigger::{is_local, is_selected, registered};
 use super::{Facts, Steps, because, instead, is_about};
 
 pub(super) fn explain(facts: &Facts, namespace: &str, name: &str, steps: &mut Steps) {
@@ -57,6 +57,9 @@ fn manifest(facts: &Facts, id: &ProfileId, steps: &mut Steps) {
         steps.no("profile", format!("{id} is paused"), "take the annotation off");
     } else {
         steps.yes("profile", format!("{id} can be used"));
+    }
+    if facts.cluster.is_management() {
+        is_local(&profile.common, steps);
     }
     let Some(cluster) = registered(facts, steps) else { return };
     let sets = facts.of_kind(&["ClusterSet", "Set"]).filter_map(|object| ClusterSet::read(object).ok());

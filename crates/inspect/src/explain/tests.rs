@@ -108,7 +108,7 @@ fn of_t(facts: &Facts) -> Explained {
 fn first(explained: &Explained) -> (Verdict, &str, &str) {
     let step = explained.steps.iter().find(|step| step.verdict != Verdict::Yes).unwrap();
     assert!(!step.remedy.is_empty(), "{step:?}");
-    (explained.verdict, step.about, &step.says)
+    (explained.verdict, &*step.about, &step.says)
 }
 
 /// Breaks what is well, and expects a no of this step with this in it.
@@ -126,7 +126,7 @@ fn broken(about: &str, says: &str, break_it: impl FnOnce(&mut Facts)) {
 fn where_everything_is_well_each_step_says_yes() {
     let explained = of_t(&well());
     assert_eq!(explained.verdict, Verdict::Yes);
-    let steps: Vec<_> = explained.steps.iter().map(|step| (step.about, step.verdict)).collect();
+    let steps: Vec<_> = explained.steps.iter().map(|step| (&*step.about, step.verdict)).collect();
     let about = ["trigger", "source", "cluster", "destination", "events", "rendered", "deployed"];
     assert_eq!(steps, about.map(|about| (about, Verdict::Yes)));
 }
@@ -167,6 +167,13 @@ fn a_cluster_is_registered_not_paused_and_selected() {
     broken("cluster", "default/a is not registered; there is default/b", |facts| {
         facts.management.as_mut().unwrap().retain(|object| object["metadata"]["name"] != "a");
         replace(facts, registration("b", &json!({"env": "fv"}), &json!({})));
+    });
+    broken("cluster", "default/a is not registered; there is default/b, capi:default/a", |facts| {
+        facts.management.as_mut().unwrap().retain(|object| object["metadata"]["name"] != "a");
+        let conditions = json!([{"type": "ControlPlaneInitialized", "status": "True"}]);
+        let cluster = json!({"kind": "Cluster", "metadata": {"namespace": "default", "name": "a", "labels": {"env": "fv"}},
+            "status": {"conditions": conditions}});
+        replace(facts, cluster);
     });
     broken("cluster", "is paused", |facts| {
         replace(facts, registration("a", &json!({"env": "fv"}), &json!({"paused": true})));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sluice_api::model::{Cluster, ClusterSet, ClusterSetId, Trigger};
+use sluice_api::model::{Cluster, ClusterSet, ClusterSetId, SpecCommon, Trigger};
 use sluice_api::{ClusterRef, Selector, object};
 use sluice_matcher_core::{Answer, Program};
 use sluice_protocol::rows::Cause;
@@ -104,6 +104,9 @@ fn selected(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> Vec<ClusterR
             format!("label a cluster so that it fulfils {selector}, or correct spec.sourceClusterSelector"),
         );
     }
+    if facts.cluster.is_management() {
+        is_local(&trigger.common, steps);
+    }
     let Some(cluster) = registered(facts, steps) else { return sources };
     match (&trigger.destination_selector, &trigger.destination_cluster) {
         (Some(destination), _) => {
@@ -119,6 +122,15 @@ fn selected(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> Vec<ClusterR
     sources
 }
 
+/// Whether something of a trigger or profile is for the management cluster.
+pub(super) fn is_local(common: &SpecCommon, steps: &mut Steps) {
+    if common.is_partly_local() {
+        return steps.yes("destination", "something in spec.policyRefs has deploymentType: Local");
+    }
+    let says = "nothing in spec.policyRefs has deploymentType: Local".to_owned();
+    steps.no("destination", says, "set it on the reference whose content is for the management cluster");
+}
+
 /// The clusters that sets have selected.
 fn in_sets(facts: &Facts, ids: &[ClusterSetId]) -> BTreeSet<ClusterRef> {
     let sets = facts.of_kind(&["ClusterSet", "Set"]).filter_map(|object| ClusterSet::read(object).ok());
@@ -127,10 +139,19 @@ fn in_sets(facts: &Facts, ids: &[ClusterSetId]) -> BTreeSet<ClusterRef> {
 
 /// The registration of the cluster that is asked about.
 pub(super) fn registered(facts: &Facts, steps: &mut Steps) -> Option<Cluster> {
+    if facts.cluster.is_management() {
+        steps.yes("cluster", "it is the management cluster, which needs no registration");
+        return None;
+    }
     let found = facts.clusters().find(|cluster| cluster.id == facts.cluster);
     match &found {
         None => {
-            let names: Vec<String> = facts.clusters().map(|cluster| cluster.id.path()).collect();
+            // One of another kind is asked for by another name.
+            let name = |cluster: Cluster| match cluster.id.kind == facts.cluster.kind {
+                true => cluster.id.path(),
+                false => cluster.id.to_string(),
+            };
+            let names: Vec<String> = facts.clusters().map(name).collect();
             let others = instead(&facts.cluster.path(), names.iter().map(String::as_str));
             let says = format!("{} is not registered; {others}", facts.cluster.path());
             steps.no("cluster", says, "register it: a SveltosCluster and the Secret with its kubeconfig");

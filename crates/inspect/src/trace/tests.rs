@@ -4,7 +4,7 @@ use sluice_bus::kit::{Server, write};
 
 use super::*;
 use crate::kit::{cluster, connect, rows, service};
-use crate::shards;
+use crate::shards::shards;
 
 fn target(namespace: &str, name: &str) -> Target {
     Target { cluster: cluster("b"), kind: "ConfigMap".into(), namespace: namespace.into(), name: name.into() }
@@ -19,7 +19,7 @@ async fn an_add_on_is_followed_to_the_change_that_led_to_it_and_to_what_came_of_
         let traces = trace(&bus, &target("default", "made")).await.unwrap();
         assert_eq!((traces.len(), traces[0].profile.as_str()), (1, "ClusterProfile p"));
         let hops = &traces[0].hops;
-        let stages: Vec<_> = hops.iter().map(|hop| hop.stage).collect();
+        let stages: Vec<_> = hops.iter().map(|hop| &*hop.stage).collect();
         assert_eq!(stages, ["agent", "matcher", "renderer", "deployer"]);
         assert!(hops.iter().all(|hop| hop.at > 1_600_000_000_000_000 && hop.cause_at == 5), "{hops:?}");
         let says: Vec<_> = hops.iter().map(|hop| hop.says.as_str()).collect();
@@ -29,7 +29,7 @@ async fn an_add_on_is_followed_to_the_change_that_led_to_it_and_to_what_came_of_
         assert_eq!(says[3], "Failed: no room");
     }
     let all = shards(&bus, None).await.unwrap();
-    let found: Vec<_> = all.iter().map(|shard| (shard.stage, shard.replica.as_str())).collect();
+    let found: Vec<_> = all.iter().map(|shard| (&*shard.stage, shard.replica.as_str())).collect();
     assert_eq!(found, [("agent", "test"), ("matcher", "test"), ("renderer", "test"), ("deployer", "test")]);
     assert_eq!(shards(&bus, Some("matcher")).await.unwrap(), [all[1].clone()]);
 }

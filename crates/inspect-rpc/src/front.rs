@@ -1,0 +1,66 @@
+//! What comes before every call: whether the caller may ask, and until when the answer counts.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+use tonic::body::Body;
+use tower::{Layer, Service};
+
+use crate::auth::Authentication;
+use crate::deadline::deadline;
+
+/// Paths of the health service: whoever looks after the process has no token.
+const HEALTH: &str = "/grpc.health.v1.Health/";
+
+/// Puts [`Front`] before all services.
+#[derive(Clone, Debug)]
+pub(crate) struct Fronted(pub(crate) Arc<Authentication>);
+
+/// Lets those through who may ask.
+#[derive(Clone, Debug)]
+pub(crate) struct Front<S> {
+    authentication: Arc<Authentication>,
+    inner: S,
+}
+
+impl<S> Layer<S> for Fronted {
+    type Service = Front<S>;
+
+    fn layer(&self, inner: S) -> Front<S> {
+        Front { authentication: self.0.clone(), inner }
+    }
+}
+
+impl<S> Service<Request<Body>> for Front<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        // The one that is ready is the one that is called.
+        let other = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, other);
+        let authentication = self.authentication.clone();
+        Box::pin(async move {
+            if let Some(deadline) = deadline(request.headers()) {
+                request.extensions_mut().insert(deadline);
+            }
+            if !request.uri().path().starts_with(HEALTH)
+                && let Err(refused) = authentication.check(request.headers()).await
+            {
+                return Ok(refused.into_http());
+            }
+            inner.call(request).await
+        })
+    }
+}

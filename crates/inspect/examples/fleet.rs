@@ -1,0 +1,130 @@
+//! A bus that holds a large fleet, for measuring how fast questions are answered: see `docs/performance.md`.
+//!
+//! ```text
+//! cargo run -p sluice-inspect --example fleet [-- CLUSTERS [ROWS]]
+//! ```
+//!
+//! Prints the address once everything is there, and keeps the server until its input ends.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, TriggerId};
+use sluice_bus::kit::{Server, write_as};
+use sluice_bus::{Bus, BusOptions, Connection, InterestWriter};
+use sluice_protocol::interest::{Interest, Source};
+use sluice_protocol::rows::{Cause, EventCause};
+use sluice_protocol::subject::{change_shard, cluster_shard};
+use sluice_protocol::{Body, Meta, Publish, Subject};
+use sluice_tasks::Tasks;
+
+const SHARDS: u16 = 16;
+/// Of so many rows one is a report, and one of so many a profile with its status; the rest are objects.
+const PARTS: usize = 10;
+/// Objects that one profile deploys.
+const DEPLOYED: usize = 10;
+
+#[tokio::main]
+async fn main() {
+    let mut numbers = std::env::args().skip(1).map(|text| text.parse::<usize>().unwrap());
+    let (clusters, rows) = (numbers.next().unwrap_or(300), numbers.next().unwrap_or(1_000));
+    let server = Server::start();
+    let tasks = Tasks::default();
+    let options = BusOptions {
+        connection: Connection::plain(server.url()),
+        name: "fleet".into(),
+        shards: SHARDS,
+        replicas: 1,
+        tombstone_ttl: Duration::from_secs(6 * 3600),
+    };
+    let bus = Bus::connect(&options, &tasks).await.unwrap();
+    let begin = Instant::now();
+    for number in 0..clusters {
+        fill(&bus, number, rows).await;
+    }
+    eprintln!("{clusters} clusters of {rows} rows in {:.0?}", begin.elapsed());
+    println!("{}", server.url());
+    let ended = std::thread::spawn(|| std::io::stdin().lines().for_each(drop));
+    while !ended.is_finished() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+async fn fill(bus: &Bus, number: usize, rows: usize) {
+    let cluster = ClusterRef::sveltos("default", format!("cluster-{number:03}"));
+    let part = rows / PARTS;
+    let objects = (0..rows - 3 * part).map(|number| change(&cluster, number));
+    write_as(bus, &cluster.to_string(), objects).await;
+    let others = (0..part)
+        .flat_map(|number| [report(&cluster, number), desired(&cluster, number), status(&cluster, number)]);
+    write_as(bus, "0", others).await;
+    let manifest = json!({"kind": "EventSource", "metadata": {"name": "services"}, "spec": {"resourceSelectors": [
+        {"version": "v1", "kind": "Service"}]}});
+    let source = Source { name: "services".into(), changed: 1, manifest: Arc::new(manifest) };
+    InterestWriter::new(bus).write(&cluster, &Interest { revision: 1, sources: vec![source] }).await.unwrap();
+}
+
+fn row(subject: Subject, body: &Value) -> Publish {
+    Publish::new(subject, Body::Value(serde_json::to_vec(body).unwrap().into()), 5)
+}
+
+fn key(number: usize) -> ObjectKey {
+    let gvk = Gvk::new("", "v1", "Service");
+    ObjectKey { gvk, namespace: format!("team-{}", number % 20), name: format!("web-{number:04}") }
+}
+
+fn change(cluster: &ClusterRef, number: usize) -> Publish {
+    let object = key(number);
+    let body = json!({"apiVersion": "v1", "kind": "Service",
+        "metadata": {"namespace": object.namespace, "name": object.name, "labels": {"app": "web"}, "resourceVersion": "7"},
+        "spec": {"ports": [{"port": 80}]}});
+    let shard = change_shard(cluster, &object, SHARDS);
+    row(Subject::Change { shard, cluster: cluster.clone(), viewer: String::new(), object }, &body)
+}
+
+fn report(cluster: &ClusterRef, number: usize) -> Publish {
+    let object = key(number);
+    let (shard, origin) = (cluster_shard(cluster, SHARDS), change_shard(cluster, &object, SHARDS));
+    let (cluster, source) = (cluster.clone(), "services".to_owned());
+    row(Subject::Report { shard, cluster, source, origin, object }, &json!({}))
+}
+
+fn cause(cluster: &ClusterRef, number: usize) -> Cause {
+    Cause::Event(EventCause {
+        trigger: TriggerId::new("EventTrigger", "t"),
+        cluster: cluster.clone(),
+        source: "services".into(),
+        item: Some(key(number)),
+    })
+}
+
+fn profile(number: usize) -> ProfileId {
+    ProfileId::cluster(format!("sveltos-{number:04}"))
+}
+
+fn desired(cluster: &ClusterRef, number: usize) -> Publish {
+    let (cause, profile) = (cause(cluster, number), profile(number));
+    let object = |part: usize| {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": format!("made-{number:04}-{part}")},
+            "data": {"a": "b"}})
+    };
+    let objects: Vec<Value> = (0..DEPLOYED).map(object).collect();
+    let body = json!({"ownerKind": "ClusterProfile", "ownerName": profile.name, "tier": 100, "cause": cause, "spec": {},
+        "policies": [{"kind": "ConfigMap", "namespace": "default", "name": "content", "tier": 100, "objects": objects}]});
+    let (shard, origin) = (cluster_shard(cluster, SHARDS), cause.origin(SHARDS));
+    row(Subject::Desired { shard, cluster: cluster.clone(), origin, profile }, &body)
+        .meta(Meta::of_cause(&cause))
+}
+
+fn status(cluster: &ClusterRef, number: usize) -> Publish {
+    let (cause, profile) = (cause(cluster, number), profile(number));
+    let subject = Subject::Status {
+        shard: cluster_shard(cluster, SHARDS),
+        cluster: cluster.clone(),
+        origin: cause.origin(SHARDS),
+        profile,
+    };
+    row(subject, &json!({"state": "Provisioned"})).meta(Meta::of_cause(&cause))
+}

@@ -1,0 +1,287 @@
+//! What is deployed where, of ClusterConfigurations.
+
+mod on_bus;
+
+use kube::Client;
+use serde::Serialize;
+use sluice_api::Gvk;
+use sluice_api::model::CONFIG_GROUP;
+use sluice_api::wire::{ClusterConfiguration, Feature};
+use sluice_kube::list;
+
+pub(crate) use self::on_bus::addons_on_bus;
+use crate::error::InspectError;
+use crate::explain::instead;
+
+/// Something that is deployed in a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Addon {
+    /// `namespace/name` of the cluster.
+    pub cluster: String,
+    /// `group:Kind` of an object; of a chart [`CHART`].
+    pub resource_type: String,
+    /// The namespace that it is in.
+    pub namespace: String,
+    /// Its name; of a chart that of the release.
+    pub name: String,
+    /// Version of a chart, else `N/A`.
+    pub version: String,
+    /// When it was applied last, as it is written: RFC 3339.
+    pub time: String,
+    /// `Remote` or `Local`.
+    pub deployment_type: String,
+    /// The profiles that deploy it, as `Kind/name`.
+    pub profiles: Vec<String>,
+}
+
+/// Which add-ons are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct AddonFilter {
+    /// Only clusters of this namespace.
+    pub namespace: Option<String>,
+    /// Only clusters of this name; `management` for what is deployed to the management cluster.
+    pub cluster: Option<String>,
+    /// Only what this profile deploys: `Kind/name`.
+    pub profile: Option<String>,
+    /// Only charts, or only objects.
+    pub charts: Option<bool>,
+}
+
+/// The names of what may be asked for: of clusters, and of profiles as `Kind/name`. Empty where they are not known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct There {
+    pub(crate) clusters: Vec<String>,
+    pub(crate) profiles: Vec<String>,
+}
+
+// === impl AddonFilter ===
+
+impl AddonFilter {
+    /// The chosen ones.
+    ///
+    /// # Errors
+    /// When a cluster or profile is asked for that does not exist, as far as that is known.
+    pub(crate) fn choose(&self, mut all: Vec<Addon>, there: &There) -> Result<Vec<Addon>, InspectError> {
+        let clusters = all.iter().map(|addon| split(&addon.cluster).1);
+        is_there("cluster", self.cluster.as_deref(), clusters, &there.clusters)?;
+        let profiles = all.iter().flat_map(|addon| &addon.profiles).map(String::as_str);
+        is_there("profile", self.profile.as_deref(), profiles, &there.profiles)?;
+        all.retain(|addon| self.wants(addon));
+        Ok(all)
+    }
+
+    fn wants(&self, addon: &Addon) -> bool {
+        let (namespace, name) = split(&addon.cluster);
+        self.namespace.as_deref().is_none_or(|wanted| wanted == namespace)
+            && self.cluster.as_deref().is_none_or(|wanted| wanted == name)
+            && self
+                .profile
+                .as_deref()
+                .is_none_or(|wanted| addon.profiles.iter().any(|profile| profile == wanted))
+            && self.charts.is_none_or(|charts| charts == (addon.resource_type == CHART))
+    }
+}
+
+/// Whether what is wanted is among those that something is deployed by, or among all of its kind.
+fn is_there<'a>(
+    what: &str,
+    wanted: Option<&str>,
+    used: impl Iterator<Item = &'a str>,
+    there: &'a [String],
+) -> Result<(), InspectError> {
+    let Some(wanted) = wanted.filter(|_| !there.is_empty()) else { return Ok(()) };
+    let names: Vec<&str> = used.chain(there.iter().map(String::as_str)).collect();
+    if names.contains(&wanted) {
+        return Ok(());
+    }
+    Err(InspectError::NotFound(format!("there is no {what} {wanted}; {}", instead(wanted, names))))
+}
+
+/// Namespace and name of a cluster's path. The management cluster has no namespace.
+fn split(path: &str) -> (&str, &str) {
+    path.split_once('/').unwrap_or(("", path))
+}
+
+// === impl Addon ===
+
+impl Addon {
+    /// What tells it from all others.
+    fn place(&self) -> [&str; 4] {
+        [&self.cluster, &self.resource_type, &self.namespace, &self.name]
+    }
+}
+
+/// What deployers have written down, of one namespace or of all.
+///
+/// # Errors
+/// In words, when the management cluster does not answer, or what it holds has another form.
+pub(crate) async fn configurations(
+    client: &Client,
+    namespace: Option<&str>,
+) -> Result<Vec<ClusterConfiguration>, String> {
+    let gvk = Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterConfiguration");
+    let listed = list(client, &gvk, namespace).await;
+    let listed = listed.map_err(|error| format!("listing ClusterConfigurations: {error}"))?;
+    let listed = listed.ok_or(
+        "the management cluster has no ClusterConfigurations: `sluice seed` installs their definition",
+    )?;
+    let read = listed.into_iter().map(serde_json::from_value).collect::<Result<_, _>>();
+    read.map_err(|error| format!("a ClusterConfiguration has another form than expected: {error}"))
+}
+
+/// What a Helm chart is called where objects have their kind.
+pub const CHART: &str = "helm chart";
+
+/// All that is deployed, in order; what several profiles deploy once.
+pub(crate) fn addons(configurations: &[ClusterConfiguration]) -> Vec<Addon> {
+    let mut found = Vec::new();
+    for configuration in configurations {
+        let cluster = cluster_of(configuration);
+        let Some(status) = &configuration.status else { continue };
+        for by in &status.cluster_profile_resources {
+            add(&mut found, &cluster, &format!("ClusterProfile/{}", by.cluster_profile_name), &by.features);
+        }
+        for by in &status.profile_resources {
+            add(&mut found, &cluster, &format!("Profile/{}", by.profile_name), &by.features);
+        }
+    }
+    merged(found)
+}
+
+fn merged(mut found: Vec<Addon>) -> Vec<Addon> {
+    found.sort();
+    let mut merged: Vec<Addon> = Vec::new();
+    for addon in found {
+        match merged.last_mut() {
+            Some(last) if last.place() == addon.place() => {
+                last.time = last.time.clone().max(addon.time);
+                last.profiles.extend(addon.profiles);
+            }
+            _ => merged.push(addon),
+        }
+    }
+    merged
+}
+
+fn add(found: &mut Vec<Addon>, cluster: &str, profile: &str, features: &[Feature]) {
+    for feature in features {
+        let profiles = || vec![profile.to_owned()];
+        found.extend(feature.resources.iter().map(|resource| Addon {
+            cluster: cluster.to_owned(),
+            resource_type: format!("{}:{}", resource.group, resource.kind),
+            namespace: resource.namespace.clone(),
+            name: resource.name.clone(),
+            version: "N/A".to_owned(),
+            time: resource.last_applied_time.clone(),
+            deployment_type: if resource.deployment_type.is_empty() {
+                "Remote".to_owned()
+            } else {
+                resource.deployment_type.clone()
+            },
+            profiles: profiles(),
+        }));
+        found.extend(feature.charts.iter().map(|chart| Addon {
+            cluster: cluster.to_owned(),
+            resource_type: CHART.to_owned(),
+            namespace: chart.namespace.clone(),
+            name: chart.release_name.clone(),
+            version: chart.chart_version.clone(),
+            time: chart.last_applied_time.clone(),
+            deployment_type: "Remote".to_owned(),
+            profiles: profiles(),
+        }));
+    }
+}
+
+/// The cluster of a ClusterConfiguration, whose name is the kind of registration, two dashes and the cluster's name. That of the
+/// management cluster begins with `local`.
+fn cluster_of(configuration: &ClusterConfiguration) -> String {
+    let name = &configuration.metadata.name;
+    let (kind, cluster) = name.split_once("--").unwrap_or(("", name));
+    if kind == "local" {
+        return cluster.to_owned();
+    }
+    format!("{}/{cluster}", configuration.metadata.namespace)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn configuration() -> ClusterConfiguration {
+        let secret = |namespace: &str| {
+            json!({"group": "", "version": "v1", "kind": "Secret", "namespace": namespace,
+            "name": "login-credentials", "lastAppliedTime": "2025-02-28T13:23:08Z"})
+        };
+        let by = |name: &str, resources: Value| json!({"clusterProfileName": name, "Features": [{"featureID": "Resources", "resources": resources}]});
+        let chart = json!({"repoURL": "https://charts.example", "releaseName": "kyverno", "namespace": "kyverno",
+            "chartVersion": "v3.1.4", "lastAppliedTime": "2025-02-28T13:24:00Z"});
+        serde_json::from_value(json!({
+            "apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterConfiguration",
+            "metadata": {"namespace": "default", "name": "sveltos--workload"},
+            "status": {"clusterProfileResources": [by("b", json!([secret("hr"), secret("eng")])), by("a", json!([secret("eng")]))],
+                "profileResources": [{"profileName": "p", "Features": [{"featureID": "Helm", "charts": [chart]}]}]}
+        }))
+        .unwrap()
+    }
+
+    fn chosen(filter: AddonFilter) -> Result<Vec<Addon>, InspectError> {
+        let texts = |names: [&str; 2]| names.map(str::to_owned).to_vec();
+        let (clusters, profiles) =
+            (texts(["workload", "empty"]), texts(["ClusterProfile/a", "Profile/idle"]));
+        filter.choose(addons(&[configuration()]), &There { clusters, profiles })
+    }
+
+    #[test]
+    fn what_several_profiles_deploy_stands_there_once() {
+        let found = addons(&[configuration()]);
+        assert_eq!(found.len(), 3, "{found:?}");
+        let shared = &found[0];
+        assert_eq!((shared.cluster.as_str(), shared.namespace.as_str()), ("default/workload", "eng"));
+        assert_eq!(shared.profiles, ["ClusterProfile/a", "ClusterProfile/b"]);
+    }
+
+    #[test]
+    fn what_is_deployed_to_the_management_cluster_is_called_so() {
+        let mut local = configuration();
+        (local.metadata.namespace, local.metadata.name) =
+            ("projectsveltos".into(), "local--management".into());
+        let found = addons(&[local, configuration()]);
+        let clusters: std::collections::BTreeSet<_> =
+            found.iter().map(|addon| addon.cluster.as_str()).collect();
+        assert_eq!(clusters, ["default/workload", "management"].into());
+    }
+
+    #[test]
+    fn filters_choose() {
+        let count = |filter| chosen(filter).unwrap().len();
+        let text = |text: &str| Some(text.to_owned());
+        let all = AddonFilter::default;
+        assert_eq!(count(all()), 3);
+        assert_eq!(count(AddonFilter { charts: Some(true), ..all() }), 1);
+        assert_eq!(count(AddonFilter { charts: Some(false), ..all() }), 2);
+        assert_eq!(count(AddonFilter { cluster: text("workload"), ..all() }), 3);
+        assert_eq!(count(AddonFilter { cluster: text("empty"), ..all() }), 0);
+        assert_eq!(count(AddonFilter { namespace: text("default"), ..all() }), 3);
+        assert_eq!(count(AddonFilter { namespace: text("other"), ..all() }), 0);
+        assert_eq!(count(AddonFilter { profile: text("ClusterProfile/a"), ..all() }), 1);
+        assert_eq!(count(AddonFilter { profile: text("Profile/p"), ..all() }), 1);
+        assert_eq!(count(AddonFilter { profile: text("Profile/idle"), ..all() }), 0);
+    }
+
+    #[test]
+    fn of_a_cluster_or_profile_that_does_not_exist_it_is_said_what_exists() {
+        let wrong = AddonFilter { cluster: Some("workloat".into()), ..AddonFilter::default() };
+        let error = chosen(wrong).unwrap_err().to_string();
+        assert_eq!(error, "there is no cluster workloat; there is workload, empty");
+        let wrong = AddonFilter { profile: Some("ClusterProfile/bb".into()), ..AddonFilter::default() };
+        let error = chosen(wrong).unwrap_err().to_string();
+        let others = "ClusterProfile/b, ClusterProfile/a, Profile/p, Profile/idle";
+        assert_eq!(error, format!("there is no profile ClusterProfile/bb; there is {others}"));
+    }
+}
