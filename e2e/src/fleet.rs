@@ -1,6 +1,7 @@
 //! A management cluster and its managed clusters, by place.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use base64::Engine as _;
@@ -8,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use kube::config::Kubeconfig;
 use serde_json::{Value, json};
 use sluice_api::cloud_event::CloudEvent;
-use sluice_api::object;
+use sluice_api::model::Cluster;
 use sluice_testbed::Programs;
 
 use crate::cluster_client::ClusterClient;
@@ -83,17 +84,18 @@ impl Fleet {
         if CloudEvent::is_meant(object) {
             return self.send(place, object).await;
         }
-        if place == MANAGEMENT && object::text(object, &["kind"]) == "SveltosCluster" {
-            let (namespace, name) = (object::namespace(object), object::name(object));
-            if let Some(member) = self.members.get(&format!("{namespace}/{name}")) {
-                let secret = json!({
-                    "apiVersion": "v1",
-                    "kind": "Secret",
-                    "metadata": {"name": format!("{name}-sveltos-kubeconfig"), "namespace": namespace},
-                    "data": {"kubeconfig": STANDARD.encode(&member.kubeconfig)},
-                });
-                self.management.apply(&secret).await?;
-            }
+        let registered = Cluster::read(&Arc::new(object.clone())).filter(|_| place == MANAGEMENT);
+        if let Some(cluster) = registered
+            && let Some(member) = self.members.get(&cluster.id.path())
+        {
+            let key = cluster.kubeconfig.key.unwrap_or_else(|| "kubeconfig".to_owned());
+            let secret = json!({
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": {"name": cluster.kubeconfig.secret, "namespace": cluster.id.namespace},
+                "data": {key: STANDARD.encode(&member.kubeconfig)},
+            });
+            self.management.apply(&secret).await?;
         }
         self.at(place)?.apply(object).await.with_context(|| place.to_owned())
     }

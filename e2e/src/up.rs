@@ -16,6 +16,7 @@ pub struct Up {
     process: Process,
     kubeconfig: PathBuf,
     nats: String,
+    inspect: String,
 }
 
 // === impl Up ===
@@ -35,8 +36,8 @@ impl Up {
             let output = process.output();
             if let Some(line) = output.lines().find(|line| line.starts_with("ready ")) {
                 let kubeconfig = value(line, "kubeconfig")?.into();
-                let nats = value(line, "nats")?;
-                return Ok(Self { process, kubeconfig, nats });
+                let (nats, inspect) = (value(line, "nats")?, value(line, "inspect")?);
+                return Ok(Self { process, kubeconfig, nats, inspect });
             }
             if let Some(status) = process.ended()? {
                 bail!("sluice up ended with {status}: {}", process.log_end());
@@ -56,6 +57,11 @@ impl Up {
     /// URL of its bus.
     pub fn nats_url(&self) -> &str {
         &self.nats
+    }
+
+    /// URL of its Inspect service.
+    pub fn inspect_url(&self) -> &str {
+        &self.inspect
     }
 
     /// Ends it without warning; what it has started stays.
@@ -85,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_ready_line_is_read_by_name() {
-        let line = "ready kubeconfig=/a/kubeconfig nats=nats://127.0.0.1:1 admin=http://127.0.0.1:2";
+        let line = "ready kubeconfig=/a/kubeconfig nats=nats://127.0.0.1:1 admin=http://127.0.0.1:2 inspect=http://127.0.0.1:3";
         assert_eq!(value(line, "nats").unwrap(), "nats://127.0.0.1:1");
         assert!(value(line, "other").is_err());
     }

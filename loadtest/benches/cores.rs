@@ -142,6 +142,7 @@ fn desired() -> Desired {
         leave: false,
         dry_run: false,
         one_time: false,
+        redeploy: std::collections::BTreeSet::new(),
         extra_labels: Default::default(),
         extra_annotations: Default::default(),
         account: None,

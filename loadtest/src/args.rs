@@ -41,8 +41,11 @@ pub struct Args {
     /// How long a node that was killed is away, in seconds.
     #[arg(long, default_value_t = 9)]
     away: u64,
-    /// Only these phases: bare, idle, rate100, burst200, flood, later, matcher, deaths-nodes, deaths-replicas; a name
-    /// without a number means all that begin with it, as `rate` or `deaths`.
+    /// Objects of a chart that goes to all clusters.
+    #[arg(long, default_value_t = 100)]
+    chart_objects: usize,
+    /// Only these phases: bare, idle, rate100, burst200, flood, later, matcher, deaths-nodes, deaths-replicas,
+    /// everywhere-event, everywhere-chart; a name without a number means all that begin with it, as `rate` or `deaths`.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// A small version that takes seconds, for CI; sizes given beside it are upper bounds.
@@ -75,6 +78,8 @@ pub struct Plan {
     pub deaths: usize,
     /// How long a node that was killed is away.
     pub away: Duration,
+    /// Objects of a chart that goes to all clusters.
+    pub chart_objects: usize,
     /// The phases to run; all when it is empty.
     pub only: Vec<String>,
     /// How long the add-ons of a phase may take after its last event.
@@ -127,6 +132,7 @@ impl Args {
             rows: self.rows,
             deaths: self.deaths.unwrap_or(if self.nodes == 1 { 0 } else { 10 }),
             away: Duration::from_secs(self.away),
+            chart_objects: self.chart_objects,
             only: self.only.clone(),
             patience: Duration::from_secs(120),
         };
@@ -159,6 +165,7 @@ impl Plan {
             rows: self.rows.min(2000),
             deaths: self.deaths.min(1),
             away: self.away,
+            chart_objects: self.chart_objects.min(10),
             only: self.only,
             patience: Duration::from_secs(30),
         }

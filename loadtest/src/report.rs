@@ -7,7 +7,7 @@ use anyhow::bail;
 use sluice_bus::BareForm;
 
 use crate::bus_path::Rate;
-use crate::measure::{Cost, Deaths, Phase, middle_and_longest};
+use crate::measure::{Cost, Deaths, Everywhere, Phase, middle_and_longest};
 use crate::system::{self, Usage};
 use sluice_testbed::BusServer;
 
@@ -32,6 +32,8 @@ pub struct Report {
     pub flood: Option<Phase>,
     /// What died under load.
     pub deaths: Vec<Deaths>,
+    /// What went to all clusters.
+    pub everywhere: Vec<Everywhere>,
 }
 
 /// What the machine does without any work in between.
@@ -187,6 +189,54 @@ impl Report {
         Ok(())
     }
 
+    fn stages(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let phases = || self.paced.iter().filter(|phase| phase.stages.names().next().is_some());
+        let names: BTreeSet<&'static str> = phases().flat_map(|phase| phase.stages.names()).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\n### From a row to what follows from it, p50 / p99 ms\n")?;
+        write!(f, "| load |")?;
+        names.iter().try_for_each(|name| write!(f, " {name} |"))?;
+        writeln!(f, "\n|---|{}", "---|".repeat(names.len()))?;
+        for phase in phases() {
+            write!(f, "| {} |", phase.name)?;
+            for name in &names {
+                let told =
+                    |part| phase.stages.quantile(name, part).map_or("–".into(), |ms| format!("{ms:.1}"));
+                write!(f, " {} / {} |", told(0.5), told(0.99))?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+
+    fn everywhere(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.everywhere.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\n### One cause, all clusters\n")?;
+        writeln!(
+            f,
+            "| what | objects of each cluster | clusters | all there after s, each time | CPU s of the renderer, for each | of the deployer | others, cores |"
+        )?;
+        writeln!(f, "|---|---|---|---|---|---|---|")?;
+        for Everywhere { what, objects, clusters, times, cost } in &self.everywhere {
+            let each = times.len().max(1) as f64;
+            let cpu = |stage| of(cost, stage).cpu.as_secs_f64() / each;
+            let times: Vec<String> = times.iter().map(|time| format!("{:.2}", time.as_secs_f64())).collect();
+            writeln!(
+                f,
+                "| {what} | {objects} | {clusters} | {} | {:.2} | {:.2} | {:.2} |",
+                times.join(", "),
+                cpu("renderer"),
+                cpu("deployer"),
+                cost.others
+            )?;
+        }
+        Ok(())
+    }
+
     fn costs(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\n### What it costs\n")?;
         write!(f, "| process |")?;
@@ -244,6 +294,8 @@ impl fmt::Display for Report {
         self.limits(f)?;
         self.bursts(f)?;
         self.deaths(f)?;
+        self.stages(f)?;
+        self.everywhere(f)?;
         self.costs(f)
     }
 }

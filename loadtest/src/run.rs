@@ -60,6 +60,16 @@ async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
         report.paced.push(lab.paced(&format!("later{rate}"), rate, plan.phase).await?);
     }
     report.deaths = deaths(plan, &mut lab).await?;
+    // Their trigger and profiles would count in what comes before.
+    if plan.wants("everywhere-event") {
+        say("events whose add-ons go to all clusters");
+        report.everywhere.push(lab.event_everywhere(plan.pause).await?);
+    }
+    if plan.wants("everywhere-chart") {
+        say(&format!("charts of {} objects for all clusters", plan.chart_objects));
+        report.everywhere.push(lab.chart_everywhere(plan.chart_objects, plan.pause).await?);
+    }
+    // Last: nothing else works afterwards.
     if plan.wants("matcher") {
         say("the matcher alone");
         report.matcher = Some(bus_path::matcher_alone(&mut lab).await?);

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use sluice_api::{ObjectKey, object};
 
-/// A file of `expected/`. Clusters are called `namespace/name`.
+/// A file of `expected/`. Clusters are called `namespace/name`; the management cluster is called `management`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {

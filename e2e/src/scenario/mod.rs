@@ -9,6 +9,7 @@
 //! `e2e/scenarios/README.md` says what the files mean.
 
 mod expected;
+mod explained;
 mod player;
 mod state;
 
@@ -20,6 +21,7 @@ use sluice_api::{Gvk, ObjectKey, object, yaml};
 use sluice_dryrun::Sources;
 
 pub use expected::{Expected, differences};
+pub use explained::{Examiner, untold};
 pub use player::Player;
 pub use state::{Build, MANAGEMENT, State};
 

@@ -8,7 +8,7 @@ use sluice_api::cloud_event::CloudEvent;
 use sluice_api::{Gvk, ObjectKey, object};
 
 use super::expected::difference;
-use super::{Build, Expected, MANAGEMENT, Scenario, Step, comes_first, differences};
+use super::{Build, Examiner, Expected, MANAGEMENT, Scenario, Step, comes_first, differences};
 use crate::fleet::Fleet;
 
 /// How long a change may take to have its effect on a busy machine.
@@ -45,11 +45,13 @@ impl<'a> Player<'a> {
         Self { scenario, fleet, kinds: scenario.kinds() }
     }
 
-    /// Plays all steps, and compares after each: with the scenario, and with `sluice build` of the same state.
+    /// Plays all steps, and compares after each: with the scenario, and with `sluice build` of the same state. Then the
+    /// Inspect service at this address, if there is one, explains what there is and what there is not.
     ///
     /// # Errors
     /// The step, and what is different after it.
-    pub async fn play(&self) -> anyhow::Result<()> {
+    pub async fn play(&self, inspect: Option<&str>) -> anyhow::Result<()> {
+        let mut examiner = inspect.map(|server| Examiner::new(self.scenario, server));
         let states = self.scenario.states()?;
         self.begin().await.with_context(|| format!("{}, input", self.scenario.name))?;
         for (number, (state, expected)) in states.iter().zip(&self.scenario.expected).enumerate() {
@@ -60,8 +62,11 @@ impl<'a> Player<'a> {
                 self.step(step).await.with_context(named)?;
             }
             self.wait(&state.build()?, expected).await.with_context(named)?;
+            if let Some(examiner) = &mut examiner {
+                examiner.ask(number, state, expected).await.with_context(named)?;
+            }
         }
-        Ok(())
+        examiner.map_or(Ok(()), |examiner| examiner.end())
     }
 
     /// Removes what the scenario and Sluice left, so that the next one can begin. Sluice must not run any more.
@@ -152,15 +157,16 @@ impl<'a> Player<'a> {
 
     async fn differences(&self, build: &Build, expected: &Expected) -> anyhow::Result<Vec<String>> {
         let mut found = Vec::new();
-        for (cluster, member) in &self.fleet.members {
-            let held = member.client.deployed(&self.kinds).await?;
+        let members = self.fleet.members.iter().map(|(name, member)| (name.as_str(), &member.client));
+        for (cluster, client) in members.chain([(MANAGEMENT, &self.fleet.management)]) {
+            let held = client.deployed(&self.kinds).await?;
             found.extend(differences(cluster, &expected.of(cluster, true), &held));
             let built = live_part(build, expected, cluster);
             let built = differences(cluster, &built, &held);
             found.extend(built.into_iter().map(|text| format!("{text} (as sluice build says)")));
             for kept in expected.kept.get(cluster).into_iter().flatten() {
                 let key = ObjectKey::of(kept).context("a kept object has no kind or name")?;
-                let there = member.client.get(&key).await?;
+                let there = client.get(&key).await?;
                 let changed = match &there {
                     None => Some("is gone and must not be".to_owned()),
                     Some(there) => difference("", kept, Some(there)),

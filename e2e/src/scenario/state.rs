@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use serde_json::Value;
 use sluice_api::ObjectKey;
 use sluice_api::cloud_event::CloudEvent;
-use sluice_dryrun::{Input, Sources, build};
+use sluice_dryrun::{Input, Options, Sources, build_with};
 
 pub use sluice_dryrun::Output as Build;
 
@@ -74,10 +74,22 @@ impl State {
     /// # Errors
     /// When it cannot be written or read.
     pub fn build(&self) -> anyhow::Result<Build> {
+        self.build_as(&Options::default())
+    }
+
+    /// The same, and each object says why it exists.
+    ///
+    /// # Errors
+    /// When it cannot be written or read.
+    pub fn explained(&self) -> anyhow::Result<Build> {
+        self.build_as(&Options { because: true, ..Options::default() })
+    }
+
+    fn build_as(&self, options: &Options) -> anyhow::Result<Build> {
         let dir = tempfile::tempdir()?;
         self.write(dir.path())?;
         match Input::read(dir.path()) {
-            Ok(input) => Ok(build(&Input { sources: self.sources.clone(), ..input })),
+            Ok(input) => Ok(build_with(&Input { sources: self.sources.clone(), ..input }, options)),
             Err(error) => bail!("sluice build: {error}"),
         }
     }

@@ -24,6 +24,8 @@ pub struct Arrival {
     pub name: String,
     /// When the watch said so.
     pub at: Instant,
+    /// Number of the cluster among those that are watched.
+    pub cluster: usize,
 }
 
 /// One watch for each cluster.
@@ -63,12 +65,12 @@ impl Arrivals {
         // Unbounded: the receiver only notes times, and nothing may hold a watch up.
         let (sender, receiver) = mpsc::unbounded_channel();
         let mut watches = JoinSet::new();
-        for target in targets {
+        for (cluster, target) in targets.iter().enumerate() {
             #[expect(
                 clippy::disallowed_methods,
                 reason = "an arrival that is not seen fails the measurement"
             )]
-            watches.spawn(follow(target.clone(), sender.clone()));
+            watches.spawn(follow(cluster, target.clone(), sender.clone()));
         }
         Self { receiver, _watches: watches }
     }
@@ -79,16 +81,20 @@ impl Arrivals {
     }
 }
 
-async fn follow(target: Arc<KubeContext>, sender: mpsc::UnboundedSender<Arrival>) {
+async fn follow(cluster: usize, target: Arc<KubeContext>, sender: mpsc::UnboundedSender<Arrival>) {
     while !sender.is_closed() {
-        if let Err(error) = watch(&target, &sender).await {
+        if let Err(error) = watch(cluster, &target, &sender).await {
             tracing::warn!(cluster = target.name, %error, "the watch restarts");
         }
         tokio::time::sleep(AGAIN).await;
     }
 }
 
-async fn watch(target: &KubeContext, sender: &mpsc::UnboundedSender<Arrival>) -> anyhow::Result<()> {
+async fn watch(
+    cluster: usize,
+    target: &KubeContext,
+    sender: &mpsc::UnboundedSender<Arrival>,
+) -> anyhow::Result<()> {
     let mut connection = Connection::open(&target.authority).await?;
     let path = format!("{}{POLICIES}", target.prefix);
     let response = connection.send(Method::GET, &path, &target.token, "", Bytes::new()).await?;
@@ -104,7 +110,7 @@ async fn watch(target: &KubeContext, sender: &mpsc::UnboundedSender<Arrival>) ->
             let (line, more) = rest.split_at(end);
             rest = more.get(1..).unwrap_or_default();
             if let Some(name) = added(line)
-                && sender.send(Arrival { name, at }).is_err()
+                && sender.send(Arrival { name, at, cluster }).is_err()
             {
                 return Ok(());
             }

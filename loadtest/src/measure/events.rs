@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 
 use super::meter::Cost;
+use super::stages::StageTimes;
 use crate::fleet::Arrival;
 
 /// Events that are under way.
@@ -28,6 +29,8 @@ pub struct Phase {
     pub span: Duration,
     /// What it cost.
     pub cost: Cost,
+    /// From row to row in each stage meanwhile, where that was noted.
+    pub stages: StageTimes,
     latencies: Histogram<u64>,
 }
 
@@ -95,7 +98,7 @@ impl Events {
         }
         let span = first.zip(last).map(|(first, last)| last.saturating_duration_since(first));
         let (sent, span) = (self.intended.len(), span.unwrap_or_default());
-        Ok(Phase { name: self.name, sent, span, cost, latencies })
+        Ok(Phase { name: self.name, sent, span, cost, stages: StageTimes::default(), latencies })
     }
 }
 
@@ -137,10 +140,10 @@ mod tests {
         events.push(at(20));
         for (name, millis) in [("front-p-1", 30), ("front-p-1", 90), ("front-other-2", 40), ("front-p-9", 1)]
         {
-            events.arrived(&Arrival { name: name.into(), at: at(millis) });
+            events.arrived(&Arrival { name: name.into(), at: at(millis), cluster: 0 });
         }
         assert_eq!(events.missing(), 2);
-        events.arrived(&Arrival { name: "front-p-0".into(), at: at(4) });
+        events.arrived(&Arrival { name: "front-p-0".into(), at: at(4), cluster: 0 });
         let phase = events.phase(Cost::default()).unwrap();
         assert_eq!((phase.sent, phase.applied(), phase.span), (3, 2, Duration::from_millis(30)));
         assert!((phase.max() - 20.0).abs() < 0.1 && (phase.quantile(0.5) - 4.0).abs() < 0.1);
@@ -154,7 +157,7 @@ mod tests {
             events.push(at(millis));
         }
         for (name, millis) in [("front-d-0", 500), ("front-d-2", 70), ("front-d-1", 90)] {
-            events.arrived(&Arrival { name: name.into(), at: at(millis) });
+            events.arrived(&Arrival { name: name.into(), at: at(millis), cluster: 0 });
         }
         // The first event does not count: it should have been sent before.
         assert_eq!(events.first_after(at(5)), Some(Duration::from_millis(65)));

@@ -2,7 +2,9 @@
 
 mod deaths;
 mod events;
+mod everywhere;
 mod meter;
+mod stages;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,12 +13,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use deaths::{Deaths, middle_and_longest};
 use events::Events;
 pub use events::Phase;
+pub use everywhere::Everywhere;
 pub use meter::{Cost, Meter, usages};
+pub use stages::StageTimes;
 
 use crate::args::Plan;
 use crate::fleet::{Arrivals, Sender};
@@ -31,6 +35,7 @@ const MORE: u32 = 10;
 pub struct Lab {
     /// Bus, clusters and stages; their end is the end of all.
     pub stack: Stack,
+    management: KubeContext,
     targets: Vec<Arc<KubeContext>>,
     sender: Sender,
     arrivals: Arrivals,
@@ -58,7 +63,7 @@ impl Lab {
         set_up(&management, &targets).await?;
         let sender = Sender::connect(&management.authority).await?;
         let arrivals = Arrivals::watch(&targets);
-        Ok(Self { stack, targets, sender, arrivals, patience: plan.patience })
+        Ok(Self { stack, management, targets, sender, arrivals, patience: plan.patience })
     }
 
     /// One event in every cluster: the pipeline has seen all of them when this returns.
@@ -82,11 +87,15 @@ impl Lab {
     /// # Errors
     /// When Services cannot be created.
     pub async fn idle(&mut self, count: u32, pause: Duration) -> anyhow::Result<Phase> {
+        let before = StageTimes::of(&self.stack).await?;
         let (meter, mut events) = (Meter::start(&self.stack), Events::new("idle"));
         for index in 0..count {
             self.alone(&mut events, index as usize, manifests::EACH, pause).await;
         }
-        self.finish(events, meter).await
+        let stages = StageTimes::of(&self.stack).await?.since(&before);
+        let mut phase = self.finish(events, meter).await?;
+        phase.stages = stages;
+        Ok(phase)
     }
 
     /// What one more Service costs in a cluster that holds a burst already: some of them, one after the other.
@@ -112,10 +121,14 @@ impl Lab {
     /// # Errors
     /// When Services cannot be created.
     pub async fn paced(&mut self, name: &str, rate: u32, length: Duration) -> anyhow::Result<Phase> {
+        let before = StageTimes::of(&self.stack).await?;
         let (meter, mut events) = (Meter::start(&self.stack), Events::new(name));
         pace(&self.targets, &self.sender, &mut events, rate, length).await?;
         self.collect(&mut events).await;
-        self.finish(events, meter).await
+        let stages = StageTimes::of(&self.stack).await?.since(&before);
+        let mut phase = self.finish(events, meter).await?;
+        phase.stages = stages;
+        Ok(phase)
     }
 
     /// Services created at once in one cluster.
@@ -220,7 +233,16 @@ async fn set_up(management: &KubeContext, targets: &[Arc<KubeContext>]) -> anyho
             .await?;
         patched.success().with_context(|| format!("cannot label SveltosCluster default/{}", target.name))?;
     }
-    for (path, object) in manifests::management() {
+    apply(management, manifests::management()).await
+}
+
+/// Applies objects to the management cluster.
+async fn apply(
+    management: &KubeContext,
+    objects: impl IntoIterator<Item = (String, Value)>,
+) -> anyhow::Result<()> {
+    let mut connection = Connection::open(&management.authority).await?;
+    for (path, object) in objects {
         let path = format!("{}{path}?fieldManager=load&force=true", management.prefix);
         let body = Bytes::from(object.to_string());
         let applied = connection
