@@ -6,11 +6,13 @@
 # compiler image.
 
 FROM docker.io/library/debian:bookworm-slim AS base
-RUN mkdir -p /shared && chown 65532:65532 /shared
+# kubectl finds the program under the second name, as `kubectl sluice`.
+RUN mkdir -p /shared && chown 65532:65532 /shared \
+    && ln -s sluice /usr/local/bin/kubectl-sluice
 USER 65532:65532
 ENV SLUICE_NATS_URL=nats://nats:4222 \
     KUBECONFIG=/shared/kubeconfig
-EXPOSE 9090
+EXPOSE 9090 8090
 
 FROM base AS prebuilt
 COPY dist/ /usr/local/bin/

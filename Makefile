@@ -18,7 +18,7 @@ export SLUICE_BUILD ?= $(if $(CACHE),$(CACHE)/build,$(ROOT)/build)
 WITH_NATS = nats="$$(scripts/install-nats.sh)"; export PATH="$$(dirname "$$nats"):$$PATH"
 ARGS ?=
 
-.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check deny alone e2e monitoring survive load ci images
+.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check proto deny alone e2e monitoring survive load ci images
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,8 +27,9 @@ need:
 	@scripts/need.sh
 
 up: need ## everything on this machine: a bus, simulated clusters, all stages, the examples (ARGS="--clusters 5")
-	@$(WITH_NATS); cargo build --release --locked --bin sluice; \
-	exec "$$CARGO_TARGET_DIR/release/sluice" up $(ARGS)
+	@$(WITH_NATS); [ -x "$$CARGO_TARGET_DIR/up/sluice" ] || echo "compiling Sluice: some minutes the first time; then it says how to go on"; \
+	cargo build --profile up --locked --bin sluice; \
+	exec "$$CARGO_TARGET_DIR/up/sluice" up $(ARGS)
 
 test: need fmt-check lint doc layers style crds-check unit ## all checks and tests but the end-to-end ones
 
@@ -50,14 +51,18 @@ unit: ## unit, property and integration tests against a real nats-server
 layers: ## pure crates stay pure
 	scripts/check_layers.sh
 
-style: ## sizes of files and functions
+style: ## sizes of files and functions, and whether the simulation's mutants fit the code
 	python3 scripts/check_style.py .
+	simulation/mutants.py --check
 
 crds: ## write deploy/crds anew
 	cargo run --quiet --locked -p sluice-api --example write_crds -- deploy/crds
 
 crds-check:
 	scripts/check_crds.sh
+
+proto: ## promise what was added to the contract in proto/
+	cargo run --quiet --locked -p sluice-proto --example promise -- proto/sluice.binpb
 
 deny: ## licences, bans and sources of the dependencies; advisories where their database can be fetched
 	scripts/deny.sh

@@ -27,4 +27,12 @@ if [ -n "$users" ]; then
   echo "only crates/bus may use async-nats; remove it from: $users" >&2
   status=1
 fi
+
+# gRPC stays at the border: the contract, who serves and asks, and who sends traces. What is answered knows nothing of it.
+users="$(grep -lE '^(tonic|tonic-[a-z]+|prost|prost-types|protox)[. ]' ./*/Cargo.toml ./*/core/Cargo.toml crates/*/Cargo.toml |
+  grep -vE '^(\./proto|crates/inspect-rpc|crates/otlp)/' || true)"
+if [ -n "$users" ]; then
+  echo "only proto, crates/inspect-rpc and crates/otlp may use gRPC and protobuf; remove it from: $users" >&2
+  status=1
+fi
 exit "$status"
