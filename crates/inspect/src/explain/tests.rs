@@ -233,6 +233,48 @@ fn an_event_that_no_matcher_has_reported_is_waited_for() {
 }
 
 #[test]
+fn events_of_other_clusters_do_not_count_where_each_leads_to_its_own() {
+    let on_b = |facts: &mut Facts| {
+        replace(facts, registration("b", &json!({"env": "fv"}), &json!({})));
+        let on_bus = facts.on_bus.as_mut().unwrap();
+        on_bus.reports = vec![(cluster("b"), service("front"))];
+        let other = json!({"metadata": {"name": "front", "labels": {"web": "no"}}});
+        on_bus.objects.push((cluster("b"), service("front"), on_bus.objects[0].2.clone()));
+        on_bus.objects[0].2 = Arc::new(other);
+    };
+    broken("events", "Service shop/front on default/a is none: its labels do not fulfil web=yes", on_b);
+    broken("rendered", "nothing is rendered for default/a because of it", |facts| {
+        on_b(facts);
+        replace(facts, trigger(&json!({"destinationClusterSelector": {"matchLabels": {"env": "fv"}}})));
+    });
+}
+
+#[test]
+fn a_field_that_may_lead_nowhere_is_named() {
+    broken("rendered", "spec.destinationCluster leads none of these events to default/a", |facts| {
+        let destination = json!({"kind": "SveltosCluster", "apiVersion": "lib.projectsveltos.io/v1beta1",
+            "namespace": "default", "name": "{{ .Resource.metadata.name }}"});
+        replace(facts, trigger(&json!({"destinationCluster": destination})));
+    });
+    broken("rendered", "events for which spec.cloudEventAction is Delete only withdraw", |facts| {
+        replace(facts, trigger(&json!({"cloudEventAction": "Delete", "oneForEvent": true})));
+    });
+}
+
+#[test]
+fn a_profile_of_a_namespace_is_for_the_clusters_in_it() {
+    let mut facts = well();
+    let manifest = json!({"kind": "Profile", "metadata": {"namespace": "other", "name": "q"},
+        "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}}}});
+    replace(&mut facts, manifest);
+    let question =
+        Question::Profile { namespace: "other".into(), name: "q".into(), cluster: cluster("a") };
+    let explained = explain(&facts, &question);
+    let says = "a Profile is for clusters of its own namespace, other; default/a is in another";
+    assert_eq!(first(&explained), (Verdict::No, "destination", says));
+}
+
+#[test]
 fn what_stages_cannot_do_is_told_and_notes_are_no_problem() {
     let problem = |object: &str, error: &str| ProblemRow {
         stage: "renderer".into(),

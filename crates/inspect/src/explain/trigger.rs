@@ -14,7 +14,7 @@ const TRIGGERS: [&str; 2] = ["EventTrigger", "EventBasedAddOn"];
 
 pub(super) fn explain(facts: &Facts, name: &str, steps: &mut Steps) {
     let mut described = TRIGGERS.map(|kind| format!("{kind} {name}")).to_vec();
-    let mut sources = None;
+    let (mut sources, mut known) = (None, None);
     match &facts.management {
         Err(error) => {
             steps.unknown("trigger", format!("it cannot be read: {error}"), "ask again with --kubeconfig")
@@ -25,6 +25,7 @@ pub(super) fn explain(facts: &Facts, name: &str, steps: &mut Steps) {
             let program = source(facts, &trigger, steps);
             let clusters = selected(facts, &trigger, steps);
             sources = program.map(|program| (program, clusters));
+            known = Some(trigger);
         }
     }
     let Ok(on_bus) = facts.on_bus.as_ref().map_err(|error| {
@@ -36,7 +37,7 @@ pub(super) fn explain(facts: &Facts, name: &str, steps: &mut Steps) {
         events(on_bus, program, clusters, steps);
     }
     steps.problems(on_bus, |problem| described.iter().any(|described| is_about(problem, described)));
-    rendered(facts, on_bus, name, steps);
+    rendered(facts, on_bus, name, known.as_ref(), steps);
 }
 
 /// The trigger, if it can be used.
@@ -88,7 +89,7 @@ fn source(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> Option<Program
     }
 }
 
-/// The clusters whose events count; and whether what follows from them goes to the one that is asked about.
+/// The clusters whose events count for the one that is asked about; and whether what follows from them goes there.
 fn selected(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> Vec<ClusterRef> {
     let in_sets = in_sets(facts, &trigger.source_sets);
     let selector = &trigger.source_selector;
@@ -116,6 +117,8 @@ fn selected(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> Vec<ClusterR
             .yes("destination", "spec.destinationCluster says where, for each event: see what is rendered"),
         (None, None) if sources.contains(&cluster.id) => {
             steps.yes("destination", format!("events of {} lead to add-ons there", cluster.id.path()));
+            // Those of others lead to add-ons elsewhere.
+            return vec![cluster.id];
         }
         (None, None) => is_selected("spec.sourceClusterSelector", selector, &cluster, steps),
     }
@@ -227,19 +230,34 @@ fn events(on_bus: &OnBus, program: &Program, clusters: &[ClusterRef], steps: &mu
 }
 
 /// What renderers made for the cluster because of it, and what became of that.
-fn rendered(facts: &Facts, on_bus: &OnBus, name: &str, steps: &mut Steps) {
+fn rendered(facts: &Facts, on_bus: &OnBus, name: &str, trigger: Option<&Trigger>, steps: &mut Steps) {
     let is_of_trigger = |cause: &Cause| match cause {
         Cause::Event(event) => TRIGGERS.iter().any(|kind| event.trigger.as_str() == format!("{kind}/{name}")),
         Cause::Profile(_) => false,
     };
     let rows: Vec<_> = on_bus.desired.iter().filter(|desired| is_of_trigger(&desired.cause)).collect();
     if rows.is_empty() {
-        let says = format!("nothing is rendered for {} because of it", facts.cluster.path());
-        return steps.no("rendered", says, "see the steps before; without any \"no\" before, ask again");
+        let (says, remedy) = nothing(&facts.cluster, trigger);
+        return steps.no("rendered", says, remedy);
     }
     let names: Vec<_> = rows.iter().map(|desired| desired.profile().to_string()).collect();
     steps.yes("rendered", some(&names));
     for desired in rows {
         steps.deployed(desired, on_bus, desired.cause.origin(facts.shards));
     }
+}
+
+/// Why nothing is rendered although there are events, as far as the trigger's fields tell; and what to do.
+fn nothing(cluster: &ClusterRef, trigger: Option<&Trigger>) -> (String, &'static str) {
+    let place = cluster.path();
+    if trigger.is_some_and(|trigger| trigger.destination_cluster.is_some()) {
+        let says = format!("spec.destinationCluster leads none of these events to {place}");
+        return (says, "correct its templates, or ask about the cluster that they name");
+    }
+    if trigger.is_some_and(|trigger| trigger.cloud_event_action.is_some()) {
+        let says = format!("nothing is rendered for {place}: events for which spec.cloudEventAction is Delete only withdraw");
+        return (says, "send a CloudEvent for which it is Create, or correct its template");
+    }
+    let says = format!("nothing is rendered for {place} because of it");
+    (says, "see the steps before; without any \"no\" before, ask again")
 }
