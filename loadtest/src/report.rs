@@ -7,7 +7,7 @@ use anyhow::bail;
 use sluice_bus::BareForm;
 
 use crate::bus_path::Rate;
-use crate::measure::{Cost, Deaths, Everywhere, Phase, middle_and_longest};
+use crate::measure::{Cost, Deaths, Everywhere, Phase, What, middle_and_longest};
 use crate::system::{self, Usage};
 use sluice_testbed::BusServer;
 
@@ -197,13 +197,14 @@ impl Report {
         }
         writeln!(f, "\n### From a row to what follows from it, p50 / p99 ms\n")?;
         write!(f, "| load |")?;
-        names.iter().try_for_each(|name| write!(f, " {name} |"))?;
-        writeln!(f, "\n|---|{}", "---|".repeat(names.len()))?;
+        names.iter().try_for_each(|name| write!(f, " {name} | of that the bus |"))?;
+        writeln!(f, "\n|---|{}", "---|---|".repeat(names.len()))?;
         for phase in phases() {
             write!(f, "| {} |", phase.name)?;
-            for name in &names {
-                let told =
-                    |part| phase.stages.quantile(name, part).map_or("–".into(), |ms| format!("{ms:.1}"));
+            for (name, what) in names.iter().flat_map(|name| [(name, What::Row), (name, What::Stored)]) {
+                let told = |part| {
+                    phase.stages.quantile(name, what, part).map_or("–".into(), |ms| format!("{ms:.1}"))
+                };
                 write!(f, " {} / {} |", told(0.5), told(0.99))?;
             }
             writeln!(f)?;

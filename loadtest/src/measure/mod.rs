@@ -20,7 +20,7 @@ use events::Events;
 pub use events::Phase;
 pub use everywhere::Everywhere;
 pub use meter::{Cost, Meter, usages};
-pub use stages::StageTimes;
+pub use stages::{StageTimes, What};
 
 use crate::args::Plan;
 use crate::fleet::{Arrivals, Sender};

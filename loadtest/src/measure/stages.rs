@@ -1,14 +1,22 @@
-//! How long stages take from a row that was read to what follows from it being stored, by their own histograms.
+//! How long stages take from a row that was read to what follows from it being stored, by their own histograms; and how
+//! much of that the bus takes, which no stage can be faster than.
 
 use std::collections::BTreeMap;
 
 use sluice_testbed::Stack;
 
-const BUCKETS: &str = "sluice_stage_seconds_bucket";
-
-/// The histogram of each stage, over all of its replicas.
+/// The histograms of each stage, over all of its replicas.
 #[derive(Clone, Debug, Default)]
-pub struct StageTimes(BTreeMap<&'static str, Histogram>);
+pub struct StageTimes(BTreeMap<(&'static str, What), Histogram>);
+
+/// What is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// From a row that was read until what follows from it was stored.
+    Row,
+    /// From a group of rows that was sent until it was stored.
+    Stored,
+}
 
 /// How many rows took at most so long, by microseconds; the last bucket has no end.
 type Histogram = BTreeMap<u64, f64>;
@@ -21,9 +29,11 @@ impl StageTimes {
     pub async fn of(stack: &Stack) -> anyhow::Result<Self> {
         let mut stages = BTreeMap::<_, Histogram>::new();
         for replica in stack.replicas().values() {
-            for (labels, count) in replica.series(BUCKETS).await? {
-                let Some(end) = end(&labels) else { continue };
-                *stages.entry(replica.stage()).or_default().entry(end).or_default() += count;
+            for what in [What::Row, What::Stored] {
+                for (labels, count) in replica.series(what.buckets()).await? {
+                    let Some(end) = end(&labels) else { continue };
+                    *stages.entry((replica.stage(), what)).or_default().entry(end).or_default() += count;
+                }
             }
         }
         Ok(Self(stages))
@@ -43,13 +53,13 @@ impl StageTimes {
 
     /// The stages that had rows.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.0.keys().copied()
+        self.0.keys().filter(|(_, what)| *what == What::Row).map(|(stage, _)| *stage)
     }
 
     /// The time that this part of a stage's rows does not exceed, in milliseconds: as Prometheus estimates it, evenly
     /// within a bucket. `None` without rows, or beyond the last bucket that has an end.
-    pub fn quantile(&self, stage: &str, part: f64) -> Option<f64> {
-        let histogram = self.0.get(stage)?;
+    pub fn quantile(&self, stage: &'static str, what: What, part: f64) -> Option<f64> {
+        let histogram = self.0.get(&(stage, what))?;
         let wanted = part * histogram.values().last()?;
         let (mut from, mut below) = (0.0, 0.0);
         for (&end, &count) in histogram {
@@ -60,6 +70,15 @@ impl StageTimes {
             (from, below) = (end as f64, count);
         }
         None
+    }
+}
+
+impl What {
+    fn buckets(self) -> &'static str {
+        match self {
+            Self::Row => "sluice_stage_seconds_bucket",
+            Self::Stored => "sluice_publish_seconds_bucket",
+        }
     }
 }
 
@@ -79,17 +98,18 @@ mod tests {
     use super::*;
 
     fn times(counts: [(u64, f64); 3]) -> StageTimes {
-        StageTimes([("renderer", Histogram::from(counts))].into())
+        StageTimes([(("renderer", What::Row), Histogram::from(counts))].into())
     }
 
     #[test]
     fn quantiles_are_those_of_what_came_since() {
         let now = times([(1000, 110.0), (2000, 118.0), (u64::MAX, 120.0)]);
         let since = now.since(&times([(1000, 100.0), (2000, 100.0), (u64::MAX, 100.0)]));
-        assert_eq!(since.quantile("renderer", 0.5), Some(1.0));
-        assert_eq!(since.quantile("renderer", 0.7), Some(1.5));
-        assert_eq!(since.quantile("renderer", 0.99), None, "nobody knows how long it took");
-        assert_eq!(since.quantile("agent", 0.5), None);
+        assert_eq!(since.quantile("renderer", What::Row, 0.5), Some(1.0));
+        assert_eq!(since.quantile("renderer", What::Row, 0.7), Some(1.5));
+        assert_eq!(since.quantile("renderer", What::Row, 0.99), None, "nobody knows how long it took");
+        assert_eq!(since.quantile("renderer", What::Stored, 0.5), None);
+        assert_eq!(since.quantile("agent", What::Row, 0.5), None);
     }
 
     #[test]
