@@ -8,6 +8,7 @@ pub struct Env<'a> {
     pub(crate) resources: Vec<(&'a str, &'a Json)>,
     pub(crate) now_unix_nanos: i64,
     pub(crate) seed: [u8; 32],
+    pub(crate) steady_certificates: bool,
 }
 
 // === impl Env ===
@@ -16,7 +17,15 @@ impl<'a> Env<'a> {
     /// Surroundings at the given moment, with a seed for the random functions. Keys and
     /// passwords are derived from the seed, so it must come from a good source.
     pub fn new(now_unix_nanos: i64, seed: [u8; 32]) -> Self {
-        Self { resources: Vec::new(), now_unix_nanos, seed }
+        Self { resources: Vec::new(), now_unix_nanos, seed, steady_certificates: false }
+    }
+
+    /// Certificates do not begin at the moment of the render, but at the last of the moments that lie an eighth of their
+    /// validity apart: a later render with the same seed makes the same ones, until they are renewed. At that time seven
+    /// eighths of their validity are left, at least.
+    pub fn with_steady_certificates(mut self) -> Self {
+        self.steady_certificates = true;
+        self
     }
 
     /// Adds a resource that `getResource "<identifier>"` finds in the deploy stage. A later

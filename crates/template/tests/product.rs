@@ -193,6 +193,25 @@ fn certificates_are_made_from_given_keys() {
 }
 
 #[test]
+fn steady_certificates_stay_until_they_are_renewed() {
+    const DAY: i64 = 86_400_000_000_000;
+    let cert = |day: i64, days: i64, seed: u8| {
+        let env = Env::new(1_700_000_000_000_000_000 + day * DAY, [seed; 32]).with_steady_certificates();
+        let template = format!("{{{{ (genCAWithKey \"ca\" {days} (genPrivateKey \"ed25519\")).Cert }}}}");
+        render_with(&template, &Data::Null, &env, &Options::default()).unwrap()
+    };
+    let renewals = |seed: u8| -> Vec<i64> {
+        (1..800).filter(|day| cert(*day, 800, seed) != cert(*day - 1, 800, seed)).collect()
+    };
+    let days = renewals(5);
+    assert!(days.len() == 8 || days.len() == 7, "each eighth: {days:?}");
+    assert!(days.windows(2).all(|pair| pair[1] - pair[0] == 100), "{days:?}");
+    assert_ne!(days, renewals(6), "not everything on one day");
+    assert_ne!(cert(0, 0, 5), cert(1, 0, 5), "what is not valid at all begins now");
+    cert(0, i64::MAX, 5);
+}
+
+#[test]
 fn the_encoders_print_as_go_does() {
     let object = json!({"b": "<&>", "a": [1, 1.0, 1e21, null, "yes", "x: y"], "n": {}});
     assert_eq!(to_json(&object), r#"{"a":[1,1,1e+21,null,"yes","x: y"],"b":"\u003c\u0026\u003e","n":{}}"#);

@@ -51,7 +51,7 @@ impl Session {
     }
 
     fn call(&mut self, function: Callable, args: &[Json]) -> Result<Value, Error> {
-        let mut env = Env::new(self.now, self.seed);
+        let mut env = Env::new(self.now, self.seed).with_steady_certificates();
         for (identifier, object) in &self.resources {
             env = env.with_resource(identifier, object);
         }

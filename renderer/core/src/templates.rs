@@ -138,7 +138,7 @@ impl Templates {
         }
         // Random functions are a function of the template: every replica and every restart draws the same.
         let seed = self.salt.seed(&[name.as_bytes(), text.as_bytes()]);
-        let env = Env::new(self.now_unix_nanos, seed);
+        let env = Env::new(self.now_unix_nanos, seed).with_steady_certificates();
         let env =
             resources.iter().fold(env, |env, (identifier, object)| env.with_resource(identifier, object));
         if language == Language::Tera {

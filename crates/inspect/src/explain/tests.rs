@@ -267,8 +267,7 @@ fn a_profile_of_a_namespace_is_for_the_clusters_in_it() {
     let manifest = json!({"kind": "Profile", "metadata": {"namespace": "other", "name": "q"},
         "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}}}});
     replace(&mut facts, manifest);
-    let question =
-        Question::Profile { namespace: "other".into(), name: "q".into(), cluster: cluster("a") };
+    let question = Question::Profile { namespace: "other".into(), name: "q".into(), cluster: cluster("a") };
     let explained = explain(&facts, &question);
     let says = "a Profile is for clusters of its own namespace, other; default/a is in another";
     assert_eq!(first(&explained), (Verdict::No, "destination", says));

@@ -100,7 +100,7 @@ impl ChartOutput {
             input.values,
             input.release,
             input.capabilities.chart(),
-            &Env::new(input.now, seed),
+            &Env::new(input.now, seed).with_steady_certificates(),
             &options,
         );
         let rendered = match rendered {

@@ -132,10 +132,11 @@ fn request<'a>(
     dns: Option<&Value<'a>>,
     days: &Value<'a>,
 ) -> Result<Request, Fail> {
+    let (now, days) = (cx.env.now_unix_nanos.div_euclid(1_000_000_000), days.as_int());
     let mut request = Request {
         name: lossy(name.bytes()),
-        not_before: cx.env.now_unix_nanos.div_euclid(1_000_000_000),
-        days: days.as_int(),
+        not_before: if cx.env.steady_certificates { steady(now, days, cx.env.seed) } else { now },
+        days,
         ..Request::default()
     };
     let (ips, dns) = (list(ips), list(dns));
@@ -157,6 +158,17 @@ fn request<'a>(
     }
     cx.random.get(cx.env).fill_bytes(&mut request.serial);
     Ok(request)
+}
+
+/// The last of the moments that lie an eighth of so many days apart. The seed moves them, so that not everything is renewed
+/// on one day.
+fn steady(now: i64, days: i64, seed: [u8; 32]) -> i64 {
+    let apart = days.saturating_mul(86_400) / 8;
+    if apart <= 0 {
+        return now;
+    }
+    let moved = seed.iter().take(7).fold(0, |moved, byte| moved << 8 | i64::from(*byte)) % apart;
+    now - (now - moved).rem_euclid(apart)
 }
 
 fn list<'a>(value: Option<&Value<'a>>) -> Vec<Value<'a>> {

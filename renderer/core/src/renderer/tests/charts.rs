@@ -182,6 +182,24 @@ fn what_is_random_is_drawn_once_for_each_input() {
 }
 
 #[test]
+fn whoever_renders_next_makes_the_same_certificates() {
+    let drawn = SETTINGS
+        .replace(".Values.who", "randAlphaNum 20")
+        .replace(".Values.mark", "(genCAWithKey \"ca\" 365 (genPrivateKey \"ecdsa\")).Cert | b64enc");
+    let drawn = loaded("1.0.0", &[("templates/a.yaml", &drawn)]);
+    let after = |days: i64| {
+        let mut fixture = Fixture::new(vec![profile(json!({}))]);
+        fixture.now += days * 86_400_000_000;
+        fixture.chart(drawn.clone());
+        fixture.wanted()
+    };
+    let first = after(0);
+    assert!(first[0].len() > 200, "{first:?}");
+    assert!(after(1) == first || after(2) == after(1), "they are not those of the moment");
+    assert_ne!(after(60), first, "an eighth of a year later they are renewed");
+}
+
+#[test]
 fn definitions_come_first_and_say_which_kinds_have_no_namespace() {
     let crd = |scope: &str, kind: &str| {
         format!(
