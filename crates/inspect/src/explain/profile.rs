@@ -64,8 +64,13 @@ fn manifest(facts: &Facts, id: &ProfileId, steps: &mut Steps) {
     let Some(cluster) = registered(facts, steps) else { return };
     if !id.namespace.is_empty() && id.namespace != cluster.id.namespace {
         let path = cluster.id.path();
-        let says = format!("a Profile is for clusters of its own namespace, {}; {path} is in another", id.namespace);
-        return steps.no("destination", says, "write a ClusterProfile, or a Profile in the cluster's namespace");
+        let says =
+            format!("a Profile is for clusters of its own namespace, {}; {path} is in another", id.namespace);
+        return steps.no(
+            "destination",
+            says,
+            "write a ClusterProfile, or a Profile in the cluster's namespace",
+        );
     }
     let sets = facts.of_kind(&["ClusterSet", "Set"]).filter_map(|object| ClusterSet::read(object).ok());
     let mut sets = sets.filter(|set| profile.sets.contains(&set.id) && set.before.contains(&cluster.id));

@@ -255,7 +255,9 @@ fn nothing(cluster: &ClusterRef, trigger: Option<&Trigger>) -> (String, &'static
         return (says, "correct its templates, or ask about the cluster that they name");
     }
     if trigger.is_some_and(|trigger| trigger.cloud_event_action.is_some()) {
-        let says = format!("nothing is rendered for {place}: events for which spec.cloudEventAction is Delete only withdraw");
+        let says = format!(
+            "nothing is rendered for {place}: events for which spec.cloudEventAction is Delete only withdraw"
+        );
         return (says, "send a CloudEvent for which it is Create, or correct its template");
     }
     let says = format!("nothing is rendered for {place} because of it");
