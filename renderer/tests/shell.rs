@@ -231,7 +231,7 @@ async fn a_trigger_says_on_which_clusters_it_is_and_what_became_of_it_there() {
             let told = async |state: State, errors: Vec<String>| {
                 let profile = profile.clone();
                 let subject = Subject::Status { shard: 0, cluster: cluster(), origin: 0, profile };
-                let body = serde_json::to_vec(&Status { state, errors }).unwrap();
+                let body = serde_json::to_vec(&Status::new(state, errors)).unwrap();
                 kit::write(bus, [Publish::new(subject, Body::value(body), 1).meta(meta.clone())]).await;
             };
             told(State::Failed, vec!["it is refused".into()]).await;
@@ -277,7 +277,7 @@ async fn what_a_cluster_holds_and_nobody_wants_is_withdrawn() {
             let id = ProfileId::cluster("old");
             let cause = Cause::Profile(id.clone());
             let subject = Subject::Status { shard: 0, cluster: cluster(), origin: 0, profile: id };
-            let held = Status { state: State::Held, errors: Vec::new() };
+            let held = Status::new(State::Held, Vec::new());
             let body = Body::value(serde_json::to_vec(&held).unwrap());
             kit::write(bus, [Publish::new(subject, body, 1).meta(Meta::of_cause(&cause))]).await;
             let gone = |row: &Row| {

@@ -18,6 +18,8 @@ pub struct File {
 pub struct LoadLimits {
     /// Bytes of all files of an archive, unpacked; archives within it share the budget. Default 100 MiB, as Helm has it.
     pub unpacked_bytes: usize,
+    /// Bytes of one file, unpacked. Default 5 MiB, as Helm has it.
+    pub file_bytes: usize,
     /// Files of an archive, those of archives within it included. Default 20 000.
     pub files: usize,
     /// Charts within charts. Default 10.
@@ -38,7 +40,7 @@ const BYTE_ORDER_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
 
 impl Default for LoadLimits {
     fn default() -> Self {
-        Self { unpacked_bytes: 100 << 20, files: 20_000, depth: 10 }
+        Self { unpacked_bytes: 100 << 20, file_bytes: 5 << 20, files: 20_000, depth: 10 }
     }
 }
 
@@ -63,6 +65,16 @@ impl Budget {
             return Ok(());
         }
         Err(Error::Limit(format!("limit: charts are nested deeper than {limit}")))
+    }
+
+    /// Refuses a file that is too large; `called` is what Helm calls it.
+    pub(crate) fn check_file(&self, called: &str, name: &str, bytes: usize) -> Result<(), Error> {
+        let limit = self.limits.file_bytes;
+        if bytes <= limit {
+            return Ok(());
+        }
+        let name = sluice_template::go_quoted(name);
+        Err(Error::Limit(format!("{called} {name} is larger than the maximum file size {limit}")))
     }
 
     fn too_large(&self) -> Error {
@@ -92,6 +104,7 @@ pub(crate) fn unpack(bytes: &[u8], budget: &mut Budget) -> Result<Vec<File>, Err
         if size > budget.bytes {
             return Err(budget.too_large());
         }
+        budget.check_file("decompressed chart file", &name, size)?;
         let mut data = Vec::with_capacity(size.min(1 << 20));
         entry.by_ref().take(budget.bytes as u64 + 1).read_to_end(&mut data).map_err(broken)?;
         if kind.is_file() && data.len() < size {
@@ -196,7 +209,7 @@ mod tests {
     }
 
     fn unpacked(files: &[(&str, &[u8])]) -> Result<Vec<File>, String> {
-        let limits = LoadLimits { unpacked_bytes: 1000, files: 3, depth: 1 };
+        let limits = LoadLimits { unpacked_bytes: 1000, file_bytes: 900, files: 3, depth: 1 };
         unpack(&mk_archive(files), &mut Budget::new(limits)).map_err(|error| error.to_string())
     }
 
@@ -229,6 +242,11 @@ mod tests {
             unpacked(&[("c/a", &large)]).unwrap_err(),
             "decompressed chart is larger than the maximum size 1000"
         );
+        assert_eq!(
+            unpacked(&[("c/a", &large[..901])]).unwrap_err(),
+            "decompressed chart file \"c/a\" is larger than the maximum file size 900"
+        );
+        assert!(unpacked(&[("c/a", &large[..900])]).is_ok());
         let many = [("c/a", b"" as &[u8]), ("c/b", b""), ("c/d", b""), ("c/e", b"")];
         assert_eq!(unpacked(&many).unwrap_err(), "limit: the chart has more than 3 files");
     }

@@ -94,6 +94,8 @@ fn kept(files: &BTreeMap<String, Vec<u8>>, budget: &mut Budget) -> Result<Vec<Fi
         if in_ignored_folder || rules.ignores(path, false) {
             continue;
         }
+        let name = path.rsplit('/').next().unwrap_or_default();
+        budget.check_file("chart file", name, data.len())?;
         budget.spend(data.len())?;
         kept.push(File { name: path.clone(), data: without_mark(data.clone()) });
     }

@@ -8,6 +8,7 @@ mod common;
 
 use std::{
     fs,
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
 };
 
@@ -49,7 +50,9 @@ fn charts_are_rendered_as_helm_renders_them() {
     cases.sort();
     let mut failed = 0;
     for case in &cases {
-        if let Err(difference) = check(case) {
+        // One that cannot even be read is a failure of its own, and the others are still counted.
+        let checked = catch_unwind(AssertUnwindSafe(|| check(case)));
+        if let Err(difference) = checked.unwrap_or_else(|_| Err("it panicked".to_owned())) {
             failed += 1;
             println!("{}: {difference}", case.file_name().unwrap().to_string_lossy());
         }

@@ -147,7 +147,7 @@ impl Steps {
         let profile = desired.profile();
         let status = on_bus.statuses.iter().find(|(id, by, _)| *id == profile && *by == origin);
         match status.map(|(_, _, status)| status) {
-            Some(Status { state: State::Provisioned, errors }) if errors.is_empty() => {
+            Some(Status { state: State::Provisioned, errors, .. }) if errors.is_empty() => {
                 self.deployed = true;
                 self.yes("deployed", format!("{profile} is provisioned"));
             }
@@ -156,10 +156,10 @@ impl Steps {
                 format!("{profile} is a dry run: nothing is written"),
                 "set another spec.syncMode than DryRun",
             ),
-            Some(Status { state: State::Failed, errors }) => {
+            Some(Status { state: State::Failed, errors, .. }) => {
                 self.no("deployed", format!("{profile} failed: {}", errors.join("; ")), "mend what it names; it is tried again by itself");
             }
-            Some(Status { state, errors }) => {
+            Some(Status { state, errors, .. }) => {
                 let errors = if errors.is_empty() { String::new() } else { format!(": {}", errors.join("; ")) };
                 self.unknown("deployed", format!("{profile} is {state:?}{errors}"), "ask again");
             }

@@ -179,8 +179,8 @@ fn said(status: &Stored) -> String {
         return "withdrawn".to_owned();
     }
     match serde_json::from_slice::<Status>(&status.row.body) {
-        Ok(Status { state, errors }) if errors.is_empty() => format!("{state:?}"),
-        Ok(Status { state, errors }) => format!("{state:?}: {}", errors.join("; ")),
+        Ok(Status { state, errors, .. }) if errors.is_empty() => format!("{state:?}"),
+        Ok(Status { state, errors, .. }) => format!("{state:?}: {}", errors.join("; ")),
         Err(error) => format!("a status that cannot be read: {error}"),
     }
 }

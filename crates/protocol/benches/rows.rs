@@ -30,7 +30,7 @@ fn size(name: &str, json: &impl Serialize, message: &impl Message) {
 // === Rows as they are on the bus ===
 
 fn status() -> Status {
-    Status { state: State::Provisioned, errors: Vec::new() }
+    Status::new(State::Provisioned, Vec::new())
 }
 
 fn problem() -> ProblemRow {
@@ -72,7 +72,7 @@ fn status_message(status: Status) -> proto::Status {
         State::Failed => proto::State::Failed,
         State::DryRun => proto::State::DryRun,
     };
-    proto::Status { state: state.into(), errors: status.errors }
+    proto::Status { state: state.into(), errors: status.errors, spec: status.spec }
 }
 
 fn status_row(status: proto::Status) -> Status {
@@ -83,7 +83,7 @@ fn status_row(status: proto::Status) -> Status {
         proto::State::Failed => State::Failed,
         proto::State::DryRun => State::DryRun,
     };
-    Status { state, errors: status.errors }
+    Status { state, errors: status.errors, spec: status.spec }
 }
 
 fn problem_message(row: ProblemRow) -> proto::Problem {

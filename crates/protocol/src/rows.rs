@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount, TriggerId};
+use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId, ServiceAccount, TriggerId};
 
 use crate::problem_set::{About, ProblemKey};
 use crate::subject::{cluster_shard, hash_shard};
@@ -138,6 +138,9 @@ pub struct Status {
     /// The errors, one for each object that could not be applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
+    /// Which spec of a user's profile it is about: see [`Desired::of_spec`]. Former versions do not say it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub spec: String,
 }
 
 /// What came of a profile on a cluster.
@@ -161,6 +164,34 @@ impl Desired {
     /// Which profile it is.
     pub fn profile(&self) -> ProfileId {
         ProfileId::new(&*self.owner_namespace, &*self.owner_name)
+    }
+
+    /// Digest of the spec that a user wrote: whoever sees the profile can tell whether what is said of it is about what stands
+    /// there. Empty for what events led to.
+    pub fn of_spec(&self) -> String {
+        match &self.cause {
+            Cause::Profile(_) => spec_digest(&Value::Object(self.spec.clone())),
+            Cause::Event(_) => String::new(),
+        }
+    }
+}
+
+/// Digest of the spec of an object.
+pub fn spec_digest(spec: &Value) -> String {
+    Digest::of(&[spec.to_string().as_bytes()]).to_string()
+}
+
+// === impl Status ===
+
+impl Status {
+    /// What came of a profile that no user wrote.
+    pub fn new(state: State, errors: Vec<String>) -> Self {
+        Self { state, errors, spec: String::new() }
+    }
+
+    /// It is about this row.
+    pub fn of(self, desired: &Desired) -> Self {
+        Self { spec: desired.of_spec(), ..self }
     }
 }
 

@@ -230,7 +230,10 @@ impl Deployer {
             step.publish(self.no_status(cluster, profile, origin));
         }
         self.wait(cluster, profile, &cause, waiting, step);
-        let status = Status { state, errors: errors.clone() };
+        let mut status = Status::new(state, errors.clone());
+        if let Some(desired) = &desired {
+            status = status.of(desired);
+        }
         let subject = self.status_subject(cluster, profile, origin);
         let mut row = status_row(subject, &status, &cause, time);
         if desired.is_none() && cause.origin(self.config.shards) != origin {

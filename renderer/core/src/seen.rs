@@ -16,9 +16,9 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId, TriggerId, object};
+use sluice_api::{ClusterRef, ObjectKey, ProfileId, TriggerId, object};
 use sluice_protocol::report::ProblemRow;
-use sluice_protocol::rows::{Cause, State, Status};
+use sluice_protocol::rows::{Cause, State, Status, spec_digest};
 use sluice_protocol::subject::hash_shard;
 use sluice_protocol::{Row, Subject};
 
@@ -103,6 +103,8 @@ struct SeenRow {
     cause: Arc<Cause>,
     state: State,
     errors: Vec<String>,
+    /// Of the spec that it is about, where that is said.
+    hash: Option<String>,
 }
 
 // === impl Seen ===
@@ -210,9 +212,10 @@ impl Seen {
             return;
         }
         // One that a newer deployer wrote: whatever it says, it is not that all is well.
-        let unreadable = Status { state: State::Provisioning, errors: Vec::new() };
-        let Status { state, errors } = serde_json::from_slice(&row.body).unwrap_or(unreadable);
-        let seen = SeenRow { cause: Arc::new(cause.clone()), state, errors };
+        let unreadable = Status::new(State::Provisioning, Vec::new());
+        let Status { state, errors, spec } = serde_json::from_slice(&row.body).unwrap_or(unreadable);
+        let hash = (!spec.is_empty()).then(|| STANDARD.encode(spec));
+        let seen = SeenRow { cause: Arc::new(cause.clone()), state, errors, hash };
         if let Some(made) = made {
             self.made_rows.insert(place.clone(), made.clone());
             self.objects.entry(made.clone()).or_default().rows.insert(place.clone(), seen.clone());
@@ -391,8 +394,7 @@ impl MadeProfile {
 
 /// The digest of a spec, in the form of the API.
 fn hash(spec: Option<&Value>) -> String {
-    let text = spec.map(ToString::to_string).unwrap_or_default();
-    STANDARD.encode(Digest::of(&[text.as_bytes()]).to_string())
+    STANDARD.encode(spec_digest(spec.unwrap_or(&Value::Null)))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ fn render(chart: &Chart) {
 
 fuzz_target!(|input: (Vec<u8>, BTreeMap<String, Vec<u8>>)| {
     let (bytes, files) = input;
-    let limits = LoadLimits { unpacked_bytes: 1 << 20, files: 100, depth: 3 };
+    let limits = LoadLimits { unpacked_bytes: 1 << 20, file_bytes: 1 << 18, files: 100, depth: 3 };
     if let Ok(chart) = Chart::from_archive(&bytes, limits) {
         render(&chart);
     }

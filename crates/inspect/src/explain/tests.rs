@@ -65,11 +65,7 @@ fn well() -> Facts {
         objects: vec![(cluster("a"), service("front"), Arc::new(object))],
         reports: vec![(cluster("a"), service("front"))],
         desired: vec![desired("p", of_trigger())],
-        statuses: vec![(
-            ProfileId::cluster("p"),
-            0,
-            Status { state: State::Provisioned, errors: Vec::new() },
-        )],
+        statuses: vec![(ProfileId::cluster("p"), 0, Status::new(State::Provisioned, Vec::new()))],
         problems: Vec::new(),
     };
     Facts {
@@ -302,7 +298,7 @@ fn what_a_deployer_says_decides() {
     let mut facts = well();
     let mut said = |state, errors: &[&str]| {
         let errors = errors.iter().map(|error| (*error).to_owned()).collect();
-        facts.on_bus.as_mut().unwrap().statuses[0].2 = Status { state, errors };
+        facts.on_bus.as_mut().unwrap().statuses[0].2 = Status::new(state, errors);
         of_t(&facts)
     };
     let failed = said(State::Failed, &["no room"]);

@@ -925,6 +925,20 @@ fn a_dry_run_touches_nothing() {
 }
 
 #[test]
+fn a_status_says_which_spec_it_is_about_also_where_nothing_was_to_be_done() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    let mut row = desired("p", 100, vec![config_map("a", "1")]);
+    for number in 1..3 {
+        row.spec.insert("maxUpdate".into(), json!(number));
+        fixture.row("p", Some(row.clone()));
+        let status = fixture.statuses["p"].clone().unwrap();
+        assert_eq!((status.state, &status.spec), (State::Provisioned, &row.of_spec()));
+        assert_eq!(fixture.take_calls().iter().filter(|call| call.starts_with("apply")).count(), 2 - number);
+    }
+}
+
+#[test]
 fn what_is_wanted_again_while_a_finalizer_holds_it_is_waited_for_and_made_anew() {
     let mut fixture = Fixture::new();
     fixture.reach();

@@ -47,7 +47,7 @@ impl Deployer {
         let mut texts = BTreeMap::new();
         for (origin, desired) in waiting {
             let text = name_taken(cluster, profile, holder);
-            let status = Status { state: State::Failed, errors: vec![text.clone()] };
+            let status = Status::new(State::Failed, vec![text.clone()]);
             let subject = self.status_subject(cluster, profile, origin);
             step.publish(status_row(subject, &status, &desired.cause, 0));
             let ProblemKey { cluster: place, about } = desired.cause.problem();

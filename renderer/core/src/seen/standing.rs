@@ -111,12 +111,16 @@ impl Standings {
         let management =
             (standings.is_partly_local && !standings.matching.is_empty()).then(ClusterRef::management);
         let wanted = standings.matching.iter().chain(&management);
-        for cluster in wanted.filter(|cluster| !places.contains(cluster)) {
-            let waiting = At { standing: Standing::Provisioning, errors: BTreeSet::new() };
-            standings.at.insert(cluster.clone(), waiting);
-        }
+        let wanted: Vec<_> = wanted.filter(|cluster| !places.contains(cluster)).cloned().collect();
+        wanted.iter().for_each(|cluster| standings.wait(cluster));
         for ((cluster, ..), row) in rows() {
-            standings.take(cluster, row, "");
+            let is_former =
+                standings.kind == Kind::Profile && row.hash.as_ref().is_some_and(|of| *of != seen.hash);
+            if is_former && standings.is_for(cluster) {
+                standings.wait(cluster);
+            } else {
+                standings.take(cluster, row, "");
+            }
         }
         standings.take_problems(seen.problems.values());
         standings
@@ -149,6 +153,12 @@ impl Standings {
         let at = self.at.entry(cluster.clone()).or_default();
         at.standing = at.standing.min(standing);
         at.errors.extend(row.errors.iter().map(|error| format!("{place}{error}")));
+    }
+
+    /// Nobody has said what came of what is wanted there.
+    fn wait(&mut self, cluster: &ClusterRef) {
+        let at = self.at.entry(cluster.clone()).or_default();
+        at.standing = at.standing.min(Standing::Provisioning);
     }
 
     fn is_for(&self, cluster: &ClusterRef) -> bool {

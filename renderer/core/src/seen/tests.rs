@@ -45,7 +45,7 @@ fn row(cluster: &ClusterRef, cause: &Cause, state: Option<State>, errors: &[&str
     let profile = ProfileId::cluster("made");
     let subject = Subject::Status { shard: 0, cluster: cluster.clone(), origin: 0, profile };
     let errors = errors.iter().map(|error| (*error).to_owned()).collect();
-    let body = state.map(|state| serde_json::to_vec(&Status { state, errors }).unwrap());
+    let body = state.map(|state| serde_json::to_vec(&Status::new(state, errors)).unwrap());
     let (body, tombstone) = body.map_or((Vec::new(), true), |body| (body, false));
     let publish = Publish::new(subject.clone(), Body::value(body.clone()), 1).meta(Meta::of_cause(cause));
     Row { subject, head: Head { tombstone, ..publish.head() }, body: body.into(), sequence: 0 }
@@ -143,6 +143,36 @@ fn a_profile_says_which_clusters_have_its_present_form() {
     assert_eq!(names(&status["updatedClusters"]["clusters"]), ["a", "b"]);
     assert_eq!(status["conditions"][0]["status"], "True");
     assert_eq!(status["conditions"][0]["message"], "everything is in place for 2 clusters");
+}
+
+#[test]
+fn what_became_of_a_former_spec_is_not_said_of_the_present_one() {
+    let cause = Cause::Profile(ProfileId::cluster("p"));
+    let about = |spec: &Value, state: State, errors: &[&str]| {
+        let mut row = row(&cluster("a"), &cause, Some(state), errors);
+        let mut status: Status = serde_json::from_slice(&row.body).unwrap();
+        status.spec = spec_digest(spec);
+        row.body = serde_json::to_vec(&status).unwrap().into();
+        row
+    };
+    let mut edited = profile();
+    edited["spec"]["tier"] = json!(50);
+    let mut seen = seen([profile()]);
+    seen.row(&row(&cluster("b"), &cause, Some(State::Provisioned), &[]), T0);
+    seen.row(&about(&profile()["spec"], State::Provisioned, &[]), T0);
+    assert_eq!(names(&written(&mut seen).unwrap()["updatedClusters"]["clusters"]), ["a", "b"]);
+    seen.change(&upsert(edited.clone()), T0);
+    let status = written(&mut seen).unwrap();
+    assert_eq!(names(&status["updatingClusters"]["clusters"]), ["a"]);
+    assert_eq!(status["conditions"][0]["status"], "False", "a former deployer does not say it: b counts");
+    seen.row(&about(&profile()["spec"], State::Failed, &["the former content"]), T0);
+    let status = written(&mut seen).unwrap_or(status);
+    assert_eq!(names(&status["updatingClusters"]["clusters"]), ["a"], "it is still not about this one");
+    assert_eq!(status.get("failedClusters"), None);
+    seen.row(&about(&edited["spec"], State::Provisioned, &[]), T0);
+    let status = written(&mut seen).unwrap();
+    assert_eq!(names(&status["updatedClusters"]["clusters"]), ["a", "b"]);
+    assert_eq!(status["conditions"][0]["status"], "True");
 }
 
 #[test]

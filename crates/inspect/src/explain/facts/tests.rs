@@ -43,7 +43,7 @@ async fn what_bus_and_management_cluster_know_of_a_trigger_is_gathered() {
     assert_eq!(on_bus.reports, [(cluster("a"), service())]);
     assert_eq!(on_bus.objects, [(cluster("a"), service(), Arc::new(json!({})))]);
     assert_eq!(on_bus.desired[0].profile(), ProfileId::cluster("p"));
-    let status = Status { state: State::Failed, errors: vec!["no room".into()] };
+    let status = Status::new(State::Failed, vec!["no room".into()]);
     assert_eq!(on_bus.statuses, [(ProfileId::cluster("p"), 0, status)]);
 }
 

@@ -88,7 +88,7 @@ fn a_tombstone_that_was_asked_for_is_said_once_more() {
     let mut fixture = Fixture::new(vec![]);
     fixture.caught_up();
     let gone = Cause::Profile(ProfileId::cluster("p"));
-    let body = serde_json::to_vec(&Status { state: State::Held, errors: Vec::new() }).unwrap();
+    let body = serde_json::to_vec(&Status::new(State::Held, Vec::new())).unwrap();
     let asks = Row { body: body.into(), ..held_by("a", "p", &gone) };
     fixture.run(|renderer, step| renderer.external(ExternalInput::Status(Arc::new(asks)), step));
     assert_eq!(fixture.take_log(), ["-a"]);

@@ -124,7 +124,7 @@ fn a_held_profile_is_withdrawn_as_often_as_its_deployer_asks() {
     fixture.caught_up();
     let status = |state: State| {
         let mut row = held_by("b", "old", &cause(None));
-        row.body = serde_json::to_vec(&Status { state, errors: Vec::new() }).unwrap().into();
+        row.body = serde_json::to_vec(&Status::new(state, Vec::new())).unwrap().into();
         ExternalInput::Status(Arc::new(row))
     };
     fixture.run(|renderer, step| renderer.external(status(State::Provisioned), step));
