@@ -51,6 +51,38 @@ fn an_unknown_kind_of_destination_is_named() {
 }
 
 #[test]
+fn the_version_of_a_destination_may_be_a_template_and_is_of_the_group_of_its_kind() {
+    let of = |kind: &str, version: &str| {
+        let to = json!({"destinationCluster": {"apiVersion": version, "kind": kind, "namespace": "default", "name": "b"}});
+        let mut fixture = Fixture::new(vec![trigger(true, to), content(true, "1")]);
+        fixture.ready(&["v1beta1"]);
+        let error = fixture.problems.values().next().cloned();
+        (fixture.wanted(), error.unwrap_or_default())
+    };
+    let there = vec!["b v1beta1 1".to_owned()];
+    for version in ["", "lib.projectsveltos.io/{{ .Resource.metadata.name }}", "{{ `` }}"] {
+        assert_eq!(of("SveltosCluster", version), (there.clone(), String::new()), "{version}");
+    }
+    let field = "spec.destinationCluster.apiVersion:";
+    for (kind, version, expected) in [
+        (
+            "SveltosCluster",
+            "cluster.x-k8s.io/v1beta1",
+            "write lib.projectsveltos.io/<version>, or leave it out",
+        ),
+        ("SveltosCluster", "v1", "\"v1\" has no kind SveltosCluster"),
+        ("SveltosCluster", "{{ .Resource.metadata.name }}", "\"v1beta1\" has no kind SveltosCluster"),
+        ("SveltosCluster", "{{ .Resource.nothing }}", "nothing"),
+        ("Cluster", "lib.projectsveltos.io/v1beta1", "write cluster.x-k8s.io/<version>, or leave it out"),
+        ("Cluster", "cluster.x-k8s.io/v1beta2", "spec.destinationCluster: capi:default/b is not registered"),
+    ] {
+        let (wanted, error) = of(kind, version);
+        assert!(wanted.is_empty() && error.contains(expected), "{kind} {version}: {error}");
+        assert_eq!(error.contains(field), kind == "SveltosCluster" || version.starts_with("lib"), "{error}");
+    }
+}
+
+#[test]
 fn events_count_on_the_clusters_that_a_set_selects() {
     let spec = json!({"sourceClusterSelector": null, "clusterSetRefs": ["s", "missing"]});
     let mut fixture = Fixture::new(vec![trigger(true, spec), content(true, "1")]);
