@@ -128,6 +128,67 @@ fn a_set_that_cannot_be_read_changes_nothing() {
     assert_eq!((fixture.wanted(), fixture.problems.len()), (vec!["a x 1".to_owned()], 0));
 }
 
+/// The set as the API server has it once the status that was written has arrived.
+fn told(fixture: &mut Fixture, mut set: Value) -> Value {
+    set["status"] = fixture.statuses["ClusterSet s"].clone();
+    fixture.statuses.clear();
+    fixture.put(set.clone());
+    assert!(fixture.statuses.is_empty(), "it says so already: {:?}", fixture.statuses);
+    set
+}
+
+#[test]
+fn a_set_that_cannot_be_read_says_so_beside_what_it_selects_until_it_is_mended() {
+    let mut good = set("s", up(), &["c"]);
+    let up_and_down = [registration("b", json!({"up": "1"})), registration("c", json!({"up": "1"}))];
+    let mut fixture = Fixture::new(up_and_down.into_iter().chain([good.clone()]).collect());
+    good = told(&mut fixture, good);
+    let lists = good["status"].clone();
+    let mut broken = good.clone();
+    broken["spec"]["clusterSelector"] = "a b".into();
+    fixture.put(broken.clone());
+    let mut expected = lists.clone();
+    let mut condition = fixture.statuses["ClusterSet s"]["conditions"][0].clone();
+    let text = condition["message"].take();
+    let text = text.as_str().unwrap();
+    assert!(text.starts_with("spec.clusterSelector: ") && text.contains("write it as"), "{text}");
+    assert_eq!(
+        condition,
+        json!({"type": "Ready", "status": "False", "reason": "Problem", "message": null, "lastTransitionTime": "1970-01-01T00:00:01Z"})
+    );
+    condition["message"] = text.into();
+    expected["conditions"] = json!([condition]);
+    assert_eq!(fixture.statuses["ClusterSet s"], expected, "one write has both");
+    broken = told(&mut fixture, broken);
+    fixture.now += 60_000_000;
+    broken["spec"]["maxReplicas"] = "many".into();
+    fixture.put(broken.clone());
+    let condition = &fixture.statuses["ClusterSet s"]["conditions"][0];
+    assert_eq!(condition["lastTransitionTime"], "1970-01-01T00:00:01Z", "another mistake, wrong since then");
+    assert!(condition["message"].as_str().unwrap().starts_with("spec.maxReplicas: "), "{condition}");
+    let broken = told(&mut fixture, broken);
+    good["status"] = broken["status"].clone();
+    fixture.put(good.clone());
+    assert_eq!(fixture.statuses["ClusterSet s"], lists, "the condition has gone, who was selected stays");
+    told(&mut fixture, good);
+}
+
+#[test]
+fn a_set_of_a_namespace_says_what_is_wrong_with_it() {
+    let mut set = set("s", json!({"maxReplicas": -1}), &[]);
+    set["kind"] = "Set".into();
+    set["metadata"]["namespace"] = "team".into();
+    let mut fixture = Fixture::new(vec![set.clone()]);
+    let status = fixture.statuses["Set team/s"].clone();
+    let text = status["conditions"][0]["message"].as_str().unwrap();
+    assert_eq!(text, "spec.maxReplicas: -1 is not a whole number of at least 0");
+    fixture.statuses.clear();
+    set["status"] = json!({"conditions": [{"type": "Ready", "status": "True", "reason": "Theirs"}]});
+    set["spec"] = json!({});
+    fixture.put(set);
+    assert!(fixture.statuses.is_empty(), "a condition of somebody else is left alone");
+}
+
 #[test]
 fn a_profile_that_somebody_else_wrote_is_not_written_over() {
     let own = json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {}});
