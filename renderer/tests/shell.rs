@@ -316,17 +316,29 @@ async fn what_templates_read_is_watched_and_its_changes_arrive() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cluster_set_says_what_it_selects() {
+async fn a_cluster_set_says_what_it_selects_and_what_is_wrong_with_it() {
     let place = Place::start().await;
-    place.put(json!({"apiVersion": LIB, "kind": "ClusterSet", "metadata": {"name": "s"},
-        "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}}}}));
-    let selected = || {
+    let set = |selector: Value| json!({"apiVersion": LIB, "kind": "ClusterSet", "metadata": {"name": "s"}, "spec": {"clusterSelector": selector}});
+    let good = json!({"matchLabels": {"env": "fv"}});
+    place.put(set(good.clone()));
+    let said = || {
         let set = place.get(LIB, "ClusterSet", "s")?;
-        object::at(&set, &["status", "selectedClusterRefs"]).cloned()
+        let status = object::at(&set, &["status"])?;
+        let text =
+            object::at(status, &["conditions"]).map(|list| object::text(&list[0], &["message"]).to_owned());
+        Some((status["selectedClusterRefs"][0]["name"] == "c", text.unwrap_or_default()))
     };
     place
         .render(async |_| {
-            kit::until(|| selected().is_some_and(|list| list[0]["name"] == "c")).await;
+            let well = Some((true, String::new()));
+            kit::until(|| said() == well).await;
+            place.put(set("a b".into()));
+            kit::until(|| {
+                said().is_some_and(|(keeps, text)| keeps && text.starts_with("spec.clusterSelector: "))
+            })
+            .await;
+            place.put(set(good));
+            kit::until(|| said() == well).await;
         })
         .await;
 }

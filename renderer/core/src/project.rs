@@ -109,18 +109,11 @@ pub(crate) fn content(
 
 /// A reference in the generated spec: everything the user wrote, pointing to what was made of it.
 pub(crate) fn policy_ref(item: &PolicyRef, source: &PolicySource) -> Value {
-    let deployment = item.deployment.title();
-    let mut value = json!({"kind": source.kind, "namespace": source.namespace, "name": source.name, "deploymentType": deployment});
-    if item.tier != 100 {
-        value["tier"] = item.tier.into();
-    }
-    if item.optional {
-        value["optional"] = true.into();
-    }
-    if item.skip_namespace_creation {
-        value["skipNamespaceCreation"] = true.into();
-    }
-    value
+    let mut value = item.raw.clone();
+    let place = [("kind", &source.kind), ("namespace", &source.namespace), ("name", &source.name)];
+    value.extend(place.map(|(field, text)| (field.to_owned(), text.clone().into())));
+    value.insert("deploymentType".to_owned(), item.deployment.title().into());
+    value.into()
 }
 
 /// A reference to a cluster, as `clusterRefs` has it.

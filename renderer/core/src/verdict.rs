@@ -48,7 +48,8 @@ pub(crate) fn user_object(kind: &str, namespace: &str, name: &str) -> ObjectKey 
     }
 }
 
-/// Whether objects of this kind have a status that is written here.
+/// Whether objects of this kind have a status that is written here. That of a cluster set is written as a whole by who decides
+/// what it selects (`renderer/cluster_sets.rs`): of two writers each would take away what the other one has said.
 pub(crate) fn has_status(key: &ObjectKey) -> bool {
     matches!(
         key.gvk.kind.as_str(),
@@ -65,13 +66,18 @@ pub(crate) fn has_status(key: &ObjectKey) -> bool {
 /// What the condition says when something is wrong.
 pub(crate) fn condition(problems: &[&ProblemRow]) -> Option<Value> {
     let first = problems.iter().min_by_key(|problem| problem.since)?;
-    Some(json!({
+    Some(wrong(&texts(problems), &seconds(first.since)))
+}
+
+/// The condition that says what is wrong, since then.
+pub(crate) fn wrong(text: &str, since: &str) -> Value {
+    json!({
         "type": CONDITION,
         "status": "False",
         "reason": REASON,
-        "message": clipped(&texts(problems), LONGEST),
-        "lastTransitionTime": seconds(first.since),
-    }))
+        "message": clipped(text, LONGEST),
+        "lastTransitionTime": since,
+    })
 }
 
 /// The status of an EventSource or a cluster that these problems are about. Without any, a cluster says the version of its server
@@ -95,8 +101,13 @@ pub(crate) fn status(key: &ObjectKey, problems: &[&ProblemRow], version: Option<
 
 /// Whether a status says something that was written by [`status`].
 pub(crate) fn is_judged(status: &Value) -> bool {
+    judgement(status).is_some()
+}
+
+/// The condition in a status that [`wrong`] has made.
+pub(crate) fn judgement(status: &Value) -> Option<&Value> {
     let conditions = status.get("conditions").and_then(Value::as_array);
-    conditions.into_iter().flatten().any(|condition| {
+    conditions.into_iter().flatten().find(|condition| {
         object::text(condition, &["type"]) == CONDITION && object::text(condition, &["reason"]) == REASON
     })
 }

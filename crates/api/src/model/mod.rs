@@ -56,6 +56,8 @@ pub const RANDOM: &str = "sluice-random";
 pub const LIB_GROUP: &str = "lib.projectsveltos.io";
 /// Group of profiles and their reports.
 pub const CONFIG_GROUP: &str = "config.projectsveltos.io";
+/// Group of the clusters of Cluster API.
+pub const CAPI_GROUP: &str = "cluster.x-k8s.io";
 
 /// The kinds of the management cluster that say what goes where. Those that a server does not have count as empty.
 pub fn management_kinds() -> Vec<Gvk> {
@@ -76,5 +78,5 @@ pub fn management_kinds() -> Vec<Gvk> {
 
 /// The kind of Cluster API clusters, in the version that the server prefers.
 pub fn capi_cluster() -> Gvk {
-    Gvk::new("cluster.x-k8s.io", "", "Cluster")
+    Gvk::new(CAPI_GROUP, "", "Cluster")
 }

@@ -35,6 +35,8 @@ pub struct PolicyRef {
     pub deployment: Deployment,
     /// Path of the field, for messages.
     pub path: String,
+    /// Every field as written, for projections.
+    pub raw: Map<String, Value>,
 }
 
 /// Where the content of a reference goes.
@@ -188,8 +190,9 @@ impl SpecCommon {
     }
 }
 
-fn raw(spec: &Field<'_>) -> Map<String, Value> {
-    spec.value().and_then(Value::as_object).cloned().unwrap_or_default()
+/// Every field below this one as written.
+fn raw(field: &Field<'_>) -> Map<String, Value> {
+    field.value().and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
 // === impl Deployment ===
@@ -254,7 +257,8 @@ impl PolicyRef {
             optional: item.get("optional").flag()?,
             skip_namespace_creation: item.get("skipNamespaceCreation").flag()?,
             deployment: Deployment::Remote,
-            path: item.error("").field,
+            path: item.path().to_owned(),
+            raw: raw(item),
         })
     }
 }

@@ -30,11 +30,12 @@ pub struct Templated<'a> {
 }
 
 /// Fields that only triggers have. `[]` stands for each item of a list.
-const OF_TRIGGERS: [(&str, Sees); 12] = [
+const OF_TRIGGERS: [(&str, Sees); 13] = [
     ("eventSourceName", Sees::Source),
     ("profileNameFormat", Sees::Event),
     ("cloudEventAction", Sees::Event),
     ("destinationCluster.kind", Sees::Event),
+    ("destinationCluster.apiVersion", Sees::Event),
     ("destinationCluster.namespace", Sees::Event),
     ("destinationCluster.name", Sees::Event),
     ("configMapGenerator[].namespace", Sees::Event),
@@ -137,7 +138,7 @@ mod tests {
     #[test]
     fn texts_with_actions_are_found_in_lists_and_maps_with_their_paths() {
         let manifest = json!({"kind": "EventTrigger", "spec": {
-            "eventSourceName": "{{ a }}", "destinationCluster": {"kind": "Cluster", "name": "{{ b }}", "namespace": 3},
+            "eventSourceName": "{{ a }}", "destinationCluster": {"kind": "Cluster", "apiVersion": "{{ v }}", "name": "{{ b }}", "namespace": 3},
             "policyRefs": [{"name": "plain"}, {"name": "{{ c }}"}], "patches": [{"patch": "{{ d }}"}],
             "helmCharts": [{"valuesFrom": [{"name": "x"}, {"namespace": "{{ e }}"}]}, "x"],
             "extraAnnotations": {"a": "{{ f }}"}}});
@@ -148,6 +149,7 @@ mod tests {
             found,
             [
                 one("spec.eventSourceName", "{{ a }}", Sees::Source),
+                one("spec.destinationCluster.apiVersion", "{{ v }}", Sees::Event),
                 one("spec.destinationCluster.name", "{{ b }}", Sees::Event),
                 one("spec.policyRefs[1].name", "{{ c }}", Sees::Event),
                 one("spec.helmCharts[0].valuesFrom[1].namespace", "{{ e }}", Sees::Event),

@@ -65,7 +65,7 @@ pub struct Trigger {
 pub struct DestinationCluster {
     /// `SveltosCluster` or `Cluster`.
     pub kind: String,
-    /// Group and version of the registration; tells nothing that the kind does not.
+    /// Group and version of the registration; empty, or of the group that the kind is of.
     pub api_version: String,
     /// Namespace of the registration.
     pub namespace: String,

@@ -1,7 +1,7 @@
 //! Where the profile of an event goes.
 
-use sluice_api::model::DestinationCluster;
-use sluice_api::{ClusterKind, ClusterRef};
+use sluice_api::model::{CAPI_GROUP, DestinationCluster, LIB_GROUP};
+use sluice_api::{ClusterKind, ClusterRef, Gvk};
 use sluice_template::Data;
 
 use super::EventRender;
@@ -47,25 +47,34 @@ impl EventRender<'_> {
         destination: &DestinationCluster,
         dot: &Data<'_>,
     ) -> Result<ClusterRef, String> {
+        let rendered = |field: &str, text: &str| {
+            self.template(text, dot).map_err(|error| format!("spec.destinationCluster.{field}: {error}"))
+        };
         let field = |field: &str, text: &str| {
-            let text = self.template(text, dot);
-            let text = text.map_err(|error| format!("spec.destinationCluster.{field}: {error}"))?;
             let empty = || {
                 format!(
                     "spec.destinationCluster.{field}: is empty; write a value, or a template that gives one"
                 )
             };
+            let text = rendered(field, text)?;
             if text.is_empty() { Err(empty()) } else { Ok(text) }
         };
-        let kind = match field("kind", &destination.kind)?.as_str() {
-            "SveltosCluster" => ClusterKind::Sveltos,
-            "Cluster" => ClusterKind::Capi,
+        let named = field("kind", &destination.kind)?;
+        let (kind, group) = match named.as_str() {
+            "SveltosCluster" => (ClusterKind::Sveltos, LIB_GROUP),
+            "Cluster" => (ClusterKind::Capi, CAPI_GROUP),
             other => {
                 return Err(format!(
                     "spec.destinationCluster.kind: unknown kind {other:?}; use SveltosCluster or Cluster"
                 ));
             }
         };
+        let version = rendered("apiVersion", &destination.api_version)?;
+        if !version.is_empty() && Gvk::parse(&version, &named).group != group {
+            return Err(format!(
+                "spec.destinationCluster.apiVersion: {version:?} has no kind {named}; write {group}/<version>, or leave it out"
+            ));
+        }
         let namespace = field("namespace", &destination.namespace)?;
         Ok(ClusterRef { kind, namespace, name: field("name", &destination.name)? })
     }

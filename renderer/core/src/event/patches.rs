@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use sluice_api::ClusterRef;
 use sluice_api::model::{HelmChart, PolicyRef};
 use sluice_template::{Data, Stage};
@@ -168,13 +168,14 @@ fn has_actions(item: &PolicyRef) -> bool {
     [&item.namespace, &item.name].into_iter().any(|text| Language::Go.has_actions(text))
 }
 
+/// The reference in the generated spec: everything the user wrote, with the place that the event gives it.
 fn reference(item: &PolicyRef) -> Value {
-    let mut value = json!({"kind": item.kind, "name": item.name});
-    if !item.namespace.is_empty() {
-        value["namespace"] = item.namespace.clone().into();
+    let mut value = item.raw.clone();
+    value.insert("name".to_owned(), item.name.clone().into());
+    if item.namespace.is_empty() {
+        value.remove("namespace");
+    } else {
+        value.insert("namespace".to_owned(), item.namespace.clone().into());
     }
-    if item.optional {
-        value["optional"] = true.into();
-    }
-    value
+    value.into()
 }

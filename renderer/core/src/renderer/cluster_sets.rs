@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_api::model::{ClusterSet, ClusterSetId, LIB_GROUP};
-use sluice_api::{ClusterRef, Gvk, ObjectKey, TriggerId};
+use sluice_api::{ClusterRef, FieldError, Gvk, ObjectKey, TriggerId, object};
 use sluice_protocol::{About, ProblemKey, Step};
 
 use super::{Effect, Renderer};
 use crate::catalog::Selections;
-use crate::verdict::reference;
+use crate::verdict::{judgement, reference, seconds, wrong};
+
+/// The fields of a set's status besides conditions.
+const LISTS: [&str; 2] = ["matchingClusterRefs", "selectedClusterRefs"];
 
 impl Renderer {
     /// What sets select differs from `before`, or may: triggers and profiles over sets are looked at again.
@@ -36,23 +39,22 @@ impl Renderer {
         }
     }
 
-    /// Writes into the sets whose names are its own what they match and select, where that is not what they say.
+    /// Writes into the sets whose names are its own what they match and select, and what is wrong with them, where that is not what
+    /// they say.
     pub(super) fn write_sets(&mut self, step: &mut Step<Effect>) {
         let mut problems = Vec::new();
         for (id, held) in &self.catalog.sets {
             if !self.owns_name(&id.to_string()) {
                 continue;
             }
-            match &held.set {
-                Ok(set) => {
-                    problems.push((id.clone(), None));
-                    let status = self.set_status(set);
-                    if !says(&held.status, &status) {
-                        step.effect(Effect::WriteStatus(key(id), status));
-                    }
-                }
-                Err(error) => problems.push((id.clone(), Some(error.to_string()))),
+            let status = match &held.set {
+                Ok(set) => self.set_status(set),
+                Err(error) => broken_status(error, &held.status, step.now),
+            };
+            if !says(&held.status, &status) {
+                step.effect(Effect::WriteStatus(key(id), status));
             }
+            problems.push((id.clone(), held.set.as_ref().err().map(ToString::to_string)));
         }
         for (id, error) in problems {
             self.note(ProblemKey::everywhere(About::ClusterSet(id)), error, step);
@@ -78,12 +80,26 @@ impl Renderer {
     }
 }
 
-/// Whether a status says this already; absent is the same as empty.
+/// What a set that cannot be read says: its lists stay, since what it selected before is in them.
+fn broken_status(error: &FieldError, said: &Value, now: i64) -> Value {
+    let since = judgement(said).map(|condition| object::text(condition, &["lastTransitionTime"]).to_owned());
+    let text = format!("{}: {}", error.field, error.reason);
+    let condition = wrong(&text, &since.unwrap_or_else(|| seconds(now)));
+    let mut status = json!({"conditions": [condition]});
+    for field in LISTS {
+        if let Some(list) = said.get(field) {
+            status[field] = list.clone();
+        }
+    }
+    status
+}
+
+/// Whether a status says this already; absent is the same as empty, and conditions of others count for nothing.
 fn says(status: &Value, wanted: &Value) -> bool {
-    ["matchingClusterRefs", "selectedClusterRefs"].iter().all(|field| {
-        let list = |value: &Value| value.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
-        list(status) == list(wanted)
-    })
+    let list =
+        |value: &Value, field: &str| value.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
+    LISTS.iter().all(|field| list(status, field) == list(wanted, field))
+        && judgement(status) == judgement(wanted)
 }
 
 fn key(id: &ClusterSetId) -> ObjectKey {

@@ -16,6 +16,7 @@ mod anew;
 mod capabilities;
 mod charts;
 mod cloud_events;
+mod defects;
 mod destinations;
 mod generators;
 mod local;

@@ -51,6 +51,38 @@ fn an_unknown_kind_of_destination_is_named() {
 }
 
 #[test]
+fn the_version_of_a_destination_may_be_a_template_and_is_of_the_group_of_its_kind() {
+    let of = |kind: &str, version: &str| {
+        let to = json!({"destinationCluster": {"apiVersion": version, "kind": kind, "namespace": "default", "name": "b"}});
+        let mut fixture = Fixture::new(vec![trigger(true, to), content(true, "1")]);
+        fixture.ready(&["v1beta1"]);
+        let error = fixture.problems.values().next().cloned();
+        (fixture.wanted(), error.unwrap_or_default())
+    };
+    let there = vec!["b v1beta1 1".to_owned()];
+    for version in ["", "lib.projectsveltos.io/{{ .Resource.metadata.name }}", "{{ `` }}"] {
+        assert_eq!(of("SveltosCluster", version), (there.clone(), String::new()), "{version}");
+    }
+    let field = "spec.destinationCluster.apiVersion:";
+    for (kind, version, expected) in [
+        (
+            "SveltosCluster",
+            "cluster.x-k8s.io/v1beta1",
+            "write lib.projectsveltos.io/<version>, or leave it out",
+        ),
+        ("SveltosCluster", "v1", "\"v1\" has no kind SveltosCluster"),
+        ("SveltosCluster", "{{ .Resource.metadata.name }}", "\"v1beta1\" has no kind SveltosCluster"),
+        ("SveltosCluster", "{{ .Resource.nothing }}", "nothing"),
+        ("Cluster", "lib.projectsveltos.io/v1beta1", "write cluster.x-k8s.io/<version>, or leave it out"),
+        ("Cluster", "cluster.x-k8s.io/v1beta2", "spec.destinationCluster: capi:default/b is not registered"),
+    ] {
+        let (wanted, error) = of(kind, version);
+        assert!(wanted.is_empty() && error.contains(expected), "{kind} {version}: {error}");
+        assert_eq!(error.contains(field), kind == "SveltosCluster" || version.starts_with("lib"), "{error}");
+    }
+}
+
+#[test]
 fn events_count_on_the_clusters_that_a_set_selects() {
     let spec = json!({"sourceClusterSelector": null, "clusterSetRefs": ["s", "missing"]});
     let mut fixture = Fixture::new(vec![trigger(true, spec), content(true, "1")]);
@@ -94,6 +126,67 @@ fn a_set_that_cannot_be_read_changes_nothing() {
     assert!(fixture.problems["ClusterSet s"].contains("spec.clusterSelector"), "{:?}", fixture.problems);
     fixture.put(good);
     assert_eq!((fixture.wanted(), fixture.problems.len()), (vec!["a x 1".to_owned()], 0));
+}
+
+/// The set as the API server has it once the status that was written has arrived.
+fn told(fixture: &mut Fixture, mut set: Value) -> Value {
+    set["status"] = fixture.statuses["ClusterSet s"].clone();
+    fixture.statuses.clear();
+    fixture.put(set.clone());
+    assert!(fixture.statuses.is_empty(), "it says so already: {:?}", fixture.statuses);
+    set
+}
+
+#[test]
+fn a_set_that_cannot_be_read_says_so_beside_what_it_selects_until_it_is_mended() {
+    let mut good = set("s", up(), &["c"]);
+    let up_and_down = [registration("b", json!({"up": "1"})), registration("c", json!({"up": "1"}))];
+    let mut fixture = Fixture::new(up_and_down.into_iter().chain([good.clone()]).collect());
+    good = told(&mut fixture, good);
+    let lists = good["status"].clone();
+    let mut broken = good.clone();
+    broken["spec"]["clusterSelector"] = "a b".into();
+    fixture.put(broken.clone());
+    let mut expected = lists.clone();
+    let mut condition = fixture.statuses["ClusterSet s"]["conditions"][0].clone();
+    let text = condition["message"].take();
+    let text = text.as_str().unwrap();
+    assert!(text.starts_with("spec.clusterSelector: ") && text.contains("write it as"), "{text}");
+    assert_eq!(
+        condition,
+        json!({"type": "Ready", "status": "False", "reason": "Problem", "message": null, "lastTransitionTime": "1970-01-01T00:00:01Z"})
+    );
+    condition["message"] = text.into();
+    expected["conditions"] = json!([condition]);
+    assert_eq!(fixture.statuses["ClusterSet s"], expected, "one write has both");
+    broken = told(&mut fixture, broken);
+    fixture.now += 60_000_000;
+    broken["spec"]["maxReplicas"] = "many".into();
+    fixture.put(broken.clone());
+    let condition = &fixture.statuses["ClusterSet s"]["conditions"][0];
+    assert_eq!(condition["lastTransitionTime"], "1970-01-01T00:00:01Z", "another mistake, wrong since then");
+    assert!(condition["message"].as_str().unwrap().starts_with("spec.maxReplicas: "), "{condition}");
+    let broken = told(&mut fixture, broken);
+    good["status"] = broken["status"].clone();
+    fixture.put(good.clone());
+    assert_eq!(fixture.statuses["ClusterSet s"], lists, "the condition has gone, who was selected stays");
+    told(&mut fixture, good);
+}
+
+#[test]
+fn a_set_of_a_namespace_says_what_is_wrong_with_it() {
+    let mut set = set("s", json!({"maxReplicas": -1}), &[]);
+    set["kind"] = "Set".into();
+    set["metadata"]["namespace"] = "team".into();
+    let mut fixture = Fixture::new(vec![set.clone()]);
+    let status = fixture.statuses["Set team/s"].clone();
+    let text = status["conditions"][0]["message"].as_str().unwrap();
+    assert_eq!(text, "spec.maxReplicas: -1 is not a whole number of at least 0");
+    fixture.statuses.clear();
+    set["status"] = json!({"conditions": [{"type": "Ready", "status": "True", "reason": "Theirs"}]});
+    set["spec"] = json!({});
+    fixture.put(set);
+    assert!(fixture.statuses.is_empty(), "a condition of somebody else is left alone");
 }
 
 #[test]

@@ -128,3 +128,56 @@ fn a_tombstone_of_a_former_owner_is_not_said_again_while_it_is_young() {
     fixture.run(|renderer, step| renderer.tick(step));
     assert_eq!(fixture.take_log(), ["-b"], "it has expired, and something is held still");
 }
+
+/// Every field that says how to deploy, but for those that refer to something.
+fn every_other_field() -> Value {
+    let target = json!({"kind": "Deployment", "labelSelector": "app=x"});
+    let check = json!([{"name": "up", "featureID": "Resources", "group": "apps", "version": "v1", "kind": "Deployment",
+        "script": "function evaluate() return {healthy = true} end"}]);
+    json!({
+        "syncMode": "ContinuousWithDriftDetection", "tier": 7, "continueOnConflict": true, "continueOnError": true,
+        "maxUpdate": "30%", "maxConsecutiveFailures": 3, "stopMatchingBehavior": "LeavePolicies", "reloader": true,
+        "dependsOn": ["other", "another"],
+        "kustomizationRefs": [{"kind": "GitRepository", "namespace": "flux", "name": "repo", "path": "./there",
+            "targetNamespace": "apps", "values": {"a": "{{ .Cluster.metadata.name }}"}, "tier": 9, "force": true}],
+        "preDeployChecks": check, "validateHealths": check, "preDeleteChecks": check, "postDeleteChecks": check,
+        "driftExclusions": [{"paths": ["/spec/replicas"], "target": target}],
+        "patches": [{"patch": "metadata: {labels: {p: '1'}}", "target": target}],
+        "extraLabels": {"l": "1"}, "extraAnnotations": {"a": "1"},
+        "sinceLater": {"some": ["thing", 1, null]},
+    })
+}
+
+/// `spec` with `more` in it.
+fn with(mut spec: Value, more: &Value) -> Value {
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    spec
+}
+
+#[test]
+fn every_other_field_of_a_trigger_is_in_its_rows_and_in_its_profile_as_written() {
+    let fixture = ready(trigger(true, every_other_field()), content(true, "1"), &["x"]);
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    let row = fixture.rows.values().next().unwrap().as_ref().unwrap();
+    let made = json!({"kind": "ConfigMap", "namespace": "projectsveltos", "name": row.policies[0].name, "deploymentType": "Remote"});
+    let here = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster", "namespace": "default", "name": "a"});
+    let expected = with(every_other_field(), &json!({"policyRefs": [made], "clusterRefs": [here]}));
+    assert_eq!(json!(row.spec), expected);
+    let profile = &fixture.projected[&format!("ClusterProfile {}", row.owner_name)];
+    assert_eq!(profile.as_ref().unwrap()["spec"], expected);
+}
+
+#[test]
+fn every_field_of_a_users_profile_is_in_its_rows_as_written() {
+    let plain = json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": "content"},
+        "data": {"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"}});
+    let refs =
+        json!([{"kind": "ConfigMap", "namespace": "default", "name": "content", "force": true, "path": "p"}]);
+    let spec =
+        json!({"clusterSelector": {"matchLabels": {"env": "fv"}}, "setRefs": ["none"], "policyRefs": refs});
+    let spec = with(spec, &every_other_field());
+    let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": spec});
+    let fixture = ready(profile, plain, &[]);
+    let row = fixture.rows["a/p"].as_ref().unwrap();
+    assert_eq!(json!(row.spec), spec);
+}

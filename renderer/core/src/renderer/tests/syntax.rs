@@ -16,7 +16,7 @@ fn full() -> Value {
         true,
         json!({
             "profileNameFormat": "p", "cloudEventAction": "Create",
-            "destinationCluster": {"kind": "SveltosCluster", "namespace": "default", "name": "a"},
+            "destinationCluster": {"kind": "SveltosCluster", "apiVersion": "lib.projectsveltos.io/v1beta1", "namespace": "default", "name": "a"},
             "configMapGenerator": generator(), "secretGenerator": generator(),
             "policyRefs": reference(), "patchesFrom": reference(), "patches": [{"patch": "a: 1"}],
             "helmCharts": [{"repositoryURL": "https://charts.example.com", "repositoryName": "r", "chartName": "r/c",
