@@ -7,8 +7,8 @@ use sluice_api::ClusterRef;
 use sluice_dryrun::Sources;
 use sluice_inspect::{
     Addon, AddonFilter, Difference, Events, EventsFilter, Explained, InspectError, Inspector, JournalFilter,
-    Line, Listed, Meant, ProblemFilter, Question, Resource, ResourceFilter, Shard, Target, Told, Trace,
-    Usage, UsageFilter,
+    Line, Listed, Meant, ProblemFilter, Question, Resource, ResourceFilter, Shard, Shown, Target, Told,
+    Trace, Usage, UsageFilter,
 };
 use sluice_inspect_rpc::{Access, Client, Lines};
 use sluice_protocol::report::ProblemRow;
@@ -139,10 +139,15 @@ impl Answers {
         })
     }
 
-    pub(crate) async fn clusters(&self, namespace: Option<&str>) -> Answered<Vec<Line>> {
-        told(match self {
-            Self::Here(inspector) => inspector.clusters(namespace).await,
-            Self::There(client) => client.clusters(namespace).await,
+    /// Triggers, profiles or clusters. Triggers have no namespace.
+    pub(crate) async fn lines(&self, shown: Shown, namespace: Option<&str>) -> Answered<Vec<Line>> {
+        told(match (self, shown) {
+            (Self::Here(inspector), Shown::Triggers) => inspector.triggers().await,
+            (Self::There(client), Shown::Triggers) => client.triggers().await,
+            (Self::Here(inspector), Shown::Profiles) => inspector.profiles(namespace).await,
+            (Self::There(client), Shown::Profiles) => client.profiles(namespace).await,
+            (Self::Here(inspector), Shown::Clusters) => inspector.clusters(namespace).await,
+            (Self::There(client), Shown::Clusters) => client.clusters(namespace).await,
         })
     }
 

@@ -10,7 +10,7 @@ use sluice_dryrun::{Finding, Severity, check};
 
 use crate::files::below;
 use crate::print::{put, say};
-use crate::table;
+use crate::table::{self, Output, Table};
 
 /// Arguments of `sluice check`.
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,8 @@ use crate::table;
 
 Examples:
   sluice check trigger.yaml
-  sluice check -o json manifests/"
+  sluice check -o table manifests/
+  sluice check -o json manifests/ | jq -r .reason"
 )]
 pub struct Args {
     /// Files, or folders with .yaml, .yml and .json files.
@@ -28,12 +29,18 @@ pub struct Args {
     /// Format.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     output: Format,
+    /// Leave the header of a table out.
+    #[arg(long)]
+    no_headers: bool,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Format {
     /// `file:line: error: object: field: reason`, as compilers print.
     Text,
+    Table,
+    /// With more columns.
+    Wide,
     /// One JSON object a line.
     Json,
     /// One YAML document for each.
@@ -51,12 +58,20 @@ struct Placed {
     finding: Finding,
 }
 
+/// Prints findings as they come, or at the end as a table.
+struct Printer {
+    /// None for words.
+    output: Option<Output>,
+    table: Table,
+}
+
 // === impl Args ===
 
 impl Args {
     /// Prints the findings. 0: no errors; 1: errors; 2: a file cannot be read.
     pub(crate) fn run(self) -> ExitCode {
         let (mut objects, mut errors, mut warnings, mut unreadable) = (0, 0, 0, 0);
+        let mut printer = Printer::new(self.output());
         for file in self.paths.iter().flat_map(|path| manifests(path)) {
             match read(&file) {
                 Ok((count, findings)) => {
@@ -67,7 +82,7 @@ impl Args {
                         } else {
                             &mut warnings
                         }) += 1;
-                        self.print(&placed);
+                        printer.print(placed);
                     }
                 }
                 Err(error) => {
@@ -76,29 +91,81 @@ impl Args {
                 }
             }
         }
+        printer.end();
         eprintln!("objects: {objects}, errors: {errors}, warnings: {warnings}");
         ExitCode::from(if unreadable > 0 { 2 } else { u8::from(errors > 0) })
     }
 
-    fn print(&self, placed: &Placed) {
-        let Placed { file, line, finding: Finding { severity, object, field, reason }, .. } = placed;
-        let format = match self.output {
-            Format::Text => table::Format::Table,
+    /// None for words.
+    fn output(&self) -> Option<Output> {
+        let output = match self.output {
+            Format::Text => return None,
+            Format::Table => table::Format::Table,
+            Format::Wide => table::Format::Wide,
             Format::Json => table::Format::Json,
             Format::Yaml => table::Format::Yaml,
         };
-        if let Ok(Some(data)) = (table::Output { output: format, no_headers: false }).data(placed) {
-            return put!("{data}");
+        Some(Output { output, no_headers: self.no_headers })
+    }
+}
+
+// === impl Printer ===
+
+impl Printer {
+    fn new(output: Option<Output>) -> Self {
+        let mut header = vec!["FILE", "LINE", "SEVERITY", "OBJECT", "FIELD", "REASON"];
+        if output.is_some_and(Output::is_wide) {
+            header.insert(1, "DOCUMENT");
         }
+        Self { output, table: Table::new(&header, output.is_some_and(|output| output.no_headers)) }
+    }
+
+    fn print(&mut self, placed: Placed) {
+        let Some(output) = self.output else { return placed.say() };
+        match output.data(&placed) {
+            Ok(None) => self.table.add(placed.cells(output.is_wide())),
+            Ok(Some(data)) => put!("{data}"),
+            Err(error) => eprintln!("sluice check: {}: {error}", placed.file),
+        }
+    }
+
+    /// What was kept for the end.
+    fn end(self) {
+        let is_table = |output: Output| matches!(output.output, table::Format::Table | table::Format::Wide);
+        if self.output.is_some_and(is_table) {
+            put!("{}", self.table);
+        }
+    }
+}
+
+// === impl Placed ===
+
+impl Placed {
+    /// As compilers print.
+    fn say(&self) {
+        let Self { file, line, finding: Finding { severity, object, field, reason }, .. } = self;
         let place = line.map(|line| format!(":{line}")).unwrap_or_default();
-        let (word, colour) = match severity {
-            Severity::Error => ("error", "31"),
-            Severity::Warning => ("warning", "33"),
-        };
+        let (word, colour) = (word(*severity), if *severity == Severity::Error { "31" } else { "33" });
         let word =
             if stdout().is_terminal() { format!("\u{1b}[{colour}m{word}\u{1b}[0m") } else { word.to_owned() };
         let field = if field.is_empty() { String::new() } else { format!("{field}: ") };
         say!("{file}{place}: {word}: {object}: {field}{reason}");
+    }
+
+    /// Wide, also which document of the file it is.
+    fn cells(self, wide: bool) -> Vec<String> {
+        let Self { file, line, document, finding: Finding { severity, object, field, reason } } = self;
+        let line = line.map(|line| line.to_string()).unwrap_or_default();
+        let document = wide.then(|| document.to_string());
+        let rest = [line, word(severity).to_owned(), object, field, reason];
+        [file].into_iter().chain(document).chain(rest).collect()
+    }
+}
+
+fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
     }
 }
 

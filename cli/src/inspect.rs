@@ -89,7 +89,7 @@ impl Args {
         say!("ready inspect={scheme}://{}", serving.address);
         // One that panics has been told of, and has stopped the process.
         serving.ended.await.ok();
-        tasks.end_kept();
+        tasks.end_kept().await;
         Ok(tasks.verdict()?)
     }
 

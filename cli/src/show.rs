@@ -28,12 +28,12 @@ enum What {
     #[command(after_help = "Examples:
   sluice show profiles
   sluice show profiles --namespace shop -o json")]
-    Profiles(objects::Args),
+    Profiles(objects::InNamespace),
     /// Registered clusters: their version, their labels, and whether they can be reached.
     #[command(after_help = "Examples:
   sluice show clusters
   sluice show clusters --namespace default -o wide")]
-    Clusters(objects::Clusters),
+    Clusters(objects::InNamespace),
     /// How many objects are events, of each EventSource on each cluster, and whether these are all.
     Events(events::Args),
     /// Which ConfigMaps, Secrets and other objects profiles and triggers use, and for which clusters.
@@ -46,9 +46,9 @@ impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         match self.what {
             What::Addons(addons) => addons.run().await,
-            What::Triggers(args) => args.run(Shown::Triggers).await,
+            What::Triggers(args) => args.run(Shown::Triggers, None).await,
             What::Profiles(args) => args.run(Shown::Profiles).await,
-            What::Clusters(args) => args.run().await,
+            What::Clusters(args) => args.run(Shown::Clusters).await,
             What::Events(args) => args.run().await,
             What::Usage(args) => args.run().await,
             What::Resources(args) => args.run().await,

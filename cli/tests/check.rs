@@ -97,6 +97,44 @@ fn findings_are_data_where_that_is_wanted() {
     assert_eq!(documents, lines);
 }
 
+const SHORT: &str = "apiVersion: v1
+kind: Pod
+metadata: {name: p}
+---
+apiVersion: lib.projectsveltos.io/v1beta1
+kind: EventTrigger
+metadata: {name: t}
+spec:
+  sourceClusterSelector: {matchLabels: {env: fv}}
+  eventSourceName: s
+  oneForEvents: true
+";
+
+#[test]
+fn findings_are_a_table_where_that_is_wanted() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("t.yaml"), SHORT).unwrap();
+    let table = |more: &[&str]| {
+        let (code, out, error) = check(&[&["t.yaml"], more].concat(), dir.path());
+        assert_eq!((code, error.as_str()), (Some(0), "objects: 2, errors: 0, warnings: 1\n"), "{more:?}");
+        out
+    };
+    let narrow = "\
++--------+------+----------+----------------+-------------------+----------------------------------------------------------------+
+|  FILE  | LINE | SEVERITY |     OBJECT     |       FIELD       |                             REASON                             |
++--------+------+----------+----------------+-------------------+----------------------------------------------------------------+
+| t.yaml | 11   | warning  | EventTrigger t | spec.oneForEvents | is no field of it and has no effect; did you mean oneForEvent? |
++--------+------+----------+----------------+-------------------+----------------------------------------------------------------+
+";
+    assert_eq!(table(&["-o", "table"]), narrow);
+    let wide = "\
++--------+----------+------+----------+----------------+-------------------+----------------------------------------------------------------+
+| t.yaml | 2        | 11   | warning  | EventTrigger t | spec.oneForEvents | is no field of it and has no effect; did you mean oneForEvent? |
++--------+----------+------+----------+----------------+-------------------+----------------------------------------------------------------+
+";
+    assert_eq!(table(&["-o", "wide", "--no-headers"]), wide);
+}
+
 #[test]
 fn a_file_that_cannot_be_read_counts_in_every_format() {
     let dir = tempfile::tempdir().unwrap();
@@ -105,6 +143,6 @@ fn a_file_that_cannot_be_read_counts_in_every_format() {
         assert_eq!((code, out.as_str()), (Some(2), ""), "{format}");
         assert!(error.starts_with("sluice check: missing.yaml: "), "{error}");
     }
-    let (code, _, error) = check(&["missing.yaml", "-o", "table"], dir.path());
-    assert!(code == Some(2) && error.contains("[possible values: text, json, yaml]"), "{error}");
+    let (code, _, error) = check(&["missing.yaml", "-o", "html"], dir.path());
+    assert!(code == Some(2) && error.contains("[possible values: text, table, wide, json, yaml]"), "{error}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_inspect::{Line, Shown, lines};
+use sluice_inspect::{Line, Shown};
 use sluice_tasks::Tasks;
 
 use crate::answers::{Here, Served};
@@ -13,43 +13,36 @@ use crate::table::{Output, Table};
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
+    served: Served,
+    #[command(flatten)]
     management: Management,
-    /// Only those of this namespace.
-    #[arg(long)]
-    namespace: Option<String>,
     #[command(flatten)]
     output: Output,
 }
 
-/// What `show clusters` takes.
+/// What those take that have a namespace.
 #[derive(Debug, clap::Args)]
-pub(super) struct Clusters {
-    #[command(flatten)]
-    served: Served,
+pub(super) struct InNamespace {
     #[command(flatten)]
     args: Args,
+    /// Only those of this namespace.
+    #[arg(long)]
+    namespace: Option<String>,
 }
 
 impl Args {
-    pub(super) async fn run(self, shown: Shown) -> anyhow::Result<()> {
-        let client = self.management.client().await?;
-        let lines = lines(&client, shown, self.namespace.as_deref()).await.map_err(anyhow::Error::msg)?;
-        print(shown, lines, self.output)
-    }
-}
-
-impl Clusters {
-    pub(super) async fn run(self) -> anyhow::Result<()> {
-        let Args { management, namespace, output } = self.args;
-        let here = Here { bus: None, management: Some(&management) };
+    pub(super) async fn run(self, shown: Shown, namespace: Option<&str>) -> anyhow::Result<()> {
+        let here = Here { bus: None, management: Some(&self.management) };
         let tasks = Tasks::default();
-        let found = self.served.answers(here, &tasks).await?.clusters(namespace.as_deref()).await?;
-        print(Shown::Clusters, found, output)
+        let found = self.served.answers(here, &tasks).await?.lines(shown, namespace).await?;
+        Ok(self.output.print(found, |found| table(shown, found, self.output))?)
     }
 }
 
-fn print(shown: Shown, lines: Vec<Line>, output: Output) -> anyhow::Result<()> {
-    Ok(output.print(lines, |lines| table(shown, lines, output))?)
+impl InNamespace {
+    pub(super) async fn run(self, shown: Shown) -> anyhow::Result<()> {
+        self.args.run(shown, self.namespace.as_deref()).await
+    }
 }
 
 /// Labels as people write them.

@@ -134,7 +134,7 @@ impl Args {
         print_lines(lines, stop).await;
         addresses.iter().for_each(|(name, _)| drop(std::fs::remove_file(dir.join(name))));
         pipeline.stopped().await;
-        tasks.end_kept();
+        tasks.end_kept().await;
         fleet.shutdown().await;
         nats.stop().await;
         Ok(tasks.verdict()?)

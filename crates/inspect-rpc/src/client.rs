@@ -184,6 +184,27 @@ impl Client {
         all(stream, |part| (part.clusters, part.missing), convert::cluster::answer).await
     }
 
+    /// As [`sluice_inspect::Inspector::triggers`].
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn triggers(&self) -> Result<Listed<Line>, InspectError> {
+        let asked = in_time(PATIENCE, proto::ListTriggersRequest {});
+        let stream = taken(self.inner.clone().list_triggers(asked).await)?;
+        all(stream, |part| (part.triggers, part.missing), convert::written::trigger).await
+    }
+
+    /// As [`sluice_inspect::Inspector::profiles`].
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn profiles(&self, namespace: Option<&str>) -> Result<Listed<Line>, InspectError> {
+        let namespace = namespace.unwrap_or_default().to_owned();
+        let asked = in_time(PATIENCE, proto::ListProfilesRequest { namespace });
+        let stream = taken(self.inner.clone().list_profiles(asked).await)?;
+        all(stream, |part| (part.profiles, part.missing), convert::written::profile).await
+    }
+
     /// As [`sluice_inspect::Inspector::events`].
     ///
     /// # Errors

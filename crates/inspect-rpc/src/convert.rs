@@ -12,3 +12,4 @@ pub(crate) mod shard;
 pub(crate) mod time;
 pub(crate) mod trace;
 pub(crate) mod usage;
+pub(crate) mod written;

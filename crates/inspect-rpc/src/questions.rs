@@ -140,7 +140,8 @@ fn needed(field: &str, written: String) -> Checked<String> {
     if written.is_empty() { Err(invalid(field, "it is needed")) } else { Ok(written) }
 }
 
-fn text(written: String) -> Option<String> {
+/// A text that restricts the answer, unless it is empty.
+pub(crate) fn text(written: String) -> Option<String> {
     Some(written).filter(|written| !written.is_empty())
 }
 

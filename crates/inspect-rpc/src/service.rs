@@ -197,10 +197,39 @@ impl Inspect for Service {
         request: Request<proto::ListClustersRequest>,
     ) -> Answered<Self::ListClustersStream> {
         let (asked, deadline) = asked(request);
-        let namespace = Some(asked.namespace).filter(|namespace| !namespace.is_empty());
+        let namespace = questions::text(asked.namespace);
         self.list(deadline, Box::pin(self.inspector.clusters(namespace.as_deref())), |found, missing| {
             let clusters = found.into_iter().map(convert::cluster::message).collect();
             proto::ListClustersResponse { clusters, missing }
+        })
+        .await
+    }
+
+    type ListTriggersStream = Answer<proto::ListTriggersResponse>;
+
+    async fn list_triggers(
+        &self,
+        request: Request<proto::ListTriggersRequest>,
+    ) -> Answered<Self::ListTriggersStream> {
+        let (_, deadline) = asked(request);
+        self.list(deadline, Box::pin(self.inspector.triggers()), |found, missing| {
+            let triggers = found.into_iter().map(convert::written::trigger_message).collect();
+            proto::ListTriggersResponse { triggers, missing }
+        })
+        .await
+    }
+
+    type ListProfilesStream = Answer<proto::ListProfilesResponse>;
+
+    async fn list_profiles(
+        &self,
+        request: Request<proto::ListProfilesRequest>,
+    ) -> Answered<Self::ListProfilesStream> {
+        let (asked, deadline) = asked(request);
+        let namespace = questions::text(asked.namespace);
+        self.list(deadline, Box::pin(self.inspector.profiles(namespace.as_deref())), |found, missing| {
+            let profiles = found.into_iter().map(convert::written::profile_message).collect();
+            proto::ListProfilesResponse { profiles, missing }
         })
         .await
     }

@@ -94,7 +94,7 @@ async fn what_happens_is_told_as_it_happens() {
 }
 
 #[tokio::test]
-async fn add_ons_clusters_and_shards_are_listed() {
+async fn add_ons_clusters_triggers_profiles_and_shards_are_listed() {
     let fixture = start(settings()).await;
     let client = client(fixture.address).await;
     let addons = client.addons(&AddonFilter::default()).await.unwrap().found;
@@ -107,6 +107,13 @@ async fn add_ons_clusters_and_shards_are_listed() {
     let clusters: Vec<_> = clusters.iter().map(|line| (line.name.as_str(), line.of.as_str())).collect();
     assert_eq!(clusters, [("a", "v1.33.0"), ("b", "v1.33.0")]);
     assert!(client.clusters(Some("other")).await.is_ok());
+    let triggers = client.triggers().await.unwrap().found;
+    let triggers: Vec<_> = triggers.iter().map(|line| (&*line.name, &*line.of, line.clusters)).collect();
+    assert_eq!(triggers, [("t", "s", 1)]);
+    let of_shop = client.profiles(Some("shop")).await.unwrap().found;
+    let of_shop: Vec<_> = of_shop.iter().map(|line| (&*line.kind, &*line.name)).collect();
+    assert_eq!(of_shop, [("Profile", "q")]);
+    assert_eq!(client.profiles(None).await.unwrap().found.len(), 2);
     let shards = client.shards(Some("matcher")).await.unwrap();
     assert_eq!((shards.len(), &*shards[0].stage, shards[0].replica.as_str()), (1, "matcher", "test"));
 }

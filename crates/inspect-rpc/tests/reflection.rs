@@ -44,6 +44,8 @@ async fn it_gives_the_file_of_a_symbol_with_its_methods() {
         "ListProblems",
         "ListAddons",
         "ListClusters",
+        "ListTriggers",
+        "ListProfiles",
         "ListEvents",
         "ListUsage",
         "ListResources",

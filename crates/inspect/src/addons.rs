@@ -71,10 +71,15 @@ impl AddonFilter {
         Ok(all)
     }
 
-    fn wants(&self, addon: &Addon) -> bool {
-        let (namespace, name) = split(&addon.cluster);
+    /// Whether a cluster counts, by its path.
+    fn is_on(&self, path: &str) -> bool {
+        let (namespace, name) = split(path);
         self.namespace.as_deref().is_none_or(|wanted| wanted == namespace)
             && self.cluster.as_deref().is_none_or(|wanted| wanted == name)
+    }
+
+    fn wants(&self, addon: &Addon) -> bool {
+        self.is_on(&addon.cluster)
             && self
                 .profile
                 .as_deref()

@@ -147,14 +147,16 @@ impl Inspector {
             Err(InspectError::Away(error)) => error,
             answer => return answer.map(|found| Listed { found, missing: Vec::new() }),
         };
-        let on_bus =
-            async { in_time_of(LONG_PATIENCE, "the bus", Box::pin(addons_on_bus(&self.bus()?))).await };
+        let on_bus = async {
+            in_time_of(LONG_PATIENCE, "the bus", Box::pin(addons_on_bus(&self.bus()?, filter))).await
+        };
         let Ok(found) = on_bus.await else { return Err(InspectError::Away(error)) };
+        let others = if filter.profile.is_some() { ", which other profiles deploy the same" } else { "" };
         let missing = format!(
-            "when it was applied, and versions of charts ({error}): these are what renderers want, where deployers have \
+            "when it was applied{others}, and versions of charts ({error}): these are what renderers want, where deployers have \
              provisioned all of it"
         );
-        Ok(Listed { found: filter.choose(found, &There::default())?, missing: vec![missing] })
+        Ok(Listed { found, missing: vec![missing] })
     }
 
     /// What deployers have written into the management cluster.

@@ -89,7 +89,8 @@ pub async fn tell_of_a(bus: &Bus) {
     sluice_bus::kit::write_as(bus, &cluster("a").to_string(), rows).await;
 }
 
-/// What a management cluster answers that has clusters `a` and `b`, a trigger that is not ready, and a chart and an object in `b`.
+/// What a management cluster answers that has clusters `a` and `b`, a trigger that is not ready, two profiles, and a chart and an
+/// object in `b`.
 pub fn answer(request: &Request) -> (u16, String) {
     let kinds = |group: &str, kinds: &[(&str, &str)]| {
         let of = |(name, kind): &(&str, &str)| json!({"name": name, "singularName": "", "namespaced": false, "kind": kind, "verbs": ["list"]});
@@ -120,10 +121,20 @@ pub fn answer(request: &Request) -> (u16, String) {
                 "matchingResources": [{"kind": "Service", "namespace": "shop", "name": "web", "apiVersion": "v1"}]}}]))
         }
         path if path.ends_with("/eventtriggers") => list(json!([{"metadata": {"name": "t"},
-            "spec": {"policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "content"}]},
+            "spec": {"sourceClusterSelector": {"matchLabels": {"env": "none"}}, "eventSourceName": "s", "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "content"}]},
             "status": {"matchingClusters": [{"kind": "SveltosCluster", "namespace": "default", "name": "a"}], "conditions": [{"type": "Ready", "status": "False", "message": "no room"}]}}])),
-        "/apis/config.projectsveltos.io/v1beta1" => {
-            kinds("config.projectsveltos.io/v1beta1", &[("clusterconfigurations", "ClusterConfiguration")])
+        "/apis/config.projectsveltos.io/v1beta1" => kinds(
+            "config.projectsveltos.io/v1beta1",
+            &[
+                ("clusterconfigurations", "ClusterConfiguration"),
+                ("clusterprofiles", "ClusterProfile"),
+                ("profiles", "Profile"),
+            ],
+        ),
+        path if path.ends_with("/clusterprofiles") => list(json!([{"metadata": {"name": "p"},
+            "spec": {"syncMode": "Continuous"}, "status": {"matchingClusters": [{}]}}])),
+        path if path.ends_with("/profiles") => {
+            list(json!([{"metadata": {"namespace": "shop", "name": "q"}, "spec": {}}]))
         }
         path if path.ends_with("/clusterconfigurations") => list(json!([configuration()])),
         _ => {

@@ -30,6 +30,7 @@ mod resources;
 mod shards;
 mod trace;
 mod usage;
+mod written;
 
 pub use addons::{Addon, AddonFilter, CHART};
 pub use cluster::{cluster, destination};
@@ -39,7 +40,7 @@ pub use events::{Events, EventsFilter};
 pub use explain::{Explained, Question, Step, Verdict, instead};
 pub use inspector::{Inspector, Listed, Reached};
 pub use journal::{JournalFilter, Told};
-pub use objects::{Line, Shown, lines};
+pub use objects::{Line, Shown};
 pub use problems::ProblemFilter;
 pub use resources::{Resource, ResourceFilter};
 pub use shards::{STAGES, Shard};

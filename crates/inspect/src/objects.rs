@@ -51,13 +51,19 @@ fn as_texts<S: Serializer>(labels: &BTreeMap<String, String>, serializer: S) -> 
 ///
 /// # Errors
 /// In words, when the management cluster does not answer.
-pub async fn lines(client: &Client, shown: Shown, namespace: Option<&str>) -> Result<Vec<Line>, String> {
+pub(crate) async fn lines(
+    client: &Client,
+    shown: Shown,
+    namespace: Option<&str>,
+) -> Result<Vec<Line>, String> {
     let mut lines = Vec::new();
     for gvk in shown.kinds() {
         let objects = list(client, &gvk, namespace).await;
         let objects = objects.map_err(|error| format!("listing {}: {error}", gvk.kind))?;
         lines.extend(objects.into_iter().flatten().map(|object| Line::of(shown, &object)));
     }
+    // What has no namespace is listed in each.
+    lines.retain(|line| namespace.is_none_or(|wanted| wanted == line.namespace));
     lines.sort();
     Ok(lines)
 }

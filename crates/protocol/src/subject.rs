@@ -393,6 +393,18 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_profiles_are_chosen_by_cluster_profile_or_both() {
+        let (cluster, profile) = (ClusterRef::sveltos("default", "c.1"), ProfileId::new("n", "p.1"));
+        let row =
+            Subject::Desired { shard: 2, cluster: cluster.clone(), origin: 1, profile: profile.clone() };
+        let filter = |cluster, profile, shard| own_rows::of_profiles(Table::Desired, cluster, profile, shard);
+        let both = filter(Some(&cluster), Some(&profile), Some(2));
+        assert_eq!(both, row.to_string().replace(".01.", ".*."));
+        assert_eq!(filter(Some(&cluster), None, Some(2)), "desired.02.sveltos:default/c%2E1.*.*");
+        assert_eq!(filter(None, Some(&profile), None), "desired.*.*.*.n/p%2E1");
+    }
+
+    #[test]
     fn the_channel_of_a_cloud_event_is_what_follows_its_cluster() {
         let subject = cloud_event(&ClusterRef::sveltos("default", "c.1"), "orders.eu");
         assert_eq!(subject, "cloudevents.sveltos:default/c%2E1.orders.eu");

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::end::End;
 use crate::kinds::{Kept, Kind, Once};
-use crate::tasks::{Tasks, start};
+use crate::tasks::Tasks;
 use crate::watched::Watched;
 
 /// The tasks of one shard, or of a part of it. They end when it is dropped.
@@ -46,7 +46,7 @@ impl Group {
 
     fn start(&self, work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         let over = self.over.clone();
-        start(async move { over.run_until_cancelled(work).await.unwrap_or_default() })
+        self.tasks.until_over(async move { over.run_until_cancelled(work).await.unwrap_or_default() })
     }
 
     fn watched(&self, kind: Kind) -> Watched {

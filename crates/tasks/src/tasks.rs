@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::end::{End, How, TaskFailed};
 use crate::group::Group;
@@ -13,6 +15,9 @@ use crate::watched::Watched;
 
 /// Ends that should not have been, by name of the task and [`How::name`].
 type Ends = BTreeMap<(&'static str, &'static str), u64>;
+
+/// How long tasks get to end that may end wherever they wait: what works on for longer is not waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The tasks of one process. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -25,8 +30,10 @@ pub struct Tasks {
 #[derive(Debug, Default)]
 struct Process {
     stop: CancellationToken,
-    /// Cancelled when nobody needs the tasks any more that are started again and again.
+    /// Cancelled when nobody needs the tasks any more that may end wherever they wait.
     over: CancellationToken,
+    /// These tasks, until nothing of them is left.
+    endless: TaskTracker,
     ends: Mutex<Ends>,
     failed: OnceLock<TaskFailed>,
 }
@@ -63,14 +70,23 @@ impl Tasks {
     where
         W: Future<Output = End> + Send + 'static,
     {
-        let (over, work) = (self.process.over.clone(), self.watched(task.kind()).kept(make));
-        start(async move { over.run_until_cancelled(work).await.unwrap_or_default() })
+        self.until_over(self.watched(task.kind()).kept(make))
     }
 
-    /// Ends the tasks that would be started again for ever, at any point where they wait: when everybody who needed them has
-    /// ended, what they serve may go without a word.
-    pub fn end_kept(&self) {
+    /// Ends the tasks that are kept and those of groups, at any point where they wait, and returns once nothing of them is left:
+    /// when everybody who needed them has ended, what they serve may go without a word.
+    pub async fn end_kept(&self) {
         self.process.over.cancel();
+        self.process.endless.close();
+        // What does not wait anywhere for so long ends with the process.
+        tokio::time::timeout(PATIENCE, self.process.endless.wait()).await.ok();
+    }
+
+    /// Runs what may end wherever it waits.
+    pub(crate) fn until_over(&self, work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        let over = self.process.over.clone();
+        let work = async move { over.run_until_cancelled(work).await.unwrap_or_default() };
+        start(self.process.endless.track_future(work))
     }
 
     /// Runs a task in place, with the same care: for one that has a thread of its own.
@@ -113,6 +129,6 @@ impl Tasks {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place: what is spawned here is watched")]
-pub(crate) fn start(work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+fn start(work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
     tokio::spawn(work)
 }

@@ -55,8 +55,37 @@ async fn what_is_kept_ends_without_a_word_when_nobody_needs_it() {
         std::future::pending::<()>().await;
         End::Early
     });
-    tasks.end_kept();
-    kept.await.unwrap();
+    tasks.end_kept().await;
+    assert!(kept.is_finished());
+    assert!(tasks.ends().is_empty());
+}
+
+/// Else what they serve could go while they look at it, and they would say so.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_what_is_kept_or_of_a_group_is_left_once_nobody_needs_it() {
+    let tasks = Tasks::default();
+    let (of_group, of_dropped) = (tasks.group("03"), tasks.group("04"));
+    let mut closed = Vec::new();
+    for number in 0..60 {
+        let (work, ended) = mk_endless();
+        closed.push(ended);
+        match number % 3 {
+            0 => drop(of_group.spawn(Once::Input, work)),
+            1 => drop(of_dropped.spawn(Once::Input, work)),
+            _ => {
+                let mut work = Some(work);
+                tasks.keep(Kept::Feed, move || {
+                    let work = work.take();
+                    async move { if let Some(work) = work { work.await } else { End::Done } }
+                });
+            }
+        }
+    }
+    drop(of_dropped);
+    tasks.end_kept().await;
+    for ended in &mut closed {
+        assert_eq!(ended.try_recv(), Err(mpsc::error::TryRecvError::Disconnected));
+    }
     assert!(tasks.ends().is_empty());
 }
 

@@ -1,6 +1,6 @@
 //! Filters that select the rows of one owner in every shard of its output; `{}` stands for the shard.
 
-use sluice_api::Gvk;
+use sluice_api::{Gvk, ProfileId};
 
 use super::{ClusterRef, Table, cluster_token, push_shard};
 
@@ -34,6 +34,19 @@ pub fn changes_of(cluster: &ClusterRef, shard: u16) -> Vec<String> {
 /// The rows of one cluster in one shard of a table, but for those that its writers keep for themselves.
 pub fn of_cluster(table: Table, cluster: &ClusterRef, shard: u16) -> String {
     format!("{}.{}.{}.>", table.name(), shard_token(shard), cluster_token(cluster))
+}
+
+/// The rows of profiles in `desired` or `status`: what is `None` does not restrict.
+pub fn of_profiles(
+    table: Table,
+    cluster: Option<&ClusterRef>,
+    profile: Option<&ProfileId>,
+    shard: Option<u16>,
+) -> String {
+    let tokens =
+        [shard.map(shard_token), cluster.map(cluster_token), profile.map(|it| super::token(&it.path()))];
+    let [shard, cluster, profile] = tokens.map(|token| token.unwrap_or_else(|| "*".to_owned()));
+    format!("{}.{shard}.{cluster}.*.{profile}", table.name())
 }
 
 /// The reports of one source of one cluster.
