@@ -18,7 +18,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, TriggerId, object};
 use sluice_protocol::report::ProblemRow;
-use sluice_protocol::rows::{Cause, State, Status, spec_digest};
+use sluice_protocol::rows::{Cause, State, spec_digest};
 use sluice_protocol::subject::hash_shard;
 use sluice_protocol::{Row, Subject};
 
@@ -211,11 +211,7 @@ impl Seen {
         if !is_mine && made.is_none() {
             return;
         }
-        // One that a newer deployer wrote: whatever it says, it is not that all is well.
-        let unreadable = Status::new(State::Provisioning, Vec::new());
-        let Status { state, errors, spec } = serde_json::from_slice(&row.body).unwrap_or(unreadable);
-        let hash = (!spec.is_empty()).then(|| STANDARD.encode(spec));
-        let seen = SeenRow { cause: Arc::new(cause.clone()), state, errors, hash };
+        let seen = SeenRow::read(cause, &row.body);
         if let Some(made) = made {
             self.made_rows.insert(place.clone(), made.clone());
             self.objects.entry(made.clone()).or_default().rows.insert(place.clone(), seen.clone());

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use sluice_api::model::{Cluster, Trigger};
 use sluice_api::{ClusterRef, FieldError, ProfileId};
 use sluice_protocol::report::ProblemRow;
-use sluice_protocol::rows::{Cause, State};
+use sluice_protocol::rows::{Cause, State, Status};
 
 use super::{SeenObject, SeenRow};
 use crate::bindings;
@@ -190,6 +192,14 @@ fn matching(
 // === impl SeenRow ===
 
 impl SeenRow {
+    pub(super) fn read(cause: &Cause, body: &[u8]) -> Self {
+        // One that a newer deployer wrote: whatever it says, it is not that all is well.
+        let unreadable = Status::new(State::Provisioning, Vec::new());
+        let Status { state, errors, spec } = serde_json::from_slice(body).unwrap_or(unreadable);
+        let hash = (!spec.is_empty()).then(|| STANDARD.encode(spec));
+        Self { cause: Arc::new(cause.clone()), state, errors, hash }
+    }
+
     /// Where the event is that it came of.
     fn source(&self) -> Option<&ClusterRef> {
         if let Cause::Event(event) = &*self.cause { Some(&event.cluster) } else { None }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use sluice_api::Gvk;
-use sluice_protocol::rows::EventCause;
+use sluice_protocol::rows::{EventCause, Status};
 use sluice_protocol::{Body, Head, Meta, Publish};
 
 use super::*;
