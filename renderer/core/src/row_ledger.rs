@@ -21,6 +21,8 @@ pub(crate) struct RowLedger {
     /// Places that hold something, and whose deployer knows of no row: a tombstone must be said once more.
     asking: BTreeSet<Place>,
     failing: BTreeSet<Cause>,
+    /// Causes that are rendered and have no row: no cluster is selected, or what they read is not known yet.
+    rowless: BTreeSet<Cause>,
 }
 
 impl RowLedger {
@@ -151,6 +153,21 @@ impl RowLedger {
         stale
     }
 
+    /// `cause` has been rendered, with rows or without: until it is forgotten it is one of [`RowLedger::causes`].
+    pub(crate) fn keep(&mut self, cause: &Cause) {
+        if self.is_new(cause) {
+            self.rowless.insert(cause.clone());
+        } else {
+            self.rowless.remove(cause);
+        }
+    }
+
+    /// Nothing is left of `cause` but what clusters hold.
+    pub(crate) fn forget(&mut self, cause: &Cause) {
+        self.rowless.remove(cause);
+        self.failing.remove(cause);
+    }
+
     /// Whether `cause` cannot be rendered at present.
     pub(crate) fn set_failing(&mut self, cause: &Cause, failing: bool) {
         if failing {
@@ -165,18 +182,23 @@ impl RowLedger {
         self.failing.contains(cause)
     }
 
-    /// Every cause with a row, something held, or a problem.
+    /// Every cause with a row, something held, or a problem, and every other one that is rendered.
     pub(crate) fn causes(&self) -> BTreeSet<Cause> {
-        self.rows.keys().chain(self.held.keys()).chain(&self.failing).cloned().collect()
+        let others = self.failing.iter().chain(&self.rowless);
+        self.rows.keys().chain(self.held.keys()).chain(others).cloned().collect()
     }
 
-    /// The causes from `first` on, as long as `same` holds; both maps are sorted by cause.
+    /// The same from `first` on, as long as `same` holds; all of it is sorted by cause.
     pub(crate) fn causes_from(&self, first: &Cause, same: impl Fn(&Cause) -> bool) -> BTreeSet<Cause> {
         let from = |map: &BTreeMap<Cause, BTreeSet<Place>>| -> Vec<Cause> {
             map.range(first..).map(|(cause, _)| cause).take_while(|cause| same(cause)).cloned().collect()
         };
-        let failing = self.failing.range(first..).take_while(|cause| same(cause)).cloned();
-        from(&self.rows).into_iter().chain(from(&self.held)).chain(failing).collect()
+        let others = |set: &BTreeSet<Cause>| -> Vec<Cause> {
+            set.range(first..).take_while(|cause| same(cause)).cloned().collect()
+        };
+        let mut causes: BTreeSet<Cause> = from(&self.rows).into_iter().chain(from(&self.held)).collect();
+        causes.extend([&self.failing, &self.rowless].into_iter().flat_map(others));
+        causes
     }
 
     /// Forgets tombstones older than `before`: they may have expired without having been read.
@@ -230,6 +252,23 @@ mod tests {
         ledger.set(&cause("d"), [place("x")].into(), 1);
         ledger.hold(place("x"), cause("c"), true);
         assert!(!ledger.has(&cause("c"), &place("x")) && ledger.has(&cause("d"), &place("x")));
+    }
+
+    #[test]
+    fn what_is_rendered_without_rows_is_known_until_it_is_forgotten() {
+        let (mut ledger, c) = (RowLedger::default(), cause("c"));
+        let known =
+            |ledger: &RowLedger| (ledger.causes(), ledger.causes_from(&cause("b"), |cause| *cause == c));
+        ledger.keep(&c);
+        assert_eq!(known(&ledger), ([c.clone()].into(), [c.clone()].into()));
+        ledger.set(&c, [place("x")].into(), 1);
+        ledger.keep(&c);
+        ledger.set(&c, BTreeSet::new(), 2);
+        assert!(ledger.causes().is_empty(), "it had a row, and is not counted twice");
+        ledger.keep(&c);
+        ledger.set_failing(&c, true);
+        ledger.forget(&c);
+        assert_eq!(known(&ledger), (BTreeSet::new(), BTreeSet::new()));
     }
 
     #[test]

@@ -42,6 +42,7 @@ impl Renderer {
         self.attend(attended, step);
         if is_unknown {
             // It is rendered when that is known; what is there stays until then.
+            self.ledger.keep(cause);
             return self.follow(step);
         }
         let basis = self.basis(cause);
@@ -52,6 +53,7 @@ impl Renderer {
         });
         self.renderings.set(cause, result.is_ok().then_some(basis));
         self.ledger.set_failing(cause, result.is_err());
+        self.ledger.keep(cause);
         let notes = warnings.into_iter().chain(self.ignored_fields(cause)).chain(self.circle(cause));
         let mut errors: Vec<String> = result.err().into_iter().chain(notes).collect();
         // What begins as a note is nothing else.
@@ -283,7 +285,7 @@ impl Renderer {
         self.put_generated(cause, Vec::new());
         self.agenda.forget(cause);
         self.gone.remove(cause);
-        self.ledger.set_failing(cause, false);
+        self.ledger.forget(cause);
         self.note(cause.problem(), None, step);
         self.follow(step);
     }

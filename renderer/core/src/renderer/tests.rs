@@ -13,6 +13,7 @@ use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
 use crate::rights::{Question, Right};
 
 mod anew;
+mod arrival;
 mod capabilities;
 mod charts;
 mod cloud_events;
@@ -141,6 +142,12 @@ impl Fixture {
 
     /// The same before it has read anything.
     fn begin(objects: Vec<Value>, found: impl FnOnce(&mut Renderer)) -> Self {
+        let clusters = [registration("a", json!({"env": "fv"})), registration("b", json!({"dep": "eng"}))];
+        Self::begin_with(clusters.into_iter().chain([source()]).chain(objects).collect(), found)
+    }
+
+    /// Knows these objects alone.
+    fn begin_with(objects: Vec<Value>, found: impl FnOnce(&mut Renderer)) -> Self {
         let config = Config {
             shard: 0,
             shards: 1,
@@ -167,8 +174,7 @@ impl Fixture {
             asked: BTreeSet::new(),
         };
         found(&mut fixture.renderer);
-        let clusters = [registration("a", json!({"env": "fv"})), registration("b", json!({"dep": "eng"}))];
-        for object in clusters.into_iter().chain([source()]).chain(objects) {
+        for object in objects {
             fixture.put(object);
         }
         fixture.run(|renderer, step| renderer.start(step));

@@ -83,6 +83,48 @@ fn the_version_of_a_destination_may_be_a_template_and_is_of_the_group_of_its_kin
 }
 
 #[test]
+fn what_goes_nowhere_yet_goes_with_its_trigger() {
+    let nowhere = |one: bool| {
+        let generated = json!([{"namespace": "default", "name": "content", "nameFormat": if one { "of-one" } else { "of-all" }}]);
+        trigger(
+            one,
+            json!({"destinationClusterSelector": {"matchLabels": {"none": "yet"}}, "configMapGenerator": generated}),
+        )
+    };
+    let shown = |fixture: &Fixture| {
+        let there = fixture
+            .projected
+            .iter()
+            .filter(|(key, object)| object.is_some() && !key.starts_with("EventReport"));
+        there.count()
+    };
+    let mut plain = content(true, "1");
+    plain["data"]["a.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n".into();
+    let mut fixture = Fixture::new(vec![nowhere(false), plain]);
+    fixture.ready(&["x"]);
+    assert_eq!((fixture.wanted().len(), shown(&fixture)), (0, 3), "{:?}", fixture.problems);
+    fixture.put(nowhere(true));
+    assert_eq!(fixture.problems.len(), 0, "{:?}", fixture.problems);
+    assert_eq!(shown(&fixture), 3, "one for each in its place: {:?}", fixture.projected.keys());
+    fixture.delete(nowhere(true));
+    assert_eq!((shown(&fixture), fixture.problems.len()), (0, 0));
+}
+
+#[test]
+fn what_waits_for_an_object_goes_with_its_trigger() {
+    let reading = trigger(
+        true,
+        json!({"templateResourceRefs": [{"identifier": "i", "resource":
+        {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "p"}}]}),
+    );
+    let mut fixture = Fixture::new(vec![reading.clone(), content(true, "1")]);
+    fixture.ready(&["x"]);
+    assert_eq!((fixture.wanted().len(), fixture.watched.len()), (0, 1));
+    fixture.delete(reading);
+    assert!(fixture.watched.is_empty(), "nobody reads it any more");
+}
+
+#[test]
 fn events_count_on_the_clusters_that_a_set_selects() {
     let spec = json!({"sourceClusterSelector": null, "clusterSetRefs": ["s", "missing"]});
     let mut fixture = Fixture::new(vec![trigger(true, spec), content(true, "1")]);
