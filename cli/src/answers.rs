@@ -165,10 +165,14 @@ impl Answers {
         })
     }
 
-    pub(crate) async fn resources(&self, filter: &ResourceFilter) -> Answered<Vec<Resource>> {
-        told(match self {
-            Self::Here(inspector) => inspector.resources(filter).await,
-            Self::There(client) => client.resources(filter).await,
+    /// One by one: there may be very many.
+    pub(crate) async fn resources(
+        &self,
+        filter: &ResourceFilter,
+    ) -> Answered<Box<dyn Iterator<Item = Resource>>> {
+        Ok(match self {
+            Self::Here(inspector) => Box::new(inspector.resources(filter).await?),
+            Self::There(client) => Box::new(told(client.resources(filter).await)?.into_iter()),
         })
     }
 

@@ -63,6 +63,13 @@ impl Output {
         }
         Ok(())
     }
+
+    /// Prints the table, where one is wanted.
+    pub(crate) fn end(self, table: &Table) {
+        if matches!(self.output, Format::Table | Format::Wide) {
+            put!("{table}");
+        }
+    }
 }
 
 /// Microseconds since 1970 as people read them.
@@ -71,11 +78,13 @@ pub(crate) fn time(micros: i64) -> String {
     at.map(|at| at.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()).unwrap_or_default()
 }
 
-/// Rows below a header; every row has as many cells.
+/// Rows below a header; every row has as many cells. There may be hundreds of thousands, so they are one text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     header: Vec<&'static str>,
-    rows: Vec<Vec<String>>,
+    widths: Vec<usize>,
+    /// A line for each row, with a tab after each cell: neither is in any.
+    rows: String,
     /// Whether the header is left out.
     bare: bool,
 }
@@ -85,43 +94,40 @@ pub(crate) struct Table {
 impl Table {
     /// A table without rows.
     pub(crate) fn new(header: &[&'static str], bare: bool) -> Self {
-        Self { header: header.to_vec(), rows: Vec::new(), bare }
+        let widths = header.iter().map(|title| title.len()).collect();
+        Self { header: header.to_vec(), widths, rows: String::new(), bare }
     }
 
     /// Adds a row. What is missing is empty.
     pub(crate) fn add(&mut self, row: impl IntoIterator<Item = String>) {
-        let mut row: Vec<String> =
-            row.into_iter().map(|cell| cell.replace(['\n', '\r', '\t'], " ")).collect();
-        row.resize(self.header.len(), String::new());
-        self.rows.push(row);
-    }
-
-    fn widths(&self) -> Vec<usize> {
-        let width = |column: usize| {
-            let cells = self.rows.iter().map(|row| row[column].chars().count());
-            cells.max().unwrap_or(0).max(self.header[column].len())
-        };
-        (0..self.header.len()).map(width).collect()
+        let mut row = row.into_iter();
+        for width in &mut self.widths {
+            let cell = row.next().unwrap_or_default();
+            *width = cell.chars().count().max(*width);
+            self.rows.push_str(&cell.replace(['\n', '\r', '\t'], " "));
+            self.rows.push('\t');
+        }
+        self.rows.push('\n');
     }
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let widths = self.widths();
+        let widths = &self.widths;
         let line = |f: &mut fmt::Formatter<'_>| {
             widths.iter().try_for_each(|width| write!(f, "+{}", "-".repeat(width + 2)))?;
             f.write_str("+\n")
         };
         line(f)?;
         if !self.bare {
-            for (title, width) in self.header.iter().zip(&widths) {
+            for (title, width) in self.header.iter().zip(widths) {
                 write!(f, "| {title:^width$} ")?;
             }
             f.write_str("|\n")?;
             line(f)?;
         }
-        for row in &self.rows {
-            for (cell, width) in row.iter().zip(&widths) {
+        for row in self.rows.split_terminator('\n') {
+            for (cell, width) in row.split('\t').zip(widths) {
                 write!(f, "| {cell:<width$} ")?;
             }
             f.write_str("|\n")?;

@@ -5,6 +5,7 @@ use sluice_protocol::Role;
 use sluice_tasks::Tasks;
 
 use crate::answers::{Here, Served};
+use crate::print::put;
 use crate::reach::Reach;
 use crate::table::{Format, Output, Table};
 
@@ -50,7 +51,15 @@ impl Args {
         let here = Here { bus: Some((&self.reach, Role::Operator)), management: None };
         let (tasks, filter, output) = (Tasks::default(), self.filter(), self.output());
         let found = self.served.answers(here, &tasks).await?.resources(&filter).await?;
-        Ok(output.print(found, |found| table(found, output))?)
+        let mut table = table(output);
+        for resource in found {
+            match output.data(&resource)? {
+                Some(data) => put!("{data}"),
+                None => table.add(cells(resource)),
+            }
+        }
+        output.end(&table);
+        Ok(())
     }
 
     fn filter(&self) -> ResourceFilter {
@@ -73,12 +82,13 @@ impl Args {
     }
 }
 
-fn table(found: Vec<Resource>, output: Output) -> Table {
-    let mut table = Table::new(&["CLUSTER", "GVK", "NAMESPACE", "NAME", "MESSAGE"], output.no_headers);
-    for Resource { cluster, gvk, namespace, name, message, .. } in found {
-        table.add([cluster, gvk, namespace, name, message]);
-    }
-    table
+fn table(output: Output) -> Table {
+    Table::new(&["CLUSTER", "GVK", "NAMESPACE", "NAME", "MESSAGE"], output.no_headers)
+}
+
+fn cells(found: Resource) -> [String; 5] {
+    let Resource { cluster, gvk, namespace, name, message, .. } = found;
+    [cluster, gvk, namespace, name, message]
 }
 
 #[cfg(test)]
@@ -104,7 +114,9 @@ mod tests {
             message: "Available=True".into(),
             object: None,
         };
-        let text = table(vec![resource], args(&[]).output).to_string();
+        let mut table = table(args(&[]).output);
+        table.add(cells(resource));
+        let text = table.to_string();
         let row = "| n/c     | apps/v1/Deployment | shop      | web  | Available=True |";
         assert_eq!(text.lines().nth(3), Some(row));
     }

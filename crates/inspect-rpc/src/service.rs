@@ -269,11 +269,17 @@ impl Inspect for Service {
     ) -> Answered<Self::ListResourcesStream> {
         let (asked, deadline) = asked(request);
         let filter = questions::resources(asked);
-        self.list(deadline, Box::pin(self.inspector.resources(&filter)), |found, missing| {
-            let resources = found.into_iter().map(convert::resource::message).collect();
-            proto::ListResourcesResponse { resources, missing }
-        })
-        .await
+        let terms = self.terms(deadline)?;
+        let found = self.make(deadline, Box::pin(self.inspector.resources(&filter))).await?;
+        let answer = Answer::start(&self.tasks, terms, |sender| async move {
+            let mut rest = found.map(convert::resource::message).peekable();
+            while rest.peek().is_some() {
+                let resources = rest.by_ref().take(TOGETHER).collect();
+                sender.send(proto::ListResourcesResponse { resources, missing: Vec::new() }).await?;
+            }
+            Ok(())
+        });
+        Ok(Response::new(answer))
     }
 
     async fn list_shards(

@@ -42,7 +42,7 @@ pub use inspector::{Inspector, Listed, Reached};
 pub use journal::{JournalFilter, Told};
 pub use objects::{Line, Shown};
 pub use problems::ProblemFilter;
-pub use resources::{Resource, ResourceFilter};
+pub use resources::{Resource, ResourceFilter, Resources};
 pub use shards::{STAGES, Shard};
 pub use trace::{Hop, Target, Trace};
 pub use usage::{Usage, UsageFilter};

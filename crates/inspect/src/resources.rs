@@ -1,7 +1,9 @@
 //! The objects of managed clusters that the bus holds, and what each says of its health: objects of the kinds that
 //! EventSources select, as agents have told of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod held;
+
+use std::collections::BTreeSet;
 
 use futures::future::try_join_all;
 use serde::Serialize;
@@ -12,9 +14,11 @@ use sluice_bus::{Bus, BusError, ReadSpec, Stored, look_each};
 use sluice_protocol::subject::own_rows::{ObjectsOf, of_objects};
 use sluice_protocol::{Capabilities, Subject, Table};
 
+pub use self::held::Resources;
+use self::held::Shard;
 use crate::error::InspectError;
 use crate::explain::instead;
-use crate::inspector::{Inspector, LONG_PATIENCE, Listed, PATIENCE, in_time_of};
+use crate::inspector::{Inspector, LONG_PATIENCE, PATIENCE, in_time_of};
 
 /// An object in a managed cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -58,11 +62,11 @@ const ONE_BY_ONE: usize = 16;
 // === impl Inspector ===
 
 impl Inspector {
-    /// The objects that agents have told of.
+    /// The objects that agents have told of, in order of cluster, namespace, name and kind.
     ///
     /// # Errors
     /// When the bus is away, or no agent tells of the cluster that is asked for.
-    pub async fn resources(&self, filter: &ResourceFilter) -> Result<Listed<Resource>, InspectError> {
+    pub async fn resources(&self, filter: &ResourceFilter) -> Result<Resources, InspectError> {
         let bus = self.bus()?;
         let told = self.told_of(PATIENCE).await?;
         let wanted: Vec<&ClusterRef> = told.iter().filter(|cluster| filter.is_on(cluster)).collect();
@@ -70,13 +74,13 @@ impl Inspector {
             return Err(filter.no_cluster(&told));
         }
         let few = if filter.names_clusters() && wanted.len() <= ONE_BY_ONE { wanted } else { Vec::new() };
-        let found = in_time_of(LONG_PATIENCE, "the bus", read(&bus, filter, &few)).await?;
+        let mut found = in_time_of(LONG_PATIENCE, "the bus", read(&bus, filter, &few)).await?;
         if found.is_empty()
             && let Some(kind) = &filter.kind
         {
             self.is_told_of(&bus, kind).await?;
         }
-        Ok(Listed { found, missing: Vec::new() })
+        Ok(found)
     }
 
     /// Of a kind that nobody tells of, it is said of which they do.
@@ -114,12 +118,8 @@ impl ResourceFilter {
 
 // === Rows ===
 
-/// What is chosen, ordered by cluster, kind, namespace and name. Of no cluster in particular, of all.
-async fn read(
-    bus: &Bus,
-    filter: &ResourceFilter,
-    clusters: &[&ClusterRef],
-) -> Result<Vec<Resource>, BusError> {
+/// What is chosen. Of no cluster in particular, of all.
+async fn read(bus: &Bus, filter: &ResourceFilter, clusters: &[&ClusterRef]) -> Result<Resources, BusError> {
     let which = ObjectsOf {
         group: filter.group.as_deref(),
         kind: filter.kind.as_deref(),
@@ -127,16 +127,8 @@ async fn read(
     };
     // All shards at once: each of them is asked and answers, and nothing of one depends on another.
     let parts = try_join_all((0..bus.shards()).map(|shard| read_shard(bus, filter, &which, clusters, shard)));
-    let mut found = Found::new();
-    parts.await?.into_iter().for_each(|part| found.extend(part));
-    Ok(found
-        .into_iter()
-        .map(|((cluster, key), (message, object))| resource(cluster, key, message, object))
-        .collect())
+    Ok(Resources::of(parts.await?))
 }
-
-/// What objects say, and themselves where that is asked for, by cluster and key.
-type Found = BTreeMap<(String, ObjectKey), (String, Option<Value>)>;
 
 async fn read_shard(
     bus: &Bus,
@@ -144,13 +136,13 @@ async fn read_shard(
     which: &ObjectsOf<'_>,
     clusters: &[&ClusterRef],
     shard: u16,
-) -> Result<Found, BusError> {
+) -> Result<Shard, BusError> {
     let filters = if clusters.is_empty() {
         vec![of_objects(None, which, shard)]
     } else {
         clusters.iter().map(|cluster| of_objects(Some(cluster), which, shard)).collect()
     };
-    let mut found = Found::new();
+    let mut found = Shard::default();
     let each = |Stored { row, .. }: Stored| {
         let Subject::Change { cluster, object, .. } = row.subject else { return };
         if !row.head.tombstone
@@ -158,8 +150,8 @@ async fn read_shard(
             && filter.is_on(&cluster)
             && let Ok(body) = serde_json::from_slice(&row.body)
         {
-            // Whom a tenant's EventSource shows it, it is the same object.
-            found.insert((cluster.path(), object), resource_body(body, filter.full));
+            let (message, body) = resource_body(body, filter.full);
+            found.add(&cluster.path(), object, message, body);
         }
     };
     look_each(bus, &ReadSpec::some(Table::Changes.stream(shard), filters), each).await?;
@@ -173,13 +165,6 @@ fn is_object(key: &ObjectKey) -> bool {
 
 fn resource_body(body: Value, full: bool) -> (String, Option<Value>) {
     (health(&body), full.then(|| without_values(body)))
-}
-
-fn resource(cluster: String, key: ObjectKey, message: String, object: Option<Value>) -> Resource {
-    let ObjectKey { gvk, namespace, name } = key;
-    let parts = [&gvk.group, &gvk.version, &gvk.kind].map(|part| &**part);
-    let gvk = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
-    Resource { cluster, gvk, namespace: namespace.to_string(), name: name.to_string(), message, object }
 }
 
 /// The kinds of which there is an object.

@@ -40,7 +40,7 @@ async fn fixture(server: &Server) -> (Inspector, sluice_tasks::Tasks) {
 async fn objects_are_listed_with_what_they_say_of_their_health() {
     let server = Server::start();
     let (inspector, _tasks) = fixture(&server).await;
-    let all = inspector.resources(&ResourceFilter::default()).await.unwrap().found;
+    let all = inspector.resources(&ResourceFilter::default()).await.unwrap().collect::<Vec<_>>();
     let short: Vec<_> =
         all.iter().map(|found| (&*found.cluster, &*found.gvk, &*found.name, &*found.message)).collect();
     let of = |at| [(at, "v1/Secret", "login", ""), (at, "apps/v1/Deployment", "web", "Ready=False: said")];
@@ -61,7 +61,7 @@ async fn filters_choose_kinds_namespaces_and_clusters() {
         (ResourceFilter { cluster_namespace: some("default"), ..all() }, 4),
         (ResourceFilter { namespace: some("other"), ..all() }, 0),
     ] {
-        let found = inspector.resources(&filter).await.unwrap().found;
+        let found = inspector.resources(&filter).await.unwrap().collect::<Vec<_>>();
         assert_eq!(found.len(), count, "{filter:?}");
     }
 }
@@ -84,7 +84,7 @@ async fn whole_objects_have_no_value_of_a_secret() {
     let server = Server::start();
     let (inspector, _tasks) = fixture(&server).await;
     let filter = ResourceFilter { kind: Some("Secret".into()), full: true, ..ResourceFilter::default() };
-    let found = inspector.resources(&filter).await.unwrap().found;
+    let found = inspector.resources(&filter).await.unwrap().collect::<Vec<_>>();
     assert_eq!(found[0].object, Some(json!({"kind": "Secret", "data": {"k": "(masked)"}})));
     let last = "kubectl.kubernetes.io/last-applied-configuration";
     let applied = json!({"kind": "Secret", "metadata": {"annotations": {last: "data: dmFsdWU="}}});
