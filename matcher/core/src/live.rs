@@ -36,6 +36,8 @@ pub(crate) struct Live {
     pub(crate) replay: Option<Replay>,
     /// The revision of the interest row that was told last; it is older than what is worked with where that is lost.
     pub(crate) present: u64,
+    /// The newest revision that rows were made from which were there at the beginning.
+    pub(crate) found: u64,
     /// A newer revision that its agent, or this matcher, has worked with, and when the renderer is told if its row has not
     /// come.
     pub(crate) ahead: Option<(u64, i64)>,

@@ -253,6 +253,9 @@ impl Core for Matcher {
     type Effect = Effect;
 
     fn found(&mut self, subject: &Subject, head: &Head) {
+        if let Subject::Report { cluster, .. } | Subject::Complete { cluster, .. } = subject {
+            self.found_row(cluster, head);
+        }
         match subject {
             Subject::Report { cluster, source, object, .. } if !head.tombstone => {
                 self.reported.note(cluster, object, source, false);
@@ -307,6 +310,7 @@ impl Core for Matcher {
 
     fn start(&mut self, step: &mut Step<Effect>) {
         self.started = true;
+        self.hear_predecessors(step);
         let known: Vec<_> = self
             .clusters
             .iter()

@@ -1,10 +1,10 @@
-//! An agent, or this matcher, may have worked with a newer interest row than there is: its bucket was lost, and who wrote the row again had a
-//! clock that is behind. What was published stays as it is until the row is as new as that, so the renderer, which does not
+//! An agent, this matcher or a predecessor may have worked with a newer interest row than there is: its bucket was lost, and who wrote the row
+//! again had a clock that is behind. What was published stays as it is until the row is as new as that, so the renderer, which does not
 //! read `changes`, is told of it.
 
 use sluice_api::ClusterRef;
 use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{Row, Step, Subject};
+use sluice_protocol::{Head, Row, Step, Subject};
 
 use super::{Effect, Matcher};
 use crate::live::Live;
@@ -13,6 +13,16 @@ use crate::live::Live;
 const ON_ITS_WAY: i64 = 5_000_000;
 
 impl Live {
+    /// Somebody has worked with this revision.
+    fn hear(&mut self, revision: u64, step: &mut Step<Effect>) {
+        let known = self.revision.unwrap_or(0).max(self.ahead.map_or(0, |(revision, _)| revision));
+        if known < revision {
+            let due = step.now + ON_ITS_WAY;
+            self.ahead = Some((revision, due));
+            step.wake_at(due);
+        }
+    }
+
     /// A row came that is not newer than the one that is worked with.
     pub(super) fn fall_back(&mut self, row: &Interest, step: &mut Step<Effect>) {
         if row.is_lost() {
@@ -39,13 +49,19 @@ impl Matcher {
         }
         live.view = row.head.view.clone();
         let about = row.head.meta.complete().map_or(0, |complete| complete.revision);
-        let heard = about.max(row.head.view.version(&cluster.to_string()));
-        let known = live.revision.unwrap_or(0).max(live.ahead.map_or(0, |(revision, _)| revision));
-        if known < heard {
-            let due = step.now + ON_ITS_WAY;
-            live.ahead = Some((heard, due));
-            step.wake_at(due);
-        }
+        live.hear(about.max(row.head.view.version(&cluster.to_string())), step);
+    }
+
+    /// A row of a predecessor is there, or its tombstone, which may be gone from the stream before anybody else reads it.
+    pub(super) fn found_row(&mut self, cluster: &ClusterRef, head: &Head) {
+        let revision = head.view.version(&cluster.to_string());
+        let live = self.clusters.entry(cluster.clone()).or_default();
+        live.found = live.found.max(revision);
+    }
+
+    /// What predecessors have worked with is to be waited for from now on.
+    pub(super) fn hear_predecessors(&mut self, step: &mut Step<Effect>) {
+        self.clusters.values_mut().for_each(|live| live.hear(live.found, step));
     }
 
     /// Tells the renderer of revisions that have not come: a completeness row of no life of the stream, which proves nothing.

@@ -379,6 +379,26 @@ fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
     assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, 5)));
 }
 
+#[test]
+fn the_renderer_is_told_of_what_a_predecessors_tombstone_was_made_from() {
+    let mut matcher = matcher();
+    step(&mut matcher, |m, s| m.external(interest(3, &[("a", 1)]), s));
+    let mut gone = Head { tombstone: true, ..Head::default() };
+    gone.view.note(&cluster().to_string(), 5);
+    let subject = matcher.report(&cluster(), &key("x"), "a", Body::Tombstone, 0).subject;
+    matcher.found(&subject, &gone);
+    step(&mut matcher, |m, s| m.start(s));
+    let tick = |matcher: &mut Matcher, now: i64| {
+        let mut step = Step::at(now);
+        matcher.tick(&mut step);
+        step.into_parts().0
+    };
+    assert!(tick(&mut matcher, 1_000_000).is_empty(), "the row may be on its way");
+    let said = tick(&mut matcher, 6_000_000);
+    let [said] = &said[..] else { panic!("{said:?}") };
+    assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, 5)));
+}
+
 /// Rows of a former owner that knew more are judged once as much is known, whatever was wanted before.
 #[test]
 fn what_a_former_owner_knew_better_is_judged_again() {
