@@ -56,17 +56,8 @@ impl Args {
 impl Users {
     fn text(&self) -> anyhow::Result<String> {
         let agents = self.clusters.iter().map(|cluster| Role::Agent(Some(cluster.clone())));
-        let others = [
-            Role::Operator,
-            Role::Renderer,
-            Role::Matcher,
-            Role::Deployer,
-            Role::Agent(None),
-            Role::People,
-            Role::Inspect,
-        ];
         let mut keys = std::collections::BTreeMap::new();
-        for role in others.into_iter().chain(agents) {
+        for role in Role::OF_ALL_CLUSTERS.into_iter().chain(agents) {
             let key = match &self.nkeys {
                 None => format!("${}", variable(&role)),
                 Some(dir) => public_key(dir, &role)?,

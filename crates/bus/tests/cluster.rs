@@ -34,16 +34,7 @@ impl Drop for Servers {
 fn everybody() -> Vec<Role> {
     let agents = ["cluster-1", "cluster-2", "cluster-3"]
         .map(|name| Role::Agent(Some(ClusterRef::sveltos("default", name))));
-    let others = [
-        Role::Operator,
-        Role::Renderer,
-        Role::Matcher,
-        Role::Deployer,
-        Role::Agent(None),
-        Role::People,
-        Role::Inspect,
-    ];
-    others.into_iter().chain(agents).collect()
+    Role::OF_ALL_CLUSTERS.into_iter().chain(agents).collect()
 }
 
 fn seed_file(dir: &Path, role: &Role) -> std::path::PathBuf {

@@ -147,6 +147,11 @@ impl Steps {
         let profile = desired.profile();
         let status = on_bus.statuses.iter().find(|(id, by, _)| *id == profile && *by == origin);
         match status.map(|(_, _, status)| status) {
+            Some(status) if status.is_of_another(desired) => self.unknown(
+                "deployed",
+                format!("what is said of {profile} is about a former spec of it"),
+                "ask again; `sluice status` says whether a deployer runs",
+            ),
             Some(Status { state: State::Provisioned, errors, .. }) if errors.is_empty() => {
                 self.deployed = true;
                 self.yes("deployed", format!("{profile} is provisioned"));

@@ -29,6 +29,17 @@ pub enum Role {
 // === impl Role ===
 
 impl Role {
+    /// All but the agents that serve one cluster.
+    pub const OF_ALL_CLUSTERS: [Self; 7] = [
+        Self::Operator,
+        Self::Renderer,
+        Self::Matcher,
+        Self::Deployer,
+        Self::Agent(None),
+        Self::People,
+        Self::Inspect,
+    ];
+
     /// One word for it.
     pub fn name(&self) -> &'static str {
         match self {

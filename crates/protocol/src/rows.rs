@@ -189,6 +189,11 @@ impl Status {
         Self { state, errors, spec: String::new() }
     }
 
+    /// Whether it is about another spec than that of this row. One that does not say which is taken for the row's.
+    pub fn is_of_another(&self, desired: &Desired) -> bool {
+        !self.spec.is_empty() && self.spec != desired.of_spec()
+    }
+
     /// It is about this row.
     pub fn of(self, desired: &Desired) -> Self {
         Self { spec: desired.of_spec(), ..self }

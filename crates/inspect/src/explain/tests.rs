@@ -307,6 +307,11 @@ fn what_a_deployer_says_decides() {
     assert_eq!((first(&dry).0, first(&dry).1), (Verdict::No, "deployed"));
     let working = said(State::Provisioning, &[]);
     assert_eq!((first(&working).0, first(&working).1), (Verdict::Unknown, "deployed"));
+    let statuses = &mut facts.on_bus.as_mut().unwrap().statuses;
+    statuses[0].2 = Status { spec: "another".into(), ..Status::new(State::Provisioned, Vec::new()) };
+    let former = of_t(&facts);
+    assert_eq!((first(&former).0, first(&former).1), (Verdict::Unknown, "deployed"));
+    assert!(first(&former).2.contains("about a former spec"), "{former:?}");
     facts.on_bus.as_mut().unwrap().statuses.clear();
     assert_eq!(first(&of_t(&facts)).0, Verdict::Unknown);
     nothing_rendered(&mut facts);
