@@ -10,6 +10,7 @@
 mod args;
 mod capabilities;
 mod cluster;
+mod looks;
 mod watches;
 
 pub use args::Args;

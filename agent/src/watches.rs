@@ -15,6 +15,8 @@ use sluice_runtime::Reporter;
 use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;
 
+use crate::looks::Question;
+
 /// After so many failures in a row everything else of the cluster does not wait for a kind.
 const GIVEN_UP: u32 = 3;
 
@@ -27,6 +29,8 @@ pub(crate) struct Watches {
     pub(crate) tasks: Tasks,
     /// By the core's number; a watch ends when it is dropped.
     pub(crate) running: HashMap<u64, Group>,
+    /// Where questions for single objects go.
+    pub(crate) looks: mpsc::UnboundedSender<Question>,
     pub(crate) bus: Bus,
     /// Who reads CloudEvents; it ends when it is dropped.
     pub(crate) listening: Option<Group>,
@@ -37,6 +41,8 @@ impl Effects<Agent> for Watches {
         match effect {
             Effect::Watch(id, spec) => drop(self.running.insert(id, self.begin(id, spec))),
             Effect::Unwatch(id) => drop(self.running.remove(&id)),
+            // Who answers has ended only where the shard ends.
+            Effect::Look(question, key) => drop(self.looks.send((question, key))),
             Effect::Listen(id) => self.listening = Some(self.listen(id)),
             Effect::Unlisten => self.listening = None,
             Effect::Refused => self.reporter.refused(),

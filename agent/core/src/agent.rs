@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
 use sluice_api::cloud_event::is_event;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest, events_of};
@@ -9,12 +10,9 @@ use sluice_protocol::subject::{Table, change_shard};
 use sluice_protocol::{Body, Capabilities, Core, Head, Meta, Publish, Row, Step, Subject, View};
 
 use crate::events::{Accepted, Events};
-use crate::messages::{Effect, ExternalInput, Seen};
+use crate::leaving::Leaving;
+use crate::messages::{Effect, ExternalInput, Found, Seen};
 use crate::watches::{WatchSpec, Wish, Wishes, by_source, wanted};
-
-/// How long an object may go from one watch of its kind to another, microseconds. A deletion is told as much later where there
-/// are several.
-const OTHER_WATCH: i64 = 250_000;
 
 /// What an agent must know of its place.
 #[derive(Clone, Debug)]
@@ -40,8 +38,8 @@ pub struct Agent {
     /// Objects that the watch which showed their newest version no longer shows: that version. What slower watches
     /// show of them is older.
     newest: BTreeMap<ObjectKey, u64>,
-    /// Objects that their last watch no longer shows, and until when another one may show them.
-    leaving: BTreeMap<ObjectKey, i64>,
+    /// Objects that their last watch no longer shows, and another one may.
+    leaving: Leaving,
     /// Rows on the bus that no watch has shown, or whose watch has ended.
     unconfirmed: BTreeSet<ObjectKey>,
     events: Events,
@@ -71,7 +69,7 @@ impl Agent {
             watches: BTreeMap::new(),
             shown: BTreeMap::new(),
             newest: BTreeMap::new(),
-            leaving: BTreeMap::new(),
+            leaving: Leaving::default(),
             unconfirmed: BTreeSet::new(),
             events: Events::default(),
             completed: None,
@@ -105,33 +103,24 @@ impl Agent {
         if self.events.listen(listens, self.next_watch + 1, step) {
             self.next_watch += 1;
         }
+        let watched = |key: &ObjectKey| self.watches.keys().any(|spec| spec.gvk == key.gvk);
+        self.unconfirmed.extend(self.leaving.take_unwatched(watched));
         self.complete(step);
     }
 
     /// What an ended watch showed may be shown by a new one: it is not withdrawn before that has listed. One that goes on has
-    /// listed already, and may be slower: what it will show is waited for.
+    /// listed already, and may be slower: the server says what it will show.
     fn doubt_all(&mut self, id: u64, step: &mut Step<Effect>) {
         let shown = self.shown.iter().filter(|(_, watches)| watches.contains_key(&id));
         let mut shown: Vec<_> = shown.map(|(key, _)| key.clone()).collect();
         shown.retain(|key| self.forget(id, key) == Some(true));
         for key in shown {
-            if self.has_watch(&key, true) {
-                self.expect(key, step);
+            if self.watches.iter().any(|(spec, watch)| spec.gvk == key.gvk && watch.listed) {
+                self.leaving.ask(key, step);
             } else {
                 self.unconfirmed.insert(key);
             }
         }
-    }
-
-    /// Whether a watch of its kind has listed, or one has not.
-    fn has_watch(&self, key: &ObjectKey, listed: bool) -> bool {
-        self.watches.iter().any(|(spec, watch)| spec.gvk == key.gvk && watch.listed == listed)
-    }
-
-    /// Another watch may show the object soon.
-    fn expect(&mut self, key: ObjectKey, step: &mut Step<Effect>) {
-        let until = *self.leaving.entry(key).or_insert(step.now + OTHER_WATCH);
-        step.wake_at(until);
     }
 
     /// This watch does not show the object any more. `None` if it did not, else whether it was the last one.
@@ -213,7 +202,7 @@ impl Agent {
 
     fn show(&mut self, id: u64, seen: Seen, step: &mut Step<Effect>) {
         self.unconfirmed.remove(&seen.key);
-        self.leaving.remove(&seen.key);
+        self.leaving.shown(&seen.key);
         let watches = self.shown.entry(seen.key.clone()).or_default();
         watches.insert(id, seen.version);
         // Watches that overlap are not equally fast: the slower one must not bring an older state back.
@@ -234,9 +223,16 @@ impl Agent {
         }
         // An object whose labels change goes from one watch to another one, which may say so later.
         if self.watches.iter().any(|(spec, watch)| watch.id != id && spec.gvk == key.gvk) {
-            return self.expect(key.clone(), step);
+            return self.leaving.ask(key.clone(), step);
         }
         self.withdraw(key.clone(), step);
+    }
+
+    fn looked(&mut self, question: u64, key: ObjectKey, found: &Found, step: &mut Step<Effect>) {
+        let shows = |object: &Value| self.watches.keys().any(|spec| spec.shows(&key, object));
+        if self.leaving.answered(question, &key, found, shows, step) {
+            self.withdraw(key, step);
+        }
     }
 
     fn withdraw(&mut self, key: ObjectKey, step: &mut Step<Effect>) {
@@ -273,8 +269,12 @@ impl Agent {
         if !self.watches.values().all(|watch| watch.listed || watch.troubled) {
             return;
         }
+        // Lists of one kind are not of one moment: an object may have gone from one to another between them.
         for key in self.take_gone() {
-            self.withdraw(key, step);
+            match self.watches.keys().filter(|spec| spec.gvk == key.gvk).count() {
+                0 | 1 => self.withdraw(key, step),
+                _ => self.leaving.ask(key, step),
+            }
         }
         let complete = Complete { lacking: self.lacking(), ..Complete::of_all(0, revision) };
         if self.completed.replace(complete.clone()).as_ref() == Some(&complete) {
@@ -339,6 +339,7 @@ impl Core for Agent {
             ExternalInput::Listed(id, objects) if self.is_running(id) => self.listed(id, objects, step),
             ExternalInput::Applied(id, seen) if self.is_running(id) => self.show(id, seen, step),
             ExternalInput::Deleted(id, key) if self.is_running(id) => self.hide(id, &key, step),
+            ExternalInput::Looked(question, key, found) => self.looked(question, key, &found, step),
             ExternalInput::Troubled(id) if self.is_running(id) => self.troubled(id, step),
             ExternalInput::Sent(id, sent) => {
                 let accepted = self.events.take(id, sent, &self.config.cluster, step);
@@ -373,16 +374,7 @@ impl Core for Agent {
     fn caught_up(&mut self, _: u64, _: &mut Step<Effect>) {}
 
     fn tick(&mut self, step: &mut Step<Effect>) {
-        let gone: Vec<_> = self.leaving.extract_if(.., |_, until| *until <= step.now).collect();
-        for (key, _) in gone {
-            if self.has_watch(&key, false) {
-                // One that has not listed may show it too.
-                self.unconfirmed.insert(key);
-            } else {
-                self.withdraw(key, step);
-            }
-        }
-        self.leaving.values().for_each(|until| step.wake_at(*until));
+        self.leaving.tick(step);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use sluice_api::ObjectKey;
 use sluice_protocol::interest::Interest;
 use sluice_protocol::{Capabilities, Problem};
@@ -20,6 +21,17 @@ pub struct Seen {
     pub body: Arc<[u8]>,
 }
 
+/// What the server has of one object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// Nothing: there is no such object, or not even its kind.
+    Nothing,
+    /// The object.
+    Object(Value),
+    /// It does not say: it is away, or the agent may not read it.
+    Unknown,
+}
+
 /// What an agent learns.
 #[derive(Debug)]
 pub enum ExternalInput {
@@ -31,6 +43,8 @@ pub enum ExternalInput {
     Applied(u64, Seen),
     /// An object is gone.
     Deleted(u64, ObjectKey),
+    /// The answer to [`Effect::Look`] of this number.
+    Looked(u64, ObjectKey, Found),
     /// A watch cannot list, and will not soon: its kind may be forbidden.
     Troubled(u64),
     /// A message came where CloudEvents for the cluster are sent to; of this reading.
@@ -48,6 +62,8 @@ pub enum Effect {
     Watch(u64, WatchSpec),
     /// End a watch.
     Unwatch(u64),
+    /// Read one object from the server; the number is in the answer.
+    Look(u64, ObjectKey),
     /// Read what is sent to the cluster, from the first message that is still there; the number is in every [`ExternalInput`]
     /// that comes of it, and takes the place of the one before.
     Listen(u64),

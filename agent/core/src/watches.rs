@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_api::Gvk;
+use serde_json::Value;
 use sluice_api::model::EventSource;
+use sluice_api::{Gvk, ObjectKey, Selector, object};
 use sluice_protocol::interest::{Interest, Source};
 
 /// One watch: a kind, narrowed as far as the server can.
@@ -67,6 +68,16 @@ impl WatchSpec {
             && wider(&self.namespace, &other.namespace)
             && wider(&self.name, &other.name)
             && wider(&self.labels, &other.labels)
+    }
+
+    /// Whether the watch shows an object.
+    pub(crate) fn shows(&self, key: &ObjectKey, object: &Value) -> bool {
+        let of_all = |own: &str, its: &str| own.is_empty() || own == its;
+        let labels = || Selector::parse(&self.labels).unwrap_or_default();
+        self.gvk == key.gvk
+            && of_all(&self.namespace, &key.namespace)
+            && of_all(&self.name, &key.name)
+            && labels().matches(object::at(object, &["metadata", "labels"]))
     }
 }
 

@@ -1,4 +1,4 @@
-//! All objects of a kind, page by page, for who asks once.
+//! All objects of a kind, page by page, or one of them, for who asks once.
 
 use kube::Client;
 use kube::api::{Api, ListParams};
@@ -36,6 +36,28 @@ pub async fn list(
     }
 }
 
+/// One object as it is now; `None` when the server says that it has none, or not its kind.
+///
+/// # Errors
+/// When the server does not answer, or refuses it. A 404 of a proxy in between is an error too.
+pub async fn read(
+    client: &Client,
+    gvk: &Gvk,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<Value>, kube::Error> {
+    let Some((resource, namespaced)) = resource_of(client, gvk).await? else { return Ok(None) };
+    let api: Api<Raw> = match namespaced {
+        true => Api::namespaced_with(client.clone(), namespace, &resource),
+        false => Api::all_with(client.clone(), &resource),
+    };
+    match api.get(name).await {
+        Ok(object) => Ok(Some(object.complete(&resource))),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -54,7 +76,13 @@ mod tests {
             "/api/v1" => json!({"kind": "APIResourceList", "groupVersion": "v1", "resources": [
                 {"name": "services", "singularName": "", "namespaced": true, "kind": "Service", "verbs": ["list"]}]}),
             path if path.contains("continue=next") => page(&["c"], ""),
-            path if path.starts_with("/api/v1/namespaces/n/services") => page(&["n"], ""),
+            "/api/v1/namespaces/n/services/one" => json!({"metadata": {"name": "one"}}),
+            "/api/v1/namespaces/n/services/none" => {
+                let status =
+                    json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404});
+                return (404, status.to_string());
+            }
+            path if path.starts_with("/api/v1/namespaces/n/services?") => page(&["n"], ""),
             path if path.starts_with("/api/v1/services") => page(&["a", "b"], "next"),
             "/apis" => json!({"kind": "APIGroupList", "groups": [{"name": "example.com",
                 "versions": [{"groupVersion": "example.com/v1", "version": "v1"}, {"groupVersion": "example.com/v2", "version": "v2"}],
@@ -92,5 +120,15 @@ mod tests {
         );
         assert_eq!(names(list(&api.client(), &gvk, Some("n")).await.unwrap()), ["Service n"]);
         assert!(list(&api.client(), &Gvk::new("", "v1", "Pod"), None).await.unwrap().is_none());
+    }
+    #[tokio::test]
+    async fn that_there_is_no_object_only_the_server_says() {
+        let client = FakeApi::start(answer).client();
+        let service = Gvk::new("", "v1", "Service");
+        let found = read(&client, &service, "n", "one").await.unwrap().unwrap();
+        assert_eq!((&found["kind"], &found["metadata"]["name"]), (&json!("Service"), &json!("one")));
+        assert!(read(&client, &service, "n", "none").await.unwrap().is_none());
+        assert!(read(&client, &Gvk::new("", "v1", "Pod"), "n", "one").await.unwrap().is_none());
+        assert!(read(&client, &service, "n", "behind-a-proxy").await.is_err());
     }
 }

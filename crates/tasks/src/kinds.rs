@@ -128,7 +128,7 @@ kinds! {
         InputEnd: "input-end" => StopOwner,
         /// Keeps large bodies that the shard's rows name from expiring.
         ContentRefs: "content-refs" => StopOwner,
-        /// Passes changes of a small table on to a shard. Those that were taken and not passed on would be missing.
+        /// Passes changes of a small table, or answers of a cluster, on to a shard. Those that were taken and not passed on would be missing.
         ExternalInput: "external-input" => StopOwner,
         /// Reads a part of the input once more. The shard waits for it.
         Replay: "replay" => StopOwner,

@@ -105,7 +105,8 @@ fn with_a_slow_watch_that_is_left() -> Agent {
     side(&mut agent, ExternalInput::Applied(1, Seen { version: 5, ..seen("Service", "x") }));
     let left = Interest { revision: 2, sources: vec![labelled("b")] };
     let told = side(&mut agent, ExternalInput::Interest(left));
-    assert_eq!(told, ["complete", "complete", "unwatch 1"], "the second one may show it, and does not yet");
+    let expected = ["complete", "complete", "unwatch 1", "look 1 x"];
+    assert_eq!(told, expected, "the second one may show it, and does not yet");
     agent
 }
 
@@ -115,23 +116,13 @@ fn what_an_ended_watch_showed_is_waited_for_where_a_slower_one_goes_on() {
     let versioned = |version| ExternalInput::Applied(2, Seen { version, ..seen("Service", "x") });
     assert!(side(&mut agent, versioned(4)).is_empty(), "it is older than what is there");
     assert_eq!(side(&mut agent, versioned(6)), ["+x"]);
-    assert!(
-        step(&mut agent, |agent, step| {
-            step.now = 300_000;
-            agent.tick(step);
-        })
-        .is_empty()
-    );
+    assert!(side(&mut agent, looked(1, Found::Nothing)).is_empty(), "it was asked for before that");
 }
 
 #[test]
 fn what_an_ended_watch_showed_goes_when_the_one_that_goes_on_does_not_show_it() {
     let mut agent = with_a_slow_watch_that_is_left();
-    let told = step(&mut agent, |agent, step| {
-        step.now = 300_000;
-        agent.tick(step);
-    });
-    assert_eq!(told, ["-x"]);
+    assert_eq!(side(&mut agent, looked(1, Found::Nothing)), ["-x"]);
 }
 
 #[test]
@@ -143,7 +134,11 @@ fn rows_say_of_which_interest_they_are() {
     assert_eq!(step.into_parts().0[0].view, agent.view());
 }
 
-/// Runs `f`; returns `+name`, `-name`, `complete` for rows, and `watch kind` or `unwatch id` for effects.
+fn looked(question: u64, found: Found) -> ExternalInput {
+    ExternalInput::Looked(question, key("Service", "x"), found)
+}
+
+/// Runs `f`; returns `+name`, `-name`, `complete` for rows, and `watch kind`, `unwatch id` or `look question name` for effects.
 fn step(agent: &mut Agent, f: impl FnOnce(&mut Agent, &mut Step<Effect>)) -> Vec<String> {
     let mut step = Step::at(10);
     f(agent, &mut step);
@@ -159,6 +154,7 @@ fn step(agent: &mut Agent, f: impl FnOnce(&mut Agent, &mut Step<Effect>)) -> Vec
     let effect = |effect: &Effect| match effect {
         Effect::Watch(id, spec) => format!("watch {id} {}", spec.gvk.kind),
         Effect::Unwatch(id) => format!("unwatch {id}"),
+        Effect::Look(question, key) => format!("look {question} {}", key.name),
         other => format!("{other:?}"),
     };
     rows.iter().map(row).chain(effects.iter().map(effect)).collect()
@@ -255,13 +251,12 @@ fn an_object_shown_by_two_watches_goes_with_the_second() {
     side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "x")]));
     side(&mut agent, ExternalInput::Listed(2, vec![seen("Service", "x")]));
     assert!(side(&mut agent, ExternalInput::Deleted(1, key("Service", "x"))).is_empty());
-    assert!(
-        side(&mut agent, ExternalInput::Deleted(2, key("Service", "x"))).is_empty(),
+    assert_eq!(
+        side(&mut agent, ExternalInput::Deleted(2, key("Service", "x"))),
+        ["look 1 x"],
         "the first one may show it again"
     );
-    let mut later = Step::at(300_000);
-    agent.tick(&mut later);
-    assert!(matches!(&later.into_parts().0[..], [row] if row.body == Body::Tombstone));
+    assert_eq!(side(&mut agent, looked(1, Found::Nothing)), ["-x"]);
 }
 
 #[test]
@@ -287,21 +282,36 @@ fn an_object_that_goes_from_one_watch_of_its_kind_to_another_is_not_withdrawn_in
     for id in [1, 2] {
         side(&mut agent, ExternalInput::Listed(id, vec![]));
     }
-    let key = key("Service", "x");
+    let (x, gold) = (key("Service", "x"), |value: &str| json!({"metadata": {"labels": {"gold": value}}}));
     let after = |agent: &mut Agent, now: i64| {
-        let mut step = Step::at(now);
-        agent.tick(&mut step);
-        step.into_parts().0.len()
+        step(agent, |agent, step| {
+            step.now = now;
+            agent.tick(step);
+        })
     };
     assert_eq!(side(&mut agent, ExternalInput::Applied(1, seen("Service", "x"))), ["+x"]);
-    assert!(side(&mut agent, ExternalInput::Deleted(1, key.clone())).is_empty());
+    assert_eq!(side(&mut agent, ExternalInput::Deleted(1, x.clone())), ["look 1 x"]);
+    // However slow the second watch is.
+    assert!(side(&mut agent, looked(1, Found::Object(gold("no")))).is_empty());
+    assert_eq!(after(&mut agent, 300_000), ["look 2 x"]);
+    assert!(side(&mut agent, looked(2, Found::Unknown)).is_empty(), "the server is away");
+    assert!(side(&mut agent, looked(1, Found::Nothing)).is_empty(), "that was another question");
     assert_eq!(
         side(&mut agent, ExternalInput::Applied(2, Seen { version: 2, ..seen("Service", "x") })),
         ["+x"]
     );
-    assert_eq!(after(&mut agent, 1_000_000), 0);
-    assert!(side(&mut agent, ExternalInput::Deleted(2, key)).is_empty());
-    assert_eq!((after(&mut agent, 100), after(&mut agent, 250_010)), (0, 1), "it is gone after all");
+    assert!(after(&mut agent, 10_000_000).is_empty());
+    // Neither watch shows it as it is then.
+    assert_eq!(side(&mut agent, ExternalInput::Deleted(2, x)), ["look 3 x"]);
+    assert_eq!(side(&mut agent, looked(3, Found::Object(gold("perhaps")))), ["-x"]);
+}
+
+#[test]
+fn an_object_that_is_asked_for_goes_with_the_last_watch_of_its_kind() {
+    let mut agent = with_a_slow_watch_that_is_left();
+    let told = side(&mut agent, ExternalInput::Interest(Interest { revision: 3, sources: Vec::new() }));
+    assert_eq!(told, ["-x", "complete", "complete", "unwatch 2"]);
+    assert!(side(&mut agent, looked(1, Found::Nothing)).is_empty(), "nobody waits for the answer");
 }
 
 #[test]

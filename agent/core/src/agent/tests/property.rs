@@ -1,5 +1,6 @@
-//! Any order of changes, deletions, interests and slow watches ends with the rows that the cluster and the interest ask
-//! for, what was there and asked for all the time is never withdrawn, and no row goes back to an older state.
+//! Any order of changes, deletions, interests, slow watches and late answers ends with the rows that the cluster and the
+//! interest ask for, what was there and asked for all the time is never withdrawn, also when it goes from one watch to
+//! another, and no row goes back to an older state.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::VecDeque;
@@ -13,8 +14,8 @@ use super::*;
 
 /// Names of objects; the first one is there and asked for all the time.
 const NAMES: [&str; 3] = ["steady", "x", "y"];
-/// Later than anything that the agent waits for.
-const LATER: i64 = 10 * OTHER_WATCH;
+/// Later than anything that the agent waits for, in microseconds.
+const LATER: i64 = 10_000_000;
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -25,6 +26,8 @@ enum Op {
     Interest(u8),
     /// A watch shows the next thing that it has to show.
     Deliver(usize),
+    /// The server answers what it was asked first, or does not say.
+    Answer(bool),
     Wait,
 }
 
@@ -34,6 +37,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (any::<bool>(), 1..NAMES.len()).prop_map(|(pod, name)| Op::Remove(pod, name)),
         1 => (0..16u8).prop_map(Op::Interest),
         6 => (0..4usize).prop_map(Op::Deliver),
+        2 => any::<bool>().prop_map(Op::Answer),
         1 => Just(Op::Wait),
     ]
 }
@@ -62,6 +66,10 @@ struct Cluster {
     /// What each watch has to show, after its list.
     watches: BTreeMap<u64, (WatchSpec, bool, VecDeque<ExternalInput>)>,
     rows: BTreeMap<ObjectKey, Vec<u8>>,
+    /// What the server was asked for.
+    questions: VecDeque<(u64, ObjectKey)>,
+    /// The last version of the steady Service that nobody asked for.
+    unasked: u64,
 }
 
 fn key(pod: bool, name: usize) -> ObjectKey {
@@ -102,6 +110,8 @@ impl Cluster {
             objects: BTreeMap::new(),
             watches: BTreeMap::new(),
             rows: BTreeMap::new(),
+            questions: VecDeque::new(),
+            unasked: 0,
         };
         cluster.take(&Op::Put(true, 0, false));
         cluster.run(Agent::start);
@@ -122,7 +132,9 @@ impl Cluster {
                 }
                 Body::Tombstone => {
                     assert_ne!(object, key(true, 0), "it was there all the time");
-                    self.rows.remove(&object);
+                    let shown = self.rows.remove(&object).map_or(0, |body| version(&body));
+                    let steady = object == key(false, 0) && self.unasked < shown;
+                    assert!(!steady, "it was asked for ever since");
                 }
             }
         }
@@ -130,6 +142,7 @@ impl Cluster {
             match effect {
                 Effect::Watch(id, spec) => drop(self.watches.insert(id, (spec, false, VecDeque::new()))),
                 Effect::Unwatch(id) => drop(self.watches.remove(&id)),
+                Effect::Look(question, key) => self.questions.push_back((question, key)),
                 Effect::Listen(_) | Effect::Unlisten | Effect::Refused | Effect::Problem(_) => {}
             }
         }
@@ -141,6 +154,7 @@ impl Cluster {
             Some(after) => self.objects.insert(key.clone(), after),
             None => self.objects.remove(key),
         };
+        self.note_unasked();
         for (id, (spec, listed, queue)) in &mut self.watches {
             let selects = |state: Option<(u64, bool)>| state.filter(|(_, web)| shows(spec, key, *web));
             match (selects(before), selects(after)) {
@@ -162,6 +176,7 @@ impl Cluster {
             Op::Interest(sources) => {
                 self.revision += 1;
                 self.sources = sources;
+                self.note_unasked();
                 let source = |(index, selector): (usize, Value)| {
                     let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [selector]}});
                     Source { name: format!("s{index}"), changed: self.revision, manifest: manifest.into() }
@@ -183,6 +198,18 @@ impl Cluster {
                     self.run(|agent, step| agent.external(next, step));
                 }
             }
+            Op::Answer(says) => {
+                let Some((question, key)) = self.questions.pop_front() else { return };
+                let object = |&(_, web): &(u64, bool)| {
+                    let app = if web { "web" } else { "other" };
+                    Found::Object(json!({"metadata": {"labels": {"app": app}}}))
+                };
+                let found = match says {
+                    true => self.objects.get(&key).map_or(Found::Nothing, object),
+                    false => Found::Unknown,
+                };
+                self.run(|agent, step| agent.external(ExternalInput::Looked(question, key, found), step));
+            }
             Op::Wait => {
                 self.now += LATER;
                 self.run(Agent::tick);
@@ -197,15 +224,29 @@ impl Cluster {
         {
             self.take(&Op::Deliver(watch));
         }
+        // Of what the server did not say it is asked again.
         self.take(&Op::Wait);
+        while !self.questions.is_empty() {
+            self.take(&Op::Answer(true));
+        }
+    }
+
+    fn asks(&self, key: &ObjectKey, web: bool) -> bool {
+        let [namespace, with, without, all] = [1, 2, 4, 8].map(|bit| self.sources & bit != 0);
+        key.gvk.kind == "Pod" || namespace || all || (with && web) || (without && !web)
+    }
+
+    fn note_unasked(&mut self) {
+        let steady = key(false, 0);
+        if let Some(&(version, web)) = self.objects.get(&steady)
+            && !self.asks(&steady, web)
+        {
+            self.unasked = version;
+        }
     }
 
     fn wanted(&self) -> BTreeMap<ObjectKey, Vec<u8>> {
-        let asks = |key: &ObjectKey, web: bool| {
-            let [namespace, with, without, all] = [1, 2, 4, 8].map(|bit| self.sources & bit != 0);
-            key.gvk.kind == "Pod" || namespace || all || (with && web) || (without && !web)
-        };
-        let wanted = self.objects.iter().filter(|(key, (_, web))| asks(key, *web));
+        let wanted = self.objects.iter().filter(|(key, (_, web))| self.asks(key, *web));
         wanted.map(|(key, state)| (key.clone(), seen(key, *state).body.to_vec())).collect()
     }
 }
