@@ -109,6 +109,10 @@ faults! {
     WipeAll,
     /// A watch is cut and lists again.
     Relist,
+    /// A watch shows nothing for a while, and others do.
+    SlowWatch,
+    /// A reader of the interest goes on over a node that lags.
+    OldInterest,
     /// A service is created.
     Created,
     /// A service is changed.

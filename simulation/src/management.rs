@@ -82,7 +82,7 @@ impl Management {
     /// Some clusters are registered at once, others later.
     pub(crate) fn new(random: &mut SmallRng) -> Self {
         let mut management = Self::default();
-        management.put_source(SourceForm::default());
+        management.put_source(SourceForm::SAME[random.random_range(0..SourceForm::SAME.len())]);
         for cluster in 0..CLUSTERS.len() {
             if random.random_bool(0.7) {
                 management.register(cluster, Registration::default());

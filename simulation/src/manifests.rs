@@ -16,13 +16,16 @@ pub(crate) enum SourceForm {
     Namespaced,
     /// The same services, by two selectors that both select them: two watches show each of them.
     Twice,
+    /// The same services, parted by two selectors: a service whose label changes goes from one watch to the other.
+    Parted,
     /// Fewer of them.
     Narrow,
 }
 
 impl SourceForm {
     /// The forms that select the same.
-    pub(crate) const SAME: [Self; 4] = [Self::Equal, Self::Different, Self::Namespaced, Self::Twice];
+    pub(crate) const SAME: [Self; 5] =
+        [Self::Equal, Self::Different, Self::Namespaced, Self::Twice, Self::Parted];
 }
 
 /// Labels of a registered cluster.
@@ -49,7 +52,7 @@ pub(crate) fn source(form: SourceForm) -> Value {
         SourceForm::Different => filter("event", "Different", "no"),
         _ => filter("event", "Equal", "yes"),
     }];
-    if form == SourceForm::Narrow {
+    if matches!(form, SourceForm::Narrow | SourceForm::Parted) {
         filters.push(filter("gold", "Equal", "yes"));
     }
     let mut selector = json!({"group": "", "version": "v1", "kind": "Service", "labelFilters": filters});
@@ -57,8 +60,13 @@ pub(crate) fn source(form: SourceForm) -> Value {
         selector["namespace"] = "default".into();
     }
     let mut selectors = vec![selector.clone()];
-    if form == SourceForm::Twice {
-        selector["labelFilters"] = json!([filter("event", "Different", "no")]);
+    let second = match form {
+        SourceForm::Twice => Some(json!([filter("event", "Different", "no")])),
+        SourceForm::Parted => Some(json!([filter("event", "Equal", "yes"), filter("gold", "Equal", "no")])),
+        _ => None,
+    };
+    if let Some(filters) = second {
+        selector["labelFilters"] = filters;
         selectors.push(selector);
     }
     json!({"apiVersion": LIB, "kind": "EventSource", "metadata": {"name": "services"},

@@ -66,6 +66,8 @@ struct Interests {
     /// Rows of the newer form, by their index.
     newer: BTreeSet<usize>,
     newest: BTreeMap<ClusterRef, usize>,
+    /// How many rows there were when the bucket was last made anew.
+    made: usize,
 }
 
 impl Stream {
@@ -317,7 +319,7 @@ impl Store {
     /// Writes an interest row, in the older or the newer form, unless a later one is there; over one that its writer cannot
     /// read, under a later revision.
     pub(crate) fn write_interest(&mut self, cluster: &ClusterRef, row: &Interest, writer: bool) {
-        let Interests { rows, newer, newest } = &mut self.interests;
+        let Interests { rows, newer, newest, .. } = &mut self.interests;
         let mut row = row.clone();
         if let Some(index) = newest.get(cluster) {
             let there = rows[*index].1.revision;
@@ -336,35 +338,44 @@ impl Store {
 
     /// Deletes the bucket and makes it anew: who follows it is told of each row that is lost.
     pub(crate) fn wipe_interests(&mut self) {
-        let Interests { rows, newest, .. } = &mut self.interests;
+        let Interests { rows, newest, made, .. } = &mut self.interests;
         for (cluster, index) in newest {
             *index = rows.len();
             rows.push((cluster.clone(), Interest::default()));
         }
+        *made = rows.len();
     }
 
-    /// The first interest row from `position` on that is still there and can be read, and the position after it.
+    /// The first interest row from `position` on that can be read and is the newest of its cluster among the first `end`
+    /// ones, and the position after it.
     pub(crate) fn next_interest(
         &self,
         position: usize,
+        end: usize,
         reader: bool,
     ) -> (Option<&(ClusterRef, Interest)>, usize) {
-        let Interests { rows, newer, newest } = &self.interests;
-        let from = position.min(rows.len());
+        let Interests { rows, newer, .. } = &self.interests;
+        let there = &rows[..end.min(rows.len())];
         let present = |(index, row): &(usize, &(ClusterRef, Interest))| {
-            newest.get(&row.0) == Some(index) && (reader || !newer.contains(index))
+            let replaced = there[index + 1..].iter().any(|(cluster, _)| *cluster == row.0);
+            !replaced && (reader || !newer.contains(index))
         };
-        match rows.iter().enumerate().skip(from).find(present) {
+        match there.iter().enumerate().skip(position).find(present) {
             Some((index, row)) => (Some(row), index + 1),
-            None => (None, rows.len()),
+            None => (None, there.len().max(position)),
         }
     }
 
     /// The interest rows as they are, as far as they can be read.
     pub(crate) fn present_interests(&self, reader: bool) -> impl Iterator<Item = &(ClusterRef, Interest)> {
-        let Interests { rows, newer, newest } = &self.interests;
+        let Interests { rows, newer, newest, .. } = &self.interests;
         let readable = newest.values().filter(move |index| reader || !newer.contains(index));
         readable.map(|index| &rows[*index])
+    }
+
+    /// The position after the rows with which the bucket began when it was last made anew.
+    pub(crate) fn interests_made(&self) -> usize {
+        self.interests.made
     }
 
     /// The position after every interest row.

@@ -1,17 +1,17 @@
 //! The agent of one cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use rand::Rng as _;
 use sluice_agent_core as agent;
-use sluice_api::ClusterRef;
+use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::{Subject, Table};
 
 use super::{Interests, SHARDS};
 use crate::api_server::Filter;
 use crate::coverage::Fault;
 use crate::role::{Link, Role};
-use crate::world::{World, cluster_ref};
+use crate::world::{STEP, World, cluster_ref};
 
 /// The agent of one cluster.
 pub(crate) struct AgentRole {
@@ -20,6 +20,8 @@ pub(crate) struct AgentRole {
     /// By number.
     watches: BTreeMap<u64, Watch>,
     listening: Option<Listening>,
+    /// What its server is asked for.
+    questions: VecDeque<(u64, ObjectKey)>,
 }
 
 /// A reading of what is sent to the cluster: its number, its position, and whether its end was told.
@@ -29,20 +31,31 @@ struct Listening {
     told: bool,
 }
 
-/// What is watched, whether it has been listed, how often in a row it could not be, and the position in the log.
+/// What is watched, whether it has been listed, how often in a row it could not be, the position in the log, and until
+/// when it shows nothing.
 struct Watch {
     filter: Filter,
     listed: bool,
     failures: u32,
     at: usize,
+    slow_until: i64,
 }
+
+/// For so many steps at most a watch shows nothing while another one goes on.
+const SLOW: i64 = 60;
 
 /// After so many failures in a row everything else of the cluster does not wait for a kind.
 const GIVEN_UP: u32 = 3;
 
 impl AgentRole {
     pub(crate) fn new(cluster: &'static str) -> Self {
-        Self { cluster, interests: Interests::default(), watches: BTreeMap::new(), listening: None }
+        Self {
+            cluster,
+            interests: Interests::default(),
+            watches: BTreeMap::new(),
+            listening: None,
+            questions: VecDeque::new(),
+        }
     }
 
     /// What was sent, from the first message on.
@@ -66,9 +79,28 @@ impl AgentRole {
         Some(agent::ExternalInput::Sent(*id, sent))
     }
 
+    /// What the server has of an object that it was asked for.
+    fn looked(&mut self, world: &mut World) -> Option<agent::ExternalInput> {
+        let server = world.clusters.get(self.cluster).filter(|server| server.away_until <= world.now)?;
+        let (question, key) = self.questions.pop_front()?;
+        let object = server.services.get(&key.name).map(|service| (*service.object).clone());
+        let found = match world.mishap(Fault::ProxyNotFound, 0.05) {
+            true => agent::Found::Unknown,
+            false => object.map_or(agent::Found::Nothing, agent::Found::Object),
+        };
+        Some(agent::ExternalInput::Looked(question, key, found))
+    }
+
     fn watched(&mut self, world: &mut World) -> Option<agent::ExternalInput> {
         let index = if self.watches.len() > 1 { world.random.random_range(0..self.watches.len()) } else { 0 };
-        let (id, Watch { filter, listed, failures, at }) = self.watches.iter_mut().nth(index)?;
+        let (id, Watch { filter, listed, failures, at, slow_until }) = self.watches.iter_mut().nth(index)?;
+        if *slow_until > world.now {
+            return None;
+        }
+        if world.mishap(Fault::SlowWatch, 0.02) {
+            *slow_until = world.now + world.random.random_range(1..SLOW) * STEP;
+            return None;
+        }
         let refused = !*listed && world.mishap(Fault::ProxyNotFound, 0.02);
         let server = world.clusters.get(self.cluster).filter(|server| server.away_until <= world.now)?;
         if !*listed {
@@ -127,7 +159,7 @@ impl Role for AgentRole {
     }
 
     fn reset(&mut self, _: &mut World, newer: bool) {
-        *self = Self { interests: Interests { at: 0, newer }, ..Self::new(self.cluster) };
+        *self = Self { interests: Interests::of(newer), ..Self::new(self.cluster) };
     }
 
     fn external(&mut self, world: &mut World, link: Link) -> Option<agent::ExternalInput> {
@@ -143,20 +175,30 @@ impl Role for AgentRole {
         {
             return Some(heard);
         }
+        if world.random.random_bool(0.5)
+            && let Some(looked) = self.looked(world)
+        {
+            return Some(looked);
+        }
         self.watched(world)
     }
 
     fn has_news(&self, world: &World) -> bool {
         let Some(server) = world.clusters.get(self.cluster) else { return false };
         let refuses = server.refusals.refuse_watches();
-        let pending = |watch: &Watch| match watch.listed {
-            true => watch.at < server.log.len(),
-            false => !refuses || watch.failures < GIVEN_UP,
+        let pending = |watch: &Watch| {
+            watch.slow_until <= world.now
+                && match watch.listed {
+                    true => watch.at < server.log.len(),
+                    false => !refuses || watch.failures < GIVEN_UP,
+                }
         };
         let hears = |listening: &Listening| !listening.told || listening.at < server.sent.len();
+        let answers = server.away_until <= world.now;
         self.interests.has_news(world)
+            || (answers && !self.questions.is_empty())
             || self.listening.as_ref().is_some_and(hears)
-            || (server.away_until <= world.now && self.watches.values().any(pending))
+            || (answers && self.watches.values().any(pending))
     }
 
     fn relist(&mut self) -> bool {
@@ -166,10 +208,11 @@ impl Role for AgentRole {
 
     fn effect(&mut self, _: &mut World, effect: agent::Effect) {
         match effect {
-            agent::Effect::Watch(id, spec) => drop(
-                self.watches
-                    .insert(id, Watch { filter: Filter::new(&spec), listed: false, failures: 0, at: 0 }),
-            ),
+            agent::Effect::Watch(id, spec) => {
+                let filter = Filter::new(&spec);
+                self.watches.insert(id, Watch { filter, listed: false, failures: 0, at: 0, slow_until: 0 });
+            }
+            agent::Effect::Look(question, key) => self.questions.push_back((question, key)),
             agent::Effect::Unwatch(id) => drop(self.watches.remove(&id)),
             agent::Effect::Listen(id) => self.listening = Some(Listening { id, at: 0, told: false }),
             agent::Effect::Unlisten => self.listening = None,

@@ -65,7 +65,7 @@ impl Role for MatcherRole {
     }
 
     fn reset(&mut self, world: &mut World, newer: bool) {
-        let (untold, interests) = (Some(world.store.interests_end()), Interests { at: 0, newer });
+        let (untold, interests) = (Some(world.store.interests_end()), Interests::of(newer));
         *self = Self { untold, interests, ..Self::new(self.shard) };
     }
 

@@ -147,7 +147,7 @@ impl Role for RendererRole {
         let (log, fresh) = (&world.management.log, world.random.random_bool(0.7));
         let seen = |at: i64| at < world.now - STALE || at == 0;
         let from = if fresh { log.len() } else { log.partition_point(|(at, _)| seen(*at)) };
-        let interests = Interests { at: world.store.interests_end(), newer };
+        let interests = Interests { at: world.store.interests_end(), ..Interests::of(newer) };
         *self = Self { interests, management: self.management.max(from), ..Self::new(self.shard) };
         if !fresh && world.mishap(Fault::OldView, 0.5) {
             self.late_until = world.now + world.random.random_range(20..150) * STEP;
