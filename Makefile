@@ -85,7 +85,7 @@ load: need ## the load generator and its table
 	$(WITH_NATS); cargo build --release --locked --workspace --bins; \
 	exec "$$CARGO_TARGET_DIR/release/sluice-loadtest" $(ARGS)
 
-ci: ## what the machine does: test, deny, e2e and monitoring
+ci: ## what the machine does: test, deny, alone, e2e and monitoring
 	.ci/run
 
 images: ## the container image, compiled in a container

@@ -237,6 +237,7 @@ impl History {
     }
 }
 
-fn version(object: &Value, field: &str) -> u64 {
+/// A number that an object has in its data.
+pub(crate) fn version(object: &Value, field: &str) -> u64 {
     object::text(object, &["data", field]).parse().unwrap_or(0)
 }

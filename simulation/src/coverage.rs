@@ -147,6 +147,10 @@ faults! {
     ProfileEdited,
     /// A profile that a user wrote is deleted.
     ProfileDeleted,
+    /// A cluster is paused, or goes on.
+    ClusterPaused,
+    /// A profile that a user wrote is paused, or goes on.
+    ProfilePaused,
     /// A trigger makes a profile of the same name as one that a user wrote.
     RivalMade,
     /// It does not any more.

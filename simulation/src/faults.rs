@@ -19,6 +19,7 @@ pub(crate) struct Faults {
     services: f64,
     edits: f64,
     upsets: f64,
+    rivals: f64,
     owners: f64,
     crashes: f64,
     silence: f64,
@@ -41,6 +42,7 @@ impl Faults {
             services: 0.03 * (pick() + 0.1),
             edits: 0.002 * pick(),
             upsets: 0.001 * pick(),
+            rivals: if pick() > 1.0 { 0.004 } else { 0.0 },
             owners: 0.012 * pick(),
             crashes: 0.01 * pick(),
             silence: 0.01 * pick(),
@@ -142,6 +144,8 @@ impl Faults {
             world.management.edit(&mut world.random, world.now)
         } else if world.random.random_bool(self.upsets) {
             world.management.upset(&mut world.random, world.now)
+        } else if world.random.random_bool(self.rivals) {
+            world.management.flip_rival_at(world.now)
         } else if world.random.random_bool(0.002) && world.management.register_late(world.now) {
             Fault::Registered
         } else {

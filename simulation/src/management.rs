@@ -11,8 +11,11 @@ use sluice_renderer_core::Change;
 use crate::checks::LATE;
 use crate::coverage::Fault;
 use crate::manifests::{self, Registration, SourceForm};
+use pauses::Pauses;
 
 mod log;
+mod mend;
+mod pauses;
 
 /// The objects as they are, and every change there ever was: readers have positions in the log.
 #[derive(Default)]
@@ -41,6 +44,7 @@ pub(crate) struct Management {
     /// Whether a trigger makes a profile of the same name as the one that a user wrote.
     pub(crate) rival: bool,
     registered: [Option<Registration>; CLUSTERS.len()],
+    pauses: Pauses,
     version: u64,
     edits: u64,
     now: i64,
@@ -131,7 +135,8 @@ impl Management {
 
     fn register(&mut self, cluster: usize, registration: Registration) {
         self.registered[cluster] = Some(registration);
-        self.put(manifests::registration(CLUSTERS[cluster], registration));
+        let paused = self.pauses.has_cluster(cluster);
+        self.put(manifests::registration(CLUSTERS[cluster], registration, paused));
     }
 
     fn put_trigger(&mut self, addon: Addon, more: bool) {
@@ -144,7 +149,11 @@ impl Management {
         self.profile = true;
         self.form = (tier, leave);
         self.once_since = once.then(|| self.once_since.unwrap_or(self.now));
-        self.put(manifests::profile((tier, leave), once, self.by_set));
+        let mut profile = manifests::profile((tier, leave), once, self.by_set);
+        if self.pauses.has_profile() {
+            manifests::pause(&mut profile);
+        }
+        self.put(profile);
     }
 
     fn put_content(&mut self, addon: Addon) {
@@ -285,8 +294,10 @@ impl Management {
         self.now = now;
         let addon = Addon::TRIGGERS[random.random_range(0..2)];
         let cluster = random.random_range(0..CLUSTERS.len());
-        match random.random_range(0..7) {
+        match random.random_range(0..9) {
             0 => self.flip_trigger(addon),
+            7 => self.flip_cluster_pause(cluster),
+            8 => self.flip_profile_pause(),
             1 => self.flip_profile(),
             6 => self.flip_rival(),
             2 if self.source.is_some() => {
@@ -301,6 +312,7 @@ impl Management {
             }
             4 if self.registered[cluster].is_some() => {
                 self.registered[cluster] = None;
+                self.pauses.forget_cluster(cluster);
                 self.delete("SveltosCluster", CLUSTERS[cluster]);
                 Fault::Unregistered
             }
@@ -329,11 +341,18 @@ impl Management {
     fn flip_profile(&mut self) -> Fault {
         if self.profile {
             (self.profile, self.once_since) = (false, None);
+            self.pauses.forget_profile();
             self.delete("ClusterProfile", "own");
             return Fault::ProfileDeleted;
         }
         self.put_profile((100, false), false);
         Fault::ProfileEdited
+    }
+
+    /// A second maker of a name comes or goes.
+    pub(crate) fn flip_rival_at(&mut self, now: i64) -> Fault {
+        self.now = now;
+        self.flip_rival()
     }
 
     fn flip_rival(&mut self) -> Fault {
@@ -344,41 +363,5 @@ impl Management {
         }
         self.delete("EventTrigger", "rival");
         Fault::RivalDeleted
-    }
-
-    /// Registers a cluster that is not registered.
-    pub(crate) fn register_late(&mut self, now: i64) -> bool {
-        self.now = now;
-        let Some(cluster) = self.registered.iter().position(Option::is_none) else { return false };
-        self.register(cluster, Registration::default());
-        true
-    }
-
-    /// What is broken is mended in the end: a missing ConfigMap keeps what is there, which nobody could predict, and
-    /// an unregistered cluster cannot be cleaned up. Of two makers of a profile one is left: which of them was first is
-    /// history.
-    pub(crate) fn mend(&mut self, now: i64) {
-        while self.register_late(now) {}
-        if self.rival && self.profile {
-            if self.version.is_multiple_of(2) {
-                self.flip_rival()
-            } else {
-                self.flip_profile()
-            };
-        }
-        // What was deployed once is as old as that.
-        if self.once_since.is_some() {
-            self.put_profile(self.form, false);
-        }
-        for addon in Addon::ALL {
-            if !self.has_content(addon) {
-                self.put_content(addon);
-            }
-        }
-        for cluster in 0..CLUSTERS.len() {
-            if !self.patched[cluster] {
-                self.put_patch(cluster);
-            }
-        }
     }
 }

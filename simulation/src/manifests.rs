@@ -178,9 +178,15 @@ pub(crate) fn profile((tier, leave): (u64, bool), once: bool, by_set: bool) -> V
     json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "own"}, "spec": spec})
 }
 
-pub(crate) fn registration(name: &str, labels: Registration) -> Value {
+/// Nothing of the profile changes any more.
+pub(crate) fn pause(profile: &mut Value) {
+    profile["metadata"]["annotations"] = json!({"profile.projectsveltos.io/paused": "yes"});
+}
+
+pub(crate) fn registration(name: &str, labels: Registration, paused: bool) -> Value {
+    let spec = if paused { json!({"paused": true}) } else { json!({}) };
     json!({"apiVersion": LIB, "kind": "SveltosCluster",
-        "metadata": {"name": name, "namespace": "default", "labels": {"env": labels.env, "tier": labels.tier}}, "spec": {}})
+        "metadata": {"name": name, "namespace": "default", "labels": {"env": labels.env, "tier": labels.tier}}, "spec": spec})
 }
 
 /// The ConfigMap that an add-on is made of.

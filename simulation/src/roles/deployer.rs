@@ -9,7 +9,7 @@ use sluice_protocol::{Subject, Table};
 
 use super::SHARDS;
 use crate::api_server::{ApiServer, Written};
-use crate::checks::History;
+use crate::checks::{History, LATE, version};
 use crate::coverage::Fault;
 use crate::management::{Management, SERVERS};
 use crate::membership::MEMBER_TTL;
@@ -128,6 +128,11 @@ impl DeployerRole {
             world.violation.get_or_insert(format!("{}: {violation}", call.cluster.name));
         }
         let (reply, written) = server.call(&call.request, held);
+        if let Some(violation) = written.as_ref().and_then(|written| in_spite_of_pause(world, &call, written))
+        {
+            world.violation.get_or_insert(violation);
+        }
+        let Some(server) = world.clusters.get_mut(call.cluster.name.as_str()) else { return };
         if let (Request::Delete { key, .. }, Some(_)) = (&call.request, &written)
             && server.adopted.contains(key)
         {
@@ -171,9 +176,24 @@ fn forbidden(
     again.then(|| format!("{} is deployed again, and should be once", inventory.id()))
 }
 
-/// The way to a registered cluster, or to the management cluster.
+/// What was written although its cluster, or its profile, is paused.
+fn in_spite_of_pause(world: &World, call: &Call, written: &Written) -> Option<String> {
+    let (name, key) = (&call.cluster.name, &written.key);
+    let (management, history) = (&world.management, &world.history);
+    if management.paused_since(name).is_some_and(|since| world.now - since > LATE) {
+        return Some(format!("{name}: {key} is written, and the cluster is paused"));
+    }
+    // Another maker of the name is not paused.
+    let alone = world.now - history.rival_at > LATE;
+    let edit = written.new.as_ref().filter(|_| key.name == "own" && alone).map(|new| version(new, "edit"));
+    let too_new = edit.zip(management.last_edit_of_profile()).is_some_and(|(edit, last)| edit > last);
+    too_new.then(|| format!("{name}: {key} has edit {edit:?}, and its profile is paused"))
+}
+
+/// The way to a registered cluster that is not paused, or to the management cluster.
 fn way_to(world: &World, name: &str) -> Option<u64> {
-    let is_there = name == MANAGEMENT || world.management.is_registered(name);
+    let goes_on = world.management.is_registered(name) && world.management.paused_since(name).is_none();
+    let is_there = name == MANAGEMENT || goes_on;
     let server = world.clusters.get(name).filter(|_| is_there);
     server.map(|server| server.way)
 }

@@ -1,0 +1,43 @@
+//! What is mended when the faults have ended.
+
+use crate::management::{Addon, CLUSTERS, Management};
+use crate::manifests::Registration;
+
+impl Management {
+    /// Registers a cluster that is not registered.
+    pub(crate) fn register_late(&mut self, now: i64) -> bool {
+        self.now = now;
+        let Some(cluster) = self.registered.iter().position(Option::is_none) else { return false };
+        self.register(cluster, Registration::default());
+        true
+    }
+
+    /// What is broken is mended in the end: a missing ConfigMap keeps what is there, which nobody could predict, and
+    /// an unregistered cluster cannot be cleaned up. Of two makers of a profile one is left: which of them was first is
+    /// history.
+    pub(crate) fn mend(&mut self, now: i64) {
+        while self.register_late(now) {}
+        self.end_pauses();
+        if self.rival && self.profile {
+            if self.version.is_multiple_of(2) {
+                self.flip_rival()
+            } else {
+                self.flip_profile()
+            };
+        }
+        // What was deployed once is as old as that.
+        if self.once_since.is_some() {
+            self.put_profile(self.form, false);
+        }
+        for addon in Addon::ALL {
+            if !self.has_content(addon) {
+                self.put_content(addon);
+            }
+        }
+        for cluster in 0..CLUSTERS.len() {
+            if !self.patched[cluster] {
+                self.put_patch(cluster);
+            }
+        }
+    }
+}
