@@ -103,6 +103,7 @@ mod tests {
     }
 
     #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "the test awaits it")]
     async fn objects_are_there_gone_or_unknown_and_what_cannot_be_read_is_a_problem_while_it_cannot() {
         let (server, tasks) = (Server::start(), Tasks::default());
         let context = kit::context(&server, Role::Agent(None), &tasks).await;
