@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 use serde_json::{Map, Value};
-use sluice_chart::{Capabilities, Options, Release, Show};
+use sluice_chart::{Capabilities, Options, Release, Show, Warnings};
 use sluice_template::Env;
 
 use self::source::Source;
@@ -90,9 +90,18 @@ impl Args {
             revision: 1,
             is_upgrade: false,
         };
-        let options = Options::default();
-        let rendered =
-            sluice_chart::render(&chart, &values, &release, &capabilities, &surroundings(), &options)?;
+        let (options, mut warnings) = (Options::default(), Warnings::default());
+        let rendered = sluice_chart::render_and_warn(
+            &chart,
+            &values,
+            &release,
+            &capabilities,
+            &surroundings(),
+            &options,
+            &mut warnings,
+        );
+        warnings.iter().for_each(|warning| eprintln!("{warning}"));
+        let rendered = rendered?;
         let show = Show { include_crds: *include_crds, skip_tests: *skip_tests, only: show_only.clone() };
         rendered.show(&show).map_err(anyhow::Error::msg)
     }

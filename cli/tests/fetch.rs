@@ -1,19 +1,15 @@
 //! Commands that fetch charts: from an index and from a registry, both on loopback.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
-use serde_json::{Value, json};
-use sluice_api::digest::sveltos_hash;
+use serde_json::Value;
 use sluice_chart::{Chart, LoadLimits};
 
 mod common;
 
+use common::repository::{LOGIN, Server};
 use common::sluice;
 
 const MANIFESTS: &str = "
@@ -29,64 +25,6 @@ spec:
   helmCharts:
   - {repositoryURL: \"REPOSITORY\", repositoryName: r, chartName: r/web, chartVersion: 1.x, releaseName: site, releaseNamespace: web}
 ";
-/// `user:hidden-word` as the header has it.
-const LOGIN: &str = "Basic dXNlcjpoaWRkZW4td29yZA==";
-
-/// Pages by path, and the header without which nothing is given.
-#[derive(Default)]
-struct Served {
-    pages: BTreeMap<String, Vec<u8>>,
-    wanted: Option<String>,
-    asked: usize,
-}
-
-/// A server that answers until the test ends.
-struct Server {
-    address: String,
-    served: Arc<Mutex<Served>>,
-}
-
-impl Server {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let served = Arc::<Mutex<Served>>::default();
-        let shared = served.clone();
-        std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| answer(stream, &shared)));
-        let server = Self { address, served };
-        let archives = ["1.2.0", "1.10.0"].map(archive);
-        let mut entries = Vec::new();
-        for (version, archive) in ["1.2.0", "1.10.0"].into_iter().zip(&archives) {
-            let digest = sveltos_hash(archive);
-            entries.push(json!({"name": "web", "version": version, "digest": digest, "urls": [format!("web-{version}.tgz")]}));
-            server.serve(&format!("/charts/web-{version}.tgz"), archive.clone());
-            let layer =
-                json!({"mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip", "digest": digest});
-            server.serve(
-                &format!("/v2/charts/web/manifests/{version}"),
-                json!({"layers": [layer]}).to_string(),
-            );
-            server.serve(&format!("/v2/charts/web/blobs/{digest}"), archive.clone());
-        }
-        let index = json!({"apiVersion": "v1", "entries": {"web": entries}});
-        server.serve("/charts/index.yaml", index.to_string());
-        server.serve("/v2/charts/web/tags/list", json!({"tags": ["1.2.0", "1.10.0"]}).to_string());
-        server
-    }
-
-    fn serve(&self, path: &str, body: impl Into<Vec<u8>>) {
-        self.served.lock().unwrap().pages.insert(path.to_owned(), body.into());
-    }
-
-    fn index(&self) -> String {
-        format!("http://{}/charts", self.address)
-    }
-
-    fn asked(&self) -> usize {
-        std::mem::take(&mut self.served.lock().unwrap().asked)
-    }
-}
-
 fn archive(version: &str) -> Vec<u8> {
     let head = format!("apiVersion: v2\nname: web\nversion: {version}\n");
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {v: '{{ .Chart.Version }}'}\n";
@@ -94,36 +32,8 @@ fn archive(version: &str) -> Vec<u8> {
     Chart::pack(&files.into(), LoadLimits::default()).unwrap()
 }
 
-fn answer(mut stream: TcpStream, served: &Mutex<Served>) {
-    let lines: Vec<String> = BufReader::new(stream.try_clone().unwrap())
-        .lines()
-        .map_while(Result::ok)
-        .take_while(|line| !line.is_empty())
-        .collect();
-    let mut served = served.lock().unwrap();
-    served.asked += 1;
-    let path = lines.first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
-    let header = |name: &str| {
-        lines.iter().find_map(|line| {
-            line.split_once(": ")
-                .filter(|(key, _)| key.eq_ignore_ascii_case(name))
-                .map(|(_, value)| value.to_owned())
-        })
-    };
-    let (status, body) = match served.pages.get(path) {
-        _ if served.wanted.is_some() && header("authorization") != served.wanted => {
-            ("401 Unauthorized", &[][..])
-        }
-        Some(body) => ("200 OK", body.as_slice()),
-        None => ("404 Not Found", &[][..]),
-    };
-    let challenge = "WWW-Authenticate: Basic realm=\"r\"\r\n";
-    let head = format!(
-        "HTTP/1.1 {status}\r\n{challenge}Content-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    // Who has gone does not read it.
-    let _gone = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
+fn start() -> Server {
+    Server::start(&["1.2.0", "1.10.0"].map(|version| (version, archive(version))))
 }
 
 fn manifests(dir: &Path, repository: &str) {
@@ -132,7 +42,7 @@ fn manifests(dir: &Path, repository: &str) {
 
 #[test]
 fn a_build_fetches_what_it_is_told_to_and_nothing_else() {
-    let (server, dir) = (Server::start(), tempfile::tempdir().unwrap());
+    let (server, dir) = (start(), tempfile::tempdir().unwrap());
     manifests(dir.path(), &server.index());
     let (code, text, _) = sluice("build", &["."], dir.path());
     assert!(
@@ -149,12 +59,12 @@ fn a_build_fetches_what_it_is_told_to_and_nothing_else() {
 
 #[test]
 fn what_was_fetched_serves_while_the_repository_is_away() {
-    let (server, dir) = (Server::start(), tempfile::tempdir().unwrap());
+    let (server, dir) = (start(), tempfile::tempdir().unwrap());
     manifests(dir.path(), &server.index());
     let arguments = [".", "--fetch", "--chart-cache", "cache"];
     let (code, first, error) = sluice("build", &arguments, dir.path());
     assert_eq!((code, error.as_str()), (Some(0), ""), "{first}");
-    server.served.lock().unwrap().pages.clear();
+    server.forget();
     let (_, second, _) = sluice("build", &arguments, dir.path());
     assert!(second.starts_with(first.trim_end()), "{second}");
     assert!(second.contains("answers 404 Not Found; correct the address, the name or the version; what was fetched before is used"), "{second}");
@@ -164,7 +74,7 @@ fn what_was_fetched_serves_while_the_repository_is_away() {
 
 #[test]
 fn a_template_is_of_an_index_or_of_a_registry() {
-    let (server, dir) = (Server::start(), tempfile::tempdir().unwrap());
+    let (server, dir) = (start(), tempfile::tempdir().unwrap());
     let version = |arguments: &[&str]| {
         let (code, text, error) = sluice("template", arguments, dir.path());
         assert_eq!(code, Some(0), "{error}");
@@ -194,8 +104,8 @@ fn a_template_is_of_an_index_or_of_a_registry() {
 /// The password comes from a file, and is in nothing that is printed.
 #[test]
 fn a_repository_that_wants_a_password_gets_it() {
-    let (server, dir) = (Server::start(), tempfile::tempdir().unwrap());
-    server.served.lock().unwrap().wanted = Some(LOGIN.to_owned());
+    let (server, dir) = (start(), tempfile::tempdir().unwrap());
+    server.want(LOGIN);
     fs::write(dir.path().join("password"), "hidden-word\n").unwrap();
     fs::write(dir.path().join("wrong"), "hidden-words\n").unwrap();
     let oci = format!("oci://{}/charts/web", server.address);
@@ -206,5 +116,59 @@ fn a_repository_that_wants_a_password_gets_it() {
         let (code, _, error) = sluice("template", &with("wrong"), dir.path());
         assert!(code == Some(1) && error.contains("401"), "{error}");
         assert!(!error.contains("hidden"), "{error}");
+    }
+}
+
+/// Nothing secret is in what a command prints or logs, nor in the arguments with which it is started, whatever comes of it.
+#[test]
+fn no_command_that_fetches_says_anything_secret() {
+    let (server, dir) = (start(), tempfile::tempdir().unwrap());
+    server.want(LOGIN);
+    let access =
+        "registryCredentialsConfig: {credentials: {namespace: default, name: login}, plainHTTP: true}";
+    let oci = format!("oci://{}/charts", server.address);
+    let secrets =
+        ["hidden-word", "aGlkZGVuLXdvcmQ", "dXNlcjpoaWRkZW4td29yZA", "key-in-hiding", "a2V5LWluLWhpZGluZw"];
+    fs::write(dir.path().join("password"), "hidden-word").unwrap();
+    fs::write(dir.path().join("wrong"), "hidden-words").unwrap();
+    let mut said = String::new();
+    let mut run = |arguments: &[&str], code: i32| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sluice"));
+        let output =
+            command.args(arguments).current_dir(dir.path()).env("RUST_LOG", "trace").output().unwrap();
+        let texts = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?} {texts}");
+        said += &texts;
+    };
+    for (password, code) in [("hidden-word", 0), ("hidden-words", 1)] {
+        for repository in [&server.index(), &oci] {
+            let profile = MANIFESTS.replace("REPOSITORY", repository);
+            fs::write(
+                dir.path().join("profile.yaml"),
+                profile.replace("chartVersion", &format!("{access}, chartVersion")),
+            )
+            .unwrap();
+            let login = format!(
+                "apiVersion: v1\nkind: Secret\nmetadata: {{namespace: default, name: login}}\nstringData: {{username: user, password: {password}, tls.key: key-in-hiding}}\n"
+            );
+            fs::write(dir.path().join("login.yaml"), login).unwrap();
+            run(&["build", ".", "--fetch"], code);
+            run(&["build", ".", "--fetch", "-o", "json", "--chart-cache", "cache"], code);
+        }
+        let file = if code == 0 { "password" } else { "wrong" };
+        let login = ["--username", "user", "--password-file", file];
+        run(&[&["template", "web", "--repo", &server.index()], &login[..]].concat(), code);
+        run(&[&["template", &format!("{oci}/web"), "--plain-http"], &login[..]].concat(), code);
+    }
+    run(&["template", "web", "--repo", &format!("http://user:hidden-word@{}/charts", server.address)], 1);
+    assert!(said.contains("401") && said.contains("'1.10.0'"), "{said}");
+    for secret in secrets {
+        let line = said.lines().find(|line| line.contains(secret));
+        assert_eq!(line, None, "{secret}");
+    }
+    for entry in fs::read_dir(dir.path().join("cache")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = format!("{} {}", path.display(), String::from_utf8_lossy(&fs::read(&path).unwrap()));
+        assert!(!secrets.iter().any(|secret| text.contains(secret)), "{}", path.display());
     }
 }

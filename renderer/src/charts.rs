@@ -33,12 +33,20 @@ const LOOK_AGAIN: Duration = Duration::from_secs(300);
 type Sender = mpsc::UnboundedSender<ExternalInput>;
 
 /// How charts are fetched.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ChartSettings {
     /// The folder in which they are kept, at most 2 GiB; without it they are fetched again after a restart.
     pub cache: Option<PathBuf>,
     /// Who is asked in place of a repository, by the repository's address: an address of `index.yaml` without that name.
     pub mirrors: BTreeMap<String, String>,
+    /// After how long a chart is looked for again; tests do not wait for so long.
+    pub again: Duration,
+}
+
+impl Default for ChartSettings {
+    fn default() -> Self {
+        Self { cache: None, mirrors: BTreeMap::new(), again: LOOK_AGAIN }
+    }
 }
 
 /// All charts of a process. Cheap to clone.
@@ -95,14 +103,24 @@ impl Charts {
     }
 
     async fn follow(&self, request: &ChartRequest) {
+        if self.known(request).is_none()
+            && let Some(kept) = self.fetcher.known_already(request).await
+            && !self.tell(request, ChartState::there(kept))
+        {
+            return;
+        }
         loop {
-            let known = self.lock().get(request).and_then(|asked| asked.known.clone());
+            let known = self.known(request);
             let (state, pause) = self.fetcher.look(request, known.and_then(|known| known.chart)).await;
             if !self.tell(request, state) {
                 return;
             }
             tokio::time::sleep(pause).await;
         }
+    }
+
+    fn known(&self, request: &ChartRequest) -> Option<ChartState> {
+        self.lock().get(request).and_then(|asked| asked.known.clone())
     }
 
     /// Takes what has become known of a chart; whether anybody still asks for it.
@@ -152,6 +170,13 @@ impl Drop for Asking {
             !asked.readers.is_empty()
         });
     }
+}
+
+/// Whether this is one version, and no range of versions.
+fn is_exact(version: &str) -> bool {
+    let number = version.split(['-', '+']).next().unwrap_or_default();
+    number.split('.').count() == 3
+        && number.trim_start_matches('v').split('.').all(|part| part.parse::<u64>().is_ok())
 }
 
 fn send(reader: &Sender, request: &ChartRequest, state: ChartState) {

@@ -110,7 +110,7 @@ impl Args {
         let examples = if self.no_examples { Examples::None } else { Examples::All };
         seed(&management, &self.managed(&fleet), examples).await?;
         let mirrors = repository::serve(&sources, &tasks).await?;
-        let charts = ChartSettings { cache: Some(dir.join("charts")), mirrors };
+        let charts = ChartSettings { cache: Some(dir.join("charts")), mirrors, ..ChartSettings::default() };
         let pipeline = stages::Pipeline::start(&self, nats.url(), &management, charts, &tasks).await?;
         let lines = pipeline.journal().await?;
         pipeline.ready(stop).await;

@@ -8,6 +8,8 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
+pub mod repository;
+
 /// Exit code, standard output and standard error of a command in a folder.
 pub fn sluice(command: &str, arguments: &[&str], dir: &Path) -> (Option<i32>, String, String) {
     let mut sluice = Command::new(env!("CARGO_BIN_EXE_sluice"));

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"helm.sh/helm/v4/pkg/action"
@@ -36,14 +37,37 @@ type fuzzCase struct {
 }
 
 type answer struct {
-	Out *string `json:"out,omitempty"`
-	Err *string `json:"err,omitempty"`
+	Out      *string `json:"out,omitempty"`
+	Err      *string `json:"err,omitempty"`
+	Warnings string  `json:"warnings"`
 }
+
+// log is what Helm has logged of the present case; one that was left behind may still write.
+type log struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (l *log) Write(line []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.Write(line)
+}
+
+// take empties the log.
+func (l *log) take() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	defer l.text.Reset()
+	return l.text.String()
+}
+
+var logged log
 
 // serve reads the folder of a case from each line and answers with one line, {"out": …} or {"err": …}: what
 // `helm template` prints of it.
 func serve(input io.Reader, output io.Writer) error {
-	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{ReplaceAttr: timeless})))
 	time.Local = time.UTC
 	debug.SetMaxStack(64 << 20)
 	encoder := json.NewEncoder(output)
@@ -57,10 +81,23 @@ func serve(input io.Reader, output io.Writer) error {
 	return lines.Err()
 }
 
+// timeless leaves out the time of a line, as the command line does.
+func timeless(_ []string, attr slog.Attr) slog.Attr {
+	if attr.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return attr
+}
+
 // patient runs a case for five seconds at most; one that takes longer is left behind.
 func patient(folder string) answer {
+	logged.take()
 	done := make(chan answer, 1)
-	go func() { done <- answered(folder) }()
+	go func() {
+		a := answered(folder)
+		a.Warnings = logged.take()
+		done <- a
+	}()
 	select {
 	case a := <-done:
 		return a
@@ -148,6 +185,9 @@ func installable(loaded chart.Charter) error {
 	case "", "application":
 	default:
 		return fmt.Errorf("%s charts are not installable", kind)
+	}
+	if accessor.Deprecated() {
+		slog.Warn("this chart is deprecated")
 	}
 	if wanted := accessor.MetaDependencies(); len(wanted) > 0 {
 		if err := action.CheckDependencies(loaded, wanted); err != nil {

@@ -8,6 +8,7 @@ use crate::{
     error::Error,
     table::{Node, Table},
     tree::ChartTree,
+    warning::Warnings,
 };
 
 const GLOBAL: &str = "global";
@@ -22,16 +23,29 @@ pub(crate) enum Nulls {
 }
 
 /// The values over the defaults of the chart and its dependencies.
-pub(crate) fn over_defaults(chart: &ChartTree, values: &Table, nulls: Nulls) -> Result<Table, Error> {
+pub(crate) fn over_defaults(
+    chart: &ChartTree,
+    values: &Table,
+    nulls: Nulls,
+    warnings: &mut Warnings,
+) -> Result<Table, Error> {
     let values = values.deep_copy();
-    whole(chart, &values, nulls)?;
+    whole(chart, &values, "", nulls, warnings)?;
     Ok(values)
 }
 
-fn whole(chart: &ChartTree, into: &Table, nulls: Nulls) -> Result<(), Error> {
-    own_values(chart, into, nulls);
+/// `above` is where the chart is, for warnings.
+fn whole(
+    chart: &ChartTree,
+    into: &Table,
+    above: &str,
+    nulls: Nulls,
+    warnings: &mut Warnings,
+) -> Result<(), Error> {
+    let path = below(above, chart.name());
+    own_values(chart, into, &path, nulls, warnings);
     for dependency in &chart.dependencies {
-        let below = match into.get(dependency.name()) {
+        let part = match into.get(dependency.name()) {
             None => {
                 let fresh = Table::default();
                 into.insert(dependency.name(), Node::Table(fresh.clone()));
@@ -46,10 +60,14 @@ fn whole(chart: &ChartTree, into: &Table, nulls: Nulls) -> Result<(), Error> {
                 )));
             }
         };
-        globals(&below, into);
-        whole(dependency, &below, nulls)?;
+        globals(&part, into, &path, warnings);
+        whole(dependency, &part, &path, nulls, warnings)?;
     }
     Ok(())
+}
+
+fn below(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
 /// Go's `%t` of a value, which Helm prints here whatever the value is.
@@ -74,33 +92,41 @@ fn as_truth(leaf: &Json) -> String {
 }
 
 /// Brings the `global` of a chart into that of a dependency; what the dependency has wins only within tables.
-fn globals(below: &Table, above: &Table) {
-    let own = match below.get(GLOBAL) {
-        None => Table::default(),
-        Some(Node::Table(table)) => table,
-        Some(Node::Leaf(_)) => return,
+fn globals(part: &Table, above: &Table, path: &str, warnings: &mut Warnings) {
+    let mut table_of = |table: &Table, place: &str| match table.get(GLOBAL) {
+        None => Some(Table::default()),
+        Some(Node::Table(table)) => Some(table),
+        Some(Node::Leaf(_)) => {
+            let text = || format!("warning: skipping globals because {place} {GLOBAL} is not a table.");
+            warnings.of_values(text, None);
+            None
+        }
     };
-    let from = match above.get(GLOBAL) {
-        None => Table::default(),
-        Some(Node::Table(table)) => table,
-        Some(Node::Leaf(_)) => return,
-    };
+    let Some(own) = table_of(part, "destination") else { return };
+    let Some(from) = table_of(above, "source") else { return };
     for (key, value) in from.entries() {
         match (value, own.get(&key)) {
             (Node::Table(table), None) => own.insert(&key, Node::Table(table.shallow_copy())),
             (Node::Table(table), Some(Node::Table(has))) => {
                 let copy = table.shallow_copy();
-                tables(&copy, &has, Nulls::Keep);
+                tables(&copy, &has, &below(path, &key), Nulls::Keep, warnings);
                 own.insert(&key, Node::Table(copy));
             }
-            (Node::Table(_), Some(Node::Leaf(_))) | (Node::Leaf(_), Some(Node::Table(_))) => {}
+            (Node::Table(_), Some(Node::Leaf(_))) => {
+                let key = sluice_template::go_quoted(&key);
+                let text = || format!("Conflict: cannot merge map onto non-map for {key}. Skipping.");
+                warnings.of_values(text, None);
+            }
+            (Node::Leaf(_), Some(Node::Table(_))) => {
+                warnings.of_values(|| format!("key {key} is table. Skipping"), None);
+            }
             (leaf, _) => own.insert(&key, leaf),
         }
     }
-    below.insert(GLOBAL, Node::Table(own));
+    part.insert(GLOBAL, Node::Table(own));
 }
 
-fn own_values(chart: &ChartTree, into: &Table, nulls: Nulls) {
+fn own_values(chart: &ChartTree, into: &Table, path: &str, nulls: Nulls, warnings: &mut Warnings) {
     for (key, default) in chart.values.deep_copy().entries() {
         match (into.get(&key), default) {
             (Some(value), _) if value.is_null() && nulls == Nulls::Remove => into.remove(&key),
@@ -110,7 +136,11 @@ fn own_values(chart: &ChartTree, into: &Table, nulls: Nulls) {
                 if nulls == Nulls::Remove {
                     without_nulls(&default);
                 }
-                tables(&value, &default, nulls);
+                tables(&value, &default, &below(path, &key), nulls, warnings);
+            }
+            (Some(Node::Table(_)), default) if !default.is_null() => {
+                let text = || format!("warning: skipped value for {path}.{key}: Not a table.");
+                warnings.of_values(text, None);
             }
             (Some(_), _) => {}
             (None, default) => {
@@ -138,8 +168,8 @@ fn without_nulls(table: &Table) {
     }
 }
 
-/// Fills a table up from another one.
-pub(crate) fn tables(into: &Table, from: &Table, nulls: Nulls) {
+/// Fills a table up from another one. `path` is where it is, for warnings.
+pub(crate) fn tables(into: &Table, from: &Table, path: &str, nulls: Nulls, warnings: &mut Warnings) {
     if into.is_same(from) {
         return;
     }
@@ -157,7 +187,19 @@ pub(crate) fn tables(into: &Table, from: &Table, nulls: Nulls) {
                 into.remove(&key);
             }
             (None, value) => into.insert(&key, value),
-            (Some(Node::Table(has)), Node::Table(value)) => tables(&has, &value, nulls),
+            (Some(Node::Table(has)), Node::Table(value)) => {
+                tables(&has, &value, &below(path, &key), nulls, warnings);
+            }
+            (Some(Node::Leaf(_)), value @ Node::Table(_)) => {
+                let text =
+                    || format!("warning: cannot overwrite table with non table for {}", below(path, &key));
+                warnings.of_values(text, Some(&value));
+            }
+            (Some(Node::Table(_)), value) if !value.is_null() => {
+                let path = below(path, &key);
+                let text = || format!("warning: destination for {path} is a table. Ignoring non-table value");
+                warnings.of_values(text, Some(&value));
+            }
             _ => {}
         }
     }

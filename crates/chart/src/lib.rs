@@ -50,6 +50,7 @@ mod table;
 mod trace;
 mod tree;
 mod versions;
+mod warning;
 mod yaml;
 
 pub use archive::{File, LoadLimits};
@@ -61,6 +62,7 @@ pub use load::{Chart, merge, read_values};
 pub use manifest::{Hook, HookEvent, Manifest};
 pub use metadata::{Dependency, Metadata};
 pub use output::Show;
-pub use render::{Options, Release, RenderLimits, Rendered, render};
+pub use render::{Options, Release, RenderLimits, Rendered, render, render_and_warn};
 pub use strvals::set;
 pub use versions::best_version;
+pub use warning::{Warning, Warnings};

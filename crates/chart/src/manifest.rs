@@ -3,6 +3,7 @@
 use crate::{
     error::Error,
     kinds::install_order,
+    warning::Warnings,
     yaml::{self, Fields},
 };
 
@@ -96,7 +97,10 @@ impl Hook {
 }
 
 /// Splits texts into manifests and hooks, each in the order of installation.
-pub(crate) fn sorted(files: &[(String, String)]) -> Result<(Vec<Manifest>, Vec<Hook>), Error> {
+pub(crate) fn sorted(
+    files: &[(String, String)],
+    warnings: &mut Warnings,
+) -> Result<(Vec<Manifest>, Vec<Hook>), Error> {
     let mut files: Vec<&(String, String)> = files.iter().collect();
     files.sort_by(|a, b| a.0.cmp(&b.0));
     let (mut manifests, mut hooks) = (Vec::new(), Vec::new());
@@ -108,7 +112,13 @@ pub(crate) fn sorted(files: &[(String, String)]) -> Result<(Vec<Manifest>, Vec<H
                 Manifest { path: path.clone(), kind: head.kind.clone(), content: document.to_owned() };
             match head.annotation(HOOK) {
                 None => manifests.push(manifest),
-                Some(events) => hooks.extend(head.hook(events, manifest)),
+                Some(events) => {
+                    let hook = head.hook(events, manifest);
+                    if hook.is_none() {
+                        warnings.inform("skipping unknown hooks", || vec![("hookTypes", events.to_owned())]);
+                    }
+                    hooks.extend(hook);
+                }
             }
         }
     }
@@ -197,7 +207,7 @@ mod tests {
     fn hooks_have_events_weights_and_policies() {
         let text = "kind: Job\nmetadata:\n  name: j\n  annotations:\n    helm.sh/hook: Pre-Install, test-success\n    \
                     helm.sh/hook-weight: -5\n    helm.sh/hook-delete-policy: hook-succeeded,Hook-Failed\n";
-        let (manifests, hooks) = sorted(&mk_files(text)).unwrap();
+        let (manifests, hooks) = sorted(&mk_files(text), &mut Warnings::default()).unwrap();
         assert!(manifests.is_empty());
         let hook = &hooks[0];
         assert_eq!((hook.name.as_str(), hook.weight), ("j", -5));
@@ -209,14 +219,14 @@ mod tests {
     #[test]
     fn a_hook_of_an_unknown_event_is_left_out() {
         let text = "kind: Job\nmetadata:\n  annotations:\n    helm.sh/hook: someday\n";
-        let (manifests, hooks) = sorted(&mk_files(text)).unwrap();
+        let (manifests, hooks) = sorted(&mk_files(text), &mut Warnings::default()).unwrap();
         assert!(manifests.is_empty() && hooks.is_empty());
     }
 
     #[test]
     fn kinds_are_in_the_order_of_installation() {
         let text = "kind: Zebra\n---\nkind: Service\n---\nkind: Ape\n---\nkind: Namespace\n";
-        let (manifests, _) = sorted(&mk_files(text)).unwrap();
+        let (manifests, _) = sorted(&mk_files(text), &mut Warnings::default()).unwrap();
         let kinds: Vec<_> = manifests.iter().map(|m| m.kind.as_str()).collect();
         assert_eq!(kinds, ["Namespace", "Service", "Ape", "Zebra"]);
     }

@@ -14,6 +14,7 @@ use crate::{
     schema,
     table::Table,
     tree::ChartTree,
+    warning::Warnings,
 };
 
 /// What is being installed.
@@ -55,6 +56,8 @@ pub struct Rendered {
     pub hooks: Vec<Hook>,
     /// The text for the people who install the chart.
     pub notes: String,
+    /// What Helm warns of.
+    pub warnings: Warnings,
 }
 
 // === impl RenderLimits ===
@@ -84,20 +87,39 @@ pub fn render(
     env: &Env<'_>,
     options: &Options,
 ) -> Result<Rendered, Error> {
+    render_and_warn(chart, values, release, capabilities, env, options, &mut Warnings::default())
+}
+
+/// As [`render`], and what there is to warn of is told also where it fails.
+///
+/// # Errors
+/// Those of [`render`].
+pub fn render_and_warn(
+    chart: &Chart,
+    values: &Map<String, Json>,
+    release: &Release,
+    capabilities: &Capabilities,
+    env: &Env<'_>,
+    options: &Options,
+    warnings: &mut Warnings,
+) -> Result<Rendered, Error> {
     if !matches!(chart.metadata.kind.as_str(), "" | "application") {
         return Err(Error::Load(format!("{} charts are not installable", chart.metadata.kind)));
     }
+    if chart.metadata.deprecated {
+        warnings.warn("this chart is deprecated", Vec::new);
+    }
     check_name(&release.name)?;
     let values = Table::from_json(values);
-    let tree = ChartTree::decided(chart, &values)?;
-    let values = over_defaults(&tree, &values, Nulls::Remove)?.to_json();
+    let tree = ChartTree::decided(chart, &values, warnings)?;
+    let values = over_defaults(&tree, &values, Nulls::Remove, warnings)?.to_json();
     if !options.skip_schema {
         schema::check(&tree, &values)?;
     }
     check_kubernetes(chart, capabilities)?;
     let values = Json::Object(values);
     let files = Contexts::new(&tree, &values).render(release, capabilities, env, options)?;
-    outcome(&tree, files)
+    outcome(&tree, files, warnings)
 }
 
 fn check_name(name: &str) -> Result<(), Error> {
@@ -130,16 +152,20 @@ fn check_kubernetes(chart: &Chart, capabilities: &Capabilities) -> Result<(), Er
 }
 
 /// Splits what was rendered into notes, manifests and hooks.
-fn outcome(tree: &ChartTree<'_>, files: Vec<(String, String)>) -> Result<Rendered, Error> {
+fn outcome(
+    tree: &ChartTree<'_>,
+    files: Vec<(String, String)>,
+    warnings: &mut Warnings,
+) -> Result<Rendered, Error> {
     let own_notes = format!("{}/templates/NOTES.txt", tree.name());
     let (notes, files): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|(name, _)| name.ends_with("NOTES.txt"));
     let notes =
         notes.into_iter().find(|(name, _)| *name == own_notes).map(|(_, text)| text).unwrap_or_default();
-    let (manifests, hooks) = manifest::sorted(&files)?;
+    let (manifests, hooks) = manifest::sorted(&files, warnings)?;
     let mut crds = Vec::new();
     collect_crds(tree, &mut crds, tree.name());
-    Ok(Rendered { crds, manifests, hooks, notes })
+    Ok(Rendered { crds, manifests, hooks, notes, warnings: warnings.clone() })
 }
 
 fn collect_crds(tree: &ChartTree<'_>, crds: &mut Vec<Manifest>, path: &str) {

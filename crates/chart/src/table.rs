@@ -68,12 +68,20 @@ impl Table {
 
     /// The table under a path with dots.
     pub(crate) fn table(&self, path: &str) -> Option<Self> {
+        self.below(path).ok()
+    }
+
+    /// The table under a path with dots.
+    ///
+    /// # Errors
+    /// The part of the path that is no table.
+    pub(crate) fn below<'p>(&self, path: &'p str) -> Result<Self, &'p str> {
         let mut table = self.clone();
         for part in path.split('.') {
-            let Some(Node::Table(next)) = table.get(part) else { return None };
+            let Some(Node::Table(next)) = table.get(part) else { return Err(part) };
             table = next;
         }
-        Some(table)
+        Ok(table)
     }
 
     /// What is under a path with dots, unless it is a table.

@@ -10,6 +10,7 @@ use crate::{
     load::Chart,
     metadata::{Dependency, Metadata},
     table::{Node, Table},
+    warning::Warnings,
 };
 
 /// A chart with values of its own; files are borrowed.
@@ -65,12 +66,12 @@ impl<'a> ChartTree<'a> {
     }
 
     /// The chart as it is for these values.
-    pub(crate) fn decided(chart: &'a Chart, values: &Table) -> Result<Self, Error> {
+    pub(crate) fn decided(chart: &'a Chart, values: &Table, warnings: &mut Warnings) -> Result<Self, Error> {
         let mut tree = Self::new(chart);
         tree.check_dependencies()?;
         let failed = |error: Error| error.within("chart dependencies processing failed: ");
-        tree.decide(values, "", &mut Room(MOST)).map_err(failed)?;
-        tree.import_values().map_err(failed)?;
+        tree.decide(values, "", &mut Room(MOST), warnings).map_err(failed)?;
+        tree.import_values(warnings).map_err(failed)?;
         Ok(tree)
     }
 
@@ -99,7 +100,13 @@ impl<'a> ChartTree<'a> {
     }
 
     /// Leaves the dependencies that the values want, under their aliases.
-    fn decide(&mut self, values: &Table, path: &str, room: &mut Room) -> Result<(), Error> {
+    fn decide(
+        &mut self,
+        values: &Table,
+        path: &str,
+        room: &mut Room,
+        warnings: &mut Warnings,
+    ) -> Result<(), Error> {
         let Some(mut wanted) = self.metadata.dependencies.take() else { return Ok(()) };
         let fits = |chart: &Self, wanted: &Dependency| {
             chart.name() == wanted.name && version_satisfies(&wanted.version, &chart.metadata.version)
@@ -122,15 +129,15 @@ impl<'a> ChartTree<'a> {
             wanted.enabled = true;
         }
         self.dependencies = dependencies;
-        let values = over_defaults(self, values, Nulls::Remove)?;
-        by_tags(&mut wanted, &values);
-        by_conditions(&mut wanted, &values, path);
+        let values = over_defaults(self, values, Nulls::Remove, warnings)?;
+        by_tags(&mut wanted, &values, warnings);
+        by_conditions(&mut wanted, &values, path, warnings);
         let disabled: Vec<String> = wanted.iter().filter(|w| !w.enabled).map(|w| w.name.clone()).collect();
         self.dependencies.retain(|chart| !disabled.iter().any(|name| name == chart.name()));
         wanted.retain(|wanted| !disabled.contains(&wanted.name));
         for dependency in &mut self.dependencies {
             let path = format!("{path}{}.", dependency.name());
-            dependency.decide(&values, &path, room)?;
+            dependency.decide(&values, &path, room, warnings)?;
         }
         self.metadata.dependencies = if wanted.is_empty() { None } else { Some(wanted) };
         Ok(())
@@ -143,33 +150,45 @@ impl<'a> ChartTree<'a> {
     }
 
     /// Takes over values of dependencies, the innermost charts first.
-    fn import_values(&mut self) -> Result<(), Error> {
+    fn import_values(&mut self, warnings: &mut Warnings) -> Result<(), Error> {
         for dependency in &mut self.dependencies {
-            dependency.import_values()?;
+            dependency.import_values(warnings)?;
         }
         let Some(mut wanted) = self.metadata.dependencies.take() else { return Ok(()) };
-        let values = over_defaults(self, &Table::default(), Nulls::Keep)?;
+        let values = over_defaults(self, &Table::default(), Nulls::Keep, warnings)?;
         let imported = Table::default();
         for wanted in &mut wanted {
             let mut shown = Vec::new();
             for import in &wanted.import_values {
-                let (child, parent) = match import {
-                    Json::String(name) => (format!("exports.{name}"), ".".to_owned()),
-                    Json::Object(pair) => (go_text(pair.get("child")), go_text(pair.get("parent"))),
+                let (child, parent, is_pair) = match import {
+                    Json::String(name) => (format!("exports.{name}"), ".".to_owned(), false),
+                    Json::Object(pair) => (go_text(pair.get("child")), go_text(pair.get("parent")), true),
                     _ => continue,
                 };
                 shown.push(json!({"child": child, "parent": parent}));
-                if let Some(table) = values.table(&format!("{}.{child}", wanted.name)) {
-                    tables(&imported, &under(&parent, table), Nulls::Keep);
+                match values.below(&format!("{}.{child}", wanted.name)) {
+                    Ok(table) => tables(&imported, &under(&parent, table), "", Nulls::Keep, warnings),
+                    Err(missing) => not_imported(is_pair.then_some(&wanted.name), missing, warnings),
                 }
             }
             wanted.import_values = shown;
         }
         self.metadata.dependencies = Some(wanted);
         let values = values.deep_copy();
-        tables(&values, &imported, Nulls::Keep);
+        tables(&values, &imported, "", Nulls::Keep, warnings);
         self.values = values;
         Ok(())
+    }
+}
+
+/// Says what was to be imported and is no table; the chart's name only where Helm says it.
+fn not_imported(chart: Option<&String>, missing: &str, warnings: &mut Warnings) {
+    let error = ("error", format!("{} is not a table", sluice_template::go_quoted(missing)));
+    match chart {
+        Some(chart) => {
+            warnings.warn("ImportValues missing table from chart", || vec![("chart", chart.clone()), error])
+        }
+        None => warnings.warn("ImportValues missing table", || vec![error]),
     }
 }
 
@@ -193,31 +212,43 @@ fn under(path: &str, table: Table) -> Table {
     })
 }
 
-fn by_tags(wanted: &mut [Dependency], values: &Table) {
+fn by_tags(wanted: &mut [Dependency], values: &Table, warnings: &mut Warnings) {
     let Some(tags) = values.table("tags") else { return };
     for wanted in wanted {
-        let said = |truth: bool| wanted.tags.iter().any(|tag| tags.leaf_of(tag) == Some(Json::Bool(truth)));
-        wanted.enabled = said(true) || !said(false);
+        let (mut has_true, mut has_false) = (false, false);
+        for tag in &wanted.tags {
+            match tags.get(tag) {
+                None => {}
+                Some(Node::Leaf(Json::Bool(truth))) => {
+                    *(if truth { &mut has_true } else { &mut has_false }) = true
+                }
+                Some(_) => no_truth("tag", tag, wanted, warnings),
+            }
+        }
+        wanted.enabled = has_true || !has_false;
     }
 }
 
-fn by_conditions(wanted: &mut [Dependency], values: &Table, path: &str) {
+fn by_conditions(wanted: &mut [Dependency], values: &Table, path: &str, warnings: &mut Warnings) {
     for wanted in wanted {
         let conditions = wanted.condition.trim().split(',').filter(|c| !c.is_empty());
-        let said =
-            conditions.filter_map(|c| values.leaf(&format!("{path}{c}"))).find_map(|leaf| leaf.as_bool());
+        let mut said = None;
+        for condition in conditions {
+            match values.leaf(&format!("{path}{condition}")) {
+                None => {}
+                Some(Json::Bool(truth)) => {
+                    said = Some(truth);
+                    break;
+                }
+                Some(_) => no_truth("path", condition, wanted, warnings),
+            }
+        }
         wanted.enabled = said.unwrap_or(wanted.enabled);
     }
 }
 
-// === impl Table ===
-
-impl Table {
-    /// What is under a key as it is, unless it is a table.
-    fn leaf_of(&self, key: &str) -> Option<Json> {
-        match self.get(key) {
-            Some(Node::Leaf(leaf)) => Some(leaf),
-            _ => None,
-        }
-    }
+/// Says that neither yes nor no stands where a dependency is decided.
+fn no_truth(what: &'static str, place: &str, wanted: &Dependency, warnings: &mut Warnings) {
+    warnings
+        .warn("returned non-bool value", || vec![(what, place.to_owned()), ("chart", wanted.name.clone())]);
 }

@@ -1,7 +1,7 @@
 //! Charts whose output official Helm has printed before: every document, in order, to the byte.
 //!
 //! `SLUICE_CHART_CASES` names another folder of cases. A case is a folder with `chart/` or `chart.tgz`, `case.json`,
-//! `expected.yaml` or `expected_error.txt`, and maybe `values.yaml`; `SLUICE_CHART_OUTPUT` names a folder for what is printed; `scripts/chart-expected.sh` makes what is expected.
+//! `expected.yaml` or `expected_error.txt`, and maybe `values.yaml` and `expected_warnings.txt`; `SLUICE_CHART_OUTPUT` names a folder for what is printed; `scripts/chart-expected.sh` makes what is expected.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -12,11 +12,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use common::{plain_error, run};
+use common::{lines, plain_error, run_aloud};
+use sluice_chart::Warnings;
 
 /// What differs first.
 fn check(folder: &Path) -> Result<(), String> {
-    let got = run(folder);
+    let mut warnings = Warnings::default();
+    let got = run_aloud(folder, &mut warnings);
+    if let Ok(wanted) = fs::read_to_string(folder.join("expected_warnings.txt"))
+        && wanted.lines().ne(lines(&warnings))
+    {
+        return Err(format!("wanted the warnings\n{wanted}got\n{}", lines(&warnings).join("\n")));
+    }
     if let Ok(wanted) = fs::read_to_string(folder.join("expected_error.txt")) {
         return match got {
             Err(error) if error.trim() == plain_error(&wanted) => Ok(()),

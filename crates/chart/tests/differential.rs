@@ -1,4 +1,4 @@
-//! Random charts and values, Sluice against official Helm: equal output, to the byte, and equal errors.
+//! Random charts and values, Sluice against official Helm: equal output, to the byte, equal errors, and equal warnings.
 //!
 //! It needs Go, which compiles Helm once (some minutes), so it runs when it is asked for:
 //! `cargo test -p sluice-chart --test differential -- --ignored --nocapture`. `SLUICE_FUZZ_CASES` and `SLUICE_FUZZ_SEED`
@@ -18,8 +18,12 @@ use std::{
 
 use generate::Files;
 use serde_json::Value as Json;
+use sluice_chart::Warnings;
 
 type Answer = Result<String, String>;
+
+/// An answer, and the warnings, which are in no order.
+type Said = (Answer, Vec<String>);
 
 /// Helm, as a process that renders case after case.
 struct Helm {
@@ -61,19 +65,24 @@ impl Helm {
         Self { binary, child, input, output }
     }
 
-    fn template(&mut self, folder: &Path) -> Answer {
+    fn template(&mut self, folder: &Path) -> Said {
         writeln!(self.input.as_mut().unwrap(), "{}", folder.display()).unwrap();
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         if line.is_empty() {
             // Values that contain themselves are the end of Go.
             *self = Self::start(self.binary.clone());
-            return Err("panic: Helm has ended".to_owned());
+            return (Err("panic: Helm has ended".to_owned()), Vec::new());
         }
         let answer: Json = serde_json::from_str(&line).unwrap();
+        let mut warnings: Vec<String> =
+            answer["warnings"].as_str().unwrap().lines().map(str::to_owned).collect();
+        // Helm logs some errors too, which it gives as an answer.
+        warnings.retain(|line| !line.starts_with("level=ERROR"));
+        warnings.sort();
         match answer.get("err").and_then(Json::as_str) {
-            Some(error) => Err(plain(error)),
-            None => Ok(answer["out"].as_str().unwrap().to_owned()),
+            Some(error) => (Err(plain(error)), warnings),
+            None => (Ok(answer["out"].as_str().unwrap().to_owned()), warnings),
         }
     }
 }
@@ -91,9 +100,14 @@ fn plain(error: &str) -> String {
     rest.map_or(error, |(_, rest)| rest).trim().to_owned()
 }
 
-fn sluice(folder: &Path) -> Answer {
-    let answer = catch_unwind(|| common::run(folder));
-    answer.unwrap_or_else(|_| Err("a panic".to_owned())).map_err(|error| plain(&error))
+fn sluice(folder: &Path) -> Said {
+    let answer = catch_unwind(|| {
+        let mut warnings = Warnings::default();
+        let answer = common::run_aloud(folder, &mut warnings);
+        (answer, common::lines(&warnings))
+    });
+    let (answer, warnings) = answer.unwrap_or_else(|_| (Err("a panic".to_owned()), Vec::new()));
+    (answer.map_err(|error| plain(&error)), warnings)
 }
 
 fn write(folder: &Path, files: &Files) {
@@ -106,17 +120,17 @@ fn write(folder: &Path, files: &Files) {
 }
 
 /// Both answers where they differ. Where Go's own order of a map decides, one of Helm's answers has to be ours.
-fn difference(helm: &mut Helm, folder: &Path, files: &Files) -> Option<(Answer, Answer)> {
+fn difference(helm: &mut Helm, folder: &Path, files: &Files) -> Option<(Said, Said)> {
     write(folder, files);
     let got = sluice(folder);
     let mut wanted = helm.template(folder);
     for _ in 0..12 {
-        if wanted == got || wanted.as_ref().is_err_and(|error| error.contains("panic:")) {
+        if wanted == got || wanted.0.as_ref().is_err_and(|error| error.contains("panic:")) {
             return None;
         }
         wanted = helm.template(folder);
     }
-    if is_known(&wanted, &got) {
+    if wanted.1 == got.1 && is_known(&wanted.0, &got.0) {
         return None;
     }
     // What Helm cannot take itself, and what is beyond the limits of Sluice.
@@ -124,9 +138,9 @@ fn difference(helm: &mut Helm, folder: &Path, files: &Files) -> Option<(Answer, 
         answer.as_ref().is_err_and(|error| words.iter().any(|word| error.contains(word)))
     };
     let ignored = is_out(
-        &wanted,
+        &wanted.0,
         &["panic:", "runtime error", "UTF-8 octet", "jsonType", "$schema", "failing loading", "metaschema"],
-    ) || is_out(&got, &["limit: ", "unsupported value: ", "has a nested reference name"]);
+    ) || is_out(&got.0, &["limit: ", "unsupported value: ", "has a nested reference name"]);
     (!ignored).then_some((wanted, got))
 }
 
@@ -152,7 +166,7 @@ fn is_known(wanted: &Answer, got: &Answer) -> bool {
 
 /// The same difference with as few files and lines as possible.
 fn smaller(helm: &mut Helm, folder: &Path, mut files: Files) -> Files {
-    let kind = |pair: &(Answer, Answer)| (pair.0.is_ok(), pair.1.is_ok());
+    let kind = |(wanted, got): &(Said, Said)| (wanted.0.is_ok(), got.0.is_ok(), wanted.0 == got.0);
     let Some(first) = difference(helm, folder, &files).as_ref().map(kind) else { return files };
     let mut still = |files: &Files| difference(helm, folder, files).as_ref().map(kind) == Some(first);
     for path in files.keys().cloned().collect::<Vec<_>>() {
@@ -191,7 +205,7 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-fn report(name: &str, files: &Files, (wanted, got): &(Answer, Answer)) {
+fn report(name: &str, files: &Files, (wanted, got): &(Said, Said)) {
     println!("=== {name}");
     for (path, data) in files.iter().filter(|(path, _)| !path.ends_with(".bin")) {
         println!(
@@ -199,8 +213,8 @@ fn report(name: &str, files: &Files, (wanted, got): &(Answer, Answer)) {
             String::from_utf8_lossy(data).escape_debug().to_string().replace("\\n", "\n")
         );
     }
-    match (wanted, got) {
-        (Ok(wanted), Ok(got)) => {
+    match (&wanted.0, &got.0) {
+        (Ok(wanted), Ok(got)) if wanted != got => {
             let pair = wanted.lines().zip(got.lines()).find(|(wanted, got)| wanted != got);
             match pair {
                 Some((wanted, got)) => println!("wanted {wanted:?}\ngot    {got:?}"),
@@ -234,7 +248,7 @@ fn random_charts_are_rendered_as_helm_renders_them() {
                 report(&format!("fuzz-{seed}-{at}"), &files, &pair);
             }
         } else {
-            failing += usize::from(sluice(&case).is_err());
+            failing += usize::from(sluice(&case).0.is_err());
         }
     }
     println!("{count} charts, {failing} of them with an equal error; {different} with a difference");

@@ -115,11 +115,9 @@ impl ChartRender<'_> {
             let error: String = error.chars().take(TOLD).collect();
             named(&format!("{error}; correct the values, or take another version of the chart"))
         })?;
-        if !output.hooks().is_empty() && !chart.options.disable_hooks {
-            let hooks = output.hooks().join(", ");
-            let text =
-                format!("hooks are not run ({hooks}); set options.disableHooks: true to hear no more of it");
-            self.notes.insert(format!("{NOTE}{}", named(&text)));
+        for note in notes(&output, chart.options.disable_hooks) {
+            let note: String = note.chars().take(TOLD).collect();
+            self.notes.insert(format!("{NOTE}{}", named(&note)));
         }
         Ok(Some(Policy {
             kind: KIND.to_owned(),
@@ -160,6 +158,16 @@ impl ChartRender<'_> {
         sluice_chart::merge(&mut values, own.map_err(|error| format!("{}.values: {error}", chart.path))?);
         Ok(values)
     }
+}
+
+/// What people should know of what a chart has rendered to.
+fn notes(output: &ChartOutput, disable_hooks: bool) -> impl Iterator<Item = String> {
+    let hooks = (!output.hooks().is_empty() && !disable_hooks).then(|| {
+        let hooks = output.hooks().join(", ");
+        format!("hooks are not run ({hooks}); set options.disableHooks: true to hear no more of it")
+    });
+    let warnings = output.warnings().iter().map(|warning| format!("Helm warns: {warning}"));
+    hooks.into_iter().chain(warnings)
 }
 
 fn release_namespace(chart: &HelmChart) -> Result<&str, String> {

@@ -1,7 +1,7 @@
 //! Charts on disk, by the digest of their archives; and which digest a request led to the last time.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use sluice_api::Digest;
 use sluice_api::digest::sveltos_hash;
@@ -58,6 +58,13 @@ impl Cache {
     /// Where this request led to the last time.
     pub(crate) async fn noted(&self, request: &ChartRequest) -> Option<String> {
         tokio::fs::read_to_string(self.reference(request)?).await.ok()
+    }
+
+    /// How long ago that was.
+    pub(crate) async fn age(&self, request: &ChartRequest) -> Option<Duration> {
+        let written = tokio::fs::metadata(self.reference(request)?).await.ok()?.modified().ok()?;
+        // What is from the future was written by another clock: nothing is known of it.
+        SystemTime::now().duration_since(written).ok()
     }
 
     fn archive(&self, digest: &str) -> Option<PathBuf> {

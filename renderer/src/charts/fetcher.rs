@@ -14,10 +14,13 @@ use super::hosts::Hosts;
 use super::http::{Ask, Http, origin, shown};
 use super::index::{Indices, authorization};
 use super::registry::Registry;
-use super::{ChartSettings, LOOK_AGAIN};
+use super::{ChartSettings, is_exact};
 
 /// Bytes of an archive.
 const ARCHIVE: usize = 100 << 20;
+/// An index that is younger than this part of the time after which a chart is looked for again is not asked for again: many
+/// charts of one repository are one request.
+const FRESH: u32 = 30;
 /// What a host says that is of no use may be mended soon.
 const MENDED: Duration = Duration::from_secs(30);
 
@@ -28,6 +31,7 @@ pub struct Fetcher {
     indices: Indices,
     cache: Cache,
     mirrors: BTreeMap<String, String>,
+    again: Duration,
 }
 
 // === impl Fetcher ===
@@ -35,8 +39,9 @@ pub struct Fetcher {
 impl Fetcher {
     /// A fetcher that has asked nobody yet.
     pub fn new(settings: ChartSettings) -> Self {
-        let (http, hosts, indices) = (Http::default(), Hosts::default(), Indices::default());
-        Self { http, hosts, indices, cache: Cache::new(settings.cache), mirrors: settings.mirrors }
+        let ChartSettings { cache, mirrors, again } = settings;
+        let (http, hosts, indices) = (Http::default(), Hosts::default(), Indices::new(again / FRESH));
+        Self { http, hosts, indices, cache: Cache::new(cache), mirrors, again }
     }
 
     /// What is known of a chart after it was looked for once. For commands, which end: nobody waits for a host that has failed,
@@ -49,6 +54,16 @@ impl Fetcher {
                 ChartState { chart: self.kept(request).await, trouble: Some(failure.to_string()) }
             }
         }
+    }
+
+    /// What may be used before anybody is asked: the chart of this version that is on disk; or of this range of versions, where
+    /// that was looked for not longer ago than while a process runs.
+    pub(crate) async fn known_already(&self, request: &ChartRequest) -> Option<Arc<LoadedChart>> {
+        let request = &self.mirrored(request);
+        if !is_exact(&request.version) && self.cache.age(request).await? > self.again {
+            return None;
+        }
+        self.kept(request).await
     }
 
     /// What is known of a chart after it was looked for, and when to look again. What was known before stays, and what is on
@@ -64,7 +79,7 @@ impl Fetcher {
         match self.fetch(request, known.as_ref()).await {
             Ok(chart) => {
                 self.hosts.well(host);
-                (ChartState::there(chart), LOOK_AGAIN)
+                (ChartState::there(chart), self.again)
             }
             Err(failure) => {
                 let (pause, then) = if failure.is_hosts {
@@ -107,6 +122,7 @@ impl Fetcher {
         };
         if let Some(digest) = &said {
             if let Some(known) = known.filter(|known| known.digest == *digest) {
+                self.cache.note(request, digest).await;
                 return Ok(known.clone());
             }
             if let Some(bytes) = self.cache.get(digest).await {
@@ -126,6 +142,7 @@ impl Fetcher {
             )));
         }
         if let Some(known) = known.filter(|known| known.digest == digest) {
+            self.cache.note(request, &digest).await;
             return Ok(known.clone());
         }
         let chart = loaded(&bytes, digest, &url)?;

@@ -14,8 +14,6 @@ use super::http::{Ask, Http, basic, joined, origin, shown};
 
 /// Bytes of an index.
 const LIMIT: usize = 64 << 20;
-/// An index that is younger is not asked for again: many charts of one repository are one request.
-const FRESH: Duration = Duration::from_secs(10);
 
 /// Where a chart is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +24,11 @@ pub(crate) struct Found {
 }
 
 /// Indices by repository and who asks.
-#[derive(Default)]
-pub(crate) struct Indices(Mutex<HashMap<(String, Access), Slot>>);
+pub(crate) struct Indices {
+    known: Mutex<HashMap<(String, Access), Slot>>,
+    /// One that is younger is not asked for again.
+    fresh: Duration,
+}
 
 /// One index, held by who is asking for it.
 type Slot = Arc<tokio::sync::Mutex<Option<Held>>>;
@@ -41,6 +42,10 @@ struct Held {
 // === impl Indices ===
 
 impl Indices {
+    pub(crate) fn new(fresh: Duration) -> Self {
+        Self { known: Mutex::default(), fresh }
+    }
+
     /// Where the chart is that is asked for.
     ///
     /// # Errors
@@ -53,7 +58,7 @@ impl Indices {
 
     async fn index(&self, http: &Http, url: &str, request: &ChartRequest) -> Result<Arc<Value>, Failure> {
         let key = (url.to_owned(), request.access.clone());
-        let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let slot = self.known.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
         let mut held = slot.lock().await;
         let ask = Ask {
             authorization: request.access.login.as_ref().map(basic),
@@ -61,7 +66,7 @@ impl Indices {
             limit: LIMIT,
             ..Ask::default()
         };
-        if let Some(held) = held.as_ref().filter(|held| held.at.elapsed() < FRESH) {
+        if let Some(held) = held.as_ref().filter(|held| held.at.elapsed() < self.fresh) {
             return Ok(held.index.clone());
         }
         let answer = http.get(url, &request.access, &ask).await?;

@@ -10,6 +10,7 @@ use sluice_renderer_core::ChartRequest;
 
 use super::failure::Failure;
 use super::http::{Answer, Ask, Http, basic, joined, shown};
+use super::is_exact;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONTENT: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
@@ -75,10 +76,7 @@ impl<'a> Registry<'a> {
     /// The tag that is meant. Tags have `_` where versions have `+`.
     async fn tag(&mut self) -> Result<String, Failure> {
         let wanted = &self.request.version;
-        let number = wanted.split(['-', '+']).next().unwrap_or_default();
-        let is_exact = number.split('.').count() == 3
-            && number.trim_start_matches('v').split('.').all(|part| part.parse::<u64>().is_ok());
-        if is_exact {
+        if is_exact(wanted) {
             return Ok(wanted.replace('+', "_"));
         }
         let tags: Vec<String> = self.tags().await?.iter().map(|tag| tag.replace('_', "+")).collect();

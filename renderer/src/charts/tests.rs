@@ -14,6 +14,7 @@ use sluice_tasks::Once;
 
 use super::*;
 
+mod known;
 mod trouble;
 mod ways;
 

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::{Map, Value as Json};
-use sluice_chart::{Capabilities, Chart, LoadLimits, Options, Release, Show};
+use sluice_chart::{Capabilities, Chart, LoadLimits, Options, Release, Show, Warnings};
 use sluice_template::Env;
 
 fn text_of<'c>(case: &'c Json, field: &str, default: &'c str) -> &'c str {
@@ -47,6 +47,18 @@ fn load(folder: &Path) -> Result<Chart, String> {
 
 /// What Sluice prints of a case, or says about it.
 pub fn run(folder: &Path) -> Result<String, String> {
+    run_aloud(folder, &mut Warnings::default())
+}
+
+/// The warnings as Helm writes them, in some order: Helm's own is that of Go's maps.
+pub fn lines(warnings: &Warnings) -> Vec<String> {
+    let mut lines: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    lines.sort();
+    lines
+}
+
+/// As `run`, with what there is to warn of.
+pub fn run_aloud(folder: &Path, warnings: &mut Warnings) -> Result<String, String> {
     let case: Json = serde_json::from_slice(&fs::read(folder.join("case.json")).unwrap()).unwrap();
     let mut values = Map::new();
     for name in ["values.yaml", "values2.yaml"] {
@@ -72,9 +84,10 @@ pub fn run(folder: &Path) -> Result<String, String> {
     let capabilities = capabilities.with_api_versions(texts_of(&case, "apiVersions"));
     let env = Env::new(1_700_000_000_000_000_000, [7; 32]);
     let options = Options::default();
-    let render = || sluice_chart::render(&chart, &values, &release, &capabilities, &env, &options);
-    let rendered = render();
-    assert_eq!(render(), rendered, "the templates are parsed already");
+    let rendered =
+        sluice_chart::render_and_warn(&chart, &values, &release, &capabilities, &env, &options, warnings);
+    let again = sluice_chart::render(&chart, &values, &release, &capabilities, &env, &options);
+    assert_eq!(again, rendered, "the templates are parsed already");
     let show = Show {
         include_crds: truth_of(&case, "includeCRDs"),
         skip_tests: truth_of(&case, "skipTests"),

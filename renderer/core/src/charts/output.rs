@@ -1,18 +1,21 @@
 //! What charts render to. It is kept as long as somebody uses it, by the digest of everything that it is made of: what a chart
 //! draws at random or takes from the clock is drawn once.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use serde_json::{Map, Value};
 use sluice_api::model::ChartOptions;
 use sluice_api::{Digest, object};
-use sluice_chart::{CompiledCharts, Options, Release};
+use sluice_chart::{CompiledCharts, Options, Release, Warning};
 use sluice_template::Env;
 
 use super::{ClusterCapabilities, LoadedChart};
 use crate::content;
 use crate::salt::Salt;
+
+/// So many warnings are told of.
+const TOLD: usize = 10;
 
 /// Everything that a render of a chart is made of, and the time it is made at.
 pub(crate) struct Input<'a> {
@@ -33,6 +36,7 @@ pub(crate) struct Input<'a> {
 pub(crate) struct ChartOutput {
     objects: Result<Box<str>, String>,
     hooks: Vec<String>,
+    warnings: Vec<String>,
     /// Digest of the values.
     values: String,
 }
@@ -105,14 +109,19 @@ impl ChartOutput {
         );
         let rendered = match rendered {
             Ok(rendered) => rendered,
-            Err(error) => return Self { objects: Err(error.to_string()), hooks: Vec::new(), values },
+            Err(error) => {
+                let (hooks, warnings) = (Vec::new(), Vec::new());
+                return Self { objects: Err(error.to_string()), hooks, warnings, values };
+            }
         };
         let crds = rendered.crds.iter().filter(|_| !input.options.skip_crds);
         let objects = parsed(crds.chain(&rendered.manifests), &input.release.namespace);
         let hooks = rendered.hooks.iter().filter(|hook| !hook.is_test());
+        let warnings: BTreeSet<String> = rendered.warnings.iter().map(Warning::without_values).collect();
         Self {
             objects: objects.map(|objects| Value::Array(objects).to_string().into()),
             hooks: hooks.map(|hook| format!("{} {}", hook.manifest.kind, hook.name)).collect(),
+            warnings: warnings.into_iter().take(TOLD).collect(),
             values,
         }
     }
@@ -129,6 +138,11 @@ impl ChartOutput {
     /// Digest of the values that it was rendered with.
     pub(crate) fn values(&self) -> &str {
         &self.values
+    }
+
+    /// What Helm warns of, each once, at most ten.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// What would be run before or after, as `<kind> <name>`.

@@ -261,6 +261,28 @@ fn hooks_are_named_and_not_deployed() {
 }
 
 #[test]
+fn what_helm_would_warn_of_is_a_note_that_names_the_value_and_not_what_it_is() {
+    let values = "{who: {first: hidden}, mark: x, secret: {word: y}}";
+    let warning = loaded(
+        "1.0.0",
+        &[("templates/a.yaml", SETTINGS), ("values.yaml", "{who: nobody, secret: {word: {a: hidden}}}")],
+    );
+    let mut fixture = Fixture::new(vec![profile(json!({"values": values}))]);
+    fixture.chart(warning);
+    let said = fixture.problem();
+    let place = "note: spec.helmCharts[0]: chart web 1.x of https://charts.example.com: Helm warns: ";
+    assert!(said.contains(&format!("{place}skipped value for web.who: Not a table.")), "{said}");
+    assert!(
+        said.contains(&format!("{place}cannot overwrite table with non table for web.secret.word")),
+        "{said}"
+    );
+    assert!(!said.contains("hidden"), "{said}");
+    assert_eq!(fixture.objects("a/p").len(), 1, "it is rendered all the same");
+    fixture.put(profile(json!({"values": "mark: x"})));
+    assert!(fixture.problems.is_empty(), "{:?}", fixture.problems);
+}
+
+#[test]
 fn a_release_that_is_to_be_gone_is_not_rendered() {
     let mut fixture = Fixture::new(vec![profile(json!({}))]);
     fixture.chart(settings("1.0.0"));
