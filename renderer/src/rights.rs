@@ -1,5 +1,6 @@
-//! What tenants may read: the management cluster is asked, once for all shards and causes of this process, and again and again.
-//! An answer that cannot be had anew stays.
+//! What tenants may read: the management cluster is asked, once for all shards and causes of this process, again and again, and
+//! when a shard asks anew because something has changed. What is asked while an answer is on its way is one question more, for all.
+//! An answer that cannot be had anew stays, but for whom something has changed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,10 +45,18 @@ pub(crate) struct Inquirer {
 
 /// One question.
 struct Asked {
-    readers: HashMap<u16, Sender>,
-    known: Option<Right>,
+    readers: HashMap<u16, Reader>,
     /// When it is asked next.
     due: Instant,
+}
+
+/// A shard that asks.
+struct Reader {
+    sender: Sender,
+    /// The number of its newest question.
+    asked: u64,
+    /// What it was told last, and which of its questions that answered.
+    told: Option<(u64, Right)>,
 }
 
 // === impl Rights ===
@@ -87,9 +96,10 @@ async fn keep_asking(client: &Client, asked: &Mutex<BTreeMap<Question, Asked>>, 
             .map(|(question, _)| question.clone())
             .collect();
         let ask = |question: Question| async move {
+            let Some(numbers) = lock(asked).get(&question).map(Asked::numbers) else { return };
             let right = ask(client, &question).await;
             if let Some(one) = lock(asked).get_mut(&question) {
-                one.set(&question, right, Instant::now());
+                one.set(&question, &numbers, &right, Instant::now());
             }
         };
         stream::iter(due).for_each_concurrent(AT_ONCE, ask).await;
@@ -142,32 +152,54 @@ async fn plural(client: &Client, object: &ObjectKey) -> Result<(String, bool), S
 // === impl Asked ===
 
 impl Asked {
-    /// Takes an answer. That nobody could be asked again changes nothing of what is known.
-    fn set(&mut self, question: &Question, right: Right, now: Instant) {
+    /// The questions that who is asked now answers, by shard.
+    fn numbers(&self) -> HashMap<u16, u64> {
+        self.readers.iter().map(|(shard, reader)| (*shard, reader.asked)).collect()
+    }
+
+    /// Takes the answer to these questions. What has been asked meanwhile is asked at once.
+    fn set(&mut self, question: &Question, numbers: &HashMap<u16, u64>, right: &Right, now: Instant) {
+        for (shard, reader) in &mut self.readers {
+            if let Some(number) = numbers.get(shard) {
+                reader.tell(question, *number, right);
+            }
+        }
+        let is_answered = |(shard, reader): (&u16, &Reader)| numbers.get(shard) == Some(&reader.asked);
+        let rest = if *right == Right::Granted { AGAIN } else { RETRY };
+        self.due = if self.readers.iter().all(is_answered) { now + rest } else { now };
+    }
+}
+
+// === impl Reader ===
+
+impl Reader {
+    /// Tells what is new. That nobody could be asked again changes nothing of what was said of the same question.
+    fn tell(&mut self, question: &Question, number: u64, right: &Right) {
+        let before = self.told.as_ref().filter(|(told, _)| *told == number).map(|(_, right)| right);
         let failed = matches!(right, Right::Unavailable(_));
-        self.due = now + if right == Right::Granted { AGAIN } else { RETRY };
-        let is_known = matches!(self.known, Some(Right::Granted | Right::Denied));
-        if self.known.as_ref() == Some(&right) || (failed && is_known) {
+        let is_known = matches!(before, Some(Right::Granted | Right::Denied));
+        if before == Some(right) || (failed && is_known) {
             return;
         }
-        self.readers.values().for_each(|reader| send(reader, question, &right));
-        self.known = Some(right);
+        self.told = Some((number, right.clone()));
+        if self.sender.send(ExternalInput::Right(question.clone(), right.clone(), number)).is_err() {
+            tracing::debug!(%question, "a shard that asked this has ended");
+        }
     }
 }
 
 // === impl Inquirer ===
 
 impl Inquirer {
-    /// Begins to tell whether the tenant may read this.
-    pub(crate) fn ask(&self, question: Question) {
+    /// Tells whether the tenant may read this, as it is from now on.
+    pub(crate) fn ask(&self, question: Question, number: u64) {
         let mut all = lock(&self.rights.asked);
-        let new = || Asked { readers: HashMap::new(), known: None, due: Instant::now() };
-        let asked = all.entry(question.clone()).or_insert_with(new);
-        asked.readers.insert(self.shard, self.sender.clone());
-        match &asked.known {
-            Some(known) => send(&self.sender, &question, known),
-            None => self.rights.news.notify_one(),
-        }
+        let new = || Asked { readers: HashMap::new(), due: Instant::now() };
+        let asked = all.entry(question).or_insert_with(new);
+        asked.due = Instant::now();
+        let reader = || Reader { sender: self.sender.clone(), asked: number, told: None };
+        asked.readers.entry(self.shard).or_insert_with(reader).asked = number;
+        self.rights.news.notify_one();
     }
 
     /// Tells of it no more.
@@ -187,12 +219,6 @@ impl Drop for Inquirer {
             asked.readers.remove(&self.shard);
             !asked.readers.is_empty()
         });
-    }
-}
-
-fn send(reader: &Sender, question: &Question, right: &Right) {
-    if reader.send(ExternalInput::Right(question.clone(), right.clone())).is_err() {
-        tracing::debug!(%question, "a shard that asked this has ended");
     }
 }
 

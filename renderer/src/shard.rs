@@ -251,7 +251,7 @@ impl Effects<Renderer> for Shell {
             Effect::Unwatch(key) => self.resources.unwatch(&key),
             Effect::Fetch(request) => self.charts.fetch(request),
             Effect::Unfetch(request) => self.charts.unfetch(&request),
-            Effect::Ask(question) => self.rights.ask(question),
+            Effect::Ask(question, number) => self.rights.ask(question, number),
             Effect::Unask(question) => self.rights.unask(&question),
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Journal(line) => self.reporter.record(line),

@@ -156,7 +156,7 @@ impl History {
         old: &Value,
         new: Option<&Value>,
     ) -> Result<(), String> {
-        let of_one = ["each-", "all-", "here-"].iter().any(|start| key.name.starts_with(start));
+        let of_one = ["each-", "all-", "here-", "more-"].iter().any(|start| key.name.starts_with(start));
         let edits = new.map(|new| (version(old, "edit"), version(new, "edit")));
         match edits.filter(|(before, after)| after < before) {
             Some((before, after)) if of_one && self.now - self.wiped_at > LATE => {

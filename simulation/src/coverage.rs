@@ -137,6 +137,18 @@ faults! {
     ContentEdited,
     /// An object that content reads by an identifier changes.
     ThingEdited,
+    /// It is there for the first time, or again.
+    ThingMade,
+    /// It is deleted: what is made of it stays.
+    ThingDeleted,
+    /// What a generator makes something of is changed, or there again.
+    GeneratorSourceEdited,
+    /// It is deleted: what is made of it stays.
+    GeneratorSourceDeleted,
+    /// A cluster set selects other clusters, or is there again.
+    SetEdited,
+    /// A cluster set is deleted: it selects nothing.
+    SetDeleted,
     /// A referenced ConfigMap is deleted.
     ContentDeleted,
     /// The patch for one destination is deleted: for that one nothing can be rendered.

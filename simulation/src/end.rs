@@ -43,7 +43,7 @@ impl Schedule {
             (("default".to_owned(), (*name).to_owned()), held.collect())
         });
         let management = self.world.management.objects.iter().map(|object| (**object).clone());
-        let management = management.chain([manifests::thing(self.world.management.thing())]).collect();
+        let management = management.chain(self.world.management.thing().map(manifests::thing)).collect();
         let options = Options { now: 0, caches: self.world.caches.clone(), ..Options::default() };
         let expected =
             build_with(&Input { management, clusters: held.collect(), ..Input::default() }, &options);

@@ -11,11 +11,15 @@ use sluice_renderer_core::Change;
 use crate::checks::LATE;
 use crate::coverage::Fault;
 use crate::manifests::{self, Registration, SourceForm};
-use pauses::Pauses;
 
 mod log;
 mod mend;
 mod pauses;
+mod sets;
+mod sources;
+
+use self::pauses::Pauses;
+pub(crate) use self::sets::{SetForm, SetName};
 
 /// The objects as they are, and every change there ever was: readers have positions in the log.
 #[derive(Default)]
@@ -35,10 +39,8 @@ pub(crate) struct Management {
     patched: [bool; CLUSTERS.len()],
     /// The tier of the profile, and whether what it deploys stays when it goes.
     form: (u64, bool),
-    /// Whether the profile names its clusters by a set.
-    by_set: bool,
-    /// What the content of the profile reads.
-    thing: u64,
+    sets: sets::Sets,
+    sources: sources::Sources,
     /// Since when what it deploys is deployed once, without a break.
     once_since: Option<i64>,
     /// Whether a trigger makes a profile of the same name as the one that a user wrote.
@@ -95,12 +97,18 @@ impl Management {
         for addon in Addon::TRIGGERS {
             management.put_trigger(addon, false);
         }
-        management.put(manifests::cluster_set());
+        for set in SetName::ALL {
+            management.put_set(set, SetForm::default());
+        }
         management.put(manifests::sent_source());
         management.put(manifests::sent_trigger());
         management.put_profile((100, false), false);
         Addon::ALL.into_iter().for_each(|addon| management.put_content(addon));
-        Addon::TRIGGERS.into_iter().for_each(|addon| management.put(manifests::more(addon)));
+        Addon::TRIGGERS.into_iter().for_each(|addon| management.put_generator_source(addon));
+        // What is read may be there from the beginning, or come later.
+        if random.random_bool(0.5) {
+            management.change_thing(false);
+        }
         (0..CLUSTERS.len()).for_each(|cluster| management.put_patch(cluster));
         management
     }
@@ -142,14 +150,14 @@ impl Management {
     fn put_trigger(&mut self, addon: Addon, more: bool) {
         self.triggers[addon as usize] = true;
         self.more[addon as usize] = more;
-        self.put(manifests::trigger(addon, more));
+        self.put(manifests::trigger(addon, more, self.sets.each));
     }
 
     fn put_profile(&mut self, (tier, leave): (u64, bool), once: bool) {
         self.profile = true;
         self.form = (tier, leave);
         self.once_since = once.then(|| self.once_since.unwrap_or(self.now));
-        let mut profile = manifests::profile((tier, leave), once, self.by_set);
+        let mut profile = manifests::profile((tier, leave), once, self.sets.profile);
         if self.pauses.has_profile() {
             manifests::pause(&mut profile);
         }
@@ -211,11 +219,6 @@ impl Management {
         self.form.0
     }
 
-    /// What the content of the profile reads, as it is now.
-    pub(crate) fn thing(&self) -> u64 {
-        self.thing
-    }
-
     /// The last edit of what an add-on is made of.
     pub(crate) fn edit_of(&self, addon: Addon) -> u64 {
         self.edited[addon as usize]
@@ -231,10 +234,11 @@ impl Management {
         let missing = |addon: Addon, cluster: usize| {
             let Some(registered) = self.registered[cluster] else { return true };
             let selecting = self.source.is_some_and(|form| form != SourceForm::Narrow);
+            let left_out = self.leaves_out(addon, cluster);
             match addon {
-                Addon::Own => !self.profile || registered.tier != "x",
+                Addon::Own => !self.profile || left_out || (self.rival && registered.tier != "x"),
                 Addon::Sent => registered.env != "fv",
-                Addon::Each => !self.triggers[0] || !selecting || registered.env != "fv",
+                Addon::Each => !self.triggers[0] || !selecting || left_out,
                 Addon::All => {
                     !self.triggers[1] || !selecting || registered.env != "fv" || registered.tier != "x"
                 }
@@ -250,8 +254,15 @@ impl Management {
         self.now = now;
         let addon = Addon::ALL[random.random_range(0..Addon::ALL.len())];
         let cluster = random.random_range(0..CLUSTERS.len());
-        match random.random_range(0..8) {
+        match random.random_range(0..9) {
+            7 => {
+                let addon = Addon::TRIGGERS[random.random_range(0..2)];
+                self.change_generator_source(addon, random.random_bool(0.2))
+            }
             0 if self.has_trigger(addon) => {
+                if addon == Addon::Each {
+                    self.sets.each = random.random_bool(0.5);
+                }
                 self.put_trigger(addon, random.random_bool(0.5));
                 Fault::TriggerEdited
             }
@@ -261,14 +272,11 @@ impl Management {
             }
             2 if self.profile => {
                 let form = (random.random_range(50..100), random.random_bool(0.3));
-                self.by_set = random.random_bool(0.5);
+                self.sets.profile = random.random_bool(0.5);
                 self.put_profile(form, random.random_bool(0.4));
                 Fault::ProfileEdited
             }
-            4 => {
-                self.thing += 1;
-                Fault::ThingEdited
-            }
+            4 => self.change_thing(random.random_bool(0.3)),
             5 if self.patched[cluster] => {
                 self.patched[cluster] = false;
                 self.delete("ConfigMap", &manifests::patch_name(CLUSTERS[cluster]));
@@ -294,7 +302,8 @@ impl Management {
         self.now = now;
         let addon = Addon::TRIGGERS[random.random_range(0..2)];
         let cluster = random.random_range(0..CLUSTERS.len());
-        match random.random_range(0..9) {
+        match random.random_range(0..11) {
+            9 | 10 => self.change_set(random),
             0 => self.flip_trigger(addon),
             7 => self.flip_cluster_pause(cluster),
             8 => self.flip_profile_pause(),

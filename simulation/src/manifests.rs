@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::management::Addon;
+use crate::management::{Addon, CLUSTERS, SetForm, SetName};
 
 /// How the EventSource selects services.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,8 +96,9 @@ fn content_ref(name: &str) -> Value {
     json!({"kind": "ConfigMap", "namespace": "default", "name": name})
 }
 
-/// A trigger; with `more` it deploys a second ConfigMap, which its generator makes.
-pub(crate) fn trigger(addon: Addon, more: bool) -> Value {
+/// A trigger; with `more` it deploys a second ConfigMap, which its generator makes; with `by_set` the one for each event takes the
+/// clusters of a set.
+pub(crate) fn trigger(addon: Addon, more: bool, by_set: bool) -> Value {
     let mut refs = vec![content_ref(addon.name())];
     let made = format!("made-{}", cause_template(addon));
     if more {
@@ -106,12 +107,13 @@ pub(crate) fn trigger(addon: Addon, more: bool) -> Value {
     if addon == Addon::All {
         refs.push(content_ref(both_name(addon)));
     }
-    let mut spec = json!({
-        "sourceClusterSelector": {"matchLabels": {"env": "fv"}},
-        "eventSourceName": "services",
-        "oneForEvent": addon == Addon::Each,
-        "policyRefs": refs,
-    });
+    let mut spec =
+        json!({"eventSourceName": "services", "oneForEvent": addon == Addon::Each, "policyRefs": refs});
+    if by_set && addon == Addon::Each {
+        spec["clusterSetRefs"] = json!([SetName::Env.name()]);
+    } else {
+        spec["sourceClusterSelector"] = json!({"matchLabels": {"env": "fv"}});
+    }
     if more {
         let generator = json!({"namespace": "default", "name": more_name(addon), "nameFormat": made});
         spec["configMapGenerator"] = json!([generator]);
@@ -153,13 +155,23 @@ pub(crate) fn thing(size: u64) -> Value {
         "spec": {"size": size.to_string()}})
 }
 
-/// The clusters of the tier, by their label.
-pub(crate) fn cluster_set() -> Value {
-    let spec = json!({"clusterSelector": {"matchLabels": {"tier": "x"}}});
-    json!({"apiVersion": LIB, "kind": "ClusterSet", "metadata": {"name": "tier"}, "spec": spec})
+/// A cluster set.
+pub(crate) fn cluster_set(set: SetName, form: SetForm) -> Value {
+    let labels = if set == SetName::Tier { json!({"tier": "x"}) } else { json!({"env": "fv"}) };
+    let named = |clusters: &[&str]| -> Value {
+        let one = |name: &&str| json!({"apiVersion": LIB, "kind": "SveltosCluster", "namespace": "default", "name": name});
+        clusters.iter().map(one).collect()
+    };
+    let spec = match form {
+        SetForm::Label => json!({"clusterSelector": {"matchLabels": labels}}),
+        SetForm::Names => json!({"clusterRefs": named(&CLUSTERS)}),
+        SetForm::One => json!({"clusterRefs": named(&CLUSTERS[..1])}),
+        SetForm::First => json!({"clusterSelector": {"matchLabels": labels}, "maxReplicas": 1}),
+    };
+    json!({"apiVersion": LIB, "kind": "ClusterSet", "metadata": {"name": set.name()}, "spec": spec})
 }
 
-/// The profile that a user wrote; with `by_set` it goes to the clusters of the set, which are the same.
+/// The profile that a user wrote; with `by_set` it goes to the clusters of the set.
 pub(crate) fn profile((tier, leave): (u64, bool), once: bool, by_set: bool) -> Value {
     let mode = if once { "OneTime" } else { "Continuous" };
     let stop = if leave { "LeavePolicies" } else { "WithdrawPolicies" };
@@ -171,7 +183,7 @@ pub(crate) fn profile((tier, leave): (u64, bool), once: bool, by_set: bool) -> V
     let mut spec = json!({"stopMatchingBehavior": stop, "syncMode": mode, "tier": tier, "policyRefs": refs,
         "templateResourceRefs": [thing_ref()]});
     if by_set {
-        spec["setRefs"] = json!(["tier"]);
+        spec["setRefs"] = json!([SetName::Tier.name()]);
     } else {
         spec["clusterSelector"] = json!({"matchLabels": {"tier": "x"}});
     }
@@ -214,7 +226,8 @@ pub(crate) fn content(addon: Addon, edit: u64) -> Value {
     object
 }
 
-fn more_name(addon: Addon) -> &'static str {
+/// What a generator makes a ConfigMap of.
+pub(crate) fn more_name(addon: Addon) -> &'static str {
     if addon == Addon::Each { "more-each" } else { "more-all" }
 }
 
@@ -261,13 +274,14 @@ pub(crate) fn patch(cluster: &str) -> Value {
 }
 
 /// What the generator of a trigger makes a second ConfigMap of.
-pub(crate) fn more(addon: Addon) -> Value {
+pub(crate) fn more(addon: Addon, edit: u64) -> Value {
     let name = match addon {
         Addon::Each => "more-each-{{ .Resource.metadata.name }}",
         _ => "more-all-{{ .Cluster.metadata.name }}",
     };
-    let text =
-        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{namespace: default, name: \"{name}\"}}\n");
+    let text = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{namespace: default, name: \"{name}\"}}\ndata: {{edit: \"{edit}\"}}\n"
+    );
     config_map(more_name(addon), &text, false)
 }
 

@@ -3,11 +3,11 @@
 //!
 //! | add-on | because of | where | objects |
 //! |---|---|---|---|
-//! | each | a service that the EventSource selects, in a cluster `env: fv` | there | `each-<service>`, `more-each-<service>` |
+//! | each | a service that the EventSource selects, in a cluster `env: fv`, by label or by the set of them | there | `each-<service>`, `more-each-<service>` |
 //! | all | a cluster `env: fv` in which the EventSource selects something | clusters `tier: x` | `all-<cluster>`, `more-all-<cluster>`, `both` |
 //! | sent | the last CloudEvent of a subject that is not of another type, in a cluster `env: fv`, unless it is one that deletes | there | `sent-<subject>` |
 //! | here | a cluster `env: fv` in which the EventSource selects something, and a cluster `tier: x` | the management cluster | `here-<cluster>-<cluster of the tier>`, and `share-<cluster>` once |
-//! | own | the user's profile, or the same as above for the trigger that makes one of its name | clusters `tier: x`, by label or by the set of them | `own`, `both` when its tier is the lower one |
+//! | own | the user's profile, or the same as above for the trigger that makes one of its name | clusters `tier: x`, by label, or those of the set for the profile | `own`, `both` when its tier is the lower one |
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,8 +57,8 @@ pub(crate) fn table(
         Some(labels) if labels.env == "fv" => selected(management.source, &servers[cluster]),
         _ => Vec::new(),
     };
-    if management.has_trigger(Addon::Each) {
-        for (service, version) in events(at) {
+    if management.has_trigger(Addon::Each) && management.each_selects(at) {
+        for (service, version) in selected(management.source, &servers[at]) {
             let holders = vec![Holder::Each(at, service.clone())];
             let data = vec![("v".into(), version)];
             put(&mut table, management, Addon::Each, &service, (data, holders));
@@ -86,12 +86,13 @@ pub(crate) fn table(
             table.insert("both".into(), both(management, Addon::All, holders));
         }
     }
-    if in_tier && (management.has_profile() || (management.rival && !sources.is_empty())) {
-        let size = ("size".to_owned(), management.thing().to_string());
+    let has_profile = management.has_profile() && management.profile_selects(at);
+    if has_profile || (in_tier && management.rival && !sources.is_empty()) {
+        let size = ("size".to_owned(), management.thing().unwrap_or(0).to_string());
         let data = [edit(management, Addon::Own), size].into();
         table.insert("own".into(), Wanted { data, holders: vec![Holder::Own] });
     }
-    if in_tier && management.has_profile() && management.tier() < TRIGGER_TIER {
+    if has_profile && management.tier() < TRIGGER_TIER {
         table.insert("both".into(), both(management, Addon::Own, vec![Holder::Own]));
     }
     table
@@ -108,7 +109,8 @@ fn put(
     let name = format!("{}-{cause}", addon.name());
     if management.has_more(addon) {
         let holders = holders.clone();
-        table.insert(format!("more-{name}"), Wanted { data: BTreeMap::new(), holders });
+        let edit = ("edit".to_owned(), management.edit_of_generator(addon).to_string());
+        table.insert(format!("more-{name}"), Wanted { data: [edit].into(), holders });
     }
     let data = data.into_iter().chain([edit(management, addon)]).collect();
     table.insert(name, Wanted { data, holders });

@@ -139,7 +139,7 @@ fn head(row: u64) -> Head {
         digest: Digest::of(&[&row.to_le_bytes()]),
         time: now_micros(),
         view: View::parse("default/cluster=7"),
-        meta: Meta::Report(ReportMeta { selectors: vec![0], order: 0 }),
+        meta: Meta::Report(ReportMeta { selectors: vec![0], ..ReportMeta::default() }),
         tombstone: false,
     }
 }

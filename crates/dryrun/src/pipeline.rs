@@ -329,9 +329,10 @@ impl Rendering {
                         renderer.external(renderer::ExternalInput::Chart(request, state), &mut step);
                         steps.push_back(step);
                     }
-                    renderer::Effect::Ask(question) => {
+                    renderer::Effect::Ask(question, asked) => {
                         let mut step = Step::at(now);
-                        let granted = renderer::ExternalInput::Right(question, renderer::Right::Granted);
+                        let granted =
+                            renderer::ExternalInput::Right(question, renderer::Right::Granted, asked);
                         renderer.external(granted, &mut step);
                         steps.push_back(step);
                     }

@@ -93,11 +93,19 @@ mod tests {
             source: "s".into(),
             item,
         };
+        let none = ReportMeta::default;
         let lacking = Complete { lacking: vec!["s".into()], ..Complete::of_all(7, 5) };
         let texts = [
             (Meta::None, ""),
-            (Meta::Report(ReportMeta { selectors: vec![0, 2], order: 0 }), r#"{"selectors":[0,2]}"#),
-            (Meta::Report(ReportMeta { selectors: vec![0], order: 4 }), r#"{"selectors":[0],"order":4}"#),
+            (Meta::Report(ReportMeta { selectors: vec![0, 2], ..none() }), r#"{"selectors":[0,2]}"#),
+            (
+                Meta::Report(ReportMeta { selectors: vec![0], order: 4, ..none() }),
+                r#"{"selectors":[0],"order":4}"#,
+            ),
+            (
+                Meta::Report(ReportMeta { selectors: vec![0], owner: "p".into(), ..none() }),
+                r#"{"selectors":[0],"owner":"p"}"#,
+            ),
             (
                 Meta::Position(Position { order: 4, sequence: 3, time: 2 }),
                 r#"{"order":4,"sequence":3,"time":2}"#,

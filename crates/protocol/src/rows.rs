@@ -11,13 +11,16 @@ use crate::problem_set::{About, ProblemKey};
 use crate::subject::{cluster_shard, hash_shard};
 
 /// Meta of a `reports` row. Its body is the object, or empty when the EventSource does not collect.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportMeta {
     /// Indexes of the resource selectors that select the object, or of the criteria that select the CloudEvent.
     pub selectors: Vec<u16>,
     /// Of a CloudEvent: the greatest one of a source and subject is its newest event.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub order: u64,
+    /// Of a row without a body: the profile that deploys the object, as the object says; empty when none does.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub owner: String,
 }
 
 fn is_zero(number: &u64) -> bool {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use sluice_api::cloud_event::is_event;
-use sluice_api::{ClusterRef, ObjectKey};
+use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
 use sluice_protocol::{
@@ -23,6 +23,8 @@ mod rows;
 mod verdicts;
 
 pub(crate) const STAGE: &str = "matcher";
+/// What a deployed object says of the profile that it is of.
+const OWNER: &str = "projectsveltos.io/owner-name";
 
 /// What a matcher must know of its place.
 #[derive(Clone, Debug)]
@@ -132,7 +134,9 @@ impl Matcher {
                 continue;
             };
             let outcome = program.judge(key, &object, &self.config.limits);
-            self.conclude(row, cluster, key, name, program, outcome, step);
+            let owner =
+                if program.collects() { "" } else { object::annotation(&object, OWNER).unwrap_or("") };
+            self.conclude(row, cluster, key, name, (program, owner), outcome, step);
         }
     }
 
@@ -143,7 +147,7 @@ impl Matcher {
         cluster: &ClusterRef,
         key: &ObjectKey,
         source: &str,
-        program: &Program,
+        (program, owner): (&Program, &str),
         outcome: Outcome,
         step: &mut Step<Effect>,
     ) {
@@ -158,7 +162,7 @@ impl Matcher {
                 let collects = program.collects() || is_event(key);
                 let body = if collects { row.body.clone() } else { [].into() };
                 let order = order_of(row).unwrap_or_default();
-                let meta = Meta::Report(ReportMeta { selectors, order });
+                let meta = Meta::Report(ReportMeta { selectors, order, owner: owner.to_owned() });
                 step.publish(self.report(cluster, key, source, Body::Value(body), row.head.time).meta(meta));
                 if new {
                     step.effect(journal("matched", cluster, key, source, (step.now, row.head.time)));

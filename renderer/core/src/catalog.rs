@@ -10,7 +10,7 @@ use sluice_protocol::View;
 use sluice_protocol::rows::Cause;
 
 use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
-use crate::rights::{Question, Right};
+use crate::rights::Rights;
 
 pub use self::additions::{Resource, is_generator_output};
 pub(crate) use self::additions::{Selections, content_key, is_made};
@@ -80,7 +80,7 @@ pub(crate) struct Catalog {
     /// Charts that have been asked for.
     charts: HashMap<ChartRequest, ChartState>,
     /// What tenants may read, as far as it has been asked.
-    rights: BTreeMap<Question, Right>,
+    pub(crate) rights: Rights,
     /// What clusters can do.
     capabilities: HashMap<ClusterRef, Arc<ClusterCapabilities>>,
     /// What generators of this shard make, and for which cause.
@@ -107,6 +107,7 @@ impl Catalog {
     pub(crate) fn apply(&mut self, change: &Change) -> Touched {
         let touched = self.put(change);
         self.version += u64::from(touched != Touched::Nothing);
+        self.note_tenants(&touched);
         touched
     }
 

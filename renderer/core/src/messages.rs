@@ -25,8 +25,9 @@ pub enum ExternalInput {
     Resource(ObjectKey, Resource),
     /// A chart that it asked for by [`Effect::Fetch`], as far as it is known.
     Chart(ChartRequest, ChartState),
-    /// Whether a tenant may read something that it asked for by [`Effect::Ask`].
-    Right(Question, Right),
+    /// Whether a tenant may read something that it asked for by [`Effect::Ask`], and the number of the newest question that this
+    /// answers.
+    Right(Question, Right, u64),
     /// What a cluster can do.
     Capabilities(ClusterRef, Arc<ClusterCapabilities>),
     /// Everything that was there of the first three at the beginning has been told.
@@ -51,8 +52,9 @@ pub enum Effect {
     Fetch(ChartRequest),
     /// It need not be told any more.
     Unfetch(ChartRequest),
-    /// It must be told whether a tenant may read this, now and whenever that changes.
-    Ask(Question),
+    /// It must be told whether a tenant may read this, as the management cluster says from now on, and whenever that changes. The
+    /// number comes back with the answer; asked once more, only answers from then on have the new one.
+    Ask(Question, u64),
     /// It need not be told any more.
     Unask(Question),
     /// Everything that this cluster's events lead to has been projected: what else is there is a leftover.

@@ -17,6 +17,8 @@ pub(crate) struct Reads {
     /// For whom it is read; without one everything may be.
     tenant: Option<Tenant>,
     questions: BTreeSet<Question>,
+    /// Those of them that are not answered, or were before something changed.
+    unanswered: BTreeSet<Question>,
     content: BTreeSet<ContentKey>,
     /// Objects that templates read by an identifier, and which of their changes count.
     resources: BTreeMap<ObjectKey, Vec<Attention>>,
@@ -56,14 +58,17 @@ impl Reads {
 
     /// Whether the tenant may read this object; while nobody knows it may not, and the render counts for nothing.
     fn may_read(&mut self, catalog: &Catalog, object: &ObjectKey) -> Result<bool, String> {
-        let Some(Tenant { account, cause }) = &self.tenant else { return Ok(true) };
+        let Some(Tenant { account, cause, since }) = &self.tenant else { return Ok(true) };
         let own = content_key(object).and_then(|key| catalog.generator_of(&key));
         if own == Some(cause) {
             return Ok(true);
         }
         let question = Question { account: account.clone(), object: object.clone() };
-        let right = catalog.right(&question);
-        self.is_unknown |= right.is_none();
+        let right = catalog.rights.answer(&question, *since);
+        if right.is_none() {
+            self.is_unknown = true;
+            self.unanswered.insert(question.clone());
+        }
         let verdict = right.map(|right| question.verdict(right));
         self.questions.insert(question);
         verdict.transpose().map(|known| known.is_some())
@@ -111,6 +116,11 @@ impl Reads {
     /// What was asked about the tenant's rights.
     pub(crate) fn questions(&self) -> &BTreeSet<Question> {
         &self.questions
+    }
+
+    /// What is to be asked now, and from which version of the catalog on answers count.
+    pub(crate) fn unanswered(&self) -> (&BTreeSet<Question>, u64) {
+        (&self.unanswered, self.tenant.as_ref().map_or(0, |tenant| tenant.since))
     }
 
     /// What a destination can do; `None` when that is not known yet: then it gets nothing new, and others do.

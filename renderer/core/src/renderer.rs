@@ -250,7 +250,7 @@ impl Core for Renderer {
             ExternalInput::Status(row) => self.status(&row, step),
             ExternalInput::Resource(key, resource) => self.resource(key, resource, step),
             ExternalInput::Chart(request, state) => self.chart(request, state, step),
-            ExternalInput::Right(question, right) => self.right(question, right, step),
+            ExternalInput::Right(question, right, asked) => self.right(&question, (right, asked), step),
             ExternalInput::Capabilities(cluster, known) => self.capabilities(cluster, known, step),
         }
     }

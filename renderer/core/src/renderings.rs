@@ -24,9 +24,7 @@ pub(crate) struct Attended {
     pub(crate) wanted: Vec<ChartRequest>,
     /// Charts that nobody asks for any more.
     pub(crate) unwanted: Vec<ChartRequest>,
-    /// Rights of tenants that somebody begins to ask for.
-    pub(crate) asked: Vec<Question>,
-    /// Those that nobody asks for any more.
+    /// Rights of tenants that nobody asks for any more.
     pub(crate) settled: Vec<Question>,
 }
 
@@ -68,8 +66,8 @@ impl Renderings {
         let (old, new) = (before.resources(), reads.resources());
         let (begun, ended) = exchange(&mut self.resource_readers, cause, old, new);
         let (wanted, unwanted) = exchange(&mut self.chart_readers, cause, before.charts(), reads.charts());
-        let (asked, settled) = exchange(&mut self.askers, cause, before.questions(), reads.questions());
-        let attended = Attended { begun, ended, wanted, unwanted, asked, settled };
+        let (_, settled) = exchange(&mut self.askers, cause, before.questions(), reads.questions());
+        let attended = Attended { begun, ended, wanted, unwanted, settled };
         if reads.is_unknown() || !reads.unknown_clusters().is_empty() {
             reads.keep_outputs_of(&before);
             self.waiting.insert(cause.clone());
@@ -85,6 +83,11 @@ impl Renderings {
     /// Whether nothing waits for an object of which nothing is known yet.
     pub(crate) fn is_clear(&self) -> bool {
         self.waiting.is_empty()
+    }
+
+    /// Whether the cause waits for something of which nothing is known yet.
+    pub(crate) fn is_waiting(&self, cause: &Cause) -> bool {
+        self.waiting.contains(cause)
     }
 
     /// The causes that read this content.

@@ -15,9 +15,9 @@ fn answer(allowed: bool) -> (u16, String) {
     (201, json!({"status": {"allowed": allowed}}).to_string())
 }
 
-async fn told(receiver: &mut mpsc::UnboundedReceiver<ExternalInput>) -> (Question, Right) {
+async fn told(receiver: &mut mpsc::UnboundedReceiver<ExternalInput>) -> (Question, Right, u64) {
     match receiver.recv().await.unwrap() {
-        ExternalInput::Right(question, right) => (question, right),
+        ExternalInput::Right(question, right, asked) => (question, right, asked),
         other => panic!("{other:?}"),
     }
 }
@@ -29,10 +29,10 @@ async fn one_review_answers_all_shards_and_says_whose_right_it_is() {
     let rights = Rights::start(server.client(), &tasks);
     let ((first, mut one), (second, mut two)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
     let (first, second) = (rights.inquirer(0, first), rights.inquirer(1, second));
-    first.ask(question("Secret", "s"));
-    assert_eq!(told(&mut one).await, (question("Secret", "s"), Right::Denied));
-    second.ask(question("Secret", "s"));
-    assert_eq!(told(&mut two).await.1, Right::Denied);
+    first.ask(question("Secret", "s"), 3);
+    second.ask(question("Secret", "s"), 4);
+    assert_eq!(told(&mut one).await, (question("Secret", "s"), Right::Denied, 3));
+    assert_eq!(told(&mut two).await, (question("Secret", "s"), Right::Denied, 4));
     let requests = server.requests();
     assert_eq!((requests.len(), requests[0].path.as_str()), (1, REVIEWS));
     let review: Value = serde_json::from_str(&requests[0].body).unwrap();
@@ -46,19 +46,42 @@ async fn one_review_answers_all_shards_and_says_whose_right_it_is() {
     assert!(lock(&rights.asked).is_empty());
 }
 
+#[tokio::test]
+async fn what_is_asked_anew_is_answered_anew() {
+    let server = FakeApi::start(|_| answer(true));
+    let tasks = Tasks::default();
+    let rights = Rights::start(server.client(), &tasks);
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let shard = rights.inquirer(0, sender);
+    for number in [1, 2, 3] {
+        shard.ask(question("Secret", "s"), number);
+        assert_eq!(told(&mut receiver).await, (question("Secret", "s"), Right::Granted, number));
+    }
+    assert_eq!(server.requests().len(), 3, "no answer of before");
+}
+
+fn reader(asked: u64) -> (Reader, mpsc::UnboundedReceiver<ExternalInput>) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    (Reader { sender, asked, told: None }, receiver)
+}
+
+fn heard(receiver: &mut mpsc::UnboundedReceiver<ExternalInput>) -> Option<(Right, u64)> {
+    receiver.try_recv().ok().map(|input| match input {
+        ExternalInput::Right(_, right, asked) => (right, asked),
+        other => panic!("{other:?}"),
+    })
+}
+
 #[test]
 fn it_is_asked_again_and_an_answer_that_cannot_be_had_anew_stays() {
-    let (sender, mut receiver) = mpsc::unbounded_channel();
     let (asked, now) = (question("ConfigMap", "c"), Instant::now());
-    let mut one = Asked { readers: HashMap::from([(0, sender)]), known: None, due: now };
+    let (reader, mut receiver) = reader(1);
+    let mut one = Asked { readers: HashMap::from([(0, reader)]), due: now };
     let away = || Right::Unavailable("503".into());
     let mut told = |right: Right| {
-        one.set(&asked, right, now);
-        let told = receiver.try_recv().ok().map(|input| match input {
-            ExternalInput::Right(_, right) => right,
-            other => panic!("{other:?}"),
-        });
-        (told, one.due - now)
+        let numbers = one.numbers();
+        one.set(&asked, &numbers, &right, now);
+        (heard(&mut receiver).map(|(right, _)| right), one.due - now)
     };
     assert_eq!(told(away()), (Some(away()), RETRY));
     assert_eq!(told(Right::Granted), (Some(Right::Granted), AGAIN));
@@ -66,6 +89,34 @@ fn it_is_asked_again_and_an_answer_that_cannot_be_had_anew_stays() {
     assert_eq!(told(away()), (None, RETRY));
     assert_eq!(told(Right::Denied), (Some(Right::Denied), RETRY));
     assert_eq!(told(away()), (None, RETRY));
+}
+
+#[test]
+fn questions_that_come_while_an_answer_is_on_its_way_are_one_more() {
+    let (asked, now) = (question("ConfigMap", "c"), Instant::now());
+    let ((first, mut one), (second, mut two)) = (reader(1), reader(1));
+    let mut all = Asked { readers: HashMap::from([(0, first)]), due: now };
+    let numbers = all.numbers();
+    // Another shard begins, and the first asks anew, again and again.
+    all.readers.insert(1, second);
+    for number in 2..100 {
+        all.readers.get_mut(&0).unwrap().asked = number;
+    }
+    all.set(&asked, &numbers, &Right::Granted, now);
+    assert_eq!(
+        (heard(&mut one), heard(&mut two)),
+        (Some((Right::Granted, 1)), None),
+        "nobody else was meant"
+    );
+    assert_eq!(all.due, now, "at once");
+    let numbers = all.numbers();
+    all.set(&asked, &numbers, &Right::Unavailable("503".into()), now);
+    let away = |number| Some((Right::Unavailable("503".into()), number));
+    assert_eq!((heard(&mut one), heard(&mut two)), (away(99), away(1)), "what was known was of before");
+    let numbers = all.numbers();
+    all.set(&asked, &numbers, &Right::Granted, now);
+    assert_eq!(heard(&mut one), Some((Right::Granted, 99)));
+    assert_eq!(all.due, now + AGAIN);
 }
 
 #[tokio::test]

@@ -122,7 +122,7 @@ async fn report(bus: &Bus, name: &str, revision: u64, gone: bool) {
     let body = if gone { Body::Tombstone } else { Body::value(service.to_string().into_bytes()) };
     let mut view = View::default();
     view.note(&cluster().to_string(), revision);
-    let meta = Meta::Report(ReportMeta { selectors: vec![0], order: 0 });
+    let meta = Meta::Report(ReportMeta { selectors: vec![0], ..ReportMeta::default() });
     kit::write(bus, [Publish::new(subject, body, 5).view(view).meta(meta)]).await;
 }
 

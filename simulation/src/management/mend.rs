@@ -34,6 +34,7 @@ impl Management {
                 self.put_content(addon);
             }
         }
+        self.mend_sources();
         for cluster in 0..CLUSTERS.len() {
             if !self.patched[cluster] {
                 self.put_patch(cluster);

@@ -30,7 +30,7 @@ pub(crate) struct RendererRole {
     status: u64,
     status_incarnation: u64,
     /// What it watches because templates read it, and what it was told of it last.
-    watched: BTreeMap<ObjectKey, Option<u64>>,
+    watched: BTreeMap<ObjectKey, Option<Option<u64>>>,
 }
 
 impl RendererRole {
@@ -77,8 +77,9 @@ impl RendererRole {
         let now = world.management.thing();
         let (key, told) = self.watched.iter_mut().find(|(_, told)| **told != Some(now))?;
         *told = Some(now);
-        let object = Arc::new(manifests::thing(now));
-        Some(renderer::ExternalInput::Resource(key.clone(), renderer::Resource::There(object)))
+        let there = |size: u64| renderer::Resource::There(Arc::new(manifests::thing(size)));
+        let resource = now.map_or(renderer::Resource::Absent, there);
+        Some(renderer::ExternalInput::Resource(key.clone(), resource))
     }
 }
 

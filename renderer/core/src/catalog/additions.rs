@@ -99,24 +99,29 @@ impl Catalog {
         self.charts.remove(request);
     }
 
-    /// What is known of a tenant's right; `None` when that is nothing.
-    pub(crate) fn right(&self, question: &Question) -> Option<&Right> {
-        self.rights.get(question)
+    /// Takes what has become known of a tenant's right, as it was asked for at this version; `None` when that is nothing new, else
+    /// whether it is not what it was.
+    pub(crate) fn put_right(&mut self, question: &Question, right: Right, asked: u64) -> Option<bool> {
+        let news = self.rights.put(question, right, asked);
+        self.version += u64::from(news.is_some());
+        news
     }
 
-    /// Takes what has become known of a tenant's right; whether that is new.
-    pub(crate) fn put_right(&mut self, question: Question, right: Right) -> bool {
-        let is_new = self.rights.get(&question) != Some(&right);
-        if is_new {
-            self.rights.insert(question, right);
-            self.version += 1;
+    /// What is changed for a tenant is read by its present rights.
+    pub(super) fn note_tenants(&mut self, touched: &Touched) {
+        match touched {
+            Touched::Trigger(id) => {
+                let read = self.triggers.get(id).map(Arc::as_ref);
+                let is_tenants = matches!(read, Some(Ok(trigger)) if trigger.account.is_some());
+                self.rights.trigger_changed(id, is_tenants.then_some(self.version));
+            }
+            Touched::Profile(id) => {
+                let read = self.profiles.get(id).map(Arc::as_ref);
+                let is_tenants = matches!(read, Some(Ok(profile)) if profile.account.is_some());
+                self.rights.profile_changed(id, is_tenants.then_some(self.version));
+            }
+            _ => {}
         }
-        is_new
-    }
-
-    /// Nobody asks for this right any more.
-    pub(crate) fn forget_right(&mut self, question: &Question) {
-        self.rights.remove(question);
     }
 
     /// Nobody reads this object any more.

@@ -1,5 +1,6 @@
 //! Who is rendered again when something that templates read has changed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,7 +11,7 @@ use sluice_protocol::rows::Cause;
 use super::{Effect, Renderer};
 use crate::catalog::{ContentKey, Resource, is_made};
 use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
-use crate::reads::object_key;
+use crate::reads::{Reads, object_key};
 use crate::renderings::Attended;
 use crate::rights::{Question, Right};
 
@@ -31,6 +32,7 @@ impl Renderer {
         } else {
             self.renderings.resource_readers(&key, old, resource.object())
         };
+        self.doubt(&readers, &key);
         self.look_again(readers, old, resource.object(), step);
     }
 
@@ -46,13 +48,37 @@ impl Renderer {
     }
 
     /// Whether a tenant may read something is known now, or has changed.
-    pub(super) fn right(&mut self, question: Question, right: Right, step: &mut Step<Effect>) {
-        let readers = self.renderings.askers(&question);
-        if readers.is_empty() || !self.catalog.put_right(question, right) {
-            return;
+    pub(super) fn right(
+        &mut self,
+        question: &Question,
+        (right, asked): (Right, u64),
+        step: &mut Step<Effect>,
+    ) {
+        let Some(differs) = self.catalog.put_right(question, right, asked) else { return };
+        for cause in self.renderings.askers(question) {
+            if differs || self.renderings.is_waiting(&cause) {
+                self.refresh(&cause, step.now, step);
+            }
         }
-        for cause in readers {
-            self.refresh(&cause, step.now, step);
+    }
+
+    /// Asks what a cause must know of its tenant's rights and nobody has said since it counts.
+    pub(super) fn ask_for(&mut self, reads: &Reads, step: &mut Step<Effect>) {
+        let (questions, since) = reads.unanswered();
+        let now = self.catalog.version();
+        for question in questions {
+            if self.catalog.rights.must_ask(question, since, now) {
+                step.effect(Effect::Ask(question.clone(), now));
+            }
+        }
+    }
+
+    /// An object has changed: whether the tenants among its readers may read it is asked again.
+    fn doubt(&mut self, readers: &[Cause], object: &ObjectKey) {
+        let accounts: BTreeSet<_> = readers.iter().filter_map(|cause| self.account(cause)).cloned().collect();
+        let now = self.catalog.version();
+        for account in accounts {
+            self.catalog.rights.object_changed(&Question { account, object: object.clone() }, now);
         }
     }
 
@@ -86,8 +112,9 @@ impl Renderer {
         new: Option<&Value>,
         step: &mut Step<Effect>,
     ) {
-        let mut readers = self.renderings.readers(key);
-        readers.extend(self.renderings.resource_readers(&object_key(key), old, new));
+        let (mut readers, object) = (self.renderings.readers(key), object_key(key));
+        readers.extend(self.renderings.resource_readers(&object, old, new));
+        self.doubt(&readers, &object);
         self.look_again(readers, old, new, step);
     }
 
@@ -111,9 +138,12 @@ impl Renderer {
     pub(super) fn put_generated(&mut self, cause: &Cause, made: Vec<(ContentKey, Arc<Value>)>) {
         for key in self.catalog.generate(cause, made) {
             // What was made before is not kept: every change of it counts.
-            let others = self.renderings.all_resource_readers(&object_key(&key));
-            let readers = self.renderings.readers(&key).into_iter().chain(others);
-            self.touched.extend(readers.filter(|reader| reader != cause));
+            let object = object_key(&key);
+            let mut readers = self.renderings.readers(&key);
+            readers.extend(self.renderings.all_resource_readers(&object));
+            readers.retain(|reader| reader != cause);
+            self.doubt(&readers, &object);
+            self.touched.extend(readers);
         }
     }
 
@@ -141,11 +171,8 @@ impl Renderer {
             self.catalog.forget_resource(&key);
             step.effect(Effect::Unwatch(key));
         }
-        for question in attended.asked {
-            step.effect(Effect::Ask(question));
-        }
         for question in attended.settled {
-            self.catalog.forget_right(&question);
+            self.catalog.rights.forget(&question);
             step.effect(Effect::Unask(question));
         }
         for request in attended.wanted {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sluice_api::cloud_event::item_of;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, object};
-use sluice_protocol::rows::{Cause, State, Status};
+use sluice_protocol::rows::{Cause, ReportMeta, State, Status};
 use sluice_protocol::{About, Meta, ProblemKey, Row, Step, Subject};
 
 use super::place::event_cause;
@@ -67,16 +67,18 @@ impl Renderer {
             Ok(object) => (object.map(Arc::new), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        let (selectors, order, strange) = match &row.head.meta {
-            Meta::Report(report) => (report.selectors.clone(), report.order, None),
-            Meta::None => (vec![0], 0, None),
-            other => (vec![0], 0, Some(format!("its meta data are {:?}", other.to_string()))),
+        let plain = ReportMeta { selectors: vec![0], ..ReportMeta::default() };
+        let (ReportMeta { selectors, order, owner: said }, strange) = match &row.head.meta {
+            Meta::Report(report) => (report.clone(), None),
+            Meta::None => (plain, None),
+            other => (plain, Some(format!("its meta data are {:?}", other.to_string()))),
         };
         let error = error.or(strange);
         let deployed_by = |object: &Arc<Value>| {
             object::annotation(object, "projectsveltos.io/owner-name").map(ProfileId::of_path)
         };
-        let owner = object.as_ref().and_then(deployed_by);
+        let said = (!said.is_empty()).then(|| ProfileId::of_path(&said));
+        let owner = object.as_ref().and_then(deployed_by).or(said);
         let (unreadable, since) = (error.is_some(), row.head.time);
         let found = Match { selectors, object, unreadable, order, since, owner, version: 0 };
         let before = self.sets.insert(cluster, source, key.clone(), found);

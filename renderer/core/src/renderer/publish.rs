@@ -38,6 +38,7 @@ impl Renderer {
         let mut reads = self.reads_of(cause);
         let made = self.make(cause, &mut reads);
         let is_unknown = reads.is_unknown();
+        self.ask_for(&reads, step);
         let attended = self.renderings.read(cause, reads);
         self.attend(attended, step);
         if is_unknown {
@@ -65,7 +66,8 @@ impl Renderer {
     /// Nothing is read yet for this cause, nor will be but for its tenant.
     pub(super) fn reads_of(&self, cause: &Cause) -> Reads {
         let account = self.account(cause).cloned();
-        Reads::of(account.map(|account| Tenant { account, cause: cause.clone() }))
+        let since = self.catalog.rights.since(cause);
+        Reads::of(account.map(|account| Tenant { account, cause: cause.clone(), since }))
     }
 
     /// For whom a cause acts.

@@ -49,7 +49,8 @@ struct Fixture {
     statuses: BTreeMap<String, Value>,
     watched: BTreeSet<ObjectKey>,
     fetched: BTreeSet<ChartRequest>,
-    asked: BTreeSet<Question>,
+    /// With the number of the newest question.
+    asked: BTreeMap<Question, u64>,
 }
 
 fn registration(name: &str, labels: Value) -> Value {
@@ -171,7 +172,7 @@ impl Fixture {
             statuses: BTreeMap::new(),
             watched: BTreeSet::new(),
             fetched: BTreeSet::new(),
-            asked: BTreeSet::new(),
+            asked: BTreeMap::new(),
         };
         found(&mut fixture.renderer);
         for object in objects {
@@ -271,8 +272,10 @@ impl Fixture {
                 Effect::Unfetch(request) => {
                     assert!(self.fetched.remove(&request), "{request} was not fetched")
                 }
-                Effect::Ask(question) => drop(self.asked.insert(question)),
-                Effect::Unask(question) => assert!(self.asked.remove(&question), "{question} was not asked"),
+                Effect::Ask(question, number) => drop(self.asked.insert(question, number)),
+                Effect::Unask(question) => {
+                    assert!(self.asked.remove(&question).is_some(), "{question} was not asked")
+                }
                 Effect::Projected(_) | Effect::Journal(_) => {}
             }
         }

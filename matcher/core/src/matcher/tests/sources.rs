@@ -47,6 +47,31 @@ fn a_report_carries_the_object_only_where_its_source_collects_it() {
 }
 
 #[test]
+fn a_report_without_the_object_says_which_profile_deploys_it_and_nothing_else_of_it() {
+    let mut matcher = matcher();
+    let spec = |collect: bool| json!({"collectResources": collect, "resourceSelectors": [{"version": "v1", "kind": "Service"}]});
+    let sources = vec![custom("bare", 1, spec(false)), custom("whole", 1, spec(true))];
+    step(&mut matcher, |m, s| m.external(interest_of(1, sources), s));
+    step(&mut matcher, |m, s| m.start(s));
+    let deployed = |by: Option<&str>, mark: u64| {
+        let annotations = by.map(|by| json!({"projectsveltos.io/owner-name": by}));
+        let object = json!({"apiVersion": "v1", "kind": "Service", "spec": {"mark": mark},
+            "metadata": {"name": "x", "namespace": "default", "annotations": annotations}});
+        Row { body: object.to_string().into_bytes().into(), ..change("x", None, mark) }
+    };
+    let mut said = |row: &Row| {
+        let reports = published(&mut matcher, row);
+        let texts: Vec<_> = reports.iter().map(|report| report.meta.to_string()).collect();
+        (texts, reports[0].head().digest)
+    };
+    let plain = r#"{"selectors":[0]}"#;
+    let (texts, before) = said(&deployed(Some("team/p"), 1));
+    assert_eq!(texts, [r#"{"selectors":[0],"owner":"team/p"}"#, plain]);
+    assert_eq!(said(&deployed(Some("team/p"), 2)).1, before, "that it changed is not said");
+    assert_eq!(said(&deployed(None, 3)).0, [plain, plain]);
+}
+
+#[test]
 fn a_source_that_can_no_longer_be_read_goes_on_as_it_was_and_the_renderer_says_why() {
     let mut matcher = started(&[("a", 1)]);
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 1)), ["+a/x"]);
@@ -148,7 +173,7 @@ fn a_report_of_a_cloud_event_carries_the_event_and_says_which_is_the_newest() {
     assert!(published(&mut matcher, &event("deleted", 4)).is_empty());
     let row = event("created", 3);
     let reports = published(&mut matcher, &row);
-    let meta = Meta::Report(ReportMeta { selectors: vec![1], order: 3 });
+    let meta = Meta::Report(ReportMeta { selectors: vec![1], order: 3, ..ReportMeta::default() });
     assert_eq!((&reports[0].meta, &reports[0].body), (&meta, &Body::Value(row.body.clone())));
     let again = published(&mut matcher, &event("created", 7));
     assert_ne!(again[0].head().digest, reports[0].head().digest, "it is newer than the one of another type");

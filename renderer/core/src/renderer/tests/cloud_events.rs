@@ -15,7 +15,7 @@ fn event_key(subject: &str, kind: &str) -> ObjectKey {
 fn event(subject: &str, kind: &str, order: u64) -> Row {
     let object = event_key(subject, kind);
     let body = json!({"id": order.to_string(), "type": kind, "subject": subject}).to_string();
-    let meta = Meta::Report(ReportMeta { selectors: vec![0], order });
+    let meta = Meta::Report(ReportMeta { selectors: vec![0], order, ..ReportMeta::default() });
     let subject = Subject::Report { shard: 0, cluster: cluster("a"), source: "s".into(), origin: 0, object };
     let head = Head { time: 5, meta, ..Head::default() };
     Row { subject, head, body: body.into_bytes().into(), sequence: 1 }

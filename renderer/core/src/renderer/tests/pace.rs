@@ -1,5 +1,7 @@
 //! How fast triggers act, and for how long.
 
+use sluice_protocol::rows::ReportMeta;
+
 use super::*;
 
 const SECOND: i64 = 1_000_000;
@@ -238,6 +240,63 @@ fn a_trigger_that_changes_its_own_event_slows_down_and_says_so_until_it_ends() {
     fixture.take_log();
     fixture.row(deployed("x", &own, 500));
     assert_eq!(fixture.take_log().len(), 1, "at once again");
+}
+
+/// The same of an EventSource that does not collect its objects.
+fn deployed_unseen(name: &str, by: &str) -> Row {
+    let meta = ReportMeta { selectors: vec![0], owner: by.into(), ..ReportMeta::default() };
+    let plain = report(name, false);
+    Row { head: Head { meta: Meta::Report(meta), ..plain.head }, body: [].into(), ..plain }
+}
+
+/// Content that reads the name of the event alone.
+fn content_of_name() -> Value {
+    let mut content = content(true, "1");
+    let text = content["data"]["a.yaml"].as_str().unwrap();
+    content["data"]["a.yaml"] = json!(text.replace(".Resource.metadata.name", ".MatchingResource.Name"));
+    content
+}
+
+#[test]
+fn a_trigger_that_makes_its_own_event_come_and_go_slows_down_although_the_event_is_not_collected() {
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content_of_name()]);
+    fixture.row(Row { body: [].into(), ..report("x", false) });
+    fixture.ready(&[]);
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    let own = own_profile(&fixture);
+    fixture.take_log();
+    // What it deploys is its event; when it is withdrawn it is none, and then it is one again: for ever.
+    for _ in 0..250 {
+        fixture.row(deployed_unseen("x", &own));
+        fixture.pass(10_000);
+        fixture.row(report("x", true));
+        fixture.pass(10_000);
+    }
+    let rendered = fixture.take_log().len();
+    assert!((5..=11).contains(&rendered), "once a second after the fifth: {rendered}");
+    fixture.row(deployed_unseen("x", &own));
+    fixture.pass(2 * SECOND);
+    let error = fixture.problems.values().next().unwrap();
+    let way = format!("Service default/x of ClusterProfile {own}");
+    assert!(error.contains(&way) && error.contains("it is rendered once a second"), "{error}");
+    fixture.pass(30 * SECOND);
+    assert!(fixture.problems.is_empty(), "{:?}", fixture.problems);
+    assert_eq!(fixture.wanted(), ["a x 1"], "the last word counts");
+}
+
+#[test]
+fn what_another_profile_deploys_is_acted_upon_as_fast_as_it_comes_although_it_is_not_collected() {
+    let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "users"}, "spec": {}});
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content_of_name(), profile]);
+    fixture.ready(&["x"]);
+    fixture.take_log();
+    for _ in 0..20 {
+        fixture.row(deployed_unseen("x", "users"));
+        fixture.pass(10_000);
+        fixture.row(report("x", true));
+        fixture.pass(10_000);
+    }
+    assert!(fixture.take_log().len() >= 39 && fixture.problems.is_empty(), "{:?}", fixture.problems);
 }
 
 #[test]

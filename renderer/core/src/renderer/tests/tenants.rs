@@ -10,11 +10,21 @@ fn of_tenant(mut object: Value) -> Value {
 
 impl Fixture {
     fn answer(&mut self, name: &str, right: &Right) {
-        let asked = self.asked.iter().filter(|question| question.object.name == name).cloned();
-        let questions: Vec<_> = asked.collect();
-        assert!(!questions.is_empty(), "{:?}", self.asked);
-        for question in questions {
-            self.run(|renderer, step| renderer.external(ExternalInput::Right(question, right.clone()), step));
+        let numbers = self.numbers(name);
+        assert!(!numbers.is_empty(), "{:?}", self.asked);
+        self.answer_to(numbers, right);
+    }
+
+    /// What is asked of the object of this name.
+    fn numbers(&self, name: &str) -> BTreeMap<Question, u64> {
+        let asked = self.asked.iter().filter(|(question, _)| question.object.name == name);
+        asked.map(|(question, number)| (question.clone(), *number)).collect()
+    }
+
+    fn answer_to(&mut self, numbers: BTreeMap<Question, u64>, right: &Right) {
+        for (question, number) in numbers {
+            let answer = ExternalInput::Right(question, right.clone(), number);
+            self.run(|renderer, step| renderer.external(answer, step));
         }
     }
 
@@ -29,7 +39,7 @@ fn nothing_is_read_for_a_tenant_before_it_may() {
     fixture.ready(&["x"]);
     assert!(fixture.wanted().is_empty() && fixture.problems.is_empty(), "{:?}", fixture.problems);
     assert!(!fixture.renderer.is_decided());
-    let asked: Vec<_> = fixture.asked.iter().map(ToString::to_string).collect();
+    let asked: Vec<_> = fixture.asked.keys().map(ToString::to_string).collect();
     assert_eq!(asked, ["ServiceAccount team-a/deployer and ConfigMap default/content"]);
     fixture.answer("content", &Right::Granted);
     assert_eq!(fixture.wanted(), ["a x 1"]);
@@ -43,8 +53,8 @@ fn a_right_that_is_revoked_is_a_problem_and_what_is_there_stays() {
     let mut fixture = Fixture::new(vec![of_tenant(trigger(true, json!({}))), content(true, "1")]);
     fixture.ready(&["x"]);
     fixture.answer("content", &Right::Granted);
-    fixture.answer("content", &Right::Denied);
     fixture.put(content(true, "2"));
+    fixture.answer("content", &Right::Denied);
     assert_eq!(fixture.wanted(), ["a x 1"]);
     assert!(
         fixture.wrong().contains(
@@ -59,6 +69,92 @@ fn a_right_that_is_revoked_is_a_problem_and_what_is_there_stays() {
     assert_eq!((fixture.wanted(), fixture.problems.len()), (vec!["a x 2".to_owned()], 0));
     fixture.delete(of_tenant(trigger(true, json!({}))));
     assert!(fixture.asked.is_empty(), "nobody asks any more");
+}
+
+#[test]
+fn whether_a_changed_object_may_be_read_is_asked_again_before_anything_is_rendered() {
+    let mut fixture = Fixture::new(vec![of_tenant(trigger(true, json!({}))), content(true, "1")]);
+    fixture.ready(&["x", "y"]);
+    fixture.answer("content", &Right::Granted);
+    let before = fixture.numbers("content");
+    fixture.row(report("z", false));
+    assert_eq!(fixture.wanted(), ["a x 1", "a y 1", "a z 1"], "an event is no reason to ask");
+    assert_eq!(fixture.numbers("content"), before);
+    fixture.put(content(true, "2"));
+    let after = fixture.numbers("content");
+    assert!(after.values().next() > before.values().next(), "{after:?}");
+    assert!(fixture.problems.is_empty());
+    // An answer that was on its way is one of before.
+    fixture.answer_to(before, &Right::Denied);
+    assert_eq!(
+        (fixture.wanted(), fixture.problems.len()),
+        (vec!["a x 1".into(), "a y 1".into(), "a z 1".into()], 0)
+    );
+    fixture.answer("content", &Right::Granted);
+    assert_eq!(fixture.wanted(), ["a x 2", "a y 2", "a z 2"]);
+    fixture.take_log();
+    fixture.answer("content", &Right::Granted);
+    assert!(fixture.take_log().is_empty() && fixture.problems.is_empty());
+}
+
+#[test]
+fn of_a_changed_object_that_is_read_by_an_identifier_it_is_asked_again() {
+    let item = json!({"identifier": "thing", "optional": true, "resource":
+        {"apiVersion": "example.com/v1", "kind": "Thing", "namespace": "default", "name": "thing"}});
+    let spec = json!({"templateResourceRefs": [item]});
+    let mut fixture = Fixture::new(vec![of_tenant(trigger(true, spec)), content(true, "1")]);
+    fixture.ready(&["x"]);
+    let thing = fixture.watched.first().unwrap().clone();
+    let there = |size: u64| {
+        Resource::There(Arc::new(
+            json!({"kind": "Thing", "metadata": {"name": "thing"}, "spec": {"size": size}}),
+        ))
+    };
+    let told = |size: u64| ExternalInput::Resource(thing.clone(), there(size));
+    fixture.run(|renderer, step| renderer.external(told(1), step));
+    fixture.answer("content", &Right::Granted);
+    fixture.answer("thing", &Right::Granted);
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+    let before = (fixture.numbers("thing"), fixture.numbers("content"));
+    fixture.run(|renderer, step| renderer.external(told(2), step));
+    assert!(fixture.numbers("thing") != before.0 && fixture.numbers("content") == before.1);
+    fixture.answer("thing", &Right::Denied);
+    assert!(fixture.wrong().contains("may not get Thing default/thing"), "{}", fixture.wrong());
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+}
+
+#[test]
+fn an_edited_trigger_or_profile_is_read_by_the_rights_of_then() {
+    let profile = |mark: &str| {
+        of_tenant(json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {
+            "clusterRefs": [{"kind": "SveltosCluster", "namespace": "default", "name": "b"}],
+            "extraLabels": {"mark": mark}, "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "content"}]}}))
+    };
+    let mut fixture = Fixture::new(vec![of_tenant(trigger(true, json!({}))), content(true, "1")]);
+    fixture.ready(&["x"]);
+    fixture.answer("content", &Right::Granted);
+    // What the trigger was told does not count for a profile that comes later.
+    fixture.put(profile("1"));
+    assert!(!fixture.rows.keys().any(|place| place.starts_with("b/")), "{:?}", fixture.rows.keys());
+    fixture.answer("content", &Right::Granted);
+    let marks = |fixture: &Fixture| {
+        let rows = fixture.rows.iter().filter(|(place, _)| place.starts_with("b/"));
+        rows.flat_map(|(_, row)| row.iter().map(|row| row.extra_labels["mark"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(marks(&fixture), ["1"]);
+    fixture.take_log();
+    fixture.put(profile("2"));
+    assert!(fixture.take_log().is_empty());
+    fixture.answer("content", &Right::Denied);
+    assert_eq!(marks(&fixture), ["1"]);
+    assert_eq!(fixture.problems.len(), 2, "{:?}", fixture.problems);
+    fixture.answer("content", &Right::Granted);
+    assert_eq!((marks(&fixture), fixture.problems.len()), (vec!["2".to_owned()], 0));
+    fixture.take_log();
+    fixture.put(of_tenant(trigger(true, json!({"extraLabels": {"mark": "3"}}))));
+    assert!(fixture.take_log().is_empty());
+    fixture.answer("content", &Right::Granted);
+    assert_eq!(fixture.take_log(), ["+a"], "the profile has not changed");
 }
 
 #[test]
@@ -100,12 +196,12 @@ fn every_way_to_read_asks() {
     let thing = fixture.watched.first().unwrap().clone();
     fixture.run(|renderer, step| renderer.external(ExternalInput::Resource(thing, Resource::Absent), step));
     let mut granted = BTreeSet::new();
-    while let Some(next) = fixture.asked.iter().find(|asked| !granted.contains(&asked.object.name)) {
+    while let Some(next) = fixture.asked.keys().find(|asked| !granted.contains(&asked.object.name)) {
         let name = next.object.name.clone();
         fixture.answer(&name, &Right::Granted);
         granted.insert(name);
     }
-    let asked: BTreeSet<_> = fixture.asked.iter().map(|question| question.object.name.as_str()).collect();
+    let asked: BTreeSet<_> = fixture.asked.keys().map(|question| question.object.name.as_str()).collect();
     assert_eq!(
         asked,
         ["base", "login", "patches", "thing", "values"].into(),
