@@ -236,7 +236,12 @@ impl Management {
             let selecting = self.source.is_some_and(|form| form != SourceForm::Narrow);
             let left_out = self.leaves_out(addon, cluster);
             match addon {
-                Addon::Own => !self.profile || left_out || (self.rival && registered.tier != "x"),
+                // A profile that is paused asks for nothing where it had nothing: what another maker of its name has
+                // deployed there goes with that one.
+                Addon::Own => {
+                    let alone = !self.pauses.has_profile() && registered.tier == "x";
+                    !self.profile || left_out || (self.rival && !alone)
+                }
                 Addon::Sent => registered.env != "fv",
                 Addon::Each => !self.triggers[0] || !selecting || left_out,
                 Addon::All => {
