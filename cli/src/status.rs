@@ -62,7 +62,8 @@ impl Args {
         let (mut living, mut problems) = (BTreeMap::new(), BTreeMap::new());
         if report.problems.is_empty() {
             let bus = self.reach.bus(Role::People, &tasks).await?;
-            living = roll_call(&bus).await?;
+            let expected = report.owners.values().flat_map(BTreeMap::keys).cloned().collect();
+            living = roll_call(&bus, &expected).await?;
             let feed = problem_feed(&bus, tasks.stop().clone());
             let synced = tokio::time::timeout(PATIENCE, feed.synced()).await;
             synced.map_err(|_| anyhow::anyhow!("the bus does not tell its problems; ask again"))?;

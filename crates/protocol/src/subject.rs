@@ -129,6 +129,9 @@ pub fn members_subject(group: &str, name: Option<&str>) -> String {
     out
 }
 
+/// Where it is asked who lives; members answer by saying that they do.
+pub const ROLL_CALL: &str = "rollcall";
+
 /// Filter for the members of all groups.
 pub fn all_members_subject() -> &'static str {
     "members.*.*"

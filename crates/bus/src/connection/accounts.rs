@@ -2,12 +2,12 @@
 
 use sluice_api::ClusterRef;
 use sluice_protocol::Role;
-use sluice_protocol::subject::members_subject;
+use sluice_protocol::subject::{ROLL_CALL, members_subject};
 
 use crate::connection::users::Rights;
 
 /// What other accounts may import. Answers come one for each question, except to who reads a stream.
-const EXPORTS: [(&str, &str); 11] = [
+const EXPORTS: [(&str, &str); 12] = [
     ("service", "$JS.API.INFO"),
     ("service", "$JS.API.STREAM.>"),
     ("service", "$JS.API.CONSUMER.CREATE.>"),
@@ -18,6 +18,7 @@ const EXPORTS: [(&str, &str); 11] = [
     ("service", "changes.>"),
     ("service", "cloudevents.>"),
     ("service", AGENT_JOURNAL),
+    ("service", ROLL_CALL),
     ("stream", "$JS.EVENT.ADVISORY.STREAM.>"),
 ];
 /// What the agent of a cluster tells people.

@@ -72,6 +72,7 @@ impl Rights {
             Role::People => {
                 rights.reads(&[bucket(PROBLEMS), bucket(INTEREST), JOURNAL.to_owned()]);
                 rights.subscribe.extend(["journal.>".to_owned(), subject::all_members_subject().to_owned()]);
+                rights.publish.push(subject::ROLL_CALL.to_owned());
             }
             Role::Inspect => {
                 for table in [Table::Changes, Table::Reports, Table::Desired, Table::Status] {
@@ -142,6 +143,10 @@ impl Rights {
             format!("members.{group}.*"),
         ]);
         self.subscribe.push(format!("members.{group}.>"));
+        // An account of its own hears nobody who asks.
+        if !matches!(role, Role::Agent(Some(_))) {
+            self.subscribe.push(subject::ROLL_CALL.to_owned());
+        }
     }
 
     fn reads(&mut self, streams: &[String]) {

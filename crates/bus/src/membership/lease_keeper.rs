@@ -12,6 +12,8 @@
 //! leave <session> <time> <claims> <key>…   I do not
 //! ```
 //!
+//! Who asks who lives, for people, is answered with a beat.
+//!
 //! Before the keys there is `@<format>`, the newest row format that the sender reads and writes, where that is not the first.
 //!
 //! Each says how many shards this replica has claimed since it began, and the keys of those that it has not said yet:
@@ -20,10 +22,13 @@
 use std::time::Duration;
 
 use async_nats::{Client, Message, Subscriber};
-use futures::StreamExt as _;
+use futures::StreamExt;
+use futures::stream::pending;
+use sluice_protocol::Role;
 use sluice_protocol::members::{Claims, Members};
-use sluice_protocol::subject::members_subject;
+use sluice_protocol::subject::{ROLL_CALL, members_subject};
 use sluice_tasks::{End, Kept, Once};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::bus::Bus;
@@ -35,6 +40,8 @@ use crate::membership::Membership;
 
 /// How often a replica says that it lives.
 const BEAT: Duration = Duration::from_millis(750);
+/// The least time between two answers to who asks who lives.
+const ANSWER_AGAIN: Duration = Duration::from_millis(100);
 /// Pause before a server that refuses this replica is asked again.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -144,6 +151,13 @@ impl LeaseKeeper {
 
     async fn talk(&self, client: &Client) {
         let Ok(mut others) = client.subscribe(members_subject(&self.group, None)).await else { return };
+        // The agent of one cluster has an account of its own, in which nobody is heard who asks: it says by itself that it lives.
+        let asked = match Role::cluster_of_group(&self.group) {
+            None => client.subscribe(ROLL_CALL).await.ok(),
+            Some(_) => None,
+        };
+        let mut asked = asked.map_or_else(|| pending().boxed(), StreamExt::boxed);
+        let mut answered: Option<Instant> = None;
         let mut claims = self.membership.claims();
         // Who joins has missed what was said before, and asks nobody for it.
         let mut said = self.membership.with(|members| members.claims_since(u64::MAX)).total;
@@ -159,6 +173,13 @@ impl LeaseKeeper {
                 heard = others.next() => match heard {
                     Some(message) => self.hear(client, &message, &mut said).await,
                     None => return,
+                },
+                Some(_) = asked.next() => {
+                    let recently = answered.is_some_and(|at| at.elapsed() < ANSWER_AGAIN);
+                    if !recently && self.bus.health.is_well() {
+                        answered = Some(Instant::now());
+                        self.say(client, What::Beat, &mut said).await;
+                    }
                 },
                 () = self.stop.cancelled() => return self.leave(client, others, said).await,
             }

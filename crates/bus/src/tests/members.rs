@@ -1,10 +1,14 @@
 //! What replicas of a stage hear of each other over real servers.
 
-use sluice_protocol::Role;
+use std::collections::BTreeSet;
+
+use futures::StreamExt as _;
+use sluice_protocol::{Role, subject};
 
 use super::*;
 use crate::kit::until;
 use crate::membership::own_agents::OwnAgents;
+use crate::membership::roll_call::roll_call;
 
 fn cluster() -> ClusterRef {
     ClusterRef::sveltos("fleet", "edge-1")
@@ -36,6 +40,33 @@ async fn who_claims_a_shard_ends_the_lease_of_the_other_who_has_it() {
     until(|| !of_a.is_current()).await;
     assert!(beside.is_held(), "only that shard");
     assert!(a.lease("0").is_held(), "a new lease of it can be had");
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn who_is_asked_who_lives_says_so() {
+    let server = Server::start();
+    let bus = bus(&server).await;
+    let client = bus.js.client();
+    // Says nothing unless it is asked.
+    let mut asked = client.subscribe(subject::ROLL_CALL).await.unwrap();
+    let answers = async {
+        asked.next().await.unwrap();
+        let word = format!("beat 1 1 0 @{}", crate::codec::ROW_FORMAT);
+        client.publish(subject::members_subject("matcher", Some("silent")), word.into()).await.unwrap();
+    };
+    let expected = BTreeSet::from(["silent".to_owned()]);
+    let (heard, ()) = tokio::join!(roll_call(&bus, &expected), answers);
+    assert_eq!(heard.unwrap(), [("matcher".to_owned(), expected.clone())].into());
+    let stop = CancellationToken::new();
+    let matcher = Membership::join(&bus, "matcher", "a", stop.clone()).unwrap();
+    until(|| matcher.live() == 1).await;
+    let heard = roll_call(&bus, &expected).await.unwrap();
+    assert_eq!(
+        heard["matcher"],
+        ["a".to_owned()].into(),
+        "who does not answer is waited for, and not made up"
+    );
     stop.cancel();
 }
 
