@@ -32,7 +32,14 @@ pub(crate) struct Budget {
     limits: LoadLimits,
     bytes: usize,
     files: usize,
+    yaml: usize,
+    values: usize,
 }
+
+/// Bytes of all files that are read as YAML, schemas included: what they are read into is many times as large.
+const YAML: usize = 4 << 20;
+/// Values of all charts of an archive. Each is copied some times while they are put together.
+const VALUES: usize = 200_000;
 
 const BYTE_ORDER_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
 
@@ -48,7 +55,7 @@ impl Default for LoadLimits {
 
 impl Budget {
     pub(crate) fn new(limits: LoadLimits) -> Self {
-        Self { limits, bytes: limits.unpacked_bytes, files: limits.files }
+        Self { limits, bytes: limits.unpacked_bytes, files: limits.files, yaml: YAML, values: VALUES }
     }
 
     pub(crate) fn spend(&mut self, bytes: usize) -> Result<(), Error> {
@@ -56,6 +63,24 @@ impl Budget {
             Error::Limit(format!("limit: the chart has more than {} files", self.limits.files))
         })?;
         self.bytes = self.bytes.checked_sub(bytes).ok_or_else(|| self.too_large())?;
+        Ok(())
+    }
+
+    /// Before a file of so many bytes is read as YAML or as a schema.
+    pub(crate) fn read(&mut self, bytes: usize) -> Result<(), Error> {
+        let refused = || {
+            Error::Limit(format!(
+                "limit: values, schemas and Chart.yaml of the charts have more than {YAML} bytes"
+            ))
+        };
+        self.yaml = self.yaml.checked_sub(bytes).ok_or_else(refused)?;
+        Ok(())
+    }
+
+    /// Before so many values are kept.
+    pub(crate) fn keep(&mut self, values: usize) -> Result<(), Error> {
+        let refused = || Error::Limit(format!("limit: the charts have more than {VALUES} values"));
+        self.values = self.values.checked_sub(values).ok_or_else(refused)?;
         Ok(())
     }
 
@@ -111,6 +136,8 @@ pub(crate) fn unpack(bytes: &[u8], budget: &mut Budget) -> Result<Vec<File>, Err
             return Err(load("unexpected EOF"));
         }
         budget.spend(data.len())?;
+        // It has grown by halves and doubles while it was read, and stays for as long as the chart does.
+        data.shrink_to_fit();
         files.push(File { name: path, data: without_mark(data) });
     }
     if files.is_empty() {

@@ -7,6 +7,11 @@ use std::{
 
 use sluice_template::{Error as TemplateError, Limits, Program, TemplateSet};
 
+use crate::{error::Error, trace};
+
+/// Bytes that the templates of one chart may take when they are parsed: many times what they are as text.
+const PARSED: usize = 32 << 20;
+
 /// Values enable and disable dependencies; so many choices of one chart are kept.
 const SETS: usize = 4;
 
@@ -43,16 +48,21 @@ struct Kept {
 
 impl Compiled {
     /// The set of these templates, of which those are parsed that have not been yet. What cannot be parsed is not kept.
-    pub(crate) fn set(
-        &self,
-        texts: &[(&str, &str)],
-        limits: &Limits,
-    ) -> Result<Arc<TemplateSet>, (String, TemplateError)> {
+    pub(crate) fn set(&self, texts: &[(&str, &str)], limits: &Limits) -> Result<Arc<TemplateSet>, Error> {
         let mut parsed = self.lock();
-        let programs = texts.iter().map(|(name, text)| {
-            parsed.program(name, text, limits).map_err(|error| ((*name).to_owned(), error))
-        });
-        let programs = programs.collect::<Result<Vec<_>, _>>()?;
+        let mut programs = Vec::with_capacity(texts.len());
+        let mut bytes = 0;
+        for (name, text) in texts {
+            let program =
+                parsed.program(name, text, limits).map_err(|error| trace::of_parsing(name, &error))?;
+            bytes += program.bytes();
+            if bytes > PARSED {
+                return Err(Error::Limit(format!(
+                    "limit: {name}: the templates of the chart take more than {PARSED} bytes when they are parsed"
+                )));
+            }
+            programs.push(program);
+        }
         Ok(parsed.set(programs))
     }
 
@@ -184,8 +194,8 @@ mod tests {
     #[test]
     fn what_cannot_be_parsed_is_not_kept() {
         let compiled = Compiled::default();
-        let (name, _) = compiled.set(&[("a", "{{ end }}")], &Limits::default()).unwrap_err();
-        assert_eq!((name.as_str(), compiled.bytes()), ("a", 0));
+        let error = compiled.set(&[("a", "{{ end }}")], &Limits::default()).unwrap_err();
+        assert!(error.to_string().contains("(a:1)") && compiled.bytes() == 0, "{error}");
     }
 
     #[test]

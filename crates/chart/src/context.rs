@@ -94,8 +94,7 @@ impl<'a> Contexts<'a> {
         let sources = self.sources();
         let ordered = in_order(&sources);
         let texts: Vec<_> = ordered.iter().map(|(name, source)| (*name, &*source.text)).collect();
-        let set = options.compiled.set(&texts, limits);
-        let set = set.map_err(|(name, error)| trace::of_parsing(&name, &error))?;
+        let set = options.compiled.set(&texts, limits)?;
         let printing: Vec<_> = ordered.into_iter().filter(|(name, _)| !is_partial(name)).collect();
         let templates: Vec<Data<'_>> =
             printing.iter().map(|(name, source)| template_data(name, source)).collect();

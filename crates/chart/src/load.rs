@@ -110,6 +110,7 @@ fn from_files(files: Vec<File>, budget: &mut Budget, depth: usize) -> Result<Cha
     let go_type = if depth == 0 { "loader.chartBase" } else { "v2.Metadata" };
     let mut metadata = None;
     for file in files.iter().filter(|file| file.name == "Chart.yaml") {
+        budget.read(file.data.len())?;
         let metadata = metadata.get_or_insert_with(Metadata::default);
         metadata
             .read(&file.data, go_type)
@@ -134,7 +135,7 @@ fn from_files(files: Vec<File>, budget: &mut Budget, depth: usize) -> Result<Cha
     };
     let mut below: BTreeMap<String, Vec<File>> = BTreeMap::new();
     for file in files {
-        chart.place(file, &mut below)?;
+        chart.place(file, &mut below, budget)?;
     }
     if !has_file {
         return Err(load("Chart.yaml file is missing"));
@@ -177,17 +178,39 @@ fn subchart(
     from_files(inner.collect(), budget, depth)
 }
 
+/// Files that are read, besides `Chart.yaml`, which has been read by then.
+const READ: &[&str] =
+    &["Chart.lock", "values.yaml", "values.schema.json", "requirements.yaml", "requirements.lock"];
+
+/// How many values a value consists of.
+pub(crate) fn nodes(value: &Json) -> usize {
+    1 + match value {
+        Json::Array(items) => items.iter().map(nodes).sum(),
+        Json::Object(map) => map.values().map(nodes).sum(),
+        _ => 0,
+    }
+}
+
 // === impl Chart: reading ===
 
 impl Chart {
     /// Puts a file where it belongs.
-    fn place(&mut self, file: File, below: &mut BTreeMap<String, Vec<File>>) -> Result<(), Error> {
+    fn place(
+        &mut self,
+        file: File,
+        below: &mut BTreeMap<String, Vec<File>>,
+        budget: &mut Budget,
+    ) -> Result<(), Error> {
+        if READ.contains(&file.name.as_str()) {
+            budget.read(file.data.len())?;
+        }
         let failed = |error: String| load(format!("cannot load {}: {error}", file.name));
         match file.name.as_str() {
             "Chart.yaml" => {}
             "Chart.lock" => self.lock = Some(yaml::read(&file.data).map_err(failed)?),
             "values.yaml" => {
-                self.values = read_values(&String::from_utf8_lossy(&file.data)).map_err(failed)?
+                self.values = read_values(&String::from_utf8_lossy(&file.data)).map_err(failed)?;
+                budget.keep(self.values.values().map(nodes).sum())?;
             }
             "values.schema.json" => self.schema = Some(file.data),
             "requirements.yaml" => {

@@ -65,7 +65,7 @@ pub struct Rendered {
 impl Default for RenderLimits {
     fn default() -> Self {
         Self(Limits {
-            steps: 8_000_000,
+            steps: 2_000_000,
             output_bytes: 16 << 20,
             string_bytes: 8 << 20,
             memory_bytes: 192 << 20,
@@ -114,7 +114,7 @@ pub fn render_and_warn(
     let tree = ChartTree::decided(chart, &values, warnings)?;
     let values = over_defaults(&tree, &values, Nulls::Remove, warnings)?.to_json();
     if !options.skip_schema {
-        schema::check(&tree, &values)?;
+        schema::check(&tree, &values, warnings)?;
     }
     check_kubernetes(chart, capabilities)?;
     let values = Json::Object(values);

@@ -1,15 +1,31 @@
 //! `values.schema.json`: whether the values of a chart and of its dependencies are as their authors want them.
 
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use serde_json::{Map, Value as Json};
 
-use crate::{error::Error, tree::ChartTree};
+use self::{cost::TooMuch, places::Places};
+use crate::{error::Error, tree::ChartTree, warning::Warnings};
 
+mod cost;
+mod places;
 mod words;
 
+/// Bytes of a compiled pattern, and of all patterns of a schema.
+const PATTERN: usize = 256 << 10;
+const PATTERNS: usize = 32 << 20;
+
 /// Checks the values of a chart and of its dependencies.
-pub(crate) fn check(chart: &ChartTree<'_>, values: &Map<String, Json>) -> Result<(), Error> {
+pub(crate) fn check(
+    chart: &ChartTree<'_>,
+    values: &Map<String, Json>,
+    warnings: &mut Warnings,
+) -> Result<(), Error> {
     let mut problems = String::new();
-    collect(chart, values, &mut problems);
+    collect(chart, values, &mut problems, warnings)?;
     if problems.is_empty() {
         return Ok(());
     }
@@ -17,32 +33,93 @@ pub(crate) fn check(chart: &ChartTree<'_>, values: &Map<String, Json>) -> Result
     Err(Error::Values(format!("{words}\n{problems}")))
 }
 
-fn collect(chart: &ChartTree<'_>, values: &Map<String, Json>, problems: &mut String) {
+fn collect(
+    chart: &ChartTree<'_>,
+    values: &Map<String, Json>,
+    problems: &mut String,
+    warnings: &mut Warnings,
+) -> Result<(), Error> {
     if let Some(schema) = &chart.chart.schema
-        && let Err(problem) = check_one(schema, values)
+        && let Err(problem) = check_one(schema, values, warnings)
     {
-        problems.push_str(&format!("{}:\n{problem}", chart.name()));
+        match problem {
+            Problem::Limit(text) => return Err(Error::Limit(format!("{}: {text}", chart.name()))),
+            Problem::Values(text) => problems.push_str(&format!("{}:\n{text}", chart.name())),
+        }
     }
     for dependency in &chart.dependencies {
         match values.get(dependency.name()) {
             None | Some(Json::Null) => {}
-            Some(Json::Object(values)) => collect(dependency, values, problems),
+            Some(Json::Object(values)) => collect(dependency, values, problems, warnings)?,
             Some(_) => problems.push_str(&format!(
                 "{}:\ninvalid type for values: expected object (map)\n",
                 dependency.name()
             )),
         }
     }
+    Ok(())
 }
 
-fn check_one(schema: &[u8], values: &Map<String, Json>) -> Result<(), String> {
+/// What is wrong with a schema, or with values by it.
+enum Problem {
+    Limit(String),
+    Values(String),
+}
+
+impl From<String> for Problem {
+    fn from(text: String) -> Self {
+        Self::Values(text)
+    }
+}
+
+fn check_one(schema: &[u8], values: &Map<String, Json>, warnings: &mut Warnings) -> Result<(), Problem> {
     sluice_template::check_json(schema)?;
     let schema: Json = serde_json::from_slice(schema).map_err(|error| error.to_string())?;
-    let validator = jsonschema::validator_for(&schema).map_err(|error| error.to_string())?;
     let values = with_integers(&Json::Object(values.clone()));
+    let places = Places::new(&schema);
+    cost::check(&schema, &values, &places).map_err(|error| {
+        Problem::Limit(match error {
+            TooMuch::Checks => format!("limit: values.schema.json leads to more than {} checks", cost::MOST),
+            TooMuch::Depth => "limit: values.schema.json leads too deep".to_owned(),
+        })
+    })?;
+    let elsewhere = Elsewhere::default();
+    // Go's patterns have no way back either: whatever a pattern is, a text is read once.
+    let size = PATTERN.min(PATTERNS / places.patterns().max(1));
+    let patterns = jsonschema::PatternOptions::regex().size_limit(size).dfa_size_limit(size);
+    let options = jsonschema::options().with_pattern_options(patterns).with_retriever(elsewhere.clone());
+    let validator = options.build(&schema).map_err(|error| error.to_string());
+    elsewhere.say(warnings);
+    let validator = validator?;
     let errors: Vec<_> = validator.iter_errors(&values).collect();
     let lines = words::of(&errors, &values);
-    if lines.is_empty() { Ok(()) } else { Err(lines) }
+    if lines.is_empty() { Ok(()) } else { Err(Problem::Values(lines)) }
+}
+
+/// Schemas that are not in the chart: nothing is fetched for one. Names, which lead nowhere, allow everything, as for Helm.
+#[derive(Clone, Default)]
+struct Elsewhere(Arc<Mutex<BTreeSet<String>>>);
+
+impl jsonschema::Retrieve for Elsewhere {
+    fn retrieve(
+        &self,
+        uri: &jsonschema::Uri<String>,
+    ) -> Result<Json, Box<dyn std::error::Error + Send + Sync>> {
+        if uri.as_str().starts_with("urn:") {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(uri.as_str().to_owned());
+            return Ok(Json::Bool(true));
+        }
+        Err("nothing is fetched for a schema; put what it refers to into values.schema.json".into())
+    }
+}
+
+impl Elsewhere {
+    fn say(&self, warnings: &mut Warnings) {
+        for name in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let text = "unresolved URN reference ignored; using permissive schema";
+            warnings.warn(text, || vec![("urn", name.clone())]);
+        }
+    }
 }
 
 /// Floats without a fraction are integers, as they are for JSON Schema.

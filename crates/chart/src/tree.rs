@@ -7,7 +7,7 @@ use crate::{
     archive::File,
     coalesce::{Nulls, over_defaults, tables},
     error::Error,
-    load::Chart,
+    load::{Chart, nodes},
     metadata::{Dependency, Metadata},
     table::{Node, Table},
     warning::Warnings,
@@ -41,15 +41,6 @@ impl Room {
             ))
         })?;
         Ok(())
-    }
-}
-
-/// How many values a value consists of.
-fn nodes(value: &Json) -> usize {
-    1 + match value {
-        Json::Array(items) => items.iter().map(nodes).sum(),
-        Json::Object(map) => map.values().map(nodes).sum(),
-        _ => 0,
     }
 }
 

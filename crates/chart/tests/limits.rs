@@ -79,3 +79,61 @@ fn a_path_that_leaves_the_folder_is_refused() {
         assert!(matches!(Chart::from_folder(&files, LoadLimits::default()), Err(Error::Load(_))), "{path}");
     }
 }
+
+/// A schema is the chart's alone: nothing is fetched for one, and no file of the machine is read.
+#[test]
+fn a_schema_that_refers_to_elsewhere_is_refused() {
+    for reference in ["http://127.0.0.1:1/schema.json", "https://example.com/a.json#/b", "file:///etc/passwd"]
+    {
+        let schema = format!("{{\"properties\": {{\"a\": {{\"$ref\": \"{reference}\"}}}}}}");
+        let error = render(&[("values.schema.json", &schema), ("values.yaml", "a: 1\n")], 1).unwrap_err();
+        let (text, end) = (
+            error.to_string(),
+            "nothing is fetched for a schema; put what it refers to into values.schema.json",
+        );
+        assert!(
+            matches!(error, Error::Values(_)) && text.contains("app:\n") && text.ends_with(end),
+            "{text}"
+        );
+        let place = reference.split('#').next().unwrap();
+        assert!(text.contains(place), "{text}");
+    }
+}
+
+#[test]
+fn a_schema_that_refers_to_itself_is_taken() {
+    let schema =
+        r##"{"properties": {"a": {"$ref": "#/definitions/n"}}, "definitions": {"n": {"type": "number"}}}"##;
+    assert_eq!(render(&[("values.schema.json", schema), ("values.yaml", "a: 1\n")], 1).err(), None);
+    let error = render(&[("values.schema.json", schema), ("values.yaml", "a: x\n")], 1).unwrap_err();
+    assert!(error.to_string().contains("at '/a': got string, want number"), "{error}");
+}
+
+/// As for Helm, which says so.
+#[test]
+fn a_name_that_leads_nowhere_allows_everything() {
+    let schema = r#"{"properties": {"a": {"$ref": "urn:example:thing"}}}"#;
+    let rendered = render(&[("values.schema.json", schema), ("values.yaml", "a: x\n")], 1).unwrap();
+    let warnings: Vec<String> = rendered.warnings.iter().map(ToString::to_string).collect();
+    let text =
+        "level=WARN msg=\"unresolved URN reference ignored; using permissive schema\" urn=urn:example:thing";
+    assert_eq!(warnings, [text]);
+}
+
+/// Definitions that want the next one twice are a trillion checks after forty steps.
+#[test]
+fn a_schema_that_multiplies_is_refused_and_a_large_one_is_not() {
+    let schema = |depth: usize| {
+        let next = |at: usize| format!("{{\"$ref\": \"#/definitions/d{}\"}}", at + 1);
+        let one = |at: usize| format!("\"d{at}\": {{\"allOf\": [{0}, {0}]}}", next(at));
+        let all: Vec<String> = (0..depth).map(one).collect();
+        format!(
+            "{{\"$ref\": \"#/definitions/d0\", \"definitions\": {{{}, \"d{depth}\": {{\"type\": \"object\"}}}}}}",
+            all.join(", ")
+        )
+    };
+    let values = ("values.yaml", "a: 1\n");
+    assert!(render(&[("values.schema.json", &schema(14)), values], 1).is_ok());
+    let error = render(&[("values.schema.json", &schema(40)), values], 1).unwrap_err();
+    assert_eq!(error, Error::Limit("app: limit: values.schema.json leads to more than 200000 checks".into()));
+}

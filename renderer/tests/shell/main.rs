@@ -8,12 +8,15 @@ use sluice_bus::{Bus, ReadSpec, interest_feed, look, problem_feed};
 use sluice_kube::client_of_kubeconfig;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::{Cause, Desired, ReportMeta, State, Status};
-use sluice_protocol::{Body, Capabilities, Meta, Publish, Role, Row, Subject, Table, View};
+use sluice_protocol::{Body, Meta, Publish, Role, Row, Subject, Table, View};
 use sluice_renderer::ChartSettings;
 use sluice_runtime::Context;
 use sluice_runtime::kit::{self, Server};
 use sluice_simcluster::{FleetConfig, SimFleet};
 use tokio_util::sync::CancellationToken;
+
+mod charts;
+mod log;
 
 const MANAGEMENT: &str = "management";
 const LIB: &str = "lib.projectsveltos.io/v1beta1";
@@ -31,6 +34,7 @@ struct Place {
 
 impl Place {
     async fn start() -> Self {
+        log::watch(charts::SECRETS);
         let fleet = SimFleet::start(FleetConfig::default()).await.unwrap();
         let place = Self { server: Server::start(), fleet };
         sluice_api::crd::all().into_iter().for_each(|crd| place.put(crd));
@@ -83,9 +87,13 @@ impl Place {
 
     /// Runs a renderer until `script` has ended.
     async fn render(&self, script: impl AsyncFnOnce(&Bus)) {
+        self.render_with(ChartSettings::default(), script).await;
+    }
+
+    /// Runs one that fetches charts in this way.
+    async fn render_with(&self, charts: ChartSettings, script: impl AsyncFnOnce(&Bus)) {
         let client = client_of_kubeconfig(&self.fleet.kubeconfig(&[MANAGEMENT])).await.unwrap();
-        let renderer =
-            async |context| Box::pin(sluice_renderer::run(context, client, ChartSettings::default())).await;
+        let renderer = async |context| Box::pin(sluice_renderer::run(context, client, charts)).await;
         let script = async |context: &Context| script(&context.bus).await;
         Box::pin(kit::with_stage(&self.server, Role::Renderer, renderer, script)).await;
     }
@@ -339,109 +347,6 @@ async fn a_cluster_set_says_what_it_selects_and_what_is_wrong_with_it() {
             .await;
             place.put(set(good));
             kit::until(|| said() == well).await;
-        })
-        .await;
-}
-
-/// The password of the repository, as a Secret has it, and with its user as a request has it.
-const PASSWORD: [&str; 2] = ["hidden-word", "aGlkZGVuLXdvcmQ="];
-const LOGIN: &str = "bWU6aGlkZGVuLXdvcmQ=";
-
-/// A chart whose object says `of` and `mark` as its values do.
-fn chart() -> Vec<u8> {
-    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {of: '{{ .Values.of }}', mark: '{{ .Values.mark }}'}\n";
-    let encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    let mut tar = tar::Builder::new(encoder);
-    for (path, text) in
-        [("web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.2.0\n"), ("web/templates/x.yaml", text)]
-    {
-        let mut header = tar::Header::new_gnu();
-        header.set_size(text.len() as u64);
-        header.set_mode(0o644);
-        tar.append_data(&mut header, path, text.as_bytes()).unwrap();
-    }
-    tar.into_inner().unwrap().finish().unwrap()
-}
-
-/// A repository with it, for who knows the password; what is returned last keeps it going.
-async fn repository() -> (String, sluice_tasks::Group) {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let serve = async |request: axum::extract::Request| {
-        let said = request
-            .headers()
-            .get("authorization")
-            .is_some_and(|said| said == format!("Basic {LOGIN}").as_str());
-        match request.uri().path() {
-            _ if !said => Err(axum::http::StatusCode::UNAUTHORIZED),
-            "/index.yaml" => Ok(b"entries: {web: [{version: 1.2.0, urls: [web.tgz]}]}".to_vec()),
-            _ => Ok(chart()),
-        }
-    };
-    let tasks = sluice_tasks::Tasks::default().group("repository");
-    tasks.spawn(sluice_tasks::Once::Admin, async move {
-        axum::serve(listener, axum::Router::new().fallback(serve)).await.unwrap();
-        sluice_tasks::End::Done
-    });
-    (url, tasks)
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_chart_is_fetched_with_the_password_of_a_secret_and_rendered_again_with_its_values() {
-    let (place, (url, _repository)) = (Place::start().await, repository().await);
-    let named = |kind: &str, name: &str, content: Value| {
-        let mut object =
-            json!({"apiVersion": "v1", "kind": kind, "metadata": {"namespace": "default", "name": name}});
-        object.as_object_mut().unwrap().extend(content.as_object().unwrap().clone());
-        object
-    };
-    let login = |password: &str| {
-        named(
-            "Secret",
-            "login",
-            json!({"type": "Opaque", "data": {"username": "bWU=", "password": password}}),
-        )
-    };
-    let values = |mark: &str| {
-        named("ConfigMap", "values", json!({"data": {"values.yaml": format!("{{of: other, mark: {mark}}}")}}))
-    };
-    place.put(login("d3Jvbmc="));
-    place.put(values("small"));
-    place.put(json!({"apiVersion": CONFIG, "kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {
-        "clusterSelector": {"matchLabels": {"env": "fv"}},
-        "helmCharts": [{"repositoryURL": url, "repositoryName": "r", "chartName": "r/web", "chartVersion": "1.x",
-            "releaseName": "site", "releaseNamespace": "default", "values": "of: '{{ .Cluster.metadata.name }}'",
-            "valuesFrom": [{"kind": "ConfigMap", "namespace": "default", "name": "values"}],
-            "registryCredentialsConfig": {"credentials": {"namespace": "default", "name": "login"}}}]}}));
-    place
-        .render(async |bus| {
-            let told = || place.get(CONFIG, "ClusterProfile", "p").unwrap()["status"].to_string();
-            // Its agent says what the cluster can do: before that no chart is rendered for it.
-            kit::until(|| told().contains("charts wait until the agents of")).await;
-            let known = Capabilities { version: "v1.33.1".into(), ..Capabilities::default() };
-            let body = Body::value(sluice_protocol::json::bytes(&known));
-            kit::write(bus, [Publish::new(Capabilities::subject(&cluster()), body, 0)]).await;
-            kit::until(|| told().contains("401 Unauthorized")).await;
-            assert!(!told().contains("wrong"), "{}", told());
-            let tells = |reason: &str| {
-                let events = place.fleet.list(MANAGEMENT, "v1", "Event", "default").unwrap();
-                let is_it =
-                    |event: &Value| event["reason"] == reason && event["involvedObject"]["name"] == "p";
-                events.iter().any(|event| is_it(event) && event["message"].as_str().unwrap().contains("401"))
-            };
-            kit::until(|| tells("Problem")).await;
-            place.put(login(PASSWORD[1]));
-            desired(bus, is("c", "small")).await;
-            kit::until(|| tells("Resolved")).await;
-            place.put(values("large"));
-            desired(bus, is("c", "large")).await;
-            // What is not read by anybody but the fetcher is nowhere but in its Secret.
-            let seen = place.everything_but(bus, "login").await;
-            assert!(seen.contains("large") && seen.contains("ClusterProfile p"), "it is not read: {seen}");
-            for secret in PASSWORD.into_iter().chain([LOGIN]) {
-                let at = seen.find(secret).map(|at| &seen[at.saturating_sub(200)..at]);
-                assert_eq!(at, None, "{secret}");
-            }
         })
         .await;
 }

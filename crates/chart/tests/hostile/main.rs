@@ -1,13 +1,27 @@
 //! Charts whose authors want to do harm: each ends with an error that says why.
 #![allow(clippy::unwrap_used)]
 
-use std::{collections::BTreeMap, io::Write as _};
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    io::Write as _,
+    process::Command,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
 use serde_json::Map;
 use sluice_chart::{Capabilities, Chart, Error, LoadLimits, Options, Release, Rendered};
 use sluice_template::Env;
+
+mod charts;
+
+/// What a chart may take of memory.
+const MOST_KIB: u64 = 256 << 10;
+
+/// Milliseconds of a processor that were taken when the chart that is tried began.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 const CHART: &str = "apiVersion: v2\nname: app\nversion: 1.0.0\n";
 
@@ -161,6 +175,64 @@ fn texts_that_grow_are_refused() {
         let error = render_files(&mk_files(&[("templates/a.yaml", text)])).unwrap_err();
         assert!(matches!(&error, Error::Limit(text) if text.contains("limit")), "{text}: {error}");
     }
+}
+
+/// Milliseconds of a processor that this process has taken: whoever else is at work does not count.
+fn taken() -> u64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    let fields = stat.rsplit(") ").next().unwrap().split(' ');
+    fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap() * 10).sum()
+}
+
+/// The peak of memory is that of what comes.
+fn begin() {
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    BEGUN.store(taken(), Ordering::Relaxed);
+}
+
+/// One of them, in the process that [`each_ends_with_a_clear_error_within_its_memory`] starts for it.
+#[test]
+#[ignore = "it is started by another test"]
+fn one_chart() {
+    let name = env::var("SLUICE_HOSTILE").unwrap();
+    let (_, run, said) = charts::ALL.iter().find(|(known, ..)| *known == name).unwrap();
+    let error = run().map_or_else(|error| error.to_string(), |()| "none".to_owned());
+    let millis = taken() - BEGUN.load(Ordering::Relaxed);
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    println!("peak={} millis={millis} said={}", peak.trim().trim_end_matches(" kB"), error.contains(said));
+    println!("error={:?}", error.chars().take(300).collect::<String>());
+}
+
+/// `cargo test --release -p sluice-chart --test hostile -- --nocapture each_ends` prints how long each takes.
+#[test]
+fn each_ends_with_a_clear_error_within_its_memory() {
+    let mut wrong = Vec::new();
+    for (name, ..) in charts::ALL {
+        if env::var("SLUICE_HOSTILE_ONLY").is_ok_and(|only| !name.contains(&only)) {
+            continue;
+        }
+        // One that has no end ends itself, and one that wants everything gets 2 GiB.
+        let mut child = Command::new("sh");
+        child
+            .args(["-c", "ulimit -t 20; ulimit -v 2097152; exec \"$0\" \"$@\""])
+            .arg(env::current_exe().unwrap());
+        child.args(["--exact", "one_chart", "--ignored", "--nocapture"]).env("SLUICE_HOSTILE", name);
+        let output = child.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let value = |field: &str| {
+            let found = text.split_whitespace().find_map(|word| word.strip_prefix(field)?.strip_prefix('='));
+            found.unwrap_or_default().to_owned()
+        };
+        let (peak, error) =
+            (value("peak").parse::<u64>(), text.lines().find(|line| line.starts_with("error=")));
+        println!("{name}: {} ms, {} MiB", value("millis"), peak.clone().unwrap_or_default() >> 10);
+        if value("said") != "true" || peak.is_ok_and(|peak| peak > MOST_KIB) {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            wrong.push(format!("{name}: {text} {stderr} {error:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 proptest! {

@@ -109,6 +109,10 @@ impl Arena {
         id
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     pub(crate) fn get(&self, id: NodeId) -> &Node {
         &self.nodes[id as usize]
     }

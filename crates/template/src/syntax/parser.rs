@@ -54,6 +54,9 @@ pub(super) struct Parser<'t> {
     max_depth: usize,
 }
 
+/// Nodes of one text.
+const PARTS: usize = 200_000;
+
 pub(super) type Parse<T> = Result<T, Error>;
 
 /// Parses a text into templates; the one with the text's own name is the main one.
@@ -173,6 +176,15 @@ impl<'t> Parser<'t> {
             }
         }
         self.fail(format!("{}{extra}", token.val))
+    }
+
+    /// Refuses a template of more parts than anybody writes: each takes many times the memory of its text.
+    pub(super) fn check_size(&self) -> Parse<()> {
+        if self.arena.len() <= PARTS {
+            return Ok(());
+        }
+        let message = format!("limit: the template has more than {PARTS} parts");
+        Err(Error::parse_limit(self.parse_name, self.token[0].line, message))
     }
 
     /// Runs a nested part of the parse unless it is nested too deeply.

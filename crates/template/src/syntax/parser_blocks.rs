@@ -31,6 +31,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn action(&mut self) -> Parse<NodeId> {
+        self.check_size()?;
         let token = self.next_non_space();
         match token.typ {
             Typ::Block => self.block_control(),

@@ -141,6 +141,7 @@ impl<'t> Parser<'t> {
     }
 
     fn operand(&mut self) -> Parse<Option<NodeId>> {
+        self.check_size()?;
         let Some(node) = self.term()? else { return Ok(None) };
         if self.peek().typ != Typ::Field {
             return Ok(Some(node));
