@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use sluice_api::cloud_event::is_event;
+use sluice_api::model::OWNER_NAME;
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
@@ -23,8 +24,6 @@ mod rows;
 mod verdicts;
 
 pub(crate) const STAGE: &str = "matcher";
-/// What a deployed object says of the profile that it is of.
-const OWNER: &str = "projectsveltos.io/owner-name";
 
 /// What a matcher must know of its place.
 #[derive(Clone, Debug)]
@@ -135,7 +134,7 @@ impl Matcher {
             };
             let outcome = program.judge(key, &object, &self.config.limits);
             let owner =
-                if program.collects() { "" } else { object::annotation(&object, OWNER).unwrap_or("") };
+                if program.collects() { "" } else { object::annotation(&object, OWNER_NAME).unwrap_or("") };
             self.conclude(row, cluster, key, name, (program, owner), outcome, step);
         }
     }

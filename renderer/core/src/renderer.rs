@@ -75,7 +75,7 @@ impl Config {
     }
 }
 
-/// See the module's text.
+/// The renderer of one shard.
 pub struct Renderer {
     pub(crate) config: Config,
     pub(crate) catalog: Catalog,

@@ -8,7 +8,7 @@ use sluice_protocol::rows::Cause;
 /// A profile on a cluster.
 pub(crate) type Place = (ClusterRef, ProfileId);
 
-/// See the module's text.
+/// The rows of one renderer, by their causes.
 #[derive(Default)]
 pub(crate) struct RowLedger {
     rows: BTreeMap<Cause, BTreeSet<Place>>,

@@ -39,7 +39,7 @@ const PERIOD: i64 = 2_000_000;
 /// A profile on a cluster, and the shard of the renderer that it is for.
 type RowKey = (ClusterRef, u16, ProfileId);
 
-/// See the module's text.
+/// What triggers and profiles say of themselves, for one shard.
 pub struct Seen {
     shard: u16,
     shards: u16,

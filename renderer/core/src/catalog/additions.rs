@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::model::{Cluster, ClusterSetId};
+use sluice_api::model::{Cluster, ClusterSetId, OWNER_NAME};
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_protocol::rows::Cause;
 
@@ -215,5 +215,5 @@ pub fn is_generator_output(object: &Value) -> bool {
 
 /// Whether Sluice has made an object of the management cluster: by a generator, or because a profile deploys it there.
 pub(crate) fn is_made(object: &Value) -> bool {
-    is_generator_output(object) || object::annotation(object, "projectsveltos.io/owner-name").is_some()
+    is_generator_output(object) || object::annotation(object, OWNER_NAME).is_some()
 }

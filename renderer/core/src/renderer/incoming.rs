@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::cloud_event::item_of;
+use sluice_api::model::OWNER_NAME;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, object};
 use sluice_protocol::rows::{Cause, ReportMeta, State, Status};
 use sluice_protocol::{About, Meta, ProblemKey, Row, Step, Subject};
@@ -74,9 +75,8 @@ impl Renderer {
             other => (plain, Some(format!("its meta data are {:?}", other.to_string()))),
         };
         let error = error.or(strange);
-        let deployed_by = |object: &Arc<Value>| {
-            object::annotation(object, "projectsveltos.io/owner-name").map(ProfileId::of_path)
-        };
+        let deployed_by =
+            |object: &Arc<Value>| object::annotation(object, OWNER_NAME).map(ProfileId::of_path);
         let said = (!said.is_empty()).then(|| ProfileId::of_path(&said));
         let owner = object.as_ref().and_then(deployed_by).or(said);
         let (unreadable, since) = (error.is_some(), row.head.time);
