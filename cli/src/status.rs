@@ -59,11 +59,11 @@ impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         let report = check(&self.reach.options(Role::People)?).await?;
         let tasks = Tasks::default();
-        let (mut living, mut problems) = (BTreeMap::new(), BTreeMap::new());
+        let (mut living, mut problems) = (by_stage(&BTreeMap::new()), BTreeMap::new());
         if report.problems.is_empty() {
             let bus = self.reach.bus(Role::People, &tasks).await?;
-            let expected = report.owners.values().flat_map(BTreeMap::keys).cloned().collect();
-            living = roll_call(&bus, &expected).await?;
+            let heard = roll_call(&bus, |heard| is_everybody(&by_stage(heard), &report.owners)).await?;
+            living = by_stage(&heard);
             let feed = problem_feed(&bus, tasks.stop().clone());
             let synced = tokio::time::timeout(PATIENCE, feed.synced()).await;
             synced.map_err(|_| anyhow::anyhow!("the bus does not tell its problems; ask again"))?;
@@ -71,7 +71,7 @@ impl Args {
                 *problems.entry(problem.stage).or_default() += 1;
             }
         }
-        let picture = Picture::new(&report, &living, problems, self.clusters().await);
+        let picture = Picture::new(&report, living, problems, self.clusters().await);
         let output = if self.json { Output { output: Format::Json, ..self.output } } else { self.output };
         put!("{}", output.data(&picture)?.unwrap_or_else(|| picture.text()));
         anyhow::ensure!(picture.wrong.is_empty(), "{} wrong", counted(picture.wrong.len(), "thing"));
@@ -102,18 +102,11 @@ impl Args {
 impl Picture {
     fn new(
         report: &BusReport,
-        living: &BTreeMap<String, BTreeSet<String>>,
+        stages: BTreeMap<String, Vec<String>>,
         problems: BTreeMap<String, usize>,
         clusters: Result<usize, String>,
     ) -> Self {
         let mut wrong = report.problems.clone();
-        let mut stages: BTreeMap<String, Vec<String>> =
-            STAGES.iter().map(|stage| ((*stage).to_owned(), Vec::new())).collect();
-        for (group, names) in living {
-            // An agent of one cluster is a group of its own.
-            let stage = STAGES.iter().find(|stage| group == *stage).unwrap_or(&"agent");
-            stages.entry((*stage).to_owned()).or_default().extend(names.iter().cloned());
-        }
         if report.problems.is_empty() {
             let silent = stages.iter().filter(|(_, names)| names.is_empty());
             wrong.extend(silent.map(|(stage, _)| format!("no {stage} is heard; start one")));
@@ -158,6 +151,28 @@ impl Picture {
     }
 }
 
+/// The replicas of each stage. An agent of one cluster is a group of its own.
+fn by_stage(living: &BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, Vec<String>> {
+    let mut stages: BTreeMap<String, Vec<String>> =
+        STAGES.iter().map(|stage| ((*stage).to_owned(), Vec::new())).collect();
+    for (group, names) in living {
+        let stage = STAGES.iter().find(|stage| group == *stage).unwrap_or(&"agent");
+        stages.entry((*stage).to_owned()).or_default().extend(names.iter().cloned());
+    }
+    stages
+}
+
+/// Whether every stage was heard, and everybody who owns a shard.
+fn is_everybody(
+    stages: &BTreeMap<String, Vec<String>>,
+    owners: &BTreeMap<String, BTreeMap<String, usize>>,
+) -> bool {
+    let is_heard =
+        |stage: &String, name: &String| stages.get(stage).is_some_and(|names| names.contains(name));
+    stages.values().all(|names| !names.is_empty())
+        && owners.iter().all(|(stage, owners)| owners.keys().all(|name| is_heard(stage, name)))
+}
+
 fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
@@ -184,14 +199,14 @@ mod tests {
     #[test]
     fn a_stage_that_nobody_hears_and_open_problems_are_wrong() {
         let all = heard(&STAGES);
-        let fine = Picture::new(&report(&[]), &all, BTreeMap::new(), Ok(3));
+        let fine = Picture::new(&report(&[]), by_stage(&all), BTreeMap::new(), Ok(3));
         assert!(fine.wrong.is_empty(), "{fine:?}");
         assert!(fine.text().contains("matcher    1 replica: matcher-0\n"), "{}", fine.text());
         assert!(fine.text().contains("clusters   3 registered\nproblems   none\n"), "{}", fine.text());
         let problems = BTreeMap::from([("renderer".to_owned(), 2)]);
         let some = Picture::new(
             &report(&[]),
-            &heard(&["agent", "matcher", "renderer"]),
+            by_stage(&heard(&["agent", "matcher", "renderer"])),
             problems,
             Err("away".into()),
         );
@@ -204,14 +219,31 @@ mod tests {
 
     #[test]
     fn of_a_bus_that_is_broken_nobody_is_expected_to_be_heard() {
-        let broken =
-            Picture::new(&report(&["stream STATUS has no leader"]), &heard(&[]), BTreeMap::new(), Ok(0));
+        let broken = Picture::new(
+            &report(&["stream STATUS has no leader"]),
+            by_stage(&heard(&[])),
+            BTreeMap::new(),
+            Ok(0),
+        );
         assert_eq!(broken.wrong, ["stream STATUS has no leader"]);
     }
 
     #[test]
+    fn everybody_is_all_who_own_shards_of_their_stage_and_somebody_of_each() {
+        let owners = |stage: &str, name: &str| {
+            BTreeMap::from([(stage.to_owned(), BTreeMap::from([(name.to_owned(), 2)]))])
+        };
+        let all = by_stage(&heard(&STAGES));
+        assert!(is_everybody(&all, &owners("renderer", "renderer-0")));
+        assert!(!is_everybody(&all, &owners("renderer", "matcher-0")), "that one is of another stage");
+        let some = by_stage(&heard(&["agent", "matcher", "renderer"]));
+        assert!(!is_everybody(&some, &BTreeMap::new()), "no deployer was heard");
+    }
+
+    #[test]
     fn agents_of_one_cluster_are_agents() {
-        let picture = Picture::new(&report(&[]), &heard(&["agent-sveltos:n/c"]), BTreeMap::new(), Ok(1));
+        let picture =
+            Picture::new(&report(&[]), by_stage(&heard(&["agent-sveltos:n/c"])), BTreeMap::new(), Ok(1));
         assert_eq!(picture.stages["agent"], ["agent-sveltos:n/c-0"]);
     }
 }

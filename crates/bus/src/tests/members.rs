@@ -55,13 +55,13 @@ async fn who_is_asked_who_lives_says_so() {
         let word = format!("beat 1 1 0 @{}", crate::codec::ROW_FORMAT);
         client.publish(subject::members_subject("matcher", Some("silent")), word.into()).await.unwrap();
     };
-    let expected = BTreeSet::from(["silent".to_owned()]);
-    let (heard, ()) = tokio::join!(roll_call(&bus, &expected), answers);
-    assert_eq!(heard.unwrap(), [("matcher".to_owned(), expected.clone())].into());
+    let silent = BTreeSet::from(["silent".to_owned()]);
+    let (heard, ()) = tokio::join!(roll_call(&bus, |heard| !heard.is_empty()), answers);
+    assert_eq!(heard.unwrap(), [("matcher".to_owned(), silent)].into());
     let stop = CancellationToken::new();
     let matcher = Membership::join(&bus, "matcher", "a", stop.clone()).unwrap();
     until(|| matcher.live() == 1).await;
-    let heard = roll_call(&bus, &expected).await.unwrap();
+    let heard = roll_call(&bus, |heard| heard.len() > 1).await.unwrap();
     assert_eq!(
         heard["matcher"],
         ["a".to_owned()].into(),
