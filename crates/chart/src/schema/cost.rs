@@ -94,19 +94,11 @@ impl<'s> Reckoning<'s> {
         value: &'s Json,
         depth: usize,
     ) -> Result<u64, TooMuch> {
-        let mut sum = 0u64;
-        for keyword in SAME {
-            for schema in schemas(parts, keyword) {
-                sum = sum.saturating_add(self.checks(schema, value, depth + 1)?);
-            }
-        }
-        for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
-            let Some(Json::String(reference)) = parts.get(keyword) else { continue };
-            for schema in self.places.of(reference) {
-                sum = sum.saturating_add(self.checks(schema, value, depth + 1)?);
-            }
-        }
-        Ok(sum)
+        let places = self.places;
+        let references = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter();
+        let referred = references.filter_map(|key| parts.get(key)?.as_str()).flat_map(|name| places.of(name));
+        let own = SAME.iter().flat_map(|keyword| schemas(parts, keyword));
+        self.sum(own.chain(referred).map(|schema| (schema, value)), depth)
     }
 
     /// Of the schemas that are for what is in the value.
@@ -116,21 +108,29 @@ impl<'s> Reckoning<'s> {
         value: &'s Json,
         depth: usize,
     ) -> Result<u64, TooMuch> {
-        let mut sum = 0u64;
-        if let (Some(Json::Object(schemas)), Json::Object(map)) = (parts.get("properties"), value) {
-            for (schema, value) in schemas.iter().filter_map(|(key, schema)| Some((schema, map.get(key)?))) {
-                sum = sum.saturating_add(self.checks(schema, value, depth + 1)?);
-            }
-        }
         let content: Vec<&Json> = match value {
             Json::Object(map) => map.values().collect(),
             Json::Array(items) => items.iter().collect(),
-            _ => return Ok(sum),
+            _ => return Ok(0),
         };
-        for schema in WITHIN.iter().flat_map(|keyword| schemas(parts, keyword)) {
-            for value in &content {
-                sum = sum.saturating_add(self.checks(schema, value, depth + 1)?);
-            }
+        let named = parts.get("properties").and_then(Json::as_object).zip(value.as_object());
+        let named = named.into_iter().flat_map(|(schemas, map)| {
+            schemas.iter().filter_map(|(key, schema)| Some((schema, map.get(key)?)))
+        });
+        let each = WITHIN.iter().flat_map(|keyword| schemas(parts, keyword));
+        let each = each.flat_map(|schema| content.iter().map(move |value| (schema, *value)));
+        self.sum(named.chain(each), depth)
+    }
+
+    /// Of each of these values by its schema.
+    fn sum(
+        &mut self,
+        pairs: impl Iterator<Item = (&'s Json, &'s Json)>,
+        depth: usize,
+    ) -> Result<u64, TooMuch> {
+        let mut sum = 0u64;
+        for (schema, value) in pairs {
+            sum = sum.saturating_add(self.checks(schema, value, depth + 1)?);
         }
         Ok(sum)
     }

@@ -57,15 +57,16 @@ impl<'s> Places<'s> {
         if fragment.is_empty() {
             return roots;
         }
-        let pointer = percent_decoded(fragment);
-        let mut found: Vec<&Json> = roots.into_iter().filter_map(|root| root.pointer(&pointer)).collect();
         if !fragment.starts_with('/') {
-            found = self.named.get(fragment).cloned().unwrap_or_default();
-        } else if found.is_empty() {
-            // Within a part that has an `$id`, a pointer begins there.
-            found = self.named.values().flatten().filter_map(|part| part.pointer(&pointer)).collect();
+            return self.named.get(fragment).cloned().unwrap_or_default();
         }
-        found
+        let pointer = percent_decoded(fragment);
+        let found: Vec<&Json> = roots.into_iter().filter_map(|root| root.pointer(&pointer)).collect();
+        if !found.is_empty() {
+            return found;
+        }
+        // Within a part that has an `$id`, a pointer begins there.
+        self.named.values().flatten().filter_map(|part| part.pointer(&pointer)).collect()
     }
 }
 
