@@ -11,7 +11,7 @@ use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stor
 
 use crate::refusals::Refusals;
 
-/// See the module's text.
+/// One API server, with everything that is in its cluster.
 #[derive(Default)]
 pub(crate) struct ApiServer {
     /// What users put there, by name.

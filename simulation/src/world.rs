@@ -27,7 +27,7 @@ pub(crate) const TOMBSTONE_TTLS: [i64; 2] = [150 * STEP, 20_000 * STEP];
 /// How long a call to an API server may be under way.
 pub(crate) const CALL_TIMEOUT: i64 = 30 * STEP;
 
-/// See the module's text. Time is in microseconds.
+/// What replicas act upon, what they are told, and what is checked. Time is in microseconds.
 pub(crate) struct World {
     pub(crate) random: SmallRng,
     pub(crate) now: i64,

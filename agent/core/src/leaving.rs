@@ -15,7 +15,7 @@ use crate::messages::{Effect, Found};
 const PAUSE: i64 = 250_000;
 const LONGEST_PAUSE: i64 = 8_000_000;
 
-/// See the module's text.
+/// The objects that the server has been asked for, or will be asked for again.
 #[derive(Default)]
 pub(crate) struct Leaving {
     objects: BTreeMap<ObjectKey, Waiting>,

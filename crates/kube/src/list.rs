@@ -121,6 +121,7 @@ mod tests {
         assert_eq!(names(list(&api.client(), &gvk, Some("n")).await.unwrap()), ["Service n"]);
         assert!(list(&api.client(), &Gvk::new("", "v1", "Pod"), None).await.unwrap().is_none());
     }
+
     #[tokio::test]
     async fn that_there_is_no_object_only_the_server_says() {
         let client = FakeApi::start(answer).client();
