@@ -39,7 +39,7 @@ pub(crate) struct Budget {
 /// Bytes of all files that are read as YAML, schemas included: what they are read into is many times as large.
 const YAML: usize = 4 << 20;
 /// Values of all charts of an archive. Each is copied some times while they are put together.
-const VALUES: usize = 200_000;
+const VALUES: usize = 150_000;
 
 const BYTE_ORDER_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
 

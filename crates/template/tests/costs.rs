@@ -166,7 +166,7 @@ fn dear_calls_are_refused_before_they_are_made_and_named() {
         ("genSelfSignedCert \"a\" nil nil 1", 300_000, 3),
         ("bcrypt \"x\"", 240_000, 4),
         ("htpasswd \"u\" \"x\"", 240_000, 4),
-        ("derivePassword 1 \"long\" \"p\" \"u\" \"s\"", 120_000, 8),
+        ("derivePassword 1 \"long\" \"p\" \"u\" \"s\"", 180_000, 5),
     ] {
         let name = call.split(' ').next().unwrap();
         let text = format!("{{{{ {call} }}}}");
