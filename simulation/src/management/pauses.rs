@@ -3,12 +3,13 @@
 use crate::coverage::Fault;
 use crate::management::{CLUSTERS, Management};
 
-/// Since when.
+/// What is paused now.
 #[derive(Default)]
 pub(super) struct Pauses {
+    /// Since when.
     clusters: [Option<i64>; CLUSTERS.len()],
-    /// With the last edit of contents before.
-    profile: Option<(i64, u64)>,
+    /// The last edit of contents before.
+    profile: Option<u64>,
 }
 
 impl Pauses {
@@ -32,7 +33,7 @@ impl Pauses {
 }
 
 impl Management {
-    /// A cluster is paused, or goes on.
+    /// A cluster is paused, or goes on; where it is not registered the profile is.
     pub(super) fn flip_cluster_pause(&mut self, cluster: usize) -> Fault {
         let Some(registration) = self.registered[cluster] else { return self.flip_profile_pause() };
         let paused = &mut self.pauses.clusters[cluster];
@@ -41,12 +42,13 @@ impl Management {
         Fault::ClusterPaused
     }
 
-    /// The profile is paused, or goes on.
+    /// The profile is paused, or goes on; where there is none it is made.
     pub(super) fn flip_profile_pause(&mut self) -> Fault {
-        if self.profile {
-            self.pauses.profile = if self.pauses.has_profile() { None } else { Some((self.now, self.edits)) };
-            self.put_profile(self.form, self.once_since.is_some());
+        if !self.profile {
+            return self.flip_profile();
         }
+        self.pauses.profile = if self.pauses.has_profile() { None } else { Some(self.edits) };
+        self.put_profile(self.form, self.once_since.is_some());
         Fault::ProfilePaused
     }
 
@@ -70,6 +72,6 @@ impl Management {
 
     /// The last edit of contents that the profile may have, while it is paused.
     pub(crate) fn last_edit_of_profile(&self) -> Option<u64> {
-        self.pauses.profile.map(|(_, edit)| edit)
+        self.pauses.profile
     }
 }
