@@ -201,12 +201,8 @@ fn run(archive: &[u8]) -> Outcome {
 
 /// A template `x` with this body, and `y` that includes itself twice.
 fn defined(body: &str) -> String {
-    let twice = "{{ define \"y\" }}{{ include \"y\" . | trunc 1 }}{{ include \"y\" . }}{{ end }}";
-    let twice = twice.replace(
-        "{{ include \"y\" . | trunc 1 }}",
-        "{{ if lt (len .) 90 }}{{ include \"y\" (print . 1) }}{{ include \"y\" (print . 2) }}{{ end }}",
-    );
-    let twice = twice.replace("{{ include \"y\" . }}{{ end }}", "{{ end }}");
+    let both = "{{ include \"y\" (print . 1) }}{{ include \"y\" (print . 2) }}";
+    let twice = format!("{{{{ define \"y\" }}}}{{{{ if lt (len .) 90 }}}}{both}{{{{ end }}}}{{{{ end }}}}");
     format!("{{{{ define \"x\" }}}}{body}{{{{ end }}}}{twice}{{{{ include \"x\" \"\" }}}}")
 }
 
