@@ -15,8 +15,8 @@ const PATIENCE: i64 = 250_000;
 const REPORT_PERIOD: i64 = 2_000_000;
 
 /// What is touched by others so often within [`CIRCLE`] may lead to itself: after that once in [`CIRCLE_PERIOD`].
-const CIRCLE_TIMES: usize = 5;
-const CIRCLE: i64 = 10_000_000;
+pub(crate) const CIRCLE_TIMES: usize = 5;
+pub(crate) const CIRCLE: i64 = 10_000_000;
 const CIRCLE_PERIOD: i64 = 1_000_000;
 
 /// Times are microseconds since 1970, those of events (`time`) and those of this process (`now`).
@@ -92,6 +92,13 @@ impl Agenda {
     pub(crate) fn is_hot(&self, cause: &Cause, now: i64) -> bool {
         let lately = |times: &VecDeque<i64>| times.iter().filter(|time| now - **time <= CIRCLE).count();
         self.touched.get(cause).is_some_and(|times| lately(times) >= CIRCLE_TIMES)
+    }
+
+    /// What led to the cause was of its own trigger so often lately that it is slowed down the first time already.
+    pub(crate) fn heat(&mut self, cause: &Cause, now: i64) {
+        let times = self.touched.entry(cause.clone()).or_default();
+        let last = times.back().copied().unwrap_or(now);
+        *times = VecDeque::from([last; CIRCLE_TIMES]);
     }
 
     /// It does not lead to itself after all.

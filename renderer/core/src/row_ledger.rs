@@ -92,6 +92,11 @@ impl RowLedger {
         own && (self.leads_to(cause, place) || self.holders.get(place) == Some(cause))
     }
 
+    /// Whose row is at this place.
+    pub(crate) fn maker_at(&self, place: &Place) -> Option<&Cause> {
+        self.users.get(place)
+    }
+
     /// The events whose causes have rows of a profile of this name.
     pub(crate) fn makers_of(&self, profile: &ProfileId) -> BTreeSet<Cause> {
         let makers = self

@@ -10,6 +10,7 @@ use sluice_protocol::Step;
 use sluice_protocol::rows::{Cause, EventCause};
 
 use super::{Effect, Renderer, Wanted};
+use crate::agenda::{CIRCLE, CIRCLE_TIMES};
 use crate::sets::Match;
 
 /// A way back is not looked for over more profiles than this.
@@ -84,17 +85,51 @@ impl Renderer {
         owner: &ProfileId,
         now: i64,
     ) -> Option<i64> {
-        if self.agenda.is_hot(cause, now) {
+        if let Some(way) = self.way_from_own(cause, key, owner) {
+            self.agenda.heat(cause, now);
+            self.note_circle(cause, way);
+        } else if self.agenda.is_hot(cause, now) {
             let Some(way) = self.way_back(cause, key, owner) else {
                 self.agenda.cool(cause);
                 return None;
             };
-            // Said with the next render, whatever else has not changed.
-            if self.circles.insert(cause.clone(), way).is_none() {
-                self.renderings.set(cause, None);
-            }
+            self.note_circle(cause, way);
         }
         self.agenda.touched(cause, now)
+    }
+
+    /// Said with the next render, whatever else has not changed.
+    fn note_circle(&mut self, cause: &Cause, way: String) {
+        if self.circles.insert(cause.clone(), way).is_none() {
+            self.renderings.set(cause, None);
+        }
+    }
+
+    /// Over which profiles an object that `owner` deploys comes from events of the same trigger, each of which was deployed because
+    /// of the one before it. `None` when those are few, or not of late: it may end by itself.
+    fn way_from_own(&self, cause: &Cause, key: &ObjectKey, owner: &ProfileId) -> Option<String> {
+        let Cause::Event(event) = cause else { return None };
+        let (mut at, mut owner, mut way) = (&event.cluster, owner, format!("{key} of {owner}"));
+        let (mut own, mut seen) = (0, BTreeSet::from([event]));
+        for _ in 0..2 * CIRCLE_TIMES {
+            let Some(Cause::Event(maker)) = self.ledger.maker_at(&(at.clone(), owner.clone())) else {
+                return None;
+            };
+            // A circle, which is counted by how often it is gone round.
+            if !seen.insert(maker) {
+                return None;
+            }
+            own += usize::from(maker.trigger == event.trigger);
+            if own == CIRCLE_TIMES {
+                return Some(way);
+            }
+            let is_late = |found: &Match| self.clock - found.since <= CIRCLE;
+            let inputs = self.inputs(maker).into_iter().filter(|(_, found)| is_late(found));
+            let (key, next) = inputs.filter_map(|(key, found)| Some((key, found.owner.as_ref()?))).next()?;
+            way.push_str(&format!(", {key} of {next}"));
+            (at, owner) = (&maker.cluster, next);
+        }
+        None
     }
 
     /// Over which profiles an object that `owner` deploys comes from the cause whose event it is; `None` when it comes from

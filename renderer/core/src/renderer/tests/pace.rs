@@ -340,3 +340,39 @@ fn a_circle_over_other_triggers_is_found_and_a_chain_is_none() {
         assert!(errors.contains(&way), "{errors}");
     }
 }
+
+#[test]
+fn a_trigger_each_of_whose_outputs_is_a_new_event_slows_down_and_says_so() {
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content_of_name()]);
+    fixture.now = 100_000 * SECOND;
+    fixture.ready(&["x"]);
+    let profiles = |fixture: &Fixture| fixture.rows.keys().cloned().collect::<BTreeSet<_>>();
+    let (mut before, mut waits) = (BTreeSet::new(), Vec::new());
+    for generation in 0..12 {
+        let newest = profiles(&fixture).difference(&before).next().unwrap().clone();
+        before = profiles(&fixture);
+        let (_, owner) = newest.split_once('/').unwrap();
+        let mut row = deployed_unseen(&format!("x{generation}"), owner);
+        row.head.time = fixture.now;
+        fixture.row(row);
+        let start = fixture.now;
+        while profiles(&fixture) == before {
+            assert!(fixture.now - start < 3 * SECOND, "it never comes");
+            fixture.pass(SECOND / 10);
+        }
+        waits.push((fixture.now - start) / SECOND);
+        fixture.pass(SECOND / 100);
+    }
+    assert_eq!(waits, [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1], "seconds");
+    let errors = fixture.problems.values().cloned().collect::<Vec<_>>().join("\n");
+    assert!(
+        errors.contains("Service default/x11 of ClusterProfile") && errors.contains("once a second"),
+        "{errors}"
+    );
+    fixture.pass(30 * SECOND);
+    assert!(fixture.problems.is_empty(), "{:?}", fixture.problems);
+    // A user edits one of them: that is no circle.
+    fixture.take_log();
+    fixture.row(report("x11", false));
+    assert_eq!(fixture.take_log().len(), 1);
+}
