@@ -55,8 +55,7 @@ pub(crate) fn for_cluster<'a>(
     }
     for source in &part.patches {
         for (key, text) in &source.texts {
-            let place =
-                format!("spec.patchesFrom: {} {}/{}: data.{key}", source.kind, source.namespace, source.name);
+            let place = format!("spec.patchesFrom: {}: data.{key}", source.described());
             let text = for_destination(source, text, destination, name, templates);
             let rules =
                 text.and_then(|text| Rule::read_all(&text)).map_err(|error| format!("{place}: {error}"))?;

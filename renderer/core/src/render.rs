@@ -87,6 +87,12 @@ impl PolicySource {
     pub(crate) fn is_per_destination(&self) -> bool {
         self.per_destination || self.lua
     }
+
+    /// What messages call it: the object that its author can edit.
+    pub(crate) fn described(&self) -> String {
+        let is_made = (&self.namespace, &self.name) != (&self.from.1, &self.from.2);
+        format!("{}{}", described(&self.from), if is_made { ", as rendered" } else { "" })
+    }
 }
 
 /// A referenced object; `None` when it is missing and may be.
@@ -207,7 +213,7 @@ pub(crate) fn policies(
         charts::mark(release);
     }
     for source in part.sources(deployment) {
-        let place = |error: String| format!("{} {}/{}: {error}", source.kind, source.namespace, source.name);
+        let place = |error: String| format!("{}: {error}", source.described());
         let objects = if source.is_per_destination() {
             let mut texts = BTreeMap::new();
             for (key, text) in &source.texts {
