@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # How long each command takes over a large fleet, and how much memory: the table of docs/performance.md.
 #
-#   cargo run -p sluice-inspect --example fleet     # prints the address, and keeps the bus until its input ends
-#   scripts/measure-answers.sh PATH/TO/sluice nats://127.0.0.1:PORT
+#   cargo run -p sluice-inspect --example fleet -- PATH/TO/kubeconfig   # prints the address, and keeps the bus until its input ends
+#   scripts/measure-answers.sh PATH/TO/sluice nats://127.0.0.1:PORT PATH/TO/kubeconfig
 #
-# Wall time and memory are the median of five runs. The management cluster is away, so that the bus answers.
+# Wall time and memory are the median of five runs. The management cluster is away, so that the bus answers; only triggers are
+# explained with it.
 set -euo pipefail
 
-sluice="$1" url="$2"
+sluice="$1" url="$2" kubeconfig="$(realpath "$3")"
 export SLUICE_NATS_URL="$url" KUBECONFIG=/nowhere
 where="default/cluster-007"
 empty="$(mktemp -d)"
@@ -43,3 +44,6 @@ measure show resources --namespace team-7
 measure show resources
 measure show usage --name content
 measure show usage
+export KUBECONFIG="$kubeconfig"
+measure explain --cluster "$where" trigger t
+measure explain --cluster "$where" trigger quiet

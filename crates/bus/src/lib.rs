@@ -52,7 +52,7 @@ pub use layout::wipe::wipe;
 pub use membership::own_agents::OwnAgents;
 pub use membership::roll_call::roll_call;
 pub use membership::{Lease, MEMBER_TTL, Membership};
-pub use shard::look::{Owner, Stored, look, look_each, owner, owners};
+pub use shard::look::{Owner, Stored, look, look_each, look_until, owner, owners};
 pub use shard::observer::{Effects, Observer, Span};
 pub use shard::read_spec::ReadSpec;
 pub use shard::reader::{ReadEvent, Reader, read};

@@ -1,10 +1,11 @@
 //! A bus that holds a large fleet, for measuring how fast questions are answered: see `docs/performance.md`.
 //!
 //! ```text
-//! cargo run -p sluice-inspect --example fleet [-- CLUSTERS [ROWS]]
+//! cargo run -p sluice-inspect --example fleet -- KUBECONFIG [CLUSTERS [ROWS]]
 //! ```
 //!
-//! Prints the address once everything is there, and keeps the server until its input ends.
+//! Prints the address once everything is there, and keeps the server until its input ends. The kubeconfig is written to this path: of
+//! a management cluster that has the clusters and two triggers, `t` whose events are there and `quiet` which has none.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, TriggerId};
 use sluice_bus::kit::{Server, write_as};
 use sluice_bus::{Bus, BusOptions, Connection, InterestWriter};
+use sluice_kube::fake_api::{FakeApi, Request};
 use sluice_protocol::interest::{Interest, Source};
 use sluice_protocol::rows::{Cause, EventCause};
 use sluice_protocol::subject::{change_shard, cluster_shard};
@@ -28,7 +30,9 @@ const DEPLOYED: usize = 10;
 
 #[tokio::main]
 async fn main() {
-    let mut numbers = std::env::args().skip(1).map(|text| text.parse::<usize>().unwrap());
+    let mut arguments = std::env::args().skip(1);
+    let kubeconfig = arguments.next().unwrap();
+    let mut numbers = arguments.map(|text| text.parse::<usize>().unwrap());
     let (clusters, rows) = (numbers.next().unwrap_or(300), numbers.next().unwrap_or(1_000));
     let server = Server::start();
     let tasks = Tasks::default();
@@ -45,6 +49,8 @@ async fn main() {
         fill(&bus, number, rows).await;
     }
     eprintln!("{clusters} clusters of {rows} rows in {:.0?}", begin.elapsed());
+    let management = FakeApi::start(move |request| management(request, clusters));
+    std::fs::write(kubeconfig, management.kubeconfig()).unwrap();
     println!("{}", server.url());
     let ended = std::thread::spawn(|| std::io::stdin().lines().for_each(drop));
     while !ended.is_finished() {
@@ -64,6 +70,39 @@ async fn fill(bus: &Bus, number: usize, rows: usize) {
         {"version": "v1", "kind": "Service"}]}});
     let source = Source { name: "services".into(), changed: 1, manifest: Arc::new(manifest) };
     InterestWriter::new(bus).write(&cluster, &Interest { revision: 1, sources: vec![source] }).await.unwrap();
+}
+
+/// What users wrote.
+fn management(request: &Request, clusters: usize) -> (u16, String) {
+    let kinds = ["SveltosCluster", "EventTrigger", "EventSource"];
+    let plural = |kind: &str| format!("{}s", kind.to_lowercase());
+    let resource = |kind: &str| json!({"name": plural(kind), "singularName": "", "namespaced": false, "kind": kind, "verbs": ["list"]});
+    let trigger = |name: &str, source: &str| {
+        let spec = json!({"sourceClusterSelector": {"matchLabels": {"env": "fv"}}, "eventSourceName": source, "oneForEvent": true});
+        json!({"metadata": {"name": name}, "spec": spec})
+    };
+    let source = |name: &str| json!({"metadata": {"name": name}, "spec": {"resourceSelectors": [{"version": "v1", "kind": "Service"}]}});
+    let cluster = |number: usize| {
+        let name = format!("cluster-{number:03}");
+        json!({"metadata": {"namespace": "default", "name": name, "labels": {"env": "fv"}}, "spec": {}})
+    };
+    let listed = |items: Value| json!({"kind": "List", "metadata": {"resourceVersion": "1"}, "items": items});
+    let path = request.path.split('?').next().unwrap_or_default();
+    let body = match path.strip_prefix("/apis/lib.projectsveltos.io/v1beta1").unwrap_or(path) {
+        "/apis" => json!({"kind": "APIGroupList", "groups": []}),
+        "" => json!({"kind": "APIResourceList", "groupVersion": "lib.projectsveltos.io/v1beta1",
+            "resources": kinds.map(resource)}),
+        "/sveltosclusters" => listed((0..clusters).map(cluster).collect()),
+        "/eventtriggers" => listed(json!([trigger("t", "services"), trigger("quiet", "quiet")])),
+        "/eventsources" => listed(json!([source("services"), source("quiet")])),
+        _ => {
+            return (
+                404,
+                json!({"kind": "Status", "code": 404, "reason": "NotFound", "message": "none"}).to_string(),
+            );
+        }
+    };
+    (200, body.to_string())
 }
 
 fn row(subject: Subject, body: &Value) -> Publish {

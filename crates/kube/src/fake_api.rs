@@ -65,6 +65,15 @@ impl FakeApi {
         Client::try_from(kube::Config::new(format!("http://{}", self.address).parse().unwrap())).unwrap()
     }
 
+    /// A kubeconfig of it.
+    pub fn kubeconfig(&self) -> String {
+        let server = format!("http://{}", self.address);
+        serde_json::json!({"apiVersion": "v1", "kind": "Config", "current-context": "fake",
+            "clusters": [{"name": "fake", "cluster": {"server": server}}], "users": [{"name": "fake", "user": {}}],
+            "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "fake"}}]})
+        .to_string()
+    }
+
     /// What it was asked so far, in this order.
     pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()

@@ -1,5 +1,7 @@
 //! Tables as they are now, for people: nothing is followed, and nothing is concluded.
 
+use std::ops::ControlFlow;
+
 use sluice_protocol::{Row, Subject, Table};
 
 use crate::bus::Bus;
@@ -43,10 +45,30 @@ pub async fn look(bus: &Bus, spec: &ReadSpec) -> Result<Vec<Stored>, BusError> {
 /// # Errors
 /// As [`look`].
 pub async fn look_each(bus: &Bus, spec: &ReadSpec, mut each: impl FnMut(Stored)) -> Result<(), BusError> {
+    look_until(bus, spec, |stored| {
+        each(stored);
+        ControlFlow::Continue(())
+    })
+    .await
+}
+
+/// The same up to the row at which it breaks, for who needs only some.
+///
+/// # Errors
+/// As [`look`].
+pub async fn look_until(
+    bus: &Bus,
+    spec: &ReadSpec,
+    mut each: impl FnMut(Stored) -> ControlFlow<()>,
+) -> Result<(), BusError> {
     let mut reader = read(bus, spec).await?;
     loop {
         match reader.next().await {
-            Some(ReadEvent::Row(row, _)) => each(Stored { row, at: reader.stored() }),
+            Some(ReadEvent::Row(row, _)) => {
+                if each(Stored { row, at: reader.stored() }).is_break() {
+                    return Ok(());
+                }
+            }
             Some(ReadEvent::CaughtUp(_)) => return Ok(()),
             Some(_) => {}
             None => {

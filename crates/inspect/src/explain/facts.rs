@@ -1,24 +1,27 @@
 //! What is known of a question, gathered once.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
 use serde_json::Value;
-use sluice_api::model::{Cluster, EventSource, management_kinds};
+use sluice_api::model::{Cluster, EventSource, Trigger, management_kinds};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
-use sluice_bus::{Bus, BusError, ReadSpec, look};
+use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, look_each, look_until};
 use sluice_protocol::report::ProblemRow;
 use sluice_protocol::rows::{Desired, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table};
 
-use super::Question;
+use super::{NAMED, Question, trigger};
 use crate::problems::problems;
 
 /// How long the bus, and the management cluster, may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Clusters that are asked for one by one; of more those that do not count are read too.
+const ONE_BY_ONE: usize = 16;
 
 /// What is known.
 #[derive(Clone, Debug)]
@@ -36,9 +39,9 @@ pub struct Facts {
 /// Rows of the bus.
 #[derive(Clone, Debug, Default)]
 pub struct OnBus {
-    /// The objects of the kinds that the EventSource selects, in clusters whose events may count.
+    /// Some of the objects of the kinds that the EventSource selects, in clusters whose events count; none where there is an event.
     pub objects: Vec<(ClusterRef, ObjectKey, Arc<Value>)>,
-    /// What matchers say is an event of the EventSource.
+    /// What matchers say is an event of the EventSource, in clusters whose events count.
     pub reports: Vec<(ClusterRef, ObjectKey)>,
     /// What the cluster should hold.
     pub desired: Vec<Desired>,
@@ -63,7 +66,7 @@ pub async fn gather(
     let shards = bus.as_ref().map_or(1, |bus| bus.shards());
     let on_bus = match bus {
         Ok(bus) => {
-            let source = management.as_ref().ok().and_then(|objects| source_of(objects, question));
+            let source = management.as_ref().ok().and_then(|objects| events_of(objects, question));
             // Boxed, since it is large and what surrounds it would hold it more than once.
             Box::pin(in_time("the bus", read(bus, &cluster, source.as_ref()))).await
         }
@@ -104,16 +107,31 @@ async fn list(client: &Client, question: &Question) -> Result<Vec<Arc<Value>>, k
     Ok(found)
 }
 
-/// The EventSource that the trigger of a question names.
-fn source_of(objects: &[Arc<Value>], question: &Question) -> Option<EventSource> {
-    let Question::Trigger { name, .. } = question else { return None };
+/// The events that the trigger of a question acts upon: of one EventSource, in some clusters.
+struct Events {
+    source: EventSource,
+    clusters: Vec<ClusterRef>,
+}
+
+fn events_of(objects: &[Arc<Value>], question: &Question) -> Option<Events> {
+    let Question::Trigger { name, cluster } = question else { return None };
     let is = |object: &&Arc<Value>, kinds: &[&str], name: &str| {
         kinds.contains(&object::text(object, &["kind"])) && object::name(object) == name
     };
     let trigger = objects.iter().find(|object| is(object, &["EventTrigger", "EventBasedAddOn"], name))?;
-    let source = object::text(trigger, &["spec", "eventSourceName"]);
-    let source = objects.iter().find(|object| is(object, &["EventSource"], source))?;
-    EventSource::read(source).ok()
+    let trigger = Trigger::read(trigger).ok()?;
+    let source = objects.iter().find(|object| is(object, &["EventSource"], &trigger.event_source))?;
+    Some(Events {
+        source: EventSource::read(source).ok()?,
+        clusters: trigger::counting(objects, &trigger, cluster),
+    })
+}
+
+/// The clusters that are registered in the management cluster.
+pub(super) fn clusters(objects: &[Arc<Value>]) -> impl Iterator<Item = Cluster> {
+    let is_cluster =
+        |object: &&Arc<Value>| ["SveltosCluster", "Cluster"].contains(&object::text(object, &["kind"]));
+    objects.iter().filter(is_cluster).filter_map(Cluster::read).filter(Cluster::is_registered)
 }
 
 impl Facts {
@@ -132,13 +150,13 @@ impl Facts {
 
     /// The clusters that are registered.
     pub(super) fn clusters(&self) -> impl Iterator<Item = Cluster> {
-        self.of_kind(&["SveltosCluster", "Cluster"]).filter_map(Cluster::read).filter(Cluster::is_registered)
+        clusters(self.management.as_deref().unwrap_or_default())
     }
 }
 
 // === Bus ===
 
-async fn read(bus: &Bus, cluster: &ClusterRef, source: Option<&EventSource>) -> Result<OnBus, BusError> {
+async fn read(bus: &Bus, cluster: &ClusterRef, events: Option<&Events>) -> Result<OnBus, BusError> {
     let mut found = OnBus::default();
     let shard = cluster_shard(cluster, bus.shards());
     let filter = own_rows::of_cluster(Table::Desired, cluster, shard);
@@ -156,43 +174,73 @@ async fn read(bus: &Bus, cluster: &ClusterRef, source: Option<&EventSource>) -> 
             found.statuses.push((profile.clone(), *origin, status));
         }
     }
-    if let Some(source) = source {
-        read_events(bus, source, &mut found).await?;
+    if let Some(events) = events.filter(|events| !events.clusters.is_empty()) {
+        read_reports(bus, events, &mut found).await?;
+        if found.reports.is_empty() && !events.source.selectors.is_empty() {
+            read_objects(bus, events, &mut found).await?;
+        }
     }
     let open = problems(bus).await;
     let is_near = |problem: &ProblemRow| problem.cluster.is_empty() || problem.cluster == cluster.to_string();
     // Of a trigger also those on the clusters that its events come from count.
-    found.problems = open.into_iter().filter(|problem| source.is_some() || is_near(problem)).collect();
+    found.problems = open.into_iter().filter(|problem| events.is_some() || is_near(problem)).collect();
     Ok(found)
 }
 
-/// What agents and matchers say of the objects of one EventSource, in all clusters.
-async fn read_events(bus: &Bus, source: &EventSource, found: &mut OnBus) -> Result<(), BusError> {
+/// What matchers say.
+async fn read_reports(bus: &Bus, events: &Events, found: &mut OnBus) -> Result<(), BusError> {
     for shard in 0..bus.shards() {
-        let filters = vec![own_rows::of_source_anywhere(&source.name, shard)];
-        for stored in look(bus, &ReadSpec::some(Table::Reports.stream(shard), filters)).await? {
-            if let Subject::Report { cluster, object, .. } = stored.row.subject
-                && !stored.row.head.tombstone
+        let filters = events.filters(|cluster| match cluster {
+            Some(cluster) => vec![own_rows::of_source(cluster, &events.source.name, shard)],
+            None => vec![own_rows::of_source_anywhere(&events.source.name, shard)],
+        });
+        let spec = ReadSpec { heads_only: true, ..ReadSpec::some(Table::Reports.stream(shard), filters) };
+        let each = |Stored { row, .. }: Stored| {
+            if let Subject::Report { cluster, object, .. } = row.subject
+                && !row.head.tombstone
+                && events.clusters.contains(&cluster)
             {
                 found.reports.push((cluster, object));
             }
-        }
-        if source.selectors.is_empty() {
-            continue;
-        }
-        // Several selectors may be of one kind, and a consumer refuses filters that overlap.
-        let kinds: BTreeSet<&Gvk> = source.selectors.iter().map(|selector| &selector.gvk).collect();
-        let filters = kinds.into_iter().map(|gvk| own_rows::of_kind_anywhere(gvk, shard));
-        for stored in look(bus, &ReadSpec::some(Table::Changes.stream(shard), filters.collect())).await? {
-            if let Subject::Change { cluster, object, .. } = stored.row.subject
-                && !stored.row.head.tombstone
-                && let Ok(body) = serde_json::from_slice::<Value>(&stored.row.body)
+        };
+        look_each(bus, &spec, each).await?;
+    }
+    Ok(())
+}
+
+/// What agents say, as far as it is looked at.
+async fn read_objects(bus: &Bus, events: &Events, found: &mut OnBus) -> Result<(), BusError> {
+    // Several selectors may be of one kind, and a consumer refuses filters that overlap.
+    let kinds: BTreeSet<&Gvk> = events.source.selectors.iter().map(|selector| &selector.gvk).collect();
+    for shard in 0..bus.shards() {
+        let filters = events
+            .filters(|cluster| kinds.iter().map(|gvk| own_rows::of_kind(cluster, gvk, shard)).collect());
+        let each = |Stored { row, .. }: Stored| {
+            if let Subject::Change { cluster, object, .. } = row.subject
+                && !row.head.tombstone
+                && events.clusters.contains(&cluster)
+                && let Ok(body) = serde_json::from_slice::<Value>(&row.body)
             {
                 found.objects.push((cluster, object, Arc::new(body)));
             }
+            if found.objects.len() < NAMED { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        look_until(bus, &ReadSpec::some(Table::Changes.stream(shard), filters), each).await?;
+        if found.objects.len() >= NAMED {
+            break;
         }
     }
     Ok(())
+}
+
+impl Events {
+    /// The filters of each cluster, or those of all.
+    fn filters(&self, of: impl Fn(Option<&ClusterRef>) -> Vec<String>) -> Vec<String> {
+        match &self.clusters[..] {
+            few if few.len() <= ONE_BY_ONE => few.iter().flat_map(|cluster| of(Some(cluster))).collect(),
+            _ => of(None),
+        }
+    }
 }
 
 #[cfg(test)]

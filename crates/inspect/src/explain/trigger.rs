@@ -1,13 +1,16 @@
 //! From a trigger to what it deploys.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use serde_json::Value;
 use sluice_api::model::{Cluster, ClusterSet, ClusterSetId, SpecCommon, Trigger};
 use sluice_api::{ClusterRef, Selector, object};
 use sluice_matcher_core::{Answer, Program};
 use sluice_protocol::rows::Cause;
 use sluice_script::Limits;
 
+use super::facts::clusters;
 use super::{Facts, NAMED, OnBus, Steps, instead, is_about, some};
 
 const TRIGGERS: [&str; 2] = ["EventTrigger", "EventBasedAddOn"];
@@ -91,12 +94,9 @@ fn source(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> Option<Program
 
 /// The clusters whose events count for the one that is asked about; and whether what follows from them goes there.
 fn selected(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> Vec<ClusterRef> {
-    let in_sets = in_sets(facts, &trigger.source_sets);
+    let objects = facts.management.as_deref().unwrap_or_default();
+    let sources = counting(objects, trigger, &facts.cluster);
     let selector = &trigger.source_selector;
-    let is_source = |cluster: &Cluster| {
-        in_sets.contains(&cluster.id) || (!selector.is_empty() && selector.matches(cluster.labels()))
-    };
-    let sources: Vec<ClusterRef> = facts.clusters().filter(is_source).map(|cluster| cluster.id).collect();
     if sources.is_empty() {
         let says = "no registered cluster is one whose events count".to_owned();
         steps.no(
@@ -117,8 +117,6 @@ fn selected(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> Vec<ClusterR
             .yes("destination", "spec.destinationCluster says where, for each event: see what is rendered"),
         (None, None) if sources.contains(&cluster.id) => {
             steps.yes("destination", format!("events of {} lead to add-ons there", cluster.id.path()));
-            // Those of others lead to add-ons elsewhere.
-            return vec![cluster.id];
         }
         (None, None) => is_selected("spec.sourceClusterSelector", selector, &cluster, steps),
     }
@@ -134,9 +132,22 @@ pub(super) fn is_local(common: &SpecCommon, steps: &mut Steps) {
     steps.no("destination", says, "set it on the reference whose content is for the management cluster");
 }
 
+/// The clusters whose events count for this one.
+pub(super) fn counting(objects: &[Arc<Value>], trigger: &Trigger, asked: &ClusterRef) -> Vec<ClusterRef> {
+    let (in_sets, selector) = (in_sets(objects, &trigger.source_sets), &trigger.source_selector);
+    let is_source = |cluster: &Cluster| {
+        in_sets.contains(&cluster.id) || (!selector.is_empty() && selector.matches(cluster.labels()))
+    };
+    let sources: Vec<ClusterRef> = clusters(objects).filter(is_source).map(|cluster| cluster.id).collect();
+    let leads_home = trigger.destination_selector.is_none() && trigger.destination_cluster.is_none();
+    // Events of others lead to add-ons elsewhere then.
+    if leads_home && sources.contains(asked) { vec![asked.clone()] } else { sources }
+}
+
 /// The clusters that sets have selected.
-fn in_sets(facts: &Facts, ids: &[ClusterSetId]) -> BTreeSet<ClusterRef> {
-    let sets = facts.of_kind(&["ClusterSet", "Set"]).filter_map(|object| ClusterSet::read(object).ok());
+fn in_sets(objects: &[Arc<Value>], ids: &[ClusterSetId]) -> BTreeSet<ClusterRef> {
+    let is_set = |object: &&Arc<Value>| ["ClusterSet", "Set"].contains(&object::text(object, &["kind"]));
+    let sets = objects.iter().filter(is_set).filter_map(|object| ClusterSet::read(object).ok());
     sets.filter(|set| ids.contains(&set.id)).flat_map(|set| set.before).collect()
 }
 

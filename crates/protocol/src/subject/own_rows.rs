@@ -66,11 +66,12 @@ pub fn complete(cluster: Option<&ClusterRef>, shard: u16) -> String {
     format!("{}.{}.{cluster}.~complete.*", Table::Reports.name(), shard_token(shard))
 }
 
-/// The objects of one kind in all clusters, as agents see them for themselves.
-pub fn of_kind_anywhere(gvk: &Gvk, shard: u16) -> String {
+/// The objects of one kind in one cluster or in all, as agents see them for themselves.
+pub fn of_kind(cluster: Option<&ClusterRef>, gvk: &Gvk, shard: u16) -> String {
     let [group, version, kind] = [&gvk.group, &gvk.version, &gvk.kind].map(|text| super::token(text));
+    let cluster = cluster.map_or_else(|| "*".to_owned(), cluster_token);
     format!(
-        "{}.{}.*.{}.{group}.{version}.{kind}.>",
+        "{}.{}.{cluster}.{}.{group}.{version}.{kind}.>",
         Table::Changes.name(),
         shard_token(shard),
         super::token("")

@@ -15,15 +15,17 @@ fn question() -> Question {
 /// A management cluster with a trigger and its EventSource, which knows no Cluster API.
 fn answer(request: &Request) -> (u16, String) {
     let resource = |plural: &str, kind: &str| json!({"name": plural, "singularName": "", "namespaced": false, "kind": kind, "verbs": ["list"]});
+    let cluster = |name: &str| json!({"metadata": {"namespace": "default", "name": name, "labels": {"env": "fv"}}, "spec": {"data": {}}, "status": {"ready": true}});
     let listed = |items: Value| json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "1"}, "items": items});
     let path = request.path.split('?').next().unwrap_or_default();
     let body = match path {
         "/apis" => json!({"kind": "APIGroupList", "groups": []}),
         "/apis/lib.projectsveltos.io/v1beta1" => json!({"kind": "APIResourceList", "groupVersion": "lib.projectsveltos.io/v1beta1",
-            "resources": [resource("eventtriggers", "EventTrigger"), resource("eventsources", "EventSource")]}),
+            "resources": [resource("eventtriggers", "EventTrigger"), resource("eventsources", "EventSource"), resource("sveltosclusters", "SveltosCluster")]}),
+        "/apis/lib.projectsveltos.io/v1beta1/sveltosclusters" => listed(json!([cluster("a")])),
         "/apis/lib.projectsveltos.io/v1beta1/eventtriggers" => listed(json!([
             {"metadata": {"name": "other"}, "spec": {"eventSourceName": "none"}},
-            {"metadata": {"name": "t"}, "spec": {"eventSourceName": "s"}}])),
+            {"metadata": {"name": "t"}, "spec": {"eventSourceName": "s", "sourceClusterSelector": {"matchLabels": {"env": "fv"}}}}])),
         "/apis/lib.projectsveltos.io/v1beta1/eventsources" => listed(json!([
             {"metadata": {"name": "s"}, "spec": {"version": "v1", "kind": "Service"}}])),
         _ => return (404, json!({"kind": "Status", "code": 404, "reason": "NotFound", "status": "Failure", "message": "none"}).to_string()),
@@ -38,10 +40,10 @@ async fn what_bus_and_management_cluster_know_of_a_trigger_is_gathered() {
     write(&bus, rows(Some(service()))).await;
     let facts = gather(Ok(&bus), Ok(api.client()), &question()).await;
     let kinds: Vec<_> = facts.management.unwrap().iter().map(|object| object["kind"].to_string()).collect();
-    assert_eq!(kinds, ["\"EventSource\"", "\"EventTrigger\"", "\"EventTrigger\""]);
+    assert_eq!(kinds, ["\"EventSource\"", "\"EventTrigger\"", "\"EventTrigger\"", "\"SveltosCluster\""]);
     let on_bus = facts.on_bus.unwrap();
     assert_eq!(on_bus.reports, [(cluster("a"), service())]);
-    assert_eq!(on_bus.objects, [(cluster("a"), service(), Arc::new(json!({})))]);
+    assert!(on_bus.objects.is_empty(), "there is an event");
     assert_eq!(on_bus.desired[0].profile(), ProfileId::cluster("p"));
     let status = Status::new(State::Failed, vec!["no room".into()]);
     assert_eq!(on_bus.statuses, [(ProfileId::cluster("p"), 0, status)]);
@@ -59,4 +61,21 @@ async fn who_is_away_is_named_and_the_other_one_is_read() {
     let facts = gather(Err("it is gone".into()), Ok(api.client()), &question()).await;
     assert!(facts.management.unwrap_err().starts_with("the management cluster: "));
     assert_eq!(facts.on_bus.unwrap_err(), "it is gone");
+}
+
+#[tokio::test]
+async fn where_there_is_no_event_some_of_the_objects_that_may_be_one_are_read() {
+    let (server, api) = (Server::start(), FakeApi::start(answer));
+    let (bus, _tasks) = connect(&server).await;
+    let named = |at: &str, name: String| {
+        let object = ObjectKey { name: name.as_str().into(), ..service() };
+        let subject = Subject::Change { shard: 0, cluster: cluster(at), viewer: String::new(), object };
+        sluice_protocol::Publish::new(subject, sluice_protocol::Body::Value(b"{}".to_vec().into()), 5)
+    };
+    let elsewhere = named("c", "web".to_owned());
+    write(&bus, std::iter::once(elsewhere).chain((0..8).map(|number| named("a", format!("w{number}")))))
+        .await;
+    let on_bus = gather(Ok(&bus), Ok(api.client()), &question()).await.on_bus.unwrap();
+    let found: Vec<_> = on_bus.objects.iter().map(|(at, key, _)| (at.name.as_str(), &*key.name)).collect();
+    assert_eq!(found, [("a", "w0"), ("a", "w1"), ("a", "w2"), ("a", "w3"), ("a", "w4")]);
 }
