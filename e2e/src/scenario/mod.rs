@@ -11,6 +11,7 @@
 mod expected;
 mod explained;
 mod player;
+mod said;
 mod state;
 
 use std::path::{Path, PathBuf};

@@ -8,6 +8,7 @@ use sluice_api::cloud_event::CloudEvent;
 use sluice_api::{Gvk, ObjectKey, object};
 
 use super::expected::difference;
+use super::said::Said;
 use super::{Build, Examiner, Expected, MANAGEMENT, Scenario, Step, comes_first, differences};
 use crate::fleet::Fleet;
 
@@ -45,8 +46,8 @@ impl<'a> Player<'a> {
         Self { scenario, fleet, kinds: scenario.kinds() }
     }
 
-    /// Plays all steps, and compares after each: with the scenario, and with `sluice build` of the same state. Then the
-    /// Inspect service at this address, if there is one, explains what there is and what there is not.
+    /// Plays all steps, and compares after each: with the scenario, and with `sluice build` of the same state, also what triggers and
+    /// profiles say of themselves. Then the Inspect service at this address, if there is one, explains what there is and what there is not.
     ///
     /// # Errors
     /// The step, and what is different after it.
@@ -62,6 +63,8 @@ impl<'a> Player<'a> {
                 self.step(step).await.with_context(named)?;
             }
             self.wait(&state.build()?, expected).await.with_context(named)?;
+            let said = Said::of(&states[..=number], &state.explained()?, expected);
+            self.wait_until_said(&said).await.with_context(named)?;
             if let Some(examiner) = &mut examiner {
                 examiner.ask(number, state, expected).await.with_context(named)?;
             }
@@ -149,6 +152,21 @@ impl<'a> Player<'a> {
             } else if since.is_some() {
                 bail!("it was as it should be, and then:\n{}", differences.join("\n"));
             } else if Instant::now() > deadline {
+                bail!("after {TIMEOUT:?}:\n{}", differences.join("\n"));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until triggers, profiles and ClusterSummaries say what became of them.
+    async fn wait_until_said(&self, said: &Said) -> anyhow::Result<()> {
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            let differences = said.differences(self.fleet).await?;
+            if differences.is_empty() {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
                 bail!("after {TIMEOUT:?}:\n{}", differences.join("\n"));
             }
             tokio::time::sleep(LOOK).await;
