@@ -76,16 +76,18 @@ impl Site {
     async fn run(&self, request: Request) -> Result<Reply, Failure> {
         match request {
             Request::Inventories => self.inventories().await,
-            Request::List(gvk) => self.list(&gvk).await,
-            Request::Read(key) => self.read(&key).await,
+            Request::List(gvk) => self.known(&gvk, self.list(&gvk).await),
+            Request::Read(key) => self.known(&key.gvk, self.read(&key).await),
             Request::Apply { object, against, make_namespace, account } => {
                 self.apply(&object, against, make_namespace, &self.caller(account)?).await
             }
             Request::Delete { key, against, account } => {
-                self.delete(&key, against, &self.caller(account)?).await
+                let caller = self.caller(account)?;
+                self.known(&key.gvk, self.delete(&key, against, &caller).await)
             }
             Request::Release { key, against, account } => {
-                self.release(&key, against, &self.caller(account)?).await
+                let caller = self.caller(account)?;
+                self.known(&key.gvk, self.release(&key, against, &caller).await)
             }
             Request::ReadInventory(profile) => self.read_inventory(&profile).await,
             Request::WriteInventory { inventory, against } => self.write_inventory(&inventory, against).await,
@@ -267,12 +269,7 @@ impl Site {
 
     async fn delete(&self, key: &ObjectKey, against: Version, caller: &Caller) -> Result<Reply, Failure> {
         let Some((api, _)) = self.api(key, &caller.client).await? else { return Ok(Reply::Done) };
-        let deleted = delete(&api, &key.name, against, caller.acting.as_ref()).await;
-        // The kind has gone, or a proxy says so: discovery is asked when it is tried again.
-        if matches!(&deleted, Err(failure) if failure.class == Class::NoKind) {
-            self.forget(&key.gvk);
-        }
-        deleted
+        delete(&api, &key.name, against, caller.acting.as_ref()).await
     }
 
     async fn release(
@@ -300,6 +297,15 @@ impl Site {
     /// Kinds of this group came or went: they are looked up anew.
     pub(crate) fn forget_group(&self, group: &str) {
         self.resources.retain(|gvk, _| gvk.group != group);
+    }
+
+    /// Where the server has no such kind, it has gone, or a proxy says so: discovery is asked when it is tried again, also when it
+    /// told of the kind a moment ago.
+    fn known(&self, gvk: &Gvk, result: Result<Reply, Failure>) -> Result<Reply, Failure> {
+        if matches!(&result, Err(failure) if failure.class == Class::NoKind) {
+            self.forget(gvk);
+        }
+        result
     }
 
     /// The kind has gone: it is looked up anew, and may come back under another name.

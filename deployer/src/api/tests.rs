@@ -109,6 +109,23 @@ async fn only_the_server_says_that_an_object_is_deleted() {
 }
 
 #[tokio::test]
+async fn whoever_finds_that_a_kind_has_gone_asks_discovery_the_next_time() {
+    let key = ObjectKey::of(&config_map("default", "c")).unwrap();
+    let against = ("u".into(), "1".into());
+    for request in [
+        Request::List(key.gvk.clone()),
+        Request::Read(key.clone()),
+        Request::Delete { key: key.clone(), against: against.clone(), account: None },
+        Request::Release { key, against, account: None },
+    ] {
+        let site = mk_not_found("404 page not found");
+        let reply = site.call(request.clone(), || true).await;
+        assert_eq!(class(&reply), Some(Class::NoKind), "{request:?}");
+        assert!(site.resources.is_empty(), "{request:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_is_not_there_is_no_fault_of_the_object() {
     let apply = Request::Apply {
         object: config_map("default", "c").into(),
