@@ -7,16 +7,20 @@ use std::{
 
 use serde_json::{Map, Value as Json};
 
-use self::{cost::TooMuch, places::Places};
+use self::{cost::TooMuch, places::Places, tree::Looked};
 use crate::{error::Error, tree::ChartTree, warning::Warnings};
 
 mod cost;
 mod places;
+mod tree;
 mod words;
 
 /// Bytes of a compiled pattern, and of all patterns of a schema.
 const PATTERN: usize = 256 << 10;
 const PATTERNS: usize = 32 << 20;
+
+/// The schema of schemas of whatever draft is the latest.
+const LATEST_DRAFT: &str = "http://json-schema.org/schema";
 
 /// Checks the values of a chart and of its dependencies.
 pub(crate) fn check(
@@ -87,16 +91,20 @@ fn check_one(schema: &[u8], values: &Map<String, Json>, warnings: &mut Warnings)
     // Go's patterns have no way back either: whatever a pattern is, a text is read once.
     let size = PATTERN.min(PATTERNS / places.patterns().max(1));
     let patterns = jsonschema::PatternOptions::regex().size_limit(size).dfa_size_limit(size);
-    let options = jsonschema::options().with_pattern_options(patterns).with_retriever(elsewhere.clone());
+    let options = jsonschema::options()
+        .with_registry(&referencing::SPECIFICATIONS)
+        .with_pattern_options(patterns)
+        .with_retriever(elsewhere.clone());
     let validator = options.build(&schema).map_err(|error| error.to_string());
     elsewhere.say(warnings);
     let validator = validator?;
     let errors: Vec<_> = validator.iter_errors(&values).collect();
-    let lines = words::of(&errors, &values);
+    let lines = words::of(&errors, Looked { schema: &schema, values: &values });
     if lines.is_empty() { Ok(()) } else { Err(Problem::Values(lines)) }
 }
 
-/// Schemas that are not in the chart: nothing is fetched for one. Names, which lead nowhere, allow everything, as for Helm.
+/// Schemas that are not in the chart, and are not those of the drafts: nothing is fetched for one. Names, which lead nowhere, allow
+/// everything, as for Helm.
 #[derive(Clone, Default)]
 struct Elsewhere(Arc<Mutex<BTreeSet<String>>>);
 
@@ -108,6 +116,9 @@ impl jsonschema::Retrieve for Elsewhere {
         if uri.as_str().starts_with("urn:") {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(uri.as_str().to_owned());
             return Ok(Json::Bool(true));
+        }
+        if uri.as_str() == LATEST_DRAFT {
+            return Ok(serde_json::json!({"$ref": "https://json-schema.org/draft/2020-12/schema"}));
         }
         Err("nothing is fetched for a schema; put what it refers to into values.schema.json".into())
     }

@@ -100,6 +100,37 @@ fn a_schema_that_refers_to_elsewhere_is_refused() {
     }
 }
 
+/// They are known without a network.
+#[test]
+fn a_schema_may_refer_to_the_schemas_of_the_drafts() {
+    let any = "- at '/a/type': 'anyOf' failed
+  - at '/a/type': value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'
+  - at '/a/type': got number, want array
+";
+    let all = format!(
+        "- at '/a': 'allOf' failed\n{}",
+        any.lines().map(|line| format!("  {line}\n")).collect::<String>()
+    );
+    for (reference, problem) in [
+        ("http://json-schema.org/draft-04/schema#", any),
+        ("http://json-schema.org/draft-06/schema", any),
+        ("http://json-schema.org/draft-07/schema#", any),
+        ("https://json-schema.org/draft/2019-09/schema", &all),
+        ("https://json-schema.org/draft/2020-12/schema", &all),
+        ("http://json-schema.org/schema#", &all),
+    ] {
+        let schema = format!("{{\"properties\": {{\"a\": {{\"$ref\": \"{reference}\"}}}}}}");
+        let of = |values: &str| render(&[("values.schema.json", &schema), ("values.yaml", values)], 1);
+        assert_eq!(of("a: {type: object}\n").err(), None, "{reference}");
+        let error = of("a: {type: 3}\n").unwrap_err().to_string();
+        assert!(error.ends_with(&format!("app:\n{problem}")), "{reference}: {error}");
+        // Whoever refers to one pays for all that is in the value.
+        let many = format!("a: {{enum: [{}]}}\n", (0..7_000).map(|at| format!("{at},")).collect::<String>());
+        let error = of(&many).unwrap_err().to_string();
+        assert!(error.contains("more than 200000 checks"), "{reference}: {error}");
+    }
+}
+
 #[test]
 fn a_schema_that_refers_to_itself_is_taken() {
     let schema =

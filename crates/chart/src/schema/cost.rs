@@ -13,6 +13,8 @@ pub(super) const MOST: u64 = 200_000;
 const DEEPEST: usize = 500;
 /// Bytes of a text that a pattern reads while something else is checked.
 const READ: usize = 64;
+/// Checks of a value by the schema of schemas, which is in no chart.
+const OF_A_DRAFT: u64 = 30;
 /// What it costs to read a text as a pattern.
 const PATTERN: u64 = 500;
 
@@ -52,8 +54,7 @@ struct Reckoning<'s> {
 /// Whether checking these values by this schema stays within the budget.
 pub(super) fn check<'s>(schema: &'s Json, values: &'s Json, places: &'s Places<'s>) -> Result<(), TooMuch> {
     let mut reckoning = Reckoning { places, known: HashMap::new(), open: HashSet::new() };
-    let checks = reckoning.checks(schema, values, 0)?;
-    if checks > MOST { Err(TooMuch::Checks) } else { Ok(()) }
+    reckoning.checks(schema, values, 0).map(drop)
 }
 
 // === impl Reckoning ===
@@ -84,7 +85,7 @@ impl<'s> Reckoning<'s> {
         }
         self.open.remove(&pair);
         self.known.insert(pair, sum);
-        Ok(sum)
+        if sum > MOST { Err(TooMuch::Checks) } else { Ok(sum) }
     }
 
     /// Of the schemas that are for the value itself.
@@ -96,9 +97,18 @@ impl<'s> Reckoning<'s> {
     ) -> Result<u64, TooMuch> {
         let places = self.places;
         let references = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter();
-        let referred = references.filter_map(|key| parts.get(key)?.as_str()).flat_map(|name| places.of(name));
+        let references = references.filter_map(|key| parts.get(key)?.as_str());
+        let mut elsewhere = 0u64;
+        let mut referred = Vec::new();
+        for reference in references {
+            let found = places.of(reference);
+            if found.is_empty() && reference.starts_with("http") {
+                elsewhere = elsewhere.saturating_add(OF_A_DRAFT.saturating_mul(size(value, 0)));
+            }
+            referred.extend(found);
+        }
         let own = SAME.iter().flat_map(|keyword| schemas(parts, keyword));
-        self.sum(own.chain(referred).map(|schema| (schema, value)), depth)
+        Ok(elsewhere.saturating_add(self.sum(own.chain(referred).map(|schema| (schema, value)), depth)?))
     }
 
     /// Of the schemas that are for what is in the value.
@@ -133,6 +143,16 @@ impl<'s> Reckoning<'s> {
             sum = sum.saturating_add(self.checks(schema, value, depth + 1)?);
         }
         Ok(sum)
+    }
+}
+
+/// How many values there are in this one, as far as they count.
+fn size(value: &Json, before: u64) -> u64 {
+    let add = |sum: u64, value: &Json| if sum > MOST { sum } else { size(value, sum) };
+    match value {
+        Json::Object(map) => map.values().fold(before + 1, add),
+        Json::Array(items) => items.iter().fold(before + 1, add),
+        _ => before + 1,
     }
 }
 

@@ -4,79 +4,16 @@ use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind as Kind};
 use serde_json::Value as Json;
 use sluice_template::{format_go_float, go_quoted};
 
-/// A line for each error of these values, and for each reason that an error has.
-pub(super) fn of(errors: &[ValidationError<'_>], values: &Json) -> String {
+use super::tree::{self, Looked};
+
+/// The errors of these values, a line for each and for each reason that one has.
+pub(super) fn of(errors: &[ValidationError<'_>], looked: Looked<'_>) -> String {
     let mut lines = String::new();
-    write(&mut lines, errors.iter(), values, 0);
+    tree::of(errors, looked).iter().for_each(|line| line.write(0, &mut lines));
     lines
 }
 
-fn write<'e>(
-    lines: &mut String,
-    errors: impl Iterator<Item = &'e ValidationError<'e>>,
-    values: &Json,
-    depth: usize,
-) {
-    let mut errors = errors.peekable();
-    let mut group = None;
-    while let Some(error) = errors.next() {
-        // What fails within one `allOf` stands below a line of its own.
-        let all = all_of(error).filter(|_| depth == 0);
-        if let Some((_, place)) = all.as_ref().filter(|_| all != group) {
-            lines.push_str(&format!("- at {}: 'allOf' failed\n", quoted(place)));
-        }
-        let depth = depth + usize::from(all.is_some());
-        group = all;
-        let place = error.instance_path().as_str();
-        let mut reason = reason(error, values);
-        if let Kind::Required { property } = error.kind() {
-            // All that one object lacks stands on one line.
-            let mut missing = vec![quoted_text(property)];
-            while let Some(next) =
-                errors.next_if(|next| next.instance_path().as_str() == place && is_required(next))
-            {
-                if let Kind::Required { property } = next.kind() {
-                    missing.push(quoted_text(property));
-                }
-            }
-            let word = if missing.len() == 1 { "property" } else { "properties" };
-            reason = format!("missing {word} {}", missing.join(", "));
-        }
-        lines.push_str(&format!("{}- at {}: {reason}\n", "  ".repeat(depth), quoted(place)));
-        match error.kind() {
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-                write(lines, context.iter().flatten(), values, depth + 1);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// The `allOf` in which an error is: where it stands in the schema, and at which value.
-fn all_of(error: &ValidationError<'_>) -> Option<(String, String)> {
-    let path = error.schema_path().as_str();
-    let (before, within) = path.split_once("/allOf/")?;
-    let mut words = within.split('/').skip(1);
-    let mut deeper = 0;
-    while let Some(word) = words.next() {
-        match word {
-            "properties" | "patternProperties" => {
-                words.next();
-                deeper += 1;
-            }
-            "items" => deeper += 1,
-            _ => {}
-        }
-    }
-    let place: Vec<&str> = error.instance_path().as_str().split('/').collect();
-    Some((before.to_owned(), place[..place.len().saturating_sub(deeper).max(1)].join("/")))
-}
-
-fn is_required(error: &ValidationError<'_>) -> bool {
-    matches!(error.kind(), Kind::Required { .. })
-}
-
-fn reason(error: &ValidationError<'_>, values: &Json) -> String {
+pub(super) fn reason(error: &ValidationError<'_>, values: &Json) -> String {
     let found = error.instance();
     let bound = |word: &str, limit: &Json| format!("{word}: got {}, want {}", number(found), number(limit));
     let count = |word: &str, limit: u64| {
@@ -122,6 +59,7 @@ fn reason(error: &ValidationError<'_>, values: &Json) -> String {
         Kind::FalseSchema => "false schema".to_owned(),
         Kind::UniqueItems => equal_items(found),
         Kind::Contains => "no items match contains schema".to_owned(),
+        Kind::PropertyNames { error } => format!("invalid propertyName {}", quoted_text(error.instance())),
         _ => error.to_string(),
     }
 }
@@ -182,12 +120,12 @@ fn wanted(kind: &TypeKind) -> String {
     }
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let quoted = go_quoted(text);
     format!("'{}'", quoted[1..quoted.len() - 1].replace("\\\"", "\"").replace('\'', "\\'"))
 }
 
-fn quoted_text(value: &Json) -> String {
+pub(super) fn quoted_text(value: &Json) -> String {
     quoted(value.as_str().unwrap_or_default())
 }
 
