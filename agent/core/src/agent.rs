@@ -143,6 +143,7 @@ impl Agent {
     }
 
     fn listed(&mut self, id: u64, objects: Vec<Seen>, step: &mut Step<Effect>) {
+        self.leaving.listed(id);
         let keys: BTreeSet<_> = objects.iter().map(|seen| seen.key.clone()).collect();
         let vanished =
             self.shown.iter().filter(|(key, watches)| watches.contains_key(&id) && !keys.contains(*key));
@@ -201,6 +202,9 @@ impl Agent {
     }
 
     fn show(&mut self, id: u64, seen: Seen, step: &mut Step<Effect>) {
+        if self.leaving.is_behind(id, &seen) {
+            return;
+        }
         self.unconfirmed.remove(&seen.key);
         self.leaving.shown(&seen.key);
         let watches = self.shown.entry(seen.key.clone()).or_default();
@@ -231,6 +235,9 @@ impl Agent {
     fn looked(&mut self, question: u64, key: ObjectKey, found: &Found, step: &mut Step<Effect>) {
         let shows = |object: &Value| self.watches.keys().any(|spec| spec.shows(&key, object));
         if self.leaving.answered(question, &key, found, shows, step) {
+            let watches = self.watches.iter().filter(|(spec, _)| spec.gvk == key.gvk);
+            let known = self.newest.get(&key).copied().unwrap_or(0);
+            self.leaving.left(&key, (found, known), watches.map(|(_, watch)| watch.id).collect(), step.now);
             self.withdraw(key, step);
         }
     }

@@ -2,23 +2,28 @@
 //!
 //! Such an object is gone, or its labels have changed and another watch will show it, however slow that is. Only the server
 //! knows which: it is asked for the object, and again as long as the object is to be shown and is not.
+//!
+//! Of an object that has left, a slower watch may still show what it was before. That is known for as long as there is such a watch.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use sluice_api::ObjectKey;
+use sluice_api::{ObjectKey, object};
 use sluice_protocol::Step;
 
-use crate::messages::{Effect, Found};
+use crate::messages::{Effect, Found, Seen};
 
 /// Pause before the server is asked again, in microseconds. It doubles, up to the longest.
 const PAUSE: i64 = 250_000;
 const LONGEST_PAUSE: i64 = 8_000_000;
+/// A watch is not further behind than this, in microseconds.
+const FURTHEST_BEHIND: i64 = 600_000_000;
 
 /// The objects that the server has been asked for, or will be asked for again.
 #[derive(Default)]
 pub(crate) struct Leaving {
     objects: BTreeMap<ObjectKey, Waiting>,
+    left: BTreeMap<ObjectKey, Left>,
     /// The number of the last question.
     questions: u64,
 }
@@ -29,6 +34,15 @@ struct Waiting {
     /// Without one: when it is asked again.
     until: i64,
     pause: i64,
+}
+
+/// An object that has left.
+struct Left {
+    /// The newest version that it is known to have had before.
+    version: u64,
+    /// Watches that may still show such a version.
+    behind: BTreeSet<u64>,
+    until: i64,
 }
 
 impl Leaving {
@@ -50,6 +64,40 @@ impl Leaving {
     /// A watch shows the object.
     pub(crate) fn shown(&mut self, key: &ObjectKey) {
         self.objects.remove(key);
+        self.left.remove(key);
+    }
+
+    /// The object has left, as the server said; `known` is its newest known version. These watches may be behind.
+    pub(crate) fn left(
+        &mut self,
+        key: &ObjectKey,
+        (found, known): (&Found, u64),
+        behind: BTreeSet<u64>,
+        now: i64,
+    ) {
+        let found = match found {
+            Found::Object(found) => {
+                object::text(found, &["metadata", "resourceVersion"]).parse().unwrap_or(0)
+            }
+            Found::Nothing | Found::Unknown => 0,
+        };
+        self.left.retain(|_, left| left.until > now);
+        self.left
+            .insert(key.clone(), Left { version: known.max(found), behind, until: now + FURTHEST_BEHIND });
+    }
+
+    /// Whether this watch shows what an object was before it left.
+    pub(crate) fn is_behind(&self, id: u64, seen: &Seen) -> bool {
+        let left = self.left.get(&seen.key);
+        left.is_some_and(|left| left.behind.contains(&id) && seen.version <= left.version)
+    }
+
+    /// This watch has listed.
+    pub(crate) fn listed(&mut self, id: u64) {
+        self.left.retain(|_, left| {
+            left.behind.remove(&id);
+            !left.behind.is_empty()
+        });
     }
 
     /// The server has answered; whether no watch will show the object any more. `shows` tells whether one shows it as it is.

@@ -126,6 +126,24 @@ fn what_an_ended_watch_showed_goes_when_the_one_that_goes_on_does_not_show_it() 
 }
 
 #[test]
+fn a_slower_watch_does_not_bring_back_what_has_left() {
+    let shown = |id, version| ExternalInput::Applied(id, Seen { version, ..seen("Service", "x") });
+    let unlabelled = json!({"metadata": {"namespace": "n", "name": "x", "resourceVersion": "9"}});
+    for (found, newest) in [(Found::Nothing, 5), (Found::Object(unlabelled), 9)] {
+        let mut agent = with_a_slow_watch_that_is_left();
+        assert_eq!(side(&mut agent, looked(1, found)), ["-x"]);
+        assert!(side(&mut agent, shown(2, newest)).is_empty(), "it is older than what the server said");
+        assert!(side(&mut agent, ExternalInput::Deleted(2, key("Service", "x"))).is_empty());
+        assert_eq!(side(&mut agent, shown(2, newest + 1)), ["+x"], "it has come back");
+    }
+    // A server that was put back counts from an older version on: then the watch lists again.
+    let mut agent = with_a_slow_watch_that_is_left();
+    side(&mut agent, looked(1, Found::Nothing));
+    side(&mut agent, ExternalInput::Listed(2, vec![]));
+    assert_eq!(side(&mut agent, shown(2, 3)), ["+x"]);
+}
+
+#[test]
 fn rows_say_of_which_interest_they_are() {
     let mut agent = started(&[], &["Service"]);
     assert_eq!(agent.view().to_string(), "sveltos:default/c=1");
