@@ -75,7 +75,10 @@ impl Matcher {
     fn interest(&mut self, cluster: ClusterRef, row: &Interest, step: &mut Step<Effect>) {
         let live = self.clusters.entry(cluster.clone()).or_default();
         let Some(difference) = live.update(row, &mut self.programs) else {
-            return live.fall_back(row, step);
+            if live.fall_back(row, step) {
+                self.withdraw_absent(&cluster, step);
+            }
+            return;
         };
         self.programs.sweep();
         // Where nobody asks for anything any more, as of a cluster that is no longer registered, its rows stay unread.

@@ -23,16 +23,18 @@ impl Live {
         }
     }
 
-    /// A row came that is not newer than the one that is worked with.
-    pub(super) fn fall_back(&mut self, row: &Interest, step: &mut Step<Effect>) {
+    /// A row came that is not newer than the one that is worked with. Whether it is that one, and the renderer was told meanwhile
+    /// that it has not come: then what is complete must be said again.
+    pub(super) fn fall_back(&mut self, row: &Interest, step: &mut Step<Effect>) -> bool {
         if row.is_lost() {
-            return;
+            return false;
         }
         self.present = row.revision;
         if let Some(known) = self.revision.filter(|known| *known > row.revision) {
             let (_, due) = *self.ahead.get_or_insert((known, step.now + ON_ITS_WAY));
             step.wake_at(due);
         }
+        self.revision == Some(row.revision) && self.told.is_none()
     }
 }
 

@@ -104,6 +104,29 @@ fn an_older_interest_row_changes_nothing() {
 }
 
 #[test]
+fn what_was_complete_is_said_again_when_the_newest_interest_row_was_only_late() {
+    let mut matcher = matcher();
+    step(&mut matcher, |m, s| m.external(interest(5, &[("a", 5)]), s));
+    step(&mut matcher, |m, s| m.start(s));
+    step(&mut matcher, |m, s| m.caught_up(0, s));
+    assert_eq!(rows(&mut matcher, complete(5)), ["complete"]);
+    // It is read on over a node that lags: an older row comes, and for longer than the newest can be on its way.
+    let (said, _) = step(&mut matcher, |m, s| m.external(interest(4, &[]), s));
+    assert!(said.is_empty());
+    let mut late = Step::at(10_000_000);
+    matcher.tick(&mut late);
+    let (told, ..) = late.into_parts();
+    let told: Vec<_> = told.iter().filter_map(|row| row.meta.complete()).collect();
+    assert_eq!(told, [&Complete::of_all(0, 5)], "a row that proves nothing");
+    let (said, _) = step(&mut matcher, |m, s| m.external(interest(4, &[]), s));
+    assert!(said.is_empty(), "it is as old as before");
+    let (said, _) = step(&mut matcher, |m, s| m.external(interest(5, &[("a", 5)]), s));
+    assert_eq!(said, ["complete"]);
+    let (said, _) = step(&mut matcher, |m, s| m.external(interest(5, &[("a", 5)]), s));
+    assert!(said.is_empty(), "once");
+}
+
+#[test]
 fn what_a_watch_of_another_agent_shows_is_not_judged() {
     let mut matcher = started(&[("a", 1)]);
     let mut row = change("x", Some("a"), 1);
