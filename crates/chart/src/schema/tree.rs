@@ -1,7 +1,7 @@
 //! What does not meet a schema, as a tree: a part of a schema that several errors are in has a line of its own. The library that
 //! checks tells of single errors, each with the way through the schema that led to it; Helm's tells of such a tree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use jsonschema::error::{ValidationError, ValidationErrorKind as Kind};
 use serde_json::Value as Json;
@@ -89,21 +89,23 @@ fn lines(found: &[&Found<'_>], depth: usize, place: &str, looked: Looked<'_>) ->
         }
     }
     // By the keyword and the value that it is about: each has a line at most, or one for each error in itself.
-    let mut parts: BTreeMap<(usize, usize), Vec<&Found<'_>>> = BTreeMap::new();
-    let mut seen = Vec::new();
+    let mut parts: Vec<Vec<&Found<'_>>> = Vec::new();
+    let mut places = HashMap::new();
     for found in found {
-        let part = found.part(depth, place, looked);
-        let at = seen.iter().position(|other| *other == part).unwrap_or(seen.len());
-        if at == seen.len() {
-            seen.push(part);
+        let part = (found.rank(depth), found.part(depth, place, looked));
+        let at = *places.entry(part).or_insert(parts.len());
+        if at == parts.len() {
+            parts.push(Vec::new());
         }
-        parts.entry((found.rank(depth), at)).or_default().push(found);
+        parts[at].push(found);
     }
-    parts.into_iter().flat_map(|((_, at), found)| of_part(&seen[at], &found, depth, place, looked)).collect()
+    let mut order: Vec<_> = places.into_iter().map(|((rank, part), at)| (rank, at, part)).collect();
+    order.sort_by_key(|(rank, at, _)| (*rank, *at));
+    order.into_iter().flat_map(|(_, at, part)| of_part(&part, &parts[at], depth, place, looked)).collect()
 }
 
 /// What is looked at by one keyword.
-#[derive(PartialEq)]
+#[derive(PartialEq, Eq, Hash)]
 enum Part {
     /// The value itself.
     Here,

@@ -1,5 +1,7 @@
 //! What does not meet a schema, in the words of Helm's library.
 
+use std::collections::HashMap;
+
 use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind as Kind};
 use serde_json::Value as Json;
 use sluice_template::{format_go_float, go_quoted};
@@ -82,11 +84,13 @@ fn one_of(options: &[Json]) -> String {
 
 fn equal_items(found: &Json) -> String {
     let items = found.as_array().map_or(&[][..], Vec::as_slice);
-    let pairs = (0..items.len()).flat_map(|later| (0..later).map(move |earlier| (earlier, later)));
-    match pairs.into_iter().find(|(earlier, later)| items[*earlier] == items[*later]) {
-        Some((earlier, later)) => format!("items at {earlier} and {later} are equal"),
-        None => "items are equal".to_owned(),
+    let mut seen = HashMap::new();
+    for (later, item) in items.iter().enumerate() {
+        if let Some(earlier) = seen.insert(item, later) {
+            return format!("items at {earlier} and {later} are equal");
+        }
     }
+    "items are equal".to_owned()
 }
 
 fn is_collection(value: &Json) -> bool {

@@ -140,6 +140,8 @@ pub const ALL: &[Hostile] = &[
     ("a schema that multiplies by choice", || schema(&doubled("anyOf")), "limit: "),
     ("a schema that leads far", || schema(&chained(50_000)), "limit: "),
     ("a schema of large patterns", || schema(&patterns(2_000)), "limit: "),
+    ("a schema that refuses each of many values", || listed(r#"{"items": {"type": "null"}}"#), "want null"),
+    ("a schema that wants many values to differ", || listed(r#"{"uniqueItems": true}"#), "are equal"),
     (
         "a pattern that tries everything",
         || schema(r#"{"patternProperties": {"^(a+)+\\1$": {"type": "string"}}}"#),
@@ -197,6 +199,13 @@ fn archive(tar: Vec<u8>) -> Outcome {
 fn run(archive: &[u8]) -> Outcome {
     super::begin();
     render(&Chart::from_archive(archive, LoadLimits::default())?).map(drop)
+}
+
+/// Many values, of which the last two are equal, and a schema for all of them.
+fn listed(schema: &str) -> Outcome {
+    let schema = format!(r#"{{"properties": {{"a": {schema}}}}}"#);
+    let values: String = (0..90_000).map(|at| format!("- {}\n", at.min(89_998))).collect();
+    files(&[("values.schema.json", &schema), ("values.yaml", &format!("a:\n{values}"))])
 }
 
 /// A template `x` with this body, and `y` that includes itself twice.
