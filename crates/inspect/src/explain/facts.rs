@@ -110,7 +110,7 @@ async fn list(client: &Client, question: &Question) -> Result<Vec<Arc<Value>>, k
 /// The events that the trigger of a question acts upon: of one EventSource, in some clusters.
 struct Events {
     source: EventSource,
-    clusters: Vec<ClusterRef>,
+    clusters: BTreeSet<ClusterRef>,
 }
 
 fn events_of(objects: &[Arc<Value>], question: &Question) -> Option<Events> {
@@ -236,10 +236,10 @@ async fn read_objects(bus: &Bus, events: &Events, found: &mut OnBus) -> Result<(
 impl Events {
     /// The filters of each cluster, or those of all.
     fn filters(&self, of: impl Fn(Option<&ClusterRef>) -> Vec<String>) -> Vec<String> {
-        match &self.clusters[..] {
-            few if few.len() <= ONE_BY_ONE => few.iter().flat_map(|cluster| of(Some(cluster))).collect(),
-            _ => of(None),
+        if self.clusters.len() > ONE_BY_ONE {
+            return of(None);
         }
+        self.clusters.iter().flat_map(|cluster| of(Some(cluster))).collect()
     }
 }
 

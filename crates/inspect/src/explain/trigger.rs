@@ -93,7 +93,7 @@ fn source(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> Option<Program
 }
 
 /// The clusters whose events count for the one that is asked about; and whether what follows from them goes there.
-fn selected(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> Vec<ClusterRef> {
+fn selected(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> BTreeSet<ClusterRef> {
     let objects = facts.management.as_deref().unwrap_or_default();
     let sources = counting(objects, trigger, &facts.cluster);
     let selector = &trigger.source_selector;
@@ -133,15 +133,20 @@ pub(super) fn is_local(common: &SpecCommon, steps: &mut Steps) {
 }
 
 /// The clusters whose events count for this one.
-pub(super) fn counting(objects: &[Arc<Value>], trigger: &Trigger, asked: &ClusterRef) -> Vec<ClusterRef> {
+pub(super) fn counting(
+    objects: &[Arc<Value>],
+    trigger: &Trigger,
+    asked: &ClusterRef,
+) -> BTreeSet<ClusterRef> {
     let (in_sets, selector) = (in_sets(objects, &trigger.source_sets), &trigger.source_selector);
     let is_source = |cluster: &Cluster| {
         in_sets.contains(&cluster.id) || (!selector.is_empty() && selector.matches(cluster.labels()))
     };
-    let sources: Vec<ClusterRef> = clusters(objects).filter(is_source).map(|cluster| cluster.id).collect();
+    let sources: BTreeSet<ClusterRef> =
+        clusters(objects).filter(is_source).map(|cluster| cluster.id).collect();
     let leads_home = trigger.destination_selector.is_none() && trigger.destination_cluster.is_none();
     // Events of others lead to add-ons elsewhere then.
-    if leads_home && sources.contains(asked) { vec![asked.clone()] } else { sources }
+    if leads_home && sources.contains(asked) { BTreeSet::from([asked.clone()]) } else { sources }
 }
 
 /// The clusters that sets have selected.
@@ -200,7 +205,7 @@ pub(super) fn is_selected(field: &str, selector: &Selector, cluster: &Cluster, s
 }
 
 /// Which objects are events, by what matchers say; where there is none, what the EventSource says of objects that are there.
-fn events(on_bus: &OnBus, program: &Program, clusters: &[ClusterRef], steps: &mut Steps) {
+fn events(on_bus: &OnBus, program: &Program, clusters: &BTreeSet<ClusterRef>, steps: &mut Steps) {
     let counts = |cluster: &ClusterRef| clusters.contains(cluster);
     let reports = on_bus.reports.iter().filter(|(cluster, _)| counts(cluster));
     let reports: Vec<String> = reports.map(|(cluster, key)| format!("{key} on {}", cluster.path())).collect();
