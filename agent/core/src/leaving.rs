@@ -3,7 +3,8 @@
 //! Such an object is gone, or its labels have changed and another watch will show it, however slow that is. Only the server
 //! knows which: it is asked for the object, and again as long as the object is to be shown and is not.
 //!
-//! Of an object that has left, a slower watch may still show what it was before. That is known for as long as there is such a watch.
+//! Of an object that has left, a slower watch may still show what it was before. That is remembered until all watches of its kind
+//! have listed again or one shows it anew, for ten minutes at most.
 
 use std::collections::{BTreeMap, BTreeSet};
 
