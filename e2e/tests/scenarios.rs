@@ -162,7 +162,9 @@ async fn every_scenario_is_played_on_real_api_servers() {
     let kubeconfig = dir.path().join("management.kubeconfig");
     std::fs::write(&kubeconfig, planes[0].kubeconfig()).unwrap();
     let only = std::env::var("SLUICE_SCENARIO").unwrap_or_default();
-    for name in FOLDERS.iter().filter(|name| name.contains(&only)) {
+    let chosen: Vec<_> = FOLDERS.iter().filter(|name| name.contains(&only)).collect();
+    assert!(!chosen.is_empty(), "SLUICE_SCENARIO: no scenario has {only:?} in its name");
+    for name in chosen {
         let scenario = Scenario::load(name).unwrap();
         let folder = dir.path().join(name);
         std::fs::create_dir_all(&folder).unwrap();
