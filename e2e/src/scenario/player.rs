@@ -63,7 +63,7 @@ impl<'a> Player<'a> {
                 self.step(step).await.with_context(named)?;
             }
             self.wait(&state.build()?, expected).await.with_context(named)?;
-            let said = Said::of(&states[..=number], &state.explained()?, expected);
+            let said = Said::of(state, &state.explained()?, expected);
             self.wait_until_said(&said).await.with_context(named)?;
             if let Some(examiner) = &mut examiner {
                 examiner.ask(number, state, expected).await.with_context(named)?;

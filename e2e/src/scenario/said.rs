@@ -8,8 +8,7 @@
 //! | both | `Ready` |
 //! | ClusterSummary | `Provisioned`, of each profile on each cluster where something of it is |
 //!
-//! What waits for a kind or a namespace, is suspended, or is only tried, may say something else; and nobody says anything new of a
-//! cluster that is registered no more.
+//! What waits for a kind or a namespace, is suspended, or is only tried, may say something else.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +27,6 @@ pub(super) struct Said {
     causes: Vec<Cause>,
     /// Profiles, by cluster, of which a ClusterSummary speaks.
     profiles: BTreeSet<(String, String)>,
-    /// Whether a cluster that was registered is not any more.
-    is_left: bool,
 }
 
 /// A trigger or profile of the state.
@@ -53,17 +50,14 @@ struct Made<'b> {
 // === impl Said ===
 
 impl Said {
-    /// After the last of these states; `build` says of each object why it exists.
-    pub(super) fn of(states: &[State], build: &Build, expected: &Expected) -> Self {
+    /// In this state; `build` says of each object why it exists.
+    pub(super) fn of(state: &State, build: &Build, expected: &Expected) -> Self {
         let made = made(build, expected);
-        let causes = states.last().into_iter().flat_map(|state| state.at(MANAGEMENT));
-        let causes = causes.filter(|object| is_judged(object)).filter_map(|object| Cause::of(object, &made));
+        let causes = state.at(MANAGEMENT).filter(|object| is_judged(object));
+        let causes = causes.filter_map(|object| Cause::of(object, &made));
         let summed_up = made.iter().filter(|made| !made.is_late && made.has_summary());
         let profiles = summed_up.map(|made| (made.place.to_owned(), made.owner_name().to_owned()));
-        let registered: Vec<_> = states.iter().map(clusters).collect();
-        let now = registered.last().cloned().unwrap_or_default();
-        let is_left = registered.iter().any(|before| !before.is_subset(&now));
-        Self { causes: causes.collect(), profiles: profiles.collect(), is_left }
+        Self { causes: causes.collect(), profiles: profiles.collect() }
     }
 
     /// What is not said, or should not be.
@@ -74,7 +68,7 @@ impl Said {
         let mut found = Vec::new();
         for cause in &self.causes {
             let there = fleet.management.get(&cause.key).await?.unwrap_or_default();
-            found.extend(cause.differences(&there["status"], self.is_left));
+            found.extend(cause.differences(&there["status"]));
         }
         let kind = Gvk::new("config.projectsveltos.io", "v1beta1", "ClusterSummary");
         let summaries = fleet.management.list(&kind).await?;
@@ -143,7 +137,7 @@ impl Cause {
         })
     }
 
-    fn differences(&self, status: &Value, is_left: bool) -> Vec<String> {
+    fn differences(&self, status: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut must = |holds: bool, what: &str| {
             if !holds {
@@ -151,15 +145,15 @@ impl Cause {
             }
         };
         let ready = status["conditions"].as_array().into_iter().flatten().find(|one| one["type"] == "Ready");
-        must(is_left || ready.is_some_and(|ready| ready["status"] == "True"), "Ready is not True");
+        must(ready.is_some_and(|ready| ready["status"] == "True"), "Ready is not True");
         let matching = names(&status["matchingClusters"]);
         if self.key.gvk.kind.ends_with("Profile") {
             let updated = names(&status["updatedClusters"]["clusters"]);
             must(self.places.is_subset(&updated), "not all clusters with something of it are updated");
             let open = matching.difference(&updated).next();
-            must(is_left || open.is_none(), "a cluster is not updated");
+            must(open.is_none(), "a cluster is not updated");
             for field in ["updatingClusters", "failedClusters"] {
-                must(is_left || status.get(field).is_none(), field);
+                must(status.get(field).is_none(), field);
             }
             return wrong;
         }
@@ -168,7 +162,7 @@ impl Cause {
         let done: BTreeSet<String> = done.map(|info| name(&info["cluster"])).collect();
         let sources = if self.key.gvk.kind == "RoleRequest" { &self.places } else { &self.sources };
         must(sources.is_subset(&done), "not all clusters with events are Provisioned");
-        must(is_left || info.len() == done.len(), "a cluster is not Provisioned");
+        must(info.len() == done.len(), "a cluster is not Provisioned");
         must(sources.is_subset(&matching), "not all clusters with events match");
         if self.has_destinations {
             let remote =
@@ -178,13 +172,6 @@ impl Cause {
         }
         wrong
     }
-}
-
-/// The registered clusters.
-fn clusters(state: &State) -> BTreeSet<ObjectKey> {
-    let is_cluster =
-        |object: &&Value| matches!(object::text(object, &["kind"]), "SveltosCluster" | "Cluster");
-    state.at(MANAGEMENT).filter(is_cluster).filter_map(ObjectKey::of).collect()
 }
 
 /// Whether it says that all is well when all is.
