@@ -135,11 +135,6 @@ async fn own_cluster(
             (cluster.clone(), client.clone(), sender.clone(), reporter.clone());
         move || crate::capabilities::follow(cluster.clone(), client.clone(), sender.clone(), reporter.clone())
     });
-    // Unbounded: the core waits for the answer to each.
-    let (looks, questions) = mpsc::unbounded_channel();
-    let answers =
-        crate::looks::answer(cluster.clone(), client.clone(), questions, sender.clone(), reporter.clone());
-    tasks.spawn(Once::ExternalInput, answers);
     let core = Agent::new(Config {
         cluster: cluster.clone(),
         shards: bus.shards(),
@@ -161,7 +156,6 @@ async fn own_cluster(
         reporter,
         tasks: shared.context.tasks.clone(),
         running: HashMap::new(),
-        looks,
         bus: bus.clone(),
         listening: None,
     };

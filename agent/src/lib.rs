@@ -10,7 +10,6 @@
 mod args;
 mod capabilities;
 mod cluster;
-mod looks;
 mod watches;
 
 pub use args::Args;

@@ -5,17 +5,15 @@ use std::collections::HashMap;
 use kube::Client;
 use kube::runtime::watcher;
 use serde_json::Value;
-use sluice_agent_core::{Agent, Effect, ExternalInput, Seen, Sent, WatchSpec};
+use sluice_agent_core::{Agent, Effect, ExternalInput, Seen, Selection, Sent, WatchSpec};
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_bus::{Bus, Effects, Message, read_cloud_events};
-use sluice_kube::{WatchEvent, watch};
+use sluice_kube::{WatchEvent, watch_some};
 use sluice_protocol::Problem;
 use sluice_protocol::subject::channel_of;
 use sluice_runtime::Reporter;
 use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;
-
-use crate::looks::Question;
 
 /// After so many failures in a row everything else of the cluster does not wait for a kind.
 const GIVEN_UP: u32 = 3;
@@ -29,8 +27,6 @@ pub(crate) struct Watches {
     pub(crate) tasks: Tasks,
     /// By the core's number; a watch ends when it is dropped.
     pub(crate) running: HashMap<u64, Group>,
-    /// Where questions for single objects go.
-    pub(crate) looks: mpsc::UnboundedSender<Question>,
     pub(crate) bus: Bus,
     /// Who reads CloudEvents; it ends when it is dropped.
     pub(crate) listening: Option<Group>,
@@ -41,8 +37,6 @@ impl Effects<Agent> for Watches {
         match effect {
             Effect::Watch(id, spec) => drop(self.running.insert(id, self.begin(id, spec))),
             Effect::Unwatch(id) => drop(self.running.remove(&id)),
-            // Who answers has ended only where the shard ends.
-            Effect::Look(question, key) => drop(self.looks.send((question, key))),
             Effect::Listen(id) => self.listening = Some(self.listen(id)),
             Effect::Unlisten => self.listening = None,
             Effect::Refused => self.reporter.refused(),
@@ -75,12 +69,12 @@ impl Watches {
 
     /// The watch goes on until what is returned is dropped.
     fn begin(&self, id: u64, spec: WatchSpec) -> Group {
-        let task = self.tasks.group(&format!("{} {}", self.cluster, spec.gvk));
-        let (client, config) = (self.client.clone(), config(&spec));
+        let task = self.tasks.group(&format!("{} {}", self.cluster, spec.scope.gvk));
+        let (client, config) = (self.client.clone(), config(&spec.scope));
         let teller = Teller {
             id,
             cluster: self.cluster.clone(),
-            object: format!("watch of {}", spec.gvk),
+            object: format!("watch of {}", spec.scope.gvk),
             failures: 0,
             sender: self.sender.clone(),
             reporter: self.reporter.clone(),
@@ -89,7 +83,9 @@ impl Watches {
             let (client, spec, config, mut teller) =
                 (client.clone(), spec.clone(), config.clone(), teller.clone());
             async move {
-                watch(client, spec.gvk, spec.namespace, config, |event| teller.tell(event)).await;
+                let Selection { gvk, namespace, .. } = spec.scope.clone();
+                let wants = |object: &Value| spec.wants(object);
+                watch_some(client, gvk, namespace, config, wants, |event| teller.tell(event)).await;
                 // The receiver has enough once its cluster has ended, and nobody else ends a watch from within.
                 End::Done
             }
@@ -155,20 +151,19 @@ fn sent(message: Message) -> Option<Sent> {
     Some(Sent { channel: channel_of(&subject)?.to_owned(), headers, body, sequence, time })
 }
 
-fn config(spec: &WatchSpec) -> watcher::Config {
+fn config(scope: &Selection) -> watcher::Config {
     let mut config = watcher::Config::default().streaming_lists();
-    if !spec.labels.is_empty() {
-        config = config.labels(&spec.labels);
+    if !scope.labels.is_empty() {
+        config = config.labels(&scope.labels.to_string());
     }
-    if !spec.name.is_empty() {
-        config = config.fields(&format!("metadata.name={}", spec.name));
+    if !scope.name.is_empty() {
+        config = config.fields(&format!("metadata.name={}", scope.name));
     }
     config
 }
 
 fn seen(object: &Value) -> Option<Seen> {
-    let version = sluice_api::object::resource_version(object);
-    Some(Seen { key: ObjectKey::of(object)?, version, body: serde_json::to_vec(object).ok()?.into() })
+    Some(Seen { key: ObjectKey::of(object)?, body: serde_json::to_vec(object).ok()?.into() })
 }
 
 #[cfg(test)]
@@ -176,15 +171,16 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use serde_json::json;
-    use sluice_api::Gvk;
+    use sluice_api::{Gvk, Selector};
     use sluice_protocol::Role;
     use sluice_runtime::kit::{self, Server};
 
     use super::*;
 
-    fn spec(labels: &str, name: &str) -> WatchSpec {
+    fn scope(labels: &str, name: &str) -> Selection {
         let gvk = Gvk::new("", "v1", "ConfigMap");
-        WatchSpec { gvk, namespace: "n".into(), name: name.into(), labels: labels.into() }
+        let labels = Selector::parse(labels).unwrap();
+        Selection { gvk, namespace: "n".into(), name: name.into(), labels }
     }
 
     fn object(name: &str) -> Value {
@@ -195,7 +191,7 @@ mod tests {
     #[test]
     fn a_watch_asks_the_server_for_nothing_else_than_what_is_wanted() {
         let selectors = |labels: &str, name: &str| {
-            let config = config(&spec(labels, name));
+            let config = config(&scope(labels, name));
             (config.label_selector, config.field_selector)
         };
         assert_eq!(selectors("", ""), (None, None));
@@ -206,7 +202,7 @@ mod tests {
     #[test]
     fn what_has_no_name_or_kind_is_not_seen() {
         let found = seen(&object("x")).unwrap();
-        assert_eq!((found.key.name.as_str(), found.version), ("x", 7));
+        assert_eq!(found.key.name, "x");
         assert_eq!(serde_json::from_slice::<Value>(&found.body).unwrap(), object("x"));
         assert!(seen(&json!({"metadata": {"name": "x"}})).is_none());
         assert!(seen(&json!({"apiVersion": "v1", "kind": "ConfigMap"})).is_none());

@@ -109,6 +109,30 @@ async fn what_a_cluster_holds_and_somebody_asks_for_is_on_the_bus() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_object_that_goes_from_one_source_to_another_stays() {
+    let (server, fleet) = (Server::start(), fleet(&["c"]).await);
+    fleet.apply("c", "test", config_map("x", "a", "1")).unwrap();
+    let feed = registered(&fleet, &["c"]);
+    with_agent(&server, &feed, async |bus| {
+        let source = |label: &str| {
+            let manifest = json!({"kind": "EventSource", "metadata": {"name": label}, "spec": {"resourceSelectors": [
+                {"version": "v1", "kind": "ConfigMap", "labelFilters": [{"key": label, "operation": "Has"}]}]}});
+            Source { name: label.to_owned(), changed: 1, manifest: manifest.into() }
+        };
+        let row = Interest { revision: 1, sources: vec![source("a"), source("b")] };
+        InterestWriter::new(bus).write(&cluster("c"), &row).await.unwrap();
+        complete(bus, 1).await;
+        let first = change(bus, "c", "x", |_| true).await.sequence;
+        fleet.apply("c", "test", config_map("x", "b", "2")).unwrap();
+        let second = change(bus, "c", "x", |row| row.sequence > first).await;
+        assert_eq!((second.head.tombstone, text(&second)), (false, "2".to_owned()), "it was there all the time");
+        fleet.apply("c", "test", config_map("x", "c", "2")).unwrap();
+        change(bus, "c", "x", |row| row.head.tombstone).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_publishes_what_differs_and_tombstones_for_what_went() {
     let (server, fleet) = (Server::start(), fleet(&["c"]).await);
     for name in ["same", "changed", "gone"] {

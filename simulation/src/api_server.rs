@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_agent_core::{Seen, WatchSpec};
-use sluice_api::{Gvk, ObjectKey, ProfileId, Selector, object};
+use sluice_api::{Gvk, ObjectKey, ProfileId};
 use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stored, Version, take_marks};
 
 use crate::refusals::Refusals;
@@ -49,6 +49,14 @@ pub(crate) struct Service {
     pub(crate) seen: Seen,
 }
 
+impl Service {
+    /// Whether a watch shows it.
+    pub(crate) fn is_shown(&self, spec: &WatchSpec) -> bool {
+        let WatchSpec { scope, .. } = spec;
+        scope.gvk == self.seen.key.gvk && scope.selects(&self.object) && spec.wants(&self.object)
+    }
+}
+
 /// A CloudEvent: what it is about, its type, its number and when it was sent.
 #[derive(Clone, Debug)]
 pub(crate) struct SentEvent {
@@ -64,13 +72,6 @@ impl SentEvent {
         json!({"specversion": "1.0", "id": self.version.to_string(), "source": "/simulation", "subject": self.subject,
             "type": self.kind})
     }
-}
-
-/// What a watch selects.
-pub(crate) struct Filter {
-    services: bool,
-    namespace: String,
-    labels: Selector,
 }
 
 /// The one object that a call changed.
@@ -91,7 +92,7 @@ impl ApiServer {
         let yes = |flag: bool| if flag { "yes" } else { "no" };
         let object = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "default",
             "labels": {"event": yes(event), "gold": yes(gold)}, "annotations": {"v": v.to_string()}}});
-        let seen = Seen { key: service_key(name), version: v, body: object.to_string().into_bytes().into() };
+        let seen = Seen { key: service_key(name), body: object.to_string().into_bytes().into() };
         let service = Service { object: Arc::new(object), seen };
         self.log.push((service_key(name), Some(service.clone())));
         self.services.insert(name.to_owned(), service).is_none()
@@ -107,8 +108,8 @@ impl ApiServer {
     }
 
     /// What a watch lists.
-    pub(crate) fn list(&self, filter: &Filter) -> Vec<Seen> {
-        let shown = self.services.values().filter(|service| filter.selects(service));
+    pub(crate) fn list(&self, spec: &WatchSpec) -> Vec<Seen> {
+        let shown = self.services.values().filter(|service| service.is_shown(spec));
         shown.map(|service| service.seen.clone()).collect()
     }
 
@@ -271,18 +272,4 @@ impl ApiServer {
 
 fn conflict() -> Reply {
     Reply::Failed(Failure::new(Class::Conflict, "the object has been modified"))
-}
-
-impl Filter {
-    pub(crate) fn new(spec: &WatchSpec) -> Self {
-        let labels = Selector::parse(&spec.labels).unwrap_or_default();
-        Self { services: spec.gvk.kind == "Service", namespace: spec.namespace.clone(), labels }
-    }
-
-    pub(crate) fn selects(&self, service: &Service) -> bool {
-        let namespace = self.namespace.is_empty() || self.namespace == service.seen.key.namespace;
-        self.services
-            && namespace
-            && self.labels.matches(object::at(&service.object, &["metadata", "labels"]))
-    }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
 use sluice_api::cloud_event::is_event;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest, events_of};
@@ -10,9 +9,8 @@ use sluice_protocol::subject::{Table, change_shard};
 use sluice_protocol::{Body, Capabilities, Core, Head, Meta, Publish, Row, Step, Subject, View};
 
 use crate::events::{Accepted, Events};
-use crate::leaving::Leaving;
-use crate::messages::{Effect, ExternalInput, Found, Seen};
-use crate::watches::{WatchSpec, Wish, Wishes, by_source, wanted};
+use crate::messages::{Effect, ExternalInput, Seen};
+use crate::watches::{Selection, WatchSpec, Wish, Wishes, by_source, wanted};
 
 /// What an agent must know of its place.
 #[derive(Clone, Debug)]
@@ -33,13 +31,8 @@ pub struct Agent {
     revision: Option<u64>,
     wishes: Wishes,
     watches: BTreeMap<WatchSpec, Running>,
-    /// The watches that show each object, and the version that each showed last.
-    shown: BTreeMap<ObjectKey, BTreeMap<u64, u64>>,
-    /// Objects that the watch which showed their newest version no longer shows: that version. What slower watches
-    /// show of them is older.
-    newest: BTreeMap<ObjectKey, u64>,
-    /// Objects that their last watch no longer shows, and another one may.
-    leaving: Leaving,
+    /// The watch that shows each object; no other one can.
+    shown: BTreeMap<ObjectKey, u64>,
     /// Rows on the bus that no watch has shown, or whose watch has ended.
     unconfirmed: BTreeSet<ObjectKey>,
     events: Events,
@@ -68,8 +61,6 @@ impl Agent {
             wishes: Wishes::new(),
             watches: BTreeMap::new(),
             shown: BTreeMap::new(),
-            newest: BTreeMap::new(),
-            leaving: Leaving::default(),
             unconfirmed: BTreeSet::new(),
             events: Events::default(),
             completed: None,
@@ -89,7 +80,7 @@ impl Agent {
         for spec in ended {
             if let Some(watch) = self.watches.remove(&spec) {
                 step.effect(Effect::Unwatch(watch.id));
-                self.doubt_all(watch.id, step);
+                self.doubt_all(watch.id);
             }
         }
         for spec in wanted {
@@ -103,39 +94,13 @@ impl Agent {
         if self.events.listen(listens, self.next_watch + 1, step) {
             self.next_watch += 1;
         }
-        let watched = |key: &ObjectKey| self.watches.keys().any(|spec| spec.gvk == key.gvk);
-        self.unconfirmed.extend(self.leaving.take_unwatched(watched));
         self.complete(step);
     }
 
-    /// What an ended watch showed may be shown by a new one: it is not withdrawn before that has listed. One that goes on has
-    /// listed already, and may be slower: the server says what it will show.
-    fn doubt_all(&mut self, id: u64, step: &mut Step<Effect>) {
-        let shown = self.shown.iter().filter(|(_, watches)| watches.contains_key(&id));
-        let mut shown: Vec<_> = shown.map(|(key, _)| key.clone()).collect();
-        shown.retain(|key| self.forget(id, key) == Some(true));
-        for key in shown {
-            if self.watches.iter().any(|(spec, watch)| spec.gvk == key.gvk && watch.listed) {
-                self.leaving.ask(key, step);
-            } else {
-                self.unconfirmed.insert(key);
-            }
-        }
-    }
-
-    /// This watch does not show the object any more. `None` if it did not, else whether it was the last one.
-    fn forget(&mut self, id: u64, key: &ObjectKey) -> Option<bool> {
-        let watches = self.shown.get_mut(key)?;
-        let version = watches.remove(&id)?;
-        if watches.values().all(|other| *other < version) {
-            let newest = self.newest.entry(key.clone()).or_default();
-            *newest = version.max(*newest);
-        }
-        let last = watches.is_empty();
-        if last {
-            self.shown.remove(key);
-        }
-        Some(last)
+    /// What an ended watch showed may be shown by a new one: it is not withdrawn before that has listed.
+    fn doubt_all(&mut self, id: u64) {
+        let shown = self.shown.extract_if(.., |_, watch| *watch == id);
+        self.unconfirmed.extend(shown.map(|(key, _)| key));
     }
 
     fn is_running(&self, id: u64) -> bool {
@@ -143,17 +108,13 @@ impl Agent {
     }
 
     fn listed(&mut self, id: u64, objects: Vec<Seen>, step: &mut Step<Effect>) {
-        self.leaving.listed(id);
-        let keys: BTreeSet<_> = objects.iter().map(|seen| seen.key.clone()).collect();
-        let vanished =
-            self.shown.iter().filter(|(key, watches)| watches.contains_key(&id) && !keys.contains(*key));
+        let keys: BTreeSet<_> = objects.iter().map(|seen| &seen.key).collect();
+        let vanished = self.shown.iter().filter(|(key, watch)| **watch == id && !keys.contains(key));
         let vanished: Vec<_> = vanished.map(|(key, _)| key.clone()).collect();
         for key in vanished {
-            self.hide(id, &key, step);
+            self.hide(id, key, step);
         }
         for seen in objects {
-            // A list is read with a quorum: where its versions are older, the cluster was restored from a backup.
-            self.newest.remove(&seen.key);
             self.show(id, seen, step);
         }
         self.watches.values_mut().filter(|watch| watch.id == id).for_each(|watch| watch.listed = true);
@@ -169,8 +130,9 @@ impl Agent {
     /// Sources that nothing can be said of: they could never be read, or a watch that they need has not listed, or not all
     /// CloudEvents have come.
     fn lacking(&self) -> Vec<String> {
-        let unlisted: Vec<&WatchSpec> =
-            self.watches.iter().filter(|(_, watch)| !watch.listed).map(|(spec, _)| spec).collect();
+        let unlisted = |selection: &Selection| {
+            self.watches.iter().any(|(spec, watch)| !watch.listed && spec.scope.contains(selection))
+        };
         let events = |wish: &Option<Wish>| match wish {
             None => true,
             Some(wish) => wish.events && !self.events.is_known(),
@@ -178,7 +140,7 @@ impl Agent {
         let lacks = |wish: &Option<Wish>| match wish {
             None => true,
             Some(wish) if wish.events && !self.events.is_known() => true,
-            Some(wish) => wish.watches.iter().any(|spec| unlisted.iter().any(|watch| watch.contains(spec))),
+            Some(wish) => wish.selections.iter().any(unlisted),
         };
         let names = self.wishes.iter().filter(|(_, wish)| lacks(wish)).map(|(name, _)| name.clone());
         names
@@ -196,54 +158,26 @@ impl Agent {
             .watches
             .iter()
             .filter(|(_, watch)| !watch.listed)
-            .map(|(spec, _)| spec.gvk.clone())
+            .map(|(spec, _)| spec.scope.gvk.clone())
             .collect();
         self.unconfirmed.extract_if(.., |key| !unlisted.contains(&key.gvk)).collect()
     }
 
     fn show(&mut self, id: u64, seen: Seen, step: &mut Step<Effect>) {
-        if self.leaving.is_behind(id, &seen) {
-            return;
-        }
         self.unconfirmed.remove(&seen.key);
-        self.leaving.shown(&seen.key);
-        let watches = self.shown.entry(seen.key.clone()).or_default();
-        watches.insert(id, seen.version);
-        // Watches that overlap are not equally fast: the slower one must not bring an older state back.
-        if watches.iter().any(|(other, version)| *other != id && *version > seen.version) {
-            return;
-        }
-        if self.newest.get(&seen.key).is_some_and(|newest| *newest > seen.version) {
-            return;
-        }
-        self.newest.remove(&seen.key);
+        self.shown.insert(seen.key.clone(), id);
         let subject = self.subject(seen.key);
         step.publish(Publish::new(subject, Body::Value(seen.body), step.now).view(self.view()));
     }
 
-    fn hide(&mut self, id: u64, key: &ObjectKey, step: &mut Step<Effect>) {
-        if self.forget(id, key) != Some(true) {
-            return;
-        }
-        // An object whose labels change goes from one watch to another one, which may say so later.
-        if self.watches.iter().any(|(spec, watch)| watch.id != id && spec.gvk == key.gvk) {
-            return self.leaving.ask(key.clone(), step);
-        }
-        self.withdraw(key.clone(), step);
-    }
-
-    fn looked(&mut self, question: u64, key: ObjectKey, found: &Found, step: &mut Step<Effect>) {
-        let shows = |object: &Value| self.watches.keys().any(|spec| spec.shows(&key, object));
-        if self.leaving.answered(question, &key, found, shows, step) {
-            let watches = self.watches.iter().filter(|(spec, _)| spec.gvk == key.gvk);
-            let known = self.newest.get(&key).copied().unwrap_or(0);
-            self.leaving.left(&key, (found, known), watches.map(|(_, watch)| watch.id).collect(), step.now);
+    fn hide(&mut self, id: u64, key: ObjectKey, step: &mut Step<Effect>) {
+        if self.shown.get(&key) == Some(&id) {
+            self.shown.remove(&key);
             self.withdraw(key, step);
         }
     }
 
-    fn withdraw(&mut self, key: ObjectKey, step: &mut Step<Effect>) {
-        self.newest.remove(&key);
+    fn withdraw(&self, key: ObjectKey, step: &mut Step<Effect>) {
         step.publish(Publish::new(self.subject(key), Body::Tombstone, step.now).view(self.view()));
     }
 
@@ -276,12 +210,8 @@ impl Agent {
         if !self.watches.values().all(|watch| watch.listed || watch.troubled) {
             return;
         }
-        // Lists of one kind are not of one moment: an object may have gone from one to another between them.
         for key in self.take_gone() {
-            match self.watches.keys().filter(|spec| spec.gvk == key.gvk).count() {
-                0 | 1 => self.withdraw(key, step),
-                _ => self.leaving.ask(key, step),
-            }
+            self.withdraw(key, step);
         }
         let complete = Complete { lacking: self.lacking(), ..Complete::of_all(0, revision) };
         if self.completed.replace(complete.clone()).as_ref() == Some(&complete) {
@@ -345,8 +275,7 @@ impl Core for Agent {
             ExternalInput::Interest(row) => self.waiting = Some(row),
             ExternalInput::Listed(id, objects) if self.is_running(id) => self.listed(id, objects, step),
             ExternalInput::Applied(id, seen) if self.is_running(id) => self.show(id, seen, step),
-            ExternalInput::Deleted(id, key) if self.is_running(id) => self.hide(id, &key, step),
-            ExternalInput::Looked(question, key, found) => self.looked(question, key, &found, step),
+            ExternalInput::Deleted(id, key) if self.is_running(id) => self.hide(id, key, step),
             ExternalInput::Troubled(id) if self.is_running(id) => self.troubled(id, step),
             ExternalInput::Sent(id, sent) => {
                 let accepted = self.events.take(id, sent, &self.config.cluster, step);
@@ -380,9 +309,7 @@ impl Core for Agent {
 
     fn caught_up(&mut self, _: u64, _: &mut Step<Effect>) {}
 
-    fn tick(&mut self, step: &mut Step<Effect>) {
-        self.leaving.tick(step);
-    }
+    fn tick(&mut self, _: &mut Step<Effect>) {}
 }
 
 #[cfg(test)]

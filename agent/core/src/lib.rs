@@ -7,19 +7,17 @@
 //! rows found on the bus ─────────────┘        └── all lists done ─► tombstones of what vanished ─► complete
 //! ```
 //!
-//! A row goes only when a delete was seen, or when every list of the present interest is done and holds it no more. Where several
-//! watches may show an object, a delete that one of them tells is confirmed by the server. The row of a CloudEvent is only
-//! replaced.
+//! A row goes only when a delete was seen, or when every list of the present interest is done and holds it no more. No two
+//! watches can show one object. The row of a CloudEvent is only replaced.
 
 #![forbid(unsafe_code)]
 
 mod agent;
 mod events;
-mod leaving;
 mod messages;
 mod watches;
 
 pub use agent::{Agent, Config};
 pub use events::Sent;
-pub use messages::{Effect, ExternalInput, Found, Seen};
-pub use watches::WatchSpec;
+pub use messages::{Effect, ExternalInput, Seen};
+pub use watches::{Selection, WatchSpec};

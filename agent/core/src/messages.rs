@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use sluice_api::ObjectKey;
 use sluice_protocol::interest::Interest;
 use sluice_protocol::{Capabilities, Problem};
@@ -15,21 +14,8 @@ use crate::watches::WatchSpec;
 pub struct Seen {
     /// Which object.
     pub key: ObjectKey,
-    /// Its resourceVersion, 0 when it has none.
-    pub version: u64,
     /// The object as JSON, without `managedFields`.
     pub body: Arc<[u8]>,
-}
-
-/// What the server has of one object.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Found {
-    /// Nothing: there is no such object, or not even its kind.
-    Nothing,
-    /// The object.
-    Object(Value),
-    /// It does not say: it is away, or the agent may not read it.
-    Unknown,
 }
 
 /// What an agent learns.
@@ -43,8 +29,6 @@ pub enum ExternalInput {
     Applied(u64, Seen),
     /// An object is gone.
     Deleted(u64, ObjectKey),
-    /// The answer to [`Effect::Look`] of this number.
-    Looked(u64, ObjectKey, Found),
     /// A watch cannot list, and will not soon: its kind may be forbidden.
     Troubled(u64),
     /// A message came where CloudEvents for the cluster are sent to; of this reading.
@@ -58,12 +42,11 @@ pub enum ExternalInput {
 /// What an agent wants done.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Begin a watch; its number is in every [`ExternalInput`] that comes of it.
+    /// Begin a watch; its number is in every [`ExternalInput`] that comes of it. What the server shows of it that is not
+    /// [wanted](WatchSpec::wants) is not there.
     Watch(u64, WatchSpec),
     /// End a watch.
     Unwatch(u64),
-    /// Read one object from the server; the number is in the answer.
-    Look(u64, ObjectKey),
     /// Read what is sent to the cluster, from the first message that is still there; the number is in every [`ExternalInput`]
     /// that comes of it, and takes the place of the one before.
     Listen(u64),

@@ -7,19 +7,19 @@ use serde_json::{Map, Value};
 
 /// All requirements must hold. An empty selector holds for everything; who must treat it as
 /// "nothing" (cluster selectors) asks [`Selector::is_empty`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Selector {
     requirements: Vec<Requirement>,
 }
 
 /// One condition on one label.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Requirement {
     key: String,
     test: Test,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Test {
     In(Vec<String>),
     NotIn(Vec<String>),

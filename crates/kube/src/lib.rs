@@ -22,4 +22,4 @@ pub use impersonate::impersonating;
 pub use list::{list, read};
 pub use raw::Raw;
 pub use token_review::knows_token;
-pub use watch::{WatchEvent, resource_of, watch, watch_versioned};
+pub use watch::{WatchEvent, resource_of, watch, watch_some, watch_versioned};

@@ -113,10 +113,23 @@ pub async fn watch(
     config: watcher::Config,
     tell: impl FnMut(WatchEvent) -> bool,
 ) {
-    watch_as(client, gvk, namespace, config, false, tell).await;
+    let asked = Asked { gvk, namespace, config, versioned: false, wanted: |_: &Value| true };
+    watch_as(client, asked, tell).await;
 }
 
-/// The same, with [`WatchEvent::Version`] after each list.
+/// The same, as if there were nothing else than what is `wanted`: what is no longer is deleted.
+pub async fn watch_some(
+    client: Client,
+    gvk: Gvk,
+    namespace: String,
+    config: watcher::Config,
+    wanted: impl Fn(&Value) -> bool,
+    tell: impl FnMut(WatchEvent) -> bool,
+) {
+    watch_as(client, Asked { gvk, namespace, config, versioned: false, wanted }, tell).await;
+}
+
+/// The same as [`watch`], with [`WatchEvent::Version`] after each list.
 pub async fn watch_versioned(
     client: Client,
     gvk: Gvk,
@@ -124,17 +137,27 @@ pub async fn watch_versioned(
     config: watcher::Config,
     tell: impl FnMut(WatchEvent) -> bool,
 ) {
-    watch_as(client, gvk, namespace, config, true, tell).await;
+    let asked = Asked { gvk, namespace, config, versioned: true, wanted: |_: &Value| true };
+    watch_as(client, asked, tell).await;
+}
+
+/// What is watched.
+struct Asked<W> {
+    gvk: Gvk,
+    namespace: String,
+    config: watcher::Config,
+    /// Whether the version of each list is told.
+    versioned: bool,
+    /// Which of the objects that the server shows are told.
+    wanted: W,
 }
 
 async fn watch_as(
     client: Client,
-    gvk: Gvk,
-    namespace: String,
-    config: watcher::Config,
-    versioned: bool,
+    asked: Asked<impl Fn(&Value) -> bool>,
     mut tell: impl FnMut(WatchEvent) -> bool,
 ) {
+    let Asked { gvk, namespace, config, versioned, wanted } = asked;
     let mut told_absent = false;
     loop {
         match resource_of(&client, &gvk).await {
@@ -145,7 +168,7 @@ async fn watch_as(
                     Api::all_with(client.clone(), &resource)
                 };
                 let version = if versioned { version_of(&api).await } else { None };
-                if !run(api, &resource, config.clone(), version, &mut tell).await {
+                if !run(api, &resource, config.clone(), version, &wanted, &mut tell).await {
                     return;
                 }
                 told_absent = false;
@@ -181,6 +204,7 @@ async fn run(
     resource: &ApiResource,
     config: watcher::Config,
     version: Option<u64>,
+    wanted: &impl Fn(&Value) -> bool,
     tell: &mut impl FnMut(WatchEvent) -> bool,
 ) -> bool {
     let asked = api.clone();
@@ -208,7 +232,7 @@ async fn run(
                 continue;
             }
             Ok(watcher::Event::InitApply(object)) => {
-                listed.push(object.complete(resource));
+                listed.extend(Some(object.complete(resource)).filter(wanted));
                 continue;
             }
             Ok(watcher::Event::InitDone) => {
@@ -219,7 +243,10 @@ async fn run(
                     _ => return false,
                 }
             }
-            Ok(watcher::Event::Apply(object)) => WatchEvent::Applied(object.complete(resource)),
+            Ok(watcher::Event::Apply(object)) => match object.complete(resource) {
+                object if wanted(&object) => WatchEvent::Applied(object),
+                object => WatchEvent::Deleted(object),
+            },
             Ok(watcher::Event::Delete(object)) => WatchEvent::Deleted(object.complete(resource)),
             Err(error) if is_absent(&error) => return true,
             Err(error) => WatchEvent::Trouble(error.to_string()),

@@ -1,14 +1,13 @@
 //! The agent of one cluster.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use rand::Rng as _;
 use sluice_agent_core as agent;
-use sluice_api::{ClusterRef, ObjectKey};
+use sluice_api::ClusterRef;
 use sluice_protocol::{Subject, Table};
 
 use super::{Interests, SHARDS};
-use crate::api_server::Filter;
 use crate::coverage::Fault;
 use crate::role::{Link, Role};
 use crate::world::{STEP, World, cluster_ref};
@@ -20,8 +19,6 @@ pub(crate) struct AgentRole {
     /// By number.
     watches: BTreeMap<u64, Watch>,
     listening: Option<Listening>,
-    /// What its server is asked for.
-    questions: VecDeque<(u64, ObjectKey)>,
 }
 
 /// A reading of what is sent to the cluster: its number, its position, and whether its end was told.
@@ -34,14 +31,14 @@ struct Listening {
 /// What is watched, whether it has been listed, how often in a row it could not be, the position in the log, and until
 /// when it shows nothing.
 struct Watch {
-    filter: Filter,
+    spec: agent::WatchSpec,
     listed: bool,
     failures: u32,
     at: usize,
     slow_until: i64,
 }
 
-/// For so many steps at most a watch shows nothing while another one goes on.
+/// For so many steps at most a watch shows nothing while everything else goes on.
 const SLOW: i64 = 60;
 
 /// After so many failures in a row everything else of the cluster does not wait for a kind.
@@ -49,13 +46,7 @@ const GIVEN_UP: u32 = 3;
 
 impl AgentRole {
     pub(crate) fn new(cluster: &'static str) -> Self {
-        Self {
-            cluster,
-            interests: Interests::default(),
-            watches: BTreeMap::new(),
-            listening: None,
-            questions: VecDeque::new(),
-        }
+        Self { cluster, interests: Interests::default(), watches: BTreeMap::new(), listening: None }
     }
 
     /// What was sent, from the first message on.
@@ -79,21 +70,9 @@ impl AgentRole {
         Some(agent::ExternalInput::Sent(*id, sent))
     }
 
-    /// What the server has of an object that it was asked for.
-    fn looked(&mut self, world: &mut World) -> Option<agent::ExternalInput> {
-        let server = world.clusters.get(self.cluster).filter(|server| server.away_until <= world.now)?;
-        let (question, key) = self.questions.pop_front()?;
-        let object = server.services.get(&key.name).map(|service| (*service.object).clone());
-        let found = match world.mishap(Fault::ProxyNotFound, 0.05) {
-            true => agent::Found::Unknown,
-            false => object.map_or(agent::Found::Nothing, agent::Found::Object),
-        };
-        Some(agent::ExternalInput::Looked(question, key, found))
-    }
-
     fn watched(&mut self, world: &mut World) -> Option<agent::ExternalInput> {
         let index = if self.watches.len() > 1 { world.random.random_range(0..self.watches.len()) } else { 0 };
-        let (id, Watch { filter, listed, failures, at, slow_until }) = self.watches.iter_mut().nth(index)?;
+        let (id, Watch { spec, listed, failures, at, slow_until }) = self.watches.iter_mut().nth(index)?;
         if *slow_until > world.now {
             return None;
         }
@@ -110,10 +89,10 @@ impl AgentRole {
                 return (*failures == GIVEN_UP).then_some(agent::ExternalInput::Troubled(*id));
             }
             (*listed, *failures, *at) = (true, 0, server.log.len());
-            return Some(agent::ExternalInput::Listed(*id, server.list(filter)));
+            return Some(agent::ExternalInput::Listed(*id, server.list(spec)));
         }
         let (key, service) = server.log.get(*at)?;
-        let shown = service.as_ref().filter(|service| filter.selects(service));
+        let shown = service.as_ref().filter(|service| service.is_shown(spec));
         let side = match shown {
             Some(service) => agent::ExternalInput::Applied(*id, service.seen.clone()),
             None => agent::ExternalInput::Deleted(*id, key.clone()),
@@ -175,11 +154,6 @@ impl Role for AgentRole {
         {
             return Some(heard);
         }
-        if world.random.random_bool(0.5)
-            && let Some(looked) = self.looked(world)
-        {
-            return Some(looked);
-        }
         self.watched(world)
     }
 
@@ -196,7 +170,6 @@ impl Role for AgentRole {
         let hears = |listening: &Listening| !listening.told || listening.at < server.sent.len();
         let answers = server.away_until <= world.now;
         self.interests.has_news(world)
-            || (answers && !self.questions.is_empty())
             || self.listening.as_ref().is_some_and(hears)
             || (answers && self.watches.values().any(pending))
     }
@@ -209,10 +182,8 @@ impl Role for AgentRole {
     fn effect(&mut self, _: &mut World, effect: agent::Effect) {
         match effect {
             agent::Effect::Watch(id, spec) => {
-                let filter = Filter::new(&spec);
-                self.watches.insert(id, Watch { filter, listed: false, failures: 0, at: 0, slow_until: 0 });
+                self.watches.insert(id, Watch { spec, listed: false, failures: 0, at: 0, slow_until: 0 });
             }
-            agent::Effect::Look(question, key) => self.questions.push_back((question, key)),
             agent::Effect::Unwatch(id) => drop(self.watches.remove(&id)),
             agent::Effect::Listen(id) => self.listening = Some(Listening { id, at: 0, told: false }),
             agent::Effect::Unlisten => self.listening = None,

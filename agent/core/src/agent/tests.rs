@@ -26,7 +26,7 @@ fn key(kind: &str, name: &str) -> ObjectKey {
 }
 
 fn seen(kind: &str, name: &str) -> Seen {
-    Seen { key: key(kind, name), version: 1, body: b"{}".as_slice().into() }
+    Seen { key: key(kind, name), body: b"{}".as_slice().into() }
 }
 
 /// What the completeness rows say that they do not cover; they all say the same.
@@ -76,74 +76,6 @@ fn a_source_that_cannot_be_read_withdraws_nothing() {
 }
 
 #[test]
-fn a_slower_watch_brings_no_older_state_back() {
-    let versioned = |version| Seen { version, ..seen("Service", "a") };
-    let mut agent = started(&[], &["Service", "Pod"]);
-    side(&mut agent, ExternalInput::Applied(1, versioned(5)));
-    assert!(side(&mut agent, ExternalInput::Applied(2, versioned(4))).is_empty());
-    assert_eq!(side(&mut agent, ExternalInput::Applied(2, versioned(6))), ["+a"]);
-    // A server that was put back counts from an older version on: then all watches list again.
-    assert!(side(&mut agent, ExternalInput::Listed(1, vec![versioned(2)])).is_empty());
-    assert_eq!(
-        side(&mut agent, ExternalInput::Listed(2, vec![versioned(2)])),
-        ["+a", "complete", "complete"]
-    );
-}
-
-/// Two watches of Services, the second of which is slow; then nobody asks for the first one any more.
-fn with_a_slow_watch_that_is_left() -> Agent {
-    let labelled = |name: &str| {
-        let manifest = json!({"kind": "EventSource", "metadata": {"name": name}, "spec": {"resourceSelectors": [
-            {"version": "v1", "kind": "Service", "labelFilters": [{"key": name, "operation": "Has"}]}]}});
-        Source { name: name.into(), changed: 1, manifest: manifest.into() }
-    };
-    let mut agent = agent();
-    let sources = vec![labelled("a"), labelled("b")];
-    side(&mut agent, ExternalInput::Interest(Interest { revision: 1, sources }));
-    step(&mut agent, |agent, step| agent.start(step));
-    [1, 2].into_iter().for_each(|id| drop(side(&mut agent, ExternalInput::Listed(id, vec![]))));
-    side(&mut agent, ExternalInput::Applied(1, Seen { version: 5, ..seen("Service", "x") }));
-    let left = Interest { revision: 2, sources: vec![labelled("b")] };
-    let told = side(&mut agent, ExternalInput::Interest(left));
-    let expected = ["complete", "complete", "unwatch 1", "look 1 x"];
-    assert_eq!(told, expected, "the second one may show it, and does not yet");
-    agent
-}
-
-#[test]
-fn what_an_ended_watch_showed_is_waited_for_where_a_slower_one_goes_on() {
-    let mut agent = with_a_slow_watch_that_is_left();
-    let versioned = |version| ExternalInput::Applied(2, Seen { version, ..seen("Service", "x") });
-    assert!(side(&mut agent, versioned(4)).is_empty(), "it is older than what is there");
-    assert_eq!(side(&mut agent, versioned(6)), ["+x"]);
-    assert!(side(&mut agent, looked(1, Found::Nothing)).is_empty(), "it was asked for before that");
-}
-
-#[test]
-fn what_an_ended_watch_showed_goes_when_the_one_that_goes_on_does_not_show_it() {
-    let mut agent = with_a_slow_watch_that_is_left();
-    assert_eq!(side(&mut agent, looked(1, Found::Nothing)), ["-x"]);
-}
-
-#[test]
-fn a_slower_watch_does_not_bring_back_what_has_left() {
-    let shown = |id, version| ExternalInput::Applied(id, Seen { version, ..seen("Service", "x") });
-    let unlabelled = json!({"metadata": {"namespace": "n", "name": "x", "resourceVersion": "9"}});
-    for (found, newest) in [(Found::Nothing, 5), (Found::Object(unlabelled), 9)] {
-        let mut agent = with_a_slow_watch_that_is_left();
-        assert_eq!(side(&mut agent, looked(1, found)), ["-x"]);
-        assert!(side(&mut agent, shown(2, newest)).is_empty(), "it is older than what the server said");
-        assert!(side(&mut agent, ExternalInput::Deleted(2, key("Service", "x"))).is_empty());
-        assert_eq!(side(&mut agent, shown(2, newest + 1)), ["+x"], "it has come back");
-    }
-    // A server that was put back counts from an older version on: then the watch lists again.
-    let mut agent = with_a_slow_watch_that_is_left();
-    side(&mut agent, looked(1, Found::Nothing));
-    side(&mut agent, ExternalInput::Listed(2, vec![]));
-    assert_eq!(side(&mut agent, shown(2, 3)), ["+x"]);
-}
-
-#[test]
 fn rows_say_of_which_interest_they_are() {
     let mut agent = started(&[], &["Service"]);
     assert_eq!(agent.view().to_string(), "sveltos:default/c=1");
@@ -152,11 +84,7 @@ fn rows_say_of_which_interest_they_are() {
     assert_eq!(step.into_parts().0[0].view, agent.view());
 }
 
-fn looked(question: u64, found: Found) -> ExternalInput {
-    ExternalInput::Looked(question, key("Service", "x"), found)
-}
-
-/// Runs `f`; returns `+name`, `-name`, `complete` for rows, and `watch kind`, `unwatch id` or `look question name` for effects.
+/// Runs `f`; returns `+name`, `-name`, `complete` for rows, and `watch kind` or `unwatch id` for effects.
 fn step(agent: &mut Agent, f: impl FnOnce(&mut Agent, &mut Step<Effect>)) -> Vec<String> {
     let mut step = Step::at(10);
     f(agent, &mut step);
@@ -170,9 +98,8 @@ fn step(agent: &mut Agent, f: impl FnOnce(&mut Agent, &mut Step<Effect>)) -> Vec
         }
     };
     let effect = |effect: &Effect| match effect {
-        Effect::Watch(id, spec) => format!("watch {id} {}", spec.gvk.kind),
+        Effect::Watch(id, spec) => format!("watch {id} {}", spec.scope.gvk.kind),
         Effect::Unwatch(id) => format!("unwatch {id}"),
-        Effect::Look(question, key) => format!("look {question} {}", key.name),
         other => format!("{other:?}"),
     };
     rows.iter().map(row).chain(effects.iter().map(effect)).collect()
@@ -254,27 +181,26 @@ fn a_changed_interest_withdraws_nothing_before_its_lists_are_done() {
     );
 }
 
+/// Sources that select Services, each by one label.
+fn labelled(revision: u64, labels: &[&str]) -> ExternalInput {
+    let source = |label: &&str| {
+        let manifest = json!({"kind": "EventSource", "metadata": {"name": label}, "spec": {"resourceSelectors": [
+            {"version": "v1", "kind": "Service", "labelFilters": [{"key": label, "operation": "Has"}]}]}});
+        Source { name: (*label).into(), changed: revision, manifest: manifest.into() }
+    };
+    ExternalInput::Interest(Interest { revision, sources: labels.iter().map(source).collect() })
+}
+
 #[test]
-fn an_object_shown_by_two_watches_goes_with_the_second() {
+fn an_object_that_two_sources_may_select_is_shown_by_one_watch() {
     let mut agent = started(&[], &[]);
-    let labelled = |label: &str| json!({"version": "v1", "kind": "Service", "labelFilters": [{"key": label, "operation": "Has"}]});
-    let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [labelled("a"), labelled("b")]}});
-    side(
-        &mut agent,
-        ExternalInput::Interest(Interest {
-            revision: 2,
-            sources: vec![Source { name: "s".into(), changed: 2, manifest: manifest.into() }],
-        }),
-    );
-    side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "x")]));
-    side(&mut agent, ExternalInput::Listed(2, vec![seen("Service", "x")]));
-    assert!(side(&mut agent, ExternalInput::Deleted(1, key("Service", "x"))).is_empty());
-    assert_eq!(
-        side(&mut agent, ExternalInput::Deleted(2, key("Service", "x"))),
-        ["look 1 x"],
-        "the first one may show it again"
-    );
-    assert_eq!(side(&mut agent, looked(1, Found::Nothing)), ["-x"]);
+    assert_eq!(side(&mut agent, labelled(2, &["a"])), ["watch 1 Service"]);
+    side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "x"), seen("Service", "y")]));
+    assert_eq!(side(&mut agent, labelled(3, &["a", "b"])), ["unwatch 1", "watch 2 Service"]);
+    // Whichever label it has now: nothing goes before the list is there, and nothing is complete.
+    let listed = ExternalInput::Listed(2, vec![seen("Service", "x")]);
+    assert_eq!(side(&mut agent, listed), ["+x", "-y", "complete", "complete"]);
+    assert_eq!(side(&mut agent, ExternalInput::Deleted(2, key("Service", "x"))), ["-x"]);
 }
 
 #[test]
@@ -284,52 +210,6 @@ fn every_revision_is_completed_once() {
     assert!(side(&mut agent, ExternalInput::Listed(1, vec![])).is_empty());
     assert_eq!(side(&mut agent, interest(2, &["Service"])), ["complete", "complete"]);
     assert!(side(&mut agent, interest(2, &["Service"])).is_empty());
-}
-
-#[test]
-fn an_object_that_goes_from_one_watch_of_its_kind_to_another_is_not_withdrawn_in_between() {
-    let labelled = |name: &str, value: &str| {
-        let manifest = json!({"kind": "EventSource", "metadata": {"name": name}, "spec": {"resourceSelectors": [
-            {"version": "v1", "kind": "Service", "labelFilters": [{"key": "gold", "operation": "Equal", "value": value}]}]}});
-        Source { name: name.into(), changed: 1, manifest: manifest.into() }
-    };
-    let mut agent = agent();
-    let sources = vec![labelled("a", "yes"), labelled("b", "no")];
-    side(&mut agent, ExternalInput::Interest(Interest { revision: 1, sources }));
-    assert_eq!(step(&mut agent, |agent, step| agent.start(step)).len(), 2);
-    for id in [1, 2] {
-        side(&mut agent, ExternalInput::Listed(id, vec![]));
-    }
-    let (x, gold) = (key("Service", "x"), |value: &str| json!({"metadata": {"labels": {"gold": value}}}));
-    let after = |agent: &mut Agent, now: i64| {
-        step(agent, |agent, step| {
-            step.now = now;
-            agent.tick(step);
-        })
-    };
-    assert_eq!(side(&mut agent, ExternalInput::Applied(1, seen("Service", "x"))), ["+x"]);
-    assert_eq!(side(&mut agent, ExternalInput::Deleted(1, x.clone())), ["look 1 x"]);
-    // However slow the second watch is.
-    assert!(side(&mut agent, looked(1, Found::Object(gold("no")))).is_empty());
-    assert_eq!(after(&mut agent, 300_000), ["look 2 x"]);
-    assert!(side(&mut agent, looked(2, Found::Unknown)).is_empty(), "the server is away");
-    assert!(side(&mut agent, looked(1, Found::Nothing)).is_empty(), "that was another question");
-    assert_eq!(
-        side(&mut agent, ExternalInput::Applied(2, Seen { version: 2, ..seen("Service", "x") })),
-        ["+x"]
-    );
-    assert!(after(&mut agent, 10_000_000).is_empty());
-    // Neither watch shows it as it is then.
-    assert_eq!(side(&mut agent, ExternalInput::Deleted(2, x)), ["look 3 x"]);
-    assert_eq!(side(&mut agent, looked(3, Found::Object(gold("perhaps")))), ["-x"]);
-}
-
-#[test]
-fn an_object_that_is_asked_for_goes_with_the_last_watch_of_its_kind() {
-    let mut agent = with_a_slow_watch_that_is_left();
-    let told = side(&mut agent, ExternalInput::Interest(Interest { revision: 3, sources: Vec::new() }));
-    assert_eq!(told, ["-x", "complete", "complete", "unwatch 2"]);
-    assert!(side(&mut agent, looked(1, Found::Nothing)).is_empty(), "nobody waits for the answer");
 }
 
 #[test]

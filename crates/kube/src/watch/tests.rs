@@ -54,11 +54,14 @@ fn gvk(kind: &str) -> Gvk {
     Gvk::new("g", "v1", kind)
 }
 
-/// What a watch says until `enough` of it.
+fn name(object: &Value) -> String {
+    object["metadata"]["name"].as_str().unwrap().to_owned()
+}
+
+/// What a watch that wants everything but what is called `unwanted` says until `enough` of it.
 async fn watched(server: &FakeApi, versioned: bool, enough: usize) -> Vec<String> {
     let (client, mut said) = (server.client(), Vec::new());
     let tell = |event: WatchEvent| {
-        let name = |object: &Value| object["metadata"]["name"].as_str().unwrap().to_owned();
         said.push(match event {
             WatchEvent::Listed(objects) => {
                 format!("listed {:?}", objects.iter().map(name).collect::<Vec<_>>())
@@ -71,7 +74,9 @@ async fn watched(server: &FakeApi, versioned: bool, enough: usize) -> Vec<String
         });
         said.len() < enough
     };
-    watch_as(client, gvk("Thing"), String::new(), watcher::Config::default(), versioned, tell).await;
+    let wanted = |object: &Value| name(object) != "unwanted";
+    let (namespace, config) = (String::new(), watcher::Config::default());
+    watch_as(client, Asked { gvk: gvk("Thing"), namespace, config, versioned, wanted }, tell).await;
     said
 }
 
@@ -118,6 +123,19 @@ async fn a_watch_lists_and_then_says_what_changes() {
     });
     let expected = [r#"listed ["a", "b"]"#, "applied a", "deleted b"];
     assert_eq!(watched(&server, false, 3).await, expected);
+}
+
+#[tokio::test]
+async fn what_is_not_wanted_is_not_listed_and_what_is_no_longer_is_deleted() {
+    let server = FakeApi::start(|request| match request {
+        request if is_watch(request) => {
+            let event = |object: Value| json!({"type": "MODIFIED", "object": object}).to_string() + "\n";
+            (200, event(thing("unwanted", 4)) + &event(thing("a", 5)))
+        }
+        request if request.path.contains("/things") => list(3, &[thing("a", 1), thing("unwanted", 2)]),
+        _ => kinds("g/v1"),
+    });
+    assert_eq!(watched(&server, false, 3).await, [r#"listed ["a"]"#, "deleted unwanted", "applied a"]);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
-//! Any order of changes, deletions, interests, slow watches and late answers ends with the rows that the cluster and the
-//! interest ask for, what was there and asked for all the time is never withdrawn, also when it goes from one watch to
-//! another, and no row goes back to an older state.
+//! Any order of changes, deletions, interests and slow watches ends with the rows that the cluster and the interest ask for,
+//! what was there and asked for all the time is never withdrawn and in what is complete, also when it goes from one selection
+//! to another, and no row goes back to an older state.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::VecDeque;
@@ -14,8 +14,6 @@ use super::*;
 
 /// Names of objects; the first one is there and asked for all the time.
 const NAMES: [&str; 3] = ["steady", "x", "y"];
-/// Later than anything that the agent waits for, in microseconds.
-const LATER: i64 = 10_000_000;
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -26,9 +24,6 @@ enum Op {
     Interest(u8),
     /// A watch shows the next thing that it has to show.
     Deliver(usize),
-    /// The server answers what it was asked first, or does not say.
-    Answer(bool),
-    Wait,
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -37,8 +32,6 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (any::<bool>(), 1..NAMES.len()).prop_map(|(pod, name)| Op::Remove(pod, name)),
         1 => (0..16u8).prop_map(Op::Interest),
         6 => (0..4usize).prop_map(Op::Deliver),
-        2 => any::<bool>().prop_map(Op::Answer),
-        1 => Just(Op::Wait),
     ]
 }
 
@@ -58,7 +51,6 @@ fn selectors(sources: u8) -> Vec<Value> {
 /// A cluster in memory, its watches, and the rows on the bus.
 struct Cluster {
     agent: Agent,
-    now: i64,
     version: u64,
     revision: u64,
     sources: u8,
@@ -66,10 +58,14 @@ struct Cluster {
     /// What each watch has to show, after its list.
     watches: BTreeMap<u64, (WatchSpec, bool, VecDeque<ExternalInput>)>,
     rows: BTreeMap<ObjectKey, Vec<u8>>,
-    /// What the server was asked for.
-    questions: VecDeque<(u64, ObjectKey)>,
     /// The last version of the steady Service that nobody asked for.
     unasked: u64,
+    /// Which operation this is.
+    time: u64,
+    /// Since when the steady Service has been there and asked for.
+    steady_since: Option<u64>,
+    /// When each watch listed.
+    listed: BTreeMap<u64, u64>,
 }
 
 fn key(pod: bool, name: usize) -> ObjectKey {
@@ -77,21 +73,20 @@ fn key(pod: bool, name: usize) -> ObjectKey {
     ObjectKey { gvk: Gvk::new("", "v1", kind), namespace: "n".into(), name: NAMES[name].into() }
 }
 
-fn shows(spec: &WatchSpec, key: &ObjectKey, web: bool) -> bool {
-    let labels = match spec.labels.as_str() {
-        "" => true,
-        labels if labels.contains("!=") => !web,
-        _ => web,
-    };
-    spec.gvk == key.gvk && labels && (spec.namespace.is_empty() || spec.namespace == key.namespace)
+/// An object as its server has it: its version, and whether it has the label.
+fn object(key: &ObjectKey, (version, web): (u64, bool)) -> Value {
+    let app = if web { "web" } else { "other" };
+    let metadata = json!({"namespace": key.namespace, "name": key.name, "labels": {"app": app}});
+    json!({"kind": key.gvk.kind, "metadata": metadata, "version": version})
 }
 
-fn seen(key: &ObjectKey, (version, web): (u64, bool)) -> Seen {
-    Seen {
-        key: key.clone(),
-        version,
-        body: json!({"web": web, "version": version}).to_string().into_bytes().into(),
-    }
+fn shows(spec: &WatchSpec, key: &ObjectKey, state: (u64, bool)) -> bool {
+    let object = object(key, state);
+    spec.scope.gvk == key.gvk && spec.scope.selects(&object) && spec.wants(&object)
+}
+
+fn seen(key: &ObjectKey, state: (u64, bool)) -> Seen {
+    Seen { key: key.clone(), body: object(key, state).to_string().into_bytes().into() }
 }
 
 fn version(body: &[u8]) -> u64 {
@@ -103,15 +98,16 @@ impl Cluster {
         let config = Config { cluster: ClusterRef::sveltos("default", "c"), shards: 2, outputs: vec![1, 2] };
         let mut cluster = Self {
             agent: Agent::new(config),
-            now: 0,
             version: 0,
             revision: 0,
             sources: 0,
             objects: BTreeMap::new(),
             watches: BTreeMap::new(),
             rows: BTreeMap::new(),
-            questions: VecDeque::new(),
             unasked: 0,
+            time: 0,
+            steady_since: None,
+            listed: BTreeMap::new(),
         };
         cluster.take(&Op::Put(true, 0, false));
         cluster.run(Agent::start);
@@ -120,10 +116,14 @@ impl Cluster {
     }
 
     fn run(&mut self, f: impl FnOnce(&mut Agent, &mut Step<Effect>)) {
-        let mut step = Step::at(self.now);
+        let mut step = Step::at(0);
         f(&mut self.agent, &mut step);
         let (rows, effects, _) = step.into_parts();
         for row in rows {
+            let complete = row.meta.complete().is_some_and(|said| said.revision == self.revision);
+            let is_late = self.watches.keys().any(|id| self.listed.get(id) < self.steady_since.as_ref());
+            let expected = complete && self.steady_since.is_some() && !is_late;
+            assert!(!expected || self.rows.contains_key(&key(false, 0)), "not complete");
             let Subject::Change { object, .. } = row.subject else { continue };
             match row.body {
                 Body::Value(bytes) => {
@@ -142,7 +142,6 @@ impl Cluster {
             match effect {
                 Effect::Watch(id, spec) => drop(self.watches.insert(id, (spec, false, VecDeque::new()))),
                 Effect::Unwatch(id) => drop(self.watches.remove(&id)),
-                Effect::Look(question, key) => self.questions.push_back((question, key)),
                 Effect::Listen(_) | Effect::Unlisten | Effect::Refused | Effect::Problem(_) => {}
             }
         }
@@ -156,7 +155,7 @@ impl Cluster {
         };
         self.note_unasked();
         for (id, (spec, listed, queue)) in &mut self.watches {
-            let selects = |state: Option<(u64, bool)>| state.filter(|(_, web)| shows(spec, key, *web));
+            let selects = |state: Option<(u64, bool)>| state.filter(|state| shows(spec, key, *state));
             match (selects(before), selects(after)) {
                 _ if !*listed => {}
                 (_, Some(state)) => queue.push_back(ExternalInput::Applied(*id, seen(key, state))),
@@ -167,6 +166,7 @@ impl Cluster {
     }
 
     fn take(&mut self, op: &Op) {
+        self.time += 1;
         match *op {
             Op::Put(pod, name, web) => {
                 self.version += 1;
@@ -191,28 +191,13 @@ impl Cluster {
                 let next = if std::mem::replace(listed, true) {
                     queue.pop_front()
                 } else {
-                    let shown = self.objects.iter().filter(|(key, (_, web))| shows(spec, key, *web));
+                    self.listed.insert(id, self.time);
+                    let shown = self.objects.iter().filter(|(key, state)| shows(spec, key, **state));
                     Some(ExternalInput::Listed(id, shown.map(|(key, state)| seen(key, *state)).collect()))
                 };
                 if let Some(next) = next {
                     self.run(|agent, step| agent.external(next, step));
                 }
-            }
-            Op::Answer(says) => {
-                let Some((question, key)) = self.questions.pop_front() else { return };
-                let object = |&(_, web): &(u64, bool)| {
-                    let app = if web { "web" } else { "other" };
-                    Found::Object(json!({"metadata": {"labels": {"app": app}}}))
-                };
-                let found = match says {
-                    true => self.objects.get(&key).map_or(Found::Nothing, object),
-                    false => Found::Unknown,
-                };
-                self.run(|agent, step| agent.external(ExternalInput::Looked(question, key, found), step));
-            }
-            Op::Wait => {
-                self.now += LATER;
-                self.run(Agent::tick);
             }
         }
     }
@@ -224,11 +209,6 @@ impl Cluster {
         {
             self.take(&Op::Deliver(watch));
         }
-        // Of what the server did not say it is asked again.
-        self.take(&Op::Wait);
-        while !self.questions.is_empty() {
-            self.take(&Op::Answer(true));
-        }
     }
 
     fn asks(&self, key: &ObjectKey, web: bool) -> bool {
@@ -238,9 +218,10 @@ impl Cluster {
 
     fn note_unasked(&mut self) {
         let steady = key(false, 0);
-        if let Some(&(version, web)) = self.objects.get(&steady)
-            && !self.asks(&steady, web)
-        {
+        let there = self.objects.get(&steady).copied();
+        let asked = there.is_some_and(|(_, web)| self.asks(&steady, web));
+        self.steady_since = self.steady_since.or(Some(self.time)).filter(|_| asked);
+        if let Some((version, _)) = there.filter(|_| !asked) {
             self.unasked = version;
         }
     }
