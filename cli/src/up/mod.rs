@@ -71,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     shards: u16,
 
-    /// How long tombstones live, in seconds.
+    /// How long tombstones live, in seconds, for a new bus.
     #[arg(long, default_value_t = 6 * 3600)]
     tombstone_ttl: u64,
 

@@ -72,12 +72,12 @@ impl Bus {
             }
         };
         Ok(Self {
-            contents: Contents::new(js.clone(), options.tombstone_ttl, incarnations.clone()),
+            contents: Contents::new(js.clone(), layout.tombstone_ttl, incarnations.clone()),
             consumers: Consumers::start(js.clone(), tasks),
             tasks: tasks.clone(),
             js,
             shards: layout.shards,
-            tombstone_ttl: options.tombstone_ttl,
+            tombstone_ttl: layout.tombstone_ttl,
             incarnations,
             health,
             ledger,

@@ -51,7 +51,7 @@ pub struct BusOptions {
     pub shards: u16,
     /// Copies of each stream. Only counts when the bus is new.
     pub replicas: usize,
-    /// How long tombstones live, and large bodies that no row names.
+    /// How long tombstones live, and large bodies that no row names. Only counts when the bus is new.
     pub tombstone_ttl: Duration,
 }
 
@@ -90,7 +90,8 @@ pub(crate) fn check_version(version: &str) -> Result<(), BusError> {
     )))
 }
 
-/// Makes what is missing; the numbers of shards and replicas are those of the first layout, or of who changed them since.
+/// Makes what is missing; the numbers of shards and replicas are those of the first layout, or of who changed them since, and
+/// tombstones live as long as large bodies do: who takes that for longer than the bucket does would mark them too late.
 ///
 /// # Errors
 /// When the server does not answer, which may heal, or a stream is another one than the pipeline needs.
@@ -100,12 +101,37 @@ pub(crate) async fn lay_out(js: &Context, options: &BusOptions) -> Result<BusOpt
     let replicas = fixed(js, REPLICAS, options.replicas as u64).await?;
     let shards = u16::try_from(shards)
         .map_err(|_| BusError::Unsuitable(format!("bucket {CONFIG}: {shards} shards are too many")))?;
-    let layout = BusOptions { shards, replicas: usize::try_from(replicas).unwrap_or(1), ..options.clone() };
-    let streams = Streams::ask(js).await?;
+    let mut layout =
+        BusOptions { shards, replicas: usize::try_from(replicas).unwrap_or(1), ..options.clone() };
+    let mut streams = Streams::ask(js).await?;
     for config in layout.configs() {
         ensure(js, &streams, config).await?;
     }
+    let bodies = bucket_config(CONTENT, &layout);
+    if !streams.has(&bodies.name) {
+        // Whoever was fastest has made it.
+        streams = Streams::ask(js).await?;
+    }
+    layout.tombstone_ttl = age_of_bodies(&streams, &bodies)?;
     Ok(layout)
+}
+
+/// How long the bucket keeps bodies; what is `wanted` where that is for ever.
+///
+/// # Errors
+/// When the bucket has no leader now.
+fn age_of_bodies(streams: &Streams, wanted: &Config) -> Result<Duration, BusError> {
+    let name = &wanted.name;
+    let Some(info) = streams.found.get(name) else {
+        let source = "it has no leader now".into();
+        return Err(BusError::Request { what: format!("read how long stream {name} keeps bodies"), source });
+    };
+    let found = Some(info.config.max_age).filter(|age| !age.is_zero());
+    if found.is_some_and(|found| found != wanted.max_age) {
+        let (kept, wanted) = (info.config.max_age, wanted.max_age);
+        tracing::info!(?kept, ?wanted, "tombstones and bodies live as long as this bus was made for");
+    }
+    Ok(found.unwrap_or(wanted.max_age))
 }
 
 fn table_config(name: String, subjects: Vec<String>, options: &BusOptions) -> Config {

@@ -318,6 +318,17 @@ async fn large_bodies_are_stored_once_and_live_while_a_row_names_them() {
 }
 
 #[tokio::test]
+async fn tombstones_and_bodies_live_as_long_as_the_bus_was_made_for() {
+    let server = Server::start();
+    let first = bus(&server).await;
+    for seconds in [0, 3600] {
+        let other = BusOptions { tombstone_ttl: Duration::from_secs(seconds), ..options(&server) };
+        let second = Bus::connect(&other, &Tasks::default()).await.unwrap();
+        assert_eq!(second.tombstone_ttl(), first.tombstone_ttl(), "else it marks bodies too late");
+    }
+}
+
+#[tokio::test]
 async fn a_row_that_no_message_can_hold_is_an_error_of_its_own() {
     let server = Server::start();
     let bus = bus(&server).await;

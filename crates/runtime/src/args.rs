@@ -23,7 +23,8 @@ pub struct CommonArgs {
     #[arg(long, env = "SLUICE_NAME")]
     pub name: Option<String>,
 
-    /// How long tombstones live, in seconds: the longest time a stage may be away without a full comparison.
+    /// How long tombstones live, in seconds: the longest time a stage may be away without a full comparison. Only counts when
+    /// the bus is new.
     #[arg(long, env = "SLUICE_TOMBSTONE_TTL", default_value_t = 6 * 3600)]
     pub tombstone_ttl: u64,
 
