@@ -139,6 +139,9 @@ impl History {
         if let Some(subject) = key.name.strip_prefix("sent-") {
             return self.check_sent(cluster, key, subject, old, new);
         }
+        if key.name == "team" && new.is_none() && self.no_reason(Addon::Team, cluster) {
+            return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
+        }
         // The maker that has the name goes, and the row of the one that waits is lost, or at the beginning not written yet:
         // nobody knows of it.
         let unknown = self.now - self.wiped_at.max(0).min(self.rival_at) < LATE;
@@ -156,7 +159,8 @@ impl History {
         old: &Value,
         new: Option<&Value>,
     ) -> Result<(), String> {
-        let of_one = ["each-", "all-", "here-", "more-"].iter().any(|start| key.name.starts_with(start));
+        let of_one =
+            ["each-", "all-", "here-", "more-", "team"].iter().any(|start| key.name.starts_with(start));
         let edits = new.map(|new| (version(old, "edit"), version(new, "edit")));
         match edits.filter(|(before, after)| after < before) {
             Some((before, after)) if of_one && self.now - self.wiped_at > LATE => {

@@ -37,6 +37,8 @@ pub(crate) struct Management {
     profile: bool,
     /// Whether the patch for a destination is there.
     patched: [bool; CLUSTERS.len()],
+    /// Whether the profile of a namespace is there.
+    team: bool,
     /// The tier of the profile, and whether what it deploys stays when it goes.
     form: (u64, bool),
     sets: sets::Sets,
@@ -68,11 +70,13 @@ pub(crate) enum Addon {
     Own,
     /// One add-on for the CloudEvents of each subject that are sent to a cluster, there.
     Sent,
+    /// What a profile of a namespace deploys in the clusters of a set of that namespace. It has the name of the user's profile.
+    Team,
 }
 
 impl Addon {
     pub(crate) const TRIGGERS: [Self; 2] = [Self::Each, Self::All];
-    pub(crate) const ALL: [Self; 4] = [Self::Each, Self::All, Self::Own, Self::Sent];
+    pub(crate) const ALL: [Self; 5] = [Self::Each, Self::All, Self::Own, Self::Sent, Self::Team];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -80,6 +84,7 @@ impl Addon {
             Self::All => "all",
             Self::Own => "own",
             Self::Sent => "sent",
+            Self::Team => "team",
         }
     }
 }
@@ -103,6 +108,7 @@ impl Management {
         management.put(manifests::sent_source());
         management.put(manifests::sent_trigger());
         management.put_profile((100, false), false);
+        management.flip_team();
         Addon::ALL.into_iter().for_each(|addon| management.put_content(addon));
         Addon::TRIGGERS.into_iter().for_each(|addon| management.put_generator_source(addon));
         // What is read may be there from the beginning, or come later.
@@ -214,7 +220,7 @@ impl Management {
         self.profile
     }
 
-    /// The tier of that profile.
+    /// The tier of the profile that a user wrote.
     pub(crate) fn tier(&self) -> u64 {
         self.form.0
     }
@@ -243,6 +249,7 @@ impl Management {
                     !self.profile || left_out || (self.rival && !alone)
                 }
                 Addon::Sent => registered.env != "fv",
+                Addon::Team => !self.team || left_out,
                 Addon::Each => !self.triggers[0] || !selecting || left_out,
                 Addon::All => {
                     !self.triggers[1] || !selecting || registered.env != "fv" || registered.tier != "x"
@@ -307,8 +314,9 @@ impl Management {
         self.now = now;
         let addon = Addon::TRIGGERS[random.random_range(0..2)];
         let cluster = random.random_range(0..CLUSTERS.len());
-        match random.random_range(0..11) {
+        match random.random_range(0..12) {
             9 | 10 => self.change_set(random),
+            11 => self.flip_team(),
             0 => self.flip_trigger(addon),
             7 => self.flip_cluster_pause(cluster),
             8 => self.flip_profile_pause(),

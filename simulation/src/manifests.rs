@@ -155,9 +155,9 @@ pub(crate) fn thing(size: u64) -> Value {
         "spec": {"size": size.to_string()}})
 }
 
-/// A cluster set.
+/// A set of clusters.
 pub(crate) fn cluster_set(set: SetName, form: SetForm) -> Value {
-    let labels = if set == SetName::Tier { json!({"tier": "x"}) } else { json!({"env": "fv"}) };
+    let labels = if set == SetName::Env { json!({"env": "fv"}) } else { json!({"tier": "x"}) };
     let named = |clusters: &[&str]| -> Value {
         let one = |name: &&str| json!({"apiVersion": LIB, "kind": "SveltosCluster", "namespace": "default", "name": name});
         clusters.iter().map(one).collect()
@@ -168,7 +168,18 @@ pub(crate) fn cluster_set(set: SetName, form: SetForm) -> Value {
         SetForm::One => json!({"clusterRefs": named(&CLUSTERS[..1])}),
         SetForm::First => json!({"clusterSelector": {"matchLabels": labels}, "maxReplicas": 1}),
     };
-    json!({"apiVersion": LIB, "kind": "ClusterSet", "metadata": {"name": set.name()}, "spec": spec})
+    let mut metadata = json!({"name": set.name()});
+    if set == SetName::Team {
+        metadata["namespace"] = "default".into();
+    }
+    json!({"apiVersion": LIB, "kind": set.kind(), "metadata": metadata, "spec": spec})
+}
+
+/// The profile of a namespace.
+pub(crate) fn team_profile() -> Value {
+    let spec = json!({"setRefs": [SetName::Team.name()], "policyRefs": [content_ref(Addon::Team.name())]});
+    json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "Profile",
+        "metadata": {"name": "own", "namespace": "default"}, "spec": spec})
 }
 
 /// The profile that a user wrote; with `by_set` it goes to the clusters of the set.
@@ -214,12 +225,13 @@ pub(crate) fn content(addon: Addon, edit: u64) -> Value {
         Addon::Sent => format!(
             "{head}\"sent-{{{{ .CloudEvent.subject }}}}\"}}\ndata: {{v: \"{{{{ .CloudEvent.id }}}}\", edit: \"{edit}\"}}\n"
         ),
+        Addon::Team => format!("{head}team}}\ndata: {{edit: \"{edit}\"}}\n"),
         Addon::Own => {
             let size = r#"{{ getField "thing" "spec.size" }}"#;
             format!("{head}own}}\ndata: {{edit: \"{edit}\", size: \"{size}\"}}\n")
         }
     };
-    let mut object = config_map(addon.name(), &text, addon != Addon::Own);
+    let mut object = config_map(addon.name(), &text, !matches!(addon, Addon::Own | Addon::Team));
     if addon == Addon::Own {
         object["metadata"]["annotations"] = json!({"projectsveltos.io/template": "ok"});
     }

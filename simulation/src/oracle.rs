@@ -8,6 +8,7 @@
 //! | sent | the last CloudEvent of a subject that is not of another type, in a cluster `env: fv`, unless it is one that deletes | there | `sent-<subject>` |
 //! | here | a cluster `env: fv` in which the EventSource selects something, and a cluster `tier: x` | the management cluster | `here-<cluster>-<cluster of the tier>`, and `share-<cluster>` once |
 //! | own | the user's profile, or the same as above for the trigger that makes one of its name | clusters `tier: x`, by label, or those of the set for the profile | `own`, `both` when its tier is the lower one |
+//! | team | the profile of a namespace | the clusters of its set | `team` |
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,6 +31,8 @@ pub(crate) enum Holder {
     All(&'static str),
     /// The one that is called `own`.
     Own,
+    /// The one of a namespace.
+    Team,
 }
 
 /// An object as it should be, and the profiles that may hold it.
@@ -91,6 +94,10 @@ pub(crate) fn table(
         let size = ("size".to_owned(), management.thing().unwrap_or(0).to_string());
         let data = [edit(management, Addon::Own), size].into();
         table.insert("own".into(), Wanted { data, holders: vec![Holder::Own] });
+    }
+    if management.has_team() && management.team_selects(at) {
+        let data = [edit(management, Addon::Team)].into();
+        table.insert("team".into(), Wanted { data, holders: vec![Holder::Team] });
     }
     if has_profile && management.tier() < TRIGGER_TIER {
         table.insert("both".into(), both(management, Addon::Own, vec![Holder::Own]));
@@ -166,7 +173,8 @@ fn selected(source: Option<SourceForm>, server: &ApiServer) -> Vec<Event> {
 pub(crate) fn compare(world: &World) -> Result<(), String> {
     let World { management, clusters: servers, .. } = world;
     let tables: Vec<_> = servers.keys().map(|name| (*name, table(management, servers, name))).collect();
-    let mut names = BTreeMap::from([(Holder::Own, "own".to_owned())]);
+    let mut names =
+        BTreeMap::from([(Holder::Own, "own".to_owned()), (Holder::Team, "default/own".to_owned())]);
     for (cluster, table) in &tables {
         let is_refused = |name: &str| world.is_refused(cluster, name);
         compare_objects(cluster, world, table)?;
@@ -267,11 +275,14 @@ fn compare_holders(
     Ok(())
 }
 
-/// The profile that an object says it belongs to; all of them are cluster profiles here.
+/// The profile that an object says it belongs to; one of a namespace is of another kind.
 fn owner(object: &Value) -> Option<&str> {
     let annotations = &object["metadata"]["annotations"];
-    let cluster = annotations["projectsveltos.io/owner-kind"] == "ClusterProfile";
-    annotations["projectsveltos.io/owner-name"].as_str().filter(|_| cluster)
+    let of_kind = |name: &&str| {
+        let kind = if name.contains('/') { "Profile" } else { "ClusterProfile" };
+        annotations["projectsveltos.io/owner-kind"] == kind
+    };
+    annotations["projectsveltos.io/owner-name"].as_str().filter(of_kind)
 }
 
 fn data(object: &Value) -> BTreeMap<String, String> {

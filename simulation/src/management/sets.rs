@@ -28,12 +28,14 @@ pub(crate) enum SetName {
     Tier,
     /// Of clusters `env: fv`; the trigger for each event may go by it.
     Env,
+    /// Of clusters `tier: x`, and of a namespace: the profile of that namespace goes by it.
+    Team,
 }
 
 /// The sets that are there, and who goes by them.
 #[derive(Default)]
 pub(crate) struct Sets {
-    forms: [Option<SetForm>; 2],
+    forms: [Option<SetForm>; SetName::ALL.len()],
     /// Whether the profile names its clusters by a set.
     pub(crate) profile: bool,
     /// Whether the trigger for each event names the clusters of its events by a set.
@@ -45,10 +47,18 @@ impl SetForm {
 }
 
 impl SetName {
-    pub(crate) const ALL: [Self; 2] = [Self::Tier, Self::Env];
+    pub(crate) const ALL: [Self; 3] = [Self::Tier, Self::Env, Self::Team];
 
     pub(crate) fn name(self) -> &'static str {
-        if self == Self::Tier { "tier" } else { "env" }
+        match self {
+            Self::Tier => "tier",
+            Self::Env => "env",
+            Self::Team => "team",
+        }
+    }
+
+    pub(crate) fn kind(self) -> &'static str {
+        if self == Self::Team { "Set" } else { "ClusterSet" }
     }
 }
 
@@ -60,14 +70,30 @@ impl Management {
 
     /// A set is edited, deleted, or made anew.
     pub(super) fn change_set(&mut self, random: &mut SmallRng) -> Fault {
-        let set = SetName::ALL[random.random_range(0..2)];
+        let set = SetName::ALL[random.random_range(0..SetName::ALL.len())];
         if self.sets.forms[set as usize].is_some() && random.random_bool(0.3) {
             self.sets.forms[set as usize] = None;
-            self.delete("ClusterSet", set.name());
+            self.delete(set.kind(), set.name());
             return Fault::SetDeleted;
         }
         self.put_set(set, SetForm::ALL[random.random_range(0..SetForm::ALL.len())]);
         Fault::SetEdited
+    }
+
+    /// Whether the profile of a namespace is there.
+    pub(crate) fn has_team(&self) -> bool {
+        self.team
+    }
+
+    /// The profile of a namespace, which goes by a set, comes or goes.
+    pub(super) fn flip_team(&mut self) -> Fault {
+        self.team = !self.team;
+        if self.team {
+            self.put(manifests::team_profile());
+            return Fault::ProfileEdited;
+        }
+        self.delete("Profile", "own");
+        Fault::ProfileDeleted
     }
 
     /// Whether the profile is for this cluster, when it is there.
@@ -88,6 +114,11 @@ impl Management {
         }
     }
 
+    /// Whether the profile of a namespace is for this cluster, when it is there.
+    pub(crate) fn team_selects(&self, cluster: &str) -> bool {
+        self.set_selects(SetName::Team, cluster)
+    }
+
     fn set_selects(&self, set: SetName, cluster: &str) -> bool {
         let first = || CLUSTERS.into_iter().find(|cluster| self.has_label(set, cluster));
         match self.sets.forms[set as usize] {
@@ -101,7 +132,7 @@ impl Management {
 
     fn has_label(&self, set: SetName, cluster: &str) -> bool {
         self.registration(cluster).is_some_and(|labels| match set {
-            SetName::Tier => labels.tier == "x",
+            SetName::Tier | SetName::Team => labels.tier == "x",
             SetName::Env => labels.env == "fv",
         })
     }
@@ -111,6 +142,7 @@ impl Management {
         match addon {
             Addon::Own => !self.profile_selects(CLUSTERS[cluster]),
             Addon::Each => !self.each_selects(CLUSTERS[cluster]),
+            Addon::Team => !self.team_selects(CLUSTERS[cluster]),
             Addon::All | Addon::Sent => false,
         }
     }
