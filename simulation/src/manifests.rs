@@ -14,9 +14,9 @@ pub(crate) enum SourceForm {
     Different,
     /// The same services, in their namespace only.
     Namespaced,
-    /// The same services, by two selectors that both select them: two watches show each of them.
+    /// The same services, by two selectors that both select them.
     Twice,
-    /// The same services, parted by two selectors: a service whose label changes goes from one watch to the other.
+    /// The same services, parted by two selectors: a service whose label changes goes from one to the other.
     Parted,
     /// Fewer of them.
     Narrow,
