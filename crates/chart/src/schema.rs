@@ -11,6 +11,7 @@ use self::{cost::TooMuch, places::Places, tree::Looked};
 use crate::{error::Error, tree::ChartTree, warning::Warnings};
 
 mod cost;
+mod formats;
 mod places;
 mod tree;
 mod words;
@@ -91,10 +92,19 @@ fn check_one(schema: &[u8], values: &Map<String, Json>, warnings: &mut Warnings)
     // Go's patterns have no way back either: whatever a pattern is, a text is read once.
     let size = PATTERN.min(PATTERNS / places.patterns().max(1));
     let patterns = jsonschema::PatternOptions::regex().size_limit(size).dfa_size_limit(size);
-    let options = jsonschema::options()
+    let mut options = jsonschema::options()
         .with_registry(&referencing::SPECIFICATIONS)
         .with_pattern_options(patterns)
-        .with_retriever(elsewhere.clone());
+        .with_retriever(elsewhere.clone())
+        // What is within a text is not looked at.
+        .without_content_encoding_support("base64")
+        .without_content_media_type_support("application/json");
+    for (name, check) in formats::FORMATS {
+        options = options.with_format(*name, move |text: &str| check(text).is_ok());
+    }
+    for name in formats::UNKNOWN {
+        options = options.with_format(name, |_: &str| true);
+    }
     let validator = options.build(&schema).map_err(|error| error.to_string());
     elsewhere.say(warnings);
     let validator = validator?;

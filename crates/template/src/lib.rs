@@ -57,5 +57,6 @@ pub use limits::{Deadline, Limits, VALUE_DEPTH};
 pub use options::{MissingKey, Options, Stage};
 pub use program::Program;
 pub use set::{Job, TemplateSet};
+pub use sprig::go::{GoUrl, check_go_date, check_go_pattern, go_url};
 pub use sprig::semver::{compare_versions, is_version, version_satisfies};
 pub use text::quote::quoted as go_quoted;

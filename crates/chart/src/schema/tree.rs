@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use jsonschema::error::{ValidationError, ValidationErrorKind as Kind};
 use serde_json::Value as Json;
 
-use super::words::{quoted, quoted_text, reason};
+use super::words::{NO, quoted, quoted_text, reason};
 
 /// Keywords in the order in which Helm's library looks at them; those of one line belong together.
 const ORDER: &[&[&str]] = &[
@@ -43,7 +43,7 @@ const ORDER: &[&[&str]] = &[
     &["if", "then", "else"],
 ];
 /// A value that is wrong by one of these is looked at no further.
-const FINAL: [&str; 3] = ["type", "const", "enum"];
+const FINAL: [&str; 4] = ["type", "const", "enum", "format"];
 
 /// What was looked at, and by what.
 #[derive(Clone, Copy)]
@@ -61,10 +61,11 @@ pub(super) struct Line {
     is_group: bool,
 }
 
-/// An error, and the way through the schema to it.
+/// An error, the way through the schema to it, and the place of the value that it is about.
 struct Found<'e> {
     error: &'e ValidationError<'e>,
     way: Vec<&'e str>,
+    place: String,
 }
 
 /// What is wrong with these values.
@@ -72,7 +73,7 @@ pub(super) fn of<'e>(
     errors: impl IntoIterator<Item = &'e ValidationError<'e>>,
     looked: Looked<'_>,
 ) -> Vec<Line> {
-    let found: Vec<Found<'_>> = errors.into_iter().map(Found::new).collect();
+    let found: Vec<Found<'_>> = errors.into_iter().flat_map(|error| Found::all(error, looked)).collect();
     let mut lines = lines(&found.iter().collect::<Vec<_>>(), 0, "", looked);
     // One that stands alone is not needed.
     match lines.pop_if(|line| line.is_group) {
@@ -176,11 +177,30 @@ fn lacking(found: &[&Found<'_>]) -> Vec<String> {
     found.iter().filter_map(name).collect()
 }
 
+/// A name as a part of a place.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
 // === impl Found ===
 
 impl<'e> Found<'e> {
-    fn new(error: &'e ValidationError<'e>) -> Self {
-        Self { error, way: error.evaluation_path().as_str().split('/').skip(1).collect() }
+    /// An error about several values within one is one for each of them, where the schema says no more than no.
+    fn all(error: &'e ValidationError<'e>, looked: Looked<'_>) -> Vec<Self> {
+        let place = error.instance_path().as_str();
+        let is_no = || looked.schema.pointer(error.schema_path().as_str()) == Some(&Json::Bool(false));
+        let places = match error.kind() {
+            Kind::UnevaluatedProperties { unexpected } if is_no() => {
+                unexpected.iter().map(|name| format!("{place}/{}", escaped(name))).collect()
+            }
+            Kind::UnevaluatedItems { unexpected } if is_no() => {
+                let end = error.instance().as_array().map_or(0, Vec::len);
+                (end.saturating_sub(unexpected.len())..end).map(|index| format!("{place}/{index}")).collect()
+            }
+            _ => vec![place.to_owned()],
+        };
+        let way: Vec<&str> = error.evaluation_path().as_str().split('/').skip(1).collect();
+        places.into_iter().map(|place| Self { error, way: way.clone(), place }).collect()
     }
 
     /// The way from there on.
@@ -199,7 +219,7 @@ impl<'e> Found<'e> {
         let is_index =
             |word: Option<&&str>| word.is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
         let within = |words: usize| {
-            let rest = self.error.instance_path().as_str().get(place.len() + 1..).unwrap_or_default();
+            let rest = self.place.get(place.len() + 1..).unwrap_or_default();
             Part::Within(format!("{place}/{}", rest.split('/').next().unwrap_or_default()), words)
         };
         match way {
@@ -232,11 +252,12 @@ impl<'e> Found<'e> {
 
     /// Whether it is about something in the value at this place.
     fn is_within(&self, place: &str) -> bool {
-        self.error.instance_path().as_str().len() > place.len()
+        self.place.len() > place.len()
     }
 
     fn line(&self, place: &str, looked: Looked<'_>) -> Line {
-        let says = reason(self.error, looked.values);
+        let is_part = self.place.len() > self.error.instance_path().as_str().len();
+        let says = if is_part { NO.to_owned() } else { reason(self.error, looked.values) };
         let below = match self.error.kind() {
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
                 context.iter().flat_map(|branch| self.branch(branch, place, looked)).collect()
@@ -251,7 +272,7 @@ impl<'e> Found<'e> {
 
     /// What one of several parts, of which one is enough, says.
     fn branch(&self, errors: &[ValidationError<'static>], place: &str, looked: Looked<'_>) -> Vec<Line> {
-        let found: Vec<Found<'_>> = errors.iter().map(Found::new).collect();
+        let found: Vec<Found<'_>> = errors.iter().flat_map(|error| Found::all(error, looked)).collect();
         one(lines(&found.iter().collect::<Vec<_>>(), self.way.len() + 1, place, looked), place)
     }
 }

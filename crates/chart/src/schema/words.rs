@@ -6,6 +6,7 @@ use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind as Kind};
 use serde_json::Value as Json;
 use sluice_template::{format_go_float, go_quoted};
 
+use super::formats;
 use super::tree::{self, Looked};
 
 /// The errors of these values, a line for each and for each reason that one has.
@@ -14,6 +15,9 @@ pub(super) fn of(errors: &[ValidationError<'_>], looked: Looked<'_>) -> String {
     tree::of(errors, looked).iter().for_each(|line| line.write(0, &mut lines));
     lines
 }
+
+/// What a schema says that allows nothing.
+pub(super) const NO: &str = "false schema";
 
 pub(super) fn reason(error: &ValidationError<'_>, values: &Json) -> String {
     let found = error.instance();
@@ -58,7 +62,14 @@ pub(super) fn reason(error: &ValidationError<'_>, values: &Json) -> String {
             let object = values.pointer(error.instance_path().as_str()).and_then(Json::as_object);
             not_allowed(object.into_iter().flatten().map(|(name, _)| name))
         }
-        Kind::FalseSchema => "false schema".to_owned(),
+        Kind::FalseSchema => NO.to_owned(),
+        Kind::AdditionalItems { limit } => {
+            format!("last {} additionalItem(s) not allowed", length(found).saturating_sub(*limit))
+        }
+        Kind::Format { format } => {
+            let why = found.as_str().and_then(|text| formats::reason(format, text)).unwrap_or_default();
+            format!("{} is not valid {format}: {why}", quoted_text(found))
+        }
         Kind::UniqueItems => equal_items(found),
         Kind::Contains => "no items match contains schema".to_owned(),
         Kind::PropertyNames { error } => format!("invalid propertyName {}", quoted_text(error.instance())),
@@ -125,8 +136,9 @@ fn wanted(kind: &TypeKind) -> String {
 }
 
 pub(super) fn quoted(text: &str) -> String {
-    let quoted = go_quoted(text);
-    format!("'{}'", quoted[1..quoted.len() - 1].replace("\\\"", "\"").replace('\'', "\\'"))
+    // With its quotes, as Helm's library does it: a backslash at the end loses another one.
+    let quoted = go_quoted(text).replace("\\\"", "\"").replace('\'', "\\'");
+    format!("'{}'", &quoted[1..quoted.len() - 1])
 }
 
 pub(super) fn quoted_text(value: &Json) -> String {

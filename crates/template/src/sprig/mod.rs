@@ -10,6 +10,7 @@ pub(crate) mod digests;
 pub(crate) mod encoding;
 pub(crate) mod equal;
 pub(crate) mod flow;
+pub(crate) mod go;
 pub(crate) mod keys;
 pub(crate) mod lists;
 pub(crate) mod lists_more;

@@ -23,6 +23,8 @@ pub(super) struct Url {
     pub(super) user: Option<Vec<u8>>,
     pub(super) host: Vec<u8>,
     pub(super) path: Vec<u8>,
+    /// The path as it is written.
+    pub(super) raw_path: Vec<u8>,
     pub(super) query: Vec<u8>,
     pub(super) fragment: Vec<u8>,
 }
@@ -141,6 +143,7 @@ fn parse_head(text: &[u8]) -> Parsed<Url> {
         parse_authority(&mut url, &authority[..end])?;
     }
     url.path = unescape(path, Part::Path)?;
+    url.raw_path = path.to_vec();
     Ok(url)
 }
 

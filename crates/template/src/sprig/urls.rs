@@ -66,6 +66,7 @@ fn url_join<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
         opaque: part(cx, &map, "opaque")?,
         fragment: part(cx, &map, "fragment")?,
         user: None,
+        ..Url::default()
     };
     let user = part(cx, &map, "userinfo")?;
     if !user.is_empty() {
