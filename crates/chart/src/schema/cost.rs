@@ -11,7 +11,7 @@ use super::places::Places;
 pub(super) const MOST: u64 = 200_000;
 /// Parts of a schema within each other, along references too.
 const DEEPEST: usize = 500;
-/// Bytes of a text that a pattern reads while something else is checked.
+/// Bytes of a text that a pattern or a format reads while something else is checked.
 const READ: usize = 64;
 /// Checks of a value by the schema of schemas, which is in no chart.
 const OF_A_DRAFT: u64 = 30;
@@ -165,7 +165,9 @@ fn own_cost(parts: &Map<String, Json>, value: &Json) -> u64 {
     };
     let lists = length("enum") + length("required") + length("properties") + length("const");
     let read = match value {
-        Json::String(text) if parts.contains_key("pattern") => text.len() / READ,
+        Json::String(text) if ["pattern", "format"].iter().any(|key| parts.contains_key(*key)) => {
+            text.len() / READ
+        }
         Json::Object(map) => {
             let patterns = schemas(parts, "patternProperties").len();
             map.keys().map(|key| 1 + key.len() / READ).sum::<usize>() * patterns

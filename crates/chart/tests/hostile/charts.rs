@@ -140,6 +140,7 @@ pub const ALL: &[Hostile] = &[
     ("a schema that multiplies by choice", || schema(&doubled("anyOf")), "limit: "),
     ("a schema that leads far", || schema(&chained(50_000)), "limit: "),
     ("a schema of large patterns", || schema(&patterns(2_000)), "limit: "),
+    ("a schema that reads a long text for many formats", formats, "limit: "),
     ("a schema that refuses each of many values", || listed(r#"{"items": {"type": "null"}}"#), "want null"),
     ("a schema that wants many values to differ", || listed(r#"{"uniqueItems": true}"#), "are equal"),
     (
@@ -264,6 +265,15 @@ fn patterns(count: usize) -> String {
     let all: Vec<String> =
         (0..count).map(|at| format!("{{\"pattern\": \"^(\\\\pL{{1,200}}){{2}}{at}$\"}}")).collect();
     format!("{{\"additionalProperties\": {{\"anyOf\": [{}]}}}}", all.join(", "))
+}
+
+fn formats() -> Outcome {
+    let all = vec![r#"{"format": "json-pointer"}"#; 2_000].join(", ");
+    // Later drafts look at no format.
+    let draft = "http://json-schema.org/draft-07/schema#";
+    let schema = format!("{{\"$schema\": \"{draft}\", \"properties\": {{\"a\": {{\"allOf\": [{all}]}}}}}}");
+    let values = format!("a: /{}\n", "a".repeat(1 << 20));
+    files(&[("values.schema.json", &schema), ("values.yaml", &values)])
 }
 
 /// 200 MiB of zeros.
