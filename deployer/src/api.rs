@@ -25,6 +25,9 @@ use crate::{failure, own};
 const MANAGER: &str = "sluice";
 /// Selects what profiles have deployed, by a label that everything has which is applied.
 const DEPLOYED: &str = "projectsveltos.io/reason";
+/// A resourceVersion that no object has: servers give later ones. An apply with it creates what is absent, and is a conflict with
+/// what is there.
+const NEVER: &str = "1";
 /// Objects of one page of a list.
 const PAGE: u32 = 500;
 /// A call that takes longer counts as failed; whether it worked is unknown.
@@ -227,10 +230,11 @@ impl Site {
             metadata.remove("namespace");
         }
         let planned = against.is_some();
-        if let Some((uid, version)) = against {
+        let (uid, version) = against.unzip();
+        if let Some(uid) = uid {
             body["metadata"]["uid"] = uid.into();
-            body["metadata"]["resourceVersion"] = version.into();
         }
+        body["metadata"]["resourceVersion"] = version.unwrap_or_else(|| NEVER.to_owned()).into();
         let params = PatchParams::apply(MANAGER).force();
         let mut result = sluice_kube::apply(&api, &key.name, &params, &body).await;
         if let (Err(kube::Error::Api(status)), Some(namespace)) = (&result, &namespace)

@@ -253,7 +253,7 @@ impl ApiServer {
         let Some(key) = ObjectKey::of(object) else { return (conflict(), None) };
         let (known, going) =
             (self.applied.get(&key).map(|object| Live::of(object).version()), self.going(&key));
-        if against.is_some() && against != known.as_ref() {
+        if against != known.as_ref() {
             return (conflict(), None);
         }
         self.version += 1;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_deployer_core::{Config, Deployer, Effect, ExternalInput, Live, Reply, Request};
+use sluice_deployer_core::{Class, Config, Deployer, Effect, ExternalInput, Failure, Live, Reply, Request};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::{Core as _, Head, Meta, Problem, Row, Step, Subject};
 
@@ -74,6 +74,11 @@ impl Clusters {
             Request::Read(key) => Reply::Read(
                 objects.get(&key).map(|object| Live { uid: "1".into(), ..Live::of(&object.value()) }),
             ),
+            Request::Apply { object, against: None, .. }
+                if ObjectKey::of(&object).is_some_and(|key| objects.contains_key(&key)) =>
+            {
+                Reply::Failed(Failure::new(Class::Conflict, "it is there already"))
+            }
             Request::Apply { object, .. } => {
                 self.version += 1;
                 let live =

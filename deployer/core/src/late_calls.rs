@@ -16,8 +16,7 @@ pub(crate) struct LateCalls {
     creations: HashMap<ObjectKey, Creation>,
 }
 
-/// A call that creates an object. Unlike all others it is not made against a version: a server that carries it out late
-/// overwrites what is there by then.
+/// A call that creates an object. Unlike all others it can come true late: when what stood in its way has gone by then.
 struct Creation {
     hash: Option<String>,
     owner: Option<Owner>,

@@ -24,7 +24,8 @@ pub enum Request {
     Apply {
         /// The object, complete.
         object: Arc<Value>,
-        /// uid and resourceVersion of the object it was planned against; `None` creates it.
+        /// uid and resourceVersion of the object it was planned against; `None` creates it, and is a [`Class::Conflict`] where
+        /// there is one.
         against: Option<Version>,
         /// Whether its namespace is made where it is missing.
         make_namespace: bool,

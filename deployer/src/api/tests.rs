@@ -126,6 +126,23 @@ async fn whoever_finds_that_a_kind_has_gone_asks_discovery_the_next_time() {
 }
 
 #[tokio::test]
+async fn what_is_to_be_created_is_a_conflict_with_what_is_there() {
+    drop(sluice_runtime::install_defaults());
+    let there =
+        r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Conflict", "code": 409}"#;
+    let server = FakeApi::start(move |_| (409, there.to_owned()));
+    let object = config_map("default", "c").into();
+    let apply = Request::Apply { object, against: None, make_namespace: true, account: None };
+    let reply = mk_site_of(server.client()).call(apply, || true).await;
+    assert_eq!(class(&reply), Some(Class::Conflict));
+    let asked: Vec<Value> =
+        server.requests().iter().map(|request| serde_json::from_str(&request.body).unwrap()).collect();
+    assert_eq!(asked.len(), 1);
+    let metadata = &asked[0]["metadata"];
+    assert_eq!((&metadata["resourceVersion"], metadata.get("uid")), (&json!("1"), None));
+}
+
+#[tokio::test]
 async fn a_server_that_is_not_there_is_no_fault_of_the_object() {
     let apply = Request::Apply {
         object: config_map("default", "c").into(),

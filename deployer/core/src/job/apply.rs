@@ -12,7 +12,8 @@ use crate::prepare::Prepared;
 use crate::request::{Live, Owner, Request};
 
 impl Job {
-    /// What will be created is written into the inventory first: a crash must not leave an unknown object.
+    /// What will be created is written into the inventory first: a crash must not leave an unknown object. Meanwhile what it had
+    /// is read.
     pub(super) fn reserve(&mut self, desired: &Desired, context: &mut JobContext<'_>) -> Ended {
         let mut inventory = Inventory {
             profile: self.profile.name.clone(),
@@ -35,12 +36,15 @@ impl Job {
             return self.apply(true, context);
         }
         self.phase = Phase::Reserving;
+        let unknown = self.run.objects.keys().filter(|key| !context.live.contains_key(*key)).cloned();
+        let listed = |key: &ObjectKey| self.inventory().is_some_and(|known| known.objects.contains(key));
+        let (known, new): (Vec<_>, Vec<_>) = unknown.partition(listed);
         self.write(inventory, context);
-        let unknown: Vec<_> =
-            self.run.objects.keys().filter(|key| !context.live.contains_key(*key)).cloned().collect();
-        for key in unknown {
+        for key in known {
             self.call(Request::Read(key), context);
         }
+        // What it has never had is nearly always absent. Where it is not the server does not create it, and it is read then.
+        self.run.absent.extend(new);
         Ended::NotYet
     }
 
