@@ -21,6 +21,9 @@ const QUIET: Duration = Duration::from_secs(1);
 /// It is not waited for any longer than this.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Between two beginnings of the bare loop.
+const PAUSE: Duration = Duration::from_millis(500);
+
 /// Rows, and how long they took.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
@@ -54,13 +57,16 @@ pub async fn bare(dir: &Path, rows: u64, form: BareForm, nodes: usize) -> anyhow
         tombstone_ttl: Duration::from_secs(3600),
     };
     let bus = Bus::connect(&options, &Tasks::default()).await?;
-    // A cluster that has just come up may not answer everything at once.
-    let run = match bare_loop(&bus, rows, ROW, form).await {
-        Err(error) if nodes > 1 => {
-            tracing::warn!(%error, "the bare loop begins once more");
-            bare_loop(&bus, rows, ROW, form).await?
+    let patience = Instant::now() + PATIENCE;
+    let run = loop {
+        match bare_loop(&bus, rows, ROW, form).await {
+            // A cluster that has just come up may not answer everything at once.
+            Err(error) if nodes > 1 && Instant::now() < patience => {
+                tracing::warn!(%error, "the bare loop begins once more");
+                tokio::time::sleep(PAUSE).await;
+            }
+            run => break run?,
         }
-        run => run?,
     };
     Ok(Rate { rows: run.rows as f64, elapsed: run.elapsed })
 }
