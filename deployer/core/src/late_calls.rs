@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
 use sluice_api::ObjectKey;
 
-use crate::request::{Live, Owner, Request};
+use crate::request::Request;
 
 /// A former owner made them, or this one before the cluster was reached in this way, or they were not answered. Times are
 /// of the clock that nobody sets: a call is not over because a machine's clock has been set forward.
@@ -13,14 +12,9 @@ pub(crate) struct LateCalls {
     /// How long a call may still arrive, microseconds.
     lasting: i64,
     until: Option<i64>,
-    creations: HashMap<ObjectKey, Creation>,
-}
-
-/// A call that creates an object. Unlike all others it can come true late: when what stood in its way has gone by then.
-struct Creation {
-    hash: Option<String>,
-    owner: Option<Owner>,
-    until: i64,
+    /// Until when a call may come that creates the object. Unlike all others it can come true late: when what stood in its way
+    /// has gone by then.
+    creations: HashMap<ObjectKey, i64>,
 }
 
 impl LateCalls {
@@ -39,8 +33,7 @@ impl LateCalls {
         if let Request::Apply { object, against: None, .. } = request
             && let Some(key) = ObjectKey::of(object)
         {
-            let Live { hash, owner, .. } = Live::of(object);
-            self.creations.insert(key, Creation { hash, owner, until });
+            self.creations.insert(key, until);
         }
     }
 
@@ -49,13 +42,9 @@ impl LateCalls {
         self.until.is_some_and(|until| now < until)
     }
 
-    /// Whether a call may still come that makes this object other than `wanted`; without that, whether one may make it.
-    pub(crate) fn may_create(&self, key: &ObjectKey, wanted: Option<&Value>, now: i64) -> bool {
-        let Some(creation) = self.creations.get(key).filter(|creation| now < creation.until) else {
-            return false;
-        };
-        let wanted = wanted.map(Live::of);
-        wanted.is_none_or(|wanted| wanted.hash != creation.hash || wanted.owner != creation.owner)
+    /// Whether a call may still come that creates this object.
+    pub(crate) fn may_create(&self, key: &ObjectKey, now: i64) -> bool {
+        self.creations.get(key).is_some_and(|until| now < *until)
     }
 
     /// Until when some may come, when they are not over.

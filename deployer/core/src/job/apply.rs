@@ -5,7 +5,6 @@ use std::sync::Arc;
 use sluice_api::ObjectKey;
 use sluice_protocol::rows::Desired;
 
-use super::replies::Fault;
 use super::{Ended, Job, JobContext, Knowledge, Phase};
 use crate::inventory::Inventory;
 use crate::prepare::Prepared;
@@ -92,14 +91,6 @@ impl Job {
             }
             Some(live) => Some(live.version()),
         };
-        // What it brings is older than this.
-        if context.late.may_create(key, Some(&one.object), context.now) {
-            let text = format!(
-                "{key} waits: the API server has not answered a call that creates it, and may still carry it out"
-            );
-            self.run.errors.insert(key.to_string(), Fault::new(text, true));
-            return;
-        }
         self.run.changed = true;
         let (object, make_namespace, account) = (one.object, one.make_namespace, self.account());
         self.call(Request::Apply { object, against, make_namespace, account }, context);

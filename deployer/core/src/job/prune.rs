@@ -86,7 +86,7 @@ impl Job {
         let gone = matches!(self.target, Target::Gone);
         // What was called before this owner may come yet, and create what is absent, or put this profile's marks on what is
         // another's: both stay in the inventory, and everything is compared once more when that is over.
-        let late = |key: &ObjectKey| context.late.may_create(key, None, context.now);
+        let late = |key: &ObjectKey| context.late.may_create(key, context.now);
         let may_come =
             |key: &ObjectKey| self.run.absent.contains(key) || context.live.contains_key(key) || late(key);
         let unwanted = |key: &&ObjectKey| !self.run.objects.contains_key(*key);
