@@ -4,14 +4,17 @@ mod on_bus;
 
 use kube::Client;
 use serde::Serialize;
-use sluice_api::Gvk;
 use sluice_api::model::CONFIG_GROUP;
 use sluice_api::wire::{ClusterConfiguration, Feature};
-use sluice_kube::list;
+use sluice_api::{ClusterKind, Gvk, MANAGEMENT};
+use sluice_kube::{Listing, list_each};
 
 pub(crate) use self::on_bus::addons_on_bus;
 use crate::error::InspectError;
 use crate::explain::instead;
+
+/// ClusterConfigurations of one answer of the API server: one may have a megabyte.
+const PAGE: u32 = 50;
 
 /// Something that is deployed in a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -117,41 +120,50 @@ impl Addon {
     }
 }
 
-/// What deployers have written down, of one namespace or of all.
+/// What deployers have written down: all that is deployed in the clusters that are asked for, in order; what several profiles
+/// deploy once. Of a cluster that is named nothing else is read.
 ///
 /// # Errors
 /// In words, when the management cluster does not answer, or what it holds has another form.
-pub(crate) async fn configurations(
-    client: &Client,
-    namespace: Option<&str>,
-) -> Result<Vec<ClusterConfiguration>, String> {
+pub(crate) async fn addons(client: &Client, filter: &AddonFilter) -> Result<Vec<Addon>, String> {
     let gvk = Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterConfiguration");
-    let listed = list(client, &gvk, namespace).await;
-    let listed = listed.map_err(|error| format!("listing ClusterConfigurations: {error}"))?;
-    let listed = listed.ok_or(
-        "the management cluster has no ClusterConfigurations: `sluice seed` installs their definition",
-    )?;
-    let read = listed.into_iter().map(serde_json::from_value).collect::<Result<_, _>>();
-    read.map_err(|error| format!("a ClusterConfiguration has another form than expected: {error}"))
+    let names = match &filter.cluster {
+        None => vec![None],
+        Some(cluster) => names(cluster).map(Some).collect(),
+    };
+    let mut found = Vec::new();
+    for name in names {
+        let listing =
+            Listing { namespace: filter.namespace.as_deref(), name: name.as_deref(), page: Some(PAGE) };
+        let listed = list_each(client, &gvk, listing, |one| add_configuration(&mut found, &one)).await;
+        if !listed.map_err(|error| format!("listing ClusterConfigurations: {error}"))? {
+            let text = "the management cluster has no ClusterConfigurations: `sluice seed` installs their definition";
+            return Err(text.to_owned());
+        }
+    }
+    Ok(merged(found))
+}
+
+/// The names that the ClusterConfiguration of a cluster may have: its kind is not known.
+fn names(cluster: &str) -> impl Iterator<Item = String> {
+    let kinds = [ClusterKind::Sveltos, ClusterKind::Capi, ClusterKind::Management];
+    let kinds =
+        kinds.into_iter().filter(move |kind| *kind != ClusterKind::Management || cluster == MANAGEMENT);
+    kinds.map(move |kind| format!("{}--{cluster}", kind.lower()))
 }
 
 /// What a Helm chart is called where objects have their kind.
 pub const CHART: &str = "helm chart";
 
-/// All that is deployed, in order; what several profiles deploy once.
-pub(crate) fn addons(configurations: &[ClusterConfiguration]) -> Vec<Addon> {
-    let mut found = Vec::new();
-    for configuration in configurations {
-        let cluster = cluster_of(configuration);
-        let Some(status) = &configuration.status else { continue };
-        for by in &status.cluster_profile_resources {
-            add(&mut found, &cluster, &format!("ClusterProfile/{}", by.cluster_profile_name), &by.features);
-        }
-        for by in &status.profile_resources {
-            add(&mut found, &cluster, &format!("Profile/{}", by.profile_name), &by.features);
-        }
+fn add_configuration(found: &mut Vec<Addon>, configuration: &ClusterConfiguration) {
+    let cluster = cluster_of(configuration);
+    let Some(status) = &configuration.status else { return };
+    for by in &status.cluster_profile_resources {
+        add(found, &cluster, &format!("ClusterProfile/{}", by.cluster_profile_name), &by.features);
     }
-    merged(found)
+    for by in &status.profile_resources {
+        add(found, &cluster, &format!("Profile/{}", by.profile_name), &by.features);
+    }
 }
 
 fn merged(mut found: Vec<Addon>) -> Vec<Addon> {
@@ -235,16 +247,29 @@ mod tests {
         .unwrap()
     }
 
+    fn read(configurations: &[ClusterConfiguration]) -> Vec<Addon> {
+        let mut found = Vec::new();
+        configurations.iter().for_each(|one| add_configuration(&mut found, one));
+        merged(found)
+    }
+
+    #[test]
+    fn a_cluster_that_is_named_may_be_of_any_kind() {
+        assert_eq!(names("a").collect::<Vec<_>>(), ["sveltos--a", "capi--a"]);
+        let all = ["sveltos--management", "capi--management", "local--management"];
+        assert_eq!(names("management").collect::<Vec<_>>(), all);
+    }
+
     fn chosen(filter: AddonFilter) -> Result<Vec<Addon>, InspectError> {
         let texts = |names: [&str; 2]| names.map(str::to_owned).to_vec();
         let (clusters, profiles) =
             (texts(["workload", "empty"]), texts(["ClusterProfile/a", "Profile/idle"]));
-        filter.choose(addons(&[configuration()]), &There { clusters, profiles })
+        filter.choose(read(&[configuration()]), &There { clusters, profiles })
     }
 
     #[test]
     fn what_several_profiles_deploy_stands_there_once() {
-        let found = addons(&[configuration()]);
+        let found = read(&[configuration()]);
         assert_eq!(found.len(), 3, "{found:?}");
         let shared = &found[0];
         assert_eq!((shared.cluster.as_str(), shared.namespace.as_str()), ("default/workload", "eng"));
@@ -256,7 +281,7 @@ mod tests {
         let mut local = configuration();
         (local.metadata.namespace, local.metadata.name) =
             ("projectsveltos".into(), "local--management".into());
-        let found = addons(&[local, configuration()]);
+        let found = read(&[local, configuration()]);
         let clusters: std::collections::BTreeSet<_> =
             found.iter().map(|addon| addon.cluster.as_str()).collect();
         assert_eq!(clusters, ["default/workload", "management"].into());

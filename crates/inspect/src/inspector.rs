@@ -14,7 +14,7 @@ use sluice_protocol::Table;
 use sluice_protocol::report::ProblemRow;
 use tokio::sync::{Semaphore, oneshot, watch};
 
-use crate::addons::{Addon, AddonFilter, There, addons, addons_on_bus, configurations};
+use crate::addons::{Addon, AddonFilter, There, addons, addons_on_bus};
 use crate::diff::{Difference, Meant, difference};
 use crate::error::InspectError;
 use crate::explain::{Explained, Question, explain, gather, instead};
@@ -162,8 +162,7 @@ impl Inspector {
     /// What deployers have written into the management cluster.
     async fn configured(&self, filter: &AddonFilter) -> Result<Vec<Addon>, InspectError> {
         let client = self.management()?;
-        let work = configurations(&client, filter.namespace.as_deref());
-        let configurations = in_time("the management cluster", work).await?;
+        let found = in_time("the management cluster", addons(&client, filter)).await?;
         let mut there = There::default();
         if filter.cluster.is_some() {
             let work = lines(&client, Shown::Clusters, filter.namespace.as_deref());
@@ -177,7 +176,7 @@ impl Inspector {
             let written = in_time("the management cluster", work).await?;
             there.profiles.extend(written.into_iter().map(|line| format!("{}/{}", line.kind, line.name)));
         }
-        filter.choose(addons(&configurations), &there)
+        filter.choose(found, &there)
     }
 
     /// The registered clusters. While the management cluster is away, those that agents tell of.

@@ -19,7 +19,7 @@ pub use client::{client_of_kubeconfig, management_client};
 pub use definitions::definitions;
 pub use discovery::{Discovered, discover};
 pub use impersonate::impersonating;
-pub use list::{list, read};
+pub use list::{Listing, list, list_each, read};
 pub use raw::Raw;
 pub use token_review::knows_token;
 pub use watch::{WatchEvent, resource_of, watch, watch_some, watch_versioned};

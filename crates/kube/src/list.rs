@@ -1,7 +1,8 @@
-//! All objects of a kind, page by page, or one of them, for who asks once.
+//! Objects of a kind, page by page, or one of them, for who asks once.
 
-use kube::Client;
-use kube::api::{Api, ListParams};
+use kube::api::{ListParams, ObjectList, Request};
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sluice_api::Gvk;
 
@@ -10,6 +11,17 @@ use crate::watch::resource_of;
 
 /// Objects of one answer of the API server.
 const PAGE: u32 = 500;
+
+/// Which objects of a kind are listed: all, unless it says less.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Listing<'a> {
+    /// Only those of this namespace.
+    pub namespace: Option<&'a str>,
+    /// Only those of this name.
+    pub name: Option<&'a str>,
+    /// Objects of one answer, 500 unless it is said: fewer where they are large.
+    pub page: Option<u32>,
+}
 
 /// The objects of a kind, of one namespace or of all; `None` when the server does not have the kind.
 ///
@@ -20,18 +32,36 @@ pub async fn list(
     gvk: &Gvk,
     namespace: Option<&str>,
 ) -> Result<Option<Vec<Value>>, kube::Error> {
-    let Some((resource, namespaced)) = resource_of(client, gvk).await? else { return Ok(None) };
-    let api: Api<Raw> = match namespace.filter(|_| namespaced) {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-        None => Api::all_with(client.clone(), &resource),
-    };
-    let (mut found, mut params) = (Vec::new(), ListParams::default().limit(PAGE));
+    let Some((resource, _)) = resource_of(client, gvk).await? else { return Ok(None) };
+    let (mut found, listing) = (Vec::new(), Listing { namespace, ..Listing::default() });
+    let each = |object: Raw| found.push(object.complete(&resource));
+    Ok(list_each(client, gvk, listing, each).await?.then_some(found))
+}
+
+/// Hands over what is listed, one after the other, as it is read: no more than one answer of the server is held. `false` when
+/// the server does not have the kind.
+///
+/// # Errors
+/// When the server does not answer, refuses it, or an object has another form than `T`.
+pub async fn list_each<T: Clone + DeserializeOwned>(
+    client: &Client,
+    gvk: &Gvk,
+    listing: Listing<'_>,
+    mut each: impl FnMut(T),
+) -> Result<bool, kube::Error> {
+    let Some((resource, namespaced)) = resource_of(client, gvk).await? else { return Ok(false) };
+    let path = Raw::url_path(&resource, listing.namespace.filter(|_| namespaced));
+    let mut params = ListParams::default().limit(listing.page.unwrap_or(PAGE));
+    if let Some(name) = listing.name {
+        params = params.fields(&format!("metadata.name={name}"));
+    }
     loop {
-        let page = api.list(&params).await?;
-        found.extend(page.items.into_iter().map(|object| object.complete(&resource)));
+        let request = Request::new(path.as_str()).list(&params).map_err(kube::Error::BuildRequest)?;
+        let page: ObjectList<T> = client.request(request).await?;
+        page.items.into_iter().for_each(&mut each);
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(token) => params = params.continue_token(&token),
-            None => return Ok(Some(found)),
+            None => return Ok(true),
         }
     }
 }
@@ -83,6 +113,7 @@ mod tests {
                 return (404, status.to_string());
             }
             path if path.starts_with("/api/v1/namespaces/n/services?") => page(&["n"], ""),
+            path if path.contains("fieldSelector=metadata.name%3Db") => page(&["b"], ""),
             path if path.starts_with("/api/v1/services") => page(&["a", "b"], "next"),
             "/apis" => json!({"kind": "APIGroupList", "groups": [{"name": "example.com",
                 "versions": [{"groupVersion": "example.com/v1", "version": "v1"}, {"groupVersion": "example.com/v2", "version": "v2"}],
@@ -120,6 +151,26 @@ mod tests {
         );
         assert_eq!(names(list(&api.client(), &gvk, Some("n")).await.unwrap()), ["Service n"]);
         assert!(list(&api.client(), &Gvk::new("", "v1", "Pod"), None).await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn of_one_name_only_that_is_asked_for() {
+        let client = FakeApi::start(answer).client();
+        let mut found = Vec::new();
+        let listing = Listing { name: Some("b"), page: Some(2), ..Listing::default() };
+        let each = |service: Value| found.push(service["metadata"]["name"].clone());
+        assert!(list_each(&client, &Gvk::new("", "v1", "Service"), listing, each).await.unwrap());
+        assert_eq!(found, ["b"]);
+        let nothing = |_: Value| unreachable!("the server does not have the kind");
+        assert!(!list_each(&client, &Gvk::new("", "v1", "Pod"), listing, nothing).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn what_has_another_form_is_an_error() {
+        let client = FakeApi::start(answer).client();
+        let each = |_: u32| unreachable!("no object is a number");
+        let listed = list_each(&client, &Gvk::new("", "v1", "Service"), Listing::default(), each).await;
+        assert!(matches!(listed, Err(kube::Error::SerdeError(_))), "{listed:?}");
     }
 
     #[tokio::test]
