@@ -81,6 +81,13 @@ impl History {
         self.reason[addon as usize][cluster] = self.now;
     }
 
+    /// There is a reason in this cluster.
+    pub(crate) fn reason_at(&mut self, addon: Addon, cluster: &str) {
+        if let Some(index) = CLUSTERS.iter().position(|known| *known == cluster) {
+            self.reason((addon, index));
+        }
+    }
+
     /// Whether the service has been an event ever since this version of it.
     fn always_since(&self, cluster: &str, name: &str, v: u64) -> bool {
         let known = CLUSTERS.into_iter().find(|known| *known == cluster);

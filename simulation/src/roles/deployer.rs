@@ -1,9 +1,10 @@
 //! The deployer of one shard.
 
 use rand::Rng as _;
-use sluice_api::{ClusterRef, MANAGEMENT};
+use sluice_api::{ClusterRef, MANAGEMENT, ProfileId};
 use sluice_deployer_core as deployer;
 use sluice_deployer_core::{Class, Failure, Reply, Request};
+use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table};
 
@@ -11,7 +12,7 @@ use super::SHARDS;
 use crate::api_server::{ApiServer, Written};
 use crate::checks::{History, LATE, version};
 use crate::coverage::Fault;
-use crate::management::{Management, SERVERS};
+use crate::management::{Addon, Management, SERVERS};
 use crate::membership::MEMBER_TTL;
 use crate::refusals::proxy_answer;
 use crate::role::{Link, Role, Seat};
@@ -140,6 +141,9 @@ impl DeployerRole {
                 .violation
                 .get_or_insert(format!("{}: {key} is deleted, and is a user's", call.cluster.name));
         }
+        if goes_with_its_maker(server, &world.management) {
+            world.history.reason_at(Addon::Own, &call.cluster.name);
+        }
         let reply = server.note_form(&call.request, reply, call.newer);
         let released = written.is_some() && matches!(call.request, Request::Release { .. });
         world.coverage.many(Fault::Released, u64::from(released));
@@ -174,6 +178,15 @@ fn forbidden(
     let again = again && management.is_once(history.now);
     let again = again && against.as_ref() == Some(&stored.version) && !history.is_excused();
     again.then(|| format!("{} is deployed again, and should be once", inventory.id()))
+}
+
+/// Whether what the user's profile is called was deployed by another maker of the name, which is gone. It goes, however late,
+/// as long as the profile is paused and asks for nothing.
+fn goes_with_its_maker(server: &ApiServer, management: &Management) -> bool {
+    let own = ProfileId { namespace: String::new(), name: Addon::Own.name().into() };
+    let of_event =
+        server.inventories.get(&own).is_some_and(|stored| matches!(stored.inventory.cause, Cause::Event(_)));
+    of_event && !management.rival && management.last_edit_of_profile().is_some()
 }
 
 /// What was written although its cluster, or its profile, is paused.
