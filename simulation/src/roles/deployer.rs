@@ -137,9 +137,8 @@ impl DeployerRole {
         if let (Request::Delete { key, .. }, Some(_)) = (&call.request, &written)
             && server.adopted.contains(key)
         {
-            world
-                .violation
-                .get_or_insert(format!("{}: {key} is deleted, and is a user's", call.cluster.name));
+            let violation = format!("{}: {key} is deleted, and is a user's", call.cluster.name);
+            world.violation.get_or_insert(violation);
         }
         if goes_with_its_maker(server, &world.management) {
             world.history.reason_at(Addon::Own, &call.cluster.name);
