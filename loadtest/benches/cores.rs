@@ -9,12 +9,15 @@ use serde_json::{Map, Value, json};
 use sluice_api::{ProfileId, yaml};
 use sluice_deployer_core::prepare;
 use sluice_protocol::rows::{Cause, Desired, Policy};
+use sluice_script::cel::Rule;
 use sluice_script::{Limits, Script};
 use sluice_template::{Data, Env, Options, Program};
 
 const BY_LABEL: &str = include_str!("../../e2e/scenarios/b-network-policy-by-lua/input/event-source.yaml");
 const BY_PORT: &str = include_str!("../../e2e/scenarios/d-ingress-for-https/input/event-source.yaml");
 const ADD_ON: &str = include_str!("../../e2e/scenarios/a-network-policy-by-label/input/add-on.yaml");
+const RULE_BY_LABEL: &str = "resource.metadata.labels.sveltos == 'fv'";
+const RULE_BY_PORT: &str = "resource.spec.ports.exists(p, p.port == 443 || p.port == 8443)";
 
 fn main() {
     divan::main();
@@ -30,6 +33,17 @@ fn lua(bencher: Bencher<'_, '_>, which: &str) {
     bencher
         .counter(ItemsCount::new(1_usize))
         .bench_local(|| script.evaluate(black_box(&service), &limits).unwrap());
+}
+
+/// Evaluations of rules that ask what the two scripts ask.
+#[divan::bench(args = [RULE_BY_LABEL, RULE_BY_PORT])]
+fn cel(bencher: Bencher<'_, '_>, rule: &str) {
+    let rule = Rule::compile(rule).unwrap();
+    let (service, limits) = (service(), Limits::default());
+    assert_eq!(rule.holds(&service, &limits), Ok(true));
+    bencher
+        .counter(ItemsCount::new(1_usize))
+        .bench_local(|| rule.holds(black_box(&service), &limits).unwrap());
 }
 
 /// Renders of the NetworkPolicy template.

@@ -1,15 +1,18 @@
-//! User scripts over Kubernetes objects, in a sandbox.
+//! User scripts and rules over Kubernetes objects, in a sandbox.
 //!
 //! ```text
-//! source ──compile──► Script (bytecode, shared) ──evaluate(object)──► Verdict | Error
-//!                                   └── one Lua state per thread, one cleared environment per evaluation
+//! Lua ──compile──► Script (bytecode, shared) ──evaluate(object)──► Verdict | Error
+//!                                └── one Lua state per thread, one cleared environment per evaluation
+//! CEL ──compile──► Rule (shared) ──holds(object)──► true | false | why neither
 //! ```
 //!
-//! Scripts are untrusted. They see the object and the plain library (no io, no os but the clock, no code
-//! loading) and end at a time, step or memory limit. One script cannot see what another left behind.
+//! Both are untrusted. Scripts see the object and the plain library (no io, no os but the clock, no code
+//! loading) and end at a time, step or memory limit. One script cannot see what another left behind. Rules see the object,
+//! have no effects, and end at the same limits.
 
 #![deny(unsafe_code)]
 
+pub mod cel;
 mod convert;
 mod lua;
 mod sandbox;

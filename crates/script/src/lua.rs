@@ -51,6 +51,14 @@ thread_local! {
 
 const NAME: &str = "=evaluate";
 
+// === impl Error ===
+
+impl Error {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
 // === impl Limits ===
 
 impl Default for Limits {
