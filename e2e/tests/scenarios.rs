@@ -87,6 +87,7 @@ scenarios! {
     tr_reference_by_cluster: "tr-reference-by-cluster",
     tr_reference_without_namespace: "tr-reference-without-namespace",
     tr_role_request: "tr-role-request",
+    tr_rules: "tr-rules",
     tr_secret_content: "tr-secret-content",
     tr_secret_on_demand: "tr-secret-on-demand",
     tr_set_of_a_namespace: "tr-set-of-a-namespace",

@@ -298,6 +298,14 @@ spec:
         let (severity, field, reason) = only(&source("function evaluate( end"));
         assert_eq!((severity, field.as_str()), (Severity::Error, "spec.resourceSelectors[1].evaluate"));
         assert!(!reason.contains("EventSource") && reason.ends_with("; correct the script"), "{reason}");
+        let rule = "apiVersion: lib.projectsveltos.io/v1beta1\nkind: EventSource\nmetadata: {name: s}\nspec:\n  resourceSelectors:\n  - {version: v1, kind: Pod, includeDeletingResources: true, evaluateCEL: [{name: a, rule: resource.x == 1}, {name: b, rule: resource.}]}\n";
+        assert_eq!(found(&rule.replace("resource.}", "'true'}")), []);
+        let (severity, field, reason) = only(rule);
+        assert_eq!(
+            (severity, field.as_str()),
+            (Severity::Error, "spec.resourceSelectors[0].evaluateCEL[1].rule")
+        );
+        assert_eq!(reason, "1:10: the end stands where a field is expected; correct the rule");
         let content = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {projectsveltos.io/lua: ok}}\ndata: {x: function evaluate(}\n";
         assert_eq!(only(content).1, "data.x");
     }

@@ -59,9 +59,6 @@ impl Evaluator {
         let outcome = self.0.judge(&key, object, &limits);
         let matching = matches!(outcome, Outcome::Match(_));
         let mut messages: Vec<String> = Vec::new();
-        if !matching && !object::text(object, &["metadata", "deletionTimestamp"]).is_empty() {
-            messages.push("it is being deleted".to_owned());
-        }
         for answer in self.0.explain(&key, object, &limits) {
             match answer {
                 Answer::Yes(text) if matching => messages.push(text),

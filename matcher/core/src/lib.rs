@@ -1,7 +1,7 @@
 //! Which changed objects are events: the matcher's decision, without IO or clock.
 //!
 //! ```text
-//! changes row ─► sources that are live on its cluster ─► labels, Lua ─► reports row | tombstone | problem
+//! changes row ─► sources that are live on its cluster ─► labels, CEL, Lua ─► reports row | tombstone | problem
 //! interest row ─► replay of the cluster's rows, when a source is new or has changed
 //! completeness row ─► withdraw reports without a cause, then say so to the renderer
 //! ```
@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod condition;
 mod live;
 mod matcher;
 mod messages;

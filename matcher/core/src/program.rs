@@ -4,13 +4,16 @@ use serde_json::Value;
 use sluice_api::ObjectKey;
 use sluice_api::cloud_event::{EventKey, is_event};
 use sluice_api::model::{EventSource, ResourceSelector};
-use sluice_script::{Limits, Script};
+use sluice_script::Limits;
+
+use crate::condition::Condition;
 
 /// An EventSource, ready to judge objects.
 #[derive(Debug)]
 pub struct Program {
     source: EventSource,
-    scripts: Vec<Option<Script>>,
+    /// What its selectors ask of an object, in their order.
+    conditions: Vec<Condition>,
 }
 
 /// What an EventSource says of one object.
@@ -20,18 +23,18 @@ pub enum Outcome {
     Match(Vec<u16>),
     /// It is none.
     NoMatch,
-    /// The script failed; the last verdict stays.
+    /// A script failed, or needed too much; the last verdict stays.
     Failed(String),
 }
 
 /// What one resource selector, or one of the criteria, says of an object, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It is an event; the script's message.
+    /// It is an event; the script's message, or the rule that is true.
     Yes(String),
     /// It is none: the condition that does not hold, or the script's message.
     No(String),
-    /// The script failed.
+    /// The script failed, or a rule needed too much.
     Failed(String),
 }
 
@@ -42,12 +45,8 @@ impl Program {
     /// The field and the reason.
     pub fn compile(manifest: &Value) -> Result<Self, String> {
         let source = EventSource::read(manifest).map_err(|error| error.to_string())?;
-        let compile = |selector: &ResourceSelector| -> Result<Option<Script>, String> {
-            let Some(text) = &selector.evaluate else { return Ok(None) };
-            let named = |error| format!("EventSource {}: {}: {error}", source.name, selector.evaluate_path);
-            Script::compile(text).map(Some).map_err(named)
-        };
-        Ok(Self { scripts: source.selectors.iter().map(compile).collect::<Result<_, _>>()?, source })
+        let compile = |selector| Condition::compile(&source.name, selector);
+        Ok(Self { conditions: source.selectors.iter().map(compile).collect::<Result<_, _>>()?, source })
     }
 
     /// Whether events carry the whole object.
@@ -63,24 +62,20 @@ impl Program {
         }
     }
 
-    /// Judges an object. An object that is being deleted is no event.
+    /// Judges an object. One that is being deleted is an event only where a selector says that it may be.
     pub fn judge(&self, key: &ObjectKey, object: &Value, limits: &Limits) -> Outcome {
         if is_event(key) {
             return self.judge_event(key);
         }
-        if !sluice_api::object::text(object, &["metadata", "deletionTimestamp"]).is_empty() {
-            return Outcome::NoMatch;
-        }
         let mut selected = Vec::new();
-        for (index, (selector, script)) in (0..).zip(self.source.selectors.iter().zip(&self.scripts)) {
-            if !selector.selects(key, object) {
+        for (index, (selector, condition)) in (0..).zip(self.source.selectors.iter().zip(&self.conditions)) {
+            if !selector.selects(key, object) || (!selector.deleting && is_deleted(object)) {
                 continue;
             }
-            match script.as_ref().map(|script| script.evaluate(object, limits)) {
-                None => selected.push(index),
-                Some(Ok(verdict)) if verdict.matching => selected.push(index),
-                Some(Ok(_)) => {}
-                Some(Err(error)) => return Outcome::Failed(error.to_string()),
+            match condition.ask(object, limits) {
+                Answer::Yes(_) => selected.push(index),
+                Answer::No(_) => {}
+                Answer::Failed(error) => return Outcome::Failed(error),
             }
         }
         if selected.is_empty() { Outcome::NoMatch } else { Outcome::Match(selected) }
@@ -100,19 +95,17 @@ impl Program {
             let unmet = self.source.criteria.iter().map(|criteria| criteria.unmet(&event));
             return unmet.map(|unmet| unmet.map_or(Answer::Yes(String::new()), Answer::No)).collect();
         }
-        let ask = |(selector, script): (&ResourceSelector, &Option<Script>)| {
-            if let Some(reason) = selector.unmet(key, object) {
-                return Answer::No(reason);
-            }
-            match script.as_ref().map(|script| script.evaluate(object, limits)) {
-                None => Answer::Yes(String::new()),
-                Some(Ok(verdict)) if verdict.matching => Answer::Yes(verdict.message),
-                Some(Ok(verdict)) => Answer::No(verdict.message),
-                Some(Err(error)) => Answer::Failed(error.to_string()),
-            }
+        let ask = |(selector, condition): (&ResourceSelector, &Condition)| match selector.unmet(key, object) {
+            Some(reason) => Answer::No(reason),
+            None if !selector.deleting && is_deleted(object) => Answer::No("it is being deleted".to_owned()),
+            None => condition.ask(object, limits),
         };
-        self.source.selectors.iter().zip(&self.scripts).map(ask).collect()
+        self.source.selectors.iter().zip(&self.conditions).map(ask).collect()
     }
+}
+
+fn is_deleted(object: &Value) -> bool {
+    !sluice_api::object::text(object, &["metadata", "deletionTimestamp"]).is_empty()
 }
 
 /// Whether a source can have to do with objects of this kind; one that cannot be compiled may.
@@ -253,7 +246,10 @@ mod tests {
     fn what_is_being_deleted_is_no_event() {
         let mut object = service(json!({}));
         object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        assert_eq!(judge(json!([{"version": "v1", "kind": "Service"}]), object), Outcome::NoMatch);
+        let plain = json!({"version": "v1", "kind": "Service"});
+        assert_eq!(judge(json!([plain]), object.clone()), Outcome::NoMatch);
+        let deleting = json!({"version": "v1", "kind": "Service", "includeDeletingResources": true});
+        assert_eq!(judge(json!([plain, deleting]), object), Outcome::Match(vec![1]));
     }
 
     #[test]
@@ -265,6 +261,11 @@ mod tests {
             error.starts_with("EventSource s: spec.resourceSelectors[0].evaluate: evaluate:1:"),
             "{error}"
         );
+        let rule = json!({"kind": "EventSource", "metadata": {"name": "s"},
+            "spec": {"resourceSelectors": [{"version": "v1", "kind": "Pod", "evaluateCEL": [{"name": "a", "rule": "1 +"}]}]}});
+        let error = Program::compile(&rule).unwrap_err();
+        let field = "EventSource s: spec.resourceSelectors[0].evaluateCEL[0].rule: 1:4: ";
+        assert!(error.starts_with(field), "{error}");
         let flat = json!({"kind": "EventSource", "metadata": {"name": "s"},
             "spec": {"version": "v1", "kind": "Pod", "script": "function evaluate("}});
         let error = Program::compile(&flat).unwrap_err();

@@ -5,6 +5,7 @@ use serde_json::Value;
 use sluice_api::model::{self, EventSource, Sees, Templated, Trigger};
 use sluice_api::{FieldError, object};
 use sluice_script::Script;
+use sluice_script::cel::Rule;
 use sluice_template::{Options, Program, Stage};
 
 /// The field, and why its template can never be rendered, of each such template of a trigger or profile.
@@ -50,6 +51,12 @@ fn broken(field: &str, text: &str, sees: Sees) -> Option<String> {
 pub fn check_source(manifest: &Value) -> Result<(), FieldError> {
     let source = EventSource::read(manifest)?;
     for selector in &source.selectors {
+        for rule in &selector.rules {
+            if let Err(error) = Rule::compile(&rule.rule) {
+                let reason = format!("{error}; correct the rule");
+                return Err(FieldError::new(object::describe(manifest), &rule.path, reason));
+            }
+        }
         if let Some(Err(error)) = selector.evaluate.as_ref().map(|text| Script::compile(text)) {
             let reason = format!("{error}; correct the script");
             return Err(FieldError::new(object::describe(manifest), &selector.evaluate_path, reason));

@@ -36,6 +36,21 @@ pub struct ResourceSelector {
     pub evaluate: Option<String>,
     /// Path of the field with the source, for messages.
     pub evaluate_path: String,
+    /// Rules in CEL, of which one must be true; without any, or where none is, `evaluate` decides.
+    pub rules: Vec<CelRule>,
+    /// Whether an object that is being deleted may be an event.
+    pub deleting: bool,
+}
+
+/// A condition in CEL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CelRule {
+    /// What it is called in messages; may be empty.
+    pub name: String,
+    /// The expression over the variable `resource`.
+    pub rule: String,
+    /// Path of the field with the expression, for messages.
+    pub path: String,
 }
 
 // === impl EventSource ===
@@ -72,12 +87,19 @@ impl EventSource {
     }
 }
 
+// === impl CelRule ===
+
+impl CelRule {
+    fn read(item: &Field<'_>) -> Result<Self, FieldError> {
+        let rule = item.get("rule");
+        Ok(Self { name: item.get("name").text()?, rule: rule.required_text()?, path: rule.path().to_owned() })
+    }
+}
+
 // === impl ResourceSelector ===
 
 impl ResourceSelector {
     fn read(item: &Field<'_>, script: &str) -> Result<Self, FieldError> {
-        item.get("evaluateCEL")
-            .refuse("CEL rules are not supported by this version; write the condition in Lua (evaluate)")?;
         let gvk = Gvk {
             group: item.get("group").text()?,
             version: item.get("version").required_text()?,
@@ -104,6 +126,8 @@ impl ResourceSelector {
             labels,
             evaluate,
             evaluate_path: field.path().to_owned(),
+            rules: item.get("evaluateCEL").items()?.iter().map(CelRule::read).collect::<Result<_, _>>()?,
+            deleting: item.get("includeDeletingResources").flag()?,
         })
     }
 
@@ -173,6 +197,21 @@ mod tests {
     }
 
     #[test]
+    fn rules_have_names_and_paths() {
+        let rules = json!([{"name": "a", "rule": "true"}, {"rule": "false"}]);
+        let selector =
+            json!({"version": "v1", "kind": "Pod", "evaluateCEL": rules, "includeDeletingResources": true});
+        let read = source(json!({"resourceSelectors": [selector]})).unwrap();
+        let rule = |name: &str, rule: &str, index: usize| CelRule {
+            name: name.to_owned(),
+            rule: rule.to_owned(),
+            path: format!("spec.resourceSelectors[0].evaluateCEL[{index}].rule"),
+        };
+        assert_eq!(read.selectors[0].rules, [rule("a", "true", 0), rule("", "false", 1)]);
+        assert!(read.selectors[0].deleting);
+    }
+
+    #[test]
     fn wrong_fields_are_named() {
         for (spec, part) in [
             (
@@ -186,8 +225,12 @@ mod tests {
             ),
             (json!({"version": 1, "kind": "Service"}), "spec.version: 1 is not a string"),
             (
-                json!({"resourceSelectors": [{"version": "v1", "kind": "Pod", "evaluateCEL": [{"rule": "true"}]}]}),
-                "CEL",
+                json!({"resourceSelectors": [{"version": "v1", "kind": "Pod", "evaluateCEL": [{"rule": "true"}, {"name": "x"}]}]}),
+                "spec.resourceSelectors[0].evaluateCEL[1].rule: is required",
+            ),
+            (
+                json!({"resourceSelectors": [{"version": "v1", "kind": "Pod", "includeDeletingResources": "yes"}]}),
+                "spec.resourceSelectors[0].includeDeletingResources: \"yes\" is not true or false",
             ),
         ] {
             let error = source(spec).unwrap_err().to_string();

@@ -20,7 +20,7 @@ mod trigger;
 pub use cluster::{Cluster, KubeconfigRef};
 pub use cluster_set::{ClusterSet, ClusterSetId};
 pub use criteria::Criteria;
-pub use event_source::{EventSource, ResourceSelector};
+pub use event_source::{CelRule, EventSource, ResourceSelector};
 pub use helm::{ChartAccess, ChartOptions, HelmChart, SecretRef};
 pub use pace::{DEBOUNCE, MAX_PER_MINUTE, Pace, SUSPEND, TTL};
 pub use patch::{PatchContent, PatchSpec};

@@ -146,10 +146,17 @@ fn a_script_that_is_broken_is_a_problem_of_its_source_before_any_trigger_uses_it
 }
 
 #[test]
-fn a_rule_that_is_not_supported_is_a_problem_of_a_source_that_nobody_uses() {
-    let mut source = unused(GOOD);
-    source["spec"]["resourceSelectors"][0]["evaluateCEL"] = json!([{"name": "a", "rule": "true"}]);
-    let fixture = Fixture::new(vec![source]);
+fn a_rule_that_is_broken_is_a_problem_of_a_source_that_nobody_uses() {
+    let with_rule = |rule: &str| {
+        let mut source = unused(GOOD);
+        source["spec"]["resourceSelectors"][0]["evaluateCEL"] = json!([{"name": "a", "rule": rule}]);
+        source
+    };
+    let mut fixture = Fixture::new(vec![with_rule("obj.kind == 'Pod'")]);
     let said = fixture.problems.get("EventSource unused").cloned().unwrap_or_default();
-    assert!(said.contains("spec.resourceSelectors[0].evaluateCEL: CEL rules are not supported"), "{said}");
+    let start =
+        "EventSource unused: spec.resourceSelectors[0].evaluateCEL[0].rule: 1:1: \"obj\" is not known";
+    assert!(said.starts_with(start) && said.ends_with("; correct the rule"), "{said}");
+    fixture.put(with_rule("resource.kind == 'Pod'"));
+    assert_eq!(fixture.problems, BTreeMap::new());
 }
