@@ -50,6 +50,7 @@ scenarios! {
     h_clusters_come_and_go: "h-clusters-come-and-go",
     i_emptied_part: "i-emptied-part",
     tr_all_together: "tr-all-together",
+    tr_being_deleted: "tr-being-deleted",
     tr_cloud_event: "tr-cloud-event",
     tr_cloud_event_delete: "tr-cloud-event-delete",
     tr_cloud_events_together: "tr-cloud-events-together",

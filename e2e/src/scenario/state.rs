@@ -23,6 +23,14 @@ pub struct State {
     sources: Sources,
 }
 
+/// Where an object says since when it is being deleted.
+const DELETED_AT: &str = "/metadata/deletionTimestamp";
+
+/// Whether finalizers hold an object.
+fn is_held(object: &Value) -> bool {
+    object.pointer("/metadata/finalizers").and_then(Value::as_array).is_some_and(|held| !held.is_empty())
+}
+
 // === impl State ===
 
 impl State {
@@ -31,30 +39,47 @@ impl State {
         Self { sources, ..Self::default() }
     }
 
-    /// Creates or replaces an object, or sends a CloudEvent.
+    /// Creates or replaces an object, or sends a CloudEvent. An object that is being deleted goes with its last finalizer.
     ///
     /// # Errors
     /// When it has no kind or name.
-    pub fn apply(&mut self, place: &str, object: Value) -> anyhow::Result<()> {
+    pub fn apply(&mut self, place: &str, mut object: Value) -> anyhow::Result<()> {
         if CloudEvent::is_meant(&object) {
             self.events.entry(place.to_owned()).or_default().push(object);
             return Ok(());
         }
         let key =
             ObjectKey::of(&object).with_context(|| format!("{place}: an object without kind or name"))?;
-        self.objects.entry(place.to_owned()).or_default().insert(key, object);
+        let objects = self.objects.entry(place.to_owned()).or_default();
+        let deleted_at = objects.get(&key).and_then(|known| known.pointer(DELETED_AT)).cloned();
+        match deleted_at {
+            Some(_) if !is_held(&object) => drop(objects.remove(&key)),
+            deleted_at => {
+                if let Some(time) = deleted_at {
+                    object["metadata"]["deletionTimestamp"] = time;
+                }
+                objects.insert(key, object);
+            }
+        }
         Ok(())
     }
 
-    /// Deletes an object.
+    /// Deletes an object. One with finalizers stays, and is being deleted.
     ///
     /// # Errors
     /// When it is not there.
     pub fn delete(&mut self, place: &str, object: &Value) -> anyhow::Result<()> {
         let key =
             ObjectKey::of(object).with_context(|| format!("{place}: an object without kind or name"))?;
-        let removed = self.objects.get_mut(place).and_then(|objects| objects.remove(&key));
-        removed.map(drop).with_context(|| format!("{place}: {key} is to be deleted and is not there"))
+        let objects = self.objects.get_mut(place);
+        let known = objects.and_then(|objects| Some((objects.remove(&key)?, objects)));
+        let (mut object, objects) =
+            known.with_context(|| format!("{place}: {key} is to be deleted and is not there"))?;
+        if is_held(&object) {
+            object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+            objects.insert(key, object);
+        }
+        Ok(())
     }
 
     /// The objects of a place, and then the CloudEvents that were sent there.
