@@ -8,7 +8,7 @@ use mlua::{Lua, Table};
 use serde_json::Value;
 
 /// Nesting that scripts get to see; JSON decoding allows 128, and what holds the objects of a script takes two.
-const MAX_DEPTH: usize = 130;
+pub(crate) const MAX_DEPTH: usize = 130;
 
 /// Makes the table of `object`; nulls are left out, as Sveltos does.
 ///

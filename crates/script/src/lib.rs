@@ -15,6 +15,7 @@
 pub mod cel;
 mod convert;
 mod lua;
+mod returned;
 mod sandbox;
 
 pub use lua::{Error, Limits, Script, Verdict};

@@ -11,6 +11,7 @@ use sluice_api::Digest;
 use crate::convert;
 use crate::sandbox::{OVER_BUDGET, Sandbox};
 
+mod choose;
 mod generate;
 
 /// A compiled script with a function `evaluate`. Cheap to clone, shared between threads.
