@@ -51,6 +51,7 @@ scenarios! {
     i_emptied_part: "i-emptied-part",
     tr_all_together: "tr-all-together",
     tr_being_deleted: "tr-being-deleted",
+    tr_chosen_among_all: "tr-chosen-among-all",
     tr_cloud_event: "tr-cloud-event",
     tr_cloud_event_delete: "tr-cloud-event-delete",
     tr_cloud_events_together: "tr-cloud-events-together",

@@ -16,6 +16,13 @@ use sluice_template::{Data, Env, Options, Program};
 const BY_LABEL: &str = include_str!("../../e2e/scenarios/b-network-policy-by-lua/input/event-source.yaml");
 const BY_PORT: &str = include_str!("../../e2e/scenarios/d-ingress-for-https/input/event-source.yaml");
 const ADD_ON: &str = include_str!("../../e2e/scenarios/a-network-policy-by-label/input/add-on.yaml");
+const CHOOSE: &str = "function evaluate()
+    local chosen = {}
+    for _, service in ipairs(resources) do
+        if service.metadata.labels.sveltos == 'fv' then table.insert(chosen, service) end
+    end
+    return {resources = chosen}
+end";
 const RULE_BY_LABEL: &str = "resource.metadata.labels.sveltos == 'fv'";
 const RULE_BY_PORT: &str = "resource.spec.ports.exists(p, p.port == 443 || p.port == 8443)";
 
@@ -44,6 +51,24 @@ fn cel(bencher: Bencher<'_, '_>, rule: &str) {
     bencher
         .counter(ItemsCount::new(1_usize))
         .bench_local(|| rule.holds(black_box(&service), &limits).unwrap());
+}
+
+/// Choices among so many objects: the script of an `aggregatedSelection`.
+#[divan::bench(args = [100, 1_000, 3_000])]
+fn choose(bencher: Bencher<'_, '_>, count: usize) {
+    let script = Script::compile(CHOOSE).unwrap();
+    let named = |number: usize| {
+        let mut service = service();
+        service["metadata"]["name"] = format!("service-{number}").into();
+        service
+    };
+    let services: Vec<Value> = (0..count).map(named).collect();
+    let services: Vec<&Value> = services.iter().collect();
+    let limits = Limits::default();
+    assert_eq!(script.choose(&services, &limits).unwrap().len(), count);
+    bencher
+        .counter(ItemsCount::new(count))
+        .bench_local(|| script.choose(black_box(&services), &limits).unwrap());
 }
 
 /// Renders of the NetworkPolicy template.

@@ -18,14 +18,16 @@ pub(crate) enum SourceForm {
     Twice,
     /// The same services, parted by two selectors: a service whose label changes goes from one to the other.
     Parted,
+    /// The same services, of more, by a script that chooses among all.
+    Chosen,
     /// Fewer of them.
     Narrow,
 }
 
 impl SourceForm {
     /// The forms that select the same.
-    pub(crate) const SAME: [Self; 5] =
-        [Self::Equal, Self::Different, Self::Namespaced, Self::Twice, Self::Parted];
+    pub(crate) const SAME: [Self; 6] =
+        [Self::Equal, Self::Different, Self::Namespaced, Self::Twice, Self::Parted, Self::Chosen];
 }
 
 /// Labels of a registered cluster.
@@ -44,6 +46,15 @@ impl Default for Registration {
 /// The tier of what a trigger makes.
 pub(crate) const TRIGGER_TIER: u64 = 100;
 const LIB: &str = "lib.projectsveltos.io/v1beta1";
+
+/// Chooses the services with the label.
+const CHOOSE: &str = "function evaluate()
+    local chosen = {}
+    for _, service in ipairs(resources) do
+        if service.metadata.labels.event == 'yes' then table.insert(chosen, service) end
+    end
+    return {resources = chosen}
+end";
 
 pub(crate) fn source(form: SourceForm) -> Value {
     let filter =
@@ -69,8 +80,12 @@ pub(crate) fn source(form: SourceForm) -> Value {
         selector["labelFilters"] = filters;
         selectors.push(selector);
     }
-    json!({"apiVersion": LIB, "kind": "EventSource", "metadata": {"name": "services"},
-        "spec": {"collectResources": true, "resourceSelectors": selectors}})
+    let mut spec = json!({"collectResources": true, "resourceSelectors": selectors});
+    if form == SourceForm::Chosen {
+        spec["resourceSelectors"][0]["labelFilters"] = json!([]);
+        spec["aggregatedSelection"] = CHOOSE.into();
+    }
+    json!({"apiVersion": LIB, "kind": "EventSource", "metadata": {"name": "services"}, "spec": spec})
 }
 
 /// An EventSource of CloudEvents.

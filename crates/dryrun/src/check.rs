@@ -306,6 +306,9 @@ spec:
             (Severity::Error, "spec.resourceSelectors[0].evaluateCEL[1].rule")
         );
         assert_eq!(reason, "1:10: the end stands where a field is expected; correct the rule");
+        let over_all =
+            source("function evaluate() return {matching = true} end") + "  aggregatedSelection: return {\n";
+        assert_eq!(only(&over_all).1, "spec.aggregatedSelection");
         let content = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {projectsveltos.io/lua: ok}}\ndata: {x: function evaluate(}\n";
         assert_eq!(only(content).1, "data.x");
     }

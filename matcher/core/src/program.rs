@@ -49,9 +49,14 @@ impl Program {
         Ok(Self { conditions: source.selectors.iter().map(compile).collect::<Result<_, _>>()?, source })
     }
 
-    /// Whether events carry the whole object.
+    /// Whether a script chooses among all that match: to match alone makes no event.
+    pub fn chooses(&self) -> bool {
+        self.source.aggregate.is_some()
+    }
+
+    /// Whether reports carry the whole object.
     pub fn collects(&self) -> bool {
-        self.source.collect
+        self.source.needs_objects()
     }
 
     /// Whether objects of its kind can be events at all.

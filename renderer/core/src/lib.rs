@@ -18,6 +18,7 @@ mod agenda;
 mod bindings;
 mod catalog;
 mod charts;
+mod choices;
 mod completeness;
 mod content;
 mod event;

@@ -16,6 +16,7 @@ use crate::agenda::Agenda;
 use crate::bindings::ClusterBindings;
 use crate::catalog::Catalog;
 use crate::charts::Outputs;
+use crate::choices::Choices;
 use crate::completeness::Completeness;
 use crate::content::Manifests;
 use crate::messages::{Effect, ExternalInput};
@@ -27,6 +28,7 @@ use crate::sets::Sets;
 use crate::templates::{Caches, Templates};
 
 mod attention;
+mod choose;
 mod cluster_sets;
 mod explain;
 mod incoming;
@@ -80,6 +82,7 @@ pub struct Renderer {
     pub(crate) config: Config,
     pub(crate) catalog: Catalog,
     pub(crate) sets: Sets,
+    choices: Choices,
     templates: Templates,
     manifests: Manifests,
     outputs: Outputs,
@@ -146,6 +149,7 @@ impl Renderer {
             config,
             catalog: Catalog::default(),
             sets: Sets::default(),
+            choices: Choices::default(),
             manifests: caches.manifests.clone(),
             outputs: caches.outputs.clone(),
             ledger: RowLedger::default(),

@@ -110,11 +110,11 @@ pub(crate) fn newest_of<'s>(set: &'s Set, item: &ObjectKey) -> Option<(&'s Objec
 
 /// The order of Sveltos: by selector, then as an API server lists; what two selectors select comes twice.
 pub(crate) fn in_order(set: &Set) -> Vec<(&ObjectKey, &Match)> {
-    let selectors =
-        set.values().flat_map(|found| found.selectors.iter().copied()).max().map_or(0, |last| last + 1);
-    (0..selectors)
-        .flat_map(|index| set.iter().filter(move |(_, found)| found.selectors.contains(&index)))
-        .collect()
+    let by_selector =
+        set.iter().flat_map(|(key, found)| found.selectors.iter().map(move |at| (*at, key, found)));
+    let mut found: Vec<_> = by_selector.collect();
+    found.sort_by_key(|(at, ..)| *at);
+    found.into_iter().map(|(_, key, found)| (key, found)).collect()
 }
 
 #[cfg(test)]

@@ -62,5 +62,10 @@ pub fn check_source(manifest: &Value) -> Result<(), FieldError> {
             return Err(FieldError::new(object::describe(manifest), &selector.evaluate_path, reason));
         }
     }
+    if let Some(Err(error)) = source.aggregate.as_ref().map(|text| Script::compile(text)) {
+        let (field, reason) =
+            (format!("spec.{}", EventSource::AGGREGATE), format!("{error}; correct the script"));
+        return Err(FieldError::new(object::describe(manifest), &field, reason));
+    }
     Ok(())
 }

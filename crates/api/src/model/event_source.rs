@@ -19,6 +19,8 @@ pub struct EventSource {
     pub criteria: Vec<Criteria>,
     /// Whether the whole object is handed on, and not only its identity.
     pub collect: bool,
+    /// Lua source with a function `evaluate` that chooses among all objects of a cluster that are selected.
+    pub aggregate: Option<String>,
 }
 
 /// One of the ways to be selected: all conditions must hold.
@@ -56,14 +58,20 @@ pub struct CelRule {
 // === impl EventSource ===
 
 impl EventSource {
+    /// The field with the script that chooses among all objects.
+    pub const AGGREGATE: &'static str = "aggregatedSelection";
+
+    /// Whether reports carry whole objects: templates see them, or a script that chooses among them does.
+    pub fn needs_objects(&self) -> bool {
+        self.collect || self.aggregate.is_some()
+    }
+
     /// Reads the manifest, of any era.
     ///
     /// # Errors
     /// The first field that cannot be used. Such a source selects nothing.
     pub fn read(object: &Value) -> Result<Self, FieldError> {
         let spec = Field::spec(object);
-        spec.get("aggregatedSelection")
-            .refuse("aggregatedSelection is not supported by this version; select with evaluate")?;
         let criteria = spec.get("messagingMatchCriteria").items()?;
         let criteria = criteria.iter().map(Criteria::read).collect::<Result<Vec<_>, _>>()?;
         let mut selectors = Vec::new();
@@ -83,6 +91,7 @@ impl EventSource {
             selectors,
             criteria,
             collect: spec.get("collectResources").flag()?,
+            aggregate: Some(spec.get(Self::AGGREGATE).text()?).filter(|text| !text.trim().is_empty()),
         })
     }
 }
@@ -194,6 +203,15 @@ mod tests {
                 .unwrap();
         assert_eq!(flat.selectors[0].evaluate_path, "spec.script");
         assert_eq!(written_as(flat, "spec.resourceSelectors[0].evaluate"), listed);
+    }
+
+    #[test]
+    fn a_script_over_all_needs_whole_objects() {
+        let selector = json!([{"version": "v1", "kind": "Pod"}]);
+        let plain = source(json!({"resourceSelectors": selector, "aggregatedSelection": " "})).unwrap();
+        assert!(plain.aggregate.is_none() && !plain.needs_objects());
+        let chooses = source(json!({"resourceSelectors": selector, "aggregatedSelection": "x"})).unwrap();
+        assert!(chooses.aggregate.as_deref() == Some("x") && !chooses.collect && chooses.needs_objects());
     }
 
     #[test]

@@ -40,7 +40,8 @@ pub(super) fn explain(facts: &Facts, name: &str, steps: &mut Steps) {
         events(on_bus, program, clusters, steps);
     }
     steps.problems(on_bus, |problem| described.iter().any(|described| is_about(problem, described)));
-    rendered(facts, on_bus, name, known.as_ref(), steps);
+    let chooses = sources.is_some_and(|(program, _)| program.chooses());
+    rendered(facts, on_bus, name, (known.as_ref(), chooses), steps);
 }
 
 /// The trigger, if it can be used.
@@ -246,14 +247,20 @@ fn events(on_bus: &OnBus, program: &Program, clusters: &BTreeSet<ClusterRef>, st
 }
 
 /// What renderers made for the cluster because of it, and what became of that.
-fn rendered(facts: &Facts, on_bus: &OnBus, name: &str, trigger: Option<&Trigger>, steps: &mut Steps) {
+fn rendered(
+    facts: &Facts,
+    on_bus: &OnBus,
+    name: &str,
+    (trigger, chooses): (Option<&Trigger>, bool),
+    steps: &mut Steps,
+) {
     let is_of_trigger = |cause: &Cause| match cause {
         Cause::Event(event) => TRIGGERS.iter().any(|kind| event.trigger.as_str() == format!("{kind}/{name}")),
         Cause::Profile(_) => false,
     };
     let rows: Vec<_> = on_bus.desired.iter().filter(|desired| is_of_trigger(&desired.cause)).collect();
     if rows.is_empty() {
-        let (says, remedy) = nothing(&facts.cluster, trigger);
+        let (says, remedy) = nothing(&facts.cluster, trigger, chooses);
         return steps.no("rendered", says, remedy);
     }
     let names: Vec<_> = rows.iter().map(|desired| desired.profile().to_string()).collect();
@@ -264,8 +271,14 @@ fn rendered(facts: &Facts, on_bus: &OnBus, name: &str, trigger: Option<&Trigger>
 }
 
 /// Why nothing is rendered although there are events, as far as the trigger's fields tell; and what to do.
-fn nothing(cluster: &ClusterRef, trigger: Option<&Trigger>) -> (String, &'static str) {
+fn nothing(cluster: &ClusterRef, trigger: Option<&Trigger>, chooses: bool) -> (String, &'static str) {
     let place = cluster.path();
+    if chooses {
+        let says = format!(
+            "nothing is rendered for {place}: spec.aggregatedSelection of the EventSource chooses none of them, or not all are known"
+        );
+        return (says, "correct the script; `sluice show events` says whether all are known");
+    }
     if trigger.is_some_and(|trigger| trigger.destination_cluster.is_some()) {
         let says = format!("spec.destinationCluster leads none of these events to {place}");
         return (says, "correct its templates, or ask about the cluster that they name");

@@ -1,6 +1,5 @@
 //! What comes from the bus: reports, completeness, status.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -103,10 +102,12 @@ impl Renderer {
         let listeners =
             self.bindings.get(cluster).map(|bindings| bindings.listeners(source)).unwrap_or_default();
         let size = self.sets.get(cluster, source).map_or(0, |set| set.len());
+        let chooses = self.chooses(source, key);
         for trigger in listeners {
-            let (pace, one) = (self.pace(&trigger), self.is_one_for_event(&trigger));
+            let (pace, one) = (self.pace(&trigger), !chooses && self.is_one_for_event(&trigger));
             let cause = event_cause(&trigger, cluster, source, one.then(|| item_of(key)));
-            self.note_gone(&cause, gone.filter(|_| one || size == 0));
+            // A script that chooses looks at all that is known, and needs no proof for one of them.
+            self.note_gone(&cause, gone.filter(|_| !chooses && (one || size == 0)));
             if pace.suspended {
                 if self.ledger.is_new(&cause) {
                     self.gone.remove(&cause);
@@ -144,9 +145,9 @@ impl Renderer {
 
     pub(super) fn write_reports(&mut self, step: &mut Step<Effect>) {
         for (cluster, source) in self.agenda.take_reports(step.now) {
-            let empty = BTreeMap::new();
-            let set = self.sets.get(&cluster, &source).unwrap_or(&empty);
-            step.effect(Effect::Project(project::event_report(&cluster, &source, set)));
+            if let Some(set) = self.counted(&cluster, &source, None) {
+                step.effect(Effect::Project(project::event_report(&cluster, &source, &set)));
+            }
         }
     }
 

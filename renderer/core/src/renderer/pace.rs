@@ -27,6 +27,12 @@ impl Renderer {
 
     /// An event has changed: it is acted upon now, or when its trigger may. That something goes does not wait for that.
     pub(super) fn act(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
+        if let Cause::Event(event) = cause {
+            self.choose(&event.cluster, &event.source, step);
+        }
+        if let Some(event) = self.stands_for_items(cause) {
+            return self.act_on_items(event, time, step);
+        }
         let waits = self.is_limited(cause)
             && !self.ledger.is_new(cause)
             && self.wanted(cause) == Wanted::Yes
@@ -142,7 +148,10 @@ impl Renderer {
                 continue;
             }
             let makers = self.ledger.makers_of(profile);
-            if makers.is_empty() || makers.contains(cause) || seen.len() > LONGEST_WAY {
+            if makers.is_empty()
+                || makers.iter().any(|maker| is_part_of(maker, cause))
+                || seen.len() > LONGEST_WAY
+            {
                 return Some(way);
             }
             for maker in &makers {
@@ -155,5 +164,15 @@ impl Renderer {
             }
         }
         None
+    }
+}
+
+/// Whether a cause is this one, or that of an item of those that it stands for.
+fn is_part_of(cause: &Cause, whole: &Cause) -> bool {
+    match (cause, whole) {
+        (Cause::Event(cause), Cause::Event(whole)) if whole.item.is_none() => {
+            (&cause.trigger, &cause.cluster, &cause.source) == (&whole.trigger, &whole.cluster, &whole.source)
+        }
+        _ => cause == whole,
     }
 }

@@ -30,8 +30,7 @@ impl Renderer {
     /// Renders a cause, unless nothing that it is made of has changed since: then only what clusters hold besides
     /// is withdrawn.
     pub(super) fn render(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
-        let basis = self.basis(cause);
-        if self.renderings.is_of(cause, basis) {
+        if self.is_rendered(cause) {
             let stale = self.ledger.set(cause, self.ledger.places(cause), step.now);
             return self.withdraw_places(stale, time, step);
         }
@@ -109,10 +108,13 @@ impl Renderer {
 
     /// What is said of a cause that leads to itself.
     fn circle(&self, cause: &Cause) -> Option<String> {
-        if !self.agenda.is_circling(cause) {
-            return None;
-        }
-        if let Some(way) = self.circles.get(cause) {
+        // Of what a script chooses, all causes go round together.
+        let whole = match cause {
+            Cause::Event(event) => Cause::Event(EventCause { item: None, ..event.clone() }),
+            Cause::Profile(_) => cause.clone(),
+        };
+        let circling = [cause, &whole].into_iter().find(|cause| self.agenda.is_circling(cause))?;
+        if let Some(way) = self.circles.get(circling) {
             return Some(format!(
                 "its event changes with what it deploys itself ({way}); it is rendered once a second; let its EventSource not select \
                  what is deployed because of it"
@@ -142,9 +144,17 @@ impl Renderer {
     fn basis(&self, cause: &Cause) -> Basis {
         let matches = match cause {
             Cause::Profile(_) => 0,
-            Cause::Event(event) => self.sets.version(&event.cluster, &event.source, event.item.as_ref()),
+            Cause::Event(event) => {
+                let known = || self.sets.version(&event.cluster, &event.source, event.item.as_ref());
+                self.version_of_chosen(event).unwrap_or_else(known)
+            }
         };
         (self.catalog.version(), matches)
+    }
+
+    /// Whether a cause has been rendered, and nothing that it is made of has changed since.
+    pub(super) fn is_rendered(&self, cause: &Cause) -> bool {
+        self.renderings.is_of(cause, self.basis(cause))
     }
 
     pub(super) fn render_cause(&self, cause: &Cause, reads: &mut Reads) -> Result<Rendered, String> {
@@ -167,11 +177,11 @@ impl Renderer {
         let (Some(Ok(trigger)), Some(cluster)) = (trigger, self.catalog.clusters.get(&event.cluster)) else {
             return Err(format!("{} or {} does not exist", event.trigger, event.cluster));
         };
-        let empty = BTreeMap::new();
-        let set = self.sets.get(&event.cluster, &event.source).unwrap_or(&empty);
+        let set = self.counted(&event.cluster, &event.source, event.item.as_ref());
+        let set = set.ok_or_else(|| format!("what EventSource {} chooses is not known", event.source))?;
         let (catalog, templates) = (&self.catalog, &self.templates);
         let oldest = self.oldest(trigger);
-        work(&EventRender { catalog, templates, trigger, cluster, cause: event, set, oldest })
+        work(&EventRender { catalog, templates, trigger, cluster, cause: event, set: &set, oldest })
     }
 
     /// Publishes one row for each destination and withdraws the others. Where something is wrong, the row stays as it is, or says

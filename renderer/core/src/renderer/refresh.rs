@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::cloud_event::{is_event, item_of};
+use sluice_api::cloud_event::is_event;
 use sluice_api::model::Trigger;
 use sluice_api::{ClusterRef, ProfileId, TriggerId, object};
 use sluice_protocol::rows::{Cause, EventCause};
@@ -49,18 +49,29 @@ impl Renderer {
         source: &str,
         step: &mut Step<Effect>,
     ) {
+        self.choose(cluster, source, step);
+        for cause in self.causes_of(trigger, cluster, source) {
+            self.refresh(&cause, step.now, step);
+        }
+    }
+
+    /// Everything that one trigger makes of one EventSource of one cluster, or should perhaps.
+    pub(super) fn causes_of(
+        &self,
+        trigger: &TriggerId,
+        cluster: &ClusterRef,
+        source: &str,
+    ) -> BTreeSet<Cause> {
         let all = event_cause(trigger, cluster, source, None);
         let same = |cause: &Cause| matches!(cause, Cause::Event(e) if e.trigger == *trigger && e.cluster == *cluster && e.source == source);
         let mut causes = self.ledger.causes_from(&all, same);
         if self.is_one_for_event(trigger) {
-            let items = self.sets.get(cluster, source).into_iter().flat_map(|set| set.keys().map(item_of));
+            let items = self.items(cluster, source).into_iter();
             causes.extend(items.map(|item| event_cause(trigger, cluster, source, Some(item))));
         } else {
             causes.insert(all);
         }
-        for cause in causes {
-            self.refresh(&cause, step.now, step);
-        }
+        causes
     }
 
     pub(super) fn is_one_for_event(&self, trigger: &TriggerId) -> bool {
@@ -81,6 +92,9 @@ impl Renderer {
         }
         self.templates.set_now(step.now);
         self.clock = step.now;
+        if let Cause::Event(event) = cause {
+            self.choose(&event.cluster, &event.source, step);
+        }
         match self.wanted(cause) {
             Wanted::Unknown => {}
             Wanted::No => self.withdraw(cause, time, step),
@@ -126,20 +140,13 @@ impl Renderer {
             }
             Cause::Event(event) => event,
         };
-        let trigger = match self.catalog.triggers.get(&event.trigger).map(Arc::as_ref) {
-            None => return Wanted::No,
-            Some(Err(_)) => return Wanted::Unknown,
-            Some(Ok(trigger)) if trigger.pace.suspended => return Wanted::Unknown,
-            Some(Ok(trigger)) => trigger,
+        let trigger = match self.listener(event) {
+            Ok(trigger) => trigger,
+            Err(wanted) => return wanted,
         };
         let oldest = self.oldest(trigger);
-        match self.bindings.get(&event.cluster).and_then(|bindings| bindings.by_trigger.get(&event.trigger)) {
-            None => return Wanted::No,
-            Some(Err(_)) => return Wanted::Unknown,
-            Some(Ok(source)) if *source != event.source => return Wanted::No,
-            Some(Ok(_)) if trigger.one_for_event != event.item.is_some() => return Wanted::No,
-            Some(Ok(source)) if !self.catalog.sources.contains_key(source) => return Wanted::No,
-            Some(Ok(_)) => {}
+        if let Some(wanted) = self.wanted_of_chosen(event, self.ledger.is_new(cause), oldest) {
+            return wanted;
         }
         let set = self.sets.get(&event.cluster, &event.source);
         let complete = || self.completeness.is_complete(&event.cluster, &event.source);
@@ -171,6 +178,24 @@ impl Renderer {
             }
             None if set.is_some_and(|set| set.values().any(|found| found.is_after(oldest))) => Wanted::Yes,
             _ => Wanted::No,
+        }
+    }
+
+    /// The trigger of a cause, when it listens to its source on its cluster, in its way; else what follows from that.
+    fn listener(&self, event: &EventCause) -> Result<&Trigger, Wanted> {
+        let trigger = match self.catalog.triggers.get(&event.trigger).map(Arc::as_ref) {
+            None => return Err(Wanted::No),
+            Some(Err(_)) => return Err(Wanted::Unknown),
+            Some(Ok(trigger)) if trigger.pace.suspended => return Err(Wanted::Unknown),
+            Some(Ok(trigger)) => trigger,
+        };
+        match self.bindings.get(&event.cluster).and_then(|bindings| bindings.by_trigger.get(&event.trigger)) {
+            None => Err(Wanted::No),
+            Some(Err(_)) => Err(Wanted::Unknown),
+            Some(Ok(source)) if *source != event.source => Err(Wanted::No),
+            Some(Ok(_)) if trigger.one_for_event != event.item.is_some() => Err(Wanted::No),
+            Some(Ok(source)) if !self.catalog.sources.contains_key(source) => Err(Wanted::No),
+            Some(Ok(_)) => Ok(trigger),
         }
     }
 

@@ -16,6 +16,7 @@ mod anew;
 mod arrival;
 mod capabilities;
 mod charts;
+mod choices;
 mod cloud_events;
 mod defects;
 mod destinations;
@@ -91,7 +92,13 @@ fn report(name: &str, gone: bool) -> Row {
         Subject::Report { shard: 0, cluster: cluster("a"), source: "s".into(), origin: 0, object: key(name) };
     let head =
         Head { tombstone: gone, time: 5, meta: Meta::parse(r#"{"selectors":[0]}"#), ..Head::default() };
-    let body = if gone { Vec::new() } else { json!({"metadata": {"name": name}}).to_string().into_bytes() };
+    let body = if gone {
+        Vec::new()
+    } else {
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "default", "name": name}})
+            .to_string()
+            .into_bytes()
+    };
     Row { subject, head, body: body.into(), sequence: 1 }
 }
 

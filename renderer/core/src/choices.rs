@@ -1,0 +1,137 @@
+//! What scripts choose among all matches of an EventSource on a cluster, and make of them: `aggregatedSelection`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde_json::Value;
+use sluice_api::cloud_event::is_event;
+use sluice_api::model::EventSource;
+use sluice_api::{ClusterRef, ObjectKey, object};
+use sluice_script::{Limits, Script};
+
+use crate::sets::{Set, in_order};
+
+/// The chosen objects.
+pub(crate) type Chosen = BTreeMap<ObjectKey, Choice>;
+
+/// An object as the script returned it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Choice {
+    /// Its place in the order of the script.
+    pub(crate) place: usize,
+    pub(crate) object: Arc<Value>,
+    /// Of the set from which it was first returned like this.
+    pub(crate) version: u64,
+}
+
+/// The last choice from each set.
+#[derive(Default)]
+pub(crate) struct Choices {
+    by_cluster: HashMap<ClusterRef, BTreeMap<String, Made>>,
+}
+
+/// A choice, and what it was made of.
+struct Made {
+    /// Of the set.
+    version: u64,
+    manifest: Arc<Value>,
+    chosen: Result<Chosen, String>,
+}
+
+// === impl Choices ===
+
+impl Choices {
+    /// What was chosen from the set as it is now; nothing when that is not known, or the script failed.
+    pub(crate) fn get(
+        &self,
+        cluster: &ClusterRef,
+        source: &str,
+        version: u64,
+        manifest: &Arc<Value>,
+    ) -> Option<&Chosen> {
+        let made = self.by_cluster.get(cluster)?.get(source)?;
+        made.chosen.as_ref().ok().filter(|_| made.is_of(version, manifest))
+    }
+
+    /// Whether the script was asked about the set as it is now.
+    pub(crate) fn is_made(
+        &self,
+        cluster: &ClusterRef,
+        source: &str,
+        version: u64,
+        manifest: &Arc<Value>,
+    ) -> bool {
+        let made = self.by_cluster.get(cluster).and_then(|sources| sources.get(source));
+        made.is_some_and(|made| made.is_of(version, manifest))
+    }
+
+    /// Lets the script choose; why it failed.
+    pub(crate) fn make(
+        &mut self,
+        cluster: &ClusterRef,
+        source: &str,
+        version: u64,
+        manifest: &Arc<Value>,
+        set: &Set,
+    ) -> Option<String> {
+        let sources = self.by_cluster.entry(cluster.clone()).or_default();
+        let former = sources.get(source).and_then(|made| made.chosen.as_ref().ok());
+        let chosen = choose(manifest, set, version, former);
+        let error = chosen.as_ref().err().cloned();
+        sources.insert(source.to_owned(), Made { version, manifest: manifest.clone(), chosen });
+        error
+    }
+
+    /// Whether the script was ever asked.
+    pub(crate) fn has(&self, cluster: &ClusterRef, source: &str) -> bool {
+        self.by_cluster.get(cluster).is_some_and(|sources| sources.contains_key(source))
+    }
+
+    /// Whether there was one.
+    pub(crate) fn forget(&mut self, cluster: &ClusterRef, source: &str) -> bool {
+        self.by_cluster.get_mut(cluster).is_some_and(|sources| sources.remove(source).is_some())
+    }
+}
+
+impl Made {
+    fn is_of(&self, version: u64, manifest: &Arc<Value>) -> bool {
+        self.version == version && self.manifest == *manifest
+    }
+}
+
+/// The script of an EventSource that chooses among all matches, if it has one.
+pub(crate) fn script_of(manifest: &Value) -> Option<&str> {
+    let text = object::text(manifest, &["spec", EventSource::AGGREGATE]);
+    (!text.trim().is_empty()).then_some(text)
+}
+
+fn choose(manifest: &Value, set: &Set, version: u64, former: Option<&Chosen>) -> Result<Chosen, String> {
+    let named =
+        |error: String| format!("{}: spec.{}: {error}", object::describe(manifest), EventSource::AGGREGATE);
+    let script = Script::compile(script_of(manifest).unwrap_or_default());
+    let script = script.map_err(|error| named(error.to_string()))?;
+    let (mut given, mut seen) = (Vec::new(), BTreeSet::new());
+    for (key, found) in in_order(set).into_iter().filter(|(key, _)| !is_event(key)) {
+        // What two selectors select is there once.
+        given.extend(found.object.as_deref().filter(|_| seen.insert(key)));
+    }
+    let returned = script.choose(&given, &Limits::default()).map_err(|error| named(error.to_string()))?;
+    let mut chosen = Chosen::new();
+    for (place, object) in returned.into_iter().enumerate() {
+        let key = key_of(&object).map_err(|error| named(format!("resources[{}] {error}", place + 1)))?;
+        let known = former.and_then(|former| former.get(&key)).filter(|known| *known.object == object);
+        let (object, version) =
+            known.map_or_else(|| (Arc::new(object), version), |known| (known.object.clone(), known.version));
+        chosen.entry(key).or_insert(Choice { place, object, version });
+    }
+    Ok(chosen)
+}
+
+/// The identity of what a script returns.
+fn key_of(object: &Value) -> Result<ObjectKey, &'static str> {
+    match ObjectKey::of(object) {
+        None => Err("has no apiVersion, kind or metadata.name; give it one that no other has"),
+        Some(key) if is_event(&key) => Err("has the kind of CloudEvents; give it another one"),
+        Some(key) => Ok(key),
+    }
+}
