@@ -27,6 +27,9 @@ fuzz_target!(|text: &str| {
         if let Err(error) = script.evaluate(&object, &limits) {
             assert!(!error.to_string().contains('\n'));
         }
+        if let Err(error) = script.choose(&[&object, &object], &limits) {
+            assert!(!error.to_string().contains('\n'));
+        }
         if let Err(error) = script.generate(&object, &limits) {
             assert!(!error.to_string().contains('\n'));
         }
