@@ -28,6 +28,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(250);
 const LOOK: Duration = Duration::from_millis(200);
 /// How long it may take.
 const SCALING: Duration = Duration::from_secs(120);
+const NOT_LAID_OUT: &str = "the bus has not been laid out; start a renderer, which makes its streams";
 
 /// A bus as its operator sees it.
 #[derive(Clone, Debug, Serialize)]
@@ -89,28 +90,39 @@ pub async fn check(options: &BusOptions) -> Result<BusReport, BusError> {
         return Err(BusError::Unsuitable(problems.join("; ")));
     }
     let js = jetstream(options.connection.client("sluice-bus").await?);
-    let account = account(&js).await?;
+    let account: Value =
+        patiently(async || js.request("INFO", &()).await.map_err(BusError::request("ask about JetStream")))
+            .await?;
     let api_level = account.pointer("/api/level").and_then(Value::as_u64).unwrap_or(0);
-    let streams = Streams::ask(&js).await?;
-    let layout = asked_for(&js, options, &mut problems).await?;
+    let streams = patiently(async || Streams::ask(&js).await).await?;
+    let layout = asked_for(&js, &streams, options, &mut problems).await?;
     let reports = layout.configs().iter().map(|wanted| stream(&streams, wanted, &mut problems)).collect();
     // Connecting makes what is missing, which a look must not.
     let owners = if problems.is_empty() { owners(options).await? } else { BTreeMap::new() };
     Ok(BusReport { servers, api_level, streams: reports, owners, problems })
 }
 
-/// What JetStream says of itself. The node that answers for all may have died just now: another one is elected.
-async fn account(js: &Context) -> Result<Value, BusError> {
+/// Asks again while there is no answer. A node that answers for all, or leads a stream, may have died or stepped down just
+/// now: another one is elected.
+async fn patiently<T>(ask: impl AsyncFn() -> Result<T, BusError>) -> Result<T, BusError> {
     let asked = Instant::now();
     loop {
-        match js.request("INFO", &()).await {
-            Ok(account) => return Ok(account),
-            Err(error) if asked.elapsed() > ELECTION => {
-                return Err(BusError::request("ask about JetStream")(error));
+        match ask().await {
+            Err(BusError::Request { .. }) if asked.elapsed() < ELECTION => {
+                tokio::time::sleep(ASK_AGAIN).await;
             }
-            Err(_) => tokio::time::sleep(ASK_AGAIN).await,
+            answer => return answer,
         }
     }
+}
+
+/// A setting of the whole bus; nothing before the bus has been laid out.
+async fn setting(js: &Context, streams: &Streams, what: &str) -> Result<Option<u64>, BusError> {
+    // A bucket that is not there does not answer either.
+    if !streams.has(&format!("KV_{}", layout::CONFIG)) {
+        return Ok(None);
+    }
+    patiently(async || layout::stored(js, what).await).await
 }
 
 async fn server(connection: &Connection, problems: &mut Vec<String>) -> ServerReport {
@@ -137,22 +149,25 @@ async fn server(connection: &Connection, problems: &mut Vec<String>) -> ServerRe
 /// The layout that the bus was made with.
 async fn asked_for(
     js: &Context,
+    streams: &Streams,
     options: &BusOptions,
     problems: &mut Vec<String>,
 ) -> Result<BusOptions, BusError> {
-    let numbers = (layout::stored(js, layout::SHARDS).await, layout::stored(js, layout::REPLICAS).await);
-    match numbers {
+    let shards = setting(js, streams, layout::SHARDS).await;
+    let replicas = setting(js, streams, layout::REPLICAS).await;
+    match (shards, replicas) {
         (Ok(Some(shards)), Ok(Some(replicas))) => Ok(BusOptions {
             shards: u16::try_from(shards).unwrap_or(u16::MAX),
             replicas: usize::try_from(replicas).unwrap_or(1),
             ..options.clone()
         }),
-        (Err(BusError::Unsuitable(reason)), _) | (_, Err(BusError::Unsuitable(reason))) => {
-            Err(BusError::Unsuitable(reason))
+        (Err(error @ BusError::Request { .. }), _) | (_, Err(error @ BusError::Request { .. })) => {
+            problems.push(error.to_string());
+            Ok(options.clone())
         }
+        (Err(error), _) | (_, Err(error)) => Err(error),
         _ => {
-            problems
-                .push("the bus has not been laid out; start a renderer, which makes its streams".to_owned());
+            problems.push(NOT_LAID_OUT.to_owned());
             Ok(options.clone())
         }
     }
@@ -249,9 +264,9 @@ pub async fn scale(
         replicas,
         tombstone_ttl: Duration::from_secs(1),
     };
-    let Some(shards) = layout::stored(&js, layout::SHARDS).await? else {
-        let text = "the bus has not been laid out; start a renderer, which makes its streams";
-        return Err(BusError::Unsuitable(text.to_owned()));
+    let streams = patiently(async || Streams::ask(&js).await).await?;
+    let Some(shards) = setting(&js, &streams, layout::SHARDS).await? else {
+        return Err(BusError::Unsuitable(NOT_LAID_OUT.to_owned()));
     };
     let options = BusOptions { shards: u16::try_from(shards).unwrap_or(u16::MAX), ..options };
     let mut changed = 0;
