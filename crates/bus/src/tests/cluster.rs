@@ -156,6 +156,32 @@ async fn a_running_bus_gets_more_replicas_and_its_operator_sees_what_is_wrong() 
     assert!(report.problems.iter().any(|problem| problem.contains(&url)), "{:?}", report.problems);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_that_do_not_answer_for_a_moment_are_asked_for_again() {
+    let mut cluster = Cluster::start();
+    let mut options = BusOptions { replicas: 1, ..cluster.options() };
+    let bus = Bus::connect(&options, &Tasks::default()).await.unwrap();
+    let settings = bus.js.get_stream("KV_sluice").await.unwrap();
+    let leader = settings.cached_info().cluster.as_ref().unwrap().leader.clone().unwrap();
+    let leader = leader.strip_prefix('n').unwrap().parse::<usize>().unwrap();
+    let others: Vec<&str> =
+        (0..3).filter(|&index| index != leader).map(|index| cluster.servers[index].url.as_str()).collect();
+    options.connection = Connection::plain(others.join(","));
+
+    // The node with the only copy of the settings is away while they are asked for.
+    cluster.servers[leader].child.kill().unwrap();
+    cluster.servers[leader].child.wait().unwrap();
+    let back = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let file = cluster.servers[leader].dir.path().join("nats.conf");
+        cluster.servers[leader].child = spawn(&["-c".into(), file.display().to_string()]);
+    };
+    let (scaled, report, ()) = tokio::join!(scale(&options.connection, 1, |_| {}), check(&options), back);
+    assert_eq!(scaled.unwrap(), 0, "it is so already");
+    let problems = report.unwrap().problems;
+    assert!(problems.iter().all(|problem| !problem.contains("laid out")), "{problems:?}");
+}
+
 #[tokio::test]
 async fn more_replicas_than_servers_are_refused_with_the_remedy() {
     let server = Server::start();
