@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use kube::Client;
 use kube::api::{Api, ApiResource, DeleteParams, ListParams, Patch, PatchParams};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sluice_api::{Gvk, ObjectKey, object};
 use sluice_kube::{Raw, client_of_kubeconfig, resource_of};
 
@@ -67,6 +67,22 @@ impl ClusterClient {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
             Err(error) => Err(error).with_context(|| format!("delete {key}")),
+        }
+    }
+
+    /// Deletes an object that finalizers may hold, for which nobody is there.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn delete_held(&self, object: &Value) -> anyhow::Result<()> {
+        self.delete(object).await?;
+        let key = ObjectKey::of(object).context("an object without kind or name")?;
+        let Some((api, _)) = self.api(&key.gvk, &key.namespace).await? else { return Ok(()) };
+        let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+        match api.patch(&key.name, &PatchParams::default(), &patch).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Err(error) => Err(error).with_context(|| format!("take the finalizers of {key}")),
         }
     }
 

@@ -89,8 +89,13 @@ impl<'a> Player<'a> {
                 let is_left = |object: &&Value| {
                     object::text(object, &["kind"]) != "Namespace" && !CloudEvent::is_meant(object)
                 };
+                let cluster = self.fleet.at(place)?;
                 for object in state.at(place).filter(is_left) {
-                    self.fleet.delete(place, object).await?;
+                    if object::at(object, &["metadata", "finalizers"]).is_some() {
+                        cluster.delete_held(object).await?;
+                    } else {
+                        cluster.delete(object).await?;
+                    }
                 }
             }
         }
