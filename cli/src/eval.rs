@@ -169,16 +169,15 @@ fn each_object(file: &Path, paths: &[PathBuf], output: Output) -> Result<End, St
             return Ok(End::Failed);
         }
     };
+    let mut together = Vec::new();
+    for path in paths {
+        together.extend(objects(path).map_err(|error| error.to_string())?);
+    }
     let mut end = End::Well;
     let mut printer = Printer::new(output, &["OBJECT", "MATCHING", "MESSAGE", "ERROR"]);
-    for path in paths {
-        for object in objects(path).map_err(|error| error.to_string())? {
-            for evaluator in &evaluators {
-                let evaluation = evaluator.evaluate(&object);
-                printer.add(&evaluation, row_of(&evaluation))?;
-                end = end.max(if evaluation.error.is_some() { End::Failed } else { End::Well });
-            }
-        }
+    for evaluation in evaluators.iter().flat_map(|evaluator| evaluator.evaluate(&together)) {
+        printer.add(&evaluation, row_of(&evaluation))?;
+        end = end.max(if evaluation.error.is_some() { End::Failed } else { End::Well });
     }
     Ok(end)
 }
@@ -230,7 +229,8 @@ impl Folder {
     }
 }
 
-/// Holds the objects of a folder against its EventSource; returns what is wrong.
+/// Holds the objects of a folder, all together, against its EventSource; returns what is wrong. What a script makes of them and no
+/// file names is not looked at.
 fn folder_of(folder: &Path) -> (End, Vec<String>) {
     let read = |name: &str| objects(&folder.join(name)).map_err(|error| error.to_string());
     let evaluator = match read(SOURCE).map(|manifests| single(&manifests)) {
@@ -239,6 +239,7 @@ fn folder_of(folder: &Path) -> (End, Vec<String>) {
         Err(error) => return (End::Unreadable, vec![error]),
     };
     let (mut end, mut wrong) = (End::Well, Vec::new());
+    let (mut together, mut files) = (Vec::new(), Vec::new());
     for (name, wanted) in [(MATCHING, true), (NON_MATCHING, false)] {
         if !folder.join(name).exists() {
             continue;
@@ -249,15 +250,16 @@ fn folder_of(folder: &Path) -> (End, Vec<String>) {
                 wrong.push(error);
             }
             Ok(objects) => {
-                let verdicts = objects.iter().map(|object| evaluator.evaluate(object));
-                wrong.extend(
-                    verdicts
-                        .filter_map(|verdict| complaint(&verdict, wanted))
-                        .map(|text| format!("{name}: {text}")),
-                );
+                files.extend(objects.iter().map(|_| (name, wanted)));
+                together.extend(objects);
             }
         }
     }
+    let verdicts = evaluator.evaluate(&together);
+    let complaints = verdicts.iter().zip(files).filter_map(|(verdict, (name, wanted))| {
+        complaint(verdict, wanted).map(|text| format!("{name}: {text}"))
+    });
+    wrong.extend(complaints);
     let failed = if wrong.is_empty() { End::Well } else { End::Failed };
     (end.max(failed), wrong)
 }

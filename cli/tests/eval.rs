@@ -96,6 +96,50 @@ fn each_object_is_a_line_of_json() {
 }
 
 #[test]
+fn what_a_script_chooses_among_all_is_chosen_among_what_is_in_both_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = "  aggregatedSelection: |
+    function evaluate()
+      local sum = {apiVersion = \"v1\", kind = \"Sum\", metadata = {name = tostring(#resources)}}
+      return {resources = {resources[1], sum}}
+    end
+";
+    let source = format!("{SOURCE}{first}");
+    let labels = "{sveltos: fv}";
+    let (a, b) = (service("a", labels), service("b", labels));
+    let sum = "---\napiVersion: v1\nkind: Sum\nmetadata: {name: \"2\"}\n";
+    let files = [
+        ("eventsource.yaml", source.as_str()),
+        ("matching.yaml", &format!("{a}{sum}")),
+        ("non-matching.yaml", &b),
+    ];
+    write(dir.path(), &files);
+    let (code, out, error) = eval(&["."], dir.path());
+    assert_eq!((code, out.as_str()), (Some(0), "ok   .\n"), "{error}");
+    write(dir.path(), &[("non-matching.yaml", &a), ("matching.yaml", &b)]);
+    let (code, out, _) = eval(&["."], dir.path());
+    assert_eq!(code, Some(1), "{out}");
+    let reason = "aggregatedSelection does not choose it";
+    assert!(
+        out.contains(&format!("matching.yaml: Service default/b is no event, and should be: {reason}")),
+        "{out}"
+    );
+
+    let arguments = ["-f", "eventsource.yaml", "matching.yaml", "non-matching.yaml"];
+    let (code, out, error) = eval(&[&arguments[..], &["-o", "table"]].concat(), dir.path());
+    let row = |object: &str, matching: &str, message: &str| {
+        format!("| {object:<17} | {matching:<8} | {message:<38} |       |\n")
+    };
+    let rows = [
+        row("Service default/b", "no", reason),
+        row("Service default/a", "yes", "looked at the labels"),
+        row("Sum 2", "yes", "aggregatedSelection makes it"),
+    ];
+    assert!(out.contains(&rows.concat()), "{out}");
+    assert_eq!(code, Some(0), "{error}");
+}
+
+#[test]
 fn what_cannot_be_read_is_told_with_its_file() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), &[("source.yaml", SOURCE), ("objects.yaml", "a: [")]);

@@ -1,16 +1,19 @@
 //! What an EventSource says of objects: `sluice eval`.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde_json::Value;
-use sluice_api::cloud_event::CloudEvent;
-use sluice_api::object;
+use sluice_api::cloud_event::{CloudEvent, is_event};
+use sluice_api::{ObjectKey, object};
 use sluice_matcher_core::{Answer, Outcome, Program};
+use sluice_renderer_core::chosen_among;
 use sluice_script::Limits;
 
 use crate::input::key_of;
 
 /// What an EventSource says of one object.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Evaluation {
     /// Kind, namespace and name.
     pub object: String,
@@ -24,7 +27,23 @@ pub struct Evaluation {
 
 /// An EventSource that objects are held against.
 #[derive(Debug)]
-pub struct Evaluator(Program);
+pub struct Evaluator {
+    program: Program,
+    manifest: Value,
+}
+
+/// What selectors or criteria say of one object.
+struct Judged {
+    key: Option<ObjectKey>,
+    /// Those that select it; none when it is no event.
+    selectors: Option<Vec<u16>>,
+    evaluation: Evaluation,
+}
+
+/// Of an event that selectors do not select.
+const MADE: &str = "aggregatedSelection makes it";
+/// Of what is none although selectors select it.
+const LEFT_OUT: &str = "aggregatedSelection does not choose it";
 
 // === impl Evaluator ===
 
@@ -38,42 +57,96 @@ impl Evaluator {
         if kind != "EventSource" {
             return Err(format!("{} is no EventSource", object::describe(manifest)));
         }
-        Program::compile(manifest).map(Self)
+        Ok(Self { program: Program::compile(manifest)?, manifest: manifest.clone() })
     }
 
-    /// Asks it about one object, with the limits of a matcher.
-    pub fn evaluate(&self, object: &Value) -> Evaluation {
+    /// Asks it about objects that are in one cluster together, with the limits of a matcher, in their order. Where a script
+    /// chooses among all that match, the events are what it returns; what it has made of its own comes last.
+    pub fn evaluate(&self, objects: &[Value]) -> Vec<Evaluation> {
+        let judged: Vec<Judged> = objects.iter().map(|object| self.judge(object)).collect();
+        let matches = judged.iter().zip(objects).filter_map(|(judged, object)| {
+            Some((judged.key.clone()?, judged.selectors.clone()?, object.clone()))
+        });
+        match chosen_among(&self.manifest, matches) {
+            Ok(None) => judged.into_iter().map(|judged| judged.evaluation).collect(),
+            Ok(Some(chosen)) => with_choice(judged, chosen),
+            Err(error) => judged.into_iter().map(|judged| judged.without_choice(&error)).collect(),
+        }
+    }
+
+    fn judge(&self, object: &Value) -> Judged {
         let key = key_of(object);
         let event = key.as_ref().filter(|_| CloudEvent::is_meant(object)).map(ToString::to_string);
         let described = event.unwrap_or_else(|| object::describe(object));
+        let mut evaluation = Evaluation { object: described, ..Evaluation::default() };
         let Some(key) = key else {
-            let error = "apiVersion, kind or metadata.name is missing".to_owned();
-            return Evaluation {
-                object: described,
-                matching: false,
-                message: String::new(),
-                error: Some(error),
-            };
+            evaluation.error = Some("apiVersion, kind or metadata.name is missing".to_owned());
+            return Judged { key, selectors: None, evaluation };
         };
         let limits = Limits::default();
-        let outcome = self.0.judge(&key, object, &limits);
-        let matching = matches!(outcome, Outcome::Match(_));
-        let mut messages: Vec<String> = Vec::new();
-        for answer in self.0.explain(&key, object, &limits) {
-            match answer {
-                Answer::Yes(text) if matching => messages.push(text),
-                Answer::No(text) if !matching => messages.push(text),
-                _ => {}
+        let selectors = match self.program.judge(&key, object, &limits) {
+            Outcome::Match(selectors) => Some(selectors),
+            Outcome::NoMatch => None,
+            Outcome::Failed(error) => {
+                evaluation.error = Some(error);
+                None
             }
-        }
+        };
+        evaluation.matching = selectors.is_some();
+        let said = |answer| match answer {
+            Answer::Yes(text) => selectors.is_some().then_some(text),
+            Answer::No(text) => selectors.is_none().then_some(text),
+            _ => None,
+        };
+        let mut messages: Vec<String> =
+            self.program.explain(&key, object, &limits).into_iter().filter_map(said).collect();
         messages.retain(|text| !text.is_empty());
         messages.dedup();
-        let error = match outcome {
-            Outcome::Failed(error) => Some(error),
-            Outcome::Match(_) | Outcome::NoMatch => None,
-        };
-        Evaluation { object: described, matching, message: messages.join("; "), error }
+        evaluation.message = messages.join("; ");
+        Judged { key: Some(key), selectors, evaluation }
     }
+}
+
+// === impl Judged ===
+
+impl Judged {
+    /// Whether it is among what a script chooses from, or may be replaced by what it makes: CloudEvents never.
+    fn is_asked_about(&self) -> bool {
+        self.evaluation.error.is_none() && !self.key.as_ref().is_some_and(is_event)
+    }
+
+    /// As the script that chooses among all has chosen.
+    fn with_choice(mut self, chosen: &[ObjectKey]) -> Evaluation {
+        if self.is_asked_about() {
+            let is_chosen = self.key.as_ref().is_some_and(|key| chosen.contains(key));
+            match (self.evaluation.matching, is_chosen) {
+                (true, false) => self.evaluation.message = LEFT_OUT.into(),
+                (false, true) => self.evaluation.message = MADE.into(),
+                _ => {}
+            }
+            self.evaluation.matching = is_chosen;
+        }
+        self.evaluation
+    }
+
+    /// There is no verdict on what matches while that script fails.
+    fn without_choice(mut self, error: &str) -> Evaluation {
+        if self.evaluation.matching && self.is_asked_about() {
+            let object = self.evaluation.object;
+            self.evaluation = Evaluation { object, error: Some(error.to_owned()), ..Evaluation::default() };
+        }
+        self.evaluation
+    }
+}
+
+fn with_choice(judged: Vec<Judged>, chosen: Vec<ObjectKey>) -> Vec<Evaluation> {
+    let given: BTreeSet<&ObjectKey> = judged.iter().filter_map(|judged| judged.key.as_ref()).collect();
+    let made: Vec<Evaluation> = chosen
+        .iter()
+        .filter(|key| !given.contains(key))
+        .map(|key| Evaluation { object: key.to_string(), matching: true, message: MADE.into(), error: None })
+        .collect();
+    judged.into_iter().map(|judged| judged.with_choice(&chosen)).chain(made).collect()
 }
 
 #[cfg(test)]
@@ -93,6 +166,11 @@ mod tests {
         json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "namespace": "b"}})
     }
 
+    /// What it says of one object that is alone.
+    fn say(evaluator: &Evaluator, object: Value) -> Evaluation {
+        evaluator.evaluate(&[object]).remove(0)
+    }
+
     #[test]
     fn the_verdict_comes_with_what_the_script_says() {
         let script = "function evaluate() return {matching = obj.metadata.name == 'a', message = 'seen'} end";
@@ -100,10 +178,10 @@ mod tests {
             Evaluator::new(&source(json!({"version": "v1", "kind": "Service", "evaluate": script}))).unwrap();
         let object = "Service b/a".to_owned();
         let seen = Evaluation { object, matching: true, message: "seen".into(), error: None };
-        assert_eq!(evaluator.evaluate(&service()), seen);
+        assert_eq!(say(&evaluator, service()), seen);
         let mut deleted = service();
         deleted["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        let verdict = evaluator.evaluate(&deleted);
+        let verdict = say(&evaluator, deleted);
         assert_eq!((verdict.matching, verdict.message.as_str()), (false, "it is being deleted"));
     }
 
@@ -111,7 +189,7 @@ mod tests {
     fn what_is_no_event_comes_with_the_condition() {
         let selector = json!({"version": "v1", "kind": "Service",
             "labelFilters": [{"key": "sveltos", "operation": "Equal", "value": "fv"}]});
-        let verdict = Evaluator::new(&source(selector)).unwrap().evaluate(&service());
+        let verdict = say(&Evaluator::new(&source(selector)).unwrap(), service());
         assert_eq!(
             (verdict.matching, verdict.message.as_str()),
             (false, "its labels do not fulfil sveltos=fv")
@@ -124,9 +202,9 @@ mod tests {
             "spec": {"messagingMatchCriteria": [{"cloudEventType": "created"}]}});
         let evaluator = Evaluator::new(&manifest).unwrap();
         let event = |kind: &str| json!({"specversion": "1.0", "id": "1", "source": "/shop", "subject": "o", "type": kind});
-        let verdict = evaluator.evaluate(&event("created"));
+        let verdict = say(&evaluator, event("created"));
         assert_eq!((verdict.object.as_str(), verdict.matching), ("CloudEvent /shop/o created events", true));
-        let verdict = evaluator.evaluate(&event("deleted"));
+        let verdict = say(&evaluator, event("deleted"));
         let reason = "its type is \"deleted\", which \"created\" does not match";
         assert_eq!((verdict.matching, verdict.message.as_str()), (false, reason));
     }
@@ -136,9 +214,66 @@ mod tests {
         let selector =
             json!({"version": "v1", "kind": "Service", "evaluate": "function evaluate() return obj.a.b end"});
         let evaluator = Evaluator::new(&source(selector)).unwrap();
-        assert!(evaluator.evaluate(&service()).error.unwrap().contains("index nil"));
-        assert!(evaluator.evaluate(&json!({"kind": "Service"})).error.unwrap().contains("apiVersion"));
+        assert!(say(&evaluator, service()).error.unwrap().contains("index nil"));
+        assert!(say(&evaluator, json!({"kind": "Service"})).error.unwrap().contains("apiVersion"));
         assert!(Evaluator::new(&service()).unwrap_err().contains("Service b/a is no EventSource"));
         assert!(Evaluator::new(&source(json!({"version": "v1"}))).unwrap_err().contains("kind: is required"));
+    }
+
+    /// Of Services with these names, of which selectors select all but `z`, a script that returns those of these names.
+    fn chosen_of(names: &[&str], returns: &str) -> Vec<(String, bool, String)> {
+        let script = format!(
+            "function evaluate(given) local by = {{}} for _, o in ipairs(given) do by[o.metadata.name] = o end return {{resources = {returns}}} end"
+        );
+        let mut manifest = source(json!({"version": "v1", "kind": "Service", "namespace": "b"}));
+        manifest["spec"]["aggregatedSelection"] = json!(script);
+        let service = |name: &&str| {
+            let namespace = if *name == "z" { "elsewhere" } else { "b" };
+            json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace}})
+        };
+        let objects: Vec<Value> = names.iter().map(service).collect();
+        let evaluations = Evaluator::new(&manifest).unwrap().evaluate(&objects);
+        let told = |said: Evaluation| (said.object, said.matching, said.error.unwrap_or(said.message));
+        evaluations.into_iter().map(told).collect()
+    }
+
+    fn told(object: &str, matching: bool, message: &str) -> (String, bool, String) {
+        (object.to_owned(), matching, message.to_owned())
+    }
+
+    #[test]
+    fn events_are_what_a_script_chooses_among_all() {
+        let said = chosen_of(&["x", "y", "z"], "{by.y}");
+        let no = "its namespace is \"elsewhere\", not \"b\"";
+        let wanted = [
+            told("Service b/x", false, LEFT_OUT),
+            told("Service b/y", true, ""),
+            told("Service elsewhere/z", false, no),
+        ];
+        assert_eq!(said, wanted);
+        assert_eq!(chosen_of(&["y"], "{by.x}"), [told("Service b/y", false, LEFT_OUT)]);
+    }
+
+    #[test]
+    fn what_a_script_makes_is_an_event_too() {
+        let made = |namespace: &str, name: &str| {
+            format!(
+                "{{apiVersion = 'v1', kind = 'Service', metadata = {{namespace = '{namespace}', name = '{name}'}}}}"
+            )
+        };
+        let returns = format!("{{by.x, {}, {}}}", made("b", "sum"), made("elsewhere", "z"));
+        let wanted = [
+            told("Service b/x", true, ""),
+            told("Service elsewhere/z", true, MADE),
+            told("Service b/sum", true, MADE),
+        ];
+        assert_eq!(chosen_of(&["x", "z"], &returns), wanted);
+    }
+
+    #[test]
+    fn while_the_script_over_all_fails_there_is_no_verdict_on_what_matches() {
+        let said = chosen_of(&["x", "z"], "by.x.no.such");
+        assert!(said[0].2.starts_with("EventSource s: spec.aggregatedSelection: "), "{}", said[0].2);
+        assert_eq!((said[0].1, said[1].1, said[1].2.starts_with("its namespace")), (false, false, true));
     }
 }

@@ -9,7 +9,7 @@ use sluice_api::model::EventSource;
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_script::{Limits, Script};
 
-use crate::sets::{Set, in_order};
+use crate::sets::{Match, Set, in_order};
 
 /// The chosen objects.
 pub(crate) type Chosen = BTreeMap<ObjectKey, Choice>;
@@ -103,6 +103,27 @@ impl Made {
 pub(crate) fn script_of(manifest: &Value) -> Option<&str> {
     let text = object::text(manifest, &["spec", EventSource::AGGREGATE]);
     (!text.trim().is_empty()).then_some(text)
+}
+
+/// What the script of an EventSource chooses among these matches, or makes of them, in its order. Each comes with the indexes of
+/// the selectors that select it. Nothing where the EventSource has no such script.
+///
+/// # Errors
+/// Why the script failed, with the EventSource and the field.
+pub fn chosen_among(
+    manifest: &Value,
+    matches: impl IntoIterator<Item = (ObjectKey, Vec<u16>, Value)>,
+) -> Result<Option<Vec<ObjectKey>>, String> {
+    if script_of(manifest).is_none() {
+        return Ok(None);
+    }
+    let of_match = |(key, selectors, object): (ObjectKey, Vec<u16>, Value)| {
+        (key, Match { selectors, object: Some(Arc::new(object)), ..Match::default() })
+    };
+    let chosen = choose(manifest, &matches.into_iter().map(of_match).collect(), 0, None)?;
+    let mut chosen: Vec<_> = chosen.into_iter().map(|(key, choice)| (choice.place, key)).collect();
+    chosen.sort_unstable();
+    Ok(Some(chosen.into_iter().map(|(_, key)| key).collect()))
 }
 
 fn choose(manifest: &Value, set: &Set, version: u64, former: Option<&Chosen>) -> Result<Chosen, String> {
