@@ -75,10 +75,10 @@ impl EventRender<'_> {
         }
         let bare = Data::Map(variables);
         let refs = self.resource_refs(&bare)?;
-        let resources = resources::of_event(&refs, self.cluster, self.catalog, reads)?;
+        let sight = resources::of_event(&refs, self.cluster, self.catalog, reads)?;
         variables = self.variables(&matches, &versions);
-        variables.push(("MgmtResources", resources::variables(&resources)));
-        work(&Scene { dot: Data::Map(variables), refs }, reads)
+        variables.push(("MgmtResources", resources::variables(&sight.resources)));
+        work(&Scene { dot: Data::Map(variables), refs }, reads).map_err(|error| sight.explained(error))
     }
 
     /// The trigger's references with the places that the event gives them; what is left of templates is rendered for each

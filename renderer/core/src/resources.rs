@@ -105,29 +105,50 @@ fn of_destination(
     Ok(found)
 }
 
+/// What the templates of an event see of the management cluster.
+#[derive(Default)]
+pub(crate) struct EventSight {
+    pub(crate) resources: Resources,
+    /// What is missing and must not be, by identifier. It may be what a generator of the same trigger is about to make, so that
+    /// alone is no error here: only a template that reads it fails, and each destination that misses it.
+    absent: Vec<(String, String)>,
+}
+
+impl EventSight {
+    /// The error of a template, with the reason where it read what is missing.
+    pub(crate) fn explained(&self, error: String) -> String {
+        let is_named = |identifier: &str| error.contains(&format!("{identifier:?}"));
+        let reasons = self.absent.iter().filter(|(identifier, _)| is_named(identifier));
+        let reasons: Vec<_> = reasons.map(|(_, reason)| reason.as_str()).collect();
+        if reasons.is_empty() { error } else { format!("{error}; {}", reasons.join("; ")) }
+    }
+}
+
 /// Those that the templates of an event see: whose place is known without the destination. An empty namespace is the
 /// destination's: as long as only that of the event is known, nobody misses the object.
 ///
 /// # Errors
-/// The reference and what is wrong with it.
+/// The reference and what is wrong with it, but for an object that is missing.
 pub(crate) fn of_event(
     refs: &[ResourceRef],
     cluster: &Cluster,
     catalog: &Catalog,
     reads: &mut Reads,
-) -> Result<Resources, String> {
-    let mut found = Resources::new();
+) -> Result<EventSight, String> {
+    let mut sight = EventSight::default();
     for item in refs.iter().filter(|item| !item.namespace.contains("{{") && !item.name.contains("{{")) {
         let namespace = namespace_or(item.namespace.clone(), &cluster.id);
         let key = key(item, namespace, item.name.clone())?;
         match reads.resource(catalog, &key, &item.attention) {
-            Ok(Some(object)) => found.push((item.identifier.clone(), object)),
+            Ok(Some(object)) => sight.resources.push((item.identifier.clone(), object)),
             Ok(None) if item.optional || item.namespace.is_empty() || reads.is_unknown() => {}
-            Ok(None) => return Err(format!("{}: {}", item.path, missing(&key))),
+            Ok(None) => {
+                sight.absent.push((item.identifier.clone(), format!("{}: {}", item.path, missing(&key))));
+            }
             Err(error) => return Err(format!("{}: {key}: {error}", item.path)),
         }
     }
-    Ok(found)
+    Ok(sight)
 }
 
 fn key(item: &ResourceRef, namespace: String, name: String) -> Result<ObjectKey, String> {

@@ -43,6 +43,67 @@ fn what_a_generator_makes_is_read_at_once_and_goes_with_its_cause() {
     assert!(fixture.wanted().is_empty() && output(&fixture).is_none());
 }
 
+/// A trigger that deploys content which reads, for each destination, what its generator makes of the event.
+fn reads_its_own() -> Vec<Value> {
+    let name = "{{ .Cluster.metadata.name }}-{{ .Resource.metadata.name }}";
+    let spec = json!({
+        "configMapGenerator": [{"namespace": "default", "name": "template", "nameFormat": name}],
+        "templateResourceRefs": [{"identifier": "Made",
+            "resource": {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "projectsveltos", "name": name}}],
+    });
+    let text = "{{ (getResource \"Made\").data | toYaml | indent 2 }}";
+    let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: x}}\ndata:\n{text}\n");
+    let reader = json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": "content",
+        "annotations": {"projectsveltos.io/template": "ok"}}, "data": {"a.yaml": text}});
+    let made_of = json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": "template"},
+        "data": {"names": "{{ .Resource.metadata.name }}"}});
+    vec![trigger(true, spec), reader, made_of]
+}
+
+#[test]
+fn content_reads_what_a_generator_of_its_own_trigger_makes() {
+    let [trigger, reader, mut made_of] = reads_its_own().try_into().unwrap();
+    let mut fixture = Fixture::new(vec![trigger, reader]);
+    fixture.ready(&["x"]);
+    let error = fixture.problems.values().next().unwrap();
+    assert!(
+        error.contains("spec.configMapGenerator[0]: ConfigMap default/template does not exist"),
+        "{error}"
+    );
+    fixture.put(made_of.clone());
+    assert_eq!(
+        (fixture.wanted(), fixture.problems.len()),
+        (vec!["a x ".to_owned()], 0),
+        "{:?}",
+        fixture.problems
+    );
+    fixture.row(report("y", false));
+    assert_eq!(fixture.wanted(), ["a x ", "a y "]);
+    made_of["data"]["names"] = json!("{{ .Resource.metadata.name }}!");
+    fixture.put(made_of);
+    assert_eq!(fixture.wanted(), ["a x! ", "a y! "]);
+    fixture.row(report("x", true));
+    assert_eq!(fixture.wanted(), ["a y! "]);
+}
+
+#[test]
+fn a_template_of_the_event_that_reads_what_is_missing_fails_and_names_it() {
+    let [trigger, mut reader, made_of] = reads_its_own().try_into().unwrap();
+    reader["metadata"]["annotations"] = json!({"projectsveltos.io/instantiate": "ok"});
+    reader["data"]["a.yaml"] = json!("{{ .MgmtResources.Missing.data.names }}");
+    let mut missing = trigger;
+    missing["spec"]["templateResourceRefs"][0]["identifier"] = json!("Missing");
+    missing["spec"]["templateResourceRefs"][0]["resource"]["name"] = json!("nobody");
+    let mut fixture = Fixture::new(vec![missing, reader, made_of]);
+    fixture.ready(&["x"]);
+    let error = fixture.problems.values().next().unwrap();
+    assert!(
+        error.contains("spec.templateResourceRefs[0]: ConfigMap projectsveltos/nobody does not exist"),
+        "{error}"
+    );
+    assert!(error.contains("data.a.yaml: "), "{error}");
+}
+
 #[test]
 fn others_see_what_a_generator_makes_as_soon_as_it_is_made() {
     let spec = json!({"clusterSelector": {"matchLabels": {"dep": "eng"}},
