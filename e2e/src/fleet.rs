@@ -1,6 +1,6 @@
 //! A management cluster and its managed clusters, by place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -62,6 +62,21 @@ impl Fleet {
         }
         let management = management.context("the kubeconfig has no context management")?;
         Ok(Self { management, members, nats: String::new() })
+    }
+
+    /// The same clusters. Those that nobody asks for have the names that are asked for and that none has: nothing in a cluster
+    /// knows what it is called.
+    #[must_use]
+    pub fn called(&self, places: &BTreeSet<String>) -> Self {
+        let mut fleet = self.clone();
+        let free: Vec<&String> = self.members.keys().filter(|name| !places.contains(*name)).collect();
+        let wanted = places.iter().filter(|place| *place != MANAGEMENT && !self.members.contains_key(*place));
+        for (place, name) in wanted.zip(free) {
+            if let Some(member) = fleet.members.remove(name) {
+                fleet.members.insert(place.clone(), member);
+            }
+        }
+        fleet
     }
 
     /// The cluster at a place.

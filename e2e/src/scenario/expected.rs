@@ -67,7 +67,7 @@ pub fn differences(cluster: &str, expected: &[Value], actual: &[Value]) -> Vec<S
 }
 
 /// The first member of `expected` that `actual` does not have.
-pub(crate) fn difference(path: &str, expected: &Value, actual: Option<&Value>) -> Option<String> {
+pub fn difference(path: &str, expected: &Value, actual: Option<&Value>) -> Option<String> {
     match (expected, actual) {
         (Value::Object(wanted), Some(Value::Object(found))) => {
             wanted.iter().find_map(|(key, value)| difference(&format!("{path}.{key}"), value, found.get(key)))

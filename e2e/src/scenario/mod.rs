@@ -14,6 +14,7 @@ mod player;
 mod said;
 mod state;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -21,7 +22,7 @@ use serde_json::Value;
 use sluice_api::{Gvk, ObjectKey, object, yaml};
 use sluice_dryrun::Sources;
 
-pub use expected::{Expected, differences};
+pub use expected::{Expected, difference, differences};
 pub use explained::{Examiner, untold};
 pub use player::Player;
 pub use state::{Build, MANAGEMENT, State};
@@ -109,6 +110,16 @@ impl Scenario {
         kinds.sort();
         kinds.dedup();
         kinds
+    }
+
+    /// The places that it speaks of.
+    pub fn places(&self) -> BTreeSet<String> {
+        let changed = self.steps.iter().flat_map(|step| step.apply.iter().chain(&step.delete));
+        let expected = self.expected.iter().flat_map(|expected| {
+            expected.clusters.keys().chain(expected.kept.keys()).chain(expected.pending.keys()).cloned()
+        });
+        let places = self.start.places().map(str::to_owned).chain(changed.map(|(place, _)| place.clone()));
+        places.chain(expected).collect()
     }
 
     /// The state after each step, beginning with the start.

@@ -1,5 +1,6 @@
 //! Playing a scenario on clusters, real or simulated, while Sluice runs beside it.
 
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -9,7 +10,7 @@ use sluice_api::{Gvk, ObjectKey, object};
 
 use super::expected::difference;
 use super::said::Said;
-use super::{Build, Examiner, Expected, MANAGEMENT, Scenario, Step, comes_first, differences};
+use super::{Build, Examiner, Expected, MANAGEMENT, Scenario, State, Step, comes_first, differences};
 use crate::fleet::Fleet;
 
 /// How long a change may take to have its effect on a busy machine.
@@ -34,7 +35,8 @@ const SVELTOS: [(&str, &str); 9] = [
 /// Plays one scenario on one fleet.
 pub struct Player<'a> {
     scenario: &'a Scenario,
-    fleet: &'a Fleet,
+    /// Its clusters have the names that the scenario calls them by.
+    fleet: Fleet,
     kinds: Vec<Gvk>,
 }
 
@@ -42,8 +44,13 @@ pub struct Player<'a> {
 
 impl<'a> Player<'a> {
     /// A player that has not begun.
-    pub fn new(scenario: &'a Scenario, fleet: &'a Fleet) -> Self {
-        Self { scenario, fleet, kinds: scenario.kinds() }
+    pub fn new(scenario: &'a Scenario, fleet: &Fleet) -> Self {
+        Self { scenario, fleet: fleet.called(&scenario.places()), kinds: scenario.kinds() }
+    }
+
+    /// The fleet, by the names of the scenario.
+    pub fn fleet(&self) -> &Fleet {
+        &self.fleet
     }
 
     /// Plays all steps, and compares after each: with the scenario, and with `sluice build` of the same state, also what triggers and
@@ -54,22 +61,26 @@ impl<'a> Player<'a> {
     pub async fn play(&self, inspect: Option<&str>) -> anyhow::Result<()> {
         let mut examiner = inspect.map(|server| Examiner::new(self.scenario, server));
         let states = self.scenario.states()?;
-        self.begin().await.with_context(|| format!("{}, input", self.scenario.name))?;
         for (number, (state, expected)) in states.iter().zip(&self.scenario.expected).enumerate() {
-            let step = number.checked_sub(1).and_then(|index| self.scenario.steps.get(index));
-            let name = step.map_or("input", |step| step.name.as_str());
-            let named = || format!("{}, {name}", self.scenario.name);
-            if let Some(step) = step {
-                self.step(step).await.with_context(named)?;
-            }
-            self.wait(&state.build()?, expected).await.with_context(named)?;
-            let said = Said::of(state, &state.explained()?, expected);
-            self.wait_until_said(&said).await.with_context(named)?;
+            self.reach(number, state, expected).await.with_context(|| self.named(number))?;
             if let Some(examiner) = &mut examiner {
-                examiner.ask(number, state, expected).await.with_context(named)?;
+                examiner.ask(number, state, expected).await.with_context(|| self.named(number))?;
             }
         }
         examiner.map_or(Ok(()), |examiner| examiner.end())
+    }
+
+    /// Plays these steps, 0 is the input, and compares after each; what is there then stays for whoever looks.
+    ///
+    /// # Errors
+    /// The step, and what is different after it.
+    pub async fn play_on(&self, steps: RangeInclusive<usize>) -> anyhow::Result<()> {
+        let states = self.scenario.states()?;
+        let numbered = states.iter().zip(&self.scenario.expected).enumerate();
+        for (number, (state, expected)) in numbered.filter(|(number, _)| steps.contains(number)) {
+            self.reach(number, state, expected).await.with_context(|| self.named(number))?;
+        }
+        Ok(())
     }
 
     /// Removes what the scenario and Sluice left, so that the next one can begin. Sluice must not run any more.
@@ -112,6 +123,22 @@ impl<'a> Player<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Does what a step says, 0 is the input, and waits until all is as it should be.
+    async fn reach(&self, number: usize, state: &State, expected: &Expected) -> anyhow::Result<()> {
+        match number.checked_sub(1).and_then(|index| self.scenario.steps.get(index)) {
+            None => self.begin().await?,
+            Some(step) => self.step(step).await?,
+        }
+        self.wait(&state.build()?, expected).await?;
+        self.wait_until_said(&Said::of(state, &state.explained()?, expected)).await
+    }
+
+    /// What a step is called.
+    fn named(&self, number: usize) -> String {
+        let step = number.checked_sub(1).and_then(|index| self.scenario.steps.get(index));
+        format!("{}, {}", self.scenario.name, step.map_or("input", |step| step.name.as_str()))
     }
 
     /// Puts the input into place; clusters that it does not register are not registered.
@@ -167,7 +194,7 @@ impl<'a> Player<'a> {
     async fn wait_until_said(&self, said: &Said) -> anyhow::Result<()> {
         let deadline = Instant::now() + TIMEOUT;
         loop {
-            let differences = said.differences(self.fleet).await?;
+            let differences = said.differences(&self.fleet).await?;
             if differences.is_empty() {
                 return Ok(());
             }
