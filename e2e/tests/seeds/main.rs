@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sluice_api::object;
-use sluice_e2e::scenario::{MANAGEMENT, Scenario};
+use sluice_e2e::scenario::{MANAGEMENT, Scenario, State};
 use sluice_testbed::Programs;
 
 use blocks::{Claim, blocks, claims};
@@ -151,6 +151,37 @@ fn swapped(harness: &Path) -> tempfile::TempDir {
         }
     }
     copy
+}
+
+/// Content annotated `instantiate` becomes an object of its own, which the profile names; other content the profile names itself.
+#[test]
+fn content_is_an_object_of_its_own_where_it_is_instantiated() {
+    let mut state = Scenario::load("seed-000-01").unwrap().states().unwrap().remove(1);
+    let (named, made) = content(&state);
+    assert!(named.starts_with("projectsveltos/sveltos-"), "{named}");
+    assert_eq!(made.len(), 1, "{made:?}");
+    assert_eq!(format!("{}/{}", object::namespace(&made[0]), object::name(&made[0])), named);
+    let text = object::text(&made[0], &["data", "networkpolicy.yaml"]);
+    assert!(text.contains("name: front-web") && !text.contains("{{"), "{text}");
+    let plain = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\n";
+    let plain = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "network-policy", "namespace": "default"},
+        "data": {"plain.yaml": plain}});
+    state.apply(MANAGEMENT, plain).unwrap();
+    assert_eq!(content(&state), ("default/network-policy".to_owned(), Vec::new()));
+}
+
+/// The content that the only profile names, and the ConfigMaps that are made.
+fn content(state: &State) -> (String, Vec<Value>) {
+    let built = state.build().unwrap();
+    assert_eq!(built.problems, [] as [Value; 0]);
+    let of_kind = |kind: &str| -> Vec<Value> {
+        built.management.iter().filter(|object| object["kind"] == *kind).cloned().collect()
+    };
+    let profiles = of_kind("ClusterProfile");
+    assert_eq!(profiles.len(), 1, "{profiles:?}");
+    let reference = &profiles[0]["spec"]["policyRefs"][0];
+    let named = ["namespace", "name"].map(|field| object::text(reference, &[field]));
+    (named.join("/"), of_kind("ConfigMap"))
 }
 
 /// What the documents' admission policies add to which kinds, the objects of the scenario have.
