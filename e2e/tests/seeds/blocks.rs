@@ -78,6 +78,11 @@ impl Claim {
         self.after.is_some() && self.file.ends_with(".yaml")
     }
 
+    /// Whether it is an EventReport, which a management cluster shows to whoever looks.
+    pub fn is_report(&self) -> bool {
+        self.is_manifest_that_is_made() && self.text().contains("kind: EventReport")
+    }
+
     /// Whether it is a command with its table.
     pub fn is_table(&self) -> bool {
         self.after.is_some() && !self.file.ends_with(".yaml")

@@ -1,8 +1,9 @@
-//! Commands of the documents, given beside a `sluice up`: they print the documents' tables.
+//! Beside a `sluice up` commands of the documents print their tables, and EventReports are there as they are printed.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use sluice_api::{ObjectKey, yaml};
 use sluice_e2e::fleet::Fleet;
 use sluice_e2e::scenario::{Player, Scenario};
 use sluice_e2e::up::Up;
@@ -10,6 +11,7 @@ use sluice_testbed::Programs;
 use tokio::process::Command;
 
 use super::blocks::{Claim, claims};
+use super::printed::report_there_complaint;
 
 /// Clusters that these scenarios need.
 const CLUSTERS: usize = 2;
@@ -20,36 +22,56 @@ const LOOK: Duration = Duration::from_millis(200);
 const SVELTOSCTL: &str = "sveltosctl";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commands_print_the_tables_of_the_documents() {
-    let tables: Vec<Claim> = claims().into_iter().filter(Claim::is_table).collect();
-    let mut scenarios: Vec<&str> = tables.iter().map(|table| table.scenario.as_str()).collect();
+async fn tables_are_printed_and_event_reports_are_there() {
+    let shown: Vec<Claim> =
+        claims().into_iter().filter(|claim| claim.is_table() || claim.is_report()).collect();
+    let mut scenarios: Vec<&str> = shown.iter().map(|claim| claim.scenario.as_str()).collect();
     scenarios.dedup();
     assert_eq!(scenarios, ["seed-000-02", "seed-001-01", "seed-001-05", "seed-004-01", "seed-004-05"]);
     for scenario in scenarios {
-        let of_it: Vec<&Claim> = tables.iter().filter(|table| table.scenario == scenario).collect();
+        let of_it: Vec<&Claim> = shown.iter().filter(|claim| claim.scenario == scenario).collect();
         play(scenario, &of_it).await;
     }
 }
 
-/// Plays a scenario as far as its tables, and gives the command of each after its step.
-async fn play(name: &str, tables: &[&Claim]) {
+/// Plays a scenario as far as something is shown, and looks at each after its step.
+async fn play(name: &str, shown: &[&Claim]) {
     let dir = tempfile::tempdir().unwrap();
     let scenario = Scenario::load(name).unwrap();
     let arguments = [format!("--clusters={CLUSTERS}"), "--no-examples".to_owned()];
     let up = Up::start(dir.path(), &arguments).await.unwrap();
     let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(up.kubeconfig()).unwrap()).await.unwrap();
     let player = Player::new(&scenario, &fleet);
-    let last = tables.iter().filter_map(|table| table.after).max().unwrap();
+    let last = shown.iter().filter_map(|claim| claim.after).max().unwrap();
     for step in 0..=last {
         let played = player.play_on(step..=step).await;
         assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
-        for table in tables.iter().filter(|table| table.after == Some(step)) {
+        for claim in shown.iter().filter(|claim| claim.after == Some(step)) {
+            if claim.is_report() {
+                until_reported(claim, player.fleet()).await;
+                continue;
+            }
             let kubeconfig = dir.path().join("kubeconfig");
-            if let Some(member) = player.fleet().members.get(table.at.as_deref().unwrap()) {
+            if let Some(member) = player.fleet().members.get(claim.at.as_deref().unwrap()) {
                 std::fs::write(&kubeconfig, &member.kubeconfig).unwrap();
             }
-            until_printed(table, &kubeconfig, up.inspect_url()).await;
+            until_printed(claim, &kubeconfig, up.inspect_url()).await;
         }
+    }
+}
+
+/// Looks until an EventReport is there as it is printed.
+async fn until_reported(claim: &Claim, fleet: &Fleet) {
+    let printed = yaml::documents(&claim.text()).unwrap().remove(0);
+    let key = ObjectKey::of(&printed).unwrap();
+    let deadline = Instant::now() + TIMEOUT;
+    loop {
+        let there = fleet.at(claim.at.as_deref().unwrap()).unwrap().get(&key).await.unwrap();
+        let wrong =
+            there.map_or(Some("is not there".to_owned()), |there| report_there_complaint(&printed, &there));
+        let Some(wrong) = wrong else { return };
+        assert!(Instant::now() < deadline, "{}: {key} {wrong}", claim.scenario);
+        tokio::time::sleep(LOOK).await;
     }
 }
 

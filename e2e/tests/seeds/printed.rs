@@ -74,11 +74,6 @@ fn hash_complaint(printed: &Value, plain: &Value) -> Option<String> {
 }
 
 fn report_complaint(printed: &Value, made: &Value) -> Option<String> {
-    let said = |report: &Value| {
-        let mut spec = report["spec"].clone();
-        spec.as_object_mut().unwrap().remove("resources");
-        json!({"metadata": report["metadata"], "spec": spec})
-    };
     let (carried, carries) = (resources(made), resources(printed));
     difference("", &said(made), Some(&said(printed)))
         .or_else(|| {
@@ -87,6 +82,26 @@ fn report_complaint(printed: &Value, made: &Value) -> Option<String> {
         .or_else(|| {
             carried.iter().zip(&carries).find_map(|(made, printed)| difference("", made, Some(printed)))
         })
+}
+
+/// What is different in an EventReport that is there. Of what it carries, servers choose the rest.
+pub fn report_there_complaint(printed: &Value, there: &Value) -> Option<String> {
+    let chosen = |service: &Value| {
+        let spec =
+            ["ports", "selector", "type"].map(|field| (field.to_owned(), service["spec"][field].clone()));
+        json!({"name": object::describe(service), "labels": service["metadata"]["labels"], "spec": Value::from_iter(spec)})
+    };
+    let carries = |report: &Value| resources(report).iter().map(chosen).collect::<Value>();
+    difference("", &said(printed), Some(&said(there)))
+        .or_else(|| difference("", &carries(printed), Some(&carries(there))))
+}
+
+/// What an EventReport says of itself, without what it carries, and without what servers add.
+fn said(report: &Value) -> Value {
+    let mut spec = report["spec"].clone();
+    spec.as_object_mut().unwrap().remove("resources");
+    json!({"metadata": {"name": object::name(report), "namespace": object::namespace(report), "labels": report["metadata"]["labels"]},
+        "spec": spec})
 }
 
 /// The objects that an EventReport carries.
