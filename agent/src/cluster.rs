@@ -1,13 +1,13 @@
 //! One shard for each cluster.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_agent_core::{Agent, Config, ExternalInput};
 use sluice_api::ClusterRef;
 use sluice_bus::{
-    Lease, Outputs, OwnAgents, ShardSpec, Supervisor, Tally, drive, interest_feed, interest_feed_of,
+    Bus, Lease, Outputs, OwnAgents, ShardSpec, Supervisor, Tally, drive, interest_feed, interest_feed_of,
 };
 use sluice_kube::client_of_kubeconfig;
 use sluice_protocol::interest::Interest;
@@ -15,8 +15,9 @@ use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Problem, Role, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Reporter};
 use sluice_tasks::{End, Kept, Once};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
+use crate::leaving::{Leaver, Leaving};
 use crate::watches::Watches;
 
 /// Pause before a cluster without a usable kubeconfig is looked at again.
@@ -50,13 +51,20 @@ pub async fn run(context: Context, feed: ClusterFeed, only: Option<ClusterRef>) 
     let tally = Tally::default();
     sluice_runtime::count_shards(&context, &tally);
     let own_agents = only.is_none().then(|| OwnAgents::listen(&context.bus));
+    // Only who serves all clusters takes away what is left of one: an agent of its own may not write interest rows.
+    let (told, sweeps) = (shared.interests.clone(), only.is_none());
+    let left = move |served: &BTreeSet<ClusterRef>| {
+        told.keys_where(|cluster, (_, row)| sweeps && row.gone && !served.contains(cluster))
+    };
     let keys = || {
         let left_alone = own_agents.as_ref().map(OwnAgents::clusters).unwrap_or_default();
         let served = |cluster: &ClusterRef| match &only {
             Some(only) => only == cluster,
             None => !left_alone.contains(cluster),
         };
-        feed.keys().into_iter().filter(served).map(|cluster| cluster.to_string()).collect()
+        let registered: BTreeSet<_> = feed.keys().into_iter().collect();
+        let left = left(&registered);
+        registered.into_iter().chain(left).filter(served).map(|cluster| cluster.to_string()).collect()
     };
     let work = move |key: String, lease: Lease| watch_cluster(shared.clone(), lease, key);
     Supervisor::new(&context.tasks, membership, tally).run(keys, work).await;
@@ -66,6 +74,9 @@ pub async fn run(context: Context, feed: ClusterFeed, only: Option<ClusterRef>) 
 async fn watch_cluster(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
     let cluster = key.parse::<ClusterRef>().ok()?;
     let reporter = Reporter::new(&shared.context, key);
+    if shared.feed.get(&cluster).is_none() {
+        return leave_cluster(&shared, &lease, &cluster, reporter).await;
+    }
     let mut access = shared.feed.subscribe_key(cluster.clone());
     let kubeconfig = loop {
         if let Some(kubeconfig) = access.recv().await?.kubeconfig {
@@ -117,6 +128,47 @@ async fn tell_interest(
     End::Early
 }
 
+/// Takes away what is left on the bus of a cluster that is no longer registered.
+async fn leave_cluster(
+    shared: &Shared,
+    lease: &Lease,
+    cluster: &ClusterRef,
+    reporter: Reporter,
+) -> Option<Stop> {
+    let bus = &shared.context.bus;
+    // Unbounded: interest rows only.
+    let (sender, externals) = mpsc::unbounded_channel();
+    let tasks = shared.context.tasks.group(&cluster.to_string());
+    tasks.spawn(Once::ExternalInput, tell_interest(shared.interests.subscribe_key(cluster.clone()), sender));
+    let (leaving, wanted) = (Leaving::new(bus, cluster), Arc::new(Notify::new()));
+    let mut leaver = Leaver { leaving: leaving.clone(), reporter: reporter.clone(), wanted: wanted.clone() };
+    let (core, spec) = owner(bus, cluster, true);
+    let stopped = tokio::select! {
+        stopped = drive(bus, lease, &spec, core, externals, &mut leaver, &reporter) => stopped,
+        () = tasks.lost() => Some(Stop::Failed),
+        () = leaving.done() => None,
+        () = wanted.notified() => None,
+    };
+    tracing::info!(%cluster, ?stopped, "what was left of a cluster has been taken away");
+    stopped
+}
+
+/// The owner of a cluster's rows.
+fn owner(bus: &Bus, cluster: &ClusterRef, leaves: bool) -> (Agent, ShardSpec) {
+    let core = Agent::new(Config {
+        cluster: cluster.clone(),
+        shards: bus.shards(),
+        outputs: bus.incarnations_of(Table::Changes),
+    });
+    let outputs = Outputs {
+        table: Table::Changes,
+        owner: cluster.to_string(),
+        own_rows: own_rows::agent(cluster),
+        leaves,
+    };
+    (core, ShardSpec { outputs, input: None })
+}
+
 async fn own_cluster(
     shared: &Shared,
     lease: &Lease,
@@ -135,19 +187,8 @@ async fn own_cluster(
             (cluster.clone(), client.clone(), sender.clone(), reporter.clone());
         move || crate::capabilities::follow(cluster.clone(), client.clone(), sender.clone(), reporter.clone())
     });
-    let core = Agent::new(Config {
-        cluster: cluster.clone(),
-        shards: bus.shards(),
-        outputs: bus.incarnations_of(Table::Changes),
-    });
-    let spec = ShardSpec {
-        outputs: Outputs {
-            table: Table::Changes,
-            owner: cluster.to_string(),
-            own_rows: own_rows::agent(cluster),
-        },
-        input: None,
-    };
+    let (core, spec) = owner(bus, cluster, false);
+    let leaving = Leaving::new(bus, cluster);
     let observer = reporter.clone();
     let mut watches = Watches {
         cluster: cluster.clone(),
@@ -158,10 +199,13 @@ async fn own_cluster(
         running: HashMap::new(),
         bus: bus.clone(),
         listening: None,
+        leaving: leaving.clone(),
     };
     let stopped = tokio::select! {
         stopped = drive(bus, lease, &spec, core, externals, &mut watches, &observer) => stopped,
         () = tasks.lost() => Some(Stop::Failed),
+        // The renderer has not heard yet that it is registered again: what it wants then is a new beginning.
+        () = leaving.done() => None,
     };
     tracing::info!(%cluster, ?stopped, "the agent of a cluster has ended");
     stopped

@@ -10,6 +10,7 @@
 mod args;
 mod capabilities;
 mod cluster;
+mod leaving;
 mod watches;
 
 pub use args::Args;

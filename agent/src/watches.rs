@@ -15,6 +15,8 @@ use sluice_runtime::Reporter;
 use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;
 
+use crate::leaving::Leaving;
+
 /// After so many failures in a row everything else of the cluster does not wait for a kind.
 const GIVEN_UP: u32 = 3;
 
@@ -30,6 +32,7 @@ pub(crate) struct Watches {
     pub(crate) bus: Bus,
     /// Who reads CloudEvents; it ends when it is dropped.
     pub(crate) listening: Option<Group>,
+    pub(crate) leaving: Leaving,
 }
 
 impl Effects<Agent> for Watches {
@@ -39,6 +42,7 @@ impl Effects<Agent> for Watches {
             Effect::Unwatch(id) => drop(self.running.remove(&id)),
             Effect::Listen(id) => self.listening = Some(self.listen(id)),
             Effect::Unlisten => self.listening = None,
+            Effect::Left(revision) => self.leaving.left(revision),
             Effect::Refused => self.reporter.refused(),
             Effect::Problem(problem) => self.reporter.problem(problem),
         }

@@ -50,7 +50,7 @@ async fn listen(bus: &Bus, name: &str, revision: u64, kinds: &[&str]) {
             "resourceSelectors": [{"group": group, "version": "v1", "kind": kind, "labelFilters": [{"key": "a", "operation": "Has"}]}]}});
         Source { name: (*kind).to_owned(), changed: revision, manifest: manifest.into() }
     };
-    let row = Interest { revision, sources: kinds.iter().map(source).collect() };
+    let row = Interest { revision, sources: kinds.iter().map(source).collect(), ..Interest::default() };
     InterestWriter::new(bus).write(&cluster(name), &row).await.unwrap();
 }
 
@@ -119,7 +119,7 @@ async fn an_object_that_goes_from_one_source_to_another_stays() {
                 {"version": "v1", "kind": "ConfigMap", "labelFilters": [{"key": label, "operation": "Has"}]}]}});
             Source { name: label.to_owned(), changed: 1, manifest: manifest.into() }
         };
-        let row = Interest { revision: 1, sources: vec![source("a"), source("b")] };
+        let row = Interest { revision: 1, sources: vec![source("a"), source("b")], ..Interest::default() };
         InterestWriter::new(bus).write(&cluster("c"), &row).await.unwrap();
         complete(bus, 1).await;
         let first = change(bus, "c", "x", |_| true).await.sequence;
@@ -235,7 +235,10 @@ async fn a_cloud_event_becomes_a_row_and_what_is_none_a_problem() {
         };
         // Before anybody asks for it.
         send("orders", "1", &event).await;
-        InterestWriter::new(bus).write(&cluster("c"), &Interest { revision: 1, sources }).await.unwrap();
+        InterestWriter::new(bus)
+            .write(&cluster("c"), &Interest { revision: 1, sources, ..Interest::default() })
+            .await
+            .unwrap();
         let row = change(bus, "c", "o created orders", |_| true).await;
         assert_eq!(serde_json::from_slice::<Value>(&row.body).unwrap(), event);
         let sluice_protocol::Meta::Position(position) = row.head.meta else { panic!("{row:?}") };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use sluice_kube::management_client;
 use sluice_protocol::Role;
-use sluice_runtime::{CommonArgs, Context, LogArgs, LogFormat, access_feed, stop_on_signals};
+use sluice_runtime::{CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, access_feed, stop_on_signals};
 
 /// Makes clusters look like their list of profiles.
 #[derive(Debug, clap::Parser)]
@@ -15,6 +15,9 @@ pub struct Args {
 
     #[command(flatten)]
     logs: LogArgs,
+
+    #[command(flatten)]
+    forget: ForgetArgs,
 
     /// Kubeconfig of the management cluster, where registrations and kubeconfigs are.
     #[arg(long, env = "KUBECONFIG")]
@@ -36,6 +39,6 @@ impl Args {
         let context = Context::start(Role::Deployer, &self.common, &tasks).await?;
         let client = management_client(self.kubeconfig.as_deref()).await?;
         let feed = access_feed(&client, &tasks);
-        crate::run(context, client, feed).await
+        crate::run(context.forgets(self.forget), client, feed).await
     }
 }

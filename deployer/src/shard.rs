@@ -71,7 +71,12 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     let input = ReadSpec::all(Table::Desired.stream(shard));
     let incarnation = bus.incarnation(&input.stream);
     let spec = ShardSpec {
-        outputs: Outputs { table: Table::Status, owner: key, own_rows: own_rows::deployer(shard) },
+        outputs: Outputs {
+            table: Table::Status,
+            owner: key,
+            own_rows: own_rows::deployer(shard),
+            leaves: false,
+        },
         input: Some(input),
     };
     let core = Deployer::new(Config {
@@ -79,6 +84,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         shards: bus.shards(),
         input: incarnation,
         former_calls: i64::try_from((TIMEOUT + MEMBER_TTL).as_micros()).unwrap_or(i64::MAX),
+        forget_after: i64::try_from(shared.context.forget_after.as_micros()).unwrap_or(i64::MAX),
     });
     let observer = reporter.clone();
     let lost = tasks.lost();
@@ -120,12 +126,19 @@ async fn follow_access(
     }
     let mut accesses = shared.feed.subscribe();
     let mut told = HashMap::<ClusterRef, Arc<Site>>::new();
-    while let Some(Access { cluster, kubeconfig, paused }) = accesses.recv().await {
+    let mut listed = false;
+    while let Some(Access { cluster, kubeconfig, paused }) =
+        next_access(&mut accesses, &mut listed, &sender).await
+    {
         if cluster_shard(&cluster, shared.context.bus.shards()) != shard {
             continue;
         }
+        let is_registered = kubeconfig.is_some();
         let site = match kubeconfig {
-            None => Ok(None),
+            None => {
+                shared.sites.forget(&cluster);
+                Ok(None)
+            }
             Some(Err(error)) => Err(error),
             Some(Ok(text)) => shared.sites.get(&cluster, &text).await.map(Some),
         };
@@ -144,7 +157,9 @@ async fn follow_access(
             }
             None => {
                 told.remove(&cluster);
-                ExternalInput::Unreachable(cluster.clone())
+                let input =
+                    if is_registered { ExternalInput::Unreachable } else { ExternalInput::Unregistered };
+                input(cluster.clone())
             }
         };
         if sites.send((cluster, site)).is_err() || sender.send(input).is_err() {
@@ -152,6 +167,23 @@ async fn follow_access(
         }
     }
     End::Early
+}
+
+/// The next registration that is another one. When all that were there have been told, the core hears of it: the feed is in step
+/// with the management cluster before a shard begins.
+async fn next_access(
+    accesses: &mut mpsc::UnboundedReceiver<Access>,
+    listed: &mut bool,
+    sender: &mpsc::UnboundedSender<ExternalInput>,
+) -> Option<Access> {
+    if !*listed {
+        if let Ok(access) = accesses.try_recv() {
+            return Some(access);
+        }
+        *listed = true;
+        sender.send(ExternalInput::Listed).ok()?;
+    }
+    accesses.recv().await
 }
 
 /// Writes everything that is on a cluster as one object, apart from the shard's work: it may be large.

@@ -29,6 +29,11 @@ impl Sites {
         self.0.insert(cluster.clone(), (kubeconfig.clone(), site.clone()));
         Ok(site)
     }
+
+    /// Forgets a cluster that is no longer registered.
+    pub(crate) fn forget(&self, cluster: &ClusterRef) {
+        self.0.remove(cluster);
+    }
 }
 
 #[cfg(test)]

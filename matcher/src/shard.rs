@@ -62,7 +62,12 @@ async fn match_shard(context: Context, lease: Lease, interests: Interests, key: 
         limits: Limits::default(),
     });
     let spec = ShardSpec {
-        outputs: Outputs { table: Table::Reports, owner: key.clone(), own_rows: own_rows::matcher(shard) },
+        outputs: Outputs {
+            table: Table::Reports,
+            owner: key.clone(),
+            own_rows: own_rows::matcher(shard),
+            leaves: false,
+        },
         input: Some(input),
     };
     let observer = Reporter::new(&context, key);

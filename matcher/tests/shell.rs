@@ -28,7 +28,7 @@ async fn listen(bus: &Bus, revision: u64, labels: &[&str]) {
             "resourceSelectors": [{"version": "v1", "kind": "Service", "labelFilters": [{"key": label, "operation": "Has"}]}]}});
         Source { name: (*label).to_owned(), changed: revision, manifest: manifest.into() }
     };
-    let row = Interest { revision, sources: labels.iter().map(source).collect() };
+    let row = Interest { revision, sources: labels.iter().map(source).collect(), ..Interest::default() };
     InterestWriter::new(bus).write(&cluster(), &row).await.unwrap();
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use sluice_kube::management_client;
 use sluice_protocol::Role;
-use sluice_runtime::{CommonArgs, Context, LogArgs, LogFormat, stop_on_signals};
+use sluice_runtime::{CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, stop_on_signals};
 
 use crate::ChartSettings;
 
@@ -17,6 +17,9 @@ pub struct Args {
 
     #[command(flatten)]
     logs: LogArgs,
+
+    #[command(flatten)]
+    forget: ForgetArgs,
 
     /// Kubeconfig of the management cluster.
     #[arg(long, env = "KUBECONFIG")]
@@ -41,6 +44,6 @@ impl Args {
         let context = Context::start(Role::Renderer, &self.common, &stop_on_signals()).await?;
         let client = management_client(self.kubeconfig.as_deref()).await?;
         let charts = ChartSettings { cache: self.chart_cache, ..ChartSettings::default() };
-        crate::run(context, client, charts).await
+        crate::run(context.forgets(self.forget), client, charts).await
     }
 }

@@ -9,7 +9,7 @@ use sluice_renderer_core::ClusterCapabilities;
 use tokio_util::sync::CancellationToken;
 
 /// Rows by cluster.
-pub(crate) type Known = Feed<ClusterRef, (ClusterRef, Arc<ClusterCapabilities>)>;
+pub(crate) type Known = Feed<ClusterRef, (ClusterRef, Option<Arc<ClusterCapabilities>>)>;
 
 struct Rows;
 
@@ -21,7 +21,7 @@ pub(crate) fn follow(bus: &Bus, stop: CancellationToken) -> Known {
 
 impl Follower for Rows {
     type Key = ClusterRef;
-    type Value = (ClusterRef, Arc<ClusterCapabilities>);
+    type Value = (ClusterRef, Option<Arc<ClusterCapabilities>>);
 
     /// Nobody may read all rows for the sake of these. What is not known yet is waited for.
     const ESTIMATED: bool = true;
@@ -29,11 +29,16 @@ impl Follower for Rows {
     fn take(feed: &Known, event: ReadEvent) -> Option<ClusterRef> {
         let ReadEvent::Row(row, _) = event else { return None };
         let Subject::Change { cluster, object, .. } = row.subject else { return None };
-        if row.head.tombstone || !Capabilities::is_key(&object) {
+        if !Capabilities::is_key(&object) {
+            return None;
+        }
+        if row.head.tombstone {
+            // It is no longer registered, and its agent has left.
+            feed.remove(&cluster, (cluster.clone(), None));
             return None;
         }
         match ClusterCapabilities::of_row(&row.body) {
-            Ok(known) => feed.put(cluster.clone(), (cluster.clone(), Arc::new(known))),
+            Ok(known) => feed.put(cluster.clone(), (cluster.clone(), Some(Arc::new(known)))),
             Err(error) => tracing::warn!(%cluster, error, "what the cluster can do cannot be read"),
         }
         Some(cluster)

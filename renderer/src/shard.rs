@@ -119,19 +119,14 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     forward(&tasks, statuses, &sender, |status| ExternalInput::Status(status.row));
     sender.send(ExternalInput::Told).ok()?;
     let input = ReadSpec::all(Table::Reports.stream(shard));
-    let core = Renderer::new(Config {
-        shard,
-        shards: bus.shards(),
-        input: bus.incarnation(&input.stream),
-        outputs: bus.incarnations_of(Table::Desired),
-        tombstone_ttl: i64::try_from(bus.tombstone_ttl().as_micros()).unwrap_or(i64::MAX),
-        limits: Limits::default(),
-        salt: shared.salt.clone(),
-        mark: RandomState::new().hash_one(shard),
-    })
-    .with_tera(shared.tera.clone());
+    let core = core(&shared, shard, &input);
     let spec = ShardSpec {
-        outputs: Outputs { table: Table::Desired, owner: key.clone(), own_rows: own_rows::renderer(shard) },
+        outputs: Outputs {
+            table: Table::Desired,
+            owner: key.clone(),
+            own_rows: own_rows::renderer(shard),
+            leaves: false,
+        },
         input: Some(input),
     };
     let observer = Reporter::new(&shared.context, key);
@@ -152,6 +147,23 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     };
     tracing::info!(shard, ?stopped, "a renderer shard has ended");
     stopped
+}
+
+/// What decides for a shard.
+fn core(shared: &Shared, shard: u16, input: &ReadSpec) -> Renderer {
+    let bus = &shared.context.bus;
+    Renderer::new(Config {
+        shard,
+        shards: bus.shards(),
+        input: bus.incarnation(&input.stream),
+        outputs: bus.incarnations_of(Table::Desired),
+        tombstone_ttl: i64::try_from(bus.tombstone_ttl().as_micros()).unwrap_or(i64::MAX),
+        limits: Limits::default(),
+        salt: shared.salt.clone(),
+        forget_after: i64::try_from(shared.context.forget_after.as_micros()).unwrap_or(i64::MAX),
+        mark: RandomState::new().hash_one(shard),
+    })
+    .with_tera(shared.tera.clone())
 }
 
 /// What is known now goes through at once, so that the owner begins with it; then every change follows.

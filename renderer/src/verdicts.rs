@@ -57,7 +57,9 @@ pub(crate) async fn keep(
         some_errors.drain(..).for_each(|row| seen.problem(row, now));
         some_rows.drain(..).for_each(|status| seen.row(&status.row, now));
         some_made.drain(..).filter_map(|made| made.profile).for_each(|profile| seen.made(&profile, now));
-        some_known.drain(..).for_each(|(cluster, can)| seen.capabilities(&cluster, can.version(), now));
+        for (cluster, can) in some_known.drain(..) {
+            seen.capabilities(&cluster, can.as_ref().map(|can| can.version()), now);
+        }
         let writes = seen.take_due(now);
         for (key, status) in writes.statuses {
             projector.project_status(key, status);

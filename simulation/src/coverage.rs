@@ -125,6 +125,8 @@ faults! {
     Registered,
     /// A registration is deleted.
     Unregistered,
+    /// The agent of a cluster that has not been registered for long has taken all its rows away.
+    Left,
     /// A trigger is changed.
     TriggerEdited,
     /// A trigger is deleted.

@@ -154,10 +154,17 @@ impl<R: Role> Process<R> {
                 Command::Stop(reason) => self.stop(world, reason),
             }
         }
+        if self.role.take_end() {
+            self.end(world);
+        }
     }
 
     fn stop(&mut self, world: &mut World, reason: Stop) {
         world.tell(|| format!("{} ends: {}", self.name, reason.name()));
+        self.end(world);
+    }
+
+    fn end(&mut self, world: &mut World) {
         self.running = None;
         self.rest_until = world.now + world.random.random_range(1..REST) * STEP;
     }

@@ -62,6 +62,11 @@ pub(crate) trait Role {
         false
     }
 
+    /// Whether what it has done was the last, so that it begins anew when there is something to do; said once.
+    fn take_end(&mut self) -> bool {
+        false
+    }
+
     /// Cuts its watches, when it has any.
     fn relist(&mut self) -> bool {
         false

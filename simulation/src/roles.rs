@@ -19,6 +19,9 @@ use crate::world::{STEP, World};
 /// Shards of every table in the simulation.
 pub(crate) const SHARDS: u16 = 2;
 
+/// How long a cluster is not registered before everything goes that is known of it.
+pub(crate) const FORGET_AFTER: i64 = 200 * STEP;
+
 /// A position in the interest rows.
 #[derive(Default)]
 struct Interests {

@@ -4,11 +4,11 @@
 //! a stream takes nothing, readers on followers that lag behind and die with their node, and now and then a stream
 //! that loses the last rows that it had acknowledged.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod interests;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_api::ClusterRef;
-use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
 use sluice_protocol::{Body, Group, Head, Subject, Table};
 
@@ -22,7 +22,7 @@ pub(crate) const NODES: usize = 3;
 pub(crate) struct Store {
     shards: u16,
     streams: BTreeMap<(Table, u16), Stream>,
-    interests: Interests,
+    interests: interests::Interests,
     /// How often a stream became another one.
     wipes: u64,
     /// A node that gets nothing new, and until when.
@@ -58,18 +58,6 @@ pub(crate) enum Verdict {
     Replaced(Option<Holder>),
 }
 
-/// Every interest row that was ever written, in order: readers have positions in it. A bucket keeps the newest row
-/// of each key: older ones cannot be read any more.
-#[derive(Default)]
-struct Interests {
-    rows: Vec<(ClusterRef, Interest)>,
-    /// Rows of the newer form, by their index.
-    newer: BTreeSet<usize>,
-    newest: BTreeMap<ClusterRef, usize>,
-    /// How many rows there were when the bucket was last made anew.
-    made: usize,
-}
-
 impl Stream {
     /// The sequence of each row but those that only say whose the stream is, and what is complete.
     fn newest(&self) -> BTreeMap<String, u64> {
@@ -96,7 +84,7 @@ impl Store {
         Self {
             shards,
             streams: all.map(|key| (key, new())).collect(),
-            interests: Interests::default(),
+            interests: interests::Interests::default(),
             wipes: 0,
             slow: (0, 0),
             replicated,
@@ -314,73 +302,6 @@ impl Store {
             }
         }
         Verdict::Stored(stored)
-    }
-
-    /// Writes an interest row, in the older or the newer form, unless a later one is there; over one that its writer cannot
-    /// read, under a later revision.
-    pub(crate) fn write_interest(&mut self, cluster: &ClusterRef, row: &Interest, writer: bool) {
-        let Interests { rows, newer, newest, .. } = &mut self.interests;
-        let mut row = row.clone();
-        if let Some(index) = newest.get(cluster) {
-            let there = rows[*index].1.revision;
-            if !writer && newer.contains(index) {
-                row = row.later_than(there);
-            } else if there >= row.revision {
-                return;
-            }
-        }
-        if writer {
-            newer.insert(rows.len());
-        }
-        newest.insert(cluster.clone(), rows.len());
-        rows.push((cluster.clone(), row));
-    }
-
-    /// Deletes the bucket and makes it anew: who follows it is told of each row that is lost.
-    pub(crate) fn wipe_interests(&mut self) {
-        let Interests { rows, newest, made, .. } = &mut self.interests;
-        for (cluster, index) in newest {
-            *index = rows.len();
-            rows.push((cluster.clone(), Interest::default()));
-        }
-        *made = rows.len();
-    }
-
-    /// The first interest row from `position` on that can be read and is the newest of its cluster among the first `end`
-    /// ones, and the position after it.
-    pub(crate) fn next_interest(
-        &self,
-        position: usize,
-        end: usize,
-        reader: bool,
-    ) -> (Option<&(ClusterRef, Interest)>, usize) {
-        let Interests { rows, newer, .. } = &self.interests;
-        let there = &rows[..end.min(rows.len())];
-        let present = |(index, row): &(usize, &(ClusterRef, Interest))| {
-            let replaced = there[index + 1..].iter().any(|(cluster, _)| *cluster == row.0);
-            !replaced && (reader || !newer.contains(index))
-        };
-        match there.iter().enumerate().skip(position).find(present) {
-            Some((index, row)) => (Some(row), index + 1),
-            None => (None, there.len().max(position)),
-        }
-    }
-
-    /// The interest rows as they are, as far as they can be read.
-    pub(crate) fn present_interests(&self, reader: bool) -> impl Iterator<Item = &(ClusterRef, Interest)> {
-        let Interests { rows, newer, newest, .. } = &self.interests;
-        let readable = newest.values().filter(move |index| reader || !newer.contains(index));
-        readable.map(|index| &rows[*index])
-    }
-
-    /// The position after the rows with which the bucket began when it was last made anew.
-    pub(crate) fn interests_made(&self) -> usize {
-        self.interests.made
-    }
-
-    /// The position after every interest row.
-    pub(crate) fn interests_end(&self) -> usize {
-        self.interests.rows.len()
     }
 
     /// Removes expired tombstones; how many there were.

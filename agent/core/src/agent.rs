@@ -41,6 +41,8 @@ pub struct Agent {
     next_watch: u64,
     /// What the cluster can do, and that it cannot be published yet.
     capabilities: Option<Capabilities>,
+    /// Whether the cluster is no longer registered, and all its rows go.
+    leaves: bool,
 }
 
 struct Running {
@@ -66,6 +68,7 @@ impl Agent {
             completed: None,
             next_watch: 0,
             capabilities: None,
+            leaves: false,
         }
     }
 
@@ -94,7 +97,28 @@ impl Agent {
         if self.events.listen(listens, self.next_watch + 1, step) {
             self.next_watch += 1;
         }
+        self.leaves = row.gone;
+        if row.gone {
+            return self.leave(row.revision, step);
+        }
         self.complete(step);
+    }
+
+    /// The cluster is no longer registered: whatever the bus has of it goes. Tombstones are made from no view, so that nobody waits
+    /// for an interest row that will not come.
+    fn leave(&mut self, revision: u64, step: &mut Step<Effect>) {
+        let shown = std::mem::take(&mut self.shown).into_keys();
+        let objects = shown.chain(std::mem::take(&mut self.unconfirmed)).chain(self.events.take_rows());
+        for object in objects {
+            step.publish(Publish::new(self.subject(object), Body::Tombstone, step.now));
+        }
+        let capabilities = Capabilities::subject(&self.config.cluster);
+        step.publish(Publish::new(capabilities, Body::Tombstone, step.now));
+        self.completed = None;
+        for shard in 0..self.config.shards {
+            step.publish(Publish::new(self.completeness(shard), Body::Tombstone, step.now).after_all());
+        }
+        step.effect_after_all(Effect::Left(revision));
     }
 
     /// What an ended watch showed may be shown by a new one: it is not withdrawn before that has listed.
@@ -191,11 +215,16 @@ impl Agent {
 
     /// What the cluster can do, once this is the owner of its rows.
     fn tell_capabilities(&mut self, step: &mut Step<Effect>) {
-        if let Some(known) = self.capabilities.take_if(|_| self.started) {
+        if let Some(known) = self.capabilities.take_if(|_| self.started && !self.leaves) {
             let body = Body::value(sluice_protocol::json::bytes(&known));
             let subject = Capabilities::subject(&self.config.cluster);
             step.publish(Publish::new(subject, body, step.now).view(self.view()));
         }
+    }
+
+    fn completeness(&self, shard: u16) -> Subject {
+        let cluster = self.config.cluster.clone();
+        Subject::Complete { table: Table::Changes, shard, cluster, origin: None }
     }
 
     fn subject(&self, object: ObjectKey) -> Subject {
@@ -206,7 +235,7 @@ impl Agent {
 
     /// Once every watch has listed that can: what nobody shows is gone, and the bus holds everything.
     fn complete(&mut self, step: &mut Step<Effect>) {
-        let Some(revision) = self.revision.filter(|_| self.started) else { return };
+        let Some(revision) = self.revision.filter(|_| self.started && !self.leaves) else { return };
         if !self.watches.values().all(|watch| watch.listed || watch.troubled) {
             return;
         }
@@ -220,14 +249,8 @@ impl Agent {
         for shard in 0..self.config.shards {
             let incarnation = self.config.outputs.get(usize::from(shard)).copied().unwrap_or(0);
             let complete = Complete { incarnation, ..complete.clone() };
-            let subject = Subject::Complete {
-                table: Table::Changes,
-                shard,
-                cluster: self.config.cluster.clone(),
-                origin: None,
-            };
             step.publish(
-                Publish::new(subject, Body::value([]), step.now)
+                Publish::new(self.completeness(shard), Body::value([]), step.now)
                     .meta(Meta::Complete(complete))
                     .view(self.view())
                     .after_all(),

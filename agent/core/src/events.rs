@@ -73,6 +73,12 @@ impl Events {
         self.put(key.clone(), position);
     }
 
+    /// The keys of all rows; from now on there is none.
+    pub(crate) fn take_rows(&mut self) -> Vec<ObjectKey> {
+        self.newest.clear();
+        std::mem::take(&mut self.rows).into_keys().collect()
+    }
+
     fn put(&mut self, key: ObjectKey, position: Position) {
         let newest = self.newest.entry(item_of(&key)).or_insert(position);
         if newest.order <= position.order {

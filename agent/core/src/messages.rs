@@ -52,6 +52,9 @@ pub enum Effect {
     Listen(u64),
     /// Read it no longer.
     Unlisten,
+    /// Nothing is left on the bus of a cluster that is no longer registered: the interest row of this revision, which said so, can
+    /// be taken away, and the agent ends.
+    Left(u64),
     /// A message is no CloudEvent.
     Refused,
     /// Something is wrong, or no longer.

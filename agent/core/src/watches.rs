@@ -148,7 +148,7 @@ mod tests {
     fn after(selectors: Value, before: &Wishes) -> Wishes {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": selectors}});
         let sources = vec![Source { name: "s".into(), changed: 1, manifest: manifest.into() }];
-        by_source(&Interest { revision: 1, sources }, before)
+        by_source(&Interest { revision: 1, sources, ..Interest::default() }, before)
     }
 
     /// The scopes of what is wanted, as `namespace/name labels`.

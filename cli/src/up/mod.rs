@@ -17,7 +17,7 @@ use sluice_inspect_rpc::{Settings, serve};
 use sluice_kube::management_client;
 use sluice_protocol::JournalEntry;
 use sluice_renderer::ChartSettings;
-use sluice_runtime::{LogArgs, LogFormat, stop_on_signals_then};
+use sluice_runtime::{ForgetArgs, LogArgs, LogFormat, stop_on_signals_then};
 use sluice_simcluster::{FleetConfig, SimFleet};
 use sluice_tasks::Tasks;
 use sluice_tera::Workers;
@@ -74,6 +74,9 @@ pub(crate) struct Args {
     /// How long tombstones live, in seconds, for a new bus.
     #[arg(long, default_value_t = 6 * 3600)]
     tombstone_ttl: u64,
+
+    #[command(flatten)]
+    forget: ForgetArgs,
 
     #[command(flatten)]
     otlp: Otlp,

@@ -49,7 +49,8 @@ impl Pipeline {
                 stream_replicas: args.nodes,
             };
             let (metrics, ready) = (metrics.clone(), ready.clone());
-            async move { Context::connect(role, &common, metrics, ready, tasks).await }
+            let forget = args.forget;
+            async move { Ok(Context::connect(role, &common, metrics, ready, tasks).await?.forgets(forget)) }
         };
         let bus = context(Role::Operator, 0).await?.bus;
         for replica in 1..=args.replicas.max(1) {

@@ -75,7 +75,7 @@ fn row(profile: &str, body: Option<&str>) -> Publish {
 
 fn fence(owner: &str) -> Fence {
     let subject = Subject::fence(Table::Desired, 0, owner).to_string();
-    Fence { stream: Table::Desired.stream(0), subject }
+    Fence { stream: Table::Desired.stream(0), subject, expires: false }
 }
 
 /// The claim of a replica of this name, as its first one or under a former fence.
@@ -347,7 +347,7 @@ async fn interest_that_is_lost_with_its_bucket_is_told_and_can_be_written_again(
     let server = Server::start();
     let bus = bus(&server).await;
     let cluster = ClusterRef::sveltos("a", "b");
-    let row = |revision| Interest { revision, sources: Vec::new() };
+    let row = |revision| Interest { revision, sources: Vec::new(), ..Interest::default() };
     let stop = CancellationToken::new();
     let feed = interest_feed(&bus, stop.clone());
     let mut news = feed.subscribe();
@@ -372,7 +372,7 @@ async fn an_interest_row_of_a_newer_version_is_followed_by_a_later_one() {
     headers.insert("Sluice-Revision", "7");
     let subject = crate::buckets::interest::subject(&cluster);
     bus.js.publish_with_headers(subject, headers, "?".into()).await.unwrap().await.unwrap();
-    let row = Interest { revision: 5, sources: Vec::new() };
+    let row = Interest { revision: 5, sources: Vec::new(), ..Interest::default() };
     InterestWriter::new(&bus).write(&cluster, &row).await.unwrap();
     assert_eq!(news.recv().await.unwrap().1.revision, 8);
     stop.cancel();

@@ -78,7 +78,8 @@ async fn every_role_finds_what_it_needs() {
     let renderer = connected(options(Role::Renderer)).await;
     within(
         "interest",
-        InterestWriter::new(&renderer).write(&first(), &Interest { revision: 7, sources: vec![] }),
+        InterestWriter::new(&renderer)
+            .write(&first(), &Interest { revision: 7, sources: vec![], ..Interest::default() }),
     )
     .await
     .unwrap();

@@ -22,7 +22,13 @@ struct Clusters {
 /// Lets a deployer apply `rows` to empty clusters.
 pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef]) -> Deployed {
     let mut simulated = Clusters::default();
-    let mut deployer = Deployer::new(Config { shard: 0, shards: 1, input: 0, former_calls: i64::MAX / 4 });
+    let mut deployer = Deployer::new(Config {
+        shard: 0,
+        shards: 1,
+        input: 0,
+        former_calls: i64::MAX / 4,
+        forget_after: i64::MAX,
+    });
     let mut step = Step::at(0);
     deployer.start(&mut step);
     deployer.caught_up(0, &mut step);

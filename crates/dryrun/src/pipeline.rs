@@ -151,6 +151,7 @@ fn begin_rendering(
         tombstone_ttl: i64::MAX / 4,
         limits: sluice_template::Limits::default(),
         salt: renderer::Salt::default(),
+        forget_after: i64::MAX,
         mark: 0,
     };
     let renderer = renderer::Renderer::with_caches(config, &options.caches);
@@ -165,7 +166,7 @@ fn begin_rendering(
         let place = (cluster.id.namespace.clone(), cluster.id.name.clone());
         let objects = input.clusters.get(&place).map_or(&[][..], Vec::as_slice);
         let can = Arc::new(capabilities::of_cluster(input.capabilities.get(&place), objects));
-        renderer.external(renderer::ExternalInput::Capabilities(cluster.id, can), &mut step);
+        renderer.external(renderer::ExternalInput::Capabilities(cluster.id, Some(can)), &mut step);
     }
     renderer.start(&mut step);
     renderer.ask(&mut step);

@@ -69,7 +69,10 @@ async fn fill(bus: &Bus, number: usize, rows: usize) {
     let manifest = json!({"kind": "EventSource", "metadata": {"name": "services"}, "spec": {"resourceSelectors": [
         {"version": "v1", "kind": "Service"}]}});
     let source = Source { name: "services".into(), changed: 1, manifest: Arc::new(manifest) };
-    InterestWriter::new(bus).write(&cluster, &Interest { revision: 1, sources: vec![source] }).await.unwrap();
+    InterestWriter::new(bus)
+        .write(&cluster, &Interest { revision: 1, sources: vec![source], ..Interest::default() })
+        .await
+        .unwrap();
 }
 
 /// What users wrote.

@@ -121,7 +121,11 @@ fn interest_row(message: proto::Interest) -> Interest {
         changed: source.changed,
         manifest: serde_json::from_slice(&source.manifest).unwrap(),
     };
-    Interest { revision: message.revision, sources: message.sources.into_iter().map(source).collect() }
+    Interest {
+        revision: message.revision,
+        sources: message.sources.into_iter().map(source).collect(),
+        ..Interest::default()
+    }
 }
 
 // === Writing and reading ===

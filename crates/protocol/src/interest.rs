@@ -13,6 +13,10 @@ pub struct Interest {
     pub revision: u64,
     /// The EventSources, by name.
     pub sources: Vec<Source>,
+    /// Whether the cluster is no longer registered, and has not been for a while: everything of it goes. Its agent takes this row
+    /// away last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gone: bool,
 }
 
 /// One live EventSource.
@@ -73,9 +77,14 @@ impl Interest {
             let same = known.next_if(|source| source.name == name && source.manifest == manifest);
             Source { changed: same.map_or(revision, |source| source.changed), name, manifest }
         };
-        let next = Self { revision, sources: wanted.into_iter().map(source).collect() };
-        let unchanged = previous.is_some_and(|row| row.sources == next.sources);
+        let next = Self { revision, sources: wanted.into_iter().map(source).collect(), gone: false };
+        let unchanged = previous.is_some_and(|row| row.sources == next.sources && !row.gone);
         (!unchanged).then_some(next)
+    }
+
+    /// The row of a cluster that is no longer registered.
+    pub fn of_gone(revision: u64) -> Self {
+        Self { revision, sources: Vec::new(), gone: true }
     }
 
     /// The same sources under a later revision than `there`, which is that of a row that cannot be read: what changed since
@@ -131,6 +140,16 @@ mod tests {
         let third = Interest::next(Some(&second), vec![], 50).unwrap();
         assert_eq!((third.revision, third.sources.len()), (102, 0));
         assert!(!Interest::next(None, vec![], 0).unwrap().is_lost());
+    }
+
+    #[test]
+    fn a_cluster_that_is_registered_again_has_another_row_also_without_sources() {
+        let gone = Interest::of_gone(7);
+        let again = Interest::next(Some(&gone), vec![], 0).unwrap();
+        assert_eq!((again.revision, again.gone), (8, false));
+        let text = serde_json::to_string(&again).unwrap();
+        assert!(!text.contains("gone"), "{text}");
+        assert_eq!(serde_json::from_str::<Interest>(&serde_json::to_string(&gone).unwrap()).unwrap(), gone);
     }
 
     #[test]

@@ -12,10 +12,11 @@
 //! Rows go to each output stream in groups, one after the other; what is not answered is sent again under a renewed
 //! fence. A replaced fence, and acknowledged rows that are lost, stop the owner: the next one reads again.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 
 use sluice_api::Digest;
 
+use self::barriers::{Barrier, Barriers};
 use self::early::Early;
 use self::newer::{Covered, Newer};
 use self::outlet::Outlet;
@@ -23,6 +24,7 @@ use crate::row::{Body, Head, Publish};
 use crate::subject::Subject;
 use crate::view::View;
 
+mod barriers;
 mod core;
 mod early;
 mod newer;
@@ -31,24 +33,11 @@ mod shell;
 mod step;
 
 pub use self::core::Core;
-pub use shell::{Claim, Command, Event, Group, Outgoing, Stop};
+pub use shell::{Claim, Command, Event, Group, Outgoing, OwnerConfig, Stop};
 pub use step::{Now, Step};
 
 /// Pause before the end of the input is looked for again, microseconds.
 const FIND_AGAIN: i64 = 200_000;
-
-/// What an owner has to know.
-#[derive(Clone, Debug)]
-pub struct OwnerConfig {
-    /// How many streams this shard writes to.
-    pub outputs: usize,
-    /// Whether there is an input table to read.
-    pub reads: bool,
-    /// How long to wait for a view that covers what the predecessor saw, microseconds.
-    pub patience: i64,
-    /// How long the owner may lag behind its input before it may have missed a tombstone, microseconds.
-    pub max_lag: i64,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -73,7 +62,7 @@ pub struct Owner<C: Core> {
     early: Early,
     /// Rows that the server has not acknowledged.
     outstanding: BTreeSet<u64>,
-    barriers: VecDeque<(u64, Publish)>,
+    barriers: Barriers<C::Effect>,
     next_id: u64,
     caught_up: bool,
     lagging_since: Option<i64>,
@@ -100,7 +89,7 @@ impl<C: Core> Owner<C> {
             newer: Newer::default(),
             early: Early::default(),
             outstanding: BTreeSet::new(),
-            barriers: VecDeque::new(),
+            barriers: Barriers::default(),
             next_id: 0,
             caught_up: false,
             lagging_since: None,
@@ -199,7 +188,7 @@ impl<C: Core> Owner<C> {
             Err(reason) => return self.stop(reason, commands),
         }
         self.ready.insert(output);
-        self.release_barriers();
+        self.release_barriers(commands);
     }
 
     /// The next group of every outlet that has one.
@@ -254,8 +243,13 @@ impl<C: Core> Owner<C> {
         if sequence >= self.newest {
             self.lagging_since = None;
         }
-        self.caught_up = true;
-        self.early.release().into_iter().for_each(|row| self.take(row));
+        if !std::mem::replace(&mut self.caught_up, true) {
+            // What was to be done after rows that were held until now.
+            let effects = std::mem::take(&mut self.barriers);
+            self.early.release().into_iter().for_each(|row| self.take(row));
+            self.barriers.append(effects);
+            self.barriers.restamp_effects(self.next_id);
+        }
         self.run(now, commands, |core, step| core.caught_up(sequence, step));
     }
 
@@ -310,11 +304,13 @@ impl<C: Core> Owner<C> {
         let mut step = Step::at(now);
         f(&mut self.core, &mut step);
         debug_assert!(step.publishes.is_empty() || self.phase == Phase::Reading, "published before start");
+        let waiting = std::mem::take(&mut step.after_all);
         let (publishes, effects, wake) = step.into_parts();
         publishes.into_iter().for_each(|row| self.take(row));
+        waiting.into_iter().for_each(|effect| self.barriers.push(self.next_id, Barrier::Effect(effect)));
         commands.extend(effects.into_iter().map(Command::Effect));
         commands.extend(wake.map(Command::WakeAt));
-        self.release_barriers();
+        self.release_barriers(commands);
     }
 
     /// A row that the core wants to exist.
@@ -325,21 +321,24 @@ impl<C: Core> Owner<C> {
         } else if row.barrier {
             // What was wanted there before must not come after it.
             self.newer.forget_wanted(&row.subject);
-            self.barriers.push_back((self.next_id, row));
+            self.barriers.push(self.next_id, Barrier::Row(row));
         } else {
             self.publish(row);
         }
     }
 
     /// Lets go what waited for earlier rows to be stored: a row that claims completeness must not be readable before
-    /// what it speaks of.
-    fn release_barriers(&mut self) {
-        while let Some(&(after, _)) = self.barriers.front() {
-            if self.outstanding.first().is_some_and(|&oldest| oldest < after) {
-                return;
-            }
-            if let Some((_, row)) = self.barriers.pop_front() {
-                self.publish(row);
+    /// what it speaks of. Before the end of the input has been seen, rows are held elsewhere, and what follows them waits.
+    fn release_barriers(&mut self, commands: &mut Vec<Command<C::Effect>>) {
+        while self.caught_up
+            && let Some(barrier) = self.barriers.take(self.outstanding.first().copied())
+        {
+            match barrier {
+                Barrier::Row(row) => {
+                    self.publish(row);
+                    self.barriers.restamp_effects(self.next_id);
+                }
+                Barrier::Effect(effect) => commands.push(Command::Effect(effect)),
             }
         }
     }

@@ -37,6 +37,18 @@ pub struct CommonArgs {
     pub stream_replicas: usize,
 }
 
+/// For how long clusters are remembered that are not registered any more.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct ForgetArgs {
+    /// How long a cluster is not registered before everything goes that is known of it, in seconds: rows, reports, summaries,
+    /// problems. What it holds itself stays.
+    #[arg(long, env = "SLUICE_FORGET_AFTER", value_name = "SECONDS", default_value_t = FORGET_AFTER.as_secs())]
+    pub forget_after: u64,
+}
+
+/// The same where nobody says otherwise.
+pub const FORGET_AFTER: Duration = Duration::from_secs(60);
+
 impl CommonArgs {
     /// The name of this replica.
     pub fn replica(&self) -> String {

@@ -8,7 +8,7 @@ use sluice_bus::{Bus, Journal, Membership, Problems, Tally};
 use sluice_protocol::Role;
 use sluice_tasks::{End, Kept, Once, Tasks};
 
-use crate::args::CommonArgs;
+use crate::args::{CommonArgs, FORGET_AFTER, ForgetArgs};
 use crate::metrics::Metrics;
 
 /// What a process still waits for before it is ready. Cheap to clone.
@@ -30,6 +30,8 @@ pub struct Context {
     pub journal: Journal,
     /// The metrics of this process.
     pub metrics: Metrics,
+    /// How long a cluster is not registered before everything goes that is known of it.
+    pub forget_after: Duration,
     /// What this process waits for.
     pub ready: Readiness,
     /// The tasks of this process, with the token that is cancelled when it should end.
@@ -93,6 +95,7 @@ impl Context {
         Ok(Self {
             stage,
             name: args.replica(),
+            forget_after: FORGET_AFTER,
             problems: Problems::start(&bus),
             journal: Journal::start(&bus),
             bus,
@@ -100,6 +103,12 @@ impl Context {
             ready,
             tasks: tasks.clone(),
         })
+    }
+
+    /// The same, which remembers clusters for as long as this says.
+    #[must_use]
+    pub fn forgets(self, args: ForgetArgs) -> Self {
+        Self { forget_after: Duration::from_secs(args.forget_after), ..self }
     }
 
     /// Joins the members of the stage, or of a part of it.

@@ -16,11 +16,13 @@ use crate::late_calls::LateCalls;
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
 
+mod gone;
 mod put_off;
 mod shown;
 mod slow;
 mod told;
 
+use gone::Registered;
 use put_off::PutOff;
 use shown::Agenda;
 use slow::Slow;
@@ -43,6 +45,8 @@ pub struct Config {
     /// How long calls of a former owner may still arrive once this one works, microseconds: how long they may take, and
     /// how long it may not know that it was deposed.
     pub former_calls: i64,
+    /// How long a cluster is not registered before nothing is said of it any more, microseconds.
+    pub forget_after: i64,
 }
 
 /// What a deployer learns besides `desired`.
@@ -50,8 +54,12 @@ pub struct Config {
 pub enum ExternalInput {
     /// A cluster of this shard can be reached, or is reached in another way from now on: over another kubeconfig.
     Reachable(ClusterRef),
-    /// A cluster is no longer registered, is paused, or nobody knows how to reach it.
+    /// A cluster is paused, or nobody knows how to reach it.
     Unreachable(ClusterRef),
+    /// A cluster is no longer registered.
+    Unregistered(ClusterRef),
+    /// Every registered cluster has been told by one of the two first.
+    Listed,
     /// Kinds of this group came or went in a cluster.
     Kinds(ClusterRef, String),
     /// The answer to [`Effect::Call`].
@@ -61,8 +69,8 @@ pub enum ExternalInput {
 /// What a deployer wants done.
 #[derive(Debug, PartialEq)]
 pub enum Effect {
-    /// Calls to this cluster go from now on over the way that the last [`ExternalInput::Reachable`] or [`ExternalInput::Unreachable`] was
-    /// about; there is one for each of them.
+    /// Calls to this cluster go from now on over the way that the last [`ExternalInput::Reachable`], [`ExternalInput::Unreachable`] or
+    /// [`ExternalInput::Unregistered`] was about; there is one for each of them.
     Switch(ClusterRef),
     /// Profiles have objects of kinds that can come and go in this cluster: [`ExternalInput::Kinds`] is wanted from now on, until the
     /// next switch.
@@ -99,6 +107,7 @@ pub struct Deployer {
     put_off: PutOff,
     slow: Slow,
     agenda: Agenda,
+    registered: Registered,
     /// Until when calls of a former owner may arrive. What is waited for here is counted by the clock that nobody sets: a
     /// call is not over because a machine's clock has been set forward.
     former_until: i64,
@@ -120,6 +129,7 @@ impl Deployer {
             put_off: PutOff::default(),
             slow: Slow::default(),
             agenda: Agenda::default(),
+            registered: Registered::default(),
             former_until: 0,
         }
     }
@@ -278,6 +288,9 @@ impl Deployer {
         } else {
             self.slow.end(cluster, profile);
         }
+        if row.head.tombstone && self.registered.is_gone(cluster) && !self.clusters.contains_key(cluster) {
+            return;
+        }
         let (time, now) = (row.head.time, step.steady);
         let maker = target.map(|target| MakerRow { target, time });
         if maker.is_err() && !self.caught_up {
@@ -288,6 +301,7 @@ impl Deployer {
             });
         }
         self.with(cluster, step, |state, next_id| state.retarget(profile, *origin, maker, now, next_id));
+        self.mind_registration(cluster, step);
     }
 
     /// A renderer says that all its rows are there. Once all have said so nobody is missed who may want what another one
@@ -302,6 +316,16 @@ impl Deployer {
                 self.each(step, |state, next_id| state.all_said(now, next_id));
             }
             self.tell_put_off(step);
+        }
+    }
+
+    /// Nobody knows how to reach a cluster, or nothing is to be done in it.
+    fn unreachable(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        let now = step.steady;
+        if !self.caught_up {
+            self.waiting.remove(cluster);
+        } else if self.clusters.contains_key(cluster) {
+            self.with(cluster, step, |state, _| state.unreachable(now));
         }
     }
 
@@ -337,20 +361,25 @@ impl Core for Deployer {
 
     fn external(&mut self, input: ExternalInput, step: &mut Step<Effect>) {
         let now = step.steady;
-        if let ExternalInput::Reachable(cluster) | ExternalInput::Unreachable(cluster) = &input {
-            step.effect(Effect::Switch(cluster.clone()));
+        match &input {
+            ExternalInput::Reachable(cluster) | ExternalInput::Unreachable(cluster) => {
+                self.registered.note(cluster);
+                step.effect(Effect::Switch(cluster.clone()));
+            }
+            ExternalInput::Unregistered(cluster) => step.effect(Effect::Switch(cluster.clone())),
+            _ => {}
         }
         match input {
             ExternalInput::Reachable(cluster) if self.caught_up => {
                 self.with(&cluster, step, |state, next_id| state.reachable(now, next_id))
             }
             ExternalInput::Reachable(cluster) => drop(self.waiting.insert(cluster)),
-            ExternalInput::Unreachable(cluster) if !self.caught_up => drop(self.waiting.remove(&cluster)),
-            ExternalInput::Unreachable(cluster) => {
-                if self.clusters.contains_key(&cluster) {
-                    self.with(&cluster, step, |state, _| state.unreachable(now));
-                }
+            ExternalInput::Unreachable(cluster) => self.unreachable(&cluster, step),
+            ExternalInput::Unregistered(cluster) => {
+                self.unreachable(&cluster, step);
+                self.unregistered(&cluster, step);
             }
+            ExternalInput::Listed => self.all_registered(step),
             ExternalInput::Kinds(cluster, group) => {
                 if self.clusters.contains_key(&cluster) {
                     self.with(&cluster, step, |state, next_id| state.kinds_changed(&group, now, next_id));
@@ -385,6 +414,7 @@ impl Core for Deployer {
     fn tick(&mut self, step: &mut Step<Effect>) {
         let now = step.steady;
         self.each(step, |state, next_id| state.tick(now, next_id));
+        self.say_farewell(step);
         self.tell_slow(step);
         self.tell_configurations(step);
     }

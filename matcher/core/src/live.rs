@@ -43,6 +43,10 @@ pub(crate) struct Live {
     pub(crate) ahead: Option<(u64, i64)>,
     /// The view of the agent's row that was looked at last: few rows have another one than the row before.
     pub(crate) view: View,
+    /// Whether the interest row says that the cluster is no longer registered.
+    pub(crate) gone: bool,
+    /// Whether its agent has taken the completeness row away that it had in this shard: nothing of it is left there.
+    pub(crate) left: bool,
     /// Objects that are not reported because nobody can tell whether they are events, by source: their rows cannot be read,
     /// or the script fails.
     unknown: BTreeMap<String, BTreeSet<ObjectKey>>,
@@ -129,7 +133,7 @@ impl Live {
         };
         self.sources = row.sources.iter().map(live).collect();
         self.unknown.retain(|source, _| row.source(source).is_some());
-        (self.revision, self.present) = (Some(row.revision), row.revision);
+        (self.revision, self.present, self.gone) = (Some(row.revision), row.revision, row.gone);
         Some(difference)
     }
 }

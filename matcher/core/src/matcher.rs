@@ -8,9 +8,7 @@ use sluice_api::model::OWNER_NAME;
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
-use sluice_protocol::{
-    About, Body, Core, Head, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Step, Subject, View,
-};
+use sluice_protocol::{About, Body, Core, Head, Meta, ProblemKey, ProblemSet, Row, Step, Subject, View};
 use sluice_script::Limits;
 
 use crate::live::{Live, Programs};
@@ -19,9 +17,12 @@ use crate::program::{Outcome, Program, watches};
 use crate::reported::Reported;
 
 mod ahead;
+mod leaving;
 mod replays;
 mod rows;
 mod verdicts;
+
+use rows::journal;
 
 pub(crate) const STAGE: &str = "matcher";
 
@@ -73,6 +74,9 @@ impl Matcher {
     }
 
     fn interest(&mut self, cluster: ClusterRef, row: &Interest, step: &mut Step<Effect>) {
+        if row.is_lost() && !self.clusters.contains_key(&cluster) {
+            return;
+        }
         let live = self.clusters.entry(cluster.clone()).or_default();
         let Some(difference) = live.update(row, &mut self.programs) else {
             if live.fall_back(row, step) {
@@ -102,6 +106,7 @@ impl Matcher {
             self.replay(&cluster, step);
         }
         self.withdraw_absent(&cluster, step);
+        self.leave(&cluster, step);
     }
 
     /// Judges one object by every source of its cluster.
@@ -210,6 +215,7 @@ impl Matcher {
     fn withdraw_absent(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let Some(live) = self.clusters.get_mut(cluster) else { return };
         let complete = live.complete.clone().filter(|complete| live.revision == Some(complete.revision));
+        let complete = complete.filter(|_| !live.gone);
         let Some(complete) = complete.map(|complete| Complete { incarnation: 0, ..complete }) else { return };
         if !self.caught_up || live.replay.is_some() {
             return;
@@ -234,7 +240,13 @@ impl Matcher {
     }
 
     /// Rows that were replaced since the agent wrote this may still follow: it counts from the end of the table on.
-    fn completed(&mut self, cluster: &ClusterRef, row: &Row) {
+    fn completed(&mut self, cluster: &ClusterRef, row: &Row, step: &mut Step<Effect>) {
+        if row.head.tombstone {
+            return self.agent_left(cluster, step);
+        }
+        if let Some(live) = self.clusters.get_mut(cluster) {
+            live.left = false;
+        }
         if let Some(complete) =
             row.head.meta.complete().filter(|complete| complete.incarnation == self.config.input)
         {
@@ -330,6 +342,7 @@ impl Core for Matcher {
             for (object, source) in self.reported.of_cluster(&cluster, |source, _| !names.contains(source)) {
                 self.withdraw(&cluster, &object, &source, 0, step);
             }
+            self.leave(&cluster, step);
         }
     }
 
@@ -344,7 +357,7 @@ impl Core for Matcher {
             }
             Subject::Complete { cluster, .. } => {
                 self.hear(cluster, row, step);
-                self.completed(cluster, row);
+                self.completed(cluster, row, step);
             }
             _ => {}
         }
@@ -359,7 +372,10 @@ impl Core for Matcher {
         if !std::mem::replace(&mut self.caught_up, true) {
             clusters.extend(self.clusters.keys().cloned());
         }
-        clusters.iter().for_each(|cluster| self.withdraw_absent(cluster, step));
+        for cluster in &clusters {
+            self.withdraw_absent(cluster, step);
+            self.leave(cluster, step);
+        }
     }
 
     fn awaits_end(&self) -> bool {
@@ -374,18 +390,6 @@ impl Core for Matcher {
     fn tick(&mut self, step: &mut Step<Effect>) {
         self.tell_ahead(step);
     }
-}
-
-/// What became of an object because of its change at `time`.
-fn journal(
-    what: &str,
-    cluster: &ClusterRef,
-    key: &ObjectKey,
-    source: &str,
-    (now, time): (i64, i64),
-) -> Effect {
-    let line = JournalEntry::new(STAGE, what, cluster, format!("{key} ({source})"), now, time);
-    Effect::Journal(line.because_of(cluster, time))
 }
 
 #[cfg(test)]

@@ -34,6 +34,11 @@ impl Reported {
         was
     }
 
+    /// Nothing of the cluster is reported, nor remembered.
+    pub(crate) fn forget(&mut self, cluster: &ClusterRef) {
+        self.0.remove(cluster);
+    }
+
     /// The sources that reported an object.
     pub(crate) fn sources(&self, cluster: &ClusterRef, object: &ObjectKey) -> Vec<String> {
         let sources = self.0.get(cluster).and_then(|objects| objects.get(object));

@@ -61,6 +61,7 @@ impl Fleet {
             tombstone_ttl: 1_000_000_000,
             limits: Limits::default(),
             salt: Salt::default(),
+            forget_after: i64::MAX,
             mark: 1000,
         };
         let mut fleet = Self { renderer: Renderer::new(config), now: NOW, interests: Vec::new() };

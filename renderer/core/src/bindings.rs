@@ -170,6 +170,7 @@ mod tests {
             tombstone_ttl: 1,
             limits: Limits::default(),
             salt: Salt::default(),
+            forget_after: i64::MAX,
             mark: 0,
         };
         Templates::new(&config, &Caches::default())

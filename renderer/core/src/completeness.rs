@@ -13,6 +13,9 @@ pub(crate) struct Completeness {
     /// The newest revision of each cluster's interest that anybody has worked with: its row may be lost with the bucket, and
     /// whoever writes it again may have a clock that is behind.
     newest: HashMap<ClusterRef, u64>,
+    /// The last revision of any forgotten cluster: its row may be lost with the bucket, and others may have worked with it. One that
+    /// comes again under the name has a later one.
+    floor: u64,
     /// The row that was written last.
     written: HashMap<ClusterRef, Interest>,
     rows: HashMap<ClusterRef, HashMap<u16, Complete>>,
@@ -36,6 +39,7 @@ impl Completeness {
             incarnation,
             interests: HashMap::new(),
             newest: HashMap::new(),
+            floor: 0,
             written: HashMap::new(),
             rows: HashMap::new(),
             announced: Vec::new(),
@@ -87,7 +91,7 @@ impl Completeness {
 
     /// The revision that the next one must follow.
     pub(crate) fn last_revision(&self, cluster: &ClusterRef) -> u64 {
-        self.newest(cluster).max(self.written.get(cluster).map_or(0, |row| row.revision))
+        self.newest(cluster).max(self.written.get(cluster).map_or(0, |row| row.revision)).max(self.floor)
     }
 
     fn newest(&self, cluster: &ClusterRef) -> u64 {
@@ -97,6 +101,24 @@ impl Completeness {
     /// Every cluster with an interest row.
     pub(crate) fn clusters(&self) -> impl Iterator<Item = &ClusterRef> {
         self.interests.keys()
+    }
+
+    /// A matcher has taken back what it said of its shard of a cluster.
+    pub(crate) fn withdraw(&mut self, cluster: &ClusterRef, origin: u16) {
+        self.announced.retain(|announced| announced.cluster != *cluster || announced.origin != origin);
+        if let Some(rows) = self.rows.get_mut(cluster) {
+            rows.remove(&origin);
+        }
+    }
+
+    /// A cluster that is no longer registered, and has no interest row any more, is as one that never was.
+    pub(crate) fn forget(&mut self, cluster: &ClusterRef) {
+        self.floor = self.last_revision(cluster);
+        self.interests.remove(cluster);
+        self.newest.remove(cluster);
+        self.written.remove(cluster);
+        self.rows.remove(cluster);
+        self.announced.retain(|announced| announced.cluster != *cluster);
     }
 
     /// A matcher says in the row `after` that its shard of a cluster is complete. It counts from the end of the
@@ -169,6 +191,7 @@ mod tests {
         let row = |revision, changed| Interest {
             revision,
             sources: vec![Source { name: "s".into(), changed, manifest: json!({}).into() }],
+            ..Interest::default()
         };
         let complete = Complete::of_all;
         let mut known = Completeness::new(2, 7);
@@ -203,7 +226,7 @@ mod tests {
             let cluster = ClusterRef::sveltos("a", "b");
             let mut known = Completeness::new(3, 7);
             let source = Source { name: "s".into(), changed, manifest: json!({}).into() };
-            known.set_interest(&cluster, Interest { revision: 4, sources: vec![source] });
+            known.set_interest(&cluster, Interest { revision: 4, sources: vec![source], ..Interest::default() });
             for (after, (origin, revision, incarnation, lacking)) in (1..).zip(&said) {
                 let lacking = ["other", "s"][..=*lacking].iter().map(|name| (*name).to_owned()).collect();
                 let complete = Complete { lacking, ..Complete::of_all(*incarnation, *revision) };

@@ -28,8 +28,8 @@ pub enum ExternalInput {
     /// Whether a tenant may read something that it asked for by [`Effect::Ask`], and the number of the newest question that this
     /// answers.
     Right(Question, Right, u64),
-    /// What a cluster can do.
-    Capabilities(ClusterRef, Arc<ClusterCapabilities>),
+    /// What a cluster can do; nothing for one that is no longer registered, and of which everything has gone.
+    Capabilities(ClusterRef, Option<Arc<ClusterCapabilities>>),
     /// Everything that was there of the first three at the beginning has been told.
     Told,
 }

@@ -10,6 +10,7 @@ use sluice_protocol::{Core, Head, ProblemKey, ProblemSet, Row, Step, Subject, Vi
 use sluice_template::{Engine, Limits};
 
 pub use self::explain::{Explanation, Origin};
+use self::farewell::Farewells;
 pub(crate) use self::lacks::NAMED;
 use self::saying::Saying;
 use crate::agenda::Agenda;
@@ -31,6 +32,7 @@ mod attention;
 mod choose;
 mod cluster_sets;
 mod explain;
+mod farewell;
 mod incoming;
 mod lacks;
 mod local;
@@ -61,6 +63,8 @@ pub struct Config {
     pub limits: Limits,
     /// What random values of templates and charts begin with.
     pub salt: Salt,
+    /// How long a cluster is not registered before everything goes that is known of it, microseconds.
+    pub forget_after: i64,
     /// A number that another renderer hardly has: revisions of interest end with it, so that no two are alike.
     pub mark: u64,
 }
@@ -104,6 +108,7 @@ pub struct Renderer {
     gone_early: Vec<(ClusterRef, String, ObjectKey, u64)>,
     /// Clusters whose interest row is to be written once it knows the revision that must follow.
     unwritten: BTreeSet<ClusterRef>,
+    farewells: Farewells,
     /// Causes that read something that has changed.
     touched: BTreeSet<Cause>,
     is_following: bool,
@@ -163,6 +168,7 @@ impl Renderer {
             gone: BTreeMap::new(),
             gone_early: Vec::new(),
             unwritten: BTreeSet::new(),
+            farewells: Farewells::new(),
             touched: BTreeSet::new(),
             is_following: false,
             progress: Progress::Listening,
@@ -288,6 +294,8 @@ impl Core for Renderer {
                 if let Some(complete) = row.head.meta.complete() {
                     self.completeness.announce(cluster, *origin, complete, row.sequence);
                     self.hear(cluster, complete.revision, step);
+                } else if row.head.tombstone {
+                    self.completeness.withdraw(cluster, *origin);
                 }
             }
             _ => {}
@@ -330,6 +338,7 @@ impl Core for Renderer {
             self.refresh(&cause, now, step);
         }
         self.write_reports(step);
+        self.say_farewell(step);
         let sweeps = self.agenda.take_sweep(now, self.config.tombstone_ttl / 4);
         if sweeps {
             self.rates.sweep(now);

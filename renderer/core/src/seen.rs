@@ -29,7 +29,7 @@ mod standing;
 mod status;
 mod told;
 
-use standing::Standings;
+use standing::{Standings, made_of_event, maker};
 
 /// Changes that are looked at together, microseconds.
 const QUIET: i64 = 300_000;
@@ -166,12 +166,18 @@ impl Seen {
         self.look_at(key, now);
     }
 
-    /// The agent of a cluster has said what it can do, and which version its server has.
-    pub fn capabilities(&mut self, cluster: &ClusterRef, version: &str, now: i64) {
+    /// The agent of a cluster has said what it can do, and which version its server has; nothing when it has left a cluster that
+    /// is no longer registered.
+    pub fn capabilities(&mut self, cluster: &ClusterRef, version: Option<&str>, now: i64) {
         let Some(key) = verdict::registration(cluster).filter(|key| self.is_mine(key)) else { return };
-        if self.versions.get(&key).is_none_or(|known| known != version) {
-            self.versions.insert(key.clone(), version.to_owned());
-            self.look_at(key, now);
+        let known = self.versions.get(&key).map(String::as_str);
+        match version {
+            Some(version) if known != Some(version) => {
+                self.versions.insert(key.clone(), version.to_owned());
+                self.look_at(key, now);
+            }
+            Some(_) => {}
+            None => drop(self.versions.remove(&key)),
         }
     }
 
@@ -356,24 +362,6 @@ impl SeenObject {
         }
         !self.there.as_ref().is_some_and(|there| status::says(there, status))
     }
-}
-
-/// The object because of which a row exists.
-fn maker(cause: &Cause) -> ObjectKey {
-    match cause {
-        Cause::Event(event) => {
-            let described = event.trigger.described();
-            let (kind, name) = described.split_once(' ').unwrap_or(("", &described));
-            verdict::user_object(kind, "", name)
-        }
-        Cause::Profile(id) => verdict::user_object(id.kind(), &id.namespace, id.object_name()),
-    }
-}
-
-/// The profile that an event has led to. A user's is shown by its own rows.
-fn made_of_event(cause: &Cause, profile: &ProfileId) -> Option<ObjectKey> {
-    let is_made = matches!(cause, Cause::Event(_)) && profile.namespace.is_empty();
-    is_made.then(|| verdict::user_object("ClusterProfile", "", &profile.name))
 }
 
 // === impl MadeProfile ===

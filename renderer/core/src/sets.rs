@@ -75,6 +75,16 @@ impl Sets {
         Some(removed)
     }
 
+    /// Forgets the empty sets of a cluster. What is reported stays: nobody says it again.
+    pub(crate) fn forget_empty(&mut self, cluster: &ClusterRef) {
+        if let Some(sets) = self.clusters.get_mut(cluster) {
+            sets.retain(|_, held| !held.set.is_empty());
+            if sets.is_empty() {
+                self.clusters.remove(cluster);
+            }
+        }
+    }
+
     pub(crate) fn get(&self, cluster: &ClusterRef, source: &str) -> Option<&Set> {
         Some(&self.clusters.get(cluster)?.get(source)?.set)
     }

@@ -187,7 +187,17 @@ mod tests {
     fn salted(salt: Salt) -> Templates {
         let limits = Limits::default();
         let (outputs, tombstone_ttl) = (Vec::new(), 1);
-        let config = Config { shard: 0, shards: 1, input: 1, outputs, tombstone_ttl, limits, salt, mark: 0 };
+        let config = Config {
+            shard: 0,
+            shards: 1,
+            input: 1,
+            outputs,
+            tombstone_ttl,
+            limits,
+            salt,
+            mark: 0,
+            forget_after: 0,
+        };
         Templates::new(&config, &Caches::default())
     }
 

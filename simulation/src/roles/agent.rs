@@ -19,6 +19,7 @@ pub(crate) struct AgentRole {
     /// By number.
     watches: BTreeMap<u64, Watch>,
     listening: Option<Listening>,
+    has_left: bool,
 }
 
 /// A reading of what is sent to the cluster: its number, its position, and whether its end was told.
@@ -46,7 +47,13 @@ const GIVEN_UP: u32 = 3;
 
 impl AgentRole {
     pub(crate) fn new(cluster: &'static str) -> Self {
-        Self { cluster, interests: Interests::default(), watches: BTreeMap::new(), listening: None }
+        Self {
+            cluster,
+            interests: Interests::default(),
+            watches: BTreeMap::new(),
+            listening: None,
+            has_left: false,
+        }
     }
 
     /// What was sent, from the first message on.
@@ -179,7 +186,12 @@ impl Role for AgentRole {
         !self.watches.is_empty()
     }
 
-    fn effect(&mut self, _: &mut World, effect: agent::Effect) {
+    fn take_end(&mut self) -> bool {
+        std::mem::take(&mut self.has_left)
+    }
+
+    fn effect(&mut self, world: &mut World, effect: agent::Effect) {
+        world.tell(|| format!("{} wants {effect:?}", self.name()));
         match effect {
             agent::Effect::Watch(id, spec) => {
                 self.watches.insert(id, Watch { spec, listed: false, failures: 0, at: 0, slow_until: 0 });
@@ -187,6 +199,11 @@ impl Role for AgentRole {
             agent::Effect::Unwatch(id) => drop(self.watches.remove(&id)),
             agent::Effect::Listen(id) => self.listening = Some(Listening { id, at: 0, told: false }),
             agent::Effect::Unlisten => self.listening = None,
+            agent::Effect::Left(revision) => {
+                world.coverage.note(Fault::Left);
+                world.store.remove_interest(&cluster_ref(self.cluster), revision);
+                self.has_left = true;
+            }
             agent::Effect::Refused | agent::Effect::Problem(_) => {}
         }
     }

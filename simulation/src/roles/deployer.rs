@@ -8,7 +8,7 @@ use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table};
 
-use super::SHARDS;
+use super::{FORGET_AFTER, SHARDS};
 use crate::api_server::{ApiServer, Written};
 use crate::checks::{History, LATE, version};
 use crate::coverage::Fault;
@@ -28,6 +28,8 @@ pub(crate) struct DeployerRole {
     /// Calls on their way to an API server: they arrive also when the owner has ended.
     flying: Vec<(i64, Call)>,
     replies: Vec<deployer::ExternalInput>,
+    /// Whether it was said that every registered cluster has been told.
+    listed: bool,
     life: u64,
     /// Whether it writes inventories in a form that the older version cannot read.
     newer: bool,
@@ -58,6 +60,7 @@ impl DeployerRole {
             calls: Vec::new(),
             flying: Vec::new(),
             replies: Vec::new(),
+            listed: false,
             life: 0,
             newer: false,
         }
@@ -231,6 +234,7 @@ impl Role for DeployerRole {
             shards: SHARDS,
             input: world.store.stream(Table::Desired, self.shard).incarnation(),
             former_calls: CALL_TIMEOUT + MEMBER_TTL,
+            forget_after: FORGET_AFTER,
         })
     }
 
@@ -260,11 +264,15 @@ impl Role for DeployerRole {
         {
             *told = way_to(world, name);
             let cluster = cluster_ref(name);
-            return Some(if told.is_some() {
-                deployer::ExternalInput::Reachable(cluster)
-            } else {
-                deployer::ExternalInput::Unreachable(cluster)
+            let registered = *name == MANAGEMENT || world.management.is_registered(name);
+            return Some(match (told, registered) {
+                (Some(_), _) => deployer::ExternalInput::Reachable(cluster),
+                (None, true) => deployer::ExternalInput::Unreachable(cluster),
+                (None, false) => deployer::ExternalInput::Unregistered(cluster),
             });
+        }
+        if !std::mem::replace(&mut self.listed, true) {
+            return Some(deployer::ExternalInput::Listed);
         }
         if !self.replies.is_empty() && world.random.random_bool(0.5) {
             let index = world.random.random_range(0..self.replies.len());
@@ -277,6 +285,7 @@ impl Role for DeployerRole {
     fn has_news(&self, world: &World) -> bool {
         !self.calls.is_empty()
             || !self.replies.is_empty()
+            || !self.listed
             || self.clusters.iter().any(|(name, told)| way_to(world, name) != *told)
     }
 

@@ -9,7 +9,7 @@ use sluice_protocol::subject::own_rows;
 use sluice_protocol::{Row, Step, Subject, Table};
 use sluice_renderer_core as renderer;
 
-use super::{Interests, SHARDS};
+use super::{FORGET_AFTER, Interests, SHARDS};
 use crate::coverage::Fault;
 use crate::manifests;
 use crate::role::{Link, Role};
@@ -99,6 +99,7 @@ impl Role for RendererRole {
             tombstone_ttl: world.tombstone_ttl,
             limits: sluice_template::Limits::default(),
             salt: renderer::Salt::default(),
+            forget_after: FORGET_AFTER,
             mark: 389 * (world.now / STEP).unsigned_abs(),
         };
         let mut core = renderer::Renderer::with_caches(config, &world.caches);
@@ -180,7 +181,10 @@ impl Role for RendererRole {
     fn effect(&mut self, world: &mut World, effect: renderer::Effect) {
         match effect {
             renderer::Effect::WriteInterest(cluster, row) => {
-                world.tell(|| format!("{} wants interest {} of {cluster}", self.name(), row.revision));
+                world.tell(|| {
+                    let names: Vec<_> = row.sources.iter().map(|source| source.name.as_str()).collect();
+                    format!("{} wants interest {} of {cluster}: {names:?}", self.name(), row.revision)
+                });
                 world.store.write_interest(&cluster, &row, self.interests.newer);
             }
             renderer::Effect::Watch(key) => drop(self.watched.insert(key, None)),

@@ -18,7 +18,11 @@ fn interest(revision: u64, kinds: &[&str]) -> ExternalInput {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": kind}, "spec": {"resourceSelectors": [{"version": "v1", "kind": kind}]}});
         Source { name: (*kind).into(), changed: revision, manifest: manifest.into() }
     };
-    ExternalInput::Interest(Interest { revision, sources: kinds.iter().map(source).collect() })
+    ExternalInput::Interest(Interest {
+        revision,
+        sources: kinds.iter().map(source).collect(),
+        ..Interest::default()
+    })
 }
 
 fn key(kind: &str, name: &str) -> ObjectKey {
@@ -61,7 +65,7 @@ fn a_source_that_cannot_be_read_withdraws_nothing() {
     let broken = |revision| {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [{"version": "v1"}]}});
         let sources = vec![Source { name: "Service".into(), changed: revision, manifest: manifest.into() }];
-        ExternalInput::Interest(Interest { revision, sources })
+        ExternalInput::Interest(Interest { revision, sources, ..Interest::default() })
     };
     let mut agent = started(&[], &["Service"]);
     side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "a")]));
@@ -169,6 +173,7 @@ fn a_changed_interest_withdraws_nothing_before_its_lists_are_done() {
     let row = Interest {
         revision: 2,
         sources: vec![Source { name: "s".into(), changed: 2, manifest: narrowed.into() }],
+        ..Interest::default()
     };
     assert_eq!(side(&mut agent, ExternalInput::Interest(row)), ["unwatch 1", "watch 2 Service"]);
     assert!(
@@ -188,7 +193,11 @@ fn labelled(revision: u64, labels: &[&str]) -> ExternalInput {
             {"version": "v1", "kind": "Service", "labelFilters": [{"key": label, "operation": "Has"}]}]}});
         Source { name: (*label).into(), changed: revision, manifest: manifest.into() }
     };
-    ExternalInput::Interest(Interest { revision, sources: labels.iter().map(source).collect() })
+    ExternalInput::Interest(Interest {
+        revision,
+        sources: labels.iter().map(source).collect(),
+        ..Interest::default()
+    })
 }
 
 #[test]
@@ -223,10 +232,40 @@ fn what_a_cluster_can_do_is_one_row_which_no_list_withdraws() {
     assert!(step.into_parts().0.is_empty(), "it owns nothing yet");
     let mut step = Step::at(1);
     agent.start(&mut step);
-    agent.external(ExternalInput::Interest(Interest { revision: 1, sources: Vec::new() }), &mut step);
+    agent.external(
+        ExternalInput::Interest(Interest { revision: 1, sources: Vec::new(), ..Interest::default() }),
+        &mut step,
+    );
     let (rows, _, _) = step.into_parts();
     let of_kind: Vec<_> = rows.iter().filter(|row| row.subject == subject).collect();
     assert_eq!(of_kind.len(), 1, "{rows:?}");
     let Body::Value(body) = &of_kind[0].body else { panic!("it is withdrawn") };
     assert_eq!(serde_json::from_slice::<Capabilities>(body).unwrap(), known);
+}
+
+#[test]
+fn of_a_cluster_that_is_no_longer_registered_every_row_goes_and_then_the_interest() {
+    let mut agent = started(&["unknown"], &["Pod", "Service"]);
+    side(&mut agent, ExternalInput::Listed(2, vec![seen("Service", "shown")]));
+    agent.external(ExternalInput::Capabilities(Capabilities::default()), &mut Step::at(3));
+    let mut step = Step::at(5);
+    agent.external(ExternalInput::Interest(Interest::of_gone(9)), &mut step);
+    let (rows, effects, _) = step.into_parts();
+    assert!(rows.iter().all(|row| row.body == Body::Tombstone && row.view == View::default()));
+    let gone: Vec<_> = rows.iter().map(|row| (row.subject.clone(), row.barrier)).collect();
+    let objects = ["shown", "unknown"].map(|name| (agent.subject(key("Service", name)), false));
+    let capabilities = (Capabilities::subject(&agent.config.cluster), false);
+    let complete = [0, 1].map(|shard| (agent.completeness(shard), true));
+    assert_eq!(gone, objects.into_iter().chain([capabilities]).chain(complete).collect::<Vec<_>>());
+    assert_eq!(effects, [Effect::Unwatch(1), Effect::Unwatch(2), Effect::Left(9)]);
+    // What is still under way says nothing more.
+    let mut step = Step::at(6);
+    agent.external(ExternalInput::Listed(2, vec![seen("Service", "late")]), &mut step);
+    agent.external(ExternalInput::Capabilities(Capabilities::default()), &mut step);
+    let (rows, effects, _) = step.into_parts();
+    assert!(rows.is_empty() && effects.is_empty());
+    // It is registered again.
+    let mut step = Step::at(7);
+    agent.external(interest(10, &["Pod"]), &mut step);
+    assert_eq!(step.into_parts().1.len(), 1, "the watch begins");
 }

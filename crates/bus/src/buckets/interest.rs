@@ -1,9 +1,10 @@
 //! The `interest` bucket: who watches what where.
 
+use async_nats::jetstream::message::StreamMessage;
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use sluice_api::{ClusterKind, ClusterRef};
 use sluice_protocol::interest::Interest;
-use sluice_protocol::json;
+use sluice_protocol::{Head, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::buckets::feed::Feed;
@@ -13,7 +14,9 @@ use crate::codec;
 use crate::error::BusError;
 use crate::layout::INTEREST;
 use crate::shard::reader::ReadEvent;
+use crate::shard::writer::{TTL, ttl};
 
+const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
 /// The revision of a row, for those who cannot read it.
 const REVISION: &str = "Sluice-Revision";
 
@@ -68,6 +71,9 @@ impl Follower for Rows {
     fn take(feed: &InterestFeed, event: ReadEvent) -> Option<ClusterRef> {
         let ReadEvent::Entry(subject, head, body, _) = event else { return None };
         if head.tombstone {
+            if let Some(cluster) = cluster(&subject) {
+                Self::lost(feed, &cluster);
+            }
             return None;
         }
         let Some((cluster, row)) = cluster(&subject).zip(decode(&body)) else {
@@ -89,25 +95,15 @@ impl InterestWriter {
         Self { bus: bus.clone() }
     }
 
-    /// Writes the row unless a newer one is there. Over one that this version cannot read it is written under a later
-    /// revision.
+    /// Writes the row unless a newer one is there. Over one that this version cannot read, or that was taken away lately, it is
+    /// written under a later revision.
     ///
     /// # Errors
     /// When the server does not answer, or somebody else wrote at the same time; their row comes with the feed.
     pub async fn write(&self, cluster: &ClusterRef, row: &Interest) -> Result<(), BusError> {
         let subject = subject(cluster);
         let named = || format!("write interest of {cluster}");
-        let stream = self
-            .bus
-            .js
-            .get_stream_no_info(format!("KV_{INTEREST}"))
-            .await
-            .map_err(BusError::request(named()))?;
-        let known = match stream.get_last_raw_message_by_subject(&subject).await {
-            Ok(known) => Some(known),
-            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => None,
-            Err(error) => return Err(BusError::Request { what: named(), source: error.into() }),
-        };
+        let known = last(&self.bus, &subject, &named).await?;
         let row = match known.as_ref().map(|known| (decode(&known.payload), revision(&known.headers))) {
             Some((Some(there), _)) if there.revision >= row.revision => return Ok(()),
             Some((None, Some(there))) => row.clone().later_than(there),
@@ -115,10 +111,7 @@ impl InterestWriter {
         };
         let mut headers = async_nats::HeaderMap::new();
         headers.insert(REVISION, row.revision.to_string());
-        headers.insert(
-            "Nats-Expected-Last-Subject-Sequence",
-            known.map_or(0, |known| known.sequence).to_string(),
-        );
+        headers.insert(EXPECTED, known.map_or(0, |known| known.sequence).to_string());
         let body = codec::encode(&json::bytes(&row));
         let limit = self.bus.js.client().server_info().max_payload;
         if body.len() > limit {
@@ -134,6 +127,56 @@ impl InterestWriter {
             .await
             .map_err(BusError::request(named()))?;
         ack.await.map_err(BusError::request(named())).map(drop)
+    }
+}
+
+/// Takes the row of a cluster away that is no longer registered, when everything else of the cluster has gone.
+#[derive(Clone, Debug)]
+pub struct InterestRemover {
+    bus: Bus,
+}
+
+impl InterestRemover {
+    /// A remover on this bus.
+    pub fn new(bus: &Bus) -> Self {
+        Self { bus: bus.clone() }
+    }
+
+    /// Takes the row of this revision away; another one, as of a cluster that is registered again, stays.
+    ///
+    /// # Errors
+    /// When the server does not answer, or somebody else wrote at the same time.
+    pub async fn remove(&self, cluster: &ClusterRef, revision: u64) -> Result<(), BusError> {
+        let subject = subject(cluster);
+        let named = || format!("remove interest of {cluster}");
+        let Some(known) = last(&self.bus, &subject, &named).await? else { return Ok(()) };
+        let is_it = |row: Interest| row.gone && row.revision == revision;
+        if !decode(&known.payload).is_some_and(is_it) {
+            return Ok(());
+        }
+        let mut headers = codec::headers(&Head { tombstone: true, ..Head::default() });
+        headers.insert(EXPECTED, known.sequence.to_string());
+        headers.insert(TTL, ttl(&self.bus));
+        // Tombstones of the cluster's rows may be there for as long, and are made from this revision or an older one: the row of a
+        // cluster that is registered again must be a later one, whatever the clock of its writer says.
+        headers.insert(REVISION, revision.to_string());
+        let sent = self.bus.js.publish_with_headers(subject, headers, Vec::new().into()).await;
+        sent.map_err(BusError::request(named()))?.await.map_err(BusError::request(named())).map(drop)
+    }
+}
+
+/// What is there under a subject.
+async fn last(
+    bus: &Bus,
+    subject: &str,
+    named: &impl Fn() -> String,
+) -> Result<Option<StreamMessage>, BusError> {
+    let stream = bus.js.get_stream_no_info(format!("KV_{INTEREST}")).await;
+    let stream = stream.map_err(BusError::request(named()))?;
+    match stream.get_last_raw_message_by_subject(subject).await {
+        Ok(known) => Ok(Some(known)),
+        Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+        Err(error) => Err(BusError::Request { what: named(), source: error.into() }),
     }
 }
 

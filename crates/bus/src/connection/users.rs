@@ -47,6 +47,8 @@ impl Rights {
             Role::Agent(None) => {
                 rights.stage(role, Table::Changes, shards);
                 rights.reads(&[bucket(INTEREST), CLOUD_EVENTS.to_owned()]);
+                // The row of a cluster that has gone.
+                rights.publish.push(entries(INTEREST));
                 // Which clusters have an agent of their own.
                 rights.subscribe.push(subject::all_members_subject().to_owned());
             }

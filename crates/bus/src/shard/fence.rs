@@ -15,6 +15,7 @@ use crate::bus::{Bus, random};
 use crate::codec;
 use crate::error::BusError;
 use crate::shard::answer::Answer;
+use crate::shard::writer::{TTL, ttl};
 
 const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
 const EXPECTED_SUBJECT: &str = "Nats-Expected-Last-Subject-Sequence-Subject";
@@ -47,6 +48,8 @@ impl Wire for Holder {}
 pub(crate) struct Fence {
     pub(crate) stream: String,
     pub(crate) subject: String,
+    /// Whether it goes by itself as tombstones do: its owner takes everything else of its away.
+    pub(crate) expires: bool,
 }
 
 /// What became of a claim.
@@ -82,7 +85,7 @@ impl Fence {
             match self.publish(bus, holder, last).await {
                 Answer::Stored(sequence) if again > 0 => (again, expected) = (again - 1, Some(sequence)),
                 Answer::Stored(sequence) => {
-                    bus.ledger.note(&self.stream, sequence, &self.subject, false);
+                    bus.ledger.note(&self.stream, sequence, &self.subject, self.expires);
                     return Claimed::At(sequence);
                 }
                 Answer::Held(_) => tokio::time::sleep(PAUSE).await,
@@ -123,6 +126,9 @@ impl Fence {
     async fn publish(&self, bus: &Bus, holder: &Holder, last: u64) -> Answer {
         let mut headers = HeaderMap::new();
         headers.insert(EXPECTED, last.to_string());
+        if self.expires {
+            headers.insert(TTL, ttl(bus));
+        }
         let body = codec::encode(&json::bytes(holder));
         match bus.js.publish_with_headers(self.subject.clone(), headers, body).await {
             Ok(ack) => match tokio::time::timeout(PATIENCE, ack.into_future()).await {

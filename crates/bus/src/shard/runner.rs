@@ -277,7 +277,7 @@ where
 
     fn load(&mut self, output: usize, fence: u64) {
         let (bus, sender, content_refs) = (self.bus.clone(), self.sender.clone(), self.content_refs.clone());
-        let Some(Fence { stream, subject }) = self.fences.get(output).cloned() else { return };
+        let Some(Fence { stream, subject, .. }) = self.fences.get(output).cloned() else { return };
         let shard = format!("{output:02}");
         let own_rows = &self.spec.outputs.own_rows;
         let mut filters: Vec<String> = own_rows.iter().map(|filter| filter.replace("{}", &shard)).collect();
@@ -377,9 +377,9 @@ fn micros(duration: Duration) -> i64 {
 }
 
 fn fence(spec: &ShardSpec, output: usize) -> Fence {
-    let Outputs { table, owner, .. } = &spec.outputs;
+    let Outputs { table, owner, leaves, .. } = &spec.outputs;
     let subject = Subject::fence(*table, output, owner).to_string();
-    Fence { stream: table.stream(u16::try_from(output).unwrap_or(0)), subject }
+    Fence { stream: table.stream(u16::try_from(output).unwrap_or(0)), subject, expires: *leaves }
 }
 
 /// Whether a filter of own rows selects a subject, too.

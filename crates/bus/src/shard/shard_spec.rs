@@ -13,6 +13,8 @@ pub struct Outputs {
     pub owner: String,
     /// Filters that select this owner's rows; `{}` stands for the shard of the stream.
     pub own_rows: Vec<String>,
+    /// Whether it takes all of them away, and nobody comes after it: its fence rows go as tombstones do.
+    pub leaves: bool,
 }
 
 /// One shard of one stage.

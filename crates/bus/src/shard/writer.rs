@@ -19,7 +19,7 @@ use crate::error::BusError;
 use crate::shard::answer::Answer;
 use crate::shard::fence::{self, Fence};
 
-const TTL: &str = "Nats-TTL";
+pub(crate) const TTL: &str = "Nats-TTL";
 const BATCH_ID: &str = "Nats-Batch-Id";
 const BATCH_SEQUENCE: &str = "Nats-Batch-Sequence";
 const BATCH_COMMIT: &str = "Nats-Batch-Commit";
@@ -102,11 +102,16 @@ async fn message(
         }
         Body::Value(bytes) => codec::encode(bytes),
         Body::Tombstone => {
-            headers.insert(TTL, format!("{}s", bus.tombstone_ttl.as_secs().max(1)));
+            headers.insert(TTL, ttl(bus));
             Bytes::new()
         }
     };
     Ok((Message { subject: row.subject.to_string(), headers, body, tombstone }, content))
+}
+
+/// How long a tombstone lives.
+pub(crate) fn ttl(bus: &Bus) -> String {
+    format!("{}s", bus.tombstone_ttl.as_secs().max(1))
 }
 
 /// All or nothing, the fence compared once.

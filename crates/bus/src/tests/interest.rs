@@ -1,14 +1,14 @@
 //! The bucket of interest rows, as its writers and readers meet it.
 
 use super::*;
-use crate::buckets::interest::{interest_feed_of, subject};
+use crate::buckets::interest::{InterestRemover, interest_feed_of, subject};
 
 fn cluster(name: &str) -> ClusterRef {
     ClusterRef::sveltos("a", name)
 }
 
 fn row(revision: u64) -> Interest {
-    Interest { revision, sources: Vec::new() }
+    Interest { revision, sources: Vec::new(), ..Interest::default() }
 }
 
 #[tokio::test]
@@ -24,8 +24,10 @@ async fn a_row_that_no_message_can_hold_is_refused_with_the_remedy_and_the_one_b
         changed: 2,
         manifest: std::sync::Arc::new(serde_json::json!({"spec": noise})),
     };
-    let error =
-        writer.write(&cluster("b"), &Interest { revision: 2, sources: vec![source] }).await.unwrap_err();
+    let error = writer
+        .write(&cluster("b"), &Interest { revision: 2, sources: vec![source], ..Interest::default() })
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("raise max_payload of nats-server"), "{error}");
     let stop = CancellationToken::new();
     let feed = interest_feed_of(&bus, &cluster("b"), stop.clone());
@@ -44,5 +46,29 @@ async fn a_row_that_cannot_be_read_is_not_taken_and_hides_no_other() {
     let feed = interest_feed(&bus, stop.clone());
     feed.synced().await;
     assert_eq!(feed.keys(), [cluster("c")]);
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn the_row_of_a_cluster_that_has_gone_is_taken_away_and_that_of_one_that_is_there_again_stays() {
+    let server = Server::start();
+    let bus = bus(&server).await;
+    let (writer, remover) = (InterestWriter::new(&bus), InterestRemover::new(&bus));
+    for name in ["b", "c"] {
+        writer.write(&cluster(name), &Interest::of_gone(1)).await.unwrap();
+    }
+    writer.write(&cluster("c"), &row(2)).await.unwrap();
+    let stop = CancellationToken::new();
+    let feed = interest_feed(&bus, stop.clone());
+    feed.synced().await;
+    let mut told = feed.subscribe_key(cluster("b"));
+    assert!(told.recv().await.unwrap().1.gone);
+    for name in ["b", "c", "nobody"] {
+        remover.remove(&cluster(name), 1).await.unwrap();
+    }
+    assert!(told.recv().await.unwrap().1.is_lost(), "who follows it hears that it is gone");
+    assert_eq!(feed.keys(), [cluster("c")]);
+    writer.write(&cluster("b"), &row(1)).await.unwrap();
+    assert_eq!(told.recv().await.unwrap().1, row(2), "it may be registered again, under a later revision");
     stop.cancel();
 }

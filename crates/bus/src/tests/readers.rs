@@ -106,7 +106,7 @@ async fn who_follows_one_cluster_hears_of_no_other() {
     let bus = bus(&server).await;
     let (own, other) = (ClusterRef::sveltos("a", "b"), ClusterRef::sveltos("a", "c"));
     let writer = InterestWriter::new(&bus);
-    let interest = |revision| Interest { revision, sources: Vec::new() };
+    let interest = |revision| Interest { revision, sources: Vec::new(), ..Interest::default() };
     writer.write(&other, &interest(3)).await.unwrap();
     let feed = interest_feed_of(&bus, &own, CancellationToken::new());
     feed.synced().await;
@@ -127,7 +127,10 @@ async fn an_older_interest_row_does_not_take_the_place_of_a_newer_one() {
     let feed = interest_feed(&bus, CancellationToken::new());
     let mut news = feed.subscribe();
     for revision in [7, 5, 8] {
-        writer.write(&cluster, &Interest { revision, sources: Vec::new() }).await.unwrap();
+        writer
+            .write(&cluster, &Interest { revision, sources: Vec::new(), ..Interest::default() })
+            .await
+            .unwrap();
     }
     let mut seen = Vec::new();
     while seen.last() != Some(&8) {

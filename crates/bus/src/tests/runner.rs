@@ -80,6 +80,7 @@ async fn one_step_may_publish_more_than_may_be_in_flight() {
         table: Table::Desired,
         owner: own_rows::shard_token(0),
         own_rows: vec!["desired.{}.*.*.*".into()],
+        leaves: false,
     };
     let spec = ShardSpec { outputs, input: None };
     let (_sides, receiver) = mpsc::unbounded_channel();

@@ -146,3 +146,16 @@ impl Stop {
         }
     }
 }
+
+/// What an owner has to know.
+#[derive(Clone, Debug)]
+pub struct OwnerConfig {
+    /// How many streams this shard writes to.
+    pub outputs: usize,
+    /// Whether there is an input table to read.
+    pub reads: bool,
+    /// How long to wait for a view that covers what the predecessor saw, microseconds.
+    pub patience: i64,
+    /// How long the owner may lag behind its input before it may have missed a tombstone, microseconds.
+    pub max_lag: i64,
+}

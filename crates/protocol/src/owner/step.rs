@@ -20,6 +20,7 @@ pub struct Step<E> {
     pub steady: i64,
     pub(super) publishes: Vec<Publish>,
     effects: Vec<E>,
+    pub(super) after_all: Vec<E>,
     wake: Option<i64>,
 }
 
@@ -34,7 +35,14 @@ impl<E> Step<E> {
     /// An empty step at `now`.
     pub fn at(now: impl Into<Now>) -> Self {
         let Now { wall, steady } = now.into();
-        Self { now: wall, steady, publishes: Vec::new(), effects: Vec::new(), wake: None }
+        Self {
+            now: wall,
+            steady,
+            publishes: Vec::new(),
+            effects: Vec::new(),
+            after_all: Vec::new(),
+            wake: None,
+        }
     }
 
     /// This row should exist.
@@ -47,6 +55,11 @@ impl<E> Step<E> {
         self.effects.push(effect);
     }
 
+    /// This should be done once the server has everything that was published before, and in this step.
+    pub fn effect_after_all(&mut self, effect: E) {
+        self.after_all.push(effect);
+    }
+
     /// The core wants a tick at `time`; the earliest asked for wins.
     pub fn wake_at(&mut self, time: i64) {
         self.wake = Some(self.wake.map_or(time, |wake| wake.min(time)));
@@ -57,8 +70,9 @@ impl<E> Step<E> {
         self.wake_at(self.now.saturating_add(time.saturating_sub(self.steady)));
     }
 
-    /// Takes it apart: rows, effects, wake-up time.
-    pub fn into_parts(self) -> (Vec<Publish>, Vec<E>, Option<i64>) {
+    /// Takes it apart: rows, effects, wake-up time. What waits for the rows is among the effects.
+    pub fn into_parts(mut self) -> (Vec<Publish>, Vec<E>, Option<i64>) {
+        self.effects.append(&mut self.after_all);
         (self.publishes, self.effects, self.wake)
     }
 }

@@ -20,6 +20,8 @@ struct Copier {
     /// Whether it decides anew; then it wants what it has read after that, and cannot tell now.
     decides_anew: bool,
     reconsidered: Vec<String>,
+    /// Whether something is to be done once what it says is stored.
+    follows: bool,
     /// What it says of all rows at the end of the input, and again with every news.
     says: Option<&'static str>,
     view: View,
@@ -50,6 +52,11 @@ impl Core for Copier {
     fn start(&mut self, step: &mut Step<&'static str>) {
         self.started = true;
         step.effect("started");
+        if self.follows {
+            step.publish(Publish::new(subject("early"), Body::value(&b"e"[..]), 1));
+            step.publish(Publish::new(complete(), Body::Tombstone, 1).after_all().forced());
+            step.effect_after_all("followed");
+        }
     }
 
     fn row(&mut self, row: &Row, step: &mut Step<&'static str>) {
@@ -129,6 +136,23 @@ fn loaded_as(config: OwnerConfig, needed: &str) -> (Owner<Copier>, Vec<Command<&
     owner.handle(0, Event::Found(body.subject.clone(), body.head()));
     let commands = owner.handle(0, Event::Loaded);
     (owner, commands)
+}
+
+#[test]
+fn what_is_done_after_all_waits_for_rows_that_are_held_and_for_those_that_wait_themselves() {
+    let followed = |commands: &[Command<&'static str>]| {
+        commands.iter().any(|command| matches!(command, Command::Effect("followed")))
+    };
+    let core = Copier { follows: true, ..Copier::default() };
+    let (mut owner, _) = Owner::begin(core, config());
+    owner.handle(0, Event::Claimed { output: 0, sequence: 42 });
+    assert!(!followed(&owner.handle(0, Event::Loaded)), "rows of the beginning are held");
+    let commands = owner.handle(0, Event::CaughtUp(0));
+    assert_eq!((sent(&commands).len(), followed(&commands)), (1, false));
+    let commands = owner.handle(0, Event::Stored { output: 0, sequence: Some(43) });
+    assert_eq!(sent(&commands)[0].2, [complete().to_string()]);
+    assert!(!followed(&commands), "the last row is on its way");
+    assert!(followed(&owner.handle(0, Event::Stored { output: 0, sequence: Some(44) })));
 }
 
 /// The groups that are sent: fence, delay, and the subjects of the rows.

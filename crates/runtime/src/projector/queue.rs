@@ -132,6 +132,16 @@ mod tests {
     }
 
     #[test]
+    fn an_equal_status_is_written_again_as_its_object_may_have_been_made_anew() {
+        let (mut queue, status) = (Queue::default(), || PendingWrite::Status("{}".into()));
+        for _ in 0..2 {
+            queue.want(key("a"), status());
+            let (name, first) = queue.next().unwrap();
+            queue.written(name, &first);
+        }
+    }
+
+    #[test]
     fn who_cannot_be_written_goes_behind_the_others_and_yields_to_something_newer() {
         let mut queue = queue(&["a", "b", "c"]);
         let (name, first) = queue.next().unwrap();

@@ -41,6 +41,14 @@ impl Agenda {
         self.order.first().map(|(at, _)| *at)
     }
 
+    /// Nothing is said of a cluster any more.
+    pub(super) fn forget(&mut self, cluster: &ClusterRef) {
+        if let Some(at) = self.due.remove(cluster) {
+            self.order.remove(&(at, cluster.clone()));
+        }
+        self.free_at.remove(cluster);
+    }
+
     fn take(&mut self, now: i64) -> Option<ClusterRef> {
         if self.next()? > now {
             return None;

@@ -15,6 +15,9 @@ use crate::request::{Class, Failure, Live};
 /// Incarnation of `desired`.
 const LIFE: u64 = 7;
 
+/// How long a cluster is not registered before nothing is said of it.
+const FORGET_AFTER: i64 = 60_000_000;
+
 /// Which requests fail, and how.
 type Fails = Box<dyn FnMut(&Request) -> Option<Failure>>;
 
@@ -84,7 +87,13 @@ fn row_of(profile: &str, desired: Option<Desired>) -> Row {
 impl Fixture {
     fn new() -> Self {
         let mut fixture = Self {
-            deployer: Deployer::new(Config { shard: 0, shards: 1, input: LIFE, former_calls: 10_000_000 }),
+            deployer: Deployer::new(Config {
+                shard: 0,
+                shards: 1,
+                input: LIFE,
+                former_calls: 10_000_000,
+                forget_after: FORGET_AFTER,
+            }),
             objects: BTreeMap::new(),
             inventories: BTreeMap::new(),
             statuses: BTreeMap::new(),
@@ -114,7 +123,13 @@ impl Fixture {
 
     /// A new owner has the shard, and has read nothing yet.
     fn replace(&mut self, shards: u16) {
-        self.deployer = Deployer::new(Config { shard: 0, shards, input: LIFE, former_calls: 10_000_000 });
+        self.deployer = Deployer::new(Config {
+            shard: 0,
+            shards,
+            input: LIFE,
+            former_calls: 10_000_000,
+            forget_after: FORGET_AFTER,
+        });
         self.run(|deployer, step| deployer.start(step));
     }
 
@@ -312,6 +327,7 @@ impl Fixture {
 
 mod all_said;
 mod anew;
+mod gone;
 mod late;
 mod makers;
 mod releases;

@@ -39,6 +39,20 @@ enum Rank {
 }
 
 impl Job {
+    /// The shards of the renderers that a status may have been written for.
+    pub(crate) fn origins(&self) -> impl Iterator<Item = u16> {
+        let others = self.makers.waiting.keys().chain(&self.makers.left).copied();
+        others.chain([self.origin])
+    }
+
+    /// Whether a maker wants it, for all that is known.
+    pub(crate) fn is_wanted(&self) -> bool {
+        let wants = |target: &Target| matches!(target, Target::Value(_));
+        wants(&self.target)
+            || self.makers.waiting.values().any(|row| wants(&row.target))
+            || !self.makers.unreadable.is_empty()
+    }
+
     /// A maker's row came, or one that cannot be read for this reason; whether the work must begin (again).
     pub(crate) fn retarget(&mut self, origin: u16, row: Result<MakerRow, String>) -> bool {
         self.attempts = 0;

@@ -41,6 +41,10 @@ impl Live {
 impl Matcher {
     /// A row of the agent came, of an object or about completeness.
     pub(super) fn hear(&mut self, cluster: &ClusterRef, row: &Row, step: &mut Step<Effect>) {
+        if row.head.tombstone && row.head.view.version(&cluster.to_string()) == 0 {
+            // Of a cluster that has gone, or from a former version.
+            return;
+        }
         if !self.clusters.contains_key(cluster) {
             self.clusters.insert(cluster.clone(), Live::default());
         }

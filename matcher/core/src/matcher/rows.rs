@@ -1,11 +1,11 @@
-//! The rows that a matcher publishes.
+//! The rows that a matcher publishes, and the lines that it writes into the journal.
 
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::subject::{Table, cluster_shard};
-use sluice_protocol::{Body, Meta, Publish, Subject, View};
+use sluice_protocol::{Body, JournalEntry, Meta, Publish, Subject, View};
 
-use super::Matcher;
+use super::{Effect, Matcher, STAGE};
 
 impl Matcher {
     /// A match, or its end.
@@ -25,10 +25,9 @@ impl Matcher {
             object: key.clone(),
         };
         let mut view = View::default();
-        view.note(
-            &cluster.to_string(),
-            self.clusters.get(cluster).and_then(|live| live.revision).unwrap_or(0),
-        );
+        // Nobody is to wait for the interest row of a cluster that has gone.
+        let revision = self.clusters.get(cluster).filter(|live| !live.gone).and_then(|live| live.revision);
+        revision.into_iter().for_each(|revision| view.note(&cluster.to_string(), revision));
         Publish::new(subject, body, time).view(view)
     }
 
@@ -41,13 +40,27 @@ impl Matcher {
 
     /// A completeness row that says just this.
     pub(super) fn row_of(&self, cluster: &ClusterRef, complete: Complete) -> Publish {
-        let shard = cluster_shard(cluster, self.config.shards);
-        let subject = Subject::Complete {
-            table: Table::Reports,
-            shard,
-            cluster: cluster.clone(),
-            origin: Some(self.config.shard),
-        };
-        Publish::new(subject, Body::value([]), 0).meta(Meta::Complete(complete)).after_all()
+        Publish::new(self.completeness(cluster), Body::value([]), 0)
+            .meta(Meta::Complete(complete))
+            .after_all()
     }
+
+    /// Where this matcher says how much of a cluster is known.
+    pub(super) fn completeness(&self, cluster: &ClusterRef) -> Subject {
+        let shard = cluster_shard(cluster, self.config.shards);
+        let origin = Some(self.config.shard);
+        Subject::Complete { table: Table::Reports, shard, cluster: cluster.clone(), origin }
+    }
+}
+
+/// What became of an object because of its change at `time`.
+pub(super) fn journal(
+    what: &str,
+    cluster: &ClusterRef,
+    key: &ObjectKey,
+    source: &str,
+    (now, time): (i64, i64),
+) -> Effect {
+    let line = JournalEntry::new(STAGE, what, cluster, format!("{key} ({source})"), now, time);
+    Effect::Journal(line.because_of(cluster, time))
 }

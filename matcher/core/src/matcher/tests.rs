@@ -7,6 +7,7 @@ use sluice_protocol::{Publish, Table};
 
 use super::*;
 
+mod leaving;
 mod property;
 mod sources;
 
@@ -28,7 +29,7 @@ fn source(label: &str, changed: u64) -> sluice_protocol::interest::Source {
 
 fn interest(revision: u64, labels: &[(&str, u64)]) -> ExternalInput {
     let sources = labels.iter().map(|(label, changed)| source(label, *changed)).collect();
-    ExternalInput::Interest(cluster(), Interest { revision, sources })
+    ExternalInput::Interest(cluster(), Interest { revision, sources, ..Interest::default() })
 }
 
 fn key(name: &str) -> ObjectKey {
@@ -262,7 +263,7 @@ fn a_changed_source_withdraws_what_it_no_longer_selects() {
     rows(&mut matcher, change("x", Some("a"), 1));
     let mut changed = source("b", 2);
     changed.name = "a".into();
-    let row = Interest { revision: 2, sources: vec![changed] };
+    let row = Interest { revision: 2, sources: vec![changed], ..Interest::default() };
     step(&mut matcher, |m, s| m.external(ExternalInput::Interest(cluster(), row), s));
     assert_eq!(
         step(&mut matcher, |m, s| m.external(ExternalInput::Replayed(change("x", Some("a"), 1)), s)).0,
@@ -282,6 +283,7 @@ fn a_failing_script_keeps_the_last_verdict_and_heals() {
             changed: 1,
             manifest: manifest.into(),
         }],
+        ..Interest::default()
     };
     step(&mut matcher, |m, s| m.external(ExternalInput::Interest(cluster(), row), s));
     step(&mut matcher, |m, s| m.start(s));
@@ -306,7 +308,10 @@ fn a_removed_source_takes_its_problems_along() {
     let sources =
         vec![sluice_protocol::interest::Source { name: "a".into(), changed: 1, manifest: manifest.into() }];
     step(&mut matcher, |m, s| {
-        m.external(ExternalInput::Interest(cluster(), Interest { revision: 1, sources }), s)
+        m.external(
+            ExternalInput::Interest(cluster(), Interest { revision: 1, sources, ..Interest::default() }),
+            s,
+        )
     });
     step(&mut matcher, |m, s| m.start(s));
     let (_, effects) = step(&mut matcher, |m, s| m.row(&change("x", Some("a"), 1), s));

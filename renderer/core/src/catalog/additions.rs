@@ -85,10 +85,17 @@ impl Catalog {
     }
 
     /// Takes what a cluster can do; whether that is new.
-    pub(crate) fn put_capabilities(&mut self, cluster: ClusterRef, known: Arc<ClusterCapabilities>) -> bool {
-        let is_new = self.capabilities.get(&cluster) != Some(&known);
+    pub(crate) fn put_capabilities(
+        &mut self,
+        cluster: ClusterRef,
+        known: Option<Arc<ClusterCapabilities>>,
+    ) -> bool {
+        let is_new = self.capabilities.get(&cluster) != known.as_ref();
         if is_new {
-            self.capabilities.insert(cluster, known);
+            match known {
+                Some(known) => drop(self.capabilities.insert(cluster, known)),
+                None => drop(self.capabilities.remove(&cluster)),
+            }
             self.version += 1;
         }
         is_new

@@ -86,7 +86,7 @@ impl Renderer {
     pub(super) fn capabilities(
         &mut self,
         cluster: ClusterRef,
-        known: Arc<ClusterCapabilities>,
+        known: Option<Arc<ClusterCapabilities>>,
         step: &mut Step<Effect>,
     ) {
         if !self.catalog.put_capabilities(cluster.clone(), known) || !self.is_started() {

@@ -11,6 +11,7 @@ use sluice_protocol::{About, Meta, ProblemKey, Row, Step, Subject};
 
 use super::place::event_cause;
 use super::{Effect, Renderer};
+use crate::bindings::ClusterBindings;
 use crate::project::{self};
 use crate::sets::Match;
 
@@ -145,6 +146,13 @@ impl Renderer {
 
     pub(super) fn write_reports(&mut self, step: &mut Step<Effect>) {
         for (cluster, source) in self.agenda.take_reports(step.now) {
+            // Reports go with their source, and with the last trigger that listens to it on the cluster.
+            let listens = |bindings: &ClusterBindings| bindings.listens_to(&source);
+            if !self.catalog.sources.contains_key(&source)
+                || !self.bindings.get(&cluster).is_some_and(listens)
+            {
+                continue;
+            }
             if let Some(set) = self.counted(&cluster, &source, None) {
                 step.effect(Effect::Project(project::event_report(&cluster, &source, &set)));
             }

@@ -65,6 +65,10 @@ impl Renderer {
             for trigger in listeners.unwrap_or_default() {
                 self.refresh_binding(&trigger, &cluster, name, step);
             }
+            step.effect(Effect::Project(Projection {
+                key: project::report_key(&cluster, name),
+                object: None,
+            }));
         }
     }
 
@@ -112,12 +116,14 @@ impl Renderer {
         for (trigger, source) in ended {
             self.unbound(&trigger, cluster, &source, step);
         }
+        self.mind_registration(cluster, step);
     }
 
     /// What the interest row of a cluster should say, when it does not.
     fn write_interest(&mut self, cluster: &ClusterRef, bindings: &ClusterBindings, step: &mut Step<Effect>) {
         let known = self.completeness.interest(cluster);
-        let unseen = !self.catalog.clusters.contains_key(cluster) && known.is_none();
+        let registered = self.catalog.clusters.contains_key(cluster);
+        let unseen = !registered && known.is_none_or(|known| known.gone);
         let former = self.completeness.former(cluster);
         let last = self.completeness.last_revision(cluster);
         let revision = self.config.revision(now_millis(step.now).max(last.saturating_add(1)));

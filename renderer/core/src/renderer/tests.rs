@@ -20,6 +20,7 @@ mod choices;
 mod cloud_events;
 mod defects;
 mod destinations;
+mod farewell;
 mod generators;
 mod local;
 mod pace;
@@ -30,6 +31,8 @@ mod resources;
 mod syntax;
 
 const INCARNATION: u64 = 7;
+/// How long a cluster is not registered before everything of it goes.
+const FORGET_AFTER: i64 = 60_000_000;
 
 fn cluster(name: &str) -> ClusterRef {
     ClusterRef::sveltos("default", name)
@@ -128,7 +131,7 @@ impl Fixture {
         Self::told(Self::begin(objects, |renderer| {
             let known = Arc::new(ClusterCapabilities::of(sluice_chart::Capabilities::default()));
             for name in ["a", "b"] {
-                let said = ExternalInput::Capabilities(cluster(name), known.clone());
+                let said = ExternalInput::Capabilities(cluster(name), Some(known.clone()));
                 renderer.external(said, &mut Step::at(0));
             }
             found(renderer);
@@ -164,6 +167,7 @@ impl Fixture {
             tombstone_ttl: 1_000_000_000,
             limits: Limits::default(),
             salt: Salt::default(),
+            forget_after: FORGET_AFTER,
             mark: 1000,
         };
         let mut fixture = Self {
@@ -756,6 +760,7 @@ fn two_renderers_that_follow_one_revision_make_different_ones() {
         tombstone_ttl: 1,
         limits: Limits::default(),
         salt: Salt::default(),
+        forget_after: FORGET_AFTER,
         mark,
     };
     for mark in [0, 1, 1023, 1024, u64::MAX] {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sluice_api::model::{Cluster, Trigger};
-use sluice_api::{ClusterRef, FieldError, ProfileId};
+use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId};
 use sluice_protocol::report::ProblemRow;
 use sluice_protocol::rows::{Cause, State, Status};
 
@@ -204,4 +204,22 @@ impl SeenRow {
     fn source(&self) -> Option<&ClusterRef> {
         if let Cause::Event(event) = &*self.cause { Some(&event.cluster) } else { None }
     }
+}
+
+/// The object because of which a row exists.
+pub(super) fn maker(cause: &Cause) -> ObjectKey {
+    match cause {
+        Cause::Event(event) => {
+            let described = event.trigger.described();
+            let (kind, name) = described.split_once(' ').unwrap_or(("", &described));
+            verdict::user_object(kind, "", name)
+        }
+        Cause::Profile(id) => verdict::user_object(id.kind(), &id.namespace, id.object_name()),
+    }
+}
+
+/// The profile that an event has led to. A user's is shown by its own rows.
+pub(super) fn made_of_event(cause: &Cause, profile: &ProfileId) -> Option<ObjectKey> {
+    let is_made = matches!(cause, Cause::Event(_)) && profile.namespace.is_empty();
+    is_made.then(|| verdict::user_object("ClusterProfile", "", &profile.name))
 }

@@ -409,10 +409,10 @@ fn a_users_profile_says_nothing_of_what_an_event_has_made_under_its_name() {
 fn a_cluster_says_once_which_version_it_has_and_that_it_is_ready_and_what_is_wrong_with_it() {
     let mut seen = seen([]);
     assert!(seen.take_due(T0 + PERIOD).statuses.is_empty(), "nobody has heard of them");
-    seen.capabilities(&cluster("a"), "v1.33.4", T0 + PERIOD);
+    seen.capabilities(&cluster("a"), Some("v1.33.4"), T0 + PERIOD);
     let status = written(&mut seen).unwrap();
     assert_eq!(status, json!({"ready": true, "version": "v1.33.4"}));
-    seen.capabilities(&cluster("a"), "v1.33.4", T0 + 2 * PERIOD);
+    seen.capabilities(&cluster("a"), Some("v1.33.4"), T0 + 2 * PERIOD);
     assert_eq!(seen.next(), None, "it is no news");
     let said = |status: &Value| {
         let mut object = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
@@ -430,7 +430,7 @@ fn a_cluster_says_once_which_version_it_has_and_that_it_is_ready_and_what_is_wro
     seen.change(&said(&status), T0 + 5 * PERIOD);
     seen.problem(down(""), T0 + 5 * PERIOD);
     assert_eq!(written(&mut seen), Some(json!({"ready": true, "version": "v1.33.4"})));
-    seen.capabilities(&cluster("a"), "v1.34.0", T0 + 6 * PERIOD);
+    seen.capabilities(&cluster("a"), Some("v1.34.0"), T0 + 6 * PERIOD);
     assert_eq!(written(&mut seen).unwrap()["version"], "v1.34.0");
 }
 
@@ -438,7 +438,7 @@ fn a_cluster_says_once_which_version_it_has_and_that_it_is_ready_and_what_is_wro
 fn a_cluster_that_a_user_calls_down_stays_so() {
     let mut seen = seen([]);
     seen.take_due(T0 + PERIOD);
-    seen.capabilities(&cluster("a"), "v1.33.4", T0 + PERIOD);
+    seen.capabilities(&cluster("a"), Some("v1.33.4"), T0 + PERIOD);
     assert_eq!(written(&mut seen).unwrap().get("connectionStatus"), None);
 }
 

@@ -12,7 +12,11 @@ fn sources(revision: u64, criteria: &[&str]) -> ExternalInput {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": name}, "spec": {"messagingMatchCriteria": [{"cloudEventType": name}]}});
         Source { name: (*name).into(), changed: revision, manifest: manifest.into() }
     };
-    ExternalInput::Interest(Interest { revision, sources: criteria.iter().map(source).collect() })
+    ExternalInput::Interest(Interest {
+        revision,
+        sources: criteria.iter().map(source).collect(),
+        ..Interest::default()
+    })
 }
 
 fn sent(id: u64, kind: &str, sequence: u64) -> ExternalInput {
@@ -81,7 +85,7 @@ fn a_kind_that_may_not_be_listed_says_nothing_against_events() {
         "resourceSelectors": [{"version": "v1", "kind": "Pod"}], "messagingMatchCriteria": [{}]}});
     let sources = vec![Source { name: "s".into(), changed: 1, manifest: manifest.into() }];
     let mut agent = agent();
-    side(&mut agent, ExternalInput::Interest(Interest { revision: 1, sources }));
+    side(&mut agent, ExternalInput::Interest(Interest { revision: 1, sources, ..Interest::default() }));
     step(&mut agent, |agent, step| agent.start(step));
     side(&mut agent, ExternalInput::SentAll(2));
     assert_eq!(lacking(&mut agent, ExternalInput::Troubled(1)), Some(vec!["s".to_owned()]));

@@ -142,7 +142,11 @@ impl Cluster {
             match effect {
                 Effect::Watch(id, spec) => drop(self.watches.insert(id, (spec, false, VecDeque::new()))),
                 Effect::Unwatch(id) => drop(self.watches.remove(&id)),
-                Effect::Listen(_) | Effect::Unlisten | Effect::Refused | Effect::Problem(_) => {}
+                Effect::Listen(_)
+                | Effect::Unlisten
+                | Effect::Left(_)
+                | Effect::Refused
+                | Effect::Problem(_) => {}
             }
         }
     }
@@ -182,7 +186,7 @@ impl Cluster {
                     Source { name: format!("s{index}"), changed: self.revision, manifest: manifest.into() }
                 };
                 let sources = selectors(sources).into_iter().enumerate().map(source).collect();
-                let row = Interest { revision: self.revision, sources };
+                let row = Interest { revision: self.revision, sources, ..Interest::default() };
                 self.run(|agent, step| agent.external(ExternalInput::Interest(row), step));
             }
             Op::Deliver(watch) => {

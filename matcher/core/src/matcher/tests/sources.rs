@@ -9,7 +9,7 @@ fn custom(name: &str, changed: u64, spec: serde_json::Value) -> sluice_protocol:
 }
 
 fn interest_of(revision: u64, sources: Vec<sluice_protocol::interest::Source>) -> ExternalInput {
-    ExternalInput::Interest(cluster(), Interest { revision, sources })
+    ExternalInput::Interest(cluster(), Interest { revision, sources, ..Interest::default() })
 }
 
 /// What the matcher publishes, as it is.
@@ -161,7 +161,7 @@ fn clusters_do_not_know_of_each_other() {
     *cluster = other.clone();
     assert!(rows(&mut matcher, row.clone()).is_empty(), "nothing is asked of it");
     let sources = vec![source("a", 1)];
-    let wanted = ExternalInput::Interest(other, Interest { revision: 1, sources });
+    let wanted = ExternalInput::Interest(other, Interest { revision: 1, sources, ..Interest::default() });
     step(&mut matcher, |m, s| m.external(wanted, s));
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 2)), ["+a/x"]);
     assert_eq!(rows(&mut matcher, row), ["+a/x"]);

@@ -16,7 +16,7 @@ fn known(version: &str, more: &[&str]) -> Arc<ClusterCapabilities> {
 }
 
 fn say(fixture: &mut Fixture, of: &str, known: &Arc<ClusterCapabilities>) {
-    let said = ExternalInput::Capabilities(cluster(of), known.clone());
+    let said = ExternalInput::Capabilities(cluster(of), Some(known.clone()));
     fixture.run(|renderer, step| renderer.external(said, step));
 }
 

@@ -1,0 +1,141 @@
+//! Clusters that are no longer registered: what is said of them goes, what they hold stays.
+//!
+//! That a registration is gone is a fact that the management cluster tells; a pause, a missing Secret or a restart is none. Whoever
+//! deletes a registration may be about to write it again, so everything stays for a while. Then go: status rows, ClusterSummaries,
+//! the ClusterConfiguration and problems. Rows of profiles that somebody still wants there are kept in memory, for the case that the
+//! cluster comes back before their makers have heard of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sluice_api::{ClusterRef, ProfileId};
+use sluice_protocol::{About, ProblemKey, Step};
+
+use super::{Deployer, Effect};
+use crate::configuration::Configuration;
+use crate::summary::Summary;
+
+/// Which clusters are registered, and which have not been for how long. Times are of the clock that nobody sets.
+#[derive(Debug, Default)]
+pub(super) struct Registered {
+    clusters: BTreeSet<ClusterRef>,
+    /// Whether all of them have been told.
+    listed: bool,
+    due: BTreeMap<ClusterRef, i64>,
+    /// Of these nothing is said any more.
+    over: BTreeSet<ClusterRef>,
+}
+
+impl Registered {
+    /// It is registered, whether or not it can be reached.
+    pub(super) fn note(&mut self, cluster: &ClusterRef) {
+        self.due.remove(cluster);
+        self.over.remove(cluster);
+        if !self.clusters.contains(cluster) {
+            self.clusters.insert(cluster.clone());
+        }
+    }
+
+    /// Whether it is known not to be registered.
+    pub(super) fn is_gone(&self, cluster: &ClusterRef) -> bool {
+        self.listed && !cluster.is_management() && !self.clusters.contains(cluster)
+    }
+
+    fn is_over(&self, cluster: &ClusterRef) -> bool {
+        self.over.contains(cluster)
+    }
+}
+
+impl Deployer {
+    /// Its registration is gone.
+    pub(super) fn unregistered(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        self.registered.clusters.remove(cluster);
+        self.expect_end(cluster, step);
+    }
+
+    /// Every registered cluster has been told.
+    pub(super) fn all_registered(&mut self, step: &mut Step<Effect>) {
+        self.registered.listed = true;
+        let known: BTreeSet<_> = self.found.keys().chain(self.clusters.keys()).cloned().collect();
+        known.iter().for_each(|cluster| self.expect_end(cluster, step));
+    }
+
+    /// Of a cluster that is not registered, whatever is said goes after a while.
+    fn expect_end(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        if !self.registered.is_gone(cluster) || self.registered.is_over(cluster) {
+            return;
+        }
+        let due = step.steady.saturating_add(self.config.forget_after);
+        let due = *self.registered.due.entry(cluster.clone()).or_insert(due);
+        step.wake_at_steady(due);
+    }
+
+    /// A row came for a cluster: of one that is not registered nothing is begun, and what nobody wants there any more is forgotten.
+    pub(super) fn mind_registration(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        self.expect_end(cluster, step);
+        if self.registered.is_over(cluster) {
+            self.sweep(cluster, step);
+        }
+    }
+
+    /// Takes back what is said of clusters that have not been registered for long enough.
+    pub(super) fn say_farewell(&mut self, step: &mut Step<Effect>) {
+        if !self.caught_up {
+            return;
+        }
+        let now = step.steady;
+        for (cluster, _) in self.registered.due.extract_if(.., |_, due| *due <= now).collect::<Vec<_>>() {
+            self.take_back(&cluster, step);
+            self.registered.over.insert(cluster.clone());
+            self.sweep(&cluster, step);
+        }
+        self.registered.due.values().min().into_iter().for_each(|due| step.wake_at_steady(*due));
+    }
+
+    fn take_back(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        let mut said = self.found.remove(cluster).unwrap_or_default();
+        for (profile, job) in self.clusters.get(cluster).into_iter().flat_map(|known| &known.jobs) {
+            said.extend(job.origins().map(|origin| (profile.clone(), origin)));
+        }
+        let profiles: BTreeSet<ProfileId> = said.iter().map(|(profile, _)| profile.clone()).collect();
+        for (profile, origin) in said {
+            step.publish(self.no_status(cluster, &profile, origin));
+        }
+        for profile in profiles {
+            self.unsay(cluster, &profile, step);
+        }
+        let about = ProblemKey::on(cluster, About::Cluster);
+        self.note(about, None, step);
+        step.effect(Effect::Configuration(Configuration { cluster: cluster.clone(), profiles: Vec::new() }));
+    }
+
+    /// Nothing is said of a profile on a cluster.
+    fn unsay(&mut self, cluster: &ClusterRef, profile: &ProfileId, step: &mut Step<Effect>) {
+        self.slow.end(cluster, profile);
+        self.tell(cluster, profile, BTreeMap::new(), step);
+        self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), None, step);
+        if !profile.is_role_request() {
+            step.effect(Effect::Summary(Summary::gone(cluster, profile)));
+        }
+    }
+
+    /// Forgets what nobody wants on a cluster of which nothing is said any more.
+    fn sweep(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        if let Some(known) = self.clusters.get_mut(cluster) {
+            let unwanted: Vec<_> = known.jobs.extract_if(.., |_, job| !job.is_wanted()).collect();
+            let is_empty = known.jobs.is_empty();
+            for (profile, job) in unwanted {
+                for origin in job.origins() {
+                    step.publish(self.no_status(cluster, &profile, origin));
+                }
+                self.note(ProblemKey::on(cluster, About::Profile(profile)), None, step);
+            }
+            if !is_empty {
+                return;
+            }
+        }
+        self.clusters.remove(cluster);
+        self.put_off.note(cluster, false, step.steady);
+        self.agenda.forget(cluster);
+        self.registered.over.remove(cluster);
+    }
+}

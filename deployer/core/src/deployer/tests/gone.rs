@@ -1,0 +1,105 @@
+//! Clusters that are no longer registered.
+
+use super::*;
+
+impl Fixture {
+    fn tell(&mut self, input: ExternalInput) {
+        self.run(|deployer, step| deployer.external(input, step));
+    }
+
+    fn pass(&mut self, time: i64) {
+        self.now += time;
+        self.run(|deployer, step| deployer.tick(step));
+    }
+
+    /// What is said of profile `p` on the cluster, and of the cluster.
+    fn is_said(&self) -> (bool, bool, bool) {
+        let summary = self.summaries.iter().rev().find(|summary| summary.profile == ProfileId::cluster("p"));
+        let has_summary = summary.is_some_and(|summary| summary.state.is_some());
+        let is_shown = self.configurations.last().is_some_and(|shown| !shown.profiles.is_empty());
+        (self.statuses.get("p").is_some_and(Option::is_some), has_summary, is_shown)
+    }
+}
+
+/// A cluster with a profile, shown.
+fn mk_fixture() -> Fixture {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.tell(ExternalInput::Listed);
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.show();
+    assert_eq!(fixture.is_said(), (true, true, true));
+    fixture.take_calls();
+    fixture
+}
+
+#[test]
+fn what_is_said_of_a_cluster_goes_a_while_after_its_registration_and_what_it_holds_stays() {
+    let mut fixture = mk_fixture();
+    fixture.tell(ExternalInput::Unregistered(cluster()));
+    fixture.row("p", None);
+    fixture.pass(FORGET_AFTER - 1);
+    assert_eq!(fixture.is_said(), (true, true, true), "whoever deletes it may be about to write it again");
+    fixture.pass(1);
+    assert_eq!(fixture.is_said(), (false, false, false));
+    assert!(fixture.deployer.clusters.is_empty() && fixture.deployer.found.is_empty());
+    assert!(fixture.take_calls().is_empty() && fixture.names() == ["a"]);
+    // Registered again it is a new cluster, in which something is held.
+    fixture.reach();
+    assert_eq!(fixture.state("p"), Some(State::Held));
+}
+
+#[test]
+fn neither_a_pause_nor_a_registration_that_is_back_in_time_is_an_end() {
+    for back in [false, true] {
+        let mut fixture = mk_fixture();
+        if back {
+            fixture.tell(ExternalInput::Unregistered(cluster()));
+            fixture.pass(FORGET_AFTER / 2);
+        }
+        fixture.tell(ExternalInput::Unreachable(cluster()));
+        fixture.pass(10 * FORGET_AFTER);
+        assert_eq!(fixture.is_said(), (true, true, true));
+    }
+}
+
+#[test]
+fn a_new_owner_ends_what_was_said_of_a_cluster_that_was_unregistered_meanwhile() {
+    let mut fixture = mk_fixture();
+    let status = fixture.deployer.status_subject(&cluster(), &ProfileId::cluster("p"), 0);
+    fixture.replace(1);
+    fixture.deployer.found(&status, &Head::default());
+    fixture.tell(ExternalInput::Listed);
+    fixture.read_all();
+    fixture.pass(FORGET_AFTER);
+    assert_eq!(fixture.is_said(), (false, false, false));
+    assert!(fixture.deployer.clusters.is_empty());
+}
+
+#[test]
+fn before_all_registrations_are_told_nothing_is_concluded() {
+    let mut fixture = mk_fixture();
+    let status = fixture.deployer.status_subject(&cluster(), &ProfileId::cluster("p"), 0);
+    fixture.replace(1);
+    fixture.deployer.found(&status, &Head::default());
+    fixture.read_all();
+    fixture.pass(10 * FORGET_AFTER);
+    assert_eq!(fixture.is_said(), (true, true, true));
+}
+
+#[test]
+fn what_is_still_wanted_there_is_kept_in_mind_until_its_maker_hears_of_the_end() {
+    let mut fixture = mk_fixture();
+    fixture.tell(ExternalInput::Unregistered(cluster()));
+    fixture.pass(FORGET_AFTER);
+    assert_eq!(fixture.is_said(), (false, false, false));
+    // It comes back before the maker has heard that it was away.
+    fixture.reach();
+    assert_eq!(fixture.state("p"), Some(State::Provisioned));
+    fixture.tell(ExternalInput::Unregistered(cluster()));
+    fixture.pass(FORGET_AFTER);
+    fixture.row("p", None);
+    assert!(fixture.deployer.clusters.is_empty());
+    fixture.row("p", None);
+    assert!(fixture.deployer.clusters.is_empty(), "a row of one that has gone is remembered by nobody");
+}

@@ -1,0 +1,41 @@
+//! A cluster that is no longer registered: what was reported of it goes, and then what was known of it.
+//!
+//! Two things are told, in any order: the interest row says that the cluster is gone, and its agent has taken away what it had in
+//! this shard. After both, nothing more comes, and the cluster can be forgotten: its interest row goes as well.
+
+use sluice_api::ClusterRef;
+use sluice_protocol::{Body, Publish, Step};
+
+use super::{Effect, Matcher};
+
+impl Matcher {
+    /// The agent has taken its completeness row of this shard away, after everything else that it had there.
+    pub(super) fn agent_left(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        self.announced.remove(cluster);
+        let live = self.clusters.entry(cluster.clone()).or_default();
+        (live.left, live.complete) = (true, None);
+        self.leave(cluster, step);
+    }
+
+    /// Takes back what was said of a cluster that is gone, and forgets it once its agent has left.
+    pub(super) fn leave(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        let Some(live) = self.clusters.get(cluster).filter(|_| self.started) else { return };
+        let left = live.left;
+        // The agent took the interest row away last, while nobody was here.
+        let has_gone = left && live.revision.is_none() && self.caught_up;
+        if !live.gone && !has_gone {
+            return;
+        }
+        for (object, source) in self.reported.of_cluster(cluster, |_, _| true) {
+            self.withdraw(cluster, &object, &source, 0, step);
+        }
+        // Whether or not this owner knows of one: where there is none, none is published.
+        step.publish(Publish::new(self.completeness(cluster), Body::Tombstone, 0).after_all());
+        if left {
+            self.clusters.remove(cluster);
+            self.reported.forget(cluster);
+        } else if let Some(live) = self.clusters.get_mut(cluster) {
+            (live.told, live.ahead) = (None, None);
+        }
+    }
+}

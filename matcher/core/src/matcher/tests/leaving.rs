@@ -1,0 +1,74 @@
+//! Clusters that are no longer registered.
+
+use super::*;
+
+fn gone(revision: u64) -> ExternalInput {
+    ExternalInput::Interest(cluster(), Interest::of_gone(revision))
+}
+
+/// The agent takes its completeness row away.
+fn left() -> Row {
+    let row = complete(1);
+    Row { head: Head { tombstone: true, ..Head::default() }, ..row }
+}
+
+/// What a step publishes takes everything back, and no row says from which interest.
+fn taken_back(matcher: &mut Matcher, f: impl FnOnce(&mut Matcher, &mut Step<Effect>)) -> Vec<String> {
+    let mut step = Step::at(10);
+    f(matcher, &mut step);
+    let (rows, ..) = step.into_parts();
+    assert!(rows.iter().all(|row| row.body == Body::Tombstone && row.view == View::default()), "{rows:?}");
+    let name = |row: &Publish| match &row.subject {
+        Subject::Report { object, .. } => object.name.clone(),
+        _ => "complete".to_owned(),
+    };
+    rows.iter().map(name).collect()
+}
+
+#[test]
+fn what_was_reported_goes_and_the_cluster_is_forgotten_once_its_agent_has_left() {
+    let mut matcher = started(&[("a", 1)]);
+    rows(&mut matcher, change("x", Some("a"), 1));
+    step(&mut matcher, |m, s| m.caught_up(1, s));
+    assert_eq!(rows(&mut matcher, complete(1)), ["complete"]);
+    assert_eq!(taken_back(&mut matcher, |m, s| m.external(gone(2), s)), ["x", "complete"]);
+    assert!(taken_back(&mut matcher, |m, s| m.row(&tombstone("x", 3), s)).is_empty());
+    assert_eq!(taken_back(&mut matcher, |m, s| m.row(&left(), s)), ["complete"]);
+    assert!(matcher.clusters.is_empty() && matcher.announced.is_empty());
+    // The interest row goes last; a cluster of that name may come again.
+    step(&mut matcher, |m, s| m.external(ExternalInput::Interest(cluster(), Interest::default()), s));
+    assert!(matcher.clusters.is_empty());
+    step(&mut matcher, |m, s| m.external(interest(3, &[("a", 3)]), s));
+    assert_eq!(rows(&mut matcher, change("y", Some("a"), 5)), ["+a/y"]);
+}
+
+#[test]
+fn the_agent_may_have_left_before_the_interest_row_is_told() {
+    let mut matcher = started(&[("a", 1)]);
+    rows(&mut matcher, change("x", Some("a"), 1));
+    assert!(taken_back(&mut matcher, |m, s| m.row(&left(), s)).is_empty(), "the row alone proves nothing");
+    assert_eq!(taken_back(&mut matcher, |m, s| m.external(gone(2), s)), ["x", "complete"]);
+    assert!(matcher.clusters.is_empty());
+}
+
+#[test]
+fn who_comes_after_everything_is_over_takes_back_what_its_predecessor_said() {
+    let mut matcher = matcher();
+    let row = matcher.row_of(&cluster(), Complete::of_all(9, 1));
+    matcher.found(&row.subject, &row.head());
+    step(&mut matcher, |m, s| m.start(s));
+    assert!(taken_back(&mut matcher, |m, s| m.row(&left(), s)).is_empty(), "an older row may be shown first");
+    assert_eq!(taken_back(&mut matcher, |m, s| m.caught_up(99, s)), ["complete"]);
+    assert!(matcher.clusters.is_empty());
+}
+
+#[test]
+fn a_cluster_that_is_registered_again_before_its_agent_left_keeps_what_is_told_of_it() {
+    let mut matcher = started(&[("a", 1)]);
+    step(&mut matcher, |m, s| m.caught_up(0, s));
+    step(&mut matcher, |m, s| m.external(gone(2), s));
+    step(&mut matcher, |m, s| m.external(interest(3, &[("a", 3)]), s));
+    assert_eq!(rows(&mut matcher, change("x", Some("a"), 4)), ["+a/x"]);
+    assert!(taken_back(&mut matcher, |m, s| m.row(&left(), s)).is_empty());
+    assert_eq!(matcher.clusters.len(), 1);
+}

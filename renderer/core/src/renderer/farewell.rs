@@ -1,0 +1,67 @@
+//! Clusters that are no longer registered.
+//!
+//! ```text
+//! not registered ── 60 s ──► interest row says "gone" ─► its agent and the matchers take their rows away ─► no interest row ─► forgotten
+//! ```
+//!
+//! That a registration is gone is a fact that the management cluster tells; a pause, a missing Secret or a restart is none. What came
+//! of the cluster's events is withdrawn at once; what the bus and people are told of the cluster stays for a while, since whoever
+//! deletes a registration may be about to write it again.
+
+use std::collections::BTreeMap;
+
+use sluice_api::ClusterRef;
+use sluice_protocol::Step;
+use sluice_protocol::interest::Interest;
+
+use super::place::now_millis;
+use super::{Effect, Renderer};
+
+/// When each cluster that is no longer registered is gone, by the clock that nobody sets.
+pub(super) type Farewells = BTreeMap<ClusterRef, i64>;
+
+impl Renderer {
+    /// Notes whether a cluster is registered, and forgets one of which nothing is left.
+    pub(super) fn mind_registration(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        if self.catalog.clusters.contains_key(cluster) {
+            self.farewells.remove(cluster);
+            return;
+        }
+        match self.completeness.interest(cluster) {
+            Some(row) if row.gone => drop(self.farewells.remove(cluster)),
+            Some(_) => {
+                let due = step.steady.saturating_add(self.config.forget_after);
+                let due = *self.farewells.entry(cluster.clone()).or_insert(due);
+                step.wake_at_steady(due);
+            }
+            None => self.forget(cluster),
+        }
+    }
+
+    fn forget(&mut self, cluster: &ClusterRef) {
+        self.farewells.remove(cluster);
+        self.bindings.remove(cluster);
+        self.unwritten.remove(cluster);
+        self.completeness.forget(cluster);
+        self.sets.forget_empty(cluster);
+    }
+
+    /// Says of which clusters nothing is wanted any more.
+    pub(super) fn say_farewell(&mut self, step: &mut Step<Effect>) {
+        if !self.is_asking() {
+            // It does not know yet which revision the row must follow.
+            return;
+        }
+        let now = step.steady;
+        for (cluster, _) in self.farewells.extract_if(.., |_, due| *due <= now).collect::<Vec<_>>() {
+            let last = self.completeness.last_revision(&cluster);
+            let revision = self.config.revision(now_millis(step.now).max(last.saturating_add(1)));
+            let row = Interest::of_gone(revision);
+            self.completeness.write(&cluster, &row);
+            step.effect(Effect::WriteInterest(cluster.clone(), row));
+            // Nothing that its events led to is wanted: what a former owner has left goes.
+            step.effect(Effect::Projected(cluster));
+        }
+        self.farewells.values().min().into_iter().for_each(|due| step.wake_at_steady(*due));
+    }
+}

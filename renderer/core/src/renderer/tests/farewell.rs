@@ -1,0 +1,128 @@
+//! Clusters that are no longer registered, and reports that go.
+
+use super::*;
+
+fn mk_fixture() -> Fixture {
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x"]);
+    fixture
+}
+
+impl Fixture {
+    /// The bucket has what was written.
+    fn hear(&mut self, name: &str, row: Interest) {
+        self.run(|renderer, step| renderer.external(ExternalInput::Interest(cluster(name), row), step));
+    }
+
+    fn unregister(&mut self, name: &str) {
+        self.delete(registration(name, json!({"env": "fv"})));
+        self.hear(name, self.interests[&cluster(name)].clone());
+    }
+
+    fn elapse(&mut self, time: i64) {
+        self.now += time;
+        self.run(|renderer, step| renderer.tick(step));
+    }
+
+    fn report(&self) -> Option<&Option<Value>> {
+        self.projected.iter().find(|(key, _)| key.contains("EventReport")).map(|(_, object)| object)
+    }
+}
+
+#[test]
+fn a_cluster_is_gone_a_while_after_its_registration_and_forgotten_with_its_interest_row() {
+    let mut fixture = mk_fixture();
+    fixture.unregister("a");
+    assert!(fixture.wanted().is_empty(), "what came of its events goes at once");
+    fixture.elapse(FORGET_AFTER - 1);
+    assert!(!fixture.interests[&cluster("a")].gone);
+    let before = fixture.revision();
+    fixture.elapse(1);
+    assert!(fixture.interests[&cluster("a")].gone && fixture.revision() > before);
+    assert!(!fixture.interests[&cluster("b")].gone);
+    // Its matcher takes back what it said, its agent the interest row.
+    fixture.hear("a", fixture.interests[&cluster("a")].clone());
+    let taken_back = Row { head: Head { tombstone: true, ..Head::default() }, ..complete(0) };
+    fixture.row(Row { head: Head { tombstone: true, ..Head::default() }, ..report("x", true) });
+    fixture.run(|renderer, step| renderer.row(&taken_back, step));
+    fixture.hear("a", Interest::default());
+    let renderer = &fixture.renderer;
+    assert!(!renderer.bindings.contains_key(&cluster("a")) && renderer.farewells.is_empty());
+    assert!(renderer.sets.get(&cluster("a"), "s").is_none());
+    let floor = renderer.completeness.last_revision(&cluster("a"));
+    fixture.elapse(10 * FORGET_AFTER);
+    assert!(fixture.interests[&cluster("a")].gone, "nothing is said of it any more");
+    fixture.now = 5;
+    fixture.put(registration("a", json!({"env": "fv"})));
+    assert!(fixture.revision() > floor, "whatever the clock says");
+}
+
+#[test]
+fn who_is_registered_again_in_time_is_not_gone_and_later_begins_anew() {
+    let mut fixture = mk_fixture();
+    fixture.unregister("a");
+    fixture.elapse(FORGET_AFTER / 2);
+    fixture.put(registration("a", json!({"env": "fv"})));
+    fixture.hear("a", fixture.interests[&cluster("a")].clone());
+    fixture.elapse(FORGET_AFTER);
+    assert!(!fixture.interests[&cluster("a")].gone);
+    fixture.unregister("a");
+    fixture.elapse(FORGET_AFTER);
+    let gone = fixture.interests[&cluster("a")].clone();
+    fixture.put(registration("a", json!({"env": "fv"})));
+    fixture.hear("a", gone.clone());
+    let again = &fixture.interests[&cluster("a")];
+    assert!(gone.gone && !again.gone && again.revision > gone.revision && again.sources.len() == 1);
+}
+
+#[test]
+fn a_bucket_that_is_lost_while_a_cluster_is_away_takes_nothing_of_it() {
+    let mut fixture = mk_fixture();
+    fixture.unregister("a");
+    let last = fixture.revision();
+    fixture.hear("a", Interest::default());
+    fixture.put(registration("a", json!({"env": "fv"})));
+    assert!(fixture.revision() > last, "others have worked with the row that is lost");
+    fixture.hear("a", fixture.interests[&cluster("a")].clone());
+    assert_eq!(fixture.wanted(), ["a x 1"], "its event is still reported, and is not told again");
+}
+
+#[test]
+fn who_comes_later_says_farewell_to_clusters_that_were_unregistered_meanwhile() {
+    let row = Interest { revision: 77_000, ..Interest::default() };
+    let mut fixture = Fixture::with(vec![], |renderer| {
+        renderer.external(ExternalInput::Interest(cluster("old"), row), &mut Step::at(0));
+    });
+    fixture.ready(&[]);
+    fixture.elapse(FORGET_AFTER);
+    let old = &fixture.interests[&cluster("old")];
+    assert!(old.gone && old.revision > 77_000);
+}
+
+#[test]
+fn a_report_goes_with_its_source_with_the_last_trigger_and_with_the_cluster() {
+    let written = |fixture: &mut Fixture| {
+        fixture.elapse(3_000_000);
+        assert!(matches!(fixture.report(), Some(Some(_))));
+    };
+    let gone = |fixture: &mut Fixture| {
+        assert_eq!(fixture.report(), Some(&None));
+        // What is still under way does not bring it back.
+        fixture.row(report("x", true));
+        fixture.elapse(3_000_000);
+        assert_eq!(fixture.report(), Some(&None));
+    };
+    let mut fixture = mk_fixture();
+    written(&mut fixture);
+    fixture.delete(source());
+    gone(&mut fixture);
+    fixture.put(source());
+    fixture.row(report("x", false));
+    written(&mut fixture);
+    fixture.delete(trigger(true, json!({})));
+    gone(&mut fixture);
+    let mut fixture = mk_fixture();
+    written(&mut fixture);
+    fixture.unregister("a");
+    gone(&mut fixture);
+}
