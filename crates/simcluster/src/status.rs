@@ -230,6 +230,11 @@ impl Cause {
         Self { reason: "FieldValueInvalid", message, field: field.into() }
     }
 
+    /// What must not be done.
+    pub fn forbidden(field: impl Into<String>, why: &str) -> Self {
+        Self { reason: "FieldValueForbidden", message: format!("Forbidden: {why}"), field: field.into() }
+    }
+
     /// A field that must be there.
     pub fn required(field: impl Into<String>, why: &str) -> Self {
         let message = if why.is_empty() { "Required value".into() } else { format!("Required value: {why}") };

@@ -2,6 +2,7 @@
 
 mod defaults;
 mod empty;
+mod immutable;
 mod names;
 mod required;
 pub mod typed;
@@ -34,7 +35,7 @@ pub fn complete(body: &mut Json, live: Option<&Json>, write: &Write<'_>) -> Resu
         });
     }
     causes.extend(required::check(body, &write.endpoint.def.kind));
-    causes.extend(check_immutable(body, live, &write.endpoint.def));
+    causes.extend(immutable::check(body, live, &write.endpoint.def));
     causes.extend(check_load_balancer(body, &write.endpoint.def));
     if causes.is_empty() { Ok(warnings) } else { Err(ApiError::invalid(&write.endpoint.def, &name, &causes)) }
 }
@@ -71,43 +72,4 @@ fn check_load_balancer(body: &Json, def: &ResourceDef) -> Option<Cause> {
         message: "Forbidden: may only be used when `spec.type` is 'LoadBalancer'".into(),
         field: "status.loadBalancer.ingress".into(),
     })
-}
-
-fn check_immutable(body: &Json, live: Option<&Json>, def: &ResourceDef) -> Vec<Cause> {
-    let Some(live) = live else { return Vec::new() };
-    let get = |body: &Json, path: &[&str]| -> Option<Value> {
-        let (first, rest) = path.split_first()?;
-        rest.iter().try_fold(body.get(*first)?, |value, part| value.get(*part)).cloned()
-    };
-    let mut causes = Vec::new();
-    let mut fixed = |path: &[&str], why: &str| {
-        let (before, after) = (get(live, path), get(body, path));
-        if before.is_some() && before != after {
-            causes.push(Cause::invalid(path.join("."), &after.unwrap_or_default().to_string(), why));
-        }
-    };
-    match &*def.key {
-        "deployments.apps" | "daemonsets.apps" | "replicasets.apps" | "jobs.batch" => {
-            fixed(&["spec", "selector"], "field is immutable")
-        }
-        "rolebindings.rbac.authorization.k8s.io" | "clusterrolebindings.rbac.authorization.k8s.io" => {
-            fixed(&["roleRef"], "cannot change roleRef");
-        }
-        "secrets" => fixed(&["type"], "field is immutable"),
-        "storageclasses.storage.k8s.io" => fixed(&["provisioner"], "updates to provisioner are forbidden."),
-        _ => {}
-    }
-    if matches!(&*def.key, "configmaps" | "secrets") && live.get("immutable") == Some(&Value::Bool(true)) {
-        for field in ["data", "binaryData", "immutable"] {
-            if live.get(field) != body.get(field) {
-                let why = "field is immutable when `immutable` is set";
-                causes.push(Cause {
-                    reason: "FieldValueForbidden",
-                    message: format!("Forbidden: {why}"),
-                    field: field.into(),
-                });
-            }
-        }
-    }
-    causes
 }
