@@ -7,7 +7,7 @@
 //! | all | a cluster `env: fv` in which the EventSource selects something | clusters `tier: x` | `all-<cluster>`, `more-all-<cluster>`, `both` |
 //! | sent | the last CloudEvent of a subject that is not of another type, in a cluster `env: fv`, unless it is one that deletes | there | `sent-<subject>` |
 //! | here | a cluster `env: fv` in which the EventSource selects something, and a cluster `tier: x` | the management cluster | `here-<cluster>-<cluster of the tier>`, and `share-<cluster>` once |
-//! | own | the user's profile, or the same as above for the trigger that makes one of its name | clusters `tier: x`, by label, or those of the set for the profile | `own`, `both` when its tier is the lower one |
+//! | own | the user's profile, or without one the same as above for the trigger that makes one of its name | clusters `tier: x`, by label, or those of the set for the profile | `own`, `both` when its tier is the lower one |
 //! | team | the profile of a namespace | the clusters of its set | `team` |
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,7 +90,9 @@ pub(crate) fn table(
         }
     }
     let has_profile = management.has_profile() && management.profile_selects(at);
-    if has_profile || (in_tier && management.rival && !sources.is_empty()) {
+    // The trigger's profile is refused as long as its name is that of a user's, wherever that one goes.
+    let has_rival = in_tier && management.rival && !management.has_profile();
+    if has_profile || (has_rival && !sources.is_empty()) {
         let size = ("size".to_owned(), management.thing().unwrap_or(0).to_string());
         let data = [edit(management, Addon::Own), size].into();
         table.insert("own".into(), Wanted { data, holders: vec![Holder::Own] });

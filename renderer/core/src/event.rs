@@ -116,18 +116,25 @@ impl EventRender<'_> {
             spec.insert("patchesFrom".into(), patched.refs.into());
         }
         let id = ProfileId::cluster(&*name);
-        let mut warnings = Vec::new();
         if self.catalog.profiles.contains_key(&id) {
-            warnings.push(format!(
-                "spec.profileNameFormat: {id} is somebody else's, and is not written over; make the name differ"
-            ));
-        } else {
-            projections.push(project::cluster_profile(&name, &spec, self.labels()));
+            return Ok(Rendered::refused(id, spec));
         }
+        projections.push(project::cluster_profile(&name, &spec, self.labels()));
         let (parts, charts, failed, resources) =
             (patched.parts, patched.charts, patched.failed, scene.refs.clone());
-        let grants_to = None;
-        Ok(Rendered { id, parts, charts, grants_to, resources, failed, warnings, spec, projections })
+        let (grants_to, is_refused, warnings) = (None, false, Vec::new());
+        Ok(Rendered {
+            id,
+            is_refused,
+            parts,
+            charts,
+            grants_to,
+            resources,
+            failed,
+            warnings,
+            spec,
+            projections,
+        })
     }
 
     /// The matches that the cause stands for, in the order in which templates see them.

@@ -51,6 +51,7 @@ pub(crate) fn render(
     }
     Ok(Rendered {
         id: profile.id.clone(),
+        is_refused: false,
         parts: parts.into_values().collect(),
         charts: profile.common.helm_charts.clone(),
         grants_to: profile.grants_to.clone(),

@@ -24,6 +24,8 @@ use crate::templates::Templates;
 pub(crate) struct Rendered {
     /// Which.
     pub(crate) id: ProfileId,
+    /// Whether the profile of this name is somebody else's: nothing of this one is deployed.
+    pub(crate) is_refused: bool,
     /// Where it goes, and what it deploys there.
     pub(crate) parts: Vec<Part>,
     /// Charts that it deploys before its sources.
@@ -73,6 +75,27 @@ pub(crate) struct PolicySource {
     pub(crate) lua: bool,
     /// Whether the text is the same for many clusters, so that its objects are worth keeping.
     pub(crate) shared: bool,
+}
+
+impl Rendered {
+    /// What becomes of a profile whose name is that of somebody else's.
+    pub(crate) fn refused(id: ProfileId, spec: Map<String, Value>) -> Self {
+        let text = format!(
+            "spec.profileNameFormat: {id} is somebody else's, and is not written over; nothing is deployed; make the name differ"
+        );
+        Self {
+            id,
+            is_refused: true,
+            parts: Vec::new(),
+            charts: Vec::new(),
+            grants_to: None,
+            resources: Vec::new(),
+            failed: Vec::new(),
+            warnings: vec![text],
+            spec,
+            projections: Vec::new(),
+        }
+    }
 }
 
 impl Part {

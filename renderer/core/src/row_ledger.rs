@@ -23,6 +23,8 @@ pub(crate) struct RowLedger {
     failing: BTreeSet<Cause>,
     /// Causes that are rendered and have no row: no cluster is selected, or what they read is not known yet.
     rowless: BTreeSet<Cause>,
+    /// Events whose profile would have a name that is somebody else's.
+    refused: BTreeMap<Cause, ProfileId>,
 }
 
 impl RowLedger {
@@ -97,13 +99,22 @@ impl RowLedger {
         self.users.get(place)
     }
 
-    /// The events whose causes have rows of a profile of this name.
+    /// The events whose causes have rows of a profile of this name, or would have if the name were not somebody else's.
     pub(crate) fn makers_of(&self, profile: &ProfileId) -> BTreeSet<Cause> {
+        let refused = self.refused.iter().filter(|(_, name)| *name == profile).map(|(cause, _)| cause);
         let makers = self
             .users
             .iter()
             .filter(|((_, made), cause)| made == profile && matches!(cause, Cause::Event(_)));
-        makers.map(|(_, cause)| cause.clone()).collect()
+        makers.map(|(_, cause)| cause).chain(refused).cloned().collect()
+    }
+
+    /// `cause` would make a profile whose name is somebody else's, or, without one, does not.
+    pub(crate) fn set_refused(&mut self, cause: &Cause, name: Option<&ProfileId>) {
+        match name {
+            Some(name) => drop(self.refused.insert(cause.clone(), name.clone())),
+            None => drop(self.refused.remove(cause)),
+        }
     }
 
     /// Where the rows of `cause` are.
@@ -171,6 +182,7 @@ impl RowLedger {
     pub(crate) fn forget(&mut self, cause: &Cause) {
         self.rowless.remove(cause);
         self.failing.remove(cause);
+        self.refused.remove(cause);
     }
 
     /// Whether `cause` cannot be rendered at present.

@@ -182,13 +182,13 @@ fn forbidden(
     again.then(|| format!("{} is deployed again, and should be once", inventory.id()))
 }
 
-/// Whether what the user's profile is called was deployed by another maker of the name, which is gone. It goes, however late,
-/// as long as the profile is paused and asks for nothing.
+/// Whether what the user's profile is called was deployed by another maker of the name, which is gone, or refused since the profile
+/// is there. It goes, however late, as long as the profile is paused and asks for nothing.
 fn goes_with_its_maker(server: &ApiServer, management: &Management) -> bool {
     let own = ProfileId { namespace: String::new(), name: Addon::Own.name().into() };
     let of_event =
         server.inventories.get(&own).is_some_and(|stored| matches!(stored.inventory.cause, Cause::Event(_)));
-    of_event && !management.rival && management.last_edit_of_profile().is_some()
+    of_event && management.last_edit_of_profile().is_some()
 }
 
 /// What was written although its cluster, or its profile, is paused.

@@ -49,6 +49,7 @@ impl Renderer {
         let mut warnings = Vec::new();
         let result = made.and_then(|(mut rendered, rows)| {
             warnings = std::mem::take(&mut rendered.warnings);
+            self.ledger.set_refused(cause, rendered.is_refused.then_some(&rendered.id));
             self.publish(cause, &rendered, rows, time, step)
         });
         self.renderings.set(cause, result.is_ok().then_some(basis));

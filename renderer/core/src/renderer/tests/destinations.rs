@@ -232,15 +232,19 @@ fn a_set_of_a_namespace_says_what_is_wrong_with_it() {
 }
 
 #[test]
-fn a_profile_that_somebody_else_wrote_is_not_written_over() {
+fn a_profile_that_somebody_else_wrote_is_not_written_over_and_nothing_is_deployed_beside_it() {
     let own = json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {}});
     let named = json!({"profileNameFormat": "p"});
     let mut fixture = Fixture::new(vec![trigger(true, named), content(true, "1"), own.clone()]);
     fixture.ready(&["x"]);
-    let projected = |fixture: &Fixture| fixture.projected.keys().any(|key| key == "ClusterProfile p");
+    let projected = |fixture: &Fixture| fixture.projected.values().flatten().count();
     let error = fixture.problems.values().next().unwrap();
     assert!(error.contains("spec.profileNameFormat: ClusterProfile p is somebody else's"), "{error}");
-    assert!(!projected(&fixture));
-    fixture.delete(own);
-    assert!(projected(&fixture) && fixture.problems.is_empty(), "{:?}", fixture.problems);
+    assert_eq!((projected(&fixture), fixture.wanted().len()), (1, 0), "there is the EventReport");
+    fixture.delete(own.clone());
+    assert!(fixture.problems.is_empty(), "{:?}", fixture.problems);
+    assert_eq!((projected(&fixture), fixture.wanted().len()), (3, 1));
+    fixture.put(own);
+    assert_eq!((projected(&fixture), fixture.wanted().len()), (1, 0), "it goes when somebody else's comes");
+    assert_eq!(fixture.problems.len(), 1);
 }
