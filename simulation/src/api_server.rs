@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_agent_core::{Seen, WatchSpec};
 use sluice_api::{Gvk, ObjectKey, ProfileId};
-use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stored, Version, take_marks};
+use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stored, Version};
 
 use crate::refusals::Refusals;
 
@@ -223,7 +223,7 @@ impl ApiServer {
         };
         self.version += 1;
         let mut object = (*old).clone();
-        take_marks(&mut object);
+        sluice_api::marks::take(&mut object);
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
         let new = Arc::new(object);
         self.applied.insert(key.clone(), new.clone());

@@ -16,6 +16,7 @@ pub mod crd;
 pub mod digest;
 pub mod error;
 pub mod identity;
+pub mod marks;
 pub mod model;
 pub mod names;
 pub mod object;

@@ -28,7 +28,7 @@ mod summary;
 pub use configuration::{Configuration, Owned, cluster_configuration};
 pub use deployer::{Config, Deployer, Effect, ExternalInput};
 pub use inventory::{Inventory, Kept, Stored};
-pub use marks::{take_marks, without_marks};
+pub use marks::without_marks;
 pub use prepare::{Prepared, prepare};
 pub use releases::{Helm, ReleaseSummary};
 pub use request::{Class, Failure, Live, Owner, Reply, Request, Version};

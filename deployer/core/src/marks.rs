@@ -1,23 +1,8 @@
 //! What is written onto objects about their owner, and how it is taken off what stays when the owner goes.
 
 use serde_json::{Map, Value, json};
+use sluice_api::marks::{ANNOTATIONS, EXTRA, LABELS, PREFIX};
 use sluice_api::object;
-
-const PREFIX: &str = "projectsveltos.io/";
-const LABELS: [&str; 4] = ["reason", "reference-kind", "reference-name", "reference-namespace"];
-const ANNOTATIONS: [&str; 8] = [
-    "hash",
-    "owner-kind",
-    "owner-name",
-    "owner-tier",
-    "reference-kind",
-    "reference-name",
-    "reference-namespace",
-    "reference-tier",
-];
-
-/// Annotation: the digest of the labels and annotations that the profile has added.
-pub(crate) const EXTRA: &str = "sluice.projectsveltos.io/extra";
 
 /// What an object says of its content; `None` when it was not deployed.
 pub(crate) fn content_of(object: &Value) -> Option<String> {
@@ -36,18 +21,6 @@ pub fn without_marks() -> Value {
     let mut annotations = nothing(&ANNOTATIONS);
     annotations.insert(EXTRA.into(), Value::Null);
     json!({"metadata": {"labels": nothing(&LABELS), "annotations": annotations}})
-}
-
-/// Takes all of it off an object that is at hand.
-pub fn take_marks(object: &mut Value) {
-    for (map, names) in [("labels", &LABELS[..]), ("annotations", &ANNOTATIONS[..])] {
-        if let Some(map) =
-            object.get_mut("metadata").and_then(|metadata| metadata.get_mut(map)?.as_object_mut())
-        {
-            names.iter().for_each(|name| drop(map.remove(&format!("{PREFIX}{name}"))));
-            map.remove(EXTRA);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -100,7 +73,7 @@ mod tests {
             expected.sort();
             assert_eq!(added(&object["metadata"][map]), expected);
         }
-        take_marks(&mut object);
+        sluice_api::marks::take(&mut object);
         assert_eq!(object, mine);
     }
 }

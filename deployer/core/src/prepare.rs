@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use serde_json::{Number, Value};
 use sluice_api::digest::sveltos_hash;
+use sluice_api::marks::{self, EXTRA};
 use sluice_api::{Digest, ObjectKey, identity, names, object};
 use sluice_protocol::rows::{Desired, Policy};
 
-use crate::marks::{EXTRA, content_of};
+use crate::marks::content_of;
 use crate::releases::CHART;
 
 /// An object, ready to be applied.
@@ -130,6 +131,8 @@ fn prepare_one(
         key.namespace = namespace.to_owned();
     }
     let mut object = rendered.clone();
+    // Marks are no content: what is a copy of something deployed would be other content after each time that it is deployed.
+    marks::take_all(&mut object);
     let metadata = object.get_mut("metadata")?.as_object_mut()?;
     if CLUSTER_SCOPED.contains(&key.gvk.kind.as_str()) {
         metadata.remove("namespace");
@@ -309,6 +312,14 @@ mod tests {
             "sha256:1bdb10214b7c8878f3a7e5c733b682c24d2a6c3b8c4158bca16a2e32e027e5a1"
         );
         assert!(errors.is_empty());
+    }
+
+    #[test]
+    fn marks_on_what_is_rendered_are_no_content() {
+        let (first, _) = prepare(&desired(vec![(100, vec![config_map("c", "1")])]));
+        let (again, _) = prepare(&desired(vec![(100, vec![(*first[0].object).clone()])]));
+        assert_eq!(again[0].hash, first[0].hash);
+        assert_eq!(again[0].object, first[0].object);
     }
 
     #[test]

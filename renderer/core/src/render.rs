@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
 use sluice_api::model::{Cluster, Deployment, HelmChart, LUA, PolicyRef, ResourceRef, SpecCommon, TEMPLATE};
-use sluice_api::{ClusterRef, Digest, ProfileId, ServiceAccount, names, object};
+use sluice_api::{ClusterRef, Digest, ProfileId, ServiceAccount, marks, names, object};
 use sluice_protocol::rows::{Cause, Desired, Policy};
 use sluice_script::Script;
 
@@ -232,7 +232,8 @@ pub(crate) fn policies(
     let changes = patches::for_cluster(common, part, destination, name, templates)?;
     let mut policies = releases;
     for release in &mut policies {
-        release.objects = patches::apply(&changes, std::mem::take(&mut release.objects))?;
+        let objects = plain(std::mem::take(&mut release.objects));
+        release.objects = patches::apply(&changes, objects)?;
         charts::mark(release);
     }
     for source in part.sources(deployment) {
@@ -254,10 +255,16 @@ pub(crate) fn policies(
             tier: source.tier,
             skip_namespace_creation: source.skip_namespace_creation,
             release: None,
-            objects: patches::apply(&changes, objects.map_err(place)?)?,
+            objects: patches::apply(&changes, plain(objects.map_err(place)?))?,
         });
     }
     Ok(policies)
+}
+
+/// The objects without what is written onto deployed objects: content may be a copy of one.
+fn plain(mut objects: Vec<Value>) -> Vec<Value> {
+    objects.iter_mut().for_each(marks::take_all);
+    objects
 }
 
 /// The body of a `desired` row.

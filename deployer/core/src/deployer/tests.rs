@@ -282,7 +282,7 @@ impl Fixture {
                 self.calls.push(format!("release {}", key.name));
                 self.version += 1;
                 let object = self.objects.get_mut(&key).unwrap();
-                crate::take_marks(object);
+                sluice_api::marks::take(object);
                 object["metadata"]["resourceVersion"] = self.version.to_string().into();
                 Reply::Done
             }
