@@ -108,9 +108,8 @@ fn wanted_on(cluster: ClusterRef, profile: &str, objects: Vec<Value>) -> Publish
         namespace: "n".into(),
         name: "c".into(),
         tier: 100,
-        skip_namespace_creation: false,
-        release: None,
         objects,
+        ..Policy::default()
     };
     let desired = Desired {
         owner_kind: "ClusterProfile".into(),
@@ -120,6 +119,7 @@ fn wanted_on(cluster: ClusterRef, profile: &str, objects: Vec<Value>) -> Publish
         leave: false,
         dry_run: false,
         one_time: false,
+        lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),
         extra_annotations: BTreeMap::new(),

@@ -169,9 +169,8 @@ fn desired() -> Desired {
         namespace: "projectsveltos".into(),
         name: "network-policy".into(),
         tier: 100,
-        skip_namespace_creation: false,
-        release: None,
         objects,
+        ..Policy::default()
     };
     Desired {
         owner_kind: "ClusterProfile".into(),
@@ -181,6 +180,7 @@ fn desired() -> Desired {
         leave: false,
         dry_run: false,
         one_time: false,
+        lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: Default::default(),
         extra_annotations: Default::default(),

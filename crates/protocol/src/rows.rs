@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sluice_api::model::Feature;
 use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId, ServiceAccount, TriggerId};
 
 use crate::problem_set::{About, ProblemKey};
@@ -84,6 +85,9 @@ pub struct Desired {
     /// For whom it is applied; without one the deployer does it for itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<ServiceAccount>,
+    /// What the profile asks for and nobody can do yet, by the feature that lacks it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lacks: BTreeMap<Feature, Vec<String>>,
     /// Why it exists.
     pub cause: Cause,
     /// The profile's spec, for the ClusterSummary.
@@ -98,7 +102,7 @@ pub struct Desired {
 pub const UNRENDERED: &[u8] = br#"{"unrendered":true}"#;
 
 /// The rendered content of one referenced ConfigMap or Secret.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
     /// `ConfigMap`, `Secret`, or `HelmChart`: then namespace and name are those of the release.
     pub kind: String,

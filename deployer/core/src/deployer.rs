@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::{ClusterRef, ProfileId};
-use sluice_protocol::rows::{Cause, State, Status, UNRENDERED};
+use sluice_protocol::rows::{Cause, State, UNRENDERED};
 use sluice_protocol::{
     About, Core, Head, JournalEntry, Meta, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View,
 };
@@ -26,7 +26,7 @@ use gone::Registered;
 use put_off::PutOff;
 use shown::Agenda;
 use slow::Slow;
-use told::status_row;
+use told::{status_of, status_row};
 
 const STAGE: &str = "deployer";
 /// Attempts in a row that the server's state may spoil before it is the profile's problem: not fewer than those after
@@ -240,10 +240,7 @@ impl Deployer {
             step.publish(self.no_status(cluster, profile, origin));
         }
         self.wait(cluster, profile, &cause, waiting, step);
-        let mut status = Status::new(state, errors.clone());
-        if let Some(desired) = &desired {
-            status = status.of(desired);
-        }
+        let status = status_of(state, &errors, desired.as_deref());
         let subject = self.status_subject(cluster, profile, origin);
         let mut row = status_row(subject, &status, &cause, time);
         if desired.is_none() && cause.origin(self.config.shards) != origin {
@@ -252,7 +249,8 @@ impl Deployer {
         }
         // Every time, so that its maker hears of it: what it said before may have been forgotten here.
         step.publish(if state == State::Held { row.forced() } else { row });
-        if changed && state == State::Provisioned {
+        // What cannot be done yet has kept nothing else from being applied.
+        if changed && errors.is_empty() && matches!(state, State::Provisioned | State::Failed) {
             let name = profile.path();
             let mut line = JournalEntry::new(STAGE, "applied", cluster, &name, step.now, time);
             if let Cause::Event(event) = &cause {

@@ -316,10 +316,13 @@ impl Job {
         Ended::Settled { state: State::Failed, changed }
     }
 
-    /// What it is called that everything is as it should be.
+    /// What it is called that everything is as it should be. What cannot be done yet is not tried again.
     fn settled_state(&self) -> State {
-        let dry_run = self.target.decoded().is_some_and(|desired| desired.dry_run);
-        if dry_run { State::DryRun } else { State::Provisioned }
+        match self.target.decoded() {
+            Some(desired) if desired.dry_run => State::DryRun,
+            Some(desired) if !desired.lacks.is_empty() => State::Failed,
+            _ => State::Provisioned,
+        }
     }
 
     /// For which tenant objects are written. When its row has gone nobody is named any more: its rights may have gone before, and

@@ -44,9 +44,8 @@ mod tests {
             namespace: "n".into(),
             name: "c".into(),
             tier: 100,
-            skip_namespace_creation: false,
-            release: None,
             objects: vec![mine.clone()],
+            ..Policy::default()
         };
         let desired = Desired {
             owner_kind: "ClusterProfile".into(),
@@ -56,6 +55,7 @@ mod tests {
             leave: false,
             dry_run: false,
             one_time: false,
+            lacks: std::collections::BTreeMap::new(),
             redeploy: std::collections::BTreeSet::new(),
             extra_labels: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),
             extra_annotations: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),

@@ -274,9 +274,8 @@ mod tests {
             namespace: "projectsveltos".into(),
             name: "c".into(),
             tier,
-            skip_namespace_creation: false,
-            release: None,
             objects,
+            ..Policy::default()
         };
         Desired {
             owner_kind: "ClusterProfile".into(),
@@ -286,6 +285,7 @@ mod tests {
             leave: false,
             dry_run: false,
             one_time: false,
+            lacks: std::collections::BTreeMap::new(),
             redeploy: std::collections::BTreeSet::new(),
             extra_labels: BTreeMap::new(),
             extra_annotations: BTreeMap::new(),

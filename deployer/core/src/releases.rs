@@ -64,8 +64,9 @@ pub(crate) fn charts(desired: &Desired) -> impl Iterator<Item = &Policy> {
 /// Whether anything else than charts is wanted.
 pub(crate) fn has_resources(desired: &Desired) -> bool {
     let has_charts = desired.spec.contains_key("helmCharts") || charts(desired).next().is_some();
-    let has_references = desired.spec.get("policyRefs").is_some_and(|list| list != &serde_json::json!([]));
-    !has_charts || has_references || desired.policies.iter().any(|policy| policy.kind != CHART)
+    let has = |field: &str| desired.spec.get(field).is_some_and(|list| list != &serde_json::json!([]));
+    let has_references = has("policyRefs");
+    !(has_charts || has("kustomizationRefs")) || has_references || desired.policies.iter().any(|policy| policy.kind != CHART)
 }
 
 /// What is said of a profile's charts, from the errors of its last run by what they are about; `None` when it has none. These

@@ -1,12 +1,12 @@
 //! The ClusterSummary: what people see of a profile on a cluster.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
-use sluice_api::model::CONFIG_GROUP;
+use sluice_api::model::{CONFIG_GROUP, Feature};
 use sluice_api::{ClusterRef, Digest, Gvk, ObjectKey, ProfileId, names};
 use sluice_protocol::rows::State;
 
@@ -27,6 +27,8 @@ pub struct Summary {
     pub errors: Vec<String>,
     /// What is said of its charts; `None` when it has none.
     pub helm: Option<Helm>,
+    /// What it asks for and nobody can do yet, by the feature that lacks it.
+    pub lacks: BTreeMap<Feature, Vec<String>>,
     /// Whether it has anything else than charts.
     pub has_resources: bool,
     /// Digest of the row that it stands for.
@@ -38,9 +40,6 @@ pub struct Summary {
     /// Kinds of what it owns in the cluster.
     pub kinds: BTreeSet<Gvk>,
 }
-
-const FEATURE: &str = "Resources";
-const HELM: &str = "Helm";
 
 /// What is said of a profile that nothing is applied of.
 const DRY_RUN: &str = "syncMode is DryRun: nothing is applied; change it to apply what the profile says";
@@ -55,6 +54,7 @@ impl Summary {
             state: None,
             errors: Vec::new(),
             helm: None,
+            lacks: BTreeMap::new(),
             has_resources: true,
             digest: None,
             applied_at: 0,
@@ -65,24 +65,39 @@ impl Summary {
 
     /// What it says of each feature.
     fn features(&self, state: State) -> Vec<Value> {
-        let of_charts = self.helm.as_ref().map(|helm| self.feature(HELM, state, &helm.errors));
-        let others = self.has_resources || !self.errors.is_empty();
-        let of_others = others.then(|| self.feature(FEATURE, state, &self.errors));
-        of_others.into_iter().chain(of_charts).collect()
+        let wrong = self.wrong();
+        let has_errors = |feature| wrong.get(&feature).is_some_and(|errors| !errors.is_empty());
+        let there = [
+            (Feature::Resources, self.has_resources || has_errors(Feature::Resources)),
+            (Feature::Helm, self.helm.is_some() || has_errors(Feature::Helm)),
+            (Feature::Kustomize, has_errors(Feature::Kustomize)),
+        ];
+        let there = there.into_iter().filter(|(_, is_there)| *is_there);
+        // Where one of them failed the others did not.
+        let any = wrong.values().any(|errors| !errors.is_empty());
+        there.map(|(id, _)| self.feature(id, state, wrong.get(&id).map_or(&[], Vec::as_slice), any)).collect()
     }
 
-    fn feature(&self, id: &str, state: State, errors: &[String]) -> Value {
-        // The other feature is the one that failed.
-        let other = state == State::Failed
-            && errors.is_empty()
-            && (!self.errors.is_empty() || self.helm.as_ref().is_some_and(|helm| !helm.errors.is_empty()));
+    /// What is wrong with each feature, or lacking.
+    fn wrong(&self) -> BTreeMap<Feature, Vec<String>> {
+        let of_charts = self.helm.iter().flat_map(|helm| helm.errors.iter().cloned()).collect();
+        let mut wrong =
+            BTreeMap::from([(Feature::Resources, self.errors.clone()), (Feature::Helm, of_charts)]);
+        for (feature, texts) in &self.lacks {
+            wrong.entry(*feature).or_default().extend(texts.iter().cloned());
+        }
+        wrong
+    }
+
+    fn feature(&self, id: Feature, state: State, errors: &[String], any: bool) -> Value {
+        let other = state == State::Failed && errors.is_empty() && any;
         let status = match state {
             State::Failed if other => "Provisioned",
             State::Provisioned => "Provisioned",
             State::Failed => "Failed",
             State::Held | State::Provisioning | State::DryRun => "Provisioning",
         };
-        let mut feature = json!({"featureID": id, "status": status});
+        let mut feature = json!({"featureID": id.title(), "status": status});
         if !errors.is_empty() {
             feature["failureMessage"] = errors.join("\n").into();
         } else if state == State::DryRun {
@@ -131,8 +146,8 @@ pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
     if !kinds.is_empty() {
         let kinds: Vec<_> =
             kinds.iter().map(|gvk| format!("{}.{}.{}", gvk.kind, gvk.version, gvk.group)).collect();
-        let feature = if summary.has_resources { FEATURE } else { HELM };
-        status["deployedGVKs"] = json!([{"featureID": feature, "deployedGroupVersionKind": kinds}]);
+        let feature = if summary.has_resources { Feature::Resources } else { Feature::Helm };
+        status["deployedGVKs"] = json!([{"featureID": feature.title(), "deployedGroupVersionKind": kinds}]);
     }
     let profile_label = match profile.kind() {
         "Profile" => "projectsveltos.io/profile-name",
@@ -242,6 +257,30 @@ mod tests {
         assert_eq!(status["helmReleaseSummaries"], shown);
         let alone = of(&[], false);
         assert_eq!(alone["featureSummaries"], json!([{"featureID": "Helm", "status": "Provisioned"}]));
+    }
+
+    #[test]
+    fn what_cannot_be_done_yet_is_a_failed_feature_with_its_reason() {
+        let lacks = BTreeMap::from([
+            (Feature::Kustomize, vec!["spec.kustomizationRefs: not yet".to_owned()]),
+            (Feature::Resources, vec!["spec.dependsOn: not yet".to_owned()]),
+        ]);
+        let of = |errors: Vec<String>, has_resources, lacks: &BTreeMap<_, _>| {
+            let lacks = lacks.clone();
+            let summary = Summary { state: Some(State::Failed), errors, has_resources, lacks, ..gone() };
+            cluster_summary(&summary).1.unwrap()["status"]["featureSummaries"].clone()
+        };
+        let failed =
+            |id: &str, text: &str| json!({"featureID": id, "status": "Failed", "failureMessage": text});
+        let kustomize = failed("Kustomize", "spec.kustomizationRefs: not yet");
+        assert_eq!(
+            of(vec!["no".into()], true, &lacks),
+            json!([failed("Resources", "no\nspec.dependsOn: not yet"), kustomize])
+        );
+        let lacks = BTreeMap::from([(Feature::Kustomize, lacks[&Feature::Kustomize].clone())]);
+        let resources = json!({"featureID": "Resources", "status": "Provisioned"});
+        assert_eq!(of(Vec::new(), true, &lacks), json!([resources, kustomize]));
+        assert_eq!(of(Vec::new(), false, &lacks), json!([kustomize]));
     }
 
     #[test]

@@ -97,7 +97,7 @@ mod tests {
 
     fn policy(name: &str, objects: Vec<Value>) -> Policy {
         let (kind, namespace, name) = ("ConfigMap".to_owned(), "n".to_owned(), name.to_owned());
-        Policy { kind, namespace, name, tier: 100, skip_namespace_creation: false, release: None, objects }
+        Policy { kind, namespace, name, tier: 100, objects, ..Policy::default() }
     }
 
     fn names(policies: &[Policy]) -> Vec<(&str, Vec<&str>)> {

@@ -286,6 +286,7 @@ pub(crate) fn desired(
         extra_labels: common.extra_labels.clone(),
         extra_annotations: common.extra_annotations.clone(),
         account: None,
+        lacks: common.lacks(),
         cause: cause.clone(),
         spec: rendered.spec.clone(),
         policies,

@@ -43,13 +43,12 @@ fn account(tenant: &ServiceAccount) -> Policy {
         namespace: tenant.namespace.clone(),
         name: tenant.name.clone(),
         tier: 100,
-        skip_namespace_creation: false,
-        release: None,
         objects: vec![json!({
             "apiVersion": "v1",
             "kind": "ServiceAccount",
             "metadata": {"namespace": account.namespace, "name": account.name},
         })],
+        ..Policy::default()
     }
 }
 
@@ -101,9 +100,8 @@ mod tests {
             namespace: "default".into(),
             name: "roles".into(),
             tier: 100,
-            skip_namespace_creation: false,
-            release: None,
             objects,
+            ..Policy::default()
         }
     }
 

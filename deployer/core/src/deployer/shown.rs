@@ -89,6 +89,7 @@ impl Deployer {
             state: Some(state),
             errors,
             helm,
+            lacks: if state == State::Failed { desired.lacks.clone() } else { BTreeMap::new() },
             has_resources: releases::has_resources(desired),
             digest: job.and_then(|job| job.target.digest()),
             applied_at: job.map_or(0, |job| job.shown_time()),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use sluice_api::{ObjectKey, ProfileId, object};
 use sluice_protocol::Body;
 use sluice_protocol::interest::Complete;
-use sluice_protocol::rows::{Cause, Desired, Policy};
+use sluice_protocol::rows::{Cause, Desired, Policy, Status};
 
 use super::*;
 use crate::inventory::Stored;
@@ -58,6 +58,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
         leave: false,
         dry_run: false,
         one_time: false,
+        lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),
         extra_annotations: BTreeMap::new(),
@@ -69,9 +70,8 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
             namespace: "n".into(),
             name: "c".into(),
             tier: 100,
-            skip_namespace_creation: false,
-            release: None,
             objects,
+            ..Policy::default()
         }],
     }
 }

@@ -83,6 +83,19 @@ impl Deployer {
     }
 }
 
+/// What came of a row, with what it asks for and nobody can do yet.
+pub(super) fn status_of(state: State, errors: &[String], desired: Option<&Desired>) -> Status {
+    let Some(desired) = desired else { return Status::new(state, errors.to_vec()) };
+    let lacks = desired.lacks.values().flatten().filter(|_| state == State::Failed);
+    let mut all = errors.to_vec();
+    for text in lacks {
+        if !all.contains(text) {
+            all.push(text.clone());
+        }
+    }
+    Status::new(state, all).of(desired)
+}
+
 pub(super) fn status_row(subject: Subject, status: &Status, cause: &Cause, time: i64) -> Publish {
     Publish::new(subject, Body::value(json::bytes(status)), time).meta(Meta::of_cause(cause))
 }
