@@ -30,6 +30,7 @@ pub(crate) fn of_acting(error: &kube::Error, planned: bool, acting: Option<&Acti
         404 if is_no_kind(error) => Class::NoKind,
         409 => Class::Conflict,
         422 if planned && status.message.contains("metadata.uid") => Class::Conflict,
+        422 if planned && is_immutable(status) => Class::Immutable,
         404 if planned => Class::Conflict,
         408 | 502 | 504 => Class::Unanswered,
         500 if status.message.contains("etcdserver") => Class::Unanswered,
@@ -99,6 +100,29 @@ pub(crate) fn is_no_kind(error: &kube::Error) -> bool {
     status.code == 404 && texts.iter().any(|text| status.message.contains(text))
 }
 
+/// What servers say of a field that stays as it was when the object was created.
+const FIXED: [&str; 8] = [
+    "immutable",
+    "may not change",
+    "may not be changed",
+    "cannot change",
+    "cannot be changed",
+    "can not be changed",
+    "can only be modified",
+    "are forbidden",
+];
+
+/// Whether all that is wrong with an object is that it cannot be changed so: a new one can be as it is wanted.
+fn is_immutable(status: &kube::core::Status) -> bool {
+    let is_fixed = |text: &str| {
+        let text = text.to_lowercase();
+        FIXED.iter().any(|fixed| text.contains(fixed))
+    };
+    let causes = status.details.as_ref().map_or(&[][..], |details| &details.causes);
+    let causes: Vec<_> = causes.iter().map(|cause| cause.message.as_str()).collect();
+    if causes.is_empty() { is_fixed(&status.message) } else { causes.into_iter().all(is_fixed) }
+}
+
 fn root(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
@@ -129,6 +153,39 @@ mod tests {
         assert_eq!((class(403, false), class(400, true)), (Class::Refused, Class::Refused));
         assert_eq!((class(408, false), class(418, false)), (Class::Unanswered, Class::Refused));
         assert_eq!((class(500, false), class(504, true)), (Class::Transient, Class::Unanswered));
+    }
+
+    #[test]
+    fn what_only_a_new_object_can_have_is_told_from_what_is_wrong() {
+        use kube::core::response::{StatusCause, StatusDetails};
+        let class = |causes: &[&str], planned| {
+            let cause = |message: &&str| StatusCause {
+                reason: "FieldValueInvalid".into(),
+                message: (*message).to_owned(),
+                field: "spec".into(),
+            };
+            let details =
+                StatusDetails { causes: causes.iter().map(cause).collect(), ..StatusDetails::default() };
+            let message = format!("Deployment.apps \"d\" is invalid: {}", causes.join(", "));
+            let status = Status { code: 422, message, details: Some(details), ..Status::default() };
+            of(&kube::Error::Api(Box::new(status)), planned).class
+        };
+        let fixed = [
+            "Invalid value: {}: field is immutable",
+            "Invalid value: [\"10.0.0.2\"]: may not change once set",
+            "Forbidden: updates to statefulset spec for fields other than 'replicas' are forbidden",
+            "Forbidden: updates to parameters are forbidden.",
+            "Invalid value: {}: cannot change roleRef",
+            "Forbidden: may not be changed in an update.",
+        ];
+        assert!(fixed.iter().all(|text| class(&[text], true) == Class::Immutable));
+        assert_eq!(class(&fixed, true), Class::Immutable);
+        assert_eq!(
+            class(&[fixed[0], "Required value"], true),
+            Class::Refused,
+            "a new one would be refused as well"
+        );
+        assert_eq!(class(&[fixed[0]], false), Class::Refused, "nothing was there");
     }
 
     #[test]

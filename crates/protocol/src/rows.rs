@@ -115,6 +115,9 @@ pub struct Policy {
     /// Whether namespaces that are missing are left missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip_namespace_creation: bool,
+    /// Whether an object that the server does not let be changed as wanted is deleted and made anew.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
     /// What is released, of a chart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<Release>,

@@ -22,6 +22,7 @@ mod held;
 mod makers;
 mod prune;
 mod replies;
+mod remake;
 mod run;
 mod target;
 

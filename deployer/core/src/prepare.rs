@@ -27,7 +27,14 @@ pub struct Prepared {
     pub make_namespace: bool,
     /// Whether others may depend on it: namespaces and CRDs come first.
     pub first: bool,
+    /// Whether it is deleted and made anew where the server does not let it be changed as wanted.
+    pub anew: bool,
 }
+
+/// The kind that defines others.
+pub(crate) const DEFINITION: &str = "CustomResourceDefinition";
+/// Annotation of an object that is to be made anew where it cannot be changed.
+pub(crate) const FORCE: &str = "projectsveltos.io/forceRecreate";
 
 /// Kinds without a namespace that manifests commonly hold. Of other kinds the server is asked.
 const CLUSTER_SCOPED: [&str; 18] = [
@@ -167,9 +174,14 @@ fn prepare_one(
     }
     annotations.extend(extra.map(|extra| (EXTRA.to_owned(), extra.into())));
     let hash = content_of(&object).unwrap_or(hash);
-    let first = matches!(key.gvk.kind.as_str(), "Namespace" | "CustomResourceDefinition");
-    let make_namespace = !policy.skip_namespace_creation;
-    Some(Prepared { key, hash, object: Arc::new(object), make_namespace, first })
+    Some(Prepared {
+        hash,
+        make_namespace: !policy.skip_namespace_creation,
+        first: matches!(key.gvk.kind.as_str(), "Namespace" | DEFINITION),
+        anew: policy.force || object::annotation(&object, FORCE).is_some(),
+        key,
+        object: Arc::new(object),
+    })
 }
 
 /// Which object it is once its namespace is completed.

@@ -109,6 +109,8 @@ pub enum Class {
     Unanswered,
     /// The server refuses it: try again later, something else may have to change first.
     Refused,
+    /// The server refuses it because what is there cannot be changed so: a new object could be.
+    Immutable,
     /// The cluster has no such kind (any more): like [`Class::Refused`], for everything of the kind.
     NoKind,
 }

@@ -132,6 +132,7 @@ impl ChartRender<'_> {
                 values: output.values().to_owned(),
             }),
             objects,
+            ..Policy::default()
         }))
     }
 

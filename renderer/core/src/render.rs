@@ -65,6 +65,7 @@ pub(crate) struct PolicySource {
     pub(crate) from: ContentKey,
     pub(crate) tier: i32,
     pub(crate) skip_namespace_creation: bool,
+    pub(crate) force: bool,
     pub(crate) deployment: Deployment,
     pub(crate) texts: BTreeMap<String, String>,
     /// What its texts are written in where they are templates.
@@ -152,6 +153,7 @@ pub(crate) fn verbatim(
         from: key.clone(),
         tier: item.tier,
         skip_namespace_creation: item.skip_namespace_creation,
+        force: item.force,
         deployment: item.deployment,
         texts,
         language: Language::of(referenced).map_err(|error| named(item, key, &error))?,
@@ -254,8 +256,9 @@ pub(crate) fn policies(
             name: source.name.clone(),
             tier: source.tier,
             skip_namespace_creation: source.skip_namespace_creation,
-            release: None,
+            force: source.force,
             objects: patches::apply(&changes, plain(objects.map_err(place)?))?,
+            ..Policy::default()
         });
     }
     Ok(policies)

@@ -31,6 +31,8 @@ pub struct PolicyRef {
     pub optional: bool,
     /// Whether namespaces that are missing are left missing.
     pub skip_namespace_creation: bool,
+    /// Whether an object that the server does not let be changed as wanted is deleted and made anew.
+    pub force: bool,
     /// Where it is deployed.
     pub deployment: Deployment,
     /// Path of the field, for messages.
@@ -256,6 +258,7 @@ impl PolicyRef {
             tier: item.get("tier").positive(100)?,
             optional: item.get("optional").flag()?,
             skip_namespace_creation: item.get("skipNamespaceCreation").flag()?,
+            force: item.get("force").flag()?,
             deployment: Deployment::Remote,
             path: item.path().to_owned(),
             raw: raw(item),

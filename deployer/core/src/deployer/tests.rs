@@ -331,6 +331,7 @@ mod gone;
 mod late;
 mod makers;
 mod releases;
+mod remake;
 mod shown;
 mod tenants;
 

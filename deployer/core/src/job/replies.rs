@@ -35,6 +35,7 @@ impl Job {
     pub(crate) fn reply(&mut self, request: &Request, reply: Reply, context: &mut JobContext<'_>) -> Ended {
         self.in_flight = self.in_flight.saturating_sub(1);
         match request {
+            Request::Delete { key, .. } if self.is_remade(key, &reply) => self.deleted(key, context),
             Request::Read(key) | Request::Delete { key, .. } | Request::Release { key, .. } => {
                 self.object_reply(key, reply, context)
             }
@@ -114,7 +115,7 @@ impl Job {
     }
 
     /// Goes on with an object that has been looked at.
-    fn next_after(&mut self, key: &ObjectKey, context: &mut JobContext<'_>) {
+    pub(super) fn next_after(&mut self, key: &ObjectKey, context: &mut JobContext<'_>) {
         match self.phase {
             _ if self.again => {}
             Phase::Applying { .. } => self.next_for(key, context),
@@ -124,7 +125,10 @@ impl Job {
     }
 
     fn failed(&mut self, key: &ObjectKey, failure: &Failure, context: &mut JobContext<'_>) {
-        context.live.remove(key);
+        let live = context.live.remove(key);
+        if failure.class == Class::Immutable && self.remakes(key, live, context) {
+            return;
+        }
         if failure.class == Class::Conflict && !self.again {
             let conflicts = self.run.conflicts.entry(key.clone()).or_default();
             *conflicts += 1;
@@ -132,7 +136,8 @@ impl Job {
                 return self.call(Request::Read(key.clone()), context);
             }
         }
-        let text = format!("{key}: {}", failure.message);
+        let remedy = if failure.class == Class::Immutable { self.remedy(key) } else { "" };
+        let text = format!("{key}: {}{remedy}", failure.message);
         self.run.errors.insert(key.to_string(), Fault::new(text, failure.class.is_transient()));
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct Run {
     pub(super) releases: Releases,
     /// Objects that were just seen to be absent.
     pub(super) absent: BTreeSet<ObjectKey>,
+    /// What was deleted to be made anew.
+    pub(super) remade: BTreeSet<ObjectKey>,
     /// How often each object had changed when it was to be written.
     pub(super) conflicts: HashMap<ObjectKey, u32>,
     /// What is wrong, by object.

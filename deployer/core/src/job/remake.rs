@@ -1,0 +1,66 @@
+//! What the server does not let be changed as wanted.
+
+use sluice_api::ObjectKey;
+
+use super::{Job, JobContext, Phase};
+use crate::prepare::DEFINITION;
+use crate::request::{Live, Reply, Request};
+
+/// Kinds whose objects are never deleted to be made anew: other objects, or data, would go with them.
+const NEVER: [(&str, &str); 4] = [
+    ("apiextensions.k8s.io", DEFINITION),
+    ("", "Namespace"),
+    ("", "PersistentVolume"),
+    ("", "PersistentVolumeClaim"),
+];
+
+impl Job {
+    /// Deletes an object that cannot be changed as wanted, where that is asked for: it is in the inventory already. Whether it
+    /// does. Once in a run, and not before every renderer has said that all its rows are there: until then another profile may
+    /// want what is there.
+    pub(super) fn remakes(
+        &mut self,
+        key: &ObjectKey,
+        live: Option<Live>,
+        context: &mut JobContext<'_>,
+    ) -> bool {
+        let asked = self.run.objects.get(key).is_some_and(|one| one.anew) && !is_never(key);
+        let Some(live) = live.filter(|live| !live.going) else { return false };
+        let now = matches!(self.phase, Phase::Applying { .. }) && context.all_said && !self.again;
+        if !asked || !now || !self.run.remade.insert(key.clone()) {
+            return false;
+        }
+        self.run.changed = true;
+        let (key, against, account) = (key.clone(), live.version(), self.account());
+        self.call(Request::Delete { key, against, account }, context);
+        true
+    }
+
+    /// Whether this is the answer that an object is gone which is to be made anew.
+    pub(super) fn is_remade(&self, key: &ObjectKey, reply: &Reply) -> bool {
+        *reply == Reply::Done && self.run.remade.contains(key) && matches!(self.phase, Phase::Applying { .. })
+    }
+
+    /// It is gone, or goes as soon as its finalizers are done: then the server says so when it is to be created.
+    pub(super) fn deleted(&mut self, key: &ObjectKey, context: &mut JobContext<'_>) {
+        context.live.remove(key);
+        self.run.absent.insert(key.clone());
+        self.next_after(key, context);
+    }
+
+    /// What to do about an object that cannot be changed as wanted.
+    pub(super) fn remedy(&self, key: &ObjectKey) -> &'static str {
+        if is_never(key) {
+            return "; such an object is never deleted to be made anew: take the change back, or do it by hand";
+        }
+        if self.run.objects.get(key).is_some_and(|one| one.anew) {
+            return "; it is deleted and made anew when that is tried again";
+        }
+        "; only a new object can be so: annotate it with projectsveltos.io/forceRecreate, or set force: true of its policyRef, to \
+         have it deleted and made anew; or take the change back"
+    }
+}
+
+fn is_never(key: &ObjectKey) -> bool {
+    NEVER.contains(&(key.gvk.group.as_str(), key.gvk.kind.as_str()))
+}
