@@ -37,6 +37,8 @@ macro_rules! scenarios {
 scenarios! {
     a_network_policy_by_label: "a-network-policy-by-label",
     b_network_policy_by_lua: "b-network-policy-by-lua",
+    b4_what_stays: "b4-what-stays",
+    b5_a_release_changes_hands: "b5-a-release-changes-hands",
     b6_made_anew: "b6-made-anew",
     b7_copy_of_the_event: "b7-copy-of-the-event",
     c_one_policy_per_service: "c-one-policy-per-service",

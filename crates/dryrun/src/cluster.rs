@@ -1,6 +1,6 @@
 //! A cluster in memory for the deployer to work on: what it would send, and in what order.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_deployer_core::{Class, Config, Deployer, Effect, ExternalInput, Failure, Live, Reply, Request};
@@ -12,16 +12,20 @@ use crate::packed::Packed;
 /// Applied objects of every cluster, by key, and the deployer's problems.
 pub(crate) type Deployed = (BTreeMap<ClusterRef, BTreeMap<ObjectKey, Packed>>, Vec<Problem>);
 
+/// Definitions of kinds that clusters have already, by whomever.
+pub(crate) type Definitions = BTreeMap<ClusterRef, BTreeSet<ObjectKey>>;
+
 #[derive(Default)]
 struct Clusters {
+    definitions: Definitions,
     objects: BTreeMap<ClusterRef, BTreeMap<ObjectKey, Packed>>,
     problems: Vec<Problem>,
     version: u64,
 }
 
-/// Lets a deployer apply `rows` to empty clusters.
-pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef]) -> Deployed {
-    let mut simulated = Clusters::default();
+/// Lets a deployer apply `rows` to clusters that have nothing but these definitions.
+pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef], definitions: Definitions) -> Deployed {
+    let mut simulated = Clusters { definitions, ..Clusters::default() };
     let mut deployer = Deployer::new(Config {
         shard: 0,
         shards: 1,
@@ -72,16 +76,19 @@ impl Clusters {
 
     fn serve(&mut self, cluster: &ClusterRef, request: Request) -> Reply {
         let objects = self.objects.entry(cluster.clone()).or_default();
+        let is_defined = |key: &ObjectKey| self.definitions.get(cluster).is_some_and(|all| all.contains(key));
         match request {
-            // The clusters are empty at first, and nobody else writes to them.
+            // The clusters have nothing of profiles at first, and nobody else writes to them.
             Request::Inventories => Reply::Inventories(Vec::new()),
             Request::List(_) => Reply::Listed(Vec::new()),
             Request::ReadInventory(_) => Reply::Inventory(None),
-            Request::Read(key) => Reply::Read(
-                objects.get(&key).map(|object| Live { uid: "1".into(), ..Live::of(&object.value()) }),
-            ),
+            Request::Read(key) => Reply::Read(match objects.get(&key) {
+                Some(object) => Some(Live { uid: "1".into(), ..Live::of(&object.value()) }),
+                None => is_defined(&key).then(Live::default),
+            }),
             Request::Apply { object, against: None, .. }
-                if ObjectKey::of(&object).is_some_and(|key| objects.contains_key(&key)) =>
+                if ObjectKey::of(&object)
+                    .is_some_and(|key| objects.contains_key(&key) || is_defined(&key)) =>
             {
                 Reply::Failed(Failure::new(Class::Conflict, "it is there already"))
             }

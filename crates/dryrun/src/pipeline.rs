@@ -16,7 +16,7 @@ use sluice_template::{Engine, NoEngine};
 
 use crate::because::Because;
 use crate::capabilities;
-use crate::cluster::deploy;
+use crate::cluster::{Definitions, deploy};
 use crate::input::{Input, key_of};
 use crate::local;
 use crate::output::{Made, Output};
@@ -92,6 +92,7 @@ struct Reported {
     renderer: renderer::Renderer,
     clusters: Vec<ClusterRef>,
     reports: Rows,
+    definitions: Definitions,
     known: Known,
     begun: Rendering,
 }
@@ -105,13 +106,18 @@ impl Reported {
             Known { resources, sources: input.sources.clone(), repositories: options.repositories.clone() };
         let mut begun = Rendering::default();
         let (renderer, interests) = begin_rendering(input, options, &known, &mut begun);
-        let mut reports = Rows::new();
+        let (mut reports, mut definitions) = (Rows::new(), Definitions::new());
         for (cluster, interest) in &interests {
             let held = input.clusters.get(&(cluster.namespace.clone(), cluster.name.clone()));
             let held = held.map_or(&[] as &[Value], Vec::as_slice);
+            let is_definition = |key: &ObjectKey| key.gvk.kind == "CustomResourceDefinition";
+            definitions.insert(
+                cluster.clone(),
+                held.iter().filter_map(ObjectKey::of).filter(is_definition).collect(),
+            );
             reports.extend(reports_of(cluster, interest, held, options.now, &mut begun.problems));
         }
-        Self { renderer, clusters: interests.into_keys().collect(), reports, known, begun }
+        Self { renderer, clusters: interests.into_keys().collect(), reports, definitions, known, begun }
     }
 
     fn made(mut self, options: &Options) -> Made {
@@ -119,7 +125,7 @@ impl Reported {
         render(&mut self.renderer, self.reports, options.now, &self.known, &mut rendering);
         let because = options.because.then(|| Because::of(&mut self.renderer, rendering.desired.values()));
         drop(self.renderer);
-        let (objects, deployment) = deploy(in_order(rendering.desired), &self.clusters);
+        let (objects, deployment) = deploy(in_order(rendering.desired), &self.clusters, self.definitions);
         rendering.problems.extend(deployment);
         let management = rendering.management.into_values().flatten().collect();
         Made::new(management, self.clusters, objects, rendering.problems, because.as_ref())

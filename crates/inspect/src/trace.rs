@@ -198,7 +198,7 @@ impl Target {
             let default = found.is_empty() && self.namespace == "default";
             self.namespace.is_empty() || found == self.namespace || default
         };
-        policy.objects.iter().any(|found| {
+        policy.everything().any(|found| {
             object::text(found, &["kind"]) == self.kind
                 && object::name(found) == self.name
                 && same_namespace(object::namespace(found))
@@ -208,7 +208,7 @@ impl Target {
     /// That nobody deploys it, and what is deployed instead.
     pub(crate) fn nothing<'d>(&self, others: impl IntoIterator<Item = &'d Desired>) -> TraceError {
         let policies = others.into_iter().flat_map(|desired| &desired.policies);
-        let mut others: Vec<String> = policies.flat_map(|policy| &policy.objects).map(named).collect();
+        let mut others: Vec<String> = policies.flat_map(Policy::everything).map(named).collect();
         let Self { cluster, kind, namespace, name } = self;
         let place = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
         others.sort();

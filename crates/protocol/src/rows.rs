@@ -118,6 +118,12 @@ pub struct Policy {
     /// Whether an object that the server does not let be changed as wanted is deleted and made anew.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
+    /// The definitions of kinds that a chart brings along beside its templates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crds: Vec<Value>,
+    /// Whether those that are there already are changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub upgrade_crds: bool,
     /// What is released, of a chart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<Release>,
@@ -183,6 +189,15 @@ impl Desired {
             Cause::Profile(_) => spec_digest(&Value::Object(self.spec.clone())),
             Cause::Event(_) => String::new(),
         }
+    }
+}
+
+// === impl Policy ===
+
+impl Policy {
+    /// Everything in it: what a chart brings along comes first.
+    pub fn everything(&self) -> impl Iterator<Item = &Value> {
+        self.crds.iter().chain(&self.objects)
     }
 }
 

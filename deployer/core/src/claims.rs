@@ -1,9 +1,10 @@
 //! Which profiles of a cluster have an object, and who waits for it.
 //!
 //! The lower tier has it, else who has it in its inventory, else who came first. Profiles that want the same content
-//! from the same reference have it together, and it goes with the last of them.
+//! from the same reference have it together, and it goes with the last of them. What a profile no longer wants it lets go: who
+//! waits for that takes it over as it is, and only what nobody takes is deleted.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sluice_api::{Digest, ObjectKey, ProfileId};
 
@@ -20,7 +21,8 @@ pub(crate) struct Claims {
 #[derive(Default)]
 struct Claim {
     holders: Holders,
-    waiting: BTreeSet<ProfileId>,
+    /// With what they want, where that is known.
+    waiting: BTreeMap<ProfileId, Option<Want>>,
 }
 
 /// By profile, sorted.
@@ -28,7 +30,7 @@ struct Claim {
 struct Holders(Vec<(ProfileId, Holder)>);
 
 /// What is known of a profile that has an object.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Holder {
     /// What it wants, of which tier; `None` while only its inventory is known.
     wants: Option<Want>,
@@ -36,10 +38,12 @@ struct Holder {
     leaving: bool,
     /// Whether it lets another one have it as it is, who need not wait until it is gone.
     hands_over: bool,
+    /// Of a release: whether everything of it has been as it should be, once since this profile has it.
+    settled: bool,
 }
 
 /// What a profile wants of an object.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Want {
     /// The lower one has it.
     pub(crate) tier: i32,
@@ -47,12 +51,14 @@ pub(crate) struct Want {
     pub(crate) content: Digest,
     /// Whether the object is in the profile's inventory.
     pub(crate) listed: bool,
+    /// Whether it could not have it as it wants it, and has given it back: everybody else comes first.
+    pub(crate) unable: bool,
 }
 
 impl Want {
     /// Whether it gives way to another profile that wants something else.
     fn yields_to(&self, other: &Self) -> bool {
-        (other.tier, !other.listed) < (self.tier, !self.listed)
+        (other.unable, other.tier, !other.listed) < (self.unable, self.tier, !self.listed)
     }
 }
 
@@ -65,8 +71,7 @@ impl Holders {
     fn of(&mut self, profile: &ProfileId) -> &mut Holder {
         let place = self.place(profile).unwrap_or_else(|place| {
             self.0.reserve_exact(1);
-            self.0
-                .insert(place, (profile.clone(), Holder { wants: None, leaving: false, hands_over: false }));
+            self.0.insert(place, (profile.clone(), Holder::default()));
             place
         });
         &mut self.0[place].1
@@ -87,6 +92,15 @@ impl Holders {
 
     fn others(&self, profile: &ProfileId) -> impl Iterator<Item = &(ProfileId, Holder)> {
         self.0.iter().filter(move |(name, _)| name != profile)
+    }
+}
+
+impl Claim {
+    /// Others that want it, whose inventories name it.
+    fn had_before(&self, profile: &ProfileId) -> impl Iterator<Item = ProfileId> {
+        let had = |want: &Option<Want>| want.is_some_and(|want| want.listed && !want.unable);
+        let others = self.waiting.iter().filter(move |(name, want)| *name != profile && had(want));
+        others.map(|(name, _)| name.clone())
     }
 }
 
@@ -126,9 +140,9 @@ impl Claims {
             .collect();
         if let Some((name, _)) = rivals.iter().find(|(_, wants)| !wants.yields_to(&want)) {
             if claim.holders.remove(profile) {
-                self.asked.extend(claim.waiting.iter().cloned());
+                self.asked.extend(claim.waiting.keys().cloned());
             }
-            claim.waiting.insert(profile.clone());
+            claim.waiting.insert(profile.clone(), Some(want));
             return Err(name.clone());
         }
         for (name, _) in rivals {
@@ -136,14 +150,73 @@ impl Claims {
             self.asked.insert(name);
         }
         claim.waiting.remove(profile);
+        let was_there = claim.holders.place(profile).is_ok();
         let holder = claim.holders.of(profile);
-        let before =
-            std::mem::replace(holder, Holder { wants: Some(want), leaving: false, hands_over: false }).wants;
-        // Who waits may want the same, now.
-        if before.is_some_and(|before| before.content != want.content) {
-            self.asked.extend(claim.waiting.iter().cloned());
+        let settled = holder.settled && holder.wants.is_some();
+        let before = std::mem::replace(holder, Holder { wants: Some(want), settled, ..Holder::default() });
+        // Who waits may want the same, now, or come before it.
+        if before.wants.map_or(was_there, |before| before.content != want.content) {
+            self.asked.extend(claim.waiting.keys().cloned());
         }
         Ok(())
+    }
+
+    /// A profile wants a release. No object says whose that is: one that another inventory names is that profile's until it is
+    /// known what it wants.
+    ///
+    /// # Errors
+    /// Who has it; the profile waits.
+    pub(crate) fn claim_release(
+        &mut self,
+        key: &ObjectKey,
+        profile: &ProfileId,
+        want: Want,
+    ) -> Result<(), ProfileId> {
+        let claim = self.objects.entry(key.clone()).or_default();
+        let is_unknown = |holder: &Holder| holder.wants.is_none() && !holder.leaving;
+        let unknown = claim.holders.others(profile).find(|(_, holder)| is_unknown(holder) && !want.listed);
+        let able = claim.waiting.iter().find(|(name, other)| {
+            want.unable && *name != profile && other.is_some_and(|other| !other.unable)
+        });
+        let first = unknown.map(|(name, _)| name).or(able.map(|(name, _)| name)).cloned();
+        let Some(first) = first else { return self.claim(key, profile, want) };
+        claim.holders.remove(profile);
+        claim.waiting.insert(profile.clone(), Some(want));
+        Err(first)
+    }
+
+    /// Everything of a release is as its profile wants it: who had it before may take away what is left.
+    pub(crate) fn settle(&mut self, key: &ObjectKey, profile: &ProfileId) {
+        let Some(claim) = self.objects.get_mut(key) else { return };
+        let Some(holder) = claim.holders.get_mut(profile).filter(|holder| !holder.settled) else { return };
+        holder.settled = true;
+        let leaving = claim.holders.others(profile).filter(|(_, holder)| holder.leaving);
+        self.asked.extend(leaving.map(|(name, _)| name.clone()));
+        self.asked.extend(claim.had_before(profile));
+    }
+
+    /// A profile cannot have a release as it wants it, and never could: who had it before gets it back. Whether anybody does.
+    pub(crate) fn give_back(&mut self, key: &ObjectKey, profile: &ProfileId) -> bool {
+        let Some(claim) = self.objects.get_mut(key) else { return false };
+        let had_before: Vec<_> = claim.had_before(profile).collect();
+        let Some(want) = claim.holders.get_mut(profile).filter(|holder| !holder.settled) else {
+            return false;
+        };
+        let Some(want) = want.wants.filter(|_| !had_before.is_empty()) else { return false };
+        claim.holders.remove(profile);
+        claim.waiting.insert(profile.clone(), Some(Want { unable: true, ..want }));
+        self.asked.extend(had_before);
+        self.asked.insert(profile.clone());
+        true
+    }
+
+    /// The profile that goes on with a release, or is about to, as long as it has not settled.
+    pub(crate) fn unsettled_heir(&self, key: &ObjectKey, profile: &ProfileId) -> Option<&ProfileId> {
+        let claim = self.objects.get(key)?;
+        match claim.holders.others(profile).find(|(_, holder)| !holder.leaving) {
+            Some((name, holder)) => (!holder.settled).then_some(name),
+            None => claim.waiting.keys().find(|name| *name != profile),
+        }
     }
 
     /// A profile no longer wants what it has, or waits for.
@@ -161,7 +234,7 @@ impl Claims {
         let Some(claim) = self.objects.get_mut(key) else { return };
         claim.waiting.remove(profile);
         if claim.holders.remove(profile) {
-            self.asked.extend(claim.waiting.iter().cloned());
+            self.asked.extend(claim.waiting.keys().cloned());
         }
         self.tidy(key);
     }
@@ -170,15 +243,16 @@ impl Claims {
     pub(crate) fn yield_to(&mut self, key: &ObjectKey, profile: &ProfileId, owner: &Owner) {
         let claim = self.objects.entry(key.clone()).or_default();
         claim.holders.remove(profile);
-        self.asked.extend(claim.waiting.iter().find(|other| owner.is(other)).cloned());
-        claim.waiting.insert(profile.clone());
+        self.asked.extend(claim.waiting.keys().find(|other| owner.is(other)).cloned());
+        claim.waiting.insert(profile.clone(), None);
     }
 
-    /// Another profile that has the object, and keeps it.
+    /// Another profile that has the object and keeps it, or that waits for it.
     pub(crate) fn heir(&self, key: &ObjectKey, profile: &ProfileId) -> Option<&ProfileId> {
-        let holders = &self.objects.get(key)?.holders;
-        let mut heirs = holders.others(profile).filter(|(_, holder)| !holder.leaving);
-        heirs.next().map(|(name, _)| name)
+        let claim = self.objects.get(key)?;
+        let mut heirs = claim.holders.others(profile).filter(|(_, holder)| !holder.leaving);
+        let heir = heirs.next().map(|(name, _)| name);
+        heir.or_else(|| claim.waiting.keys().find(|name| *name != profile))
     }
 
     /// Whether the owner that an object names has it together with this profile.
@@ -196,18 +270,18 @@ impl Claims {
         self.ask(heir);
     }
 
-    /// A profile that no longer wants an object, and cannot delete it yet, lets those have it who wait for it. Whether there
-    /// are any.
-    pub(crate) fn give(&mut self, key: &ObjectKey, profile: &ProfileId) -> bool {
-        let Some(claim) = self.objects.get_mut(key).filter(|claim| !claim.waiting.is_empty()) else {
-            return false;
-        };
+    /// A profile no longer wants what it has: as long as it is there others can have it as it is. Whether anybody waits for it.
+    pub(crate) fn let_go(&mut self, key: &ObjectKey, profile: &ProfileId) -> bool {
+        let Some(claim) = self.objects.get_mut(key) else { return false };
         let Some(holder) = claim.holders.get_mut(profile).filter(|holder| holder.leaving) else {
             return false;
         };
-        *holder = Holder { wants: None, leaving: true, hands_over: true };
-        self.asked.extend(claim.waiting.iter().cloned());
-        true
+        let is_new = holder.wants.is_some() || !holder.hands_over;
+        *holder = Holder { leaving: true, hands_over: true, ..Holder::default() };
+        if is_new {
+            self.asked.extend(claim.waiting.keys().cloned());
+        }
+        !claim.waiting.is_empty()
     }
 
     /// Whether the owner that an object names lets another one have it.
@@ -240,7 +314,7 @@ mod tests {
     }
 
     fn want(tier: i32, content: &str, listed: bool) -> Want {
-        Want { tier, content: Digest::of(&[content.as_bytes()]), listed }
+        Want { tier, content: Digest::of(&[content.as_bytes()]), listed, unable: false }
     }
 
     fn id(name: &str) -> ProfileId {
@@ -292,6 +366,51 @@ mod tests {
         assert_eq!(claims.heir(&key(), &id("p")), None);
     }
 
+    #[test]
+    fn what_is_let_go_goes_to_who_waits_as_it_is() {
+        let mut claims = Claims::default();
+        assert_eq!(claims.claim(&key(), &id("p"), want(100, "1", true)), Ok(()));
+        assert_eq!(claims.claim(&key(), &id("q"), want(100, "2", false)), Err(id("p")));
+        claims.leave(&key(), &id("p"));
+        assert!(claims.let_go(&key(), &id("p")));
+        assert_eq!(
+            (asked(&mut claims), claims.heir(&key(), &id("p"))),
+            (vec!["q".to_owned()], Some(&id("q")))
+        );
+        assert!(claims.let_go(&key(), &id("p")) && asked(&mut claims).is_empty(), "who waits is asked once");
+        assert_eq!(claims.claim(&key(), &id("q"), want(100, "2", false)), Ok(()));
+        let owner = Owner { kind: "ClusterProfile".into(), name: "p".into(), ..Owner::default() };
+        assert!(claims.is_handed_over(&key(), &owner));
+    }
+
+    #[test]
+    fn a_release_goes_on_until_its_heir_has_settled_and_back_when_that_one_cannot() {
+        let mut claims = Claims::default();
+        assert_eq!(claims.claim_release(&key(), &id("p"), want(100, "p", true)), Ok(()));
+        assert_eq!(claims.claim_release(&key(), &id("q"), want(50, "q", false)), Ok(()));
+        assert_eq!(asked(&mut claims), ["p"]);
+        assert_eq!(claims.claim_release(&key(), &id("p"), want(100, "p", true)), Err(id("q")));
+        assert_eq!(claims.unsettled_heir(&key(), &id("p")), Some(&id("q")));
+        assert!(claims.give_back(&key(), &id("q")));
+        assert_eq!(asked(&mut claims), ["p", "q"]);
+        let unable = Want { unable: true, ..want(50, "q", true) };
+        assert_eq!(claims.claim_release(&key(), &id("q"), unable), Err(id("p")), "whoever asks first");
+        assert_eq!(claims.claim_release(&key(), &id("p"), want(100, "p", true)), Ok(()));
+        assert!(!claims.give_back(&key(), &id("p")), "the other one could not");
+        claims.settle(&key(), &id("p"));
+        assert_eq!(claims.unsettled_heir(&key(), &id("q")), None);
+    }
+
+    #[test]
+    fn a_release_that_an_inventory_names_waits_for_what_its_profile_wants() {
+        let mut claims = Claims::default();
+        claims.list(&key(), &id("p"));
+        assert_eq!(claims.claim_release(&key(), &id("q"), want(50, "q", false)), Err(id("p")));
+        assert_eq!(claims.claim_release(&key(), &id("p"), want(100, "p", true)), Ok(()));
+        assert_eq!(asked(&mut claims), ["q"], "which may come before it");
+        assert_eq!(claims.claim_release(&key(), &id("q"), want(50, "q", false)), Ok(()));
+    }
+
     #[derive(Clone, Debug)]
     enum Op {
         Claim { tier: i32, content: u8, listed: bool },
@@ -319,10 +438,10 @@ mod tests {
                         let claimed = claims.claim(&key(), profile, want(tier, &content.to_string(), listed));
                         let claim = &claims.objects[&key()];
                         prop_assert_eq!(claimed.is_ok(), claim.holders.place(profile).is_ok());
-                        prop_assert_eq!(claimed.is_err(), claim.waiting.contains(profile));
+                        prop_assert_eq!(claimed.is_err(), claim.waiting.contains_key(profile));
                     }
                     Op::Leave => claims.leave(&key(), profile),
-                    Op::Give => drop(claims.give(&key(), profile)),
+                    Op::Give => drop(claims.let_go(&key(), profile)),
                     Op::Release => claims.release(&key(), profile),
                 }
                 asked.extend(claims.take_asked());
@@ -330,7 +449,8 @@ mod tests {
                 let wants = claim.holders.0.iter().filter_map(|(_, holder)| Some(holder.wants?.content));
                 prop_assert!(wants.collect::<BTreeSet<_>>().len() <= 1, "who has it wants the same");
                 let free = claim.holders.0.is_empty();
-                prop_assert!(!free || claim.waiting.is_subset(&asked), "who waits for what nobody has is told");
+                let waits = claim.waiting.keys().all(|profile| asked.contains(profile));
+                prop_assert!(!free || waits, "who waits for what nobody has is told");
             }
         }
     }

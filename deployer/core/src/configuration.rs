@@ -158,6 +158,7 @@ mod tests {
             renewed: 0,
             releases: BTreeMap::new(),
             objects: objects.into_iter().collect(),
+            stay: None,
         };
         let inventory = Arc::new(inventory);
         Owned { profile, applied_at: 1_700_000_000_000_000, inventory, missing: BTreeSet::new() }

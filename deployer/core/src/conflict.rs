@@ -20,7 +20,13 @@ pub(crate) fn conflict(key: &ObjectKey, profile: &str, reference: &str) -> Strin
 }
 
 /// Another profile has the release.
-pub(crate) fn release_conflict(release: &str, profile: &str) -> String {
+pub(crate) fn release_conflict(release: &str, profile: &str, given_back: Option<&String>) -> String {
+    if let Some(why) = given_back {
+        return format!(
+            "release {release} was given back to {profile}, since it cannot be as this profile wants it: {why}; it is tried again when \
+             this profile changes"
+        );
+    }
     format!(
         "release {release} is managed by {profile}, which keeps it; give this profile a lower tier, or rename or remove the \
          release in one of them"

@@ -17,12 +17,14 @@ use crate::request::{Reply, Request};
 use crate::summary::Summary;
 
 mod gone;
+mod left_behind;
 mod put_off;
 mod shown;
 mod slow;
 mod told;
 
 use gone::Registered;
+use left_behind::LeftBehind;
 use put_off::PutOff;
 use shown::Agenda;
 use slow::Slow;
@@ -105,6 +107,7 @@ pub struct Deployer {
     /// Renderers that have said that all their rows are in this life of the stream.
     said: BTreeSet<u16>,
     put_off: PutOff,
+    left_behind: LeftBehind,
     slow: Slow,
     agenda: Agenda,
     registered: Registered,
@@ -127,6 +130,7 @@ impl Deployer {
             caught_up: false,
             said: BTreeSet::new(),
             put_off: PutOff::default(),
+            left_behind: LeftBehind::default(),
             slow: Slow::default(),
             agenda: Agenda::default(),
             registered: Registered::default(),
@@ -176,6 +180,7 @@ impl Deployer {
         }
         self.slow.end(cluster, profile);
         self.configure(cluster, step);
+        self.tell_left_behind(cluster, profile, step);
         match ended {
             Ended::NotYet => {}
             Ended::Removed => self.removed(cluster, profile, step),
@@ -415,6 +420,7 @@ impl Core for Deployer {
         self.say_farewell(step);
         self.tell_slow(step);
         self.tell_configurations(step);
+        self.forget_left_behind(step);
     }
 }
 

@@ -49,6 +49,10 @@ pub struct Inventory {
     pub releases: BTreeMap<String, Release>,
     /// Everything it may have created. Written before the first of them is.
     pub objects: BTreeSet<ObjectKey>,
+    /// Those of them that are never deleted: they said so when they were rendered, or a chart brought them along. Former versions
+    /// do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stay: Option<BTreeSet<ObjectKey>>,
 }
 
 /// An inventory as it is in a cluster.
@@ -158,6 +162,7 @@ mod tests {
             redeployed: ["0".to_owned()].into(),
             renewed: 7,
             releases: BTreeMap::from([("n/r".to_owned(), release)]),
+            stay: Some([key.clone()].into()),
             objects: [key].into(),
         };
         for kept in [Kept::Registered, Kept::Management] {
@@ -179,6 +184,7 @@ mod tests {
             renewed: 0,
             releases: BTreeMap::new(),
             objects: BTreeSet::new(),
+            stay: None,
         };
         let kept = Kept::Registered;
         let mut object = inventory.to_object(kept).unwrap();

@@ -11,18 +11,19 @@ use crate::budget::{backoff, micros};
 use crate::claims::Claims;
 use crate::inventory::{Inventory, Stored};
 use crate::late_calls::LateCalls;
-use crate::prepare::prepare_some;
+use crate::prepare::{DEFINITION, prepare_some};
 use crate::releases;
 use crate::request::{Live, Request};
 
 mod anew;
 mod apply;
 mod claims;
+mod handover;
 mod held;
 mod makers;
 mod prune;
-mod replies;
 mod remake;
+mod replies;
 mod run;
 mod target;
 
@@ -61,6 +62,12 @@ pub(crate) struct Job {
     in_flight: usize,
     /// Objects that it has, or waits for.
     claimed: BTreeSet<ObjectKey>,
+    /// Releases that it no longer wants, and since when.
+    parting: BTreeMap<String, i64>,
+    /// Releases that it has given back, as it could not have them as it wants them, and why.
+    unable: BTreeMap<String, String>,
+    /// What it has left behind because that says that it stays; told once.
+    pub(crate) left_behind: Vec<ObjectKey>,
     /// Runs in a row that failed.
     attempts: u32,
     pub(crate) retry_at: Option<i64>,
@@ -79,7 +86,10 @@ enum Phase {
     Applying {
         first: bool,
     },
-    Pruning,
+    /// What is left over goes, and after it what that may be in: namespaces, and definitions of kinds.
+    Pruning {
+        last: bool,
+    },
     /// The inventory is being reduced to what is there, or deleted.
     Recording,
 }
@@ -131,6 +141,9 @@ impl Job {
             again: false,
             in_flight: 0,
             claimed: BTreeSet::new(),
+            parting: BTreeMap::new(),
+            unable: BTreeMap::new(),
+            left_behind: Vec::new(),
             attempts: 0,
             retry_at: None,
             puts_off: false,
@@ -202,7 +215,9 @@ impl Job {
     fn list(&mut self, claims: &mut Claims) {
         let listed = self.held.stored.iter().flat_map(|held| &held.inventory.objects);
         let releases = self.held.stored.iter().flat_map(|held| held.inventory.releases.keys());
-        for key in listed.cloned().chain(releases.map(|path| releases::key(path))) {
+        let stay = self.held.stored.iter().flat_map(|held| held.inventory.stay.iter().flatten());
+        let brought = stay.filter(|key| key.gvk.kind == DEFINITION).map(releases::brought_key);
+        for key in listed.cloned().chain(releases.map(|path| releases::key(path))).chain(brought) {
             claims.list(&key, &self.profile);
             self.claimed.insert(key);
         }
@@ -355,13 +370,17 @@ impl Job {
             Phase::Applying { first: true } => self.apply(false, context),
             // What replaces it must be there before the old goes.
             Phase::Applying { first: false } if failed => {
-                self.give(context);
+                self.settle_releases(context);
+                self.let_go(context);
                 self.settle(context.now)
             }
-            Phase::Applying { first: false } if !context.all_said => self.put_off(context.now),
-            Phase::Applying { first: false } => self.prune(context),
-            Phase::Pruning if failed => self.settle(context.now),
-            Phase::Pruning => self.record(context),
+            Phase::Applying { first: false } => {
+                self.settle_releases(context);
+                if context.all_said { self.prune(context) } else { self.put_off(context.now) }
+            }
+            Phase::Pruning { .. } if failed => self.settle(context.now),
+            Phase::Pruning { last: false } => self.prune_last(context),
+            Phase::Pruning { last: true } => self.record(context),
             Phase::Recording if matches!(self.target, Target::Gone) => Ended::Removed,
             Phase::Recording => self.settle(context.now),
         }

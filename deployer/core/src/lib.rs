@@ -29,7 +29,7 @@ pub use configuration::{Configuration, Owned, cluster_configuration};
 pub use deployer::{Config, Deployer, Effect, ExternalInput};
 pub use inventory::{Inventory, Kept, Stored};
 pub use marks::without_marks;
-pub use prepare::{Prepared, prepare};
+pub use prepare::{Brought, Prepared, prepare};
 pub use releases::{Helm, ReleaseSummary};
 pub use request::{Class, Failure, Live, Owner, Reply, Request, Version};
 pub use summary::{Summary, cluster_summary};

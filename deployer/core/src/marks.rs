@@ -13,6 +13,12 @@ pub(crate) fn content_of(object: &Value) -> Option<String> {
     })
 }
 
+/// Whether an object says that it stays when nobody wants it any more.
+pub(crate) fn keeps(object: &Value) -> bool {
+    object::annotation(object, "helm.sh/resource-policy")
+        .is_some_and(|policy| policy.trim().eq_ignore_ascii_case("keep"))
+}
+
 /// The merge patch that takes all of it off an object.
 pub fn without_marks() -> Value {
     let nothing = |names: &[&str]| -> Map<String, Value> {

@@ -10,7 +10,7 @@ use sluice_api::marks::{self, EXTRA};
 use sluice_api::{Digest, ObjectKey, identity, names, object};
 use sluice_protocol::rows::{Desired, Policy};
 
-use crate::marks::content_of;
+use crate::marks::{content_of, keeps};
 use crate::releases::CHART;
 
 /// An object, ready to be applied.
@@ -29,6 +29,18 @@ pub struct Prepared {
     pub first: bool,
     /// Whether it is deleted and made anew where the server does not let it be changed as wanted.
     pub anew: bool,
+    /// Whether it says that it stays when nobody wants it any more.
+    pub keeps: bool,
+    /// A definition that a chart brings along beside its templates is nobody's: it is made where it is missing, and changed only
+    /// where this is so.
+    pub brought: Option<Brought>,
+}
+
+/// How a definition is dealt with that a chart brings along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Brought {
+    /// Whether one that is there already is changed.
+    pub upgrade: bool,
 }
 
 /// The kind that defines others.
@@ -82,6 +94,7 @@ pub(crate) fn prepare_some(
     wanted: impl Fn(&Policy) -> bool,
 ) -> (Vec<Prepared>, Vec<String>) {
     let (mut prepared, mut index, mut errors) = (Vec::<(i32, Prepared)>::new(), BTreeMap::new(), Vec::new());
+    let brought: Vec<_> = desired.policies.iter().filter(|policy| wanted(policy)).flat_map(brought).collect();
     for policy in desired.policies.iter().filter(|policy| wanted(policy)) {
         for rendered in &policy.objects {
             if let Err(error) = identity::validate(rendered) {
@@ -113,6 +126,13 @@ pub(crate) fn prepare_some(
         }
     }
     let mut prepared: Vec<_> = prepared.into_iter().map(|(_, one)| one).collect();
+    // Of several charts with one definition the first brings it; where it is content, it is that.
+    for one in brought {
+        if let Entry::Vacant(entry) = index.entry(one.key.clone()) {
+            entry.insert(prepared.len());
+            prepared.push(one);
+        }
+    }
     prepared.sort_by_key(|one| !one.first);
     (prepared, errors)
 }
@@ -179,8 +199,37 @@ fn prepare_one(
         make_namespace: !policy.skip_namespace_creation,
         first: matches!(key.gvk.kind.as_str(), "Namespace" | DEFINITION),
         anew: policy.force || object::annotation(&object, FORCE).is_some(),
+        keeps: keeps(&object),
+        brought: None,
         key,
         object: Arc::new(object),
+    })
+}
+
+/// The definitions that a chart brings along: they carry no mark but their hash.
+fn brought(policy: &Policy) -> impl Iterator<Item = Prepared> {
+    let upgrade = policy.upgrade_crds;
+    policy.crds.iter().filter_map(move |rendered| {
+        let key = key_of(rendered)?;
+        let mut object = rendered.clone();
+        marks::take_all(&mut object);
+        object.get_mut("metadata")?.as_object_mut()?.remove("namespace");
+        let mut json = String::new();
+        write_json(&mut json, &object);
+        let hash = sveltos_hash(json.as_bytes());
+        let annotations = object::metadata_map(&mut object, "annotations")?;
+        annotations.insert("projectsveltos.io/hash".into(), hash.clone().into());
+        let (object, brought) = (Arc::new(object), Some(Brought { upgrade }));
+        Some(Prepared {
+            key,
+            hash,
+            object,
+            make_namespace: false,
+            first: true,
+            anew: false,
+            keeps: false,
+            brought,
+        })
     })
 }
 

@@ -46,12 +46,18 @@ pub(crate) fn key(path: &str) -> ObjectKey {
     ObjectKey { gvk, namespace: namespace.to_owned(), name: name.to_owned() }
 }
 
+/// The name under which a definition is claimed that charts bring along: as long as one of them is there, it is marked.
+pub(crate) fn brought_key(definition: &ObjectKey) -> ObjectKey {
+    let gvk = Gvk::new("meta.helm.sh", "v1", "Definition");
+    ObjectKey { gvk, ..definition.clone() }
+}
+
 /// Under this name the conflict of a release is kept among the errors of the objects.
 pub(crate) fn error_key(path: &str) -> String {
     format!("{CHART} {path}")
 }
 
-/// The release that an error is about, by that name.
+/// The release that an error is about, by that name; or an object, by its reference.
 pub(crate) fn path_of_error(about: &str) -> Option<&str> {
     about.strip_prefix(CHART)?.strip_prefix(' ')
 }
@@ -66,7 +72,9 @@ pub(crate) fn has_resources(desired: &Desired) -> bool {
     let has_charts = desired.spec.contains_key("helmCharts") || charts(desired).next().is_some();
     let has = |field: &str| desired.spec.get(field).is_some_and(|list| list != &serde_json::json!([]));
     let has_references = has("policyRefs");
-    !(has_charts || has("kustomizationRefs")) || has_references || desired.policies.iter().any(|policy| policy.kind != CHART)
+    !(has_charts || has("kustomizationRefs"))
+        || has_references
+        || desired.policies.iter().any(|policy| policy.kind != CHART)
 }
 
 /// What is said of a profile's charts, from the errors of its last run by what they are about; `None` when it has none. These
@@ -84,7 +92,7 @@ pub(crate) fn summary(desired: &Desired, errors: &mut BTreeMap<String, String>) 
     }
     if !errors.is_empty() {
         let objects: BTreeSet<String> = charts(desired)
-            .flat_map(|policy| &policy.objects)
+            .flat_map(Policy::everything)
             .filter_map(crate::prepare::key_of)
             .map(|key| key.to_string())
             .collect();

@@ -135,6 +135,8 @@ pub struct Live {
     pub owner: Option<Owner>,
     /// Whether it has been deleted, and stays only until its finalizers are done.
     pub going: bool,
+    /// Whether it says that it stays when nobody wants it any more.
+    pub keeps: bool,
 }
 
 /// The profile that an object says it belongs to.
@@ -211,6 +213,7 @@ impl Live {
             hash: marks::content_of(object),
             owner,
             going: !object::text(object, &["metadata", "deletionTimestamp"]).is_empty(),
+            keeps: marks::keeps(object),
         }
     }
 

@@ -105,13 +105,12 @@ impl ChartRender<'_> {
             is_upgrade: false,
         };
         let (options, now) = (chart.options, self.templates.now_unix_nanos());
-        let salt = self.templates.salt();
-        let capabilities = self.capabilities;
+        let (salt, capabilities) = (self.templates.salt(), self.capabilities);
         let input =
             Input { loaded: &loaded, values: &values, release: &release, capabilities, options, salt, now };
         let output = self.outputs.of(&input);
         reads.keep(output.clone());
-        let objects = output.objects().map_err(|error| {
+        let (crds, objects) = output.objects().map_err(|error| {
             let error: String = error.chars().take(TOLD).collect();
             named(&format!("{error}; correct the values, or take another version of the chart"))
         })?;
@@ -125,6 +124,7 @@ impl ChartRender<'_> {
             name: release.name,
             tier: TIER,
             skip_namespace_creation: chart.options.skip_namespace_creation,
+            upgrade_crds: chart.options.upgrade_crds,
             release: Some(rows::Release {
                 repository: request.repository.clone(),
                 version: loaded.chart.metadata.version.clone(),
@@ -132,6 +132,7 @@ impl ChartRender<'_> {
                 values: output.values().to_owned(),
             }),
             objects,
+            crds,
             ..Policy::default()
         }))
     }
@@ -167,8 +168,12 @@ fn notes(output: &ChartOutput, disable_hooks: bool) -> impl Iterator<Item = Stri
         let hooks = output.hooks().join(", ");
         format!("hooks are not run ({hooks}); set options.disableHooks: true to hear no more of it")
     });
+    let others = (!output.no_crds().is_empty()).then(|| {
+        let others = output.no_crds().join(", ");
+        format!("what is in crds/ and defines no kind is not deployed ({others}); move it to templates/")
+    });
     let warnings = output.warnings().iter().map(|warning| format!("Helm warns: {warning}"));
-    hooks.into_iter().chain(warnings)
+    hooks.into_iter().chain(others).chain(warnings)
 }
 
 fn release_namespace(chart: &HelmChart) -> Result<&str, String> {

@@ -236,6 +236,7 @@ pub(crate) fn policies(
     for release in &mut policies {
         let objects = plain(std::mem::take(&mut release.objects));
         release.objects = patches::apply(&changes, objects)?;
+        release.crds = plain(std::mem::take(&mut release.crds));
         charts::mark(release);
     }
     for source in part.sources(deployment) {

@@ -44,6 +44,8 @@ pub struct ChartOptions {
     pub disable_hooks: bool,
     /// Whether a missing namespace is left missing.
     pub skip_namespace_creation: bool,
+    /// Whether what is in `crds/` is changed where it is there already.
+    pub upgrade_crds: bool,
 }
 
 /// How a repository is reached.
@@ -181,11 +183,13 @@ impl ChartOptions {
     fn read(options: &Field<'_>) -> Result<Self, FieldError> {
         let install = options.get("installOptions");
         let create = install.get("createNamespace");
+        let upgrade = options.get("upgradeOptions");
         Ok(Self {
             skip_crds: options.get("skipCRDs").flag()?,
             skip_schema: options.get("skipSchemaValidation").flag()?,
             disable_hooks: options.get("disableHooks").flag()? || install.get("disableHooks").flag()?,
             skip_namespace_creation: create.value().is_some() && !create.flag()?,
+            upgrade_crds: upgrade.get("upgradeCRDs").flag()?,
         })
     }
 }
@@ -237,7 +241,8 @@ mod tests {
     fn charts_are_read_with_their_values_and_access() {
         let (charts, without_effect) = read(json!({
             "values": "a: 1", "valuesFrom": [{"kind": "Secret", "name": "s", "optional": true}], "helmChartAction": "Uninstall",
-            "options": {"skipCRDs": true, "skipSchemaValidation": true, "installOptions": {"createNamespace": false, "disableHooks": true}},
+            "options": {"skipCRDs": true, "skipSchemaValidation": true, "installOptions": {"createNamespace": false, "disableHooks": true},
+                "upgradeOptions": {"upgradeCRDs": true}},
             "registryCredentialsConfig": {"credentials": {"namespace": "n", "name": "login"}, "key": "k", "plainHTTP": true}
         }))
         .unwrap();
@@ -252,6 +257,7 @@ mod tests {
             skip_schema: true,
             disable_hooks: true,
             skip_namespace_creation: true,
+            upgrade_crds: true,
         };
         assert_eq!(chart.options, all);
         let login = chart.access.credentials.as_ref().unwrap();

@@ -328,6 +328,8 @@ impl Fixture {
 mod all_said;
 mod anew;
 mod gone;
+mod handover;
+mod keep;
 mod late;
 mod makers;
 mod releases;

@@ -25,9 +25,14 @@ impl Job {
             renewed: self.inventory().map_or(0, |known| known.renewed),
             releases: self.inventory().map(|known| known.releases.clone()).unwrap_or_default(),
             objects: self.run.objects.keys().cloned().collect(),
+            stay: Some(self.run.staying_objects()),
         };
         inventory.releases.extend(self.run.releases.clone());
-        inventory.objects.extend(self.inventory().iter().flat_map(|known| known.objects.iter().cloned()));
+        let former = self.inventory();
+        inventory.objects.extend(former.iter().flat_map(|known| known.objects.iter().cloned()));
+        // What said so when it was rendered last, too: until it is there as it is rendered now.
+        let stay = former.iter().flat_map(|known| known.stay.iter().flatten().cloned());
+        inventory.stay.iter_mut().for_each(|all| all.extend(stay.clone()));
         if std::mem::take(&mut self.held.renew) {
             inventory.renewed += 1;
         }
@@ -68,6 +73,12 @@ impl Job {
         let Some(one) = self.run.objects.get(key).cloned() else { return };
         if self.run.errors.contains_key(&key.to_string()) {
             return;
+        }
+        if let (Some(brought), Some(live)) = (one.brought, context.live.get(key)) {
+            let live = live.clone();
+            if self.is_brought(key, brought, &one.hash, &live, context) {
+                return;
+            }
         }
         let against = match context.live.get(key) {
             None if !self.run.absent.remove(key) => return self.call(Request::Read(key.clone()), context),

@@ -16,6 +16,9 @@ use crate::request::Live;
 impl Job {
     /// It wants an object; who has it already is named otherwise.
     pub(super) fn claim(&mut self, desired: &Desired, one: Prepared, context: &mut JobContext<'_>) {
+        if one.brought.is_some() {
+            return self.bring(one, context);
+        }
         let reference = Live::of(&one.object).owner.unwrap_or_default().reference;
         // What is deployed once is never written again, so that nobody could leave it to that profile.
         let alone = if desired.one_time { self.profile.path() } else { String::new() };
@@ -23,6 +26,7 @@ impl Job {
             tier: desired.tier,
             content: Digest::of(&[one.hash.as_bytes(), reference.as_bytes(), alone.as_bytes()]),
             listed: self.inventory().is_some_and(|inventory| inventory.objects.contains(&one.key)),
+            unable: false,
         };
         self.claimed.insert(one.key.clone());
         match context.claims.claim(&one.key, &self.profile, want) {
@@ -31,6 +35,16 @@ impl Job {
                 let text = conflict(&one.key, &other.to_string(), "another row of this deployer");
                 self.run.errors.insert(one.key.to_string(), Fault::lost(text));
             }
+        }
+    }
+
+    /// A chart brings a definition along, as others may: nobody has it alone.
+    fn bring(&mut self, one: Prepared, context: &mut JobContext<'_>) {
+        let key = releases::brought_key(&one.key);
+        let want = Want { tier: 0, content: Digest::default(), listed: true, unable: false };
+        if context.claims.claim(&key, &self.profile, want).is_ok() {
+            self.claimed.insert(key);
+            self.run.objects.insert(one.key.clone(), one);
         }
     }
 
@@ -43,12 +57,13 @@ impl Job {
                 tier: desired.tier,
                 content: Digest::of(&[self.profile.path().as_bytes()]),
                 listed: self.inventory().is_some_and(|inventory| inventory.releases.contains_key(&path)),
+                unable: self.unable.contains_key(&path),
             };
             self.claimed.insert(key.clone());
-            match context.claims.claim(&key, &self.profile, want) {
+            match context.claims.claim_release(&key, &self.profile, want) {
                 Ok(()) => self.run.releases.extend(policy.release.clone().map(|release| (path, release))),
                 Err(other) => {
-                    let text = release_conflict(&path, &other.to_string());
+                    let text = release_conflict(&path, &other.to_string(), self.unable.get(&path));
                     self.run.errors.insert(releases::error_key(&path), Fault::lost(text));
                 }
             }
@@ -74,8 +89,11 @@ impl Job {
             lost.filter_map(releases::path_of_error).chain(self.run.releases.keys().map(String::as_str));
         let releases: BTreeSet<_> = releases.map(releases::key).collect();
         let has_lost = |key: &ObjectKey| errors.get(&key.to_string()).is_some_and(|fault| fault.lost);
-        let is_over =
-            |key: &ObjectKey| !objects.contains_key(key) && !releases.contains(key) && !has_lost(key);
+        let brought = objects.values().filter(|one| one.brought.is_some());
+        let brought: BTreeSet<_> = brought.map(|one| releases::brought_key(&one.key)).collect();
+        let is_over = |key: &ObjectKey| {
+            !(objects.contains_key(key) || releases.contains(key) || brought.contains(key) || has_lost(key))
+        };
         for key in self.claimed.extract_if(.., |key| is_over(key)) {
             context.claims.release(&key, &self.profile);
         }
@@ -88,6 +106,9 @@ impl Job {
         else {
             return false;
         };
+        if one.brought.is_some() {
+            return false;
+        }
         let wanted = Live::of(&one.object);
         let same = !desired.one_time
             && live.hash == wanted.hash

@@ -56,6 +56,7 @@ impl Job {
     /// A maker's row came, or one that cannot be read for this reason; whether the work must begin (again).
     pub(crate) fn retarget(&mut self, origin: u16, row: Result<MakerRow, String>) -> bool {
         self.attempts = 0;
+        self.unable.clear();
         let row = match row {
             Ok(row) => row,
             Err(text) => {

@@ -1,27 +1,43 @@
 //! Pruning and recording: what a profile has too much goes, and the inventory says what is left.
 
-use sluice_api::{ObjectKey, ProfileId};
+use sluice_api::ObjectKey;
 
-use super::replies::Fault;
-use super::{Ended, HANDED_OVER, Job, JobContext, Phase, Target};
+use super::{Ended, Job, JobContext, Phase, Target};
+use crate::prepare::DEFINITION;
 use crate::releases;
-use crate::request::Request;
+use crate::request::{Live, Request};
 
 impl Job {
     pub(super) fn prune(&mut self, context: &mut JobContext<'_>) -> Ended {
-        self.phase = Phase::Pruning;
-        let owned = self.inventory().into_iter().flat_map(|inventory| inventory.objects.iter());
-        let stale: Vec<_> = owned.filter(|key| !self.run.objects.contains_key(*key)).cloned().collect();
-        for key in stale {
+        self.let_go(context);
+        if let Some(at) = self.patience(context) {
+            return self.wait_until(at, context.now);
+        }
+        self.prune_some(false, context)
+    }
+
+    /// The rest: what is in a namespace, or of a kind, goes before that.
+    pub(super) fn prune_last(&mut self, context: &mut JobContext<'_>) -> Ended {
+        self.prune_some(true, context)
+    }
+
+    fn prune_some(&mut self, last: bool, context: &mut JobContext<'_>) -> Ended {
+        self.phase = Phase::Pruning { last };
+        for key in self.stale().filter(|key| holds_others(key) == last).cloned().collect::<Vec<_>>() {
             self.next_prune(&key, context);
         }
         self.advance(context)
     }
 
+    /// What its inventory names and it does not want.
+    fn stale(&self) -> impl Iterator<Item = &ObjectKey> {
+        let owned = self.inventory().into_iter().flat_map(|inventory| &inventory.objects);
+        owned.filter(|key| !self.run.objects.contains_key(*key))
+    }
+
     /// Ends without deleting what it has too much: another profile may want that and not have said so yet.
     pub(super) fn put_off(&mut self, now: i64) -> Ended {
-        let mut owned = self.inventory().into_iter().flat_map(|inventory| &inventory.objects);
-        let too_much = owned.any(|key| !self.run.objects.contains_key(key));
+        let too_much = self.stale().next().is_some();
         let ended = self.settle(now);
         self.puts_off = too_much;
         ended
@@ -35,49 +51,67 @@ impl Job {
     /// Deletes what this profile owns and nothing else: the live object must still say so. What stays is taken from
     /// nobody from now on: without the marks of its owner another profile, or a user, can have it.
     pub(super) fn next_prune(&mut self, key: &ObjectKey, context: &mut JobContext<'_>) {
-        match context.live.get(key) {
-            None => self.call(Request::Read(key.clone()), context),
-            Some(live) if self.owns(live) => {
-                if let Some(heir) = context.claims.heir(key, &self.profile).cloned() {
-                    return self.hand_over(key, &heir, context);
-                }
-                let (key, against) = (key.clone(), live.version());
-                self.run.changed = true;
-                let account = self.account();
-                let request = if self.leaves() {
-                    Request::Release { key, against, account }
-                } else {
-                    Request::Delete { key, against, account }
-                };
-                self.call(request, context);
+        let Some(live) = context.live.get(key).cloned() else {
+            return self.call(Request::Read(key.clone()), context);
+        };
+        if !self.owns(&live) {
+            if self.is_last_of_brought(key, &live, context) {
+                self.release(key, &live, context);
             }
-            Some(_) => {}
-        }
-    }
-
-    /// What it has too much stays while its replacement fails; but nobody else waits for that.
-    pub(super) fn give(&mut self, context: &mut JobContext<'_>) {
-        // Of what cannot be read nobody knows which objects it is about.
-        if !self.run.is_whole {
             return;
         }
-        let Some(owned) = self.inventory() else { return };
-        let objects = owned.objects.iter().filter(|key| !self.run.objects.contains_key(*key)).cloned();
-        let releases = owned.releases.keys().filter(|path| !self.run.releases.contains_key(*path));
-        for key in objects.chain(releases.map(|path| releases::key(path))) {
-            if context.claims.give(&key, &self.profile) {
-                context.live.remove(&key);
-            }
+        if let Some(heir) = context.claims.heir(key, &self.profile).cloned() {
+            return self.hand_over(key, &heir, context);
         }
+        if self.waits_for_heir(&live, context) {
+            return;
+        }
+        if self.leaves() {
+            return self.release(key, &live, context);
+        }
+        if self.stays(key, &live, context) {
+            self.run.staying.insert(key.clone());
+            return self.release(key, &live, context);
+        }
+        let (key, against, account) = (key.clone(), live.version(), self.account());
+        self.run.changed = true;
+        self.call(Request::Delete { key, against, account }, context);
     }
 
-    /// Somebody else wants the same object: it goes on in that name before this profile's inventory forgets it.
-    fn hand_over(&mut self, key: &ObjectKey, heir: &ProfileId, context: &mut JobContext<'_>) {
-        let text = format!("{key} waits until {heir} has taken it over");
-        // That it has lost the object is said beside it.
-        self.run.errors.insert(format!("{key}{HANDED_OVER}"), Fault::new(text, true));
-        context.live.remove(key);
-        context.claims.hand_over(key, &self.profile, heir);
+    fn release(&mut self, key: &ObjectKey, live: &Live, context: &mut JobContext<'_>) {
+        let (key, against, account) = (key.clone(), live.version(), self.account());
+        self.run.changed = true;
+        self.call(Request::Release { key, against, account }, context);
+    }
+
+    /// Whether an object is never deleted: it says so, or said so when it was rendered last, or holds something that stays. What
+    /// charts bring along had an owner in former versions, and cannot be told there from other definitions of charts.
+    fn stays(&self, key: &ObjectKey, live: &Live, context: &JobContext<'_>) -> bool {
+        let Some(inventory) = self.inventory() else { return false };
+        let stay = inventory.stay.as_ref();
+        let of_chart =
+            || live.owner.as_ref().is_some_and(|owner| owner.reference.starts_with(releases::CHART));
+        let is_named = |key: &ObjectKey| stay.is_some_and(|stay| stay.contains(key));
+        let in_it = |other: &&ObjectKey| {
+            holds(key, other) && context.live.get(*other).is_some_and(|live| live.keeps || is_named(other))
+        };
+        live.keeps
+            || is_named(key)
+            || (stay.is_none() && key.gvk.kind == DEFINITION && of_chart())
+            || (holds_others(key)
+                && self
+                    .stale()
+                    .any(|other| in_it(&other) || self.left_behind.iter().any(|left| holds(key, left))))
+    }
+
+    /// Whether it is a definition that charts brought along, and no other one is left that does.
+    fn is_last_of_brought(&self, key: &ObjectKey, live: &Live, context: &JobContext<'_>) -> bool {
+        let stay = self.inventory().and_then(|inventory| inventory.stay.as_ref());
+        let is_brought = key.gvk.kind == DEFINITION && stay.is_some_and(|stay| stay.contains(key));
+        is_brought
+            && live.owner.is_none()
+            && live.hash.is_some()
+            && context.claims.heir(&releases::brought_key(key), &self.profile).is_none()
     }
 
     pub(super) fn record(&mut self, context: &mut JobContext<'_>) -> Ended {
@@ -106,7 +140,9 @@ impl Job {
             return Ended::NotYet;
         }
         let complete = self.target.decoded().is_some_and(|desired| desired.one_time);
+        let stay = Some(self.run.staying_objects());
         let same = held.inventory.objects.iter().eq(self.run.objects.keys())
+            && held.inventory.stay == stay
             && held.inventory.releases == self.run.releases;
         if same && held.inventory.complete == complete && !self.anew.is_asked() {
             return self.settle(context.now);
@@ -115,9 +151,27 @@ impl Job {
         inventory.complete = complete;
         inventory.redeployed = self.anew.to_record().cloned().unwrap_or(inventory.redeployed);
         inventory.objects = self.run.objects.keys().cloned().collect();
+        inventory.stay = stay;
         inventory.releases.clone_from(&self.run.releases);
         self.phase = Phase::Recording;
         self.write(inventory, context);
         Ended::NotYet
     }
+}
+
+/// Whether other objects may be in it, which go with it.
+fn holds_others(key: &ObjectKey) -> bool {
+    matches!(
+        (key.gvk.group.as_str(), key.gvk.kind.as_str()),
+        ("", "Namespace") | ("apiextensions.k8s.io", DEFINITION)
+    )
+}
+
+/// Whether the other one would go with it.
+fn holds(key: &ObjectKey, other: &ObjectKey) -> bool {
+    if key.gvk.kind == DEFINITION {
+        let group = key.name.split_once('.').map(|(_, group)| group);
+        return group == Some(other.gvk.group.as_str());
+    }
+    !other.namespace.is_empty() && key.name == other.namespace
 }

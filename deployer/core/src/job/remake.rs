@@ -1,9 +1,9 @@
-//! What the server does not let be changed as wanted.
+//! What the server does not let be changed as wanted, and what a chart has brought along already.
 
 use sluice_api::ObjectKey;
 
 use super::{Job, JobContext, Phase};
-use crate::prepare::DEFINITION;
+use crate::prepare::{Brought, DEFINITION};
 use crate::request::{Live, Reply, Request};
 
 /// Kinds whose objects are never deleted to be made anew: other objects, or data, would go with them.
@@ -58,6 +58,26 @@ impl Job {
         }
         "; only a new object can be so: annotate it with projectsveltos.io/forceRecreate, or set force: true of its policyRef, to \
          have it deleted and made anew; or take the change back"
+    }
+
+    /// Whether nothing is to be done for a definition that is there: of somebody else it stays as it is, and so does one that is not
+    /// to be changed. One that had this profile as its owner, as in former versions, is nobody's from now on.
+    pub(super) fn is_brought(
+        &mut self,
+        key: &ObjectKey,
+        Brought { upgrade }: Brought,
+        hash: &str,
+        live: &Live,
+        context: &mut JobContext<'_>,
+    ) -> bool {
+        let (own, has_owner) = (self.owns(live), live.owner.is_some());
+        if own && !upgrade {
+            self.run.changed = true;
+            let (key, against, account) = (key.clone(), live.version(), self.account());
+            self.call(Request::Release { key, against, account }, context);
+            return true;
+        }
+        !upgrade || (has_owner && !own) || (!own && live.hash.as_deref() == Some(hash))
     }
 }
 

@@ -36,9 +36,13 @@ impl Job {
         self.in_flight = self.in_flight.saturating_sub(1);
         match request {
             Request::Delete { key, .. } if self.is_remade(key, &reply) => self.deleted(key, context),
-            Request::Read(key) | Request::Delete { key, .. } | Request::Release { key, .. } => {
-                self.object_reply(key, reply, context)
+            Request::Release { key, .. } => {
+                if reply == Reply::Done && self.run.staying.contains(key) {
+                    self.left_behind.push(key.clone());
+                }
+                self.object_reply(key, reply, context);
             }
+            Request::Read(key) | Request::Delete { key, .. } => self.object_reply(key, reply, context),
             Request::Apply { object, .. } => {
                 if let Some(key) = ObjectKey::of(object) {
                     if matches!(&reply, Reply::Applied(live) if !live.going) || reply == Reply::Done {
@@ -119,7 +123,7 @@ impl Job {
         match self.phase {
             _ if self.again => {}
             Phase::Applying { .. } => self.next_for(key, context),
-            Phase::Pruning if !self.run.absent.contains(key) => self.next_prune(key, context),
+            Phase::Pruning { .. } if !self.run.absent.contains(key) => self.next_prune(key, context),
             _ => {}
         }
     }

@@ -22,6 +22,8 @@ pub(super) struct Run {
     pub(super) releases: Releases,
     /// Objects that were just seen to be absent.
     pub(super) absent: BTreeSet<ObjectKey>,
+    /// What is left behind because it says that it stays.
+    pub(super) staying: BTreeSet<ObjectKey>,
     /// What was deleted to be made anew.
     pub(super) remade: BTreeSet<ObjectKey>,
     /// How often each object had changed when it was to be written.
@@ -34,6 +36,12 @@ impl Run {
     /// Begins anew.
     pub(super) fn begin(&mut self, early: bool) {
         *self = Self { early, changed: self.changed, ..Self::default() };
+    }
+
+    /// What of its objects is never deleted.
+    pub(super) fn staying_objects(&self) -> BTreeSet<ObjectKey> {
+        let stay = self.objects.values().filter(|one| one.keeps || one.brought.is_some());
+        stay.map(|one| one.key.clone()).collect()
     }
 
     /// Ends: whether anything was changed. Objects are prepared again when there is more to do; a fleet of profiles at rest

@@ -34,7 +34,10 @@ pub(crate) struct Input<'a> {
 /// What a chart renders to, as text: it is kept for as long as it is deployed.
 #[derive(Debug)]
 pub(crate) struct ChartOutput {
-    objects: Result<Box<str>, String>,
+    /// Those of `crds/`, and those of the templates.
+    objects: Result<[Box<str>; 2], String>,
+    /// What is in `crds/` and defines no kind.
+    no_crds: Vec<String>,
     hooks: Vec<String>,
     warnings: Vec<String>,
     /// Digest of the values.
@@ -110,29 +113,40 @@ impl ChartOutput {
         let rendered = match rendered {
             Ok(rendered) => rendered,
             Err(error) => {
-                let (hooks, warnings) = (Vec::new(), Vec::new());
-                return Self { objects: Err(error.to_string()), hooks, warnings, values };
+                let (no_crds, hooks, warnings) = Default::default();
+                return Self { objects: Err(error.to_string()), no_crds, hooks, warnings, values };
             }
         };
         let crds = rendered.crds.iter().filter(|_| !input.options.skip_crds);
-        let objects = parsed(crds.chain(&rendered.manifests), &input.release.namespace);
+        let parsed = parsed(crds, &rendered.manifests, &input.release.namespace);
         let hooks = rendered.hooks.iter().filter(|hook| !hook.is_test());
         let warnings: BTreeSet<String> = rendered.warnings.iter().map(Warning::without_values).collect();
+        let (objects, no_crds) = match parsed {
+            Ok(parsed) => (Ok([parsed.crds, parsed.objects].map(text)), parsed.no_crds),
+            Err(error) => (Err(error), Vec::new()),
+        };
         Self {
-            objects: objects.map(|objects| Value::Array(objects).to_string().into()),
+            objects,
+            no_crds: no_crds.iter().take(TOLD).map(object::describe).collect(),
             hooks: hooks.map(|hook| format!("{} {}", hook.manifest.kind, hook.name)).collect(),
             warnings: warnings.into_iter().take(TOLD).collect(),
             values,
         }
     }
 
-    /// The objects, in the order of installation.
+    /// The definitions of `crds/`, and the objects of the templates in the order of installation.
     ///
     /// # Errors
     /// Why it could not be rendered.
-    pub(crate) fn objects(&self) -> Result<Vec<Value>, String> {
-        let text = self.objects.as_ref().map_err(Clone::clone)?;
-        serde_json::from_str(text).map_err(|error| error.to_string())
+    pub(crate) fn objects(&self) -> Result<(Vec<Value>, Vec<Value>), String> {
+        let [crds, objects] = self.objects.as_ref().map_err(Clone::clone)?;
+        let read = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
+        Ok((read(crds)?, read(objects)?))
+    }
+
+    /// What is in `crds/` and defines no kind, by kind and name; the first ten.
+    pub(crate) fn no_crds(&self) -> &[String] {
+        &self.no_crds
     }
 
     /// Digest of the values that it was rendered with.
@@ -151,18 +165,28 @@ impl ChartOutput {
     }
 }
 
+fn text(objects: Vec<Value>) -> Box<str> {
+    Value::Array(objects).to_string().into()
+}
+
+/// What the manifests of a chart are.
+struct Parsed {
+    crds: Vec<Value>,
+    /// What is in `crds/` as well.
+    no_crds: Vec<Value>,
+    objects: Vec<Value>,
+}
+
 /// The objects of manifests. Those without a namespace get that of the release, unless the chart itself defines their kind as
 /// one without namespaces.
 fn parsed<'m>(
-    manifests: impl Iterator<Item = &'m sluice_chart::Manifest>,
+    crds: impl Iterator<Item = &'m sluice_chart::Manifest>,
+    manifests: &[sluice_chart::Manifest],
     namespace: &str,
-) -> Result<Vec<Value>, String> {
-    let mut objects = Vec::new();
-    for manifest in manifests {
-        let found = content::parse(&manifest.content);
-        objects.extend(found.map_err(|error| format!("{}: {error}", manifest.path))?);
-    }
-    let wide: HashSet<(String, String)> = objects.iter().filter_map(wide_kind).collect();
+) -> Result<Parsed, String> {
+    let (crds, no_crds): (Vec<_>, Vec<_>) = read(crds)?.into_iter().partition(is_definition);
+    let mut objects = read(manifests.iter())?;
+    let wide: HashSet<(String, String)> = crds.iter().chain(&objects).filter_map(wide_kind).collect();
     for object in &mut objects {
         let group = object::text(object, &["apiVersion"]).split_once('/').map_or("", |(group, _)| group);
         let kind = (group.to_owned(), object::text(object, &["kind"]).to_owned());
@@ -174,7 +198,22 @@ fn parsed<'m>(
             metadata.insert("namespace".into(), namespace.into());
         }
     }
+    Ok(Parsed { crds, no_crds, objects })
+}
+
+fn read<'m>(manifests: impl Iterator<Item = &'m sluice_chart::Manifest>) -> Result<Vec<Value>, String> {
+    let mut objects = Vec::new();
+    for manifest in manifests {
+        let found = content::parse(&manifest.content);
+        objects.extend(found.map_err(|error| format!("{}: {error}", manifest.path))?);
+    }
     Ok(objects)
+}
+
+/// Whether it defines a kind.
+fn is_definition(object: &Value) -> bool {
+    let (group, _) = object::text(object, &["apiVersion"]).split_once('/').unwrap_or_default();
+    group == "apiextensions.k8s.io" && object::text(object, &["kind"]) == "CustomResourceDefinition"
 }
 
 /// Group and kind of what a definition defines without namespaces.

@@ -6,7 +6,7 @@ use super::*;
 use crate::releases::{Helm, ReleaseSummary};
 
 /// A profile with one release that has these objects.
-fn releasing(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
+pub(super) fn releasing(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
     let mut desired = desired(profile, tier, objects);
     let policy = &mut desired.policies[0];
     (policy.kind, policy.namespace, policy.name) = ("HelmChart".into(), "web".into(), "site".into());
@@ -25,7 +25,7 @@ fn helm(fixture: &Fixture, profile: &str) -> Helm {
     summaries.filter(|summary| summary.profile.name == profile).find_map(|s| s.helm.clone()).unwrap()
 }
 
-fn conflict(fixture: &Fixture, profile: &str) -> Option<String> {
+pub(super) fn conflict(fixture: &Fixture, profile: &str) -> Option<String> {
     let ReleaseSummary { conflict, .. } = helm(fixture, profile).releases.remove(0);
     conflict
 }
