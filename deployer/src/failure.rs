@@ -164,8 +164,15 @@ mod tests {
                 message: (*message).to_owned(),
                 field: "spec".into(),
             };
-            let details =
-                StatusDetails { causes: causes.iter().map(cause).collect(), ..StatusDetails::default() };
+            let none = String::new;
+            let details = StatusDetails {
+                name: none(),
+                group: none(),
+                kind: none(),
+                uid: none(),
+                causes: causes.iter().map(cause).collect(),
+                retry_after_seconds: 0,
+            };
             let message = format!("Deployment.apps \"d\" is invalid: {}", causes.join(", "));
             let status = Status { code: 422, message, details: Some(details), ..Status::default() };
             of(&kube::Error::Api(Box::new(status)), planned).class

@@ -50,7 +50,9 @@ impl Pipeline {
             };
             let (metrics, ready) = (metrics.clone(), ready.clone());
             let forget = args.forget;
-            async move { Ok(Context::connect(role, &common, metrics, ready, tasks).await?.forgets(forget)) }
+            async move {
+                Context::connect(role, &common, metrics, ready, tasks).await.map(|it| it.forgets(forget))
+            }
         };
         let bus = context(Role::Operator, 0).await?.bus;
         for replica in 1..=args.replicas.max(1) {

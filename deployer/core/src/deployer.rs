@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::{ClusterRef, ProfileId};
-use sluice_protocol::rows::{Cause, State, UNRENDERED};
+use sluice_protocol::rows::{Cause, State};
 use sluice_protocol::{
     About, Core, Head, JournalEntry, Meta, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View,
 };
@@ -11,7 +11,7 @@ use sluice_protocol::{
 use crate::budget::BREAK_AFTER;
 use crate::cluster::{Cluster, Outcome};
 use crate::configuration::Configuration;
-use crate::job::{Ended, Goal, MakerRow, Target};
+use crate::job::Ended;
 use crate::late_calls::LateCalls;
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
@@ -19,6 +19,7 @@ use crate::summary::Summary;
 mod gone;
 mod left_behind;
 mod put_off;
+mod rows;
 mod shown;
 mod slow;
 mod told;
@@ -267,58 +268,6 @@ impl Deployer {
         self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), error, step);
         if let Some(desired) = desired {
             self.show(cluster, profile, &desired, state, errors, step);
-        }
-    }
-
-    fn desired(&mut self, row: &Row, step: &mut Step<Effect>) {
-        let Subject::Desired { cluster, origin, profile, .. } = &row.subject else { return };
-        // A tombstone that was there is of former times. What it is about may be wanted again by now, and its row on its
-        // way: of what the cluster holds, renderers say it once more.
-        let target = match (row.head.tombstone, self.caught_up) {
-            (true, true) => Ok(Target::Gone),
-            (true, false) => Ok(Target::Unknown),
-            (false, _) => Goal::read(row, profile).map(Target::Value),
-        };
-        if let Err(text) = &target
-            && *row.body != *UNRENDERED
-        {
-            // Also where the cluster cannot be reached. Of a row without content its maker says what is wrong.
-            let key = ProblemKey::on(cluster, About::Profile(profile.clone()));
-            self.note(key, Some(text.clone()), step);
-        }
-        if matches!(target, Ok(Target::Value(_))) {
-            self.begun(cluster, profile, step);
-        } else {
-            self.slow.end(cluster, profile);
-        }
-        if row.head.tombstone && self.registered.is_gone(cluster) && !self.clusters.contains_key(cluster) {
-            return;
-        }
-        let (time, now) = (row.head.time, step.steady);
-        let maker = target.map(|target| MakerRow { target, time });
-        if maker.is_err() && !self.caught_up {
-            // A copy that lags has shown what this row replaces: a former owner may have applied what cannot be read.
-            let unknown = Ok(MakerRow { target: Target::Unknown, time });
-            self.with(cluster, step, |state, next_id| {
-                state.retarget(profile, *origin, unknown, now, next_id)
-            });
-        }
-        self.with(cluster, step, |state, next_id| state.retarget(profile, *origin, maker, now, next_id));
-        self.mind_registration(cluster, step);
-    }
-
-    /// A renderer says that all its rows are there. Once all have said so nobody is missed who may want what another one
-    /// withdraws.
-    fn all_desired(&mut self, origin: u16, row: &Row, step: &mut Step<Effect>) {
-        let of_this_life =
-            row.head.meta.complete().is_some_and(|complete| complete.incarnation == self.config.input);
-        if of_this_life && !self.is_all_said() {
-            self.said.insert(origin);
-            if self.is_all_said() {
-                let now = step.steady;
-                self.each(step, |state, next_id| state.all_said(now, next_id));
-            }
-            self.tell_put_off(step);
         }
     }
 
