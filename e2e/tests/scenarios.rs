@@ -42,6 +42,7 @@ scenarios! {
     b6_made_anew: "b6-made-anew",
     b7_copy_of_the_event: "b7-copy-of-the-event",
     c_one_policy_per_service: "c-one-policy-per-service",
+    c12_lua_modules: "c12-lua-modules",
     ch_a_chart_for_each_event: "ch-a-chart-for-each-event",
     ch_a_chart_with_its_crd: "ch-a-chart-with-its-crd",
     ch_three_megabytes: "ch-three-megabytes",

@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::Value;
-use sluice_api::model::{self, ClusterSet, Profile, SpecCommon, Trigger};
+use sluice_api::model::{self, ClusterSet, EventSource, Profile, SpecCommon, Trigger};
 use sluice_api::{FieldError, crd, object, string_data};
 use sluice_renderer_core::{broken_templates, check_source};
-use sluice_script::Script;
+use sluice_script::{Script, unknown_functions};
 use sluice_template::{Options, Program as Template, Stage};
 
 /// How bad a finding is.
@@ -41,7 +41,10 @@ pub struct Finding {
 pub fn check(manifest: &Value) -> Vec<Finding> {
     let mut findings = Findings { object: object::describe(manifest), found: Vec::new() };
     match object::text(manifest, &["kind"]) {
-        "EventSource" => drop(findings.read(check_source(manifest))),
+        "EventSource" => {
+            findings.read(check_source(manifest));
+            findings.scripts(manifest);
+        }
         "EventTrigger" | "EventBasedAddOn" => {
             let trigger = findings.read(Trigger::read(manifest));
             findings.unsupported(trigger.as_ref().map(|trigger| &trigger.common));
@@ -115,9 +118,33 @@ impl Findings {
         let scripts = if has(model::LUA) { manifest.get("data").and_then(Value::as_object) } else { None };
         for (key, text) in scripts.into_iter().flatten() {
             let text = text.as_str().filter(|text| !text.contains("{{"));
-            if let Some(Err(error)) = text.map(Script::compile) {
-                self.add(Severity::Error, format!("data.{key}"), error.to_string());
+            let field = format!("data.{key}");
+            match text.map(Script::compile) {
+                Some(Err(error)) => self.add(Severity::Error, field, error.to_string()),
+                _ => self.calls(field, text.unwrap_or_default()),
             }
+        }
+    }
+
+    /// What the scripts of an EventSource call and nobody has defined.
+    fn scripts(&mut self, manifest: &Value) {
+        let Ok(source) = EventSource::read(manifest) else { return };
+        for selector in &source.selectors {
+            self.calls(&selector.evaluate_path, selector.evaluate.as_deref().unwrap_or_default());
+        }
+        self.calls(
+            format!("spec.{}", EventSource::AGGREGATE),
+            source.aggregate.as_deref().unwrap_or_default(),
+        );
+    }
+
+    /// Every call of a script of what nobody has defined.
+    fn calls(&mut self, field: impl Into<String>, script: &str) {
+        let field = field.into();
+        for unknown in unknown_functions(script) {
+            let reason =
+                format!("evaluate:{}: {} is not defined; correct the name", unknown.line, unknown.name);
+            self.add(Severity::Error, &field, reason);
         }
     }
 
@@ -311,6 +338,21 @@ spec:
         assert_eq!(only(&over_all).1, "spec.aggregatedSelection");
         let content = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {projectsveltos.io/lua: ok}}\ndata: {x: function evaluate(}\n";
         assert_eq!(only(content).1, "data.x");
+    }
+
+    #[test]
+    fn calls_of_what_nobody_has_defined_are_found() {
+        let content = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {projectsveltos.io/lua: ok}}\ndata:\n  x: |\n    function evaluate()\n      return { resources = base64Encod('a') }\n    end\n";
+        let expected = (
+            Severity::Error,
+            "data.x".to_owned(),
+            "evaluate:2: base64Encod is not defined; correct the name".to_owned(),
+        );
+        assert_eq!(only(content), expected);
+        assert_eq!(found(&content.replace("base64Encod(", "base64Encode(")), []);
+        let source = "apiVersion: lib.projectsveltos.io/v1beta1\nkind: EventSource\nmetadata: {name: s}\nspec:\n  resourceSelectors:\n  - {version: v1, kind: Pod, evaluate: 'function evaluate() return require(\"json\") and {matching = check(obj)} end'}\n  aggregatedSelection: function evaluate() return {resources = chosen(resources)} end\n";
+        let fields: Vec<_> = found(source).into_iter().map(|(_, field, _)| field).collect();
+        assert_eq!(fields, ["spec.resourceSelectors[0].evaluate", "spec.aggregatedSelection"]);
     }
 
     #[test]

@@ -6,16 +6,20 @@
 //! CEL ──compile──► Rule (shared) ──holds(object)──► true | false | why neither
 //! ```
 //!
-//! Both are untrusted. Scripts see the object and the plain library (no io, no os but the clock, no code
-//! loading) and end at a time, step or memory limit. One script cannot see what another left behind. Rules see the object,
+//! Both are untrusted. Scripts see the object, the plain library (no io, no os but the clock, no code
+//! loading) and the modules of Sveltos, and end at a time, step or memory limit. One script cannot see what another left behind. Rules see the object,
 //! have no effects, and end at the same limits.
 
 #![deny(unsafe_code)]
 
+mod budget;
 pub mod cel;
 mod convert;
 mod lua;
+mod modules;
+mod names;
 mod returned;
 mod sandbox;
 
 pub use lua::{Error, Limits, Script, Verdict};
+pub use names::{Unknown, unknown_functions};

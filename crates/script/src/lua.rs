@@ -8,8 +8,10 @@ use mlua::{Function, Table, Value as LuaValue};
 use serde_json::Value;
 use sluice_api::Digest;
 
+use crate::budget::OVER_BUDGET;
 use crate::convert;
-use crate::sandbox::{OVER_BUDGET, Sandbox};
+use crate::names;
+use crate::sandbox::Sandbox;
 
 mod choose;
 mod generate;
@@ -19,6 +21,7 @@ mod generate;
 pub struct Script {
     id: Digest,
     bytecode: Arc<[u8]>,
+    source: Arc<str>,
 }
 
 /// What a script says of an object.
@@ -87,7 +90,7 @@ impl Script {
     fn compile_text(source: &str) -> Result<Self, Error> {
         let compiled = mlua::chunk::Compiler::new().set_optimization_level(1).compile(source);
         let bytecode = compiled.map_err(|error| Error(format!("evaluate:{}", readable(&error))))?;
-        Ok(Self { id: Digest::of(&[source.as_bytes()]), bytecode: bytecode.into() })
+        Ok(Self { id: Digest::of(&[source.as_bytes()]), bytecode: bytecode.into(), source: source.into() })
     }
 
     /// Asks the script about `object`.
@@ -95,12 +98,22 @@ impl Script {
     /// # Errors
     /// Whatever the script raises, a result of the wrong form, or a limit.
     pub fn evaluate(&self, object: &Value, limits: &Limits) -> Result<Verdict, Error> {
-        with_sandbox(limits, |sandbox| self.run(sandbox, object))
+        self.within(limits, |sandbox| self.run(sandbox, object))
+    }
+
+    /// Runs it in this thread's state. The engine does not say which name was nil when it was called; the text of the script
+    /// does.
+    fn within<T>(
+        &self,
+        limits: &Limits,
+        run: impl FnOnce(&mut Sandbox) -> mlua::Result<T>,
+    ) -> Result<T, Error> {
+        with_sandbox(limits, run).map_err(|Error(text)| Error(names::explained(&self.source, text)))
     }
 
     fn run(&self, sandbox: &mut Sandbox, object: &Value) -> mlua::Result<Verdict> {
         let function = sandbox.function(self.id, &self.bytecode, NAME)?;
-        let (lua, environment) = sandbox.begin()?;
+        let (lua, environment) = sandbox.begin(None)?;
         function.call::<()>(())?;
         let object = convert::table(lua, object)?;
         environment.raw_set("obj", &object)?;
@@ -114,7 +127,10 @@ impl Script {
 }
 
 /// Runs something in this thread's state.
-fn with_sandbox<T>(limits: &Limits, run: impl FnOnce(&mut Sandbox) -> mlua::Result<T>) -> Result<T, Error> {
+pub(crate) fn with_sandbox<T>(
+    limits: &Limits,
+    run: impl FnOnce(&mut Sandbox) -> mlua::Result<T>,
+) -> Result<T, Error> {
     SANDBOX.with_borrow_mut(|slot| {
         let mut sandbox = match slot.take().filter(|sandbox| sandbox.fits(limits)) {
             Some(sandbox) => sandbox,

@@ -1,23 +1,21 @@
 //! One Lua state: limited, read-only library, one environment that is emptied for each evaluation.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::Instant;
 
-use mlua::{Function, Lua, LuaOptions, StdLib, Table, VmState};
+use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
 use sluice_api::Digest;
+use sluice_template::Env;
 
 use crate::lua::Limits;
+use crate::modules::{self, Shared};
 
 /// Compiled functions kept in one state; more begin a new state.
 const MAX_FUNCTIONS: usize = 512;
 
-/// Clock readings are dear: one for this many steps.
-const STEPS_PER_READING: u64 = 256;
-
 /// Helpers that Sveltos gives to scripts.
 const PRELUDE: &str = r#"
+function getResource(resources, identifier) return resources[identifier] end
 function getLabel(object, key)
   local labels = object ~= nil and object.metadata ~= nil and object.metadata.labels
   if labels then return labels[key] end
@@ -55,24 +53,17 @@ end
 "#;
 
 /// Names that would let a script load code or reach outside its environment.
-const REMOVED: [&str; 6] = ["require", "loadstring", "collectgarbage", "getfenv", "setfenv", "newproxy"];
-
-/// Remaining budget of the evaluation that runs, shared with the interrupt.
-struct Budget {
-    steps: Cell<u64>,
-    until: Cell<Option<Instant>>,
-}
+const REMOVED: [&str; 5] = ["loadstring", "collectgarbage", "getfenv", "setfenv", "newproxy"];
 
 pub(crate) struct Sandbox {
     lua: Lua,
+    /// The library, as it is for all scripts.
+    library: Table,
     environment: Table,
     functions: HashMap<Digest, Function>,
-    budget: Rc<Budget>,
+    shared: Rc<Shared>,
     limits: Limits,
 }
-
-/// Message of the error that ends a script over its budget.
-pub(crate) const OVER_BUDGET: &str = "the script ran for too long";
 
 impl Sandbox {
     pub(crate) fn new(limits: Limits) -> mlua::Result<Self> {
@@ -90,17 +81,18 @@ impl Sandbox {
         for name in REMOVED {
             globals.set(name, mlua::Nil)?;
         }
+        let shared = Rc::new(Shared::default());
+        modules::install(&lua, &shared)?;
         lua.sandbox(true)?;
-        let budget = Rc::new(Budget { steps: Cell::new(0), until: Cell::new(None) });
-        let left = budget.clone();
-        lua.set_interrupt(move |_| left.spend());
+        let left = shared.clone();
+        lua.set_interrupt(move |_| left.budget.spend());
         lua.set_memory_limit(limits.memory)?;
         let environment = lua.create_table()?;
         let metatable = lua.create_table()?;
-        metatable.set("__index", globals)?;
+        metatable.set("__index", &globals)?;
         metatable.set("__metatable", false)?;
         environment.set_metatable(Some(metatable))?;
-        Ok(Self { lua, environment, functions: HashMap::new(), budget, limits })
+        Ok(Self { lua, library: globals, environment, functions: HashMap::new(), shared, limits })
     }
 
     /// Whether it serves these limits and has room for another script.
@@ -108,12 +100,27 @@ impl Sandbox {
         self.limits == *limits && self.functions.len() < MAX_FUNCTIONS
     }
 
-    /// An empty environment with the whole budget.
-    pub(crate) fn begin(&self) -> mlua::Result<(&Lua, &Table)> {
-        self.budget.steps.set(self.limits.steps);
-        self.budget.until.set(Instant::now().checked_add(self.limits.time));
+    /// An empty environment with the whole budget; `env` is what draws at random, where something may.
+    pub(crate) fn begin(&self, env: Option<&Env<'_>>) -> mlua::Result<(&Lua, &Table)> {
+        self.shared.begin(env);
+        self.shared.budget.begin(&self.limits);
         self.environment.clear()?;
         Ok((&self.lua, &self.environment))
+    }
+
+    /// Whether there is such a thing, in the library or in a module of that name: `os.time`, `json.decode`.
+    pub(crate) fn has(&self, module: Option<&str>, path: &[&str]) -> mlua::Result<bool> {
+        let mut found = match module {
+            Some(module) => Value::Table(modules::module(&self.lua, &self.shared, module)?),
+            None => Value::Table(self.library.clone()),
+        };
+        for name in path {
+            found = match found {
+                Value::Table(table) => table.raw_get(*name)?,
+                _ => return Ok(false),
+            };
+        }
+        Ok(!found.is_nil())
     }
 
     /// The top level of a script, ready to be called in the environment.
@@ -125,20 +132,5 @@ impl Sandbox {
         let function = chunk.into_function()?;
         self.functions.insert(id, function.clone());
         Ok(function)
-    }
-}
-
-impl Budget {
-    fn spend(&self) -> mlua::Result<VmState> {
-        let left = self.steps.get().saturating_sub(1);
-        self.steps.set(left);
-        let late = left.is_multiple_of(STEPS_PER_READING)
-            && self.until.get().is_some_and(|until| Instant::now() >= until);
-        if left == 0 || late {
-            // Stays spent, so that a script cannot catch the error and go on.
-            self.steps.set(1);
-            return Err(mlua::Error::runtime(OVER_BUDGET));
-        }
-        Ok(VmState::Continue)
     }
 }

@@ -46,7 +46,7 @@ mod value;
 
 pub use cache::Cache;
 pub use calls::{CallError, Callable, Calls, callables};
-pub use codec::{Integers, check_json, fields_from_yaml, from_yaml, to_json, to_yaml};
+pub use codec::{Integers, check_json, fields_from_yaml, from_yaml, from_yaml_within, to_json, to_yaml};
 pub use data::Data;
 pub use engine::{Engine, NoEngine, Request};
 pub use env::Env;

@@ -215,7 +215,8 @@ pub(crate) fn for_destination(
     for (identifier, object) in destination.resources.iter().chain(destination.provider) {
         resources[identifier.as_str()] = (**object).clone();
     }
-    script.generate(&resources, &sluice_script::Limits::default()).map_err(|error| error.to_string())
+    let env = templates.env(name, &rendered);
+    script.generate(&resources, &env, &sluice_script::Limits::default()).map_err(|error| error.to_string())
 }
 
 /// The policies of a profile as one destination gets them, or the management cluster because of it: first the releases of its

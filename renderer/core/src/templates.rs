@@ -124,6 +124,13 @@ impl Templates {
         self.run(language, name, text, stage, dot, &Resources::new())
     }
 
+    /// The moment, and where drawing at random begins. Random functions are a function of the template: every replica and every
+    /// restart draws the same.
+    pub(crate) fn env(&self, name: &str, text: &str) -> Env<'static> {
+        let seed = self.salt.seed(&[name.as_bytes(), text.as_bytes()]);
+        Env::new(self.now_unix_nanos, seed).with_steady_certificates()
+    }
+
     fn run(
         &self,
         language: Language,
@@ -136,9 +143,7 @@ impl Templates {
         if !language.has_actions(text) {
             return Ok(text.to_owned());
         }
-        // Random functions are a function of the template: every replica and every restart draws the same.
-        let seed = self.salt.seed(&[name.as_bytes(), text.as_bytes()]);
-        let env = Env::new(self.now_unix_nanos, seed).with_steady_certificates();
+        let env = self.env(name, text);
         let env =
             resources.iter().fold(env, |env, (identifier, object)| env.with_resource(identifier, object));
         if language == Language::Tera {

@@ -6,7 +6,7 @@ use mlua::{Lua, Table, Value as LuaValue};
 use serde_json::Value;
 use sluice_api::object;
 
-use super::{Error, Limits, NAME, Script, with_sandbox};
+use super::{Error, Limits, NAME, Script};
 use crate::convert;
 use crate::returned::Returned;
 use crate::sandbox::Sandbox;
@@ -21,7 +21,7 @@ impl Script {
     /// # Errors
     /// Whatever the script raises, a result of the wrong form, or a limit.
     pub fn choose(&self, objects: &[&Value], limits: &Limits) -> Result<Vec<Value>, Error> {
-        with_sandbox(limits, |sandbox| self.run_over(sandbox, objects, limits))
+        self.within(limits, |sandbox| self.run_over(sandbox, objects, limits))
     }
 
     fn run_over(
@@ -31,7 +31,7 @@ impl Script {
         limits: &Limits,
     ) -> mlua::Result<Vec<Value>> {
         let function = sandbox.function(self.id, &self.bytecode, NAME)?;
-        let (lua, environment) = sandbox.begin()?;
+        let (lua, environment) = sandbox.begin(None)?;
         function.call::<()>(())?;
         let resources = list(lua, objects)?;
         environment.raw_set("resources", &resources)?;

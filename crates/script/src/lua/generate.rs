@@ -2,38 +2,25 @@
 
 use mlua::{Table, Value as LuaValue};
 use serde_json::{Value, json};
+use sluice_template::Env;
 
-use super::{Error, Limits, NAME, Script, with_sandbox};
+use super::{Error, Limits, NAME, Script};
 use crate::convert;
 use crate::sandbox::Sandbox;
 
-/// What such scripts find besides the language. Compiled once for each state, like every script.
-const HELPERS: &str = r"
-function getResource(resources, name) return resources[name] end
-local function entry(object, map, key)
-  local entries = object and object.metadata and object.metadata[map]
-  return entries and entries[key]
-end
-function getLabel(object, key) return entry(object, 'labels', key) end
-function getAnnotation(object, key) return entry(object, 'annotations', key) end
-";
-
 impl Script {
     /// Runs the script's `evaluate` with the global table `resources`, and gives the text that it returns as field
-    /// `resources`.
+    /// `resources`. What it draws at random follows from `env`.
     ///
     /// # Errors
     /// Whatever the script raises, a result of the wrong form, or a limit.
-    pub fn generate(&self, resources: &Value, limits: &Limits) -> Result<String, Error> {
-        let helpers = Self::compile_text(HELPERS)?;
-        with_sandbox(limits, |sandbox| self.make(sandbox, &helpers, resources))
+    pub fn generate(&self, resources: &Value, env: &Env<'_>, limits: &Limits) -> Result<String, Error> {
+        self.within(limits, |sandbox| self.make(sandbox, resources, env))
     }
 
-    fn make(&self, sandbox: &mut Sandbox, helpers: &Self, resources: &Value) -> mlua::Result<String> {
-        let prelude = sandbox.function(helpers.id, &helpers.bytecode, "=helpers")?;
+    fn make(&self, sandbox: &mut Sandbox, resources: &Value, env: &Env<'_>) -> mlua::Result<String> {
         let function = sandbox.function(self.id, &self.bytecode, NAME)?;
-        let (lua, environment) = sandbox.begin()?;
-        prelude.call::<()>(())?;
+        let (lua, environment) = sandbox.begin(Some(env))?;
         let globals = convert::table(lua, &json!({"resources": resources}))?;
         environment.raw_set("resources", globals.raw_get::<LuaValue>("resources")?)?;
         function.call::<()>(())?;
@@ -71,7 +58,9 @@ mod tests {
     fn generate(source: &str) -> Result<String, String> {
         let resources = json!({"Cluster": {"metadata": {"name": "c", "labels": {"env": "fv"}}}});
         let script = Script::compile(source).map_err(|error| error.to_string())?;
-        script.generate(&resources, &Limits::default()).map_err(|error| error.to_string())
+        script
+            .generate(&resources, &Env::new(0, [1; 32]), &Limits::default())
+            .map_err(|error| error.to_string())
     }
 
     #[test]

@@ -95,8 +95,16 @@ pub enum Integers {
 /// # Errors
 /// Go's text, or what limit a hostile text exceeds.
 pub fn from_yaml(text: &str, integers: Integers) -> Result<Json, String> {
-    let (env, limits) = (Env::default(), reading());
-    let mut cx = Cx::new(&env, &limits, false);
+    from_yaml_within(text, integers, &reading())
+}
+
+/// The first document of a text that nobody has looked at before, as [`from_yaml`] reads it.
+///
+/// # Errors
+/// As [`from_yaml`].
+pub fn from_yaml_within(text: &str, integers: Integers, limits: &Limits) -> Result<Json, String> {
+    let env = Env::default();
+    let mut cx = Cx::new(&env, limits, false);
     let numbers = match integers {
         Integers::Floats => yaml::Numbers::Floats,
         Integers::Kept => yaml::Numbers::Kept,

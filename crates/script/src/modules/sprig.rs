@@ -1,0 +1,226 @@
+//! `require "sprig"`: functions of the template language. Most are those of templates, called with what their name says.
+
+use mlua::{Lua, MultiValue, Value as LuaValue};
+use serde_json::{Map, Value, json};
+use sluice_template::{CallError, Callable, Env, Kind, Limits, Stage, callables};
+
+use super::base64::Fallible;
+use super::json::into_lua;
+use super::{Functions, Shared, plain, sprig_values, values_of};
+use crate::budget::OVER_BUDGET;
+
+/// What a function takes, an argument a letter: a whole number, a number, a text, a list (all its values are the arguments of
+/// the template function), a list of texts (one argument), or a map of texts. What follows `?` may be left out.
+type Takes = &'static str;
+
+/// A function that cannot fail by its arguments' values: its name in Lua, in templates, and what it takes.
+type Row = (&'static str, &'static str, Takes);
+
+const PLAIN: [Row; 42] = [
+    ("abbrev", "abbrev", "is"),
+    ("abbrevboth", "abbrevboth", "iis"),
+    ("adler32sum", "adler32sum", "s"),
+    ("b32enc", "b32enc", "s"),
+    ("base", "base", "s"),
+    ("camelcase", "camelcase", "s"),
+    ("cat", "cat", "."),
+    ("clean", "clean", "s"),
+    ("derivePassword", "derivePassword", "issss"),
+    ("dir", "dir", "s"),
+    ("ext", "ext", "s"),
+    ("indent", "indent", "is"),
+    ("initials", "initials", "s"),
+    ("isAbs", "isAbs", "s"),
+    ("kebabcase", "kebabcase", "s"),
+    ("nindent", "nindent", "is"),
+    ("nospace", "nospace", "s"),
+    ("osBase", "osBase", "s"),
+    ("osClean", "osClean", "s"),
+    ("osDir", "osDir", "s"),
+    ("osExt", "osExt", "s"),
+    ("osIsAbs", "osIsAbs", "s"),
+    ("plural", "plural", "ssi"),
+    ("quote", "quote", "l"),
+    ("round", "round", "ni?n"),
+    ("seq", "seq", "l"),
+    ("sha1sum", "sha1sum", "s"),
+    ("sha256sum", "sha256sum", "s"),
+    ("sha512sum", "sha512sum", "s"),
+    ("snakecase", "snakecase", "s"),
+    ("sortAlpha", "sortAlpha", "t"),
+    ("squote", "squote", "l"),
+    ("swapcase", "swapcase", "s"),
+    ("trunc", "trunc", "is"),
+    ("untitle", "untitle", "s"),
+    ("urlJoin", "urlJoin", "m"),
+    ("wrap", "wrap", "is"),
+    ("bcrypt", "bcrypt", "s"),
+    ("genPrivateKey", "genPrivateKey", "s"),
+    ("htpasswd", "htpasswd", "ss"),
+    ("shuffle", "shuffle", "s"),
+    ("randInt", "randInt", "ii"),
+];
+
+/// Functions that give nothing and why, where their arguments' values are wrong.
+const FALLIBLE: [Row; 9] = [
+    ("decryptAES", "decryptAES", "ss"),
+    ("encryptAES", "encryptAES", "ss"),
+    ("regexFind", "mustRegexFind", "ss"),
+    ("regexFindAll", "mustRegexFindAll", "ssi"),
+    ("regexMatch", "mustRegexMatch", "ss"),
+    ("regexReplaceAll", "mustRegexReplaceAll", "sss"),
+    ("regexReplaceAllLiteral", "mustRegexReplaceAllLiteral", "sss"),
+    ("regexSplit", "mustRegexSplit", "ssi"),
+    ("semverCompare", "semverCompare", "ss"),
+];
+
+/// Functions that draw at random: possible where the same is drawn for the same content, at every render.
+const DRAWING: [&str; 7] =
+    ["bcrypt", "encryptAES", "genPrivateKey", "htpasswd", "shuffle", "randInt", "derivePassword"];
+
+pub(super) fn fill(module: &Functions<'_>) -> mlua::Result<()> {
+    for (name, of_templates, takes) in PLAIN {
+        let function = callable(of_templates)?;
+        module.add(name, move |lua, shared, values: MultiValue| {
+            let answer = call(shared, function, &arguments(shared, takes, &values)?)?;
+            into_lua(lua, answer.map_err(mlua::Error::runtime)?)
+        })?;
+    }
+    for (name, of_templates, takes) in FALLIBLE {
+        let function = callable(of_templates)?;
+        module.add(name, move |lua, shared, values: MultiValue| -> mlua::Result<Fallible<LuaValue>> {
+            Ok(match call(shared, function, &arguments(shared, takes, &values)?)? {
+                Ok(answer) => (Some(into_lua(lua, answer)?), None),
+                Err(why) => (None, Some(why)),
+            })
+        })?;
+    }
+    sprig_values::fill(module)
+}
+
+/// The function of templates of that name.
+pub(super) fn callable(name: &str) -> mlua::Result<Callable> {
+    let found = callables(Stage::Sprig).into_iter().find(|function| function.name() == name);
+    found.ok_or_else(|| mlua::Error::runtime(format!("templates have no function {name}")))
+}
+
+/// The arguments as JSON.
+fn arguments(shared: &Shared, takes: Takes, values: &MultiValue) -> mlua::Result<Vec<Value>> {
+    if takes == "." {
+        let given = values.iter().filter(|value| !value.is_nil());
+        return given.map(|value| Ok(text(value)?.into())).collect();
+    }
+    let needed = takes.find('?').unwrap_or(takes.len());
+    if values.len() < needed {
+        return Err(mlua::Error::runtime(format!("needs {needed} arguments, got {}", values.len())));
+    }
+    let mut all = Vec::new();
+    for (value, letter) in values.iter().zip(takes.chars().filter(|letter| *letter != '?')) {
+        match letter {
+            'i' => all.push(whole(value)?.into()),
+            'n' => all.push(plain::number(number(value)?).map_err(mlua::Error::runtime)?),
+            'l' => all.extend(values_of(value)?.iter().map(scalar).collect::<mlua::Result<Vec<_>>>()?),
+            't' => {
+                let texts = values_of(value)?.iter().map(text).collect::<mlua::Result<Vec<_>>>()?;
+                all.push(texts.into());
+            }
+            'm' => all.push(texts_by_key(value)?),
+            _ => all.push(text(value)?.into()),
+        }
+    }
+    all.iter().try_for_each(|one| shared.budget.charge(one.as_str().map_or(32, str::len)))?;
+    Ok(all)
+}
+
+/// Calls a function of templates, with what is left of their budget: an answer, or why there is none.
+///
+/// # Errors
+/// What no script may catch as a result: a limit, and drawing at random where it would differ each time.
+pub(super) fn call(
+    shared: &Shared,
+    function: Callable,
+    args: &[Value],
+) -> mlua::Result<Result<Value, String>> {
+    let env = shared.env.borrow();
+    if env.is_none() && DRAWING.contains(&function.name()) {
+        let why = "draws at random, or makes secrets; only content can do that";
+        return Err(mlua::Error::runtime(why));
+    }
+    let (calls, none) = (&mut *shared.calls.borrow_mut(), Env::default());
+    let run = || calls.call(function, args, env.as_ref().unwrap_or(&none), &Limits::default());
+    shared.budget.apart(run).map(Ok).or_else(|error| refused(function, error))
+}
+
+fn refused(function: Callable, error: CallError) -> mlua::Result<Result<Value, String>> {
+    let lead = format!("error calling {}: ", function.name());
+    match error.kind {
+        Kind::Limit => Err(mlua::Error::runtime(format!("{OVER_BUDGET}: {}", error.text))),
+        _ => Ok(Err(error.text.strip_prefix(&lead).unwrap_or(&error.text).to_owned())),
+    }
+}
+
+fn wrong(value: &LuaValue, wanted: &str) -> mlua::Error {
+    mlua::Error::runtime(format!("an argument is a {}; it must be a {wanted}", value.type_name()))
+}
+
+/// A number, also one that is written as a text.
+fn number(value: &LuaValue) -> mlua::Result<f64> {
+    match value {
+        LuaValue::Integer(number) => Ok(*number as f64),
+        LuaValue::Number(number) => Ok(*number),
+        LuaValue::String(text) => text.to_string_lossy().trim().parse().map_err(|_| wrong(value, "number")),
+        _ => Err(wrong(value, "number")),
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "saturates")]
+pub(super) fn whole(value: &LuaValue) -> mlua::Result<i64> {
+    number(value).map(|number| number as i64)
+}
+
+/// A text, or a number or truth as it is printed.
+pub(super) fn text(value: &LuaValue) -> mlua::Result<String> {
+    Ok(match value {
+        LuaValue::String(text) => text.to_string_lossy(),
+        LuaValue::Integer(number) => number.to_string(),
+        LuaValue::Number(number) => number.to_string(),
+        LuaValue::Boolean(flag) => flag.to_string(),
+        other => return Err(wrong(other, "string")),
+    })
+}
+
+/// A value of a list that is printed.
+fn scalar(value: &LuaValue) -> mlua::Result<Value> {
+    match value {
+        LuaValue::Boolean(flag) => Ok((*flag).into()),
+        LuaValue::Integer(_) | LuaValue::Number(_) => {
+            plain::number(number(value)?).map_err(mlua::Error::runtime)
+        }
+        other => text(other).map(Value::from),
+    }
+}
+
+/// A table of texts. What a URL is made of is all there, what is missing as an empty text.
+fn texts_by_key(value: &LuaValue) -> mlua::Result<Value> {
+    let LuaValue::Table(table) = value else { return Err(wrong(value, "table")) };
+    let mut all = Map::new();
+    for entry in table.pairs::<LuaValue, LuaValue>() {
+        let (key, value) = entry?;
+        if let LuaValue::String(key) = key {
+            all.insert(key.to_string_lossy(), json!(text(&value)?));
+        }
+    }
+    Ok(all.into())
+}
+
+/// The parts of a URL, all of them texts.
+pub(super) fn url_parts(lua: &Lua, answer: Value) -> mlua::Result<LuaValue> {
+    let Value::Object(parts) = answer else { return into_lua(lua, answer) };
+    let text = |part: Value| match part {
+        Value::String(text) => text,
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    let texts: Map<_, _> = parts.into_iter().map(|(key, part)| (key, text(part).into())).collect();
+    into_lua(lua, texts.into())
+}
