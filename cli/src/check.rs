@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use sluice_api::yaml;
-use sluice_dryrun::{Finding, Severity, check};
+use sluice_dryrun::{Definitions, Finding, Severity, check};
 
 use crate::files::below;
 use crate::print::{put, say};
@@ -72,8 +72,10 @@ impl Args {
     pub(crate) fn run(self) -> ExitCode {
         let (mut objects, mut errors, mut warnings, mut unreadable) = (0, 0, 0, 0);
         let mut printer = Printer::new(self.output());
-        for file in self.paths.iter().flat_map(|path| manifests(path)) {
-            match read(&file) {
+        let files: Vec<PathBuf> = self.paths.iter().flat_map(|path| manifests(path)).collect();
+        let definitions = definitions(&files);
+        for file in files {
+            match read(&file, &definitions) {
                 Ok((count, findings)) => {
                     objects += count;
                     for placed in findings {
@@ -169,13 +171,21 @@ fn word(severity: Severity) -> &'static str {
     }
 }
 
+/// The kinds that some of the files define. What cannot be read is told when it is looked at.
+fn definitions(files: &[PathBuf]) -> Definitions {
+    let defines = |text: &String| text.contains("CustomResourceDefinition");
+    let texts = files.iter().filter_map(|file| std::fs::read_to_string(file).ok()).filter(defines);
+    let objects: Vec<_> = texts.filter_map(|text| yaml::documents(&text).ok()).flatten().collect();
+    Definitions::among(&objects)
+}
+
 /// How many objects there are in a file, and what is wrong with them.
-fn read(file: &Path) -> Result<(usize, Vec<Placed>), String> {
+fn read(file: &Path, definitions: &Definitions) -> Result<(usize, Vec<Placed>), String> {
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
     let objects = yaml::located(&text)?;
     let mut placed = Vec::new();
     for (index, (object, lines)) in objects.iter().enumerate() {
-        for finding in check(object) {
+        for finding in check(object, definitions) {
             let line = lines.of(&finding.field);
             placed.push(Placed { file: file.display().to_string(), line, document: index + 1, finding });
         }

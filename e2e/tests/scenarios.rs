@@ -48,6 +48,7 @@ scenarios! {
     ch_three_megabytes: "ch-three-megabytes",
     ch_values_from_a_secret: "ch-values-from-a-secret",
     ch_what_the_cluster_can_do: "ch-what-the-cluster-can-do",
+    d13_what_a_server_holds: "d13-what-a-server-holds",
     d_ingress_for_https: "d-ingress-for-https",
     e_http_route_kind_later: "e-http-route-kind-later",
     f_cross_cluster: "f-cross-cluster",

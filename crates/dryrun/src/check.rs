@@ -9,10 +9,12 @@ use std::sync::LazyLock;
 use serde::Serialize;
 use serde_json::Value;
 use sluice_api::model::{self, ClusterSet, EventSource, Profile, SpecCommon, Trigger};
-use sluice_api::{FieldError, crd, object, string_data};
+use sluice_api::{FieldError, Gvk, crd, object, string_data};
 use sluice_renderer_core::{broken_templates, check_source};
 use sluice_script::{Script, unknown_functions};
 use sluice_template::{Options, Program as Template, Stage};
+
+use crate::served::Definitions;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -37,8 +39,9 @@ pub struct Finding {
     pub reason: String,
 }
 
-/// Everything that can be told of a manifest by itself. Kinds that Sluice does not read have no findings.
-pub fn check(manifest: &Value) -> Vec<Finding> {
+/// Everything that can be told of a manifest by itself, and by the definitions of kinds that come with it. Of kinds that Sluice
+/// does not read it is what a server would drop.
+pub fn check(manifest: &Value, definitions: &Definitions) -> Vec<Finding> {
     let mut findings = Findings { object: object::describe(manifest), found: Vec::new() };
     match object::text(manifest, &["kind"]) {
         "EventSource" => {
@@ -60,6 +63,7 @@ pub fn check(manifest: &Value) -> Vec<Finding> {
         _ => {}
     }
     findings.definition(manifest);
+    findings.dropped(manifest, definitions);
     findings.found
 }
 
@@ -171,6 +175,19 @@ impl Findings {
         }
     }
 
+    /// What no server keeps: a namespace of what is in none, and fields that a definition among the manifests does not have.
+    fn dropped(&mut self, manifest: &Value, definitions: &Definitions) {
+        let gvk = Gvk::parse(object::text(manifest, &["apiVersion"]), object::text(manifest, &["kind"]));
+        let is_in_none = definitions.kind(&gvk).is_some_and(|kind| kind.is_cluster_scoped);
+        if is_in_none && !object::namespace(manifest).is_empty() {
+            let reason = format!("is dropped: a {} is in no namespace; leave it out", gvk.kind);
+            self.add(Severity::Warning, "metadata.namespace", reason);
+        }
+        for field in definitions.unknown(manifest) {
+            self.add(Severity::Warning, field, "is no field of its definition and is dropped; remove it");
+        }
+    }
+
     /// Fields that the definition of the kind does not have: whether an API server keeps them or not, nobody reads them.
     fn definition(&mut self, manifest: &Value) {
         static DEFINITIONS: LazyLock<Vec<Value>> = LazyLock::new(crd::all);
@@ -254,7 +271,7 @@ mod tests {
 
     fn found(text: &str) -> Vec<(Severity, String, String)> {
         let manifest = yaml::documents(text).unwrap().remove(0);
-        check(&manifest)
+        check(&manifest, &Definitions::default())
             .into_iter()
             .map(|finding| (finding.severity, finding.field, finding.reason))
             .collect()
@@ -353,6 +370,20 @@ spec:
         let source = "apiVersion: lib.projectsveltos.io/v1beta1\nkind: EventSource\nmetadata: {name: s}\nspec:\n  resourceSelectors:\n  - {version: v1, kind: Pod, evaluate: 'function evaluate() return require(\"json\") and {matching = check(obj)} end'}\n  aggregatedSelection: function evaluate() return {resources = chosen(resources)} end\n";
         let fields: Vec<_> = found(source).into_iter().map(|(_, field, _)| field).collect();
         assert_eq!(fields, ["spec.resourceSelectors[0].evaluate", "spec.aggregatedSelection"]);
+    }
+
+    #[test]
+    fn what_no_server_keeps_is_a_warning() {
+        let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r, namespace: ns}\n";
+        assert_eq!(only(role).1, "metadata.namespace");
+        let profile = "apiVersion: config.projectsveltos.io/v1beta1\nkind: ClusterProfile\nmetadata: {name: p, namespace: ns}\nspec: {}\n";
+        assert_eq!(only(profile).1, "metadata.namespace");
+        let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\nspec:\n  group: example.com\n  scope: Cluster\n  names: {kind: Thing, plural: things}\n  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}}]\n";
+        let definitions = Definitions::among(&yaml::documents(definition).unwrap());
+        let thing = yaml::documents("apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t, namespace: ns}\nspec: {size: 1, colour: red}\n").unwrap().remove(0);
+        let fields: Vec<_> = check(&thing, &definitions).into_iter().map(|finding| finding.field).collect();
+        assert_eq!(fields, ["metadata.namespace", "spec.colour"]);
+        assert_eq!(check(&thing, &Definitions::default()), []);
     }
 
     #[test]

@@ -2,30 +2,39 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use sluice_api::{ClusterRef, ObjectKey};
+use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_deployer_core::{Class, Config, Deployer, Effect, ExternalInput, Failure, Live, Reply, Request};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::{Core as _, Head, Meta, Problem, Row, Step, Subject};
 
 use crate::packed::Packed;
+use crate::served::{Definitions, note};
 
 /// Applied objects of every cluster, by key, and the deployer's problems.
 pub(crate) type Deployed = (BTreeMap<ClusterRef, BTreeMap<ObjectKey, Packed>>, Vec<Problem>);
 
-/// Definitions of kinds that clusters have already, by whomever.
-pub(crate) type Definitions = BTreeMap<ClusterRef, BTreeSet<ObjectKey>>;
+/// The objects that define kinds which clusters have already, by whomever.
+pub(crate) type Defined = BTreeMap<ClusterRef, BTreeSet<ObjectKey>>;
+
+/// What clusters have before anything is deployed: nothing besides this.
+#[derive(Default)]
+pub(crate) struct Begin {
+    pub(crate) defined: Defined,
+    /// Their kinds besides the built-in ones.
+    pub(crate) kinds: BTreeMap<ClusterRef, Definitions>,
+}
 
 #[derive(Default)]
 struct Clusters {
-    definitions: Definitions,
+    begin: Begin,
     objects: BTreeMap<ClusterRef, BTreeMap<ObjectKey, Packed>>,
     problems: Vec<Problem>,
     version: u64,
 }
 
-/// Lets a deployer apply `rows` to clusters that have nothing but these definitions.
-pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef], definitions: Definitions) -> Deployed {
-    let mut simulated = Clusters { definitions, ..Clusters::default() };
+/// Lets a deployer apply `rows` to clusters that begin like this.
+pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef], begin: Begin) -> Deployed {
+    let mut simulated = Clusters { begin, ..Clusters::default() };
     let mut deployer = Deployer::new(Config {
         shard: 0,
         shards: 1,
@@ -76,23 +85,31 @@ impl Clusters {
 
     fn serve(&mut self, cluster: &ClusterRef, request: Request) -> Reply {
         let objects = self.objects.entry(cluster.clone()).or_default();
-        let is_defined = |key: &ObjectKey| self.definitions.get(cluster).is_some_and(|all| all.contains(key));
+        let is_defined =
+            |key: &ObjectKey| self.begin.defined.get(cluster).is_some_and(|all| all.contains(key));
+        let definitions = self.begin.kinds.get(cluster);
         match request {
             // The clusters have nothing of profiles at first, and nobody else writes to them.
             Request::Inventories => Reply::Inventories(Vec::new()),
             Request::List(_) => Reply::Listed(Vec::new()),
             Request::ReadInventory(_) => Reply::Inventory(None),
-            Request::Read(key) => Reply::Read(match objects.get(&key) {
+            Request::Read(key) => Reply::Read(match objects.get(&stored(definitions, key.clone())) {
                 Some(object) => Some(Live { uid: "1".into(), ..Live::of(&object.value()) }),
                 None => is_defined(&key).then(Live::default),
             }),
             Request::Apply { object, against: None, .. }
-                if ObjectKey::of(&object)
-                    .is_some_and(|key| objects.contains_key(&key) || is_defined(&key)) =>
+                if ObjectKey::of(&object).is_some_and(|key| {
+                    is_defined(&key) || objects.contains_key(&stored(definitions, key))
+                }) =>
             {
                 Reply::Failed(Failure::new(Class::Conflict, "it is there already"))
             }
             Request::Apply { object, .. } => {
+                let mut object = (*object).clone();
+                if let Some(definitions) = definitions {
+                    let said = definitions.serve(&mut object);
+                    self.problems.extend(note(&cluster.path(), object::describe(&object), &said));
+                }
                 self.version += 1;
                 let live =
                     Live { uid: "1".into(), resource_version: self.version.to_string(), ..Live::of(&object) };
@@ -102,7 +119,7 @@ impl Clusters {
                 Reply::Applied(live)
             }
             Request::Delete { key, .. } => {
-                objects.remove(&key);
+                objects.remove(&stored(definitions, key));
                 Reply::Done
             }
             // Nothing is withdrawn here, so that nothing is left behind either.
@@ -114,4 +131,14 @@ impl Clusters {
             Request::DeleteInventory { .. } => Reply::Done,
         }
     }
+}
+
+/// The key under which a server has it.
+fn stored(definitions: Option<&Definitions>, mut key: ObjectKey) -> ObjectKey {
+    match definitions.and_then(|definitions| definitions.kind(&key.gvk)) {
+        Some(kind) if kind.is_cluster_scoped => key.namespace.clear(),
+        Some(_) if key.namespace.is_empty() => key.namespace = "default".to_owned(),
+        _ => {}
+    }
+    key
 }

@@ -15,7 +15,9 @@ mod local;
 mod output;
 mod packed;
 mod pipeline;
+mod rendered;
 mod resources;
+mod served;
 mod sources;
 
 pub use check::{Finding, Severity, check};
@@ -23,4 +25,5 @@ pub use evaluate::{Evaluation, Evaluator};
 pub use input::{Input, InputError, manifests_in, objects, objects_in};
 pub use output::{Made, Output};
 pub use pipeline::{Options, build, build_at, build_with, make};
+pub use served::{Definitions, as_served};
 pub use sources::{NoRepositories, Packed, Repositories, Sources};

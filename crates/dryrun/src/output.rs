@@ -72,6 +72,13 @@ impl Made {
         Self { management, clusters, problems: open.into_iter().map(problem).collect() }
     }
 
+    /// Adds what is only to be known.
+    pub(crate) fn note(&mut self, notes: Vec<Problem>) {
+        self.problems.extend(notes.into_iter().map(|note| {
+            json!({"stage": note.stage, "cluster": note.cluster, "object": note.object, "error": note.error})
+        }));
+    }
+
     /// Whether nothing is in the way; what is only to be known is not.
     pub fn is_well(&self) -> bool {
         let is_note = |problem: &Value| {

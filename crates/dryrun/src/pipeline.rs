@@ -16,19 +16,21 @@ use sluice_template::{Engine, NoEngine};
 
 use crate::because::Because;
 use crate::capabilities;
-use crate::cluster::{Definitions, deploy};
+use crate::cluster::{Begin, Defined, deploy};
 use crate::input::{Input, key_of};
 use crate::local;
 use crate::output::{Made, Output};
 use crate::packed::Packed;
+use crate::rendered::in_order;
 use crate::resources::Resources;
+use crate::served::{Kinds, normalised};
 use crate::sources::{NoRepositories, Repositories, Sources};
 
 /// The only incarnation of streams that do not exist.
 const INCARNATION: u64 = 1;
 
 /// Rows by subject: the newest of each, as a stream would keep them.
-type Rows = BTreeMap<String, Row>;
+pub(crate) type Rows = BTreeMap<String, Row>;
 
 /// What a build depends on besides its input.
 #[derive(Clone, Debug)]
@@ -64,20 +66,36 @@ pub fn build_at(input: &Input, now: i64) -> Output {
 
 /// Computes what would exist where.
 pub fn build_with(input: &Input, options: &Options) -> Output {
-    if local::is_in(input) {
-        return local::settle(input, |input| Reported::of(input, options).made(options)).into();
-    }
-    Reported::of(input, options).made(options).into()
+    let kinds = Kinds::of(input);
+    let (input, notes) = normalised(input, &kinds);
+    let mut made = if local::is_in(&input) {
+        settled(&input, &kinds, options)
+    } else {
+        Reported::of(&input, options).made(&kinds, options)
+    };
+    made.note(notes);
+    made.into()
 }
 
 /// Computes what would exist where, and keeps no more of it in memory than it must, whoever has a large cluster.
 pub fn make(input: Input, options: &Options) -> Made {
-    if local::is_in(&input) {
-        return local::settle(&input, |input| Reported::of(input, options).made(options));
-    }
-    let reported = Reported::of(&input, options);
-    drop(input);
-    reported.made(options)
+    let kinds = Kinds::of(&input);
+    let (served, notes) = normalised(&input, &kinds);
+    let mut made = if local::is_in(&served) {
+        settled(&served, &kinds, options)
+    } else {
+        let reported = Reported::of(&served, options);
+        drop(served);
+        drop(input);
+        reported.made(&kinds, options)
+    };
+    made.note(notes);
+    made
+}
+
+/// Built until nothing new comes of what is deployed to the management cluster.
+fn settled(input: &Input, kinds: &Kinds, options: &Options) -> Made {
+    local::settle(input, |input| Reported::of(input, options).made(kinds, options))
 }
 
 /// What a renderer may ask for.
@@ -92,7 +110,7 @@ struct Reported {
     renderer: renderer::Renderer,
     clusters: Vec<ClusterRef>,
     reports: Rows,
-    definitions: Definitions,
+    defined: Defined,
     known: Known,
     begun: Rendering,
 }
@@ -106,26 +124,29 @@ impl Reported {
             Known { resources, sources: input.sources.clone(), repositories: options.repositories.clone() };
         let mut begun = Rendering::default();
         let (renderer, interests) = begin_rendering(input, options, &known, &mut begun);
-        let (mut reports, mut definitions) = (Rows::new(), Definitions::new());
+        let (mut reports, mut defined) = (Rows::new(), Defined::new());
         for (cluster, interest) in &interests {
             let held = input.clusters.get(&(cluster.namespace.clone(), cluster.name.clone()));
             let held = held.map_or(&[] as &[Value], Vec::as_slice);
             let is_definition = |key: &ObjectKey| key.gvk.kind == "CustomResourceDefinition";
-            definitions.insert(
+            defined.insert(
                 cluster.clone(),
                 held.iter().filter_map(ObjectKey::of).filter(is_definition).collect(),
             );
             reports.extend(reports_of(cluster, interest, held, options.now, &mut begun.problems));
         }
-        Self { renderer, clusters: interests.into_keys().collect(), reports, definitions, known, begun }
+        Self { renderer, clusters: interests.into_keys().collect(), reports, defined, known, begun }
     }
 
-    fn made(mut self, options: &Options) -> Made {
+    fn made(mut self, kinds: &Kinds, options: &Options) -> Made {
         let mut rendering = self.begun;
         render(&mut self.renderer, self.reports, options.now, &self.known, &mut rendering);
         let because = options.because.then(|| Because::of(&mut self.renderer, rendering.desired.values()));
         drop(self.renderer);
-        let (objects, deployment) = deploy(in_order(rendering.desired), &self.clusters, self.definitions);
+        let (rows, rendered) = in_order(rendering.desired, kinds);
+        rendering.problems.extend(rendered.notes);
+        let begin = Begin { defined: self.defined, kinds: rendered.definitions };
+        let (objects, deployment) = deploy(rows, &self.clusters, begin);
         rendering.problems.extend(deployment);
         let management = rendering.management.into_values().flatten().collect();
         Made::new(management, self.clusters, objects, rendering.problems, because.as_ref())
@@ -348,18 +369,4 @@ impl Rendering {
             }
         }
     }
-}
-
-/// The order in which profiles come to their cluster: lower tiers first, then by name, so that the outcome of
-/// conflicts is the same every time.
-fn in_order(rows: Rows) -> Vec<Row> {
-    let tier = |row: &Row| {
-        serde_json::from_slice::<Value>(&row.body)
-            .ok()
-            .and_then(|body| body.get("tier")?.as_i64())
-            .unwrap_or(100)
-    };
-    let mut rows: Vec<Row> = rows.into_values().collect();
-    rows.sort_by_key(|row| (tier(row), row.subject.to_string()));
-    rows
 }

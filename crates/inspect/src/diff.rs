@@ -18,7 +18,8 @@ use serde::Serialize;
 use serde_json::Value;
 use sluice_api::{ClusterRef, MANAGEMENT, ObjectKey, object};
 use sluice_dryrun::{
-    Input, InputError, NoRepositories, Options, Output, Repositories, Sources, build_with, objects_in,
+    Input, InputError, NoRepositories, Options, Output, Repositories, Sources, as_served, build_with,
+    objects_in,
 };
 use sluice_renderer_core::generated_for;
 use sluice_template::Engine;
@@ -110,6 +111,7 @@ pub(crate) fn difference(
     only: Option<&ClusterRef>,
 ) -> Difference {
     let stand_ins = StandIns::new();
+    let management = as_served(meant.management, &there);
     let hidden = |objects: Vec<Value>| objects.into_iter().map(|object| stand_ins.hide(object)).collect();
     let before = Input {
         management: hidden(written(there)),
@@ -121,7 +123,7 @@ pub(crate) fn difference(
     let only = only.map(ClusterRef::path);
     let built = build_with(&before, &options);
     let kept = without(&before.management, built.clusters.get(MANAGEMENT).map_or(&[], Vec::as_slice));
-    let after = Input { management: over(&kept, hidden(meant.management)), ..before };
+    let after = Input { management: over(&kept, hidden(management)), ..before };
     between(&built, &build_with(&after, &options), only.as_deref())
 }
 

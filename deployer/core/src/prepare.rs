@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Number, Value};
 use sluice_api::digest::sveltos_hash;
 use sluice_api::marks::{self, EXTRA};
-use sluice_api::{Digest, ObjectKey, identity, names, object};
+use sluice_api::{Digest, Gvk, ObjectKey, identity, kinds, names, object};
 use sluice_protocol::rows::{Desired, Policy};
 
 use crate::marks::{content_of, keeps};
@@ -48,39 +48,10 @@ pub(crate) const DEFINITION: &str = "CustomResourceDefinition";
 /// Annotation of an object that is to be made anew where it cannot be changed.
 pub(crate) const FORCE: &str = "projectsveltos.io/forceRecreate";
 
-/// Kinds without a namespace that manifests commonly hold. Of other kinds the server is asked.
-const CLUSTER_SCOPED: [&str; 18] = [
-    "Namespace",
-    "Node",
-    "PersistentVolume",
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "CustomResourceDefinition",
-    "StorageClass",
-    "CSIDriver",
-    "IngressClass",
-    "PriorityClass",
-    "RuntimeClass",
-    "ValidatingWebhookConfiguration",
-    "MutatingWebhookConfiguration",
-    "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding",
-    "APIService",
-    "CertificateSigningRequest",
-    "VolumeAttachment",
-];
-
-/// Groups whose namespaced kinds are known.
-const KNOWN_GROUPS: [&str; 8] = [
-    "",
-    "apps",
-    "batch",
-    "networking.k8s.io",
-    "policy",
-    "rbac.authorization.k8s.io",
-    "autoscaling",
-    "discovery.k8s.io",
-];
+/// Whether objects of a kind live outside namespaces; nothing where only the server knows.
+fn is_cluster_scoped(gvk: &Gvk) -> Option<bool> {
+    kinds::known(gvk).map(|kind| kind.is_cluster_scoped)
+}
 
 /// Prepares everything of a profile, in the order of application; the second part says what is left out and why.
 pub fn prepare(desired: &Desired) -> (Vec<Prepared>, Vec<String>) {
@@ -153,7 +124,7 @@ fn prepare_one(
 ) -> Option<Prepared> {
     let mut key = key_of(rendered)?;
     if let Some(namespace) = only_in.filter(|_| object::namespace(rendered).is_empty())
-        && !CLUSTER_SCOPED.contains(&key.gvk.kind.as_str())
+        && is_cluster_scoped(&key.gvk) != Some(true)
     {
         key.namespace = namespace.to_owned();
     }
@@ -161,7 +132,7 @@ fn prepare_one(
     // Marks are no content: what is a copy of something deployed would be other content after each time that it is deployed.
     marks::take_all(&mut object);
     let metadata = object.get_mut("metadata")?.as_object_mut()?;
-    if CLUSTER_SCOPED.contains(&key.gvk.kind.as_str()) {
+    if is_cluster_scoped(&key.gvk) == Some(true) {
         metadata.remove("namespace");
     } else if !key.namespace.is_empty() {
         metadata.insert("namespace".into(), key.namespace.clone().into());
@@ -236,10 +207,10 @@ fn brought(policy: &Policy) -> impl Iterator<Item = Prepared> {
 /// Which object it is once its namespace is completed.
 pub(crate) fn key_of(rendered: &Value) -> Option<ObjectKey> {
     let mut key = ObjectKey::of(rendered)?;
-    if CLUSTER_SCOPED.contains(&key.gvk.kind.as_str()) {
-        key.namespace.clear();
-    } else if key.namespace.is_empty() && KNOWN_GROUPS.contains(&key.gvk.group.as_str()) {
-        key.namespace = "default".to_owned();
+    match is_cluster_scoped(&key.gvk) {
+        Some(true) => key.namespace.clear(),
+        Some(false) if key.namespace.is_empty() => key.namespace = "default".to_owned(),
+        _ => {}
     }
     Some(key)
 }

@@ -1,0 +1,238 @@
+//! The kinds that every API server has, and those of Sveltos: names in paths and for people, and whether they live in namespaces.
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::crd;
+use crate::object::{self, Gvk};
+
+/// A kind of object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// API group, empty for core kinds.
+    pub group: String,
+    /// The version that is preferred.
+    pub version: String,
+    /// As manifests write it.
+    pub kind: String,
+    /// As paths write it.
+    pub plural: String,
+    /// Abbreviations.
+    pub short: Vec<String>,
+    /// Whether its objects live outside namespaces.
+    pub is_cluster_scoped: bool,
+}
+
+/// `(group/version, Kind, plural, short names separated by commas)`.
+type Row = (&'static str, &'static str, &'static str, &'static str);
+
+/// Kinds whose objects live in namespaces.
+const NAMESPACED: [Row; 39] = [
+    ("v1", "Binding", "bindings", ""),
+    ("v1", "ConfigMap", "configmaps", "cm"),
+    ("v1", "Endpoints", "endpoints", "ep"),
+    ("v1", "Event", "events", "ev"),
+    ("v1", "LimitRange", "limitranges", "limits"),
+    ("v1", "PersistentVolumeClaim", "persistentvolumeclaims", "pvc"),
+    ("v1", "Pod", "pods", "po"),
+    ("v1", "PodTemplate", "podtemplates", ""),
+    ("v1", "ReplicationController", "replicationcontrollers", "rc"),
+    ("v1", "ResourceQuota", "resourcequotas", "quota"),
+    ("v1", "Secret", "secrets", ""),
+    ("v1", "Service", "services", "svc"),
+    ("v1", "ServiceAccount", "serviceaccounts", "sa"),
+    ("apps/v1", "ControllerRevision", "controllerrevisions", ""),
+    ("apps/v1", "DaemonSet", "daemonsets", "ds"),
+    ("apps/v1", "Deployment", "deployments", "deploy"),
+    ("apps/v1", "ReplicaSet", "replicasets", "rs"),
+    ("apps/v1", "StatefulSet", "statefulsets", "sts"),
+    ("authorization.k8s.io/v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", ""),
+    ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "hpa"),
+    ("batch/v1", "CronJob", "cronjobs", "cj"),
+    ("batch/v1", "Job", "jobs", ""),
+    ("coordination.k8s.io/v1", "Lease", "leases", ""),
+    ("coordination.k8s.io/v1beta1", "LeaseCandidate", "leasecandidates", ""),
+    ("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", ""),
+    ("events.k8s.io/v1", "Event", "events", "ev"),
+    ("networking.k8s.io/v1", "Ingress", "ingresses", "ing"),
+    ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", "netpol"),
+    ("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "pdb"),
+    ("rbac.authorization.k8s.io/v1", "Role", "roles", ""),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", ""),
+    ("resource.k8s.io/v1", "ResourceClaim", "resourceclaims", ""),
+    ("resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates", ""),
+    ("storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", ""),
+    ("extensions/v1beta1", "DaemonSet", "daemonsets", "ds"),
+    ("extensions/v1beta1", "Deployment", "deployments", "deploy"),
+    ("extensions/v1beta1", "Ingress", "ingresses", "ing"),
+    ("extensions/v1beta1", "NetworkPolicy", "networkpolicies", "netpol"),
+    ("extensions/v1beta1", "ReplicaSet", "replicasets", "rs"),
+];
+
+/// Kinds whose objects live outside namespaces.
+const CLUSTER_SCOPED: [Row; 41] = [
+    ("v1", "ComponentStatus", "componentstatuses", "cs"),
+    ("v1", "Namespace", "namespaces", "ns"),
+    ("v1", "Node", "nodes", "no"),
+    ("v1", "PersistentVolume", "persistentvolumes", "pv"),
+    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", "mutatingadmissionpolicies", ""),
+    (
+        "admissionregistration.k8s.io/v1",
+        "MutatingAdmissionPolicyBinding",
+        "mutatingadmissionpolicybindings",
+        "",
+    ),
+    ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", ""),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", ""),
+    (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicyBinding",
+        "validatingadmissionpolicybindings",
+        "",
+    ),
+    (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingWebhookConfiguration",
+        "validatingwebhookconfigurations",
+        "",
+    ),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", "crd,crds"),
+    ("apiregistration.k8s.io/v1", "APIService", "apiservices", ""),
+    ("authentication.k8s.io/v1", "SelfSubjectReview", "selfsubjectreviews", ""),
+    ("authentication.k8s.io/v1", "TokenReview", "tokenreviews", ""),
+    ("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", ""),
+    ("authorization.k8s.io/v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", ""),
+    ("authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", ""),
+    ("certificates.k8s.io/v1", "CertificateSigningRequest", "certificatesigningrequests", "csr"),
+    ("certificates.k8s.io/v1beta1", "ClusterTrustBundle", "clustertrustbundles", ""),
+    ("flowcontrol.apiserver.k8s.io/v1", "FlowSchema", "flowschemas", ""),
+    ("flowcontrol.apiserver.k8s.io/v1", "PriorityLevelConfiguration", "prioritylevelconfigurations", ""),
+    ("internal.apiserver.k8s.io/v1alpha1", "StorageVersion", "storageversions", ""),
+    ("networking.k8s.io/v1", "IngressClass", "ingressclasses", ""),
+    ("networking.k8s.io/v1", "IPAddress", "ipaddresses", "ip"),
+    ("networking.k8s.io/v1", "ServiceCIDR", "servicecidrs", ""),
+    ("node.k8s.io/v1", "RuntimeClass", "runtimeclasses", ""),
+    ("policy/v1beta1", "PodSecurityPolicy", "podsecuritypolicies", "psp"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", ""),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings", ""),
+    ("resource.k8s.io/v1", "DeviceClass", "deviceclasses", ""),
+    ("resource.k8s.io/v1alpha3", "DeviceTaintRule", "devicetaintrules", ""),
+    ("resource.k8s.io/v1", "ResourceSlice", "resourceslices", ""),
+    ("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", "pc"),
+    ("storage.k8s.io/v1", "CSIDriver", "csidrivers", ""),
+    ("storage.k8s.io/v1", "CSINode", "csinodes", ""),
+    ("storage.k8s.io/v1", "StorageClass", "storageclasses", "sc"),
+    ("storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", ""),
+    ("storage.k8s.io/v1", "VolumeAttributesClass", "volumeattributesclasses", "vac"),
+    ("storagemigration.k8s.io/v1beta1", "StorageVersionMigration", "storageversionmigrations", ""),
+    ("imagepolicy.k8s.io/v1alpha1", "ImageReview", "imagereviews", ""),
+    ("extensions/v1beta1", "PodSecurityPolicy", "podsecuritypolicies", "psp"),
+];
+
+static BUILT_IN: LazyLock<Vec<Kind>> = LazyLock::new(|| {
+    let namespaced = NAMESPACED.iter().map(|row| built_in(row, false));
+    namespaced.chain(CLUSTER_SCOPED.iter().map(|row| built_in(row, true))).collect()
+});
+
+static OF_SVELTOS: LazyLock<Vec<Kind>> =
+    LazyLock::new(|| crd::all().iter().filter_map(Kind::of_definition).collect());
+
+// === impl Kind ===
+
+impl Kind {
+    /// The kind that a CustomResourceDefinition defines.
+    pub fn of_definition(definition: &Value) -> Option<Self> {
+        let gvk = Gvk::parse(object::text(definition, &["apiVersion"]), object::text(definition, &["kind"]));
+        if gvk.group != "apiextensions.k8s.io" || gvk.kind != "CustomResourceDefinition" {
+            return None;
+        }
+        let text = |path: &[&str]| object::text(definition, path).to_owned();
+        let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
+        let served =
+            versions.into_iter().flatten().filter(|version| version.get("served") != Some(&false.into()));
+        let stored = served.clone().find(|version| version.get("storage") == Some(&true.into()));
+        let version = stored.or_else(|| served.clone().next());
+        let short = definition.pointer("/spec/names/shortNames").and_then(Value::as_array);
+        let kind = text(&["spec", "names", "kind"]);
+        (!kind.is_empty()).then(|| Self {
+            group: text(&["spec", "group"]),
+            version: version.map(|version| object::text(version, &["name"])).unwrap_or_default().to_owned(),
+            plural: text(&["spec", "names", "plural"]),
+            short: short.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
+            is_cluster_scoped: text(&["spec", "scope"]) == "Cluster",
+            kind,
+        })
+    }
+
+    /// Whether `gvk` is of it, in whatever version.
+    pub fn is_kind_of(&self, gvk: &Gvk) -> bool {
+        self.group == gvk.group && self.kind == gvk.kind
+    }
+
+    /// Whether people mean it by this name, in any case: the kind, its plural, or an abbreviation.
+    pub fn is_called(&self, name: &str) -> bool {
+        let is = |other: &str| other.eq_ignore_ascii_case(name);
+        is(&self.kind) || is(&self.plural) || self.short.iter().any(|short| is(short))
+    }
+}
+
+fn built_in((api_version, kind, plural, short): &Row, is_cluster_scoped: bool) -> Kind {
+    let Gvk { group, version, kind } = Gvk::parse(api_version, kind);
+    let short = short.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    Kind { group, version, kind, plural: (*plural).to_owned(), short, is_cluster_scoped }
+}
+
+/// The kinds that API servers have without a definition.
+pub fn built_in_kinds() -> &'static [Kind] {
+    &BUILT_IN
+}
+
+/// The kinds of the Sveltos API.
+pub fn sveltos_kinds() -> &'static [Kind] {
+    &OF_SVELTOS
+}
+
+/// The built-in kind, or the one of Sveltos, if it is one.
+pub fn known(gvk: &Gvk) -> Option<&'static Kind> {
+    built_in_kinds().iter().chain(sveltos_kinds()).find(|kind| kind.is_kind_of(gvk))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn is_cluster_scoped(api_version: &str, kind: &str) -> Option<bool> {
+        known(&Gvk::parse(api_version, kind)).map(|kind| kind.is_cluster_scoped)
+    }
+
+    #[test]
+    fn every_kind_has_a_scope_in_whatever_version() {
+        assert_eq!(is_cluster_scoped("v1", "ConfigMap"), Some(false));
+        assert_eq!(is_cluster_scoped("autoscaling/v1", "HorizontalPodAutoscaler"), Some(false));
+        assert_eq!(is_cluster_scoped("rbac.authorization.k8s.io/v1beta1", "ClusterRole"), Some(true));
+        assert_eq!(is_cluster_scoped("config.projectsveltos.io/v1alpha1", "ClusterProfile"), Some(true));
+        assert_eq!(is_cluster_scoped("config.projectsveltos.io/v1beta1", "Profile"), Some(false));
+        assert_eq!(is_cluster_scoped("lib.projectsveltos.io/v1beta1", "ClusterSet"), Some(true));
+        assert_eq!(is_cluster_scoped("example.com/v1", "Node"), None, "the group counts");
+    }
+
+    #[test]
+    fn no_kind_is_there_twice() {
+        let names: BTreeSet<_> = built_in_kinds().iter().map(|kind| (&kind.group, &kind.kind)).collect();
+        assert_eq!(names.len(), built_in_kinds().len());
+    }
+
+    #[test]
+    fn people_call_kinds_as_kubectl_does() {
+        let deployment = known(&Gvk::parse("apps/v1", "Deployment")).unwrap();
+        for name in ["deploy", "Deployments", "deployment", "DEPLOYMENT"] {
+            assert!(deployment.is_called(name), "{name}");
+        }
+        assert!(!deployment.is_called("dep"));
+    }
+}
