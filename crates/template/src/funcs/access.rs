@@ -74,15 +74,15 @@ pub(super) fn slice<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     if indexes.len() > 3 {
         return Err(format!("too many slice indexes: {}", indexes.len()).into());
     }
-    let len = match item {
+    let (len, capacity) = match item {
         Value::Str(_) if indexes.len() == 3 => return Err("cannot 3-index slice a string".into()),
-        Value::Str(s) => s.bytes().len(),
-        Value::List(list) => list.len(),
+        Value::Str(s) => (s.bytes().len(), s.bytes().len()),
+        Value::List(list) => (list.len(), list.capacity()),
         other => return Err(format!("can't slice item of type {}", other.type_name()).into()),
     };
-    let mut bounds = [0, len, len];
+    let mut bounds = [0, len, capacity];
     for (bound, index) in bounds.iter_mut().zip(indexes) {
-        *bound = index_arg(index, len)?;
+        *bound = index_arg(index, capacity)?;
     }
     let [from, to, max] = bounds;
     if from > to {
@@ -96,7 +96,7 @@ pub(super) fn slice<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
         Value::Str(own) => cx.string(&own.bytes()[from..to]),
         Value::List(list) => {
             cx.spend((to - from) * 8)?;
-            Ok(Value::List(list.slice(from, to)))
+            Ok(Value::List(list.slice(from, to, max)))
         }
         _ => Ok(Value::Invalid),
     }

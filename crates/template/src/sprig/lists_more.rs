@@ -79,9 +79,9 @@ fn slice<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     let from = args.get(1).map_or(0, to_int64);
     let to = args.get(2).map_or_else(|| i64::try_from(list.len()).unwrap_or(i64::MAX), to_int64);
     match (usize::try_from(from), usize::try_from(to)) {
-        (Ok(from), Ok(to)) if from <= to && to <= list.len() => {
+        (Ok(from), Ok(to)) if from <= to && to <= list.capacity() => {
             cx.spend((to - from) * 8)?;
-            Ok(Value::List(list.slice(from, to)))
+            Ok(Value::List(list.slice(from, to, list.capacity())))
         }
         _ => Err("reflect.Value.Slice: slice index out of bounds".into()),
     }

@@ -4,7 +4,7 @@ use std::{cell::RefCell, rc::Rc};
 
 use serde_json::Value as Json;
 
-use super::{UintTy, Value};
+use super::{UintTy, Value, capacity};
 use crate::Data;
 
 /// The element type of a list.
@@ -33,10 +33,21 @@ pub(crate) enum ListTy {
 pub(crate) enum List<'a> {
     Nil(ListTy),
     Json(&'a [Json]),
+    /// A part of a list of the input, or more than it.
+    Window(Window<'a>),
     Data(&'a [Data<'a>], ListTy),
     /// Bytes of the input.
     Raw(&'a [u8]),
     Own(Rc<OwnList<'a>>),
+}
+
+/// So many elements of a list of the input, and how many it could have: those that the input does not have are nil.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window<'a> {
+    /// From the first element of this part to the last of the list.
+    rest: &'a [Json],
+    len: usize,
+    capacity: usize,
 }
 
 /// A computed list. Only `sortAlpha` changes one in place.
@@ -65,7 +76,7 @@ impl<'a> List<'a> {
     pub(crate) fn ty(&self) -> ListTy {
         match self {
             Self::Nil(ty) | Self::Data(_, ty) => *ty,
-            Self::Json(_) => ListTy::Any,
+            Self::Json(_) | Self::Window(_) => ListTy::Any,
             Self::Raw(_) => ListTy::Bytes,
             Self::Own(own) => own.ty,
         }
@@ -75,6 +86,7 @@ impl<'a> List<'a> {
         match self {
             Self::Nil(_) => 0,
             Self::Json(items) => items.len(),
+            Self::Window(window) => window.len,
             Self::Data(items, _) => items.len(),
             Self::Raw(bytes) => bytes.len(),
             Self::Own(own) => own.items.borrow().len(),
@@ -85,6 +97,8 @@ impl<'a> List<'a> {
         match self {
             Self::Nil(_) => None,
             Self::Json(items) => items.get(at).map(Value::from),
+            Self::Window(window) if at >= window.len => None,
+            Self::Window(window) => Some(window.rest.get(at).map_or(Value::Nil, Value::from)),
             Self::Data(items, _) => items.get(at).map(Value::from),
             Self::Raw(bytes) => bytes.get(at).map(|b| Value::Uint(UintTy::Uint8, u64::from(*b))),
             Self::Own(own) => own.items.borrow().get(at).cloned(),
@@ -103,11 +117,25 @@ impl<'a> List<'a> {
         (0..self.len()).filter_map(|i| self.get(i)).collect()
     }
 
-    /// The part `[from, to)`; the caller has checked the bounds.
-    pub(crate) fn slice(&self, from: usize, to: usize) -> Self {
+    /// How many elements it has room for. Go lets a template slice beyond the length, and see nil there.
+    pub(crate) fn capacity(&self) -> usize {
+        match self {
+            Self::Json(items) => capacity::decoded(items.len()),
+            Self::Window(window) => window.capacity,
+            _ => self.len(),
+        }
+    }
+
+    /// The part `[from, to)` with room up to `max`; the caller has checked the bounds.
+    pub(crate) fn slice(&self, from: usize, to: usize, max: usize) -> Self {
+        let window = |items: &'a [Json]| {
+            let rest = items.get(from..).unwrap_or_default();
+            Self::Window(Window { rest, len: to - from, capacity: max - from })
+        };
         match self {
             Self::Nil(ty) => Self::Nil(*ty),
-            Self::Json(items) => items.get(from..to).map_or(Self::Nil(ListTy::Any), Self::Json),
+            Self::Json(items) => window(items),
+            Self::Window(part) => window(part.rest),
             Self::Data(items, ty) => items.get(from..to).map_or(Self::Nil(*ty), |part| Self::Data(part, *ty)),
             Self::Raw(bytes) => Self::Raw(bytes.get(from..to).unwrap_or_default()),
             Self::Own(own) => {

@@ -1,5 +1,6 @@
 //! What a template computes with: Go's kinds, borrowed from the input as long as possible.
 
+mod capacity;
 pub(crate) mod convert;
 pub(crate) mod deep;
 pub(crate) mod list;
