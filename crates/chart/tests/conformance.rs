@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use common::{lines, plain_error, run_aloud};
+use common::{lines, plain_error, run_aloud, run_archived, run_packed};
 use sluice_chart::Warnings;
 
 /// What differs first.
@@ -48,13 +48,42 @@ fn check(folder: &Path) -> Result<(), String> {
     })
 }
 
-#[test]
-fn charts_are_rendered_as_helm_renders_them() {
+fn cases() -> Vec<PathBuf> {
     let own = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/charts"));
     let folder = std::env::var_os("SLUICE_CHART_CASES").map_or(own, PathBuf::from);
     let mut cases: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     cases.retain(|path| path.join("case.json").exists());
     cases.sort();
+    cases
+}
+
+/// What `helm package` takes is what `helm template` takes of the folder.
+#[test]
+fn a_chart_is_the_same_as_a_folder_and_as_an_archive() {
+    let cases: Vec<PathBuf> = cases().into_iter().filter(|case| case.join("chart").exists()).collect();
+    let differ = |case: &&PathBuf| {
+        let (folder, archive) = (run_aloud(case, &mut Warnings::default()), run_packed(case));
+        let differs = folder != archive;
+        if differs {
+            println!("{}:\n{folder:?}\n{archive:?}", case.display());
+        }
+        differs
+    };
+    assert_eq!(cases.iter().filter(differ).count(), 0, "of {}", cases.len());
+}
+
+/// An archive that somebody else has made holds what it holds: nothing in it is ignored.
+#[test]
+fn in_an_archive_nothing_is_ignored() {
+    let case = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/charts/load-helmignore"));
+    assert!(run_aloud(case, &mut Warnings::default()).is_ok());
+    let ignored = "execution error at (app/templates/b.yaml.bak:1:3): no";
+    assert_eq!(run_archived(case), Err(ignored.to_owned()));
+}
+
+#[test]
+fn charts_are_rendered_as_helm_renders_them() {
+    let cases = cases();
     let mut failed = 0;
     for case in &cases {
         // One that cannot even be read is a failure of its own, and the others are still counted.

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
+use flate2::{Compression, write::GzEncoder};
 use serde_json::{Map, Value as Json};
 use sluice_chart::{Capabilities, Chart, LoadLimits, Options, Release, Show, Warnings};
 use sluice_template::Env;
@@ -33,14 +34,40 @@ pub fn collect(folder: &Path, below: &str, files: &mut BTreeMap<String, Vec<u8>>
     }
 }
 
+/// The files of a case's chart.
+fn files_of(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    collect(&folder.join("chart"), "", &mut files);
+    files
+}
+
+/// What Sluice prints of a case when its chart has been packed.
+pub fn run_packed(folder: &Path) -> Result<String, String> {
+    let limits = LoadLimits::default();
+    let packed =
+        Chart::pack(&files_of(folder), limits).and_then(|packed| Chart::from_archive(&packed, limits));
+    run_chart(folder, packed.map_err(|error| error.to_string())?, &mut Warnings::default())
+}
+
+/// What Sluice prints of a case when all files of its chart are in an archive, whoever made it.
+pub fn run_archived(folder: &Path) -> Result<String, String> {
+    let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    for (name, data) in files_of(folder) {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(data.len() as u64);
+        archive.append_data(&mut header, format!("chart/{name}"), data.as_slice()).unwrap();
+    }
+    let bytes = archive.into_inner().unwrap().finish().unwrap();
+    let chart = Chart::from_archive(&bytes, LoadLimits::default()).map_err(|error| error.to_string())?;
+    run_chart(folder, chart, &mut Warnings::default())
+}
+
 fn load(folder: &Path) -> Result<Chart, String> {
     let archive = folder.join("chart.tgz");
     let chart = if archive.exists() {
         Chart::from_archive(&fs::read(archive).unwrap(), LoadLimits::default())
     } else {
-        let mut files = BTreeMap::new();
-        collect(&folder.join("chart"), "", &mut files);
-        Chart::from_folder(&files, LoadLimits::default())
+        Chart::from_folder(&files_of(folder), LoadLimits::default())
     };
     chart.map_err(|error| error.to_string())
 }
@@ -59,6 +86,18 @@ pub fn lines(warnings: &Warnings) -> Vec<String> {
 
 /// As `run`, with what there is to warn of.
 pub fn run_aloud(folder: &Path, warnings: &mut Warnings) -> Result<String, String> {
+    run_loaded(folder, || load(folder), warnings)
+}
+
+fn run_chart(folder: &Path, chart: Chart, warnings: &mut Warnings) -> Result<String, String> {
+    run_loaded(folder, || Ok(chart), warnings)
+}
+
+fn run_loaded(
+    folder: &Path,
+    load: impl FnOnce() -> Result<Chart, String>,
+    warnings: &mut Warnings,
+) -> Result<String, String> {
     let case: Json = serde_json::from_slice(&fs::read(folder.join("case.json")).unwrap()).unwrap();
     let mut values = Map::new();
     for name in ["values.yaml", "values2.yaml"] {
@@ -70,7 +109,7 @@ pub fn run_aloud(folder: &Path, warnings: &mut Warnings) -> Result<String, Strin
         sluice_chart::set(&mut values, &line)
             .map_err(|error| format!("failed parsing --set data: {error}"))?;
     }
-    let chart = load(folder)?;
+    let chart = load()?;
     let release = Release {
         name: text_of(&case, "release", "release").to_owned(),
         namespace: text_of(&case, "namespace", "default").to_owned(),
