@@ -66,8 +66,8 @@ impl Default for RenderLimits {
     fn default() -> Self {
         Self(Limits {
             steps: 2_000_000,
-            output_bytes: 16 << 20,
-            string_bytes: 8 << 20,
+            output_bytes: 40 << 20,
+            string_bytes: 16 << 20,
             memory_bytes: 192 << 20,
             template_bytes: 4 << 20,
             ..Limits::default()

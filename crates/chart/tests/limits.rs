@@ -1,10 +1,12 @@
 //! Charts that would take too much: each ends with an error that says what the limit is.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::collections::BTreeMap;
 
 use serde_json::Map;
-use sluice_chart::{Capabilities, Chart, Error, LoadLimits, Options, Release, Rendered};
+use sluice_chart::{Capabilities, Chart, Error, LoadLimits, Options, Release, RenderLimits, Rendered};
 use sluice_template::Env;
 
 fn mk_chart(files: &[(&str, &str)]) -> Chart {
@@ -167,4 +169,92 @@ fn a_schema_that_multiplies_is_refused_and_a_large_one_is_not() {
     assert!(render(&[("values.schema.json", &schema(14)), values], 1).is_ok());
     let error = render(&[("values.schema.json", &schema(40)), values], 1).unwrap_err();
     assert_eq!(error, Error::Limit("app: limit: values.schema.json leads to more than 200000 checks".into()));
+}
+
+/// A chart with three megabytes of definitions in files, each of which a template reads, changes and prints.
+fn mk_definitions() -> Chart {
+    let property = "                  a-property-of-the-definition-NUMBER:\n                    description: What it is for, in some words, as definitions have them.\n                    x-kubernetes-preserve-unknown-fields: true\n                    type: object\n";
+    let body: String = (0..1_600).map(|number| property.replace("NUMBER", &number.to_string())).collect();
+    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: NAME\nspec:\n  versions:\n  - schema:\n      openAPIV3Schema:\n        properties:\n          spec:\n              properties:\n";
+    let template = "{{- range $path, $_ := .Files.Glob \"files/*.yaml\" }}\n---\n{{ regexReplaceAllLiteral \"(?m)^metadata:\\\\s*$\" ($.Files.Get $path) \"metadata:\\n  annotations:\\n    kept: yes\\n\" }}\n{{- end }}\n".to_owned();
+    let mut files = vec![("templates/crds.yaml".to_owned(), template)];
+    for number in 0..9 {
+        let name = format!("files/{number}.yaml");
+        files.push((name, definition.replace("NAME", &format!("thing{number}s.example.com")) + &body));
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    mk_chart(&files)
+}
+
+fn renders(chart: &Chart, limits: sluice_template::Limits) -> Result<Rendered, Error> {
+    let release = Release { name: "r".into(), namespace: "n".into(), revision: 1, is_upgrade: false };
+    let options = Options { limits: RenderLimits(limits), ..Options::default() };
+    let env = Env::new(0, [1; 32]);
+    sluice_chart::render(chart, &Map::new(), &release, &Capabilities::default(), &env, &options)
+}
+
+/// A limit, and what sets it to a share of what it is.
+type Part = (&'static str, fn(&mut sluice_template::Limits, f64));
+
+const PARTS: [Part; 5] = [
+    ("steps", |limits, share| limits.steps = (limits.steps as f64 * share) as u64),
+    ("output_bytes", |limits, share| limits.output_bytes = (limits.output_bytes as f64 * share) as usize),
+    ("string_bytes", |limits, share| limits.string_bytes = (limits.string_bytes as f64 * share) as usize),
+    ("memory_bytes", |limits, share| limits.memory_bytes = (limits.memory_bytes as f64 * share) as usize),
+    ("template_bytes", |limits, share| {
+        limits.template_bytes = (limits.template_bytes as f64 * share) as usize
+    }),
+];
+
+/// Which share of a limit is enough, to a thousandth.
+fn needs(chart: &Chart, (_, set): Part) -> f64 {
+    let (mut no, mut yes) = (0, 1_000);
+    while no + 1 < yes {
+        let middle = (no + yes) / 2;
+        let mut limits = RenderLimits::default().0;
+        set(&mut limits, f64::from(middle) / 1_000.0);
+        match renders(chart, limits) {
+            Err(Error::Limit(_)) => no = middle,
+            _ => yes = middle,
+        }
+    }
+    f64::from(yes) / 1_000.0
+}
+
+#[test]
+fn three_megabytes_of_definitions_need_a_tenth_of_every_limit() {
+    let chart = mk_definitions();
+    let printed: usize = renders(&chart, RenderLimits::default().0)
+        .unwrap()
+        .manifests
+        .iter()
+        .map(|one| one.content.len())
+        .sum();
+    assert!(printed > 3_000_000, "{printed}");
+    for (name, set) in PARTS {
+        let mut limits = RenderLimits::default().0;
+        set(&mut limits, 0.1);
+        let rendered = renders(&chart, limits);
+        assert!(rendered.is_ok(), "{name}: {:?}", rendered.err());
+    }
+}
+
+/// Of the charts in a folder, each a case as those beside this file.
+#[test]
+#[ignore = "prints what charts need: SLUICE_CHARTS names folders with a Chart.yaml, separated by colons"]
+fn print_what_charts_need_of_the_limits() {
+    let mut charts = vec![("three megabytes of definitions".to_owned(), mk_definitions())];
+    for folder in
+        std::env::var("SLUICE_CHARTS").unwrap_or_default().split(':').filter(|path| !path.is_empty())
+    {
+        let mut files = BTreeMap::new();
+        common::collect(std::path::Path::new(folder), "", &mut files);
+        charts.extend(
+            Chart::from_folder(&files, LoadLimits::default()).ok().map(|chart| (folder.to_owned(), chart)),
+        );
+    }
+    for (name, chart) in charts {
+        let shares = PARTS.map(|part| format!("{} {:.1} %", part.0, needs(&chart, part) * 100.0));
+        println!("{name}: {}", shares.join(", "));
+    }
 }

@@ -19,6 +19,7 @@ pub(crate) mod methods;
 pub(crate) mod numbers;
 pub(crate) mod passwords;
 pub(crate) mod paths;
+pub(crate) mod pattern;
 pub(crate) mod random;
 pub(crate) mod re2;
 pub(crate) mod re2_class;

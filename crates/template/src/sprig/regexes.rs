@@ -1,9 +1,11 @@
 //! Regular expressions, in Go's syntax.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use regex::bytes::{Captures, Regex, RegexBuilder};
+use regex::bytes::{Captures, Regex};
 
+use super::pattern::Pattern;
 use super::re2;
 use crate::{
     exec::{Cx, Fail},
@@ -64,18 +66,9 @@ pub(crate) const TABLE: &[Row] = &[
     ("regexQuoteMeta(text string) string", quote_meta, "The text with every special character escaped."),
 ];
 
-/// A compiled pattern with its group names in Go's spelling.
-pub(crate) struct Pattern {
-    regex: Regex,
-    weight: u64,
-}
-
 /// Patterns compiled in this render.
 #[derive(Default)]
 pub(crate) struct Patterns(HashMap<Vec<u8>, std::rc::Rc<Pattern>>);
-
-/// A pattern may take so much memory when compiled.
-const SIZE_LIMIT: usize = 4 << 20;
 
 /// The compiled pattern, or Go's error text.
 fn compile(cx: &mut Cx<'_>, source: &[u8]) -> Result<std::rc::Rc<Pattern>, Fail> {
@@ -89,14 +82,10 @@ fn compile(cx: &mut Cx<'_>, source: &[u8]) -> Result<std::rc::Rc<Pattern>, Fail>
     let translated = re2::translate(text)?;
     cx.step(translated.weight * 8)?;
     cx.spend(usize::try_from(translated.weight).unwrap_or(usize::MAX).saturating_mul(64))?;
-    let built = RegexBuilder::new(&translated.pattern)
-        .size_limit(SIZE_LIMIT)
-        .dfa_size_limit(SIZE_LIMIT / 2)
-        .nest_limit(1000)
-        .build();
-    let regex =
-        built.map_err(|_| Fail::from(format!("error parsing regexp: expression too large: `{text}`")))?;
-    let pattern = std::rc::Rc::new(Pattern { regex, weight: translated.weight });
+    let built = Pattern::build(&translated.pattern, translated.weight);
+    let pattern =
+        built.ok_or_else(|| Fail::from(format!("error parsing regexp: expression too large: `{text}`")))?;
+    let pattern = std::rc::Rc::new(pattern);
     cx.patterns.0.insert(source.to_vec(), pattern.clone());
     Ok(pattern)
 }
@@ -117,11 +106,6 @@ fn must_compile(cx: &mut Cx<'_>, source: &[u8]) -> Result<std::rc::Rc<Pattern>, 
     })
 }
 
-/// Pays for a search in advance: its worst case is linear in pattern times text.
-fn pay(cx: &mut Cx<'_>, pattern: &Pattern, text: &[u8]) -> Result<(), Fail> {
-    cx.step(1 + pattern.weight.saturating_mul(text.len() as u64) / 16)
-}
-
 fn is_match<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     match must_match(cx, args) {
         Err(Fail::Message(_)) => Ok(Value::Bool(false)),
@@ -131,16 +115,24 @@ fn is_match<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
 
 fn must_match<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     let pattern = compile(cx, args[0].bytes())?;
-    pay(cx, &pattern, args[1].bytes())?;
-    Ok(Value::Bool(pattern.regex.is_match(args[1].bytes())))
+    Ok(Value::Bool(first(cx, &pattern, args[1].bytes())?.is_some()))
+}
+
+/// Where the first match is.
+fn first(cx: &mut Cx<'_>, pattern: &Pattern, text: &[u8]) -> Result<Option<Range<usize>>, Fail> {
+    let mut found = None;
+    pattern.each(cx, text, |_, span| {
+        found = Some(span);
+        Ok(false)
+    })?;
+    Ok(found)
 }
 
 type Compile = fn(&mut Cx<'_>, &[u8]) -> Result<std::rc::Rc<Pattern>, Fail>;
 
 fn find_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile) -> Answer<'a> {
     let pattern = compile(cx, args[0].bytes())?;
-    pay(cx, &pattern, args[1].bytes())?;
-    let found = pattern.regex.find(args[1].bytes()).map(|m| m.range()).unwrap_or(0..0);
+    let found = first(cx, &pattern, args[1].bytes())?.unwrap_or(0..0);
     super::strings::part(cx, &args[1], found.start, found.end)
 }
 
@@ -157,21 +149,15 @@ fn bound(count: &Value<'_>) -> usize {
     usize::try_from(count.as_int()).unwrap_or(usize::MAX)
 }
 
-/// Whether a match is real: Go steps over whole characters, so there are no empty matches
-/// inside of one.
-fn is_whole(text: &[u8], start: usize, end: usize) -> bool {
-    start != end || text.get(start).is_none_or(|b| b & 0xC0 != 0x80)
-}
-
 fn find_all_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile) -> Answer<'a> {
     let pattern = compile(cx, args[0].bytes())?;
-    pay(cx, &pattern, args[1].bytes())?;
-    let mut items = Vec::new();
-    let text = args[1].bytes();
-    let whole = pattern.regex.find_iter(text).filter(|m| is_whole(text, m.start(), m.end()));
-    for found in whole.take(bound(&args[2])) {
-        items.push(super::strings::part(cx, &args[1], found.start(), found.end())?);
-        cx.spend(32)?;
+    let (mut items, most) = (Vec::new(), bound(&args[2]));
+    if most > 0 {
+        pattern.each(cx, args[1].bytes(), |cx, found| {
+            items.push(super::strings::part(cx, &args[1], found.start, found.end)?);
+            cx.spend(32)?;
+            Ok(items.len() < most)
+        })?;
     }
     if items.is_empty() {
         return Ok(Value::List(List::Nil(ListTy::Strings)));
@@ -190,24 +176,21 @@ fn must_find_all<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
 fn replace_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile, literal: bool) -> Answer<'a> {
     let pattern = compile(cx, args[0].bytes())?;
     let (text, replacement) = (args[1].bytes(), args[2].bytes());
-    pay(cx, &pattern, text)?;
+    let plain = literal || !replacement.contains(&b'$');
     let mut out = Vec::with_capacity(text.len());
     let mut copied = 0;
-    for found in pattern.regex.captures_iter(text) {
-        let Some(whole) = found.get(0) else { continue };
-        if !is_whole(text, whole.start(), whole.end()) {
-            continue;
-        }
-        out.extend_from_slice(&text[copied..whole.start()]);
-        copied = whole.end();
-        if literal {
+    pattern.each(cx, text, |cx, found| {
+        out.extend_from_slice(&text[copied..found.start]);
+        copied = found.end;
+        if plain {
             out.extend_from_slice(replacement);
-        } else {
-            expand(&mut out, replacement, &pattern.regex, &found);
+        } else if let Some(groups) = pattern.groups(cx, text, &found)? {
+            expand(&mut out, replacement, pattern.regex(), &groups);
         }
         cx.step(1 + replacement.len() as u64 / 64)?;
         cx.may_be_long(out.len())?;
-    }
+        Ok(true)
+    })?;
     out.extend_from_slice(&text[copied..]);
     cx.string(out)
 }
@@ -277,22 +260,22 @@ fn split_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile) -> Answ
     if most == 0 {
         return Ok(Value::List(List::Nil(ListTy::Strings)));
     }
-    pay(cx, &pattern, text)?;
     if text.is_empty() && !args[0].bytes().is_empty() {
         return cx.list(ListTy::Strings, vec![Value::text("")]);
     }
     let (mut items, mut start, mut end) = (Vec::new(), 0, 0);
-    for found in pattern.regex.find_iter(text).filter(|m| is_whole(text, m.start(), m.end())).take(most) {
+    pattern.each(cx, text, |cx, found| {
         if items.len() + 1 == most {
-            break;
+            return Ok(false);
         }
-        end = found.start();
-        if found.end() != 0 {
+        end = found.start;
+        if found.end != 0 {
             items.push(super::strings::part(cx, &args[1], start, end)?);
             cx.spend(32)?;
         }
-        start = found.end();
-    }
+        start = found.end;
+        Ok(true)
+    })?;
     if end != text.len() {
         items.push(super::strings::part(cx, &args[1], start, text.len())?);
     }
