@@ -11,6 +11,7 @@ use sluice_renderer_core::chosen_among;
 use sluice_script::Limits;
 
 use crate::input::key_of;
+use crate::served::as_served;
 
 /// What an EventSource says of one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -60,9 +61,10 @@ impl Evaluator {
         Ok(Self { program: Program::compile(manifest)?, manifest: manifest.clone() })
     }
 
-    /// Asks it about objects that are in one cluster together, with the limits of a matcher, in their order. Where a script
+    /// Asks it about objects that are in one cluster together, as a server would hold them, with the limits of a matcher, in their order. Where a script
     /// chooses among all that match, the events are what it returns; what it has made of its own comes last.
     pub fn evaluate(&self, objects: &[Value]) -> Vec<Evaluation> {
+        let objects = &as_served(objects.to_vec(), &[]);
         let judged: Vec<Judged> = objects.iter().map(|object| self.judge(object)).collect();
         let matches = judged.iter().zip(objects).filter_map(|(judged, object)| {
             Some((judged.key.clone()?, judged.selectors.clone()?, object.clone()))

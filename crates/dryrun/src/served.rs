@@ -86,7 +86,6 @@ impl Definitions {
             }
             Some(kind) if !kind.is_cluster_scoped && namespace.is_empty() => {
                 object["metadata"]["namespace"] = "default".into();
-                notes.push("is in namespace default: metadata.namespace is missing; write it".into());
             }
             _ => {}
         }
@@ -116,7 +115,23 @@ impl Definitions {
     fn concerns(&self, object: &Value) -> bool {
         let gvk = Gvk::parse(object::text(object, &["apiVersion"]), object::text(object, &["kind"]));
         let is_elsewhere = |kind: &Kind| kind.is_cluster_scoped != object::namespace(object).is_empty();
-        self.schema(&gvk).is_some() || self.kind(&gvk).is_some_and(is_elsewhere)
+        self.schema(&gvk).is_some()
+            || self.kind(&gvk).is_some_and(is_elsewhere)
+            || lacks_balancer(&gvk, object)
+    }
+}
+
+/// Whether it is of a kind in which a server always has `status.loadBalancer`, and has none: scripts and templates look into it.
+fn lacks_balancer(gvk: &Gvk, object: &Value) -> bool {
+    let has_one = matches!((&*gvk.group, &*gvk.kind), ("", "Service") | ("networking.k8s.io", "Ingress"));
+    has_one && object.pointer("/status/loadBalancer").is_none()
+}
+
+/// Gives an object the empty status that a server writes where there is none.
+fn give_status(object: &mut Value) {
+    let gvk = Gvk::parse(object::text(object, &["apiVersion"]), object::text(object, &["kind"]));
+    if lacks_balancer(&gvk, object) && object.get("status").is_none_or(Value::is_object) {
+        object["status"]["loadBalancer"] = Value::Object(serde_json::Map::new());
     }
 }
 
@@ -176,6 +191,7 @@ fn serve_all(definitions: &Definitions, cluster: &str, objects: &mut [Value], no
     for object in objects.iter_mut().filter(|object| !CloudEvent::is_meant(object)) {
         let described = object::describe(object);
         let said = definitions.serve(object);
+        give_status(object);
         notes.extend(note(cluster, described, &said));
     }
 }
@@ -191,6 +207,7 @@ pub fn as_served(mut objects: Vec<Value>, there: &[Value]) -> Vec<Value> {
     let definitions = Definitions::among(objects.iter().chain(there));
     objects.iter_mut().filter(|object| !CloudEvent::is_meant(object)).for_each(|object| {
         definitions.serve(object);
+        give_status(object);
     });
     objects
 }

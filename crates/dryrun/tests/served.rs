@@ -77,11 +77,42 @@ fn namespaces_are_dropped_and_completed_where_they_are_read() {
     assert_eq!(
         notes(&output),
         [
-            "management SveltosCluster c1: note: is in namespace default: metadata.namespace is missing; write it",
             "management ClusterProfile projectsveltos/p: note: metadata.namespace projectsveltos is dropped: a ClusterProfile is in no namespace; leave it out",
-            "management ConfigMap c: note: is in namespace default: metadata.namespace is missing; write it",
         ]
     );
+}
+
+/// A script of an EventSource may look into the status of a Service that has never had one.
+#[test]
+fn services_and_ingresses_have_the_status_that_a_server_gives_them() {
+    let script = "function evaluate() return {matching = obj.status.loadBalancer.ingress == nil} end";
+    let management = format!(
+        "{CLUSTER}---
+apiVersion: lib.projectsveltos.io/v1beta1
+kind: EventSource
+metadata: {{name: s}}
+spec: {{resourceSelectors: [{{version: v1, kind: Service, evaluate: '{script}'}}]}}
+---
+apiVersion: lib.projectsveltos.io/v1beta1
+kind: EventTrigger
+metadata: {{name: t}}
+spec:
+  sourceClusterSelector: {{matchLabels: {{env: fv}}}}
+  eventSourceName: s
+  oneForEvent: true
+  policyRefs: [{{kind: ConfigMap, namespace: default, name: c}}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: c, namespace: default}}
+data: {{c.yaml: '{{apiVersion: v1, kind: ConfigMap, metadata: {{name: x, namespace: default}}}}'}}
+"
+    );
+    let output = built(
+        &management,
+        "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: LoadBalancer}}",
+    );
+    assert_eq!((deployed(&output), notes(&output)), (vec!["ConfigMap default/x".to_owned()], Vec::new()));
 }
 
 #[test]
