@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use serde_json::Value;
+use sluice_api::object;
 use sluice_dryrun::{Evaluation, Evaluator, objects};
 
 use crate::files::below;
@@ -157,8 +158,8 @@ impl Drop for Printer {
 
 /// What the EventSources of a file say of each object.
 fn each_object(file: &Path, paths: &[PathBuf], output: Output) -> Result<End, String> {
-    let evaluators = objects(file).map_err(|error| error.to_string())?;
-    let evaluators = evaluators.iter().map(Evaluator::new).collect::<Result<Vec<_>, _>>();
+    let manifests = objects(file).map_err(|error| error.to_string())?;
+    let evaluators = sources_in(&manifests).map(Evaluator::new).collect::<Result<Vec<_>, _>>();
     let evaluators = match evaluators {
         Ok(evaluators) if evaluators.is_empty() => {
             return Err(format!("{}: holds no EventSource", file.display()));
@@ -264,11 +265,17 @@ fn folder_of(folder: &Path) -> (End, Vec<String>) {
     (end.max(failed), wrong)
 }
 
+/// The EventSource of a file, which may hold what belongs to it besides: triggers, content.
 fn single(manifests: &[Value]) -> Result<Evaluator, String> {
-    match manifests {
+    match sources_in(manifests).collect::<Vec<_>>()[..] {
         [manifest] => Evaluator::new(manifest),
-        _ => Err(format!("it holds {} objects; write one EventSource", manifests.len())),
+        [] => Err("it holds no EventSource; write one".to_owned()),
+        ref several => Err(format!("it holds {} EventSources; write one", several.len())),
     }
+}
+
+fn sources_in(manifests: &[Value]) -> impl Iterator<Item = &Value> {
+    manifests.iter().filter(|manifest| object::text(manifest, &["kind"]) == "EventSource")
 }
 
 /// What is wrong with a verdict that should be `wanted`.

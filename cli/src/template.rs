@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context as _;
 use serde_json::{Map, Value};
 use sluice_chart::{Capabilities, Options, Release, Show, Warnings};
-use sluice_template::Env;
+use sluice_template::{Data, Env, Limits, Program, Stage};
 
 use self::source::Source;
 
@@ -31,6 +31,9 @@ pub struct Args {
     /// The release's name.
     #[arg(long, default_value = "release-name")]
     release_name: String,
+    /// A template that makes the release's name, with the functions of sprig.
+    #[arg(long, value_name = "TEMPLATE", conflicts_with = "release_name")]
+    name_template: Option<String>,
     /// The release's namespace.
     #[arg(long, short, default_value = "default")]
     namespace: String,
@@ -74,8 +77,15 @@ impl Args {
         }
     }
 
+    fn name_of_release(&self) -> anyhow::Result<String> {
+        match &self.name_template {
+            Some(text) => from_template(text).context("--name-template"),
+            None => Ok(self.release_name.clone()),
+        }
+    }
+
     fn render(&self) -> anyhow::Result<String> {
-        let Self { source, release_name, namespace, values, set, kube_version, api_versions, .. } = self;
+        let Self { source, namespace, values, set, kube_version, api_versions, .. } = self;
         let Self { include_crds, skip_tests, show_only, .. } = self;
         let values = read_values(values, set)?;
         let chart = source.load()?;
@@ -85,7 +95,7 @@ impl Args {
         }
         let capabilities = capabilities.with_api_versions(api_versions.iter().cloned());
         let release = Release {
-            name: release_name.clone(),
+            name: self.name_of_release()?,
             namespace: namespace.clone(),
             revision: 1,
             is_upgrade: false,
@@ -105,6 +115,13 @@ impl Args {
         let show = Show { include_crds: *include_crds, skip_tests: *skip_tests, only: show_only.clone() };
         rendered.show(&show).map_err(anyhow::Error::msg)
     }
+}
+
+/// What the template of a name makes, in one line.
+fn from_template(text: &str) -> Result<String, sluice_template::Error> {
+    let options = sluice_template::Options { stage: Stage::Sprig, ..sluice_template::Options::default() };
+    let program = Program::compile("name-template", text, &options)?;
+    program.render(&Data::Null, &surroundings(), &Limits::default())
 }
 
 /// The clock's time, and random values that begin with it: what is printed is not applied.

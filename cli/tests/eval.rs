@@ -219,3 +219,23 @@ fn objects_are_a_table_or_data_where_that_is_wanted() {
     let (code, out, _) = asked("table");
     assert!(code == Some(1) && out.contains("| Service default/a |          |         | "), "{out}");
 }
+
+#[test]
+fn a_file_may_hold_more_than_its_event_source() {
+    let dir = tempfile::tempdir().unwrap();
+    let content = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: default}\n";
+    let all = format!("{content}---\n{SOURCE}---\n{content}");
+    let service = service("a", "{sveltos: fv}");
+    write(&dir.path().join("events"), &[("eventsource.yaml", &all), ("matching.yaml", &service)]);
+    assert_eq!(eval(&["events"], dir.path()).1, "ok   events\n");
+    let (code, out, error) = eval(&["-f", "events/eventsource.yaml", "events/matching.yaml"], dir.path());
+    assert!(out.contains("\"matching\":true") && code == Some(0), "{out}{error}");
+    for (text, expected) in [
+        (format!("{SOURCE}---\n{SOURCE}"), "it holds 2 EventSources; write one"),
+        (content.to_owned(), "it holds no EventSource; write one"),
+    ] {
+        write(&dir.path().join("events"), &[("eventsource.yaml", &text)]);
+        let (code, out, _) = eval(&["events"], dir.path());
+        assert!(out.contains(expected) && code == Some(1), "{out}");
+    }
+}

@@ -133,6 +133,15 @@ fn the_release_has_the_name_and_namespace_that_are_said() {
 }
 
 #[test]
+fn the_name_of_the_release_may_be_made_by_a_template() {
+    let dir = mk_folder();
+    let expected = EXPECTED.replace("release-name", "site-1");
+    let made = ["web", "--name-template", "{{ printf \"%s-%d\" (\"SITE\" | lower) 1 }}"];
+    assert_eq!(printed(&made, dir.path()), expected);
+    assert!(refused(&["web", "--name-template", "{{ nosuch }}"], dir.path()).contains("--name-template"));
+}
+
+#[test]
 fn later_files_of_values_win_and_single_values_over_all() {
     let dir = mk_folder();
     let data = |arguments: &[&str]| {
