@@ -31,7 +31,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// An object: Kind/name.
+    /// An object: Kind/name, as kubectl takes it, such as deploy/web.
     #[command(after_help = "Examples:
   sluice explain --cluster default/cluster-1 object ConfigMap/settings -n shop
   sluice explain --cluster default/cluster-1 object NetworkPolicy/front-web -o json")]

@@ -60,6 +60,7 @@ mod template;
 mod trace;
 mod up;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
@@ -69,8 +70,22 @@ use sluice_runtime::LogFormat;
 #[derive(Debug, clap::Parser)]
 #[command(name = "sluice", version)]
 pub struct Args {
+    #[command(flatten)]
+    _unneeded: Unneeded,
     #[command(subcommand)]
     command: Command,
+}
+
+/// Where bus, management cluster and server are, for commands that do not ask them: who writes one line for all commands need not
+/// know which of them asks whom. Commands that do ask have these of their own.
+#[derive(Debug, clap::Args)]
+struct Unneeded {
+    #[arg(long, global = true, hide = true, value_name = "URL")]
+    nats_url: Option<String>,
+    #[arg(long, global = true, hide = true, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    #[arg(long, global = true, hide = true, value_name = "URL")]
+    server: Option<String>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -208,6 +223,31 @@ mod tests {
     #[test]
     fn the_definitions_of_all_commands_are_sound() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_takes_the_flags_of_connections() {
+        fn leaves(command: &clap::Command, path: Vec<String>, found: &mut Vec<Vec<String>>) {
+            if command.get_subcommands().next().is_none() {
+                found.push(path);
+                return;
+            }
+            for inner in command.get_subcommands() {
+                let path = path.iter().cloned().chain([inner.get_name().to_owned()]).collect();
+                leaves(inner, path, found);
+            }
+        }
+        let mut all = Vec::new();
+        leaves(&Args::command(), vec!["sluice".to_owned()], &mut all);
+        for path in all {
+            let flags =
+                ["--nats-url", "nats://127.0.0.1:1", "--kubeconfig", "k", "--server", "http://127.0.0.1:1"];
+            let words = path.iter().map(String::as_str).chain(flags);
+            let error = Args::command().try_get_matches_from(words).err();
+            let is_about_flags =
+                |error: &clap::Error| error.kind() == clap::error::ErrorKind::UnknownArgument;
+            assert!(!error.as_ref().is_some_and(is_about_flags), "{path:?}: {error:?}");
+        }
     }
 
     /// Every command for people says what it is for, and how it is used.

@@ -4,7 +4,7 @@ use anyhow::bail;
 use kube::Client;
 use serde_json::{Value, json};
 use sluice_api::model::{CONFIG_GROUP, LIB_GROUP, MADE_OF_EVENTS, REDEPLOY, capi_cluster};
-use sluice_api::{ClusterKind, ClusterRef, Gvk};
+use sluice_api::{ClusterKind, ClusterRef, Gvk, kinds};
 
 use crate::patched;
 use crate::print::say;
@@ -67,9 +67,12 @@ struct ProfileName {
 
 fn profile(text: &str) -> Result<ProfileName, String> {
     let parts: Vec<&str> = text.split('/').collect();
+    let is = |kind: &str, name: &str| kinds::is_called(&Gvk::new(CONFIG_GROUP, "v1beta1", kind), name);
     let (namespace, name) = match parts[..] {
-        ["ClusterProfile", name] => (None, name),
-        ["Profile", namespace, name] if !namespace.is_empty() => (Some(namespace.to_owned()), name),
+        [kind, name] if is("ClusterProfile", kind) => (None, name),
+        [kind, namespace, name] if is("Profile", kind) && !namespace.is_empty() => {
+            (Some(namespace.to_owned()), name)
+        }
         _ => return Err("write ClusterProfile/name or Profile/namespace/name".to_owned()),
     };
     Some(name)
@@ -165,6 +168,8 @@ mod tests {
         };
         assert_eq!(profile("ClusterProfile/p"), Ok(named(None)));
         assert_eq!(profile("Profile/n/p"), Ok(named(Some("n"))));
+        assert_eq!(profile("clusterprofiles/p"), Ok(named(None)));
+        assert_eq!(profile("profile.config.projectsveltos.io/n/p"), Ok(named(Some("n"))));
         for wrong in ["p", "Profile/p", "ClusterProfile/", "Profile//p", "EventTrigger/t"] {
             assert!(profile(wrong).is_err(), "{wrong}");
         }

@@ -19,7 +19,7 @@ use crate::table::{Output, Table, time};
 
 It reads rows that people have no right to: with accounts, use the operator's. Exit code 1 when no profile deploys it.")]
 pub(crate) struct Args {
-    /// The object: Kind/name.
+    /// The object: Kind/name, as kubectl takes it: deploy/web, httproutes.gateway.networking.k8s.io/web.
     object: String,
     /// Its namespace; without one, any.
     #[arg(short, long, default_value = "")]

@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// Only kinds of this group; core for those without one.
     #[arg(long)]
     group: Option<String>,
-    /// Only this kind.
+    /// Only this kind, as kubectl takes it.
     #[arg(long)]
     kind: Option<String>,
     /// Only objects of this namespace.

@@ -165,6 +165,11 @@ impl Kind {
         })
     }
 
+    /// As it is preferred.
+    pub fn gvk(&self) -> Gvk {
+        Gvk::new(&self.group, &self.version, &self.kind)
+    }
+
     /// Whether `gvk` is of it, in whatever version.
     pub fn is_kind_of(&self, gvk: &Gvk) -> bool {
         self.group == gvk.group && self.kind == gvk.kind
@@ -196,6 +201,34 @@ pub fn sveltos_kinds() -> &'static [Kind] {
 /// The built-in kind, or the one of Sveltos, if it is one.
 pub fn known(gvk: &Gvk) -> Option<&'static Kind> {
     built_in_kinds().iter().chain(sveltos_kinds()).find(|kind| kind.is_kind_of(gvk))
+}
+
+/// Whether people mean a kind by this name, as kubectl takes it: the kind, its plural or an abbreviation in any case, and after a
+/// dot its group, or its version and group. Of a kind that is defined elsewhere the plural is guessed as Kubernetes does.
+pub fn is_called(gvk: &Gvk, name: &str) -> bool {
+    let (name, rest) = name.split_once('.').map_or((name, None), |(name, rest)| (name, Some(rest)));
+    let is_core = |rest: &str| gvk.group.is_empty() && (rest == gvk.version || rest == "core");
+    let in_version = |rest: &str| rest.split_once('.') == Some((gvk.version.as_str(), gvk.group.as_str()));
+    let in_group = rest.is_none_or(|rest| rest == gvk.group || is_core(rest) || in_version(rest));
+    let is = |other: &str| other.eq_ignore_ascii_case(name);
+    let is_known = || known(gvk).is_some_and(|kind| kind.is_called(name));
+    in_group && (is(&gvk.kind) || is(&plural(&gvk.kind)) || is_known())
+}
+
+/// The kind that people mean by a name, among those that every server has and those of Sveltos.
+pub fn meant(name: &str) -> Option<&'static Kind> {
+    built_in_kinds().iter().chain(sveltos_kinds()).find(|kind| is_called(&kind.gvk(), name))
+}
+
+/// The plural of a kind that nobody knows.
+fn plural(kind: &str) -> String {
+    let kind = kind.to_ascii_lowercase();
+    let before = |last: char| kind.strip_suffix(last).and_then(|rest| rest.chars().last());
+    match before('y') {
+        Some(letter) if !"aeiou".contains(letter) => format!("{}ies", &kind[..kind.len() - 1]),
+        _ if ["s", "x", "z", "ch", "sh"].iter().any(|end| kind.ends_with(end)) => format!("{kind}es"),
+        _ => format!("{kind}s"),
+    }
 }
 
 #[cfg(test)]
@@ -234,5 +267,25 @@ mod tests {
             assert!(deployment.is_called(name), "{name}");
         }
         assert!(!deployment.is_called("dep"));
+        let gvk = Gvk::parse("apps/v1", "Deployment");
+        for name in ["deploy.apps", "deployments.v1.apps", "Deployment.apps", "DEPLOY"] {
+            assert!(is_called(&gvk, name), "{name}");
+        }
+        for name in ["deploy.extensions", "deployments.v2.apps", "deploys.apps", ""] {
+            assert!(!is_called(&gvk, name), "{name}");
+        }
+        let route = Gvk::parse("gateway.networking.k8s.io/v1", "HTTPRoute");
+        assert!(is_called(&route, "httproutes") && is_called(&route, "HTTPRoute.gateway.networking.k8s.io"));
+        assert!(is_called(&Gvk::parse("example.com/v1", "Policy"), "policies"));
+        assert!(is_called(&Gvk::parse("v1", "ConfigMap"), "cm.core"));
+    }
+
+    #[test]
+    fn a_name_means_the_first_kind_that_has_it() {
+        let meant = |name: &str| meant(name).map(|kind| (kind.group.as_str(), kind.kind.as_str()));
+        assert_eq!(meant("deploy"), Some(("apps", "Deployment")));
+        assert_eq!(meant("ev"), Some(("", "Event")));
+        assert_eq!(meant("clusterprofiles"), Some(("config.projectsveltos.io", "ClusterProfile")));
+        assert_eq!(meant("widgets"), None);
     }
 }

@@ -9,7 +9,7 @@ use futures::future::try_join_all;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sluice_api::cloud_event::is_event;
-use sluice_api::{ClusterRef, ObjectKey, object};
+use sluice_api::{ClusterRef, Gvk, ObjectKey, kinds, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look_each};
 use sluice_protocol::subject::own_rows::{ObjectsOf, of_objects};
 use sluice_protocol::{Capabilities, Subject, Table};
@@ -44,7 +44,7 @@ pub struct Resource {
 pub struct ResourceFilter {
     /// Only kinds of this group; empty is the core group.
     pub group: Option<String>,
-    /// Only this kind.
+    /// Only this kind, as kubectl takes it.
     pub kind: Option<String>,
     /// Only objects of this namespace.
     pub namespace: Option<String>,
@@ -85,11 +85,11 @@ impl Inspector {
 
     /// Of a kind that nobody tells of, it is said of which they do.
     async fn is_told_of(&self, bus: &Bus, kind: &str) -> Result<(), InspectError> {
-        let kinds = in_time_of(LONG_PATIENCE, "the bus", kinds(bus)).await?;
-        if kinds.iter().any(|known| known == kind) {
+        let kinds = in_time_of(LONG_PATIENCE, "the bus", kinds_of(bus)).await?;
+        if kinds.iter().any(|known| kinds::is_called(known, kind)) {
             return Ok(());
         }
-        let others = instead(kind, kinds.iter().map(String::as_str));
+        let others = instead(kind, kinds.iter().map(|known| known.kind.as_str()));
         Err(InspectError::NotFound(format!("agents tell of no object of kind {kind}; {others}")))
     }
 }
@@ -97,6 +97,13 @@ impl Inspector {
 // === impl ResourceFilter ===
 
 impl ResourceFilter {
+    /// The kind as rows have it, where that is known: then nothing else is read.
+    fn written_kind(&self) -> Option<&str> {
+        let kind = self.kind.as_deref()?.split('.').next()?;
+        let known = kinds::meant(kind).map(|known| known.kind.as_str());
+        known.or(kind.starts_with(char::is_uppercase).then_some(kind))
+    }
+
     fn names_clusters(&self) -> bool {
         self.cluster.is_some() || self.cluster_namespace.is_some()
     }
@@ -122,7 +129,7 @@ impl ResourceFilter {
 async fn read(bus: &Bus, filter: &ResourceFilter, clusters: &[&ClusterRef]) -> Result<Resources, BusError> {
     let which = ObjectsOf {
         group: filter.group.as_deref(),
-        kind: filter.kind.as_deref(),
+        kind: filter.written_kind(),
         namespace: filter.namespace.as_deref(),
     };
     // All shards at once: each of them is asked and answers, and nothing of one depends on another.
@@ -148,6 +155,7 @@ async fn read_shard(
         if !row.head.tombstone
             && is_object(&object)
             && filter.is_on(&cluster)
+            && filter.kind.as_ref().is_none_or(|kind| kinds::is_called(&object.gvk, kind))
             && let Ok(body) = serde_json::from_slice(&row.body)
         {
             let (message, body) = resource_body(body, filter.full);
@@ -168,7 +176,7 @@ fn resource_body(body: Value, full: bool) -> (String, Option<Value>) {
 }
 
 /// The kinds of which there is an object.
-async fn kinds(bus: &Bus) -> Result<Vec<String>, BusError> {
+async fn kinds_of(bus: &Bus) -> Result<Vec<Gvk>, BusError> {
     let mut found = BTreeSet::new();
     for shard in 0..bus.shards() {
         let filters = vec![of_objects(None, &ObjectsOf::default(), shard)];
@@ -178,7 +186,7 @@ async fn kinds(bus: &Bus) -> Result<Vec<String>, BusError> {
                 && !row.head.tombstone
                 && is_object(&object)
             {
-                found.insert(object.gvk.kind.to_string());
+                found.insert(object.gvk);
             }
         };
         look_each(bus, &spec, each).await?;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use sluice_api::{ClusterRef, ObjectKey, object};
+use sluice_api::{ClusterRef, Gvk, ObjectKey, kinds, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, owner};
 use sluice_protocol::rows::{Cause, Desired, EventCause, Policy, Status};
 use sluice_protocol::subject::{change_shard, cluster_shard, own_rows};
@@ -19,7 +19,7 @@ const NAMED: usize = 5;
 pub struct Target {
     /// Where.
     pub cluster: ClusterRef,
-    /// Its kind.
+    /// Its kind, as kubectl takes it.
     pub kind: String,
     /// Its namespace; empty for any.
     pub namespace: String,
@@ -199,7 +199,8 @@ impl Target {
             self.namespace.is_empty() || found == self.namespace || default
         };
         policy.everything().any(|found| {
-            object::text(found, &["kind"]) == self.kind
+            let gvk = Gvk::parse(object::text(found, &["apiVersion"]), object::text(found, &["kind"]));
+            kinds::is_called(&gvk, &self.kind)
                 && object::name(found) == self.name
                 && same_namespace(object::namespace(found))
         })
@@ -209,7 +210,8 @@ impl Target {
     pub(crate) fn nothing<'d>(&self, others: impl IntoIterator<Item = &'d Desired>) -> TraceError {
         let policies = others.into_iter().flat_map(|desired| &desired.policies);
         let mut others: Vec<String> = policies.flat_map(Policy::everything).map(named).collect();
-        let Self { cluster, kind, namespace, name } = self;
+        let Self { cluster, namespace, name, .. } = self;
+        let kind = kinds::meant(&self.kind).map_or(self.kind.as_str(), |kind| kind.kind.as_str());
         let place = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
         others.sort();
         others.dedup();
@@ -218,7 +220,7 @@ impl Target {
             let other = other.rsplit(['/', ' ']).next().unwrap_or_default();
             strsim::damerau_levenshtein(name, other)
         };
-        others.sort_by_key(|other| (!other.starts_with(kind.as_str()), distance(other)));
+        others.sort_by_key(|other| (!other.starts_with(kind), distance(other)));
         let empty = others.is_empty();
         let more = others.len().saturating_sub(NAMED);
         others.truncate(NAMED);
