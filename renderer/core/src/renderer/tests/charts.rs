@@ -200,7 +200,7 @@ fn whoever_renders_next_makes_the_same_certificates() {
 }
 
 #[test]
-fn definitions_come_first_and_say_which_kinds_have_no_namespace() {
+fn definitions_are_apart_and_say_which_kinds_have_no_namespace() {
     let crd = |scope: &str, kind: &str| {
         format!(
             "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: {kind}}}\n\
@@ -211,15 +211,33 @@ fn definitions_come_first_and_say_which_kinds_have_no_namespace() {
         |kind: &str| format!("apiVersion: example.com/v1\nkind: {kind}\nmetadata: {{name: x}}\n---\n");
     let both = object("Wide") + &object("Narrow");
     let (wide, narrow) = (crd("Cluster", "Wide"), crd("Namespaced", "Narrow"));
-    let files = [("crds/a.yaml", wide.as_str()), ("crds/b.yaml", &narrow), ("templates/c.yaml", &both)];
+    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n";
+    let files = [
+        ("crds/a.yaml", wide.as_str()),
+        ("crds/b.yaml", &narrow),
+        ("crds/c.yaml", other),
+        ("templates/c.yaml", &both),
+    ];
     let mut fixture = Fixture::new(vec![profile(json!({}))]);
     fixture.chart(loaded("1.0.0", &files));
+    let brought = |fixture: &Fixture| {
+        let policy = &fixture.rows["a/p"].as_ref().unwrap().policies[0];
+        let names: Vec<_> = policy.crds.iter().map(|crd| sluice_api::object::name(crd).to_owned()).collect();
+        (names, policy.upgrade_crds)
+    };
+    assert_eq!(brought(&fixture), (vec!["Wide".to_owned(), "Narrow".to_owned()], false));
+    let note = fixture.problem();
+    assert!(
+        note.starts_with("note: ") && note.contains("defines no kind is not deployed (ConfigMap other)"),
+        "{note}"
+    );
     let shown = |object: &Value| format!("{} {}", object["kind"], object["metadata"]["namespace"]);
     let objects: Vec<_> = fixture.objects("a/p").iter().map(shown).collect();
-    let definition = "\"CustomResourceDefinition\" null";
-    assert_eq!(objects, [definition, definition, "\"Narrow\" \"web\"", "\"Wide\" null"]);
+    assert_eq!(objects, ["\"Narrow\" \"web\"", "\"Wide\" null"]);
+    fixture.put(profile(json!({"options": {"upgradeOptions": {"upgradeCRDs": true}}})));
+    assert!(brought(&fixture).1);
     fixture.put(profile(json!({"options": {"skipCRDs": true}})));
-    assert_eq!(fixture.objects("a/p").len(), 2);
+    assert_eq!((fixture.objects("a/p").len(), brought(&fixture).0.len()), (2, 0));
 }
 
 #[test]
