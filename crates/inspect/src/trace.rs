@@ -198,7 +198,7 @@ impl Target {
             let default = found.is_empty() && self.namespace == "default";
             self.namespace.is_empty() || found == self.namespace || default
         };
-        policy.everything().any(|found| {
+        policy.objects.iter().any(|found| {
             let gvk = Gvk::parse(object::text(found, &["apiVersion"]), object::text(found, &["kind"]));
             kinds::is_called(&gvk, &self.kind)
                 && object::name(found) == self.name
@@ -209,7 +209,7 @@ impl Target {
     /// That nobody deploys it, and what is deployed instead.
     pub(crate) fn nothing<'d>(&self, others: impl IntoIterator<Item = &'d Desired>) -> TraceError {
         let policies = others.into_iter().flat_map(|desired| &desired.policies);
-        let mut others: Vec<String> = policies.flat_map(Policy::everything).map(named).collect();
+        let mut others: Vec<String> = policies.flat_map(|policy| &policy.objects).map(named).collect();
         let Self { cluster, namespace, name, .. } = self;
         let kind = kinds::meant(&self.kind).map_or(self.kind.as_str(), |kind| kind.kind.as_str());
         let place = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };

@@ -28,6 +28,10 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
 /// Why a profile exists on a cluster. Meta of `desired` and `status` rows, and part of inventories.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -118,9 +122,10 @@ pub struct Policy {
     /// Whether an object that the server does not let be changed as wanted is deleted and made anew.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// The definitions of kinds that a chart brings along beside its templates.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub crds: Vec<Value>,
+    /// So many of its first objects are definitions of kinds that a chart brings along beside its templates. Former versions take
+    /// them for what they take everything for.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub crds: usize,
     /// Whether those that are there already are changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub upgrade_crds: bool,
@@ -195,9 +200,14 @@ impl Desired {
 // === impl Policy ===
 
 impl Policy {
-    /// Everything in it: what a chart brings along comes first.
-    pub fn everything(&self) -> impl Iterator<Item = &Value> {
-        self.crds.iter().chain(&self.objects)
+    /// The definitions that a chart brings along.
+    pub fn brought(&self) -> &[Value] {
+        &self.objects[..self.crds.min(self.objects.len())]
+    }
+
+    /// Everything else.
+    pub fn content(&self) -> &[Value] {
+        &self.objects[self.crds.min(self.objects.len())..]
     }
 }
 

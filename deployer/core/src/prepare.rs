@@ -67,7 +67,7 @@ pub(crate) fn prepare_some(
     let (mut prepared, mut index, mut errors) = (Vec::<(i32, Prepared)>::new(), BTreeMap::new(), Vec::new());
     let brought: Vec<_> = desired.policies.iter().filter(|policy| wanted(policy)).flat_map(brought).collect();
     for policy in desired.policies.iter().filter(|policy| wanted(policy)) {
-        for rendered in &policy.objects {
+        for rendered in policy.content() {
             if let Err(error) = identity::validate(rendered) {
                 errors.push(format!("{} {}/{}: {error}", policy.kind, policy.namespace, policy.name));
                 continue;
@@ -180,7 +180,7 @@ fn prepare_one(
 /// The definitions that a chart brings along: they carry no mark but their hash.
 fn brought(policy: &Policy) -> impl Iterator<Item = Prepared> {
     let upgrade = policy.upgrade_crds;
-    policy.crds.iter().filter_map(move |rendered| {
+    policy.brought().iter().filter_map(move |rendered| {
         let key = key_of(rendered)?;
         let mut object = rendered.clone();
         marks::take_all(&mut object);

@@ -92,7 +92,7 @@ pub(crate) fn summary(desired: &Desired, errors: &mut BTreeMap<String, String>) 
     }
     if !errors.is_empty() {
         let objects: BTreeSet<String> = charts(desired)
-            .flat_map(Policy::everything)
+            .flat_map(|policy| &policy.objects)
             .filter_map(crate::prepare::key_of)
             .map(|key| key.to_string())
             .collect();

@@ -110,7 +110,7 @@ impl ChartRender<'_> {
             Input { loaded: &loaded, values: &values, release: &release, capabilities, options, salt, now };
         let output = self.outputs.of(&input);
         reads.keep(output.clone());
-        let (crds, objects) = output.objects().map_err(|error| {
+        let (objects, crds) = output.objects().map_err(|error| {
             let error: String = error.chars().take(TOLD).collect();
             named(&format!("{error}; correct the values, or take another version of the chart"))
         })?;
@@ -131,8 +131,8 @@ impl ChartRender<'_> {
                 app_version: loaded.chart.metadata.app_version.clone(),
                 values: output.values().to_owned(),
             }),
-            objects,
             crds,
+            objects,
             ..Policy::default()
         }))
     }
@@ -205,9 +205,9 @@ pub(crate) fn write(spec: &mut Map<String, Value>, charts: &[HelmChart]) {
     }
 }
 
-/// Marks the objects of a release as Helm does.
+/// Marks the objects of a release as Helm does: what it brings along is not of it.
 pub(crate) fn mark(policy: &mut Policy) {
-    for object in policy.objects.iter_mut() {
+    for object in policy.objects.iter_mut().skip(policy.crds) {
         if let Some(labels) = object::metadata_map(object, "labels") {
             labels.insert("app.kubernetes.io/managed-by".into(), "Helm".into());
         }

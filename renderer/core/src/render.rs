@@ -235,9 +235,9 @@ pub(crate) fn policies(
     let changes = patches::for_cluster(common, part, destination, name, templates)?;
     let mut policies = releases;
     for release in &mut policies {
-        let objects = plain(std::mem::take(&mut release.objects));
-        release.objects = patches::apply(&changes, objects)?;
-        release.crds = plain(std::mem::take(&mut release.crds));
+        let content = plain(release.objects.split_off(release.crds));
+        release.objects.iter_mut().for_each(marks::take_all);
+        release.objects.extend(patches::apply(&changes, content)?);
         charts::mark(release);
     }
     for source in part.sources(deployment) {

@@ -118,7 +118,7 @@ fn of_policy(cluster: &str, profile: &str, policy: &Policy) -> Vec<Addon> {
         let resource_type = format!("{group}:{}", object::text(found, &["kind"]));
         addon(resource_type, object::namespace(found), object::name(found))
     };
-    policy.everything().map(of_object).collect()
+    policy.objects.iter().map(of_object).collect()
 }
 
 #[cfg(test)]

@@ -134,14 +134,18 @@ impl ChartOutput {
         }
     }
 
-    /// The definitions of `crds/`, and the objects of the templates in the order of installation.
+    /// The definitions of `crds/`, after them the objects of the templates in the order of installation, and how many are
+    /// definitions of `crds/`.
     ///
     /// # Errors
     /// Why it could not be rendered.
-    pub(crate) fn objects(&self) -> Result<(Vec<Value>, Vec<Value>), String> {
+    pub(crate) fn objects(&self) -> Result<(Vec<Value>, usize), String> {
         let [crds, objects] = self.objects.as_ref().map_err(Clone::clone)?;
-        let read = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
-        Ok((read(crds)?, read(objects)?))
+        let read = |text: &str| serde_json::from_str::<Vec<Value>>(text).map_err(|error| error.to_string());
+        let (mut all, objects) = (read(crds)?, read(objects)?);
+        let crds = all.len();
+        all.extend(objects);
+        Ok((all, crds))
     }
 
     /// What is in `crds/` and defines no kind, by kind and name; the first ten.

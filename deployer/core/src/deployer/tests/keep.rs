@@ -20,7 +20,8 @@ fn definition(text: &str) -> Value {
 fn bringing(profile: &str, text: &str, upgrade: bool) -> Desired {
     let mut desired = releasing(profile, 100, vec![config_map(profile, "1")]);
     desired.policies[0].name = profile.into();
-    (desired.policies[0].crds, desired.policies[0].upgrade_crds) = (vec![definition(text)], upgrade);
+    desired.policies[0].objects.insert(0, definition(text));
+    (desired.policies[0].crds, desired.policies[0].upgrade_crds) = (1, upgrade);
     desired
 }
 

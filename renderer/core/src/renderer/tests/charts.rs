@@ -222,7 +222,8 @@ fn definitions_are_apart_and_say_which_kinds_have_no_namespace() {
     fixture.chart(loaded("1.0.0", &files));
     let brought = |fixture: &Fixture| {
         let policy = &fixture.rows["a/p"].as_ref().unwrap().policies[0];
-        let names: Vec<_> = policy.crds.iter().map(|crd| sluice_api::object::name(crd).to_owned()).collect();
+        let names: Vec<_> =
+            policy.brought().iter().map(|crd| sluice_api::object::name(crd).to_owned()).collect();
         (names, policy.upgrade_crds)
     };
     assert_eq!(brought(&fixture), (vec!["Wide".to_owned(), "Narrow".to_owned()], false));
@@ -233,7 +234,8 @@ fn definitions_are_apart_and_say_which_kinds_have_no_namespace() {
     );
     let shown = |object: &Value| format!("{} {}", object["kind"], object["metadata"]["namespace"]);
     let objects: Vec<_> = fixture.objects("a/p").iter().map(shown).collect();
-    assert_eq!(objects, ["\"Narrow\" \"web\"", "\"Wide\" null"]);
+    let definition = "\"CustomResourceDefinition\" null";
+    assert_eq!(objects, [definition, definition, "\"Narrow\" \"web\"", "\"Wide\" null"]);
     fixture.put(profile(json!({"options": {"upgradeOptions": {"upgradeCRDs": true}}})));
     assert!(brought(&fixture).1);
     fixture.put(profile(json!({"options": {"skipCRDs": true}})));
