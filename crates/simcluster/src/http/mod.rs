@@ -163,6 +163,10 @@ async fn dispatch(path: &str, call: Call) -> Result<Response, ApiError> {
             let found = discovery::resources(&call.cluster, &group, &version);
             found.map(|value| respond::json(200, &value)).ok_or_else(ApiError::unknown_path)
         }
+        Route::OpenApiV2 => {
+            let content_type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+            Ok(respond::bytes(200, content_type, openapi::DOCUMENT_V2))
+        }
         Route::OpenApiIndex => Ok(respond::json(200, &openapi::index(&call.cluster))),
         Route::OpenApi(group, version) => {
             let found = openapi::document(&call.cluster, &group, &version);

@@ -43,6 +43,10 @@ impl Format {
     fn parse_one(range: &str) -> Option<Self> {
         let mut parts = range.split(';').map(str::trim);
         let kind = parts.next()?;
+        // The document that is asked for so is in that form; everything else is JSON, which such a client takes too.
+        if kind.starts_with("application/com.github.proto-openapi.spec.v2") {
+            return Some(Self::Json);
+        }
         if !matches!(kind, "application/json" | "*/*" | "application/*" | "text/plain") {
             return None;
         }
@@ -158,6 +162,8 @@ mod tests {
             Format::Json
         );
         assert_eq!(Format::parse("").unwrap(), Format::Json);
+        let openapi = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+        assert_eq!(Format::parse(openapi).unwrap(), Format::Json);
         assert_eq!(Format::parse("image/png").unwrap_err().code, 406);
     }
 }

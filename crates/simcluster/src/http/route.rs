@@ -17,6 +17,8 @@ pub enum Route {
     Group(String),
     /// `/api/v1` or `/apis/<group>/<version>`.
     Resources(String, String),
+    /// `/openapi/v2`.
+    OpenApiV2,
     /// `/openapi/v3`.
     OpenApiIndex,
     /// `/openapi/v3/api/v1` or `/openapi/v3/apis/<group>/<version>`.
@@ -54,6 +56,7 @@ impl Route {
             ["version"] => Some(Self::Version),
             ["api"] => Some(Self::Core),
             ["apis"] => Some(Self::Groups),
+            ["openapi", "v2"] => Some(Self::OpenApiV2),
             ["openapi", "v3"] => Some(Self::OpenApiIndex),
             ["openapi", "v3", "api", version] => Some(Self::OpenApi(String::new(), (*version).into())),
             ["openapi", "v3", "apis", group, version] => {
@@ -124,7 +127,7 @@ mod tests {
         assert_eq!(Route::parse("/apis/a"), Some(Route::Group("a".into())));
         assert_eq!(Route::parse("/api/v1"), Some(Route::Resources(String::new(), "v1".into())));
         assert_eq!(Route::parse("/openapi/v3/apis/a/v1"), Some(Route::OpenApi("a".into(), "v1".into())));
-        assert_eq!(Route::parse("/openapi/v2"), None);
+        assert_eq!(Route::parse("/openapi/v2"), Some(Route::OpenApiV2));
         assert_eq!(Route::parse("/api/v1/namespaces/a/pods/b/c/d"), None);
     }
 }
