@@ -101,7 +101,7 @@ impl ClusterBindings {
 }
 
 /// What a trigger listens to on a cluster. One that cannot be read keeps its former binding.
-fn bound(
+pub(crate) fn bound(
     id: &TriggerId,
     cluster: &Cluster,
     catalog: &Catalog,

@@ -1,6 +1,6 @@
 //! What is known of a question, gathered once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,9 +66,10 @@ pub async fn gather(
     let shards = bus.as_ref().map_or(1, |bus| bus.shards());
     let on_bus = match bus {
         Ok(bus) => {
-            let source = management.as_ref().ok().and_then(|objects| events_of(objects, question));
+            let sources =
+                management.as_ref().map_or_else(|_| Vec::new(), |objects| events_of(objects, question));
             // Boxed, since it is large and what surrounds it would hold it more than once.
-            Box::pin(in_time("the bus", read(bus, &cluster, source.as_ref()))).await
+            Box::pin(in_time("the bus", read(bus, &cluster, &sources))).await
         }
         Err(error) => Err(error),
     };
@@ -113,18 +114,25 @@ struct Events {
     clusters: BTreeSet<ClusterRef>,
 }
 
-fn events_of(objects: &[Arc<Value>], question: &Question) -> Option<Events> {
-    let Question::Trigger { name, cluster } = question else { return None };
+/// One for each EventSource that it listens to somewhere.
+fn events_of(objects: &[Arc<Value>], question: &Question) -> Vec<Events> {
+    let Question::Trigger { name, cluster } = question else { return Vec::new() };
     let is = |object: &&Arc<Value>, kinds: &[&str], name: &str| {
         kinds.contains(&object::text(object, &["kind"])) && object::name(object) == name
     };
-    let trigger = objects.iter().find(|object| is(object, &["EventTrigger", "EventBasedAddOn"], name))?;
-    let trigger = Trigger::read(trigger).ok()?;
-    let source = objects.iter().find(|object| is(object, &["EventSource"], &trigger.event_source))?;
-    Some(Events {
-        source: EventSource::read(source).ok()?,
-        clusters: trigger::counting(objects, &trigger, cluster),
-    })
+    let trigger = objects.iter().find(|object| is(object, &["EventTrigger", "EventBasedAddOn"], name));
+    let Some(trigger) = trigger.and_then(|object| Trigger::read(object).ok()) else { return Vec::new() };
+    let mut named: BTreeMap<String, BTreeSet<ClusterRef>> = BTreeMap::new();
+    for (cluster, name) in trigger::counting(objects, &trigger, cluster) {
+        if let Ok(name) = name {
+            named.entry(name).or_default().insert(cluster);
+        }
+    }
+    let events = |(name, clusters): (String, BTreeSet<ClusterRef>)| {
+        let source = objects.iter().find(|object| is(object, &["EventSource"], &name))?;
+        Some(Events { source: EventSource::read(source).ok()?, clusters })
+    };
+    named.into_iter().filter_map(events).collect()
 }
 
 /// The clusters that are registered in the management cluster.
@@ -156,7 +164,7 @@ impl Facts {
 
 // === Bus ===
 
-async fn read(bus: &Bus, cluster: &ClusterRef, events: Option<&Events>) -> Result<OnBus, BusError> {
+async fn read(bus: &Bus, cluster: &ClusterRef, sources: &[Events]) -> Result<OnBus, BusError> {
     let mut found = OnBus::default();
     let shard = cluster_shard(cluster, bus.shards());
     let filter = own_rows::of_cluster(Table::Desired, cluster, shard);
@@ -174,16 +182,17 @@ async fn read(bus: &Bus, cluster: &ClusterRef, events: Option<&Events>) -> Resul
             found.statuses.push((profile.clone(), *origin, status));
         }
     }
-    if let Some(events) = events.filter(|events| !events.clusters.is_empty()) {
+    for events in sources {
         read_reports(bus, events, &mut found).await?;
-        if found.reports.is_empty() && !events.source.selectors.is_empty() {
-            read_objects(bus, events, &mut found).await?;
-        }
+    }
+    let selecting = sources.iter().filter(|events| !events.source.selectors.is_empty());
+    for events in selecting.filter(|_| found.reports.is_empty()).collect::<Vec<_>>() {
+        read_objects(bus, events, &mut found).await?;
     }
     let open = problems(bus).await;
     let is_near = |problem: &ProblemRow| problem.cluster.is_empty() || problem.cluster == cluster.to_string();
     // Of a trigger also those on the clusters that its events come from count.
-    found.problems = open.into_iter().filter(|problem| events.is_some() || is_near(problem)).collect();
+    found.problems = open.into_iter().filter(|problem| !sources.is_empty() || is_near(problem)).collect();
     Ok(found)
 }
 

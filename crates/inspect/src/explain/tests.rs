@@ -254,6 +254,13 @@ fn a_field_that_may_lead_nowhere_is_named() {
     });
     broken("rendered", "events for which spec.cloudEventAction is Delete only withdraw", |facts| {
         replace(facts, trigger(&json!({"cloudEventAction": "Delete", "oneForEvent": true})));
+        replace(
+            facts,
+            json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"messagingMatchCriteria": [{"subject": "orders"}]}}),
+        );
+    });
+    broken("rendered", "nothing is rendered for default/a because of it", |facts| {
+        replace(facts, trigger(&json!({"cloudEventAction": "Delete", "oneForEvent": true})));
     });
 }
 
@@ -377,4 +384,39 @@ fn an_object_is_explained_by_the_profiles_that_want_it() {
     let missing = explain(&well(), &question("other"));
     assert_eq!((first(&missing).0, first(&missing).1), (Verdict::No, "wanted"));
     assert!(first(&missing).2.contains("ConfigMap made"), "{missing:?}");
+}
+
+#[test]
+fn the_name_of_an_event_source_may_be_a_template() {
+    let mut facts = well();
+    replace(&mut facts, trigger(&json!({"eventSourceName": "{{ .Cluster.metadata.labels.source }}"})));
+    replace(&mut facts, registration("a", &json!({"env": "fv", "source": "s"}), &json!({})));
+    assert_eq!(of_t(&facts).verdict, Verdict::Yes, "{:?}", of_t(&facts));
+    broken("source", "spec.eventSourceName: there is no EventSource other", |facts| {
+        replace(facts, trigger(&json!({"eventSourceName": "{{ .Cluster.metadata.labels.source }}"})));
+        replace(facts, registration("a", &json!({"env": "fv", "source": "other"}), &json!({})));
+    });
+    broken("source", "spec.eventSourceName: ", |facts| {
+        replace(facts, trigger(&json!({"eventSourceName": "{{ .Cluster.metadata.labels.source }}"})));
+    });
+}
+
+#[test]
+fn who_looks_for_no_cloud_events_is_told_of_none() {
+    let mut facts = well();
+    nothing_rendered(&mut facts);
+    let on_bus = facts.on_bus.as_mut().unwrap();
+    (on_bus.objects, on_bus.reports) = Default::default();
+    let remedy = |facts: &Facts| {
+        let explained = of_t(facts);
+        let step = explained.steps.into_iter().find(|step| step.about == "events").unwrap();
+        format!("{}; {}", step.says, step.remedy)
+    };
+    assert!(!remedy(&facts).contains("CloudEvent"), "{}", remedy(&facts));
+    let hears = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"messagingMatchCriteria": [{"subject": "orders"}]}});
+    replace(&mut facts, hears);
+    assert_eq!(
+        remedy(&facts),
+        "no CloudEvent has come that the EventSource looks for; `sluice send` sends CloudEvents"
+    );
 }

@@ -1,23 +1,23 @@
 //! From a trigger to what it deploys.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::model::{Cluster, ClusterSet, ClusterSetId, SpecCommon, Trigger};
+use sluice_api::model::{Cluster, EventSource, SpecCommon, Trigger};
 use sluice_api::{ClusterRef, Selector, object};
 use sluice_matcher_core::{Answer, Program};
 use sluice_protocol::rows::Cause;
+use sluice_renderer_core::listens;
 use sluice_script::Limits;
 
-use super::facts::clusters;
 use super::{Facts, NAMED, OnBus, Steps, instead, is_about, some};
 
 const TRIGGERS: [&str; 2] = ["EventTrigger", "EventBasedAddOn"];
 
 pub(super) fn explain(facts: &Facts, name: &str, steps: &mut Steps) {
     let mut described = TRIGGERS.map(|kind| format!("{kind} {name}")).to_vec();
-    let (mut sources, mut known) = (None, None);
+    let (mut sources, mut known) = (Vec::new(), None);
     match &facts.management {
         Err(error) => {
             steps.unknown("trigger", format!("it cannot be read: {error}"), "ask again with --kubeconfig")
@@ -25,9 +25,10 @@ pub(super) fn explain(facts: &Facts, name: &str, steps: &mut Steps) {
         Ok(_) => {
             let Some(trigger) = manifest(facts, name, steps) else { return };
             described = vec![trigger.id().described()];
-            let program = source(facts, &trigger, steps);
-            let clusters = selected(facts, &trigger, steps);
-            sources = program.map(|program| (program, clusters));
+            let counting =
+                counting(facts.management.as_deref().unwrap_or_default(), &trigger, &facts.cluster);
+            sources = self::sources(facts, &trigger, &counting, steps);
+            selected(facts, &trigger, &counting.into_keys().collect(), steps);
             known = Some(trigger);
         }
     }
@@ -36,12 +37,21 @@ pub(super) fn explain(facts: &Facts, name: &str, steps: &mut Steps) {
     }) else {
         return;
     };
-    if let Some((program, clusters)) = &sources {
-        events(on_bus, program, clusters, steps);
+    if !sources.is_empty() {
+        events(on_bus, &sources, steps);
     }
     steps.problems(on_bus, |problem| described.iter().any(|described| is_about(problem, described)));
-    let chooses = sources.is_some_and(|(program, _)| program.chooses());
-    rendered(facts, on_bus, name, (known.as_ref(), chooses), steps);
+    rendered(facts, on_bus, name, (known.as_ref(), &sources), steps);
+}
+
+/// An EventSource that the trigger listens to, and the clusters on which it does.
+struct Source {
+    program: Program,
+    clusters: BTreeSet<ClusterRef>,
+    /// Whether it looks at objects.
+    selects: bool,
+    /// Whether it looks at CloudEvents.
+    hears: bool,
 }
 
 /// The trigger, if it can be used.
@@ -72,31 +82,56 @@ fn manifest(facts: &Facts, name: &str, steps: &mut Steps) -> Option<Trigger> {
     }
 }
 
-/// The program of its EventSource.
-fn source(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> Option<Program> {
-    let name = &trigger.event_source;
+/// The programs of its EventSources: another one on each cluster, where the name is a template.
+fn sources(facts: &Facts, trigger: &Trigger, counting: &Counting, steps: &mut Steps) -> Vec<Source> {
+    let mut named: BTreeMap<&str, BTreeSet<ClusterRef>> = BTreeMap::new();
+    let mut wrong = BTreeSet::new();
+    for (cluster, name) in counting {
+        match name {
+            Ok(name) => drop(named.entry(name).or_default().insert(cluster.clone())),
+            Err(error) => drop(wrong.insert(error)),
+        }
+    }
+    for error in wrong {
+        steps.no("source", error.clone(), "correct it");
+    }
+    // Without a cluster a template has no name to tell.
+    if counting.is_empty() && !trigger.event_source.contains("{{") {
+        named.insert(&trigger.event_source, BTreeSet::new());
+    }
+    named.into_iter().filter_map(|(name, clusters)| source(facts, name, clusters, steps)).collect()
+}
+
+fn source(facts: &Facts, name: &str, clusters: BTreeSet<ClusterRef>, steps: &mut Steps) -> Option<Source> {
     let Some(found) = facts.of_kind(&["EventSource"]).find(|object| object::name(object) == name) else {
         let others = instead(name, facts.of_kind(&["EventSource"]).map(|object| object::name(object)));
         let says = format!("spec.eventSourceName: there is no EventSource {name}; {others}");
         steps.no("source", says, "apply it, or correct the name");
         return None;
     };
-    match Program::compile(found) {
-        Ok(program) => {
+    match (Program::compile(found), EventSource::read(found)) {
+        (Ok(program), Ok(source)) => {
             steps.yes("source", format!("EventSource {name} can be used"));
-            Some(program)
+            let (selects, hears) = (!source.selectors.is_empty(), !source.criteria.is_empty());
+            Some(Source { program, clusters, selects, hears })
         }
-        Err(error) => {
+        (Err(error), _) => {
             steps.no("source", error, "correct the field; the last form that could be used stays");
+            None
+        }
+        (_, Err(error)) => {
+            steps.no(
+                "source",
+                error.to_string(),
+                "correct the field; the last form that could be used stays",
+            );
             None
         }
     }
 }
 
-/// The clusters whose events count for the one that is asked about; and whether what follows from them goes there.
-fn selected(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> BTreeSet<ClusterRef> {
-    let objects = facts.management.as_deref().unwrap_or_default();
-    let sources = counting(objects, trigger, &facts.cluster);
+/// Whether there are clusters whose events count for the one that is asked about, and whether what follows from them goes there.
+fn selected(facts: &Facts, trigger: &Trigger, sources: &BTreeSet<ClusterRef>, steps: &mut Steps) {
     let selector = &trigger.source_selector;
     if sources.is_empty() {
         let says = "no registered cluster is one whose events count".to_owned();
@@ -109,7 +144,7 @@ fn selected(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> BTreeSet<Clu
     if facts.cluster.is_management() {
         is_local(&trigger.common, steps);
     }
-    let Some(cluster) = registered(facts, steps) else { return sources };
+    let Some(cluster) = registered(facts, steps) else { return };
     match (&trigger.destination_selector, &trigger.destination_cluster) {
         (Some(destination), _) => {
             is_selected("spec.destinationClusterSelector", destination, &cluster, steps);
@@ -121,7 +156,6 @@ fn selected(facts: &Facts, trigger: &Trigger, steps: &mut Steps) -> BTreeSet<Clu
         }
         (None, None) => is_selected("spec.sourceClusterSelector", selector, &cluster, steps),
     }
-    sources
 }
 
 /// Whether something of a trigger or profile is for the management cluster.
@@ -133,28 +167,18 @@ pub(super) fn is_local(common: &SpecCommon, steps: &mut Steps) {
     steps.no("destination", says, "set it on the reference whose content is for the management cluster");
 }
 
-/// The clusters whose events count for this one.
-pub(super) fn counting(
-    objects: &[Arc<Value>],
-    trigger: &Trigger,
-    asked: &ClusterRef,
-) -> BTreeSet<ClusterRef> {
-    let (in_sets, selector) = (in_sets(objects, &trigger.source_sets), &trigger.source_selector);
-    let is_source = |cluster: &Cluster| {
-        in_sets.contains(&cluster.id) || (!selector.is_empty() && selector.matches(cluster.labels()))
-    };
-    let sources: BTreeSet<ClusterRef> =
-        clusters(objects).filter(is_source).map(|cluster| cluster.id).collect();
+/// The EventSource on each cluster whose events count, or why it cannot be told.
+pub(super) type Counting = BTreeMap<ClusterRef, Result<String, String>>;
+
+/// The clusters whose events count for this one, as renderers decide it.
+pub(super) fn counting(objects: &[Arc<Value>], trigger: &Trigger, asked: &ClusterRef) -> Counting {
+    let mut sources = listens(objects, &trigger.id());
     let leads_home = trigger.destination_selector.is_none() && trigger.destination_cluster.is_none();
     // Events of others lead to add-ons elsewhere then.
-    if leads_home && sources.contains(asked) { BTreeSet::from([asked.clone()]) } else { sources }
-}
-
-/// The clusters that sets have selected.
-fn in_sets(objects: &[Arc<Value>], ids: &[ClusterSetId]) -> BTreeSet<ClusterRef> {
-    let is_set = |object: &&Arc<Value>| ["ClusterSet", "Set"].contains(&object::text(object, &["kind"]));
-    let sets = objects.iter().filter(is_set).filter_map(|object| ClusterSet::read(object).ok());
-    sets.filter(|set| ids.contains(&set.id)).flat_map(|set| set.before).collect()
+    if leads_home && sources.contains_key(asked) {
+        sources.retain(|cluster, _| cluster == asked);
+    }
+    sources
 }
 
 /// The registration of the cluster that is asked about.
@@ -205,21 +229,25 @@ pub(super) fn is_selected(field: &str, selector: &Selector, cluster: &Cluster, s
     }
 }
 
-/// Which objects are events, by what matchers say; where there is none, what the EventSource says of objects that are there.
-fn events(on_bus: &OnBus, program: &Program, clusters: &BTreeSet<ClusterRef>, steps: &mut Steps) {
-    let counts = |cluster: &ClusterRef| clusters.contains(cluster);
-    let reports = on_bus.reports.iter().filter(|(cluster, _)| counts(cluster));
+/// Which objects are events, by what matchers say; where there is none, what the EventSources say of objects that are there.
+fn events(on_bus: &OnBus, sources: &[Source], steps: &mut Steps) {
+    let counts = |cluster: &ClusterRef| sources.iter().find(|source| source.clusters.contains(cluster));
+    let reports = on_bus.reports.iter().filter(|(cluster, _)| counts(cluster).is_some());
     let reports: Vec<String> = reports.map(|(cluster, key)| format!("{key} on {}", cluster.path())).collect();
     if !reports.is_empty() {
         return steps.yes("events", some(&reports));
     }
-    let mut objects = on_bus.objects.iter().filter(|(cluster, ..)| counts(cluster)).peekable();
+    let of_source = |(cluster, key, object)| Some((cluster, key, object, &counts(cluster)?.program));
+    let mut objects = on_bus
+        .objects
+        .iter()
+        .map(|(cluster, key, object)| (cluster, key, object))
+        .filter_map(of_source)
+        .peekable();
     if objects.peek().is_none() {
-        let says = "no object of a kind that the EventSource selects is there, and no CloudEvent has come";
-        let remedy = "create one; `sluice problems` says whether agents can list them, `sluice send` sends CloudEvents";
-        return steps.no("events", says, remedy);
+        return no_events(sources, steps);
     }
-    for (cluster, key, object) in objects.take(NAMED) {
+    for (cluster, key, object, program) in objects.take(NAMED) {
         let about = format!("{key} on {}", cluster.path());
         let mut reasons = Vec::new();
         for answer in program.explain(key, object, &Limits::default()) {
@@ -246,12 +274,32 @@ fn events(on_bus: &OnBus, program: &Program, clusters: &BTreeSet<ClusterRef>, st
     }
 }
 
+/// That there is nothing for the EventSources to look at; each kind of event is spoken of where one of them looks for it.
+fn no_events(sources: &[Source], steps: &mut Steps) {
+    let (selects, hears) = (sources.iter().any(|one| one.selects), sources.iter().any(|one| one.hears));
+    let of_objects = "no object of a kind that the EventSource selects is there";
+    let for_objects = "create one; `sluice problems` says whether agents can list them";
+    let of_clouds = "no CloudEvent has come that the EventSource looks for";
+    let for_clouds = "`sluice send` sends CloudEvents";
+    match (selects, hears) {
+        (true, true) => {
+            steps.no(
+                "events",
+                format!("{of_objects}, and {of_clouds}"),
+                format!("{for_objects}, {for_clouds}"),
+            );
+        }
+        (false, true) => steps.no("events", of_clouds, for_clouds),
+        _ => steps.no("events", of_objects, for_objects),
+    }
+}
+
 /// What renderers made for the cluster because of it, and what became of that.
 fn rendered(
     facts: &Facts,
     on_bus: &OnBus,
     name: &str,
-    (trigger, chooses): (Option<&Trigger>, bool),
+    (trigger, sources): (Option<&Trigger>, &[Source]),
     steps: &mut Steps,
 ) {
     let is_of_trigger = |cause: &Cause| match cause {
@@ -260,7 +308,7 @@ fn rendered(
     };
     let rows: Vec<_> = on_bus.desired.iter().filter(|desired| is_of_trigger(&desired.cause)).collect();
     if rows.is_empty() {
-        let (says, remedy) = nothing(&facts.cluster, trigger, chooses);
+        let (says, remedy) = nothing(&facts.cluster, trigger, sources);
         return steps.no("rendered", says, remedy);
     }
     let names: Vec<_> = rows.iter().map(|desired| desired.profile().to_string()).collect();
@@ -271,9 +319,9 @@ fn rendered(
 }
 
 /// Why nothing is rendered although there are events, as far as the trigger's fields tell; and what to do.
-fn nothing(cluster: &ClusterRef, trigger: Option<&Trigger>, chooses: bool) -> (String, &'static str) {
+fn nothing(cluster: &ClusterRef, trigger: Option<&Trigger>, sources: &[Source]) -> (String, &'static str) {
     let place = cluster.path();
-    if chooses {
+    if sources.iter().any(|source| source.program.chooses()) {
         let says = format!(
             "nothing is rendered for {place}: spec.aggregatedSelection of the EventSource chooses none of them, or not all are known"
         );
@@ -283,7 +331,8 @@ fn nothing(cluster: &ClusterRef, trigger: Option<&Trigger>, chooses: bool) -> (S
         let says = format!("spec.destinationCluster leads none of these events to {place}");
         return (says, "correct its templates, or ask about the cluster that they name");
     }
-    if trigger.is_some_and(|trigger| trigger.cloud_event_action.is_some()) {
+    let hears = sources.iter().any(|source| source.hears);
+    if hears && trigger.is_some_and(|trigger| trigger.cloud_event_action.is_some()) {
         let says = format!(
             "nothing is rendered for {place}: events for which spec.cloudEventAction is Delete only withdraw"
         );
