@@ -321,7 +321,7 @@ impl<C: Core> Owner<C> {
         } else if row.barrier {
             // What was wanted there before must not come after it.
             self.newer.forget_wanted(&row.subject);
-            self.barriers.push(self.next_id, Barrier::Row(row));
+            self.barriers.push(self.next_id, Barrier::Row(Box::new(row)));
         } else {
             self.publish(row);
         }
@@ -335,7 +335,7 @@ impl<C: Core> Owner<C> {
         {
             match barrier {
                 Barrier::Row(row) => {
-                    self.publish(row);
+                    self.publish(*row);
                     self.barriers.restamp_effects(self.next_id);
                 }
                 Barrier::Effect(effect) => commands.push(Command::Effect(effect)),

@@ -6,7 +6,7 @@ use crate::row::Publish;
 
 /// One of them.
 pub(super) enum Barrier<E> {
-    Row(Publish),
+    Row(Box<Publish>),
     Effect(E),
 }
 
