@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use serde_json::Value;
 use sluice_api::ObjectKey;
 use sluice_api::cloud_event::CloudEvent;
-use sluice_dryrun::{Input, Options, Sources, build_with};
+use sluice_dryrun::{Input, Options, Sources, as_served, build_with};
 
 pub use sluice_dryrun::Output as Build;
 
@@ -31,6 +31,11 @@ fn is_held(object: &Value) -> bool {
     object.pointer("/metadata/finalizers").and_then(Value::as_array).is_some_and(|held| !held.is_empty())
 }
 
+/// As a server stores it: a namespace that its kind does not have is dropped, one that is missing is completed.
+fn served(object: Value) -> Value {
+    as_served(vec![object], &[]).pop().unwrap_or_default()
+}
+
 // === impl State ===
 
 impl State {
@@ -43,11 +48,12 @@ impl State {
     ///
     /// # Errors
     /// When it has no kind or name.
-    pub fn apply(&mut self, place: &str, mut object: Value) -> anyhow::Result<()> {
+    pub fn apply(&mut self, place: &str, object: Value) -> anyhow::Result<()> {
         if CloudEvent::is_meant(&object) {
             self.events.entry(place.to_owned()).or_default().push(object);
             return Ok(());
         }
+        let mut object = served(object);
         let key =
             ObjectKey::of(&object).with_context(|| format!("{place}: an object without kind or name"))?;
         let objects = self.objects.entry(place.to_owned()).or_default();
@@ -69,8 +75,8 @@ impl State {
     /// # Errors
     /// When it is not there.
     pub fn delete(&mut self, place: &str, object: &Value) -> anyhow::Result<()> {
-        let key =
-            ObjectKey::of(object).with_context(|| format!("{place}: an object without kind or name"))?;
+        let key = ObjectKey::of(&served(object.clone()))
+            .with_context(|| format!("{place}: an object without kind or name"))?;
         let objects = self.objects.get_mut(place);
         let known = objects.and_then(|objects| Some((objects.remove(&key)?, objects)));
         let (mut object, objects) =
