@@ -59,7 +59,7 @@ fn interest() -> Interest {
             "spec": {"collectResources": true, "resourceSelectors": [selector]}});
         Source { name, changed: 1_700_000_000_000 + number, manifest: Arc::new(manifest) }
     };
-    Interest { revision: 1_700_000_000_100, sources: (0..10).map(source).collect() }
+    Interest { revision: 1_700_000_000_100, sources: (0..10).map(source).collect(), gone: false }
 }
 
 // === The same as messages ===
