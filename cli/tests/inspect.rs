@@ -119,7 +119,7 @@ const QUESTIONS: &[(&[&str], &str)] = &[
     (&["show", "profiles", "-o", "wide"], "| ClusterProfile | "),
     (&["show", "profiles", "-o", "yaml"], "kind: ClusterProfile\n"),
     (&["show", "profiles", "--namespace", "nowhere", "-o", "json"], ""),
-    (&["show", "events"], "| sveltos-service      | 1       | yes      |"),
+    (&["show", "events"], "| sveltos-service | 1       | yes      |"),
     (&["show", "events", CLUSTER, "-o", "json"], "\"complete\":\"yes\""),
     (&["show", "events", "--event-source", "sveltos-servis"], ""),
     (&["show", "usage", "--kind", "ConfigMap", "-o", "wide"], "| default/cluster-1 | "),

@@ -32,6 +32,8 @@ pub struct Options {
     pub replicas: usize,
     /// How long tombstones live, in seconds; the stages' own choice without it.
     pub tombstone_ttl: Option<u64>,
+    /// For how many seconds clusters are remembered that are not registered any more; the stages' own choice without it.
+    pub forget_after: Option<u64>,
     /// Nodes of the bus: one, or three.
     pub nodes: usize,
     /// Copies of each stream; at most as many as nodes.
@@ -60,8 +62,16 @@ pub struct Stack {
 
 impl Default for Options {
     fn default() -> Self {
-        let (tombstone_ttl, electing, secured) = (None, false, false);
-        Self { clusters: 3, replicas: 1, tombstone_ttl, nodes: 1, stream_replicas: 1, electing, secured }
+        Self {
+            clusters: 3,
+            replicas: 1,
+            tombstone_ttl: None,
+            forget_after: None,
+            nodes: 1,
+            stream_replicas: 1,
+            electing: false,
+            secured: false,
+        }
     }
 }
 
@@ -160,6 +170,10 @@ impl Stack {
         arguments.push(format!("--stream-replicas={}", self.options.stream_replicas));
         if let Some(seconds) = self.options.tombstone_ttl {
             arguments.push(format!("--tombstone-ttl={seconds}"));
+        }
+        if let Some(seconds) = self.options.forget_after.filter(|_| ["renderer", "deployer"].contains(&stage))
+        {
+            arguments.push(format!("--forget-after={seconds}"));
         }
         arguments.extend(self.security.iter().flat_map(|security| security.arguments(stage)));
         let program = self.programs.find(&format!("sluice-{stage}"))?;

@@ -20,8 +20,8 @@ use crate::shard::look;
 
 /// How long one server may take to say who it is.
 const PATIENCE: Duration = Duration::from_secs(6);
-/// How long it takes at most until another node answers for all.
-const ELECTION: Duration = Duration::from_secs(10);
+/// How long it takes at most until another node answers for all: each question that meets the election takes some seconds.
+const ELECTION: Duration = Duration::from_secs(20);
 /// Pause before it is asked again.
 const ASK_AGAIN: Duration = Duration::from_millis(250);
 /// Pause between two looks at a stream that gets more replicas.
