@@ -48,7 +48,16 @@ impl ClusterClient {
             metadata.remove("namespace");
         }
         let (params, patch) = (PatchParams::apply(MANAGER).force(), Patch::Apply(&body));
-        api.patch(&key.name, &params, &patch).await.with_context(|| format!("apply {key}"))?;
+        let deadline = Instant::now() + KIND_TIMEOUT;
+        loop {
+            match api.patch(&key.name, &params, &patch).await {
+                // The definition went since the kind was found, and is there again a moment before the kind is served.
+                Err(kube::Error::Api(status)) if is_unserved(&status) && Instant::now() < deadline => {
+                    tokio::time::sleep(LOOK).await;
+                }
+                applied => break drop(applied.with_context(|| format!("apply {key}"))?),
+            }
+        }
         if body.get("status").is_some() {
             let applied = api.patch_status(&key.name, &params, &patch).await;
             applied.with_context(|| format!("apply the status of {key}"))?;
@@ -166,6 +175,11 @@ impl ClusterClient {
         }
         Ok(found)
     }
+}
+
+/// Whether nobody serves the path of a kind: an answer about an object that is missing says so in another way.
+fn is_unserved(status: &kube::core::Status) -> bool {
+    status.code == 404 && status.message.starts_with("404 page not found")
 }
 
 /// Whether Sluice deployed an object.
