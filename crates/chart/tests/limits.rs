@@ -1,8 +1,6 @@
 //! Charts that would take too much: each ends with an error that says what the limit is.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use serde_json::Map;
@@ -206,21 +204,6 @@ const PARTS: [Part; 5] = [
     }),
 ];
 
-/// Which share of a limit is enough, to a thousandth.
-fn needs(chart: &Chart, (_, set): Part) -> f64 {
-    let (mut no, mut yes) = (0, 1_000);
-    while no + 1 < yes {
-        let middle = (no + yes) / 2;
-        let mut limits = RenderLimits::default().0;
-        set(&mut limits, f64::from(middle) / 1_000.0);
-        match renders(chart, limits) {
-            Err(Error::Limit(_)) => no = middle,
-            _ => yes = middle,
-        }
-    }
-    f64::from(yes) / 1_000.0
-}
-
 #[test]
 fn three_megabytes_of_definitions_need_a_tenth_of_every_limit() {
     let chart = mk_definitions();
@@ -236,25 +219,5 @@ fn three_megabytes_of_definitions_need_a_tenth_of_every_limit() {
         set(&mut limits, 0.1);
         let rendered = renders(&chart, limits);
         assert!(rendered.is_ok(), "{name}: {:?}", rendered.err());
-    }
-}
-
-/// Of the charts in a folder, each a case as those beside this file.
-#[test]
-#[ignore = "prints what charts need: SLUICE_CHARTS names folders with a Chart.yaml, separated by colons"]
-fn print_what_charts_need_of_the_limits() {
-    let mut charts = vec![("three megabytes of definitions".to_owned(), mk_definitions())];
-    for folder in
-        std::env::var("SLUICE_CHARTS").unwrap_or_default().split(':').filter(|path| !path.is_empty())
-    {
-        let mut files = BTreeMap::new();
-        common::collect(std::path::Path::new(folder), "", &mut files);
-        charts.extend(
-            Chart::from_folder(&files, LoadLimits::default()).ok().map(|chart| (folder.to_owned(), chart)),
-        );
-    }
-    for (name, chart) in charts {
-        let shares = PARTS.map(|part| format!("{} {:.1} %", part.0, needs(&chart, part) * 100.0));
-        println!("{name}: {}", shares.join(", "));
     }
 }
