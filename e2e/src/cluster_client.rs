@@ -58,8 +58,13 @@ impl ClusterClient {
                 applied => break drop(applied.with_context(|| format!("apply {key}"))?),
             }
         }
-        if body.get("status").is_some() {
-            let applied = api.patch_status(&key.name, &params, &patch).await;
+        if let Some(status) = body.get("status") {
+            // The rest would be the status' as well: a finalizer that is taken away later would stay.
+            let named = json!({"name": key.name, "namespace": body.pointer("/metadata/namespace")});
+            let body = json!({
+                "apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": named, "status": status,
+            });
+            let applied = api.patch_status(&key.name, &params, &Patch::Apply(&body)).await;
             applied.with_context(|| format!("apply the status of {key}"))?;
         }
         Ok(())
