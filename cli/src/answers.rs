@@ -74,12 +74,22 @@ impl Served {
 
     /// The server that is named; else what this process can reach itself.
     pub(crate) async fn answers(&self, here: Here<'_>, tasks: &Tasks) -> Answered<Answers> {
+        self.answers_within(PATIENCE, here, tasks).await
+    }
+
+    /// The same, where the bus may take this long to be reached.
+    pub(crate) async fn answers_within(
+        &self,
+        patience: Duration,
+        here: Here<'_>,
+        tasks: &Tasks,
+    ) -> Answered<Answers> {
         match self.server.clone() {
             Some(url) => {
                 let access = Access { url, token_file: self.token_file.clone(), ca: self.server_ca.clone() };
                 Ok(Answers::There(Client::connect(&access).await?))
             }
-            None => Ok(Answers::Here(here.inspector(tasks).await)),
+            None => Ok(Answers::Here(here.inspector(patience, tasks).await)),
         }
     }
 }
@@ -87,18 +97,23 @@ impl Served {
 // === impl Here ===
 
 impl Here<'_> {
-    async fn inspector(self, tasks: &Tasks) -> Inspector {
-        let bus = match self.bus {
-            None => Err("the bus is not asked".to_owned()),
-            Some((reach, role)) => match tokio::time::timeout(PATIENCE, reach.bus(role, tasks)).await {
-                Ok(bus) => bus.map_err(|error| format!("{error:#}")),
-                Err(_) => Err("the bus does not answer".to_owned()),
-            },
+    async fn inspector(self, patience: Duration, tasks: &Tasks) -> Inspector {
+        let bus = async {
+            match self.bus {
+                None => Err("the bus is not asked".to_owned()),
+                Some((reach, role)) => match tokio::time::timeout(patience, reach.bus(role, tasks)).await {
+                    Ok(bus) => bus.map_err(|error| format!("{error:#}")),
+                    Err(_) => Err("the bus does not answer".to_owned()),
+                },
+            }
         };
-        let management = match self.management {
-            None => Err("the management cluster is not asked".to_owned()),
-            Some(management) => management.client().await.map_err(|error| format!("{error:#}")),
+        let management = async {
+            match self.management {
+                None => Err("the management cluster is not asked".to_owned()),
+                Some(management) => management.client().await.map_err(|error| format!("{error:#}")),
+            }
         };
+        let (bus, management) = tokio::join!(Box::pin(bus), Box::pin(management));
         Inspector::new(bus, management)
     }
 }

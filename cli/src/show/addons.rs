@@ -1,23 +1,36 @@
 //! `sluice show addons`: what is deployed where.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use sluice_inspect::{Addon, AddonFilter};
+use sluice_protocol::Role;
 use sluice_tasks::Tasks;
 
 use crate::answers::{Here, Served};
-use crate::reach::Management;
+use crate::reach::{Management, Reach};
 use crate::table::{Output, Table};
 
+/// How long the bus may take to be reached: without it the answer is only some seconds older.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "With a bus at hand it says what is deployed now; without one, what ClusterConfigurations say, which are written some
+seconds later, and a line says so. Where people have no right to the bus's tables, use the operator's account.
+
+Examples:
   sluice show addons --cluster workload
-  sluice show addons --profile ClusterProfile/sveltos-lbh9me2lr77gokea2u5u -o json")]
+  sluice show addons --profile ClusterProfile/sveltos-lbh9me2lr77gokea2u5u -o json"
+)]
 pub(super) struct Addons {
     #[command(flatten)]
     served: Served,
     #[command(flatten)]
     management: Management,
+    #[command(flatten)]
+    reach: Reach,
     /// Only clusters of this namespace.
     #[arg(long)]
     namespace: Option<String>,
@@ -44,9 +57,10 @@ impl Addons {
         if let Some(profile) = self.profile.as_deref().filter(|profile| !profile.contains('/')) {
             anyhow::bail!("--profile {profile}: write Kind/name, such as ClusterProfile/{profile}");
         }
-        let here = Here { bus: None, management: Some(&self.management) };
+        let here = Here { bus: Some((&self.reach, Role::Operator)), management: Some(&self.management) };
         let tasks = Tasks::default();
-        let found = self.served.answers(here, &tasks).await?.addons(&self.filter()).await?;
+        let answers = self.served.answers_within(PATIENCE, here, &tasks).await?;
+        let found = answers.addons(&self.filter()).await?;
         Ok(self.output.print(found, |found| table(found, self.output, &TimeZone::system()))?)
     }
 

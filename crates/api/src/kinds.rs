@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use crate::crd;
-use crate::object::{self, Gvk};
+use crate::object::{self, Gvk, ObjectKey};
 
 /// A kind of object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,6 +201,18 @@ pub fn sveltos_kinds() -> &'static [Kind] {
 /// The built-in kind, or the one of Sveltos, if it is one.
 pub fn known(gvk: &Gvk) -> Option<&'static Kind> {
     built_in_kinds().iter().chain(sveltos_kinds()).find(|kind| kind.is_kind_of(gvk))
+}
+
+/// Which object it is once its namespace is completed: that of a kind that lives in none has none. Of a kind that only a server
+/// knows it is as it is.
+pub fn key_of(object: &Value) -> Option<ObjectKey> {
+    let mut key = ObjectKey::of(object)?;
+    match known(&key.gvk).map(|kind| kind.is_cluster_scoped) {
+        Some(true) => key.namespace.clear(),
+        Some(false) if key.namespace.is_empty() => key.namespace = "default".to_owned(),
+        _ => {}
+    }
+    Some(key)
 }
 
 /// Whether people mean a kind by this name, as kubectl takes it: the kind, its plural or an abbreviation in any case, and after a

@@ -1,14 +1,18 @@
 //! What is deployed where, of ClusterConfigurations.
 
+mod newer;
 mod on_bus;
+
+use std::collections::BTreeMap;
 
 use kube::Client;
 use serde::Serialize;
 use sluice_api::model::CONFIG_GROUP;
-use sluice_api::wire::{ClusterConfiguration, Feature};
-use sluice_api::{ClusterKind, Gvk, MANAGEMENT};
+use sluice_api::wire::{ClusterConfiguration, Feature, OF_ROWS};
+use sluice_api::{ClusterKind, ClusterRef, Gvk, MANAGEMENT};
 use sluice_kube::{Listing, list_each};
 
+pub(crate) use self::newer::newer;
 pub(crate) use self::on_bus::addons_on_bus;
 use crate::error::InspectError;
 use crate::explain::instead;
@@ -49,6 +53,17 @@ pub struct AddonFilter {
     pub profile: Option<String>,
     /// Only charts, or only objects.
     pub charts: Option<bool>,
+}
+
+/// Of which rows the configuration of a cluster is; `None` where something was under way.
+pub(crate) type OfRows = BTreeMap<ClusterRef, Option<String>>;
+
+/// What deployers have written down.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Configured {
+    /// Each line is of one profile.
+    pub(crate) found: Vec<Addon>,
+    pub(crate) of_rows: OfRows,
 }
 
 /// The names of what may be asked for: of clusters, and of profiles as `Kind/name`. Empty where they are not known.
@@ -120,18 +135,17 @@ impl Addon {
     }
 }
 
-/// What deployers have written down: all that is deployed in the clusters that are asked for, in order; what several profiles
-/// deploy once. Of a cluster that is named nothing else is read.
+/// What deployers have written down of the clusters that are asked for. Of a cluster that is named nothing else is read.
 ///
 /// # Errors
 /// In words, when the management cluster does not answer, or what it holds has another form.
-pub(crate) async fn addons(client: &Client, filter: &AddonFilter) -> Result<Vec<Addon>, String> {
+pub(crate) async fn addons(client: &Client, filter: &AddonFilter) -> Result<Configured, String> {
     let gvk = Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterConfiguration");
     let names = match &filter.cluster {
         None => vec![None],
         Some(cluster) => names(cluster).map(Some).collect(),
     };
-    let mut found = Vec::new();
+    let mut found = Configured::default();
     for name in names {
         let listing =
             Listing { namespace: filter.namespace.as_deref(), name: name.as_deref(), page: Some(PAGE) };
@@ -141,7 +155,7 @@ pub(crate) async fn addons(client: &Client, filter: &AddonFilter) -> Result<Vec<
             return Err(text.to_owned());
         }
     }
-    Ok(merged(found))
+    Ok(found)
 }
 
 /// The names that the ClusterConfiguration of a cluster may have: its kind is not known.
@@ -155,8 +169,11 @@ fn names(cluster: &str) -> impl Iterator<Item = String> {
 /// What a Helm chart is called where objects have their kind.
 pub const CHART: &str = "helm chart";
 
-fn add_configuration(found: &mut Vec<Addon>, configuration: &ClusterConfiguration) {
+fn add_configuration(configured: &mut Configured, configuration: &ClusterConfiguration) {
     let cluster = cluster_of(configuration);
+    let of_rows = configuration.metadata.annotations.get(OF_ROWS).cloned();
+    configured.of_rows.insert(cluster.clone(), of_rows);
+    let (found, cluster) = (&mut configured.found, cluster.path());
     let Some(status) = &configuration.status else { return };
     for by in &status.cluster_profile_resources {
         add(found, &cluster, &format!("ClusterProfile/{}", by.cluster_profile_name), &by.features);
@@ -166,7 +183,8 @@ fn add_configuration(found: &mut Vec<Addon>, configuration: &ClusterConfiguratio
     }
 }
 
-fn merged(mut found: Vec<Addon>) -> Vec<Addon> {
+/// In order; what several profiles deploy once.
+pub(crate) fn merged(mut found: Vec<Addon>) -> Vec<Addon> {
     found.sort();
     let mut merged: Vec<Addon> = Vec::new();
     for addon in found {
@@ -213,13 +231,16 @@ fn add(found: &mut Vec<Addon>, cluster: &str, profile: &str, features: &[Feature
 
 /// The cluster of a ClusterConfiguration, whose name is the kind of registration, two dashes and the cluster's name. That of the
 /// management cluster begins with `local`.
-fn cluster_of(configuration: &ClusterConfiguration) -> String {
-    let name = &configuration.metadata.name;
-    let (kind, cluster) = name.split_once("--").unwrap_or(("", name));
-    if kind == "local" {
-        return cluster.to_owned();
+fn cluster_of(configuration: &ClusterConfiguration) -> ClusterRef {
+    let (namespace, name) = (configuration.metadata.namespace.as_str(), configuration.metadata.name.as_str());
+    match name.split_once("--") {
+        Some(("local", _)) => ClusterRef::management(),
+        Some((kind, cluster)) => {
+            let registered = ClusterRef::sveltos(namespace, cluster);
+            if kind == "capi" { ClusterRef { kind: ClusterKind::Capi, ..registered } } else { registered }
+        }
+        None => ClusterRef::sveltos(namespace, name),
     }
-    format!("{}/{cluster}", configuration.metadata.namespace)
 }
 
 #[cfg(test)]
@@ -248,9 +269,9 @@ mod tests {
     }
 
     fn read(configurations: &[ClusterConfiguration]) -> Vec<Addon> {
-        let mut found = Vec::new();
+        let mut found = Configured::default();
         configurations.iter().for_each(|one| add_configuration(&mut found, one));
-        merged(found)
+        merged(found.found)
     }
 
     #[test]

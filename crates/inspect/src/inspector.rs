@@ -1,6 +1,8 @@
 //! Who answers: every question that the command line and the Inspect service know, over a bus and a management cluster that
 //! may be away.
 
+mod addons;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,13 +10,12 @@ use std::time::Duration;
 use kube::Client;
 use serde_json::Value;
 use sluice_api::model::Cluster;
-use sluice_api::{ClusterKind, ClusterRef, MANAGEMENT, object};
+use sluice_api::{ClusterKind, ClusterRef, object};
 use sluice_bus::{Bus, journal, owners};
 use sluice_protocol::Table;
 use sluice_protocol::report::ProblemRow;
 use tokio::sync::{Semaphore, oneshot, watch};
 
-use crate::addons::{Addon, AddonFilter, There, addons, addons_on_bus};
 use crate::diff::{Difference, Meant, difference};
 use crate::error::InspectError;
 use crate::explain::{Explained, Question, explain, gather, instead};
@@ -136,47 +137,6 @@ impl Inspector {
                 Ok(Listed { found: filter.choose(said), missing: vec![missing] })
             }
         }
-    }
-
-    /// What is deployed where. While the management cluster is away, what the bus tells of it.
-    ///
-    /// # Errors
-    /// When both are away, or what is asked for is not known.
-    pub async fn addons(&self, filter: &AddonFilter) -> Result<Listed<Addon>, InspectError> {
-        let error = match self.configured(filter).await {
-            Err(InspectError::Away(error)) => error,
-            answer => return answer.map(|found| Listed { found, missing: Vec::new() }),
-        };
-        let on_bus = async {
-            in_time_of(LONG_PATIENCE, "the bus", Box::pin(addons_on_bus(&self.bus()?, filter))).await
-        };
-        let Ok(found) = on_bus.await else { return Err(InspectError::Away(error)) };
-        let others = if filter.profile.is_some() { ", which other profiles deploy the same" } else { "" };
-        let missing = format!(
-            "when it was applied{others}, and versions of charts ({error}): these are what renderers want, where deployers have \
-             provisioned all of it"
-        );
-        Ok(Listed { found, missing: vec![missing] })
-    }
-
-    /// What deployers have written into the management cluster.
-    async fn configured(&self, filter: &AddonFilter) -> Result<Vec<Addon>, InspectError> {
-        let client = self.management()?;
-        let found = in_time("the management cluster", addons(&client, filter)).await?;
-        let mut there = There::default();
-        if filter.cluster.is_some() {
-            let work = lines(&client, Shown::Clusters, filter.namespace.as_deref());
-            let registered = in_time("the management cluster", work).await?;
-            there
-                .clusters
-                .extend(registered.into_iter().map(|line| line.name).chain([MANAGEMENT.to_owned()]));
-        }
-        if filter.profile.is_some() {
-            let work = lines(&client, Shown::Profiles, None);
-            let written = in_time("the management cluster", work).await?;
-            there.profiles.extend(written.into_iter().map(|line| format!("{}/{}", line.kind, line.name)));
-        }
-        filter.choose(found, &there)
     }
 
     /// The registered clusters. While the management cluster is away, those that agents tell of.

@@ -29,6 +29,7 @@ pub mod rows;
 pub mod subject;
 mod token;
 pub mod view;
+mod wanted_set;
 
 pub use capabilities::Capabilities;
 pub use meta::Meta;
@@ -40,3 +41,4 @@ pub use role::Role;
 pub use row::{Body, Head, Publish, Row};
 pub use subject::{Subject, Table};
 pub use view::View;
+pub use wanted_set::WantedSet;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_api::model::{CONFIG_GROUP, Deployment};
-use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId};
+use sluice_api::wire::OF_ROWS;
+use sluice_api::{ClusterRef, Digest, Gvk, ObjectKey, ProfileId};
 
 use crate::inventory::Inventory;
 use crate::summary::seconds;
@@ -22,6 +23,8 @@ pub struct Configuration {
     pub cluster: ClusterRef,
     /// Profiles in the order of their names.
     pub profiles: Vec<Owned>,
+    /// Digest of what was wanted of the cluster, when all of it has been worked off.
+    pub of_rows: Option<Digest>,
 }
 
 /// What one profile owns.
@@ -85,9 +88,12 @@ pub fn cluster_configuration(configuration: &Configuration) -> (ObjectKey, Optio
             object["status"][field] = list.into();
         }
     }
-    if left_out > 0 {
-        let text = format!("{left_out} more objects do not fit; they are deployed all the same");
-        object["metadata"]["annotations"] = json!({LEFT_OUT: text});
+    let left_out = (left_out > 0)
+        .then(|| (LEFT_OUT, format!("{left_out} more objects do not fit; they are deployed all the same")));
+    for (name, text) in
+        configuration.of_rows.map(|rows| (OF_ROWS, rows.to_string())).into_iter().chain(left_out)
+    {
+        object["metadata"]["annotations"][name] = text.into();
     }
     (key, Some(object))
 }
@@ -165,7 +171,27 @@ mod tests {
     }
 
     fn of(profiles: Vec<Owned>) -> (ObjectKey, Option<Value>) {
-        cluster_configuration(&Configuration { cluster: ClusterRef::sveltos("default", "c"), profiles })
+        let cluster = ClusterRef::sveltos("default", "c");
+        cluster_configuration(&Configuration { cluster, profiles, of_rows: None })
+    }
+
+    #[test]
+    fn it_says_of_which_rows_it_is_beside_what_does_not_fit() {
+        let many = (0..10_000).map(|number| key(&format!("object-{number:05}")));
+        let rows = Digest::of(&[b"rows"]);
+        let configuration = |of_rows| Configuration {
+            cluster: ClusterRef::sveltos("default", "c"),
+            profiles: vec![owned(ProfileId::cluster("p"), many.clone())],
+            of_rows,
+        };
+        let annotations = |of_rows| {
+            let object = cluster_configuration(&configuration(of_rows)).1.unwrap();
+            let names = object["metadata"]["annotations"].as_object().unwrap().keys().cloned();
+            (names.collect::<Vec<_>>(), object["metadata"]["annotations"][OF_ROWS].clone())
+        };
+        assert_eq!(annotations(None), (vec![LEFT_OUT.to_owned()], Value::Null));
+        let both = vec![LEFT_OUT.to_owned(), OF_ROWS.to_owned()];
+        assert_eq!(annotations(Some(rows)), (both, rows.to_string().into()));
     }
 
     #[test]
@@ -189,8 +215,11 @@ mod tests {
     #[test]
     fn what_is_in_the_management_cluster_is_told_from_what_is_elsewhere() {
         let profiles = vec![owned(ProfileId::cluster("p"), [key("a")])];
-        let (of_cluster, object) =
-            cluster_configuration(&Configuration { cluster: ClusterRef::management(), profiles });
+        let (of_cluster, object) = cluster_configuration(&Configuration {
+            cluster: ClusterRef::management(),
+            profiles,
+            of_rows: None,
+        });
         assert_eq!((&*of_cluster.namespace, &*of_cluster.name), ("projectsveltos", "local--management"));
         let status = &object.unwrap()["status"];
         let resource = &status["clusterProfileResources"][0]["Features"][0]["resources"][0];

@@ -229,6 +229,7 @@ impl Deployer {
         if changed {
             job.applied_at = step.now;
         }
+        job.settled = job.target.digest();
         let held_up = job.is_held_up(spoiled);
         let (errors, all_errors) = (job.errors(), job.all_errors());
         let (time, origin) = (job.time, job.origin);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_api::{ObjectKey, ProfileId, ServiceAccount};
+use sluice_api::{Digest, ObjectKey, ProfileId, ServiceAccount};
 use sluice_protocol::rows::{Policy, State};
 
 use crate::budget::{backoff, micros};
@@ -54,6 +54,8 @@ pub(crate) struct Job {
     pub(crate) time: i64,
     /// When this owner has changed something in the cluster for it, microseconds since 1970; 0 when it has not.
     pub(crate) applied_at: i64,
+    /// Digest of the row that the last run has ended for.
+    pub(crate) settled: Option<Digest>,
     phase: Phase,
     run: Run,
     anew: Anew,
@@ -135,6 +137,7 @@ impl Job {
             held: Held::default(),
             time: 0,
             applied_at: 0,
+            settled: None,
             phase: Phase::Idle,
             run: Run::default(),
             anew: Anew::default(),

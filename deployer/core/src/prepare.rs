@@ -122,7 +122,7 @@ fn prepare_one(
     only_in: Option<&str>,
     rendered: &Value,
 ) -> Option<Prepared> {
-    let mut key = key_of(rendered)?;
+    let mut key = kinds::key_of(rendered)?;
     if let Some(namespace) = only_in.filter(|_| object::namespace(rendered).is_empty())
         && is_cluster_scoped(&key.gvk) != Some(true)
     {
@@ -181,7 +181,7 @@ fn prepare_one(
 fn brought(policy: &Policy) -> impl Iterator<Item = Prepared> {
     let upgrade = policy.upgrade_crds;
     policy.brought().iter().filter_map(move |rendered| {
-        let key = key_of(rendered)?;
+        let key = kinds::key_of(rendered)?;
         let mut object = rendered.clone();
         marks::take_all(&mut object);
         object.get_mut("metadata")?.as_object_mut()?.remove("namespace");
@@ -202,17 +202,6 @@ fn brought(policy: &Policy) -> impl Iterator<Item = Prepared> {
             brought,
         })
     })
-}
-
-/// Which object it is once its namespace is completed.
-pub(crate) fn key_of(rendered: &Value) -> Option<ObjectKey> {
-    let mut key = ObjectKey::of(rendered)?;
-    match is_cluster_scoped(&key.gvk) {
-        Some(true) => key.namespace.clear(),
-        Some(false) if key.namespace.is_empty() => key.namespace = "default".to_owned(),
-        _ => {}
-    }
-    Some(key)
 }
 
 /// Adds what the profile gives to everything that it deploys, and the digest of it: the hash does not count it, so that

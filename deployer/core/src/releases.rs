@@ -93,7 +93,7 @@ pub(crate) fn summary(desired: &Desired, errors: &mut BTreeMap<String, String>) 
     if !errors.is_empty() {
         let objects: BTreeSet<String> = charts(desired)
             .flat_map(|policy| &policy.objects)
-            .filter_map(crate::prepare::key_of)
+            .filter_map(sluice_api::kinds::key_of)
             .map(|key| key.to_string())
             .collect();
         let is_of_chart = |about: &str| {

@@ -3,6 +3,9 @@
 use super::{Extra, Object};
 use serde::{Deserialize, Serialize};
 
+/// Annotation with the digest of what was wanted of the cluster when it was written. Without it something was under way.
+pub const OF_ROWS: &str = "sluice.dev/of-rows";
+
 /// Everything deployed in one cluster, by profile. Namespaced; the namespace is the cluster's.
 pub type ClusterConfiguration = Object<ClusterConfigurationSpec, ClusterConfigurationStatus>;
 

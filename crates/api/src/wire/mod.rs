@@ -36,7 +36,7 @@ pub use addon::{
 };
 pub use cluster_configuration::{
     ClusterConfiguration, ClusterConfigurationSpec, ClusterConfigurationStatus, ClusterProfileResource,
-    DeployedChart, DeployedResource, Feature, ProfileResource,
+    DeployedChart, DeployedResource, Feature, OF_ROWS, ProfileResource,
 };
 pub use cluster_profile::{
     ClusterFailure, ClusterHash, ClusterProfile, ClusterProfileSpec, Profile, ProfileStatus,

@@ -2,23 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use sluice_api::{ClusterKind, ClusterRef, ProfileId, object};
+use jiff::Timestamp;
+use sluice_api::kinds::key_of;
+use sluice_api::{ClusterKind, ClusterRef, ProfileId};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look_each};
 use sluice_protocol::rows::{Desired, Policy, State, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{Row, Subject, Table};
+use sluice_protocol::{Subject, Table};
 
 use super::{Addon, AddonFilter, CHART, merged};
 
 /// What a policy is called whose name is that of a chart's release.
 const OF_CHART: &str = "HelmChart";
 /// Filters of one reading; where it would need more, everything is read.
-const MOST: usize = 64;
+pub(super) const MOST: usize = 64;
 
 /// In which cluster, for which renderer shard, which profile.
 type Place = (ClusterRef, u16, ProfileId);
 
-/// What is asked for. When something was applied, and which version a chart has, is not in these rows. Of a cluster that is
+/// What is asked for. When something was applied is not in these rows: the time is that of what was wanted. Of a cluster that is
 /// named only its rows are read, and of a profile that is named only those of the profile: others that deploy the same are not
 /// said.
 pub(crate) async fn addons_on_bus(bus: &Bus, filter: &AddonFilter) -> Result<Vec<Addon>, BusError> {
@@ -26,7 +28,7 @@ pub(crate) async fn addons_on_bus(bus: &Bus, filter: &AddonFilter) -> Result<Vec
     let mut found = Vec::new();
     for shard in 0..bus.shards() {
         let Some(filters) = wanted(filter, &provisioned, shard, bus.shards()) else { continue };
-        let each = |Stored { row, .. }: Stored| add_row(&mut found, &row, &provisioned);
+        let each = |stored: Stored| add_row(&mut found, &stored, &provisioned);
         look_each(bus, &ReadSpec::some(Table::Desired.stream(shard), filters), each).await?;
     }
     found.retain(|addon| filter.wants(addon));
@@ -50,16 +52,38 @@ fn wanted(filter: &AddonFilter, places: &BTreeSet<Place>, shard: u16, shards: u1
     Some(if filters.len() > MOST { Vec::new() } else { filters.into_iter().collect() })
 }
 
-fn add_row(found: &mut Vec<Addon>, row: &Row, provisioned: &BTreeSet<Place>) {
+fn add_row(found: &mut Vec<Addon>, Stored { row, at }: &Stored, provisioned: &BTreeSet<Place>) {
     let Subject::Desired { cluster, origin, profile, .. } = &row.subject else { return };
     let place = (cluster.clone(), *origin, profile.clone());
     if !row.head.tombstone
         && provisioned.contains(&place)
         && let Ok(desired) = serde_json::from_slice::<Desired>(&row.body)
     {
-        let (cluster, by) = (cluster.path(), format!("{}/{}", profile.kind(), profile.name));
-        found.extend(desired.policies.iter().flat_map(|policy| of_policy(&cluster, &by, policy)));
+        found.extend(of_desired(cluster, profile, &desired, &time_of(*at)));
     }
+}
+
+/// When the server stored something, as times are written.
+pub(super) fn time_of(micros: i64) -> String {
+    Timestamp::from_second(micros.div_euclid(1_000_000)).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
+}
+
+/// What a row wants, where all of it is applied.
+pub(super) fn of_desired(
+    cluster: &ClusterRef,
+    profile: &ProfileId,
+    desired: &Desired,
+    time: &str,
+) -> Vec<Addon> {
+    let common = Addon {
+        cluster: cluster.path(),
+        version: "N/A".to_owned(),
+        time: time.to_owned(),
+        deployment_type: if cluster.is_management() { "Local" } else { "Remote" }.to_owned(),
+        profiles: vec![format!("{}/{}", profile.kind(), profile.name)],
+        ..Addon::default()
+    };
+    desired.policies.iter().flat_map(|policy| of_policy(&common, policy)).collect()
 }
 
 /// Where deployers say that everything is applied, as far as it is asked for.
@@ -98,27 +122,23 @@ fn said(filter: &AddonFilter, shards: u16) -> Vec<String> {
     }
 }
 
-fn of_policy(cluster: &str, profile: &str, policy: &Policy) -> Vec<Addon> {
+fn of_policy(common: &Addon, policy: &Policy) -> Vec<Addon> {
     let addon = |resource_type: String, namespace: &str, name: &str| Addon {
-        cluster: cluster.to_owned(),
         resource_type,
         namespace: namespace.to_owned(),
         name: name.to_owned(),
-        version: "N/A".to_owned(),
-        time: String::new(),
-        deployment_type: "Remote".to_owned(),
-        profiles: vec![profile.to_owned()],
+        ..common.clone()
     };
+    let of_object = |object: &serde_json::Value| {
+        let key = key_of(object)?;
+        Some(addon(format!("{}:{}", key.gvk.group, key.gvk.kind), &key.namespace, &key.name))
+    };
+    let mut found: Vec<Addon> = policy.objects.iter().filter_map(of_object).collect();
     if policy.kind == OF_CHART {
-        return vec![addon(CHART.to_owned(), &policy.namespace, &policy.name)];
+        let version = policy.release.as_ref().map_or_else(|| "N/A".to_owned(), |it| it.version.clone());
+        found.push(Addon { version, ..addon(CHART.to_owned(), &policy.namespace, &policy.name) });
     }
-    let of_object = |found: &serde_json::Value| {
-        let version = object::text(found, &["apiVersion"]);
-        let group = version.split_once('/').map_or("", |(group, _)| group);
-        let resource_type = format!("{group}:{}", object::text(found, &["kind"]));
-        addon(resource_type, object::namespace(found), object::name(found))
-    };
-    policy.objects.iter().map(of_object).collect()
+    found
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use sluice_bus::kit::Server;
 use sluice_kube::fake_api::FakeApi;
 
 use super::*;
+use crate::addons::AddonFilter;
 use crate::kit::{answer, cluster, connect, tell_of_a};
 
 fn away() -> Result<Client, String> {

@@ -105,7 +105,11 @@ impl Deployer {
         }
         let about = ProblemKey::on(cluster, About::Cluster);
         self.note(about, None, step);
-        step.effect(Effect::Configuration(Configuration { cluster: cluster.clone(), profiles: Vec::new() }));
+        step.effect(Effect::Configuration(Configuration {
+            cluster: cluster.clone(),
+            profiles: Vec::new(),
+            of_rows: None,
+        }));
     }
 
     /// Nothing is said of a profile on a cluster.

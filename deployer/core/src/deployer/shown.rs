@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_api::{ClusterRef, ProfileId};
-use sluice_protocol::Step;
+use sluice_api::{ClusterRef, Digest, ProfileId};
 use sluice_protocol::rows::{Desired, State};
+use sluice_protocol::{Step, WantedSet};
 
 use super::{Deployer, Effect};
 use crate::configuration::{Configuration, Owned};
+use crate::job::Job;
 use crate::releases;
 use crate::summary::Summary;
 
@@ -109,17 +110,27 @@ impl Deployer {
     pub(super) fn tell_configurations(&mut self, step: &mut Step<Effect>) {
         while let Some(cluster) = self.agenda.take(step.steady) {
             let Some(known) = self.clusters.get(&cluster).filter(|known| known.is_open()) else { continue };
-            let owned = |(profile, job): (&ProfileId, &crate::job::Job)| {
+            let owned = |(profile, job): (&ProfileId, &Job)| {
                 let inventory = job.owned()?;
                 let missing = if job.failures() > 0 { known.missing(&inventory) } else { BTreeSet::new() };
                 Some(Owned { profile: profile.clone(), applied_at: job.shown_time(), inventory, missing })
             };
             let addons = known.jobs.iter().filter(|(profile, _)| !profile.is_role_request());
+            let of_rows = of_rows(addons.clone());
             let profiles = addons.filter_map(owned).collect();
-            step.effect(Effect::Configuration(Configuration { cluster, profiles }));
+            step.effect(Effect::Configuration(Configuration { cluster, profiles, of_rows }));
         }
         self.agenda.next().into_iter().for_each(|at| step.wake_at_steady(at));
     }
+}
+
+/// What was wanted, when all of it has been worked off.
+fn of_rows<'a>(jobs: impl Iterator<Item = (&'a ProfileId, &'a Job)>) -> Option<Digest> {
+    let mut wanted = WantedSet::default();
+    for (profile, job) in jobs {
+        job.rows()?.for_each(|(origin, row)| wanted.add(profile, origin, row));
+    }
+    Some(wanted.digest())
 }
 
 #[cfg(test)]

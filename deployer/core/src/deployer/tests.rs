@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Map, Value, json};
-use sluice_api::{ObjectKey, ProfileId, object};
+use sluice_api::{Digest, ObjectKey, ProfileId, object};
 use sluice_protocol::Body;
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, Status};
@@ -79,8 +79,9 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
 fn row_of(profile: &str, desired: Option<Desired>) -> Row {
     let profile = ProfileId::cluster(profile);
     let subject = Subject::Desired { shard: 0, cluster: cluster(), origin: 0, profile };
-    let head = Head { tombstone: desired.is_none(), time: 1, ..Head::default() };
+    let tombstone = desired.is_none();
     let body = desired.map(|desired| serde_json::to_vec(&desired).unwrap()).unwrap_or_default();
+    let head = Head { digest: Digest::of(&[&body]), tombstone, time: 1, ..Head::default() };
     Row { subject, head, body: body.into(), sequence: 1 }
 }
 

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sluice_api::Digest;
+
 use super::{Job, Target};
 
 /// What a maker's newest row says.
@@ -43,6 +45,17 @@ impl Job {
     pub(crate) fn origins(&self) -> impl Iterator<Item = u16> {
         let others = self.makers.waiting.keys().chain(&self.makers.left).copied();
         others.chain([self.origin])
+    }
+
+    /// The newest rows of all makers, when what it has done is about the one that it follows.
+    pub(crate) fn rows(&self) -> Option<impl Iterator<Item = (u16, Digest)>> {
+        let own = self.target.digest().filter(|row| self.settled == Some(*row))?;
+        let waiting = self.makers.waiting.iter();
+        Some(
+            waiting
+                .filter_map(|(origin, row)| Some((*origin, row.target.digest()?)))
+                .chain([(self.origin, own)]),
+        )
     }
 
     /// Whether a maker wants it, for all that is known.

@@ -1,5 +1,7 @@
 //! What people see, and when.
 
+use sluice_protocol::WantedSet;
+
 use super::*;
 
 /// What the last ClusterConfiguration lists.
@@ -37,6 +39,50 @@ fn a_cluster_configuration_lists_what_profiles_own_and_goes_with_the_last() {
     fixture.row("q", None);
     fixture.show();
     assert_eq!(listed(&fixture), []);
+}
+
+/// Of which rows the last ClusterConfiguration is.
+fn of_rows(fixture: &Fixture) -> Option<Digest> {
+    fixture.configurations.last().unwrap().of_rows
+}
+
+#[test]
+fn a_cluster_configuration_says_of_which_rows_it_is_once_they_are_worked_off() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.pass_former_calls();
+    let mut wanted = WantedSet::default();
+    let mut row = |name: &str, content: &str| {
+        let row = row_of(name, Some(desired(name, 100, vec![config_map(name, content)])));
+        let Subject::Desired { origin, profile, .. } = &row.subject else { panic!("{row:?}") };
+        wanted.add(profile, *origin, row.head.digest);
+        (row, wanted.digest())
+    };
+    let (first, _) = row("p", "1");
+    let (second, both) = row("q", "1");
+    fixture.run(|deployer, step| deployer.row(&first, step));
+    fixture.run(|deployer, step| deployer.row(&second, step));
+    fixture.show();
+    assert_eq!(of_rows(&fixture), Some(both));
+    let (changed, after) = row("p", "2");
+    let calls = fixture.hold(|deployer, step| deployer.row(&changed, step));
+    let again = second.clone();
+    fixture.run(|deployer, step| deployer.row(&again, step));
+    fixture.show();
+    assert_eq!(of_rows(&fixture), None, "one is under way");
+    for (id, request) in calls {
+        let reply = fixture.serve(request);
+        fixture.run(|deployer, step| deployer.external(ExternalInput::Reply(cluster(), id, reply), step));
+    }
+    fixture.show();
+    assert_eq!(of_rows(&fixture), Some(after));
+    fixture.restart();
+    fixture.show();
+    assert_eq!(of_rows(&fixture), None, "a new owner has read no row");
+    fixture.run(|deployer, step| deployer.row(&second, step));
+    fixture.run(|deployer, step| deployer.row(&changed, step));
+    fixture.show();
+    assert_eq!(of_rows(&fixture), Some(after), "it says the same");
 }
 
 #[test]

@@ -1,0 +1,48 @@
+//! Which rows of `desired` something is about, in a few characters.
+
+use std::collections::BTreeMap;
+
+use sluice_api::{Digest, ProfileId};
+
+/// What renderers want of one cluster, row by row. Who writes down what came of it writes the digest beside it; who reads that can
+/// tell from the rows' heads whether it is still about what is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WantedSet(BTreeMap<(ProfileId, u16), Digest>);
+
+impl WantedSet {
+    /// The row of a profile, by the renderer of this shard. That of a RoleRequest does not count: it deploys no add-on.
+    pub fn add(&mut self, profile: &ProfileId, origin: u16, row: Digest) {
+        if !profile.is_role_request() {
+            self.0.insert((profile.clone(), origin), row);
+        }
+    }
+
+    /// The same for the same rows, in whatever order they came.
+    pub fn digest(&self) -> Digest {
+        let rows = self.0.iter().map(|((profile, origin), row)| format!("{profile} {origin} {row}"));
+        Digest::of(&[rows.collect::<Vec<_>>().join("\n").as_bytes()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_changes_with_each_row_and_with_nothing_else() {
+        let row = |text: &str| Digest::of(&[text.as_bytes()]);
+        let of = |rows: &[(&str, u16, &str)]| {
+            let mut set = WantedSet::default();
+            rows.iter()
+                .for_each(|(name, origin, text)| set.add(&ProfileId::cluster(*name), *origin, row(text)));
+            set.digest()
+        };
+        let two = of(&[("p", 0, "x"), ("q", 3, "y")]);
+        assert_eq!(of(&[("q", 3, "y"), ("p", 0, "x")]), two);
+        assert_eq!(of(&[("p", 0, "w"), ("q", 3, "y"), ("p", 0, "x")]), two, "the newest row counts");
+        for other in [&[("p", 0, "x")][..], &[("p", 0, "x"), ("q", 2, "y")], &[("p", 0, "x"), ("q", 3, "x")]]
+        {
+            assert_ne!(of(other), two, "{other:?}");
+        }
+    }
+}
