@@ -408,6 +408,20 @@ mod tests {
     }
 
     #[test]
+    fn reports_of_an_object_are_chosen_whatever_source_they_are_of() {
+        let cluster = ClusterRef::sveltos("default", "c.1");
+        let report = Subject::Report {
+            shard: 2,
+            cluster: cluster.clone(),
+            source: "s".into(),
+            origin: 7,
+            object: object("a.b"),
+        };
+        let filter = own_rows::of_object(&cluster, &object("a.b"), 7, 2);
+        assert_eq!(filter, report.to_string().replace(".s.", ".*."));
+    }
+
+    #[test]
     fn the_channel_of_a_cloud_event_is_what_follows_its_cluster() {
         let subject = cloud_event(&ClusterRef::sveltos("default", "c.1"), "orders.eu");
         assert_eq!(subject, "cloudevents.sveltos:default/c%2E1.orders.eu");

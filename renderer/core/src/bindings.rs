@@ -136,10 +136,15 @@ fn source_name(
         Ok(false) => return None,
         Err(error) => return Some(Err(error)),
     }
+    Some(named(trigger, cluster, templates))
+}
+
+/// The EventSource that `trigger` names for `cluster`, whether it selects the cluster or not.
+pub(crate) fn named(trigger: &Trigger, cluster: &Cluster, templates: &Templates) -> Bound {
     let dot = cluster_only(&cluster.object);
     let name =
         templates.render(&template_name(&cluster.id, trigger), &trigger.event_source, Stage::Event, &dot);
-    Some(name.map_err(|error| format!("spec.eventSourceName: {error}")))
+    name.map_err(|error| format!("spec.eventSourceName: {error}"))
 }
 
 /// The name that Sveltos gives to every template of a trigger; it is part of error messages.

@@ -50,7 +50,7 @@ mod verdict;
 pub use catalog::{Change, KINDS, Resource, is_generator_output};
 pub use charts::{Access, ChartRequest, ChartState, ClusterCapabilities, LoadedChart};
 pub use choices::chosen_among;
-pub use listens::listens;
+pub use listens::{Listener, listeners, listens};
 pub use messages::{Effect, ExternalInput};
 pub use project::{Projection, generated_for};
 pub use renderer::{Config, Explanation, Origin, Renderer};

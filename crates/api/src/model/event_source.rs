@@ -148,6 +148,17 @@ impl ResourceSelector {
             && self.labels.matches(object::at(object, &["metadata", "labels"]))
     }
 
+    /// What it selects by, in words; scripts and rules are not among it.
+    pub fn described(&self) -> String {
+        let Self { gvk, namespace, name, labels, .. } = self;
+        let part = |what: &str, value: &str| {
+            if value.is_empty() { String::new() } else { format!(", {what} {value}") }
+        };
+        let labels = if labels.is_empty() { String::new() } else { labels.to_string() };
+        let parts = [part("namespace", namespace), part("name", name), part("labels", &labels)];
+        format!("kind {gvk}{}", parts.concat())
+    }
+
     /// Why it does not select an object, in words; `None` when it does.
     pub fn unmet(&self, key: &ObjectKey, object: &Value) -> Option<String> {
         if self.selects(key, object) {
@@ -182,6 +193,24 @@ mod tests {
     fn written_as(mut source: EventSource, field: &str) -> EventSource {
         field.clone_into(&mut source.selectors[0].evaluate_path);
         source
+    }
+
+    #[test]
+    fn what_a_selector_selects_by_is_said_in_words() {
+        let described = |selector: Value| {
+            source(json!({"resourceSelectors": [selector]})).unwrap().selectors[0].described()
+        };
+        assert_eq!(
+            described(json!({"group": "apps", "version": "v1", "kind": "Deployment"})),
+            "kind apps/v1/Deployment"
+        );
+        let filter = json!([{"key": "sveltos", "operation": "Equal", "value": "fv"}]);
+        assert_eq!(
+            described(
+                json!({"version": "v1", "kind": "Service", "namespace": "shop", "name": "web", "labelFilters": filter})
+            ),
+            "kind v1/Service, namespace shop, name web, labels sveltos=fv"
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Filters that select the rows of one owner in every shard of its output; `{}` stands for the shard.
 
-use sluice_api::{Gvk, ProfileId};
+use sluice_api::{Gvk, ObjectKey, ProfileId};
 
-use super::{ClusterRef, Table, cluster_token, push_shard};
+use super::{ClusterRef, Table, cluster_token, push_object, push_shard};
 
 /// The rows of an agent.
 pub fn agent(cluster: &ClusterRef) -> Vec<String> {
@@ -58,6 +58,15 @@ pub fn of_source(cluster: &ClusterRef, source: &str, shard: u16) -> String {
 /// The reports of one source of all clusters.
 pub fn of_source_anywhere(source: &str, shard: u16) -> String {
     format!("{}.{}.*.{}.>", Table::Reports.name(), shard_token(shard), super::token(source))
+}
+
+/// The reports of one object of one cluster, whatever source they are of; its changes are in shard `origin`.
+pub fn of_object(cluster: &ClusterRef, object: &ObjectKey, origin: u16, shard: u16) -> String {
+    let mut filter =
+        format!("{}.{}.{}.*.", Table::Reports.name(), shard_token(shard), cluster_token(cluster));
+    push_shard(&mut filter, origin);
+    push_object(&mut filter, object);
+    filter
 }
 
 /// What matchers say of the sets of one cluster, or of all, being complete.
