@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use kube::Client;
 use serde::Serialize;
 use sluice_api::model::LIB_GROUP;
-use sluice_api::wire::EventReport;
+use sluice_api::wire::{EventReport, EventReportSpec};
 use sluice_api::{ClusterKind, ClusterRef, Gvk};
 use sluice_bus::{Bus, BusError, ReadSpec, interest_feed, interest_feed_of, look_each};
 use sluice_protocol::interest::{Complete, Interest, Source};
@@ -144,7 +144,8 @@ impl Rows {
 
     fn of_source(&self, cluster: &ClusterRef, source: &Source) -> Events {
         let matches = self.matches.get(&(cluster.clone(), source.name.clone()));
-        let message = self.lacks(cluster, source);
+        let said = self.complete.get(cluster).into_iter().flat_map(BTreeMap::values);
+        let message = lacks(said, self.shards, source);
         Events {
             cluster: cluster.path(),
             event_source: source.name.clone(),
@@ -153,32 +154,26 @@ impl Rows {
             message,
         }
     }
+}
 
-    /// What is missing to the whole set; nothing where nothing is. Renderers ask the same.
-    fn lacks(&self, cluster: &ClusterRef, source: &Source) -> String {
-        let said = self.complete.get(cluster);
-        let said: Vec<&Complete> = said
-            .into_iter()
-            .flat_map(BTreeMap::values)
-            .filter(|complete| complete.revision >= source.changed)
-            .collect();
-        let silent = usize::from(self.shards).saturating_sub(said.len());
-        if silent > 0 {
-            return format!(
-                "{silent} of {} shards of matchers have not told all of it: the cluster has not been listed, or a matcher \
-                 is behind",
-                self.shards
-            );
-        }
-        if said.iter().any(|complete| !complete.covers(&source.name)) {
-            return "a kind that it selects cannot be listed, or the EventSource cannot be read; see `sluice problems`"
-                .to_owned();
-        }
-        if said.iter().any(|complete| !complete.covers_events(&source.name)) {
-            return "CloudEvents have not all been read".to_owned();
-        }
-        String::new()
+/// What is missing to the whole set of a source, by what matchers have told; nothing where nothing is. Renderers ask the same.
+pub(crate) fn lacks<'c>(said: impl Iterator<Item = &'c Complete>, shards: u16, source: &Source) -> String {
+    let said: Vec<&Complete> = said.filter(|complete| complete.revision >= source.changed).collect();
+    let silent = usize::from(shards).saturating_sub(said.len());
+    if silent > 0 {
+        return format!(
+            "{silent} of {shards} shards of matchers have not told all of it: the cluster has not been listed, or a matcher \
+             is behind"
+        );
     }
+    if said.iter().any(|complete| !complete.covers(&source.name)) {
+        return "a kind that it selects cannot be listed, or the EventSource cannot be read; see `sluice problems`"
+            .to_owned();
+    }
+    if said.iter().any(|complete| !complete.covers_events(&source.name)) {
+        return "CloudEvents have not all been read".to_owned();
+    }
+    String::new()
 }
 
 // === Bus ===
@@ -210,7 +205,7 @@ async fn read(bus: &Bus, filter: &EventsFilter) -> Result<Rows, BusError> {
 }
 
 /// Which EventSources count where. Ends what it has begun also when nobody waits for it any more.
-async fn interests(bus: &Bus, cluster: Option<&ClusterRef>) -> BTreeMap<ClusterRef, Interest> {
+pub(crate) async fn interests(bus: &Bus, cluster: Option<&ClusterRef>) -> BTreeMap<ClusterRef, Interest> {
     let tasks = Tasks::default();
     let _ends = tasks.stop().clone().drop_guard();
     let feed = match cluster {
@@ -235,10 +230,8 @@ async fn reported(client: &Client) -> Result<Vec<Events>, String> {
 }
 
 fn of_report(report: EventReport) -> Events {
+    let cluster = cluster_of(&report.spec);
     let spec = report.spec;
-    let kind =
-        if spec.cluster_type == ClusterKind::Capi.title() { ClusterKind::Capi } else { ClusterKind::Sveltos };
-    let cluster = ClusterRef { kind, namespace: spec.cluster_namespace, name: spec.cluster_name };
     let objects = spec.matching_resources.len() + spec.cloud_events.len();
     Events {
         cluster: cluster.path(),
@@ -246,6 +239,13 @@ fn of_report(report: EventReport) -> Events {
         objects: objects as u64,
         ..Events::default()
     }
+}
+
+/// The cluster whose events a report names.
+pub(crate) fn cluster_of(spec: &EventReportSpec) -> ClusterRef {
+    let kind =
+        if spec.cluster_type == ClusterKind::Capi.title() { ClusterKind::Capi } else { ClusterKind::Sveltos };
+    ClusterRef { kind, namespace: spec.cluster_namespace.clone(), name: spec.cluster_name.clone() }
 }
 
 #[cfg(test)]

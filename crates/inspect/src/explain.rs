@@ -15,9 +15,10 @@ use sluice_api::ClusterRef;
 use sluice_protocol::report::{NOTE, ProblemRow};
 use sluice_protocol::rows::{Cause, Desired, State, Status};
 
-pub use self::facts::{Facts, OnBus, gather};
+pub use self::facts::{Facts, OfEvent, OnBus, gather};
 use crate::trace::Target;
 
+mod event;
 mod facts;
 mod object;
 mod profile;
@@ -47,6 +48,8 @@ pub enum Question {
     },
     /// Why an object is there, or is not.
     Object(Target),
+    /// Why an object of a cluster is an event from which something follows, or is not.
+    Event(Target),
 }
 
 /// What is said of one condition, or of all.
@@ -78,7 +81,7 @@ pub struct Step {
 /// Everything that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explained {
-    /// Whether it is deployed.
+    /// Whether it is deployed; of an event whether it is one from which a trigger follows.
     pub verdict: Verdict,
     /// The conditions, in the order of the pipeline.
     pub steps: Vec<Step>,
@@ -94,11 +97,12 @@ pub fn explain(facts: &Facts, question: &Question) -> Explained {
         Question::Trigger { name, .. } => trigger::explain(facts, name, &mut steps),
         Question::Profile { namespace, name, .. } => profile::explain(facts, namespace, name, &mut steps),
         Question::Object(target) => object::explain(facts, target, &mut steps),
+        Question::Event(target) => event::explain(facts, target, &mut steps),
     }
-    let verdict = match (steps.deployed, steps.steps.iter().any(|step| step.verdict == Verdict::No)) {
-        (true, _) => Verdict::Yes,
-        (false, true) => Verdict::No,
-        (false, false) => Verdict::Unknown,
+    let verdict = match steps.steps.iter().any(|step| step.verdict == Verdict::No) {
+        _ if steps.holds => Verdict::Yes,
+        true if !steps.open => Verdict::No,
+        _ => Verdict::Unknown,
     };
     Explained { verdict, steps: steps.steps, missing: facts.missing() }
 }
@@ -107,8 +111,10 @@ pub fn explain(facts: &Facts, question: &Question) -> Explained {
 #[derive(Default)]
 struct Steps {
     steps: Vec<Step>,
-    /// Whether what was asked for is in the cluster.
-    deployed: bool,
+    /// Whether what was asked for is in the cluster; of an event whether it is one from which a trigger follows.
+    holds: bool,
+    /// Whether it may be an event, whatever else is a no: what says so is not known yet.
+    open: bool,
 }
 
 // === impl Question ===
@@ -118,7 +124,7 @@ impl Question {
     pub fn cluster(&self) -> &ClusterRef {
         match self {
             Self::Trigger { cluster, .. } | Self::Profile { cluster, .. } => cluster,
-            Self::Object(target) => &target.cluster,
+            Self::Object(target) | Self::Event(target) => &target.cluster,
         }
     }
 }
@@ -153,7 +159,7 @@ impl Steps {
                 "ask again; `sluice status` says whether a deployer runs",
             ),
             Some(Status { state: State::Provisioned, errors, .. }) if errors.is_empty() => {
-                self.deployed = true;
+                self.holds = true;
                 self.yes("deployed", format!("{profile} is provisioned"));
             }
             Some(Status { state: State::DryRun, .. }) => self.no(

@@ -89,7 +89,7 @@ pub async fn tell_of_a(bus: &Bus) {
     sluice_bus::kit::write_as(bus, &cluster("a").to_string(), rows).await;
 }
 
-/// What a management cluster answers that has clusters `a` and `b`, a trigger that is not ready, two profiles, and a chart and an
+/// What a management cluster answers that has clusters `a` and `b`, an EventSource, a trigger that is not ready, two profiles, and a chart and an
 /// object in `b`.
 pub fn answer(request: &Request) -> (u16, String) {
     let kinds = |group: &str, kinds: &[(&str, &str)]| {
@@ -105,6 +105,7 @@ pub fn answer(request: &Request) -> (u16, String) {
             &[
                 ("sveltosclusters", "SveltosCluster"),
                 ("eventtriggers", "EventTrigger"),
+                ("eventsources", "EventSource"),
                 ("eventreports", "EventReport"),
             ],
         ),
@@ -120,6 +121,8 @@ pub fn answer(request: &Request) -> (u16, String) {
             "spec": {"clusterNamespace": "default", "clusterName": "a", "clusterType": "Sveltos", "eventSourceName": "s",
                 "matchingResources": [{"kind": "Service", "namespace": "shop", "name": "web", "apiVersion": "v1"}]}}]))
         }
+        path if path.ends_with("/eventsources") => list(json!([{"metadata": {"name": "s"},
+            "spec": {"resourceSelectors": [{"version": "v1", "kind": "Service"}]}}])),
         path if path.ends_with("/eventtriggers") => list(json!([{"metadata": {"name": "t"},
             "spec": {"sourceClusterSelector": {"matchLabels": {"env": "none"}}, "eventSourceName": "s", "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "content"}]},
             "status": {"matchingClusters": [{"kind": "SveltosCluster", "namespace": "default", "name": "a"}], "conditions": [{"type": "Ready", "status": "False", "message": "no room"}]}}])),

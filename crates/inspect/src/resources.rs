@@ -97,13 +97,6 @@ impl Inspector {
 // === impl ResourceFilter ===
 
 impl ResourceFilter {
-    /// The kind as rows have it, where that is known: then nothing else is read.
-    fn written_kind(&self) -> Option<&str> {
-        let kind = self.kind.as_deref()?.split('.').next()?;
-        let known = kinds::meant(kind).map(|known| known.kind.as_str());
-        known.or(kind.starts_with(char::is_uppercase).then_some(kind))
-    }
-
     fn names_clusters(&self) -> bool {
         self.cluster.is_some() || self.cluster_namespace.is_some()
     }
@@ -123,13 +116,20 @@ impl ResourceFilter {
     }
 }
 
+/// The kind as rows have it, where that is known: then nothing else is read.
+pub(crate) fn written_kind(kind: &str) -> Option<&str> {
+    let kind = kind.split('.').next()?;
+    let known = kinds::meant(kind).map(|known| known.kind.as_str());
+    known.or(kind.starts_with(char::is_uppercase).then_some(kind))
+}
+
 // === Rows ===
 
 /// What is chosen. Of no cluster in particular, of all.
 async fn read(bus: &Bus, filter: &ResourceFilter, clusters: &[&ClusterRef]) -> Result<Resources, BusError> {
     let which = ObjectsOf {
         group: filter.group.as_deref(),
-        kind: filter.written_kind(),
+        kind: filter.kind.as_deref().and_then(written_kind),
         namespace: filter.namespace.as_deref(),
     };
     // All shards at once: each of them is asked and answers, and nothing of one depends on another.

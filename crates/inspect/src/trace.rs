@@ -14,7 +14,7 @@ use crate::shards::writer;
 /// So many other add-ons are named where there is none of the name.
 const NAMED: usize = 5;
 
-/// An object that was deployed, or should be.
+/// An object that was deployed, or should be; or one that may be an event.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// Where.

@@ -71,7 +71,7 @@ fn a_set_is_complete_when_every_matcher_says_so_of_the_source_as_it_is_now() {
     let interest = row(&["s"]);
     let lacks = |said: &[(u16, Complete)]| {
         let complete = [(at.clone(), said.iter().cloned().collect())].into();
-        Rows { complete, shards: 2, ..Rows::default() }.lacks(&at, &interest.sources[0])
+        Rows { complete, shards: 2, ..Rows::default() }.of_source(&at, &interest.sources[0]).message
     };
     let complete = |revision| Complete::of_all(1, revision);
     let lacking = |what: String| Complete { lacking: vec![what], ..complete(7) };

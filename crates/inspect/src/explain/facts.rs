@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kube::Client;
 use serde_json::Value;
-use sluice_api::model::{Cluster, EventSource, Trigger, management_kinds};
+use sluice_api::model::{Cluster, EventSource, LIB_GROUP, Trigger, management_kinds};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, look_each, look_until};
 use sluice_protocol::report::ProblemRow;
@@ -17,6 +17,13 @@ use sluice_protocol::{Subject, Table};
 
 use super::{NAMED, Question, trigger};
 use crate::problems::problems;
+
+pub use self::event::OfEvent;
+
+mod event;
+
+/// The kind in which renderers write down which objects are events.
+pub(super) const EVENT_REPORT: &str = "EventReport";
 
 /// How long the bus, and the management cluster, may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -49,6 +56,8 @@ pub struct OnBus {
     pub statuses: Vec<(ProfileId, u16, Status)>,
     /// What cannot be done, of this cluster, or of all.
     pub problems: Vec<ProblemRow>,
+    /// Of a question about an event: the object, and what matchers say of it.
+    pub event: OfEvent,
 }
 
 /// Gathers what is known, as far as bus and management cluster answer.
@@ -60,16 +69,15 @@ pub async fn gather(
     let cluster = question.cluster().clone();
     let listed = async {
         let client = management?;
-        in_time("the management cluster", list(&client, question)).await
+        in_time("the management cluster", list(&client, &kinds(question, bus.is_ok()))).await
     };
     let management = listed.await;
     let shards = bus.as_ref().map_or(1, |bus| bus.shards());
     let on_bus = match bus {
+        // Boxed, since it is large and what surrounds it would hold it more than once.
         Ok(bus) => {
-            let sources =
-                management.as_ref().map_or_else(|_| Vec::new(), |objects| events_of(objects, question));
-            // Boxed, since it is large and what surrounds it would hold it more than once.
-            Box::pin(in_time("the bus", read(bus, &cluster, &sources))).await
+            let known = management.as_ref().ok().map(Vec::as_slice);
+            Box::pin(in_time("the bus", read(bus, question, known))).await
         }
         Err(error) => Err(error),
     };
@@ -86,9 +94,9 @@ async fn in_time<T, E: ToString>(who: &str, work: impl Future<Output = Result<T,
 // === Management cluster ===
 
 /// The kinds that a question needs. Contents are not among them: renderers tell what is wrong with those.
-fn kinds(question: &Question) -> Vec<Gvk> {
+fn kinds(question: &Question, with_bus: bool) -> Vec<Gvk> {
     let about: &[&str] = match question {
-        Question::Trigger { .. } => &["EventTrigger", "EventBasedAddOn", "EventSource"],
+        Question::Trigger { .. } | Question::Event(_) => &["EventTrigger", "EventBasedAddOn", "EventSource"],
         Question::Profile { namespace, .. } if namespace.is_empty() => &["ClusterProfile"],
         Question::Profile { .. } => &["Profile"],
         Question::Object(_) => &[],
@@ -96,13 +104,18 @@ fn kinds(question: &Question) -> Vec<Gvk> {
     let is_needed = |kind: &str| {
         ["SveltosCluster", "Cluster", "ClusterSet", "Set"].contains(&kind) || about.contains(&kind)
     };
-    management_kinds().into_iter().filter(|gvk| is_needed(&gvk.kind)).collect()
+    let mut kinds: Vec<Gvk> = management_kinds().into_iter().filter(|gvk| is_needed(&gvk.kind)).collect();
+    if matches!(question, Question::Event(_)) && !with_bus {
+        // What renderers have written down of what the bus knows.
+        kinds.push(Gvk::new(LIB_GROUP, "v1beta1", EVENT_REPORT));
+    }
+    kinds
 }
 
-async fn list(client: &Client, question: &Question) -> Result<Vec<Arc<Value>>, kube::Error> {
+async fn list(client: &Client, kinds: &[Gvk]) -> Result<Vec<Arc<Value>>, kube::Error> {
     let mut found = Vec::new();
-    for gvk in kinds(question) {
-        let objects = sluice_kube::list(client, &gvk, None).await?;
+    for gvk in kinds {
+        let objects = sluice_kube::list(client, gvk, None).await?;
         found.extend(objects.into_iter().flatten().map(Arc::new));
     }
     Ok(found)
@@ -164,8 +177,29 @@ impl Facts {
 
 // === Bus ===
 
-async fn read(bus: &Bus, cluster: &ClusterRef, sources: &[Events]) -> Result<OnBus, BusError> {
-    let mut found = OnBus::default();
+async fn read(bus: &Bus, question: &Question, management: Option<&[Arc<Value>]>) -> Result<OnBus, BusError> {
+    let (cluster, mut found) = (question.cluster(), OnBus::default());
+    let sources = management.map_or_else(Vec::new, |objects| events_of(objects, question));
+    match question {
+        Question::Event(target) => found.event = event::read(bus, target, management).await?,
+        _ => read_deployed(bus, cluster, &mut found).await?,
+    }
+    for events in &sources {
+        read_reports(bus, events, &mut found).await?;
+    }
+    let selecting = sources.iter().filter(|events| !events.source.selectors.is_empty());
+    for events in selecting.filter(|_| found.reports.is_empty()).collect::<Vec<_>>() {
+        read_objects(bus, events, &mut found).await?;
+    }
+    let open = problems(bus).await;
+    let is_near = |problem: &ProblemRow| problem.cluster.is_empty() || problem.cluster == cluster.to_string();
+    // Of a trigger also those on the clusters that its events come from count.
+    found.problems = open.into_iter().filter(|problem| !sources.is_empty() || is_near(problem)).collect();
+    Ok(found)
+}
+
+/// What the cluster should hold, and what deployers say of it.
+async fn read_deployed(bus: &Bus, cluster: &ClusterRef, found: &mut OnBus) -> Result<(), BusError> {
     let shard = cluster_shard(cluster, bus.shards());
     let filter = own_rows::of_cluster(Table::Desired, cluster, shard);
     for stored in look(bus, &ReadSpec::some(Table::Desired.stream(shard), vec![filter])).await? {
@@ -182,18 +216,7 @@ async fn read(bus: &Bus, cluster: &ClusterRef, sources: &[Events]) -> Result<OnB
             found.statuses.push((profile.clone(), *origin, status));
         }
     }
-    for events in sources {
-        read_reports(bus, events, &mut found).await?;
-    }
-    let selecting = sources.iter().filter(|events| !events.source.selectors.is_empty());
-    for events in selecting.filter(|_| found.reports.is_empty()).collect::<Vec<_>>() {
-        read_objects(bus, events, &mut found).await?;
-    }
-    let open = problems(bus).await;
-    let is_near = |problem: &ProblemRow| problem.cluster.is_empty() || problem.cluster == cluster.to_string();
-    // Of a trigger also those on the clusters that its events come from count.
-    found.problems = open.into_iter().filter(|problem| !sources.is_empty() || is_near(problem)).collect();
-    Ok(found)
+    Ok(())
 }
 
 /// What matchers say.

@@ -8,29 +8,29 @@ use sluice_protocol::rows::EventCause;
 
 use super::*;
 
-fn cluster(name: &str) -> ClusterRef {
+pub(super) fn cluster(name: &str) -> ClusterRef {
     ClusterRef::sveltos("default", name)
 }
 
-fn service(name: &str) -> ObjectKey {
+pub(super) fn service(name: &str) -> ObjectKey {
     ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "shop".into(), name: name.into() }
 }
 
-fn registration(name: &str, labels: &Value, spec: &Value) -> Value {
+pub(super) fn registration(name: &str, labels: &Value, spec: &Value) -> Value {
     json!({"kind": "SveltosCluster", "metadata": {"namespace": "default", "name": name, "labels": labels}, "spec": spec})
 }
 
-fn event_source(selector: &Value) -> Value {
+pub(super) fn event_source(selector: &Value) -> Value {
     json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [selector]}})
 }
 
-fn trigger(spec: &Value) -> Value {
+pub(super) fn trigger(spec: &Value) -> Value {
     let mut whole = json!({"sourceClusterSelector": {"matchLabels": {"env": "fv"}}, "eventSourceName": "s"});
     whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     json!({"kind": "EventTrigger", "metadata": {"name": "t"}, "spec": whole})
 }
 
-fn labelled() -> Value {
+pub(super) fn labelled() -> Value {
     json!({"version": "v1", "kind": "Service", "labelFilters": [{"key": "web", "operation": "Equal", "value": "yes"}]})
 }
 
@@ -53,7 +53,7 @@ fn of_trigger() -> Cause {
 }
 
 /// Everything as it should be: what trigger `t` leads to is on cluster `a`.
-fn well() -> Facts {
+pub(super) fn well() -> Facts {
     let object = json!({"metadata": {"name": "front", "labels": {"web": "yes"}}});
     let management = [
         registration("a", &json!({"env": "fv"}), &json!({})),
@@ -66,7 +66,7 @@ fn well() -> Facts {
         reports: vec![(cluster("a"), service("front"))],
         desired: vec![desired("p", of_trigger())],
         statuses: vec![(ProfileId::cluster("p"), 0, Status::new(State::Provisioned, Vec::new()))],
-        problems: Vec::new(),
+        ..OnBus::default()
     };
     Facts {
         cluster: cluster("a"),
@@ -77,7 +77,7 @@ fn well() -> Facts {
 }
 
 /// An object of the management cluster is another one now.
-fn replace(facts: &mut Facts, object: Value) {
+pub(super) fn replace(facts: &mut Facts, object: Value) {
     let objects = facts.management.as_mut().unwrap();
     let is_same = |other: &Arc<Value>| {
         (&other["kind"], &other["metadata"]["name"]) == (&object["kind"], &object["metadata"]["name"])
@@ -86,7 +86,7 @@ fn replace(facts: &mut Facts, object: Value) {
     objects.push(Arc::new(object));
 }
 
-fn remove(facts: &mut Facts, kind: &str) {
+pub(super) fn remove(facts: &mut Facts, kind: &str) {
     facts.management.as_mut().unwrap().retain(|object| object["kind"] != kind);
 }
 

@@ -13,7 +13,7 @@ use sluice_script::Limits;
 
 use super::{Facts, NAMED, OnBus, Steps, instead, is_about, some};
 
-const TRIGGERS: [&str; 2] = ["EventTrigger", "EventBasedAddOn"];
+pub(super) const TRIGGERS: [&str; 2] = ["EventTrigger", "EventBasedAddOn"];
 
 pub(super) fn explain(facts: &Facts, name: &str, steps: &mut Steps) {
     let mut described = TRIGGERS.map(|kind| format!("{kind} {name}")).to_vec();
@@ -212,12 +212,7 @@ pub(super) fn registered(facts: &Facts, steps: &mut Steps) -> Option<Cluster> {
 /// Says whether a selector of clusters selects this one.
 pub(super) fn is_selected(field: &str, selector: &Selector, cluster: &Cluster, steps: &mut Steps) {
     let path = cluster.id.path();
-    let unmet = if selector.is_empty() {
-        Some("it selects nothing, and no set names the cluster".to_owned())
-    } else {
-        selector.unmet(cluster.labels())
-    };
-    match unmet {
+    match unmet(selector, cluster) {
         None => steps.yes("destination", format!("{field}: the labels of {path} fulfil {selector}")),
         Some(unmet) => {
             steps.no(
@@ -227,6 +222,14 @@ pub(super) fn is_selected(field: &str, selector: &Selector, cluster: &Cluster, s
             );
         }
     }
+}
+
+/// Why a selector of clusters does not select this one.
+pub(super) fn unmet(selector: &Selector, cluster: &Cluster) -> Option<String> {
+    if selector.is_empty() {
+        return Some("it selects nothing, and no set names the cluster".to_owned());
+    }
+    selector.unmet(cluster.labels())
 }
 
 /// Which objects are events, by what matchers say; where there is none, what the EventSources say of objects that are there.
@@ -251,19 +254,15 @@ fn events(on_bus: &OnBus, sources: &[Source], steps: &mut Steps) {
         let about = format!("{key} on {}", cluster.path());
         let mut reasons = Vec::new();
         for answer in program.explain(key, object, &Limits::default()) {
-            match answer {
-                Answer::Yes(_) => {
-                    let says = format!("{about} is one, and no matcher has said so yet");
-                    return steps.unknown(
-                        "events",
-                        says,
-                        "ask again; `sluice status` says whether a matcher runs",
-                    );
-                }
-                Answer::No(reason) if reason.is_empty() => reasons.push("the script says no".to_owned()),
-                Answer::No(reason) => reasons.push(reason),
-                Answer::Failed(error) => reasons.push(format!("the script fails: {error}")),
-            }
+            let Some(reason) = reason(answer) else {
+                let says = format!("{about} is one, and no matcher has said so yet");
+                return steps.unknown(
+                    "events",
+                    says,
+                    "ask again; `sluice status` says whether a matcher runs",
+                );
+            };
+            reasons.push(reason);
         }
         reasons.dedup();
         steps.no(
@@ -271,6 +270,16 @@ fn events(on_bus: &OnBus, sources: &[Source], steps: &mut Steps) {
             format!("{about} is none: {}", reasons.join("; ")),
             "change the object, or the EventSource",
         );
+    }
+}
+
+/// Why a selector does not make an event of an object.
+pub(super) fn reason(answer: Answer) -> Option<String> {
+    match answer {
+        Answer::Yes(_) => None,
+        Answer::No(reason) if reason.is_empty() => Some("the script says no".to_owned()),
+        Answer::No(reason) => Some(reason),
+        Answer::Failed(error) => Some(format!("the script fails: {error}")),
     }
 }
 

@@ -1,12 +1,16 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
+use sluice_bus::InterestWriter;
 use sluice_bus::kit::{Server, write};
 use sluice_kube::fake_api::{FakeApi, Request};
-use sluice_protocol::rows::State;
+use sluice_protocol::interest::{Complete, Interest};
+use sluice_protocol::rows::{ReportMeta, State};
+use sluice_protocol::{Body, Meta, Publish};
 
 use super::*;
 use crate::kit::{cluster, connect, rows, service};
+use crate::trace::Target;
 
 fn question() -> Question {
     Question::Trigger { name: "t".into(), cluster: cluster("b") }
@@ -21,13 +25,15 @@ fn answer(request: &Request) -> (u16, String) {
     let body = match path {
         "/apis" => json!({"kind": "APIGroupList", "groups": []}),
         "/apis/lib.projectsveltos.io/v1beta1" => json!({"kind": "APIResourceList", "groupVersion": "lib.projectsveltos.io/v1beta1",
-            "resources": [resource("eventtriggers", "EventTrigger"), resource("eventsources", "EventSource"), resource("sveltosclusters", "SveltosCluster")]}),
+            "resources": [resource("eventtriggers", "EventTrigger"), resource("eventsources", "EventSource"), resource("sveltosclusters", "SveltosCluster"), resource("eventreports", "EventReport")]}),
         "/apis/lib.projectsveltos.io/v1beta1/sveltosclusters" => listed(json!([cluster("a")])),
         "/apis/lib.projectsveltos.io/v1beta1/eventtriggers" => listed(json!([
             {"metadata": {"name": "other"}, "spec": {"eventSourceName": "none"}},
             {"metadata": {"name": "t"}, "spec": {"eventSourceName": "s", "sourceClusterSelector": {"matchLabels": {"env": "fv"}}}}])),
         "/apis/lib.projectsveltos.io/v1beta1/eventsources" => listed(json!([
             {"metadata": {"name": "s"}, "spec": {"version": "v1", "kind": "Service"}}])),
+        "/apis/lib.projectsveltos.io/v1beta1/eventreports" => listed(json!([
+            {"metadata": {"namespace": "default", "name": "r"}, "spec": {"eventSourceName": "s"}}])),
         _ => return (404, json!({"kind": "Status", "code": 404, "reason": "NotFound", "status": "Failure", "message": "none"}).to_string()),
     };
     (200, body.to_string())
@@ -78,4 +84,78 @@ async fn where_there_is_no_event_some_of_the_objects_that_may_be_one_are_read() 
     let on_bus = gather(Ok(&bus), Ok(api.client()), &question()).await.on_bus.unwrap();
     let found: Vec<_> = on_bus.objects.iter().map(|(at, key, _)| (at.name.as_str(), &*key.name)).collect();
     assert_eq!(found, [("a", "w0"), ("a", "w1"), ("a", "w2"), ("a", "w3"), ("a", "w4")]);
+}
+
+fn of_web(kind: &str) -> Question {
+    let target =
+        Target { cluster: cluster("a"), kind: kind.into(), namespace: "shop".into(), name: "web".into() };
+    Question::Event(target)
+}
+
+/// An EventSource that chooses among all, as renderers hand it on.
+fn choosing() -> Value {
+    let script = "function evaluate() return {resources = resources} end";
+    json!({"kind": "EventSource", "metadata": {"name": "s"},
+        "spec": {"version": "v1", "kind": "Service", "aggregatedSelection": script}})
+}
+
+#[tokio::test]
+async fn what_the_bus_knows_of_an_event_is_gathered() {
+    let server = Server::start();
+    let (bus, _tasks) = connect(&server).await;
+    let interest = Interest::next(None, vec![("s".to_owned(), choosing().into())], 7).unwrap();
+    InterestWriter::new(&bus).write(&cluster("a"), &interest).await.unwrap();
+    let incarnation = |table: Table| bus.incarnation(&table.stream(0));
+    let complete = |table: Table, origin: Option<u16>| {
+        let subject = Subject::Complete { table, shard: 0, cluster: cluster("a"), origin };
+        let meta = Meta::Complete(Complete::of_all(incarnation(table), 7));
+        Publish::new(subject, Body::Value(Vec::new().into()), 5).meta(meta)
+    };
+    let changed = |object: ObjectKey, viewer: &str| {
+        let subject = Subject::Change { shard: 0, cluster: cluster("a"), viewer: viewer.into(), object };
+        Publish::new(subject, Body::Value(b"{}".to_vec().into()), 5)
+    };
+    let object =
+        |kind: &str, name: &str| ObjectKey { gvk: Gvk::new("", "v1", kind), name: name.into(), ..service() };
+    let report = |object: ObjectKey| {
+        let subject =
+            Subject::Report { shard: 0, cluster: cluster("a"), source: "s".into(), origin: 0, object };
+        let meta = Meta::Report(ReportMeta { selectors: vec![3], ..ReportMeta::default() });
+        Publish::new(subject, Body::Value(b"{}".to_vec().into()), 5).meta(meta)
+    };
+    let written = [
+        changed(service(), ""),
+        changed(service(), "a-tenant"),
+        changed(object("Service", "other"), ""),
+        changed(object("Pod", "web"), ""),
+        report(service()),
+        report(object("Service", "other")),
+        complete(Table::Changes, None),
+        complete(Table::Reports, Some(0)),
+    ];
+    write(&bus, written).await;
+    let event = gather(Ok(&bus), Err("it is away".into()), &of_web("svc")).await.on_bus.unwrap().event;
+    assert_eq!(event.interest.unwrap().sources[0].name, "s");
+    assert_eq!(event.objects, [(service(), Arc::new(json!({})))]);
+    assert_eq!(event.others, [object("Service", "other")]);
+    assert_eq!(event.reports, [("s".to_owned(), service())].into());
+    let set: Vec<_> =
+        event.sets["s"].iter().map(|(key, selectors, _)| (&*key.name, &selectors[..])).collect();
+    assert_eq!(set, [("web", &[3][..]), ("other", &[3][..])]);
+    let told =
+        (Complete::of_all(incarnation(Table::Changes), 7), Complete::of_all(incarnation(Table::Reports), 7));
+    assert_eq!((event.told, event.matched), (vec![told.0], vec![told.1]));
+    let event = gather(Ok(&bus), Err("it is away".into()), &of_web("pods")).await.on_bus.unwrap().event;
+    assert_eq!((event.objects.len(), event.others.len(), event.reports.len()), (1, 0, 0));
+}
+
+#[tokio::test]
+async fn event_reports_are_read_where_the_bus_is_away() {
+    let api = FakeApi::start(answer);
+    let facts = gather(Err("it is away".into()), Ok(api.client()), &of_web("svc")).await;
+    assert_eq!(facts.of_kind(&[EVENT_REPORT]).count(), 1);
+    let server = Server::start();
+    let (bus, _tasks) = connect(&server).await;
+    let facts = gather(Ok(&bus), Ok(api.client()), &of_web("svc")).await;
+    assert_eq!((facts.of_kind(&[EVENT_REPORT]).count(), facts.of_kind(&["EventSource"]).count()), (0, 1));
 }
