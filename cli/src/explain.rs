@@ -1,4 +1,4 @@
-//! `sluice explain`: why something is deployed, or why not.
+//! `sluice explain`: why something is deployed or an event, or why not.
 
 use std::process::ExitCode;
 
@@ -18,9 +18,10 @@ use crate::table::{Output, Table};
 #[command(after_help = "Examples:
   sluice explain --cluster default/cluster-1 trigger network-policies
   sluice explain --cluster default/cluster-1 object ConfigMap/settings -n shop
+  sluice explain --cluster default/cluster-1 event svc/web -n shop
 
-It reads rows that people have no right to: with accounts, use the operator's. Exit code: 0 it is deployed, 1 it is not, 2 nobody
-can tell.")]
+It reads rows that people have no right to: with accounts, use the operator's. Exit code: 0 it is deployed (an event: a trigger
+follows from it), 1 it is not, 2 nobody can tell.")]
 pub(crate) struct Args {
     /// The cluster; `management` for what is deployed to the management cluster.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = destination)]
@@ -46,6 +47,14 @@ enum What {
   sluice explain --cluster default/cluster-1 profile admission-policies
   sluice explain --cluster default/cluster-1 profile quota -n shop")]
     Profile(Placed),
+    /// An object of the cluster that may be an event: Kind/name, as kubectl takes it, such as svc/web.
+    #[command(after_help = "Examples:
+  sluice explain --cluster default/cluster-1 event svc/web -n shop
+  sluice explain --cluster default/cluster-1 event Namespace/eng -o json
+
+It says which EventSources look at the object, what each says of it, and which triggers follow. A CloudEvent is called by its subject,
+and its namespace is its source: event CloudEvent/order-7 -n /shop.")]
+    Event(Placed),
 }
 
 #[derive(Debug, clap::Args)]
@@ -98,6 +107,7 @@ impl Args {
     async fn explained(self) -> anyhow::Result<Verdict> {
         let question = self.question()?;
         let (What::Object(Placed { common, .. })
+        | What::Event(Placed { common, .. })
         | What::Trigger(Named { common, .. })
         | What::Profile(Placed { common, .. })) = self.what;
         let explained = common.explained(&question).await?;
@@ -115,14 +125,21 @@ impl Args {
             What::Profile(Placed { which, namespace, .. }) => {
                 Question::Profile { namespace: namespace.clone(), name: which.clone(), cluster }
             }
-            What::Object(Placed { which: name, namespace, .. }) => {
-                let (kind, name) = name
-                    .split_once('/')
-                    .with_context(|| format!("{name}: write Kind/name, such as ConfigMap/{name}"))?;
-                let (kind, name) = (kind.to_owned(), name.to_owned());
-                Question::Object(Target { cluster, kind, namespace: namespace.clone(), name })
-            }
+            What::Object(placed) => Question::Object(placed.target(cluster, "ConfigMap")?),
+            What::Event(placed) => Question::Event(placed.target(cluster, "Service")?),
         })
+    }
+}
+
+impl Placed {
+    /// The object that is meant; an example names one of this kind.
+    fn target(&self, cluster: ClusterRef, such_as: &str) -> anyhow::Result<Target> {
+        let name = &self.which;
+        let (kind, name) = name
+            .split_once('/')
+            .with_context(|| format!("{name}: write Kind/name, such as {such_as}/{name}"))?;
+        let (kind, namespace, name) = (kind.to_owned(), self.namespace.clone(), name.to_owned());
+        Ok(Target { cluster, kind, namespace, name })
     }
 }
 

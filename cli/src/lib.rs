@@ -18,7 +18,7 @@
 //! sluice shards       who works on what
 //! sluice events       what happens now
 //! sluice inspect      serves these answers to people and programs without a credential of the bus
-//! sluice explain      why something is deployed, or why not
+//! sluice explain      why something is deployed or an event, or why not
 //! sluice trace        how an add-on came to be
 //! sluice bus          what the bus is like, and giving it more replicas
 //! sluice nats users   who may do what on the bus, as configuration of its servers
@@ -128,7 +128,7 @@ enum Command {
     Inspect(Box<inspect::Args>),
     /// Print what happens, as it happens.
     Events(events::Args),
-    /// Print why something is deployed in a cluster, or why not.
+    /// Print why something is deployed in a cluster, or is an event there, or why not.
     Explain(explain::Args),
     /// Print how an add-on came to be: the change, the report, the rendered row, what became of it.
     Trace(trace::Args),

@@ -105,6 +105,12 @@ const QUESTIONS: &[(&[&str], &str)] = &[
         "there is service-network-policy",
     ),
     (&["explain", CLUSTER, "object", "NetworkPolicy/front-web"], "| wanted "),
+    (
+        &["explain", CLUSTER, "event", "svc/web", "-n", "default"],
+        "EventBasedAddOn service-network-policy listens to ",
+    ),
+    (&["explain", CLUSTER, "event", "Service/wob", "-o", "json"], "there is Service default/web"),
+    (&["explain", CLUSTER, "event", "web"], ""),
     (&["problems"], "no problems"),
     (&["shards", "--stage", "renderer"], "| renderer |"),
     (&["shards", "-o", "json"], "\"stage\":\"agent\""),

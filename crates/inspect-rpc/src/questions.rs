@@ -21,7 +21,7 @@ pub(crate) fn trace(asked: proto::TraceRequest) -> Checked<Target> {
     let object = asked.object.ok_or_else(|| {
         invalid("object", "it is needed; write its kind and name, such as {\"kind\": \"ConfigMap\", \"name\": \"settings\"}")
     })?;
-    target(cluster, object)
+    target("object", cluster, object)
 }
 
 pub(crate) fn explain(asked: proto::ExplainRequest) -> Checked<Question> {
@@ -31,8 +31,9 @@ pub(crate) fn explain(asked: proto::ExplainRequest) -> Checked<Question> {
         Some(About::Profile(proto::Profile { namespace, name })) => {
             Ok(Question::Profile { namespace, name: needed("profile.name", name)?, cluster })
         }
-        Some(About::Object(object)) => Ok(Question::Object(target(cluster, object)?)),
-        None => Err(invalid("about", "it is needed; name an object, a trigger or a profile")),
+        Some(About::Object(object)) => Ok(Question::Object(target("object", cluster, object)?)),
+        Some(About::Event(object)) => Ok(Question::Event(target("event", cluster, object)?)),
+        None => Err(invalid("about", "it is needed; name an object, a trigger, a profile or an event")),
     }
 }
 
@@ -115,9 +116,10 @@ pub(crate) fn charts(sent: Vec<proto::Chart>) -> Checked<Sources> {
     Ok(sources)
 }
 
-fn target(cluster: ClusterRef, object: proto::Object) -> Checked<Target> {
+fn target(field: &str, cluster: ClusterRef, object: proto::Object) -> Checked<Target> {
     let proto::Object { kind, namespace, name } = object;
-    let (kind, name) = (needed("object.kind", kind)?, needed("object.name", name)?);
+    let kind = needed(&format!("{field}.kind"), kind)?;
+    let name = needed(&format!("{field}.name"), name)?;
     Ok(Target { cluster, kind, namespace, name })
 }
 
@@ -161,7 +163,13 @@ mod tests {
         let nowhere = explain(proto::ExplainRequest { cluster: "c".into(), about: None }).unwrap_err();
         assert!(said(nowhere).starts_with("cluster: \"c\" is none; write namespace/name"));
         let nothing = explain(proto::ExplainRequest { cluster: "n/c".into(), about: None }).unwrap_err();
-        assert!(said(nothing).starts_with("about: it is needed; name an object, a trigger or a profile"));
+        assert!(
+            said(nothing)
+                .starts_with("about: it is needed; name an object, a trigger, a profile or an event")
+        );
+        let nameless = proto::Object { kind: "Service".into(), ..Default::default() };
+        let nameless = proto::ExplainRequest { cluster: "n/c".into(), about: Some(About::Event(nameless)) };
+        assert_eq!(said(explain(nameless).unwrap_err()), "event.name: it is needed");
         let nobody = proto::WatchJournalRequest { stage: "agent".into(), ..Default::default() };
         assert!(said(journal(nobody).unwrap_err()).ends_with("write one of matcher, renderer, deployer"));
         let profile = proto::ListAddonsRequest { profile: "p".into(), ..Default::default() };

@@ -53,6 +53,32 @@ async fn an_explanation_says_what_became_of_it() {
 }
 
 #[tokio::test]
+async fn of_an_event_it_is_said_who_looks_at_it_and_what_follows() {
+    let fixture = start(settings()).await;
+    let target = |kind: &str, name: &str| {
+        let (cluster, kind, name) = (cluster("a"), kind.to_owned(), name.to_owned());
+        Question::Event(Target { cluster, kind, namespace: "shop".into(), name })
+    };
+    let client = client(fixture.address).await;
+    let explained = client.explain(&target("svc", "web")).await.unwrap();
+    let steps: Vec<_> =
+        explained.steps.iter().map(|step| (&*step.about, step.verdict, &*step.says)).collect();
+    let elsewhere = "EventTrigger t listens to EventSource s, and not to default/a: spec.sourceClusterSelector: env=none is wanted, \
+                     and the label env is \"fv\"";
+    let expected = [
+        ("cluster", Verdict::Yes, "default/a is registered"),
+        ("object", Verdict::Yes, "Service shop/web is there"),
+        ("event", Verdict::Yes, "EventSource s: Service shop/web is an event"),
+        ("trigger", Verdict::No, elsewhere),
+    ];
+    assert_eq!((explained.verdict, steps), (Verdict::No, expected.to_vec()));
+    let of_pods = client.explain(&target("Pod", "web")).await.unwrap();
+    let last = of_pods.steps.last().unwrap();
+    let says = "no EventSource looks at objects of kind Pod; of those that they look at there is Service";
+    assert_eq!((of_pods.verdict, &*last.about, &*last.says), (Verdict::No, "source", says));
+}
+
+#[tokio::test]
 async fn problems_are_listed() {
     let fixture = start(settings()).await;
     let problems = Problems::start(&fixture.bus);

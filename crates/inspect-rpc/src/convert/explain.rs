@@ -13,6 +13,7 @@ pub(crate) fn question(question: &Question) -> proto::ExplainRequest {
             About::Profile(proto::Profile { namespace: namespace.clone(), name: name.clone() })
         }
         Question::Object(target) => About::Object(object(target)),
+        Question::Event(target) => About::Event(object(target)),
     };
     proto::ExplainRequest { cluster: question.cluster().to_string(), about: Some(about) }
 }
