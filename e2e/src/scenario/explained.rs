@@ -1,4 +1,5 @@
-//! What `sluice explain` must say once a step has had its effect: what is there is deployed, and what is not has a reason.
+//! What `sluice explain` must say once a step has had its effect: what is there is deployed, and what is not has a reason. Of some
+//! scenarios also which objects of clusters are events.
 //!
 //! The objects that must be there follow from the scenario, and what triggers and profiles lead to from `sluice build`. Why
 //! something is not there is written down in `explained.txt` of the scenario, a line for each question:
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::Value;
+use sluice_api::cloud_event::CloudEvent;
 use sluice_api::model::Cluster;
 use sluice_api::{ClusterKind, ClusterRef, ObjectKey, object};
 use sluice_testbed::Programs;
@@ -41,11 +43,26 @@ const CAUSES: [(&str, &str); 4] = [
     ("Profile", "profile"),
 ];
 
+/// The scenarios in which it is also asked of each object of a cluster, and of each CloudEvent, whether it is an event: one for
+/// each way in which an EventSource, or what comes after it, says yes or no.
+const WITH_EVENTS: [&str; 10] = [
+    "a-network-policy-by-label",
+    "b-network-policy-by-lua",
+    "h-clusters-come-and-go",
+    "tr-being-deleted",
+    "tr-chosen-among-all",
+    "tr-cloud-event",
+    "tr-cluster-sets",
+    "tr-rules",
+    "tr-source-by-cluster",
+    "tr-suspend",
+];
+
 /// One question about one cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Question {
     cluster: String,
-    /// `object`, `trigger` or `profile`.
+    /// `object`, `trigger`, `profile` or `event`.
     what: &'static str,
     which: String,
     namespace: String,
@@ -80,8 +97,11 @@ struct Step {
 pub struct Examiner {
     server: String,
     file: PathBuf,
+    with_events: bool,
     /// What was there after some step.
     seen: BTreeSet<Question>,
+    /// What was in some cluster of the scenario itself.
+    held: BTreeSet<Question>,
     /// The lines of all steps so far.
     answers: Vec<String>,
 }
@@ -93,6 +113,21 @@ impl Question {
         let which = format!("{}/{}", object::text(object, &["kind"]), object::name(object));
         let namespace = object::namespace(object).to_owned();
         Self { cluster, what: "object", which, namespace }
+    }
+
+    /// Whether an object of a cluster, or a CloudEvent that was sent there, is an event.
+    fn event(cluster: String, object: &Value) -> Self {
+        if !CloudEvent::is_meant(object) {
+            return Self { what: "event", ..Self::object(cluster, object) };
+        }
+        let which = format!("CloudEvent/{}", object::text(object, &["subject"]));
+        let namespace = object::text(object, &["source"]).to_owned();
+        Self { cluster, what: "event", which, namespace }
+    }
+
+    /// What is said of it where all is a yes.
+    fn yes(&self) -> &'static str {
+        if self.what == "event" { "an event" } else { "deployed" }
     }
 
     fn arguments(&self) -> Vec<&str> {
@@ -116,7 +151,9 @@ impl Examiner {
     /// Who asks this server about this scenario.
     pub fn new(scenario: &Scenario, server: &str) -> Self {
         let file = Scenario::folder().join(&scenario.name).join("explained.txt");
-        Self { server: server.to_owned(), file, seen: BTreeSet::new(), answers: Vec::new() }
+        let with_events = WITH_EVENTS.contains(&scenario.name.as_str());
+        let (seen, held, answers) = Default::default();
+        Self { server: server.to_owned(), file, with_events, seen, held, answers }
     }
 
     /// Asks about everything after a step.
@@ -139,12 +176,12 @@ impl Examiner {
             };
             let is_right = |answer: &str| match (known, wanted) {
                 (_, Some(wanted)) => *wanted == as_written(answer),
-                (Known::Deployed, None) => is_writing() || answer == "deployed",
-                (known, None) => is_writing() && (known == Known::Partly || answer != "deployed"),
+                (Known::Deployed, None) => is_writing() || answer == question.yes(),
+                (known, None) => is_writing() && (known == Known::Partly || answer != question.yes()),
             };
             let answer = self.until(&question, is_right).await;
             let answer = answer.with_context(|| format!("{line}must be {known:?}, written is {wanted:?}"))?;
-            if known != Known::Deployed || answer != "deployed" {
+            if known != Known::Deployed || answer != question.yes() {
                 self.answers.push(as_written(&answer));
             }
         }
@@ -194,6 +231,11 @@ impl Examiner {
         }
         questions.extend(there.iter().cloned().map(|question| (question, Known::Deployed)));
         self.seen.extend(there);
+        if self.with_events {
+            self.held.extend(held(state));
+            let known = |question: &Question| (question.clone(), known_event(build, question));
+            questions.extend(self.held.iter().map(known));
+        }
         questions
     }
 
@@ -210,7 +252,7 @@ impl Examiner {
         }
     }
 
-    /// `deployed`, or `no` or `unknown` with the first step that is not a yes.
+    /// `deployed` or `an event`, or `no` or `unknown` with the first step that is not a yes.
     async fn answer(&self, question: &Question) -> anyhow::Result<String> {
         let asked = tokio::process::Command::new(Programs::beside_me()?.find("sluice")?)
             .args(question.arguments())
@@ -225,7 +267,7 @@ impl Examiner {
             _ => ("unknown", Some("unknown")),
         };
         anyhow::ensure!(answer.verdict == verdict, "exit code {} and {}", asked.status, answer.verdict);
-        let Some(first) = first else { return Ok("deployed".to_owned()) };
+        let Some(first) = first else { return Ok(question.yes().to_owned()) };
         let step = answer.steps.iter().find(|step| step.verdict == first);
         let Step { about, says, remedy, .. } = step.with_context(|| format!("there is no {first}"))?;
         anyhow::ensure!(!remedy.is_empty(), "{about}: {says}: without a remedy");
@@ -261,6 +303,30 @@ fn causes(state: &State, build: &Build, expected: &Expected) -> BTreeMap<Questio
         }
     }
     questions
+}
+
+/// Whether each object of a managed cluster is an event.
+fn held(state: &State) -> Vec<Question> {
+    let clusters = clusters(state);
+    let places = state.places().filter(|place| *place != MANAGEMENT);
+    let of_place = |place: &str| {
+        let cluster = clusters.get(place).cloned().unwrap_or_else(|| place.to_owned());
+        state.at(place).map(move |object| Question::event(cluster.clone(), object)).collect::<Vec<_>>()
+    };
+    places.flat_map(of_place).collect()
+}
+
+/// What is made because of an event says that it is one. An event may lead to nothing, and many together have no names.
+fn known_event(build: &Build, question: &Question) -> Known {
+    let made = build.clusters.values().flatten().chain(&build.management);
+    let place =
+        if question.namespace.is_empty() { String::new() } else { format!("{}/", question.namespace) };
+    let event = question.which.replacen('/', &format!(" {place}"), 1);
+    let is_because = |made: &Value| {
+        let because = |field: &str| object::text(made, &["because", field]);
+        because("event") == event && question.cluster.ends_with(because("cluster"))
+    };
+    if made.into_iter().any(is_because) { Known::Deployed } else { Known::Partly }
 }
 
 /// What comes of a trigger or profile in a cluster. A profile may be provisioned that deploys nothing there.
