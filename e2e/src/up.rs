@@ -64,6 +64,11 @@ impl Up {
         &self.inspect
     }
 
+    /// What it has told so far.
+    pub fn output(&self) -> String {
+        self.process.output()
+    }
+
     /// Ends it without warning; what it has started stays.
     ///
     /// # Errors

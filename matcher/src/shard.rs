@@ -108,7 +108,6 @@ impl Effects<Matcher> for Shell {
     fn effect(&mut self, effect: Effect) {
         match effect {
             Effect::Problem(problem) => self.reporter.problem(problem),
-            Effect::Journal(line) => self.reporter.record(line),
             Effect::Replay(cluster, id) => self.replay(cluster, id),
         }
     }

@@ -266,7 +266,6 @@ impl Effects<Renderer> for Shell {
             Effect::Ask(question, number) => self.rights.ask(question, number),
             Effect::Unask(question) => self.rights.unask(&question),
             Effect::Problem(problem) => self.reporter.problem(problem),
-            Effect::Journal(line) => self.reporter.record(line),
         }
     }
 }

@@ -148,7 +148,7 @@ impl<R: Role> Process<R> {
                 Command::Send(group) => {
                     running.outbox[group.output].push_back((world.now + group.delay, Out::Send(group)));
                 }
-                Command::Behind(_) => {}
+                Command::Behind(_) | Command::Tell(_) => {}
                 Command::WakeAt(at) => running.wake = Some(running.wake.map_or(at, |wake| wake.min(at))),
                 Command::Effect(effect) => self.role.effect(world, effect),
                 Command::Stop(reason) => self.stop(world, reason),

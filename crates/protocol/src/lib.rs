@@ -38,7 +38,7 @@ pub use position::Position;
 pub use problem_set::{About, ProblemKey, ProblemSet};
 pub use report::{JournalEntry, Problem};
 pub use role::Role;
-pub use row::{Body, Head, Publish, Row};
+pub use row::{Body, Head, Line, Publish, Row};
 pub use subject::{Subject, Table};
 pub use view::View;
 pub use wanted_set::WantedSet;

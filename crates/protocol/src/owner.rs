@@ -12,15 +12,14 @@
 //! Rows go to each output stream in groups, one after the other; what is not answered is sent again under a renewed
 //! fence. A replaced fence, and acknowledged rows that are lost, stop the owner: the next one reads again.
 
-use std::collections::{BTreeSet, HashMap};
-
-use sluice_api::Digest;
+use std::collections::BTreeSet;
 
 use self::barriers::{Barrier, Barriers};
 use self::early::Early;
 use self::newer::{Covered, Newer};
 use self::outlet::Outlet;
-use crate::row::{Body, Head, Publish};
+use self::told::Told;
+use crate::row::{Head, Publish};
 use crate::subject::Subject;
 use crate::view::View;
 
@@ -31,6 +30,7 @@ mod newer;
 mod outlet;
 mod shell;
 mod step;
+mod told;
 
 pub use self::core::Core;
 pub use shell::{Claim, Command, Event, Group, Outgoing, OwnerConfig, Stop};
@@ -57,7 +57,7 @@ pub struct Owner<C: Core> {
     /// Outlets that may have a group to send.
     ready: BTreeSet<usize>,
     needed: View,
-    own: HashMap<String, Digest>,
+    own: Told,
     newer: Newer,
     early: Early,
     /// Rows that the server has not acknowledged.
@@ -85,7 +85,7 @@ impl<C: Core> Owner<C> {
             outlets,
             ready: BTreeSet::new(),
             needed: View::default(),
-            own: HashMap::new(),
+            own: Told::default(),
             newer: Newer::default(),
             early: Early::default(),
             outstanding: BTreeSet::new(),
@@ -153,6 +153,7 @@ impl<C: Core> Owner<C> {
         self.find_end_later(now, &mut commands);
         self.begin_reading_when_ready(now, &mut commands);
         self.reconsider_covered(now, &mut commands);
+        commands.extend(self.own.lines().map(Command::Tell));
         self.send(&mut commands);
         commands
     }
@@ -203,7 +204,7 @@ impl<C: Core> Owner<C> {
         self.newer.found(subject, &head, &self.core.view());
         self.core.found(subject, &head);
         if !head.tombstone {
-            self.own.insert(subject.to_string(), head.digest);
+            self.own.take(subject.to_string(), &head, None);
         }
     }
 
@@ -316,7 +317,7 @@ impl<C: Core> Owner<C> {
     /// A row that the core wants to exist.
     fn take(&mut self, row: Publish) {
         if !self.caught_up {
-            let stored = self.is_stored(&row.subject.to_string(), &row.head());
+            let stored = self.own.says(&row.subject.to_string(), &row.head());
             self.early.hold(row, stored);
         } else if row.barrier {
             // What was wanted there before must not come after it.
@@ -361,22 +362,13 @@ impl<C: Core> Owner<C> {
         commands.extend(self.newer.news(&view).map(Command::Behind));
     }
 
-    /// Whether the table, as far as this owner knows, says so already.
-    fn is_stored(&self, key: &str, head: &Head) -> bool {
-        let there = self.own.get(key);
-        if head.tombstone { there.is_none() } else { there == Some(&head.digest) }
-    }
-
     fn publish(&mut self, row: Publish) {
-        let Some(row) = self.newer.hold(row) else { return };
+        let Some(mut row) = self.newer.hold(row) else { return };
         let (key, head) = (row.subject.to_string(), row.head());
-        if self.is_stored(&key, &head) && !row.forced {
+        if self.own.says(&key, &head) && !row.forced {
             return;
         }
-        match row.body {
-            Body::Tombstone => drop(self.own.remove(&key)),
-            Body::Value(_) => drop(self.own.insert(key, head.digest)),
-        }
+        self.own.take(key, &head, row.line.take());
         let output = self.output_of(&row.subject);
         let Some(outlet) = self.outlets.get_mut(output) else { return };
         let id = self.next_id;

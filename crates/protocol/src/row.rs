@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sluice_api::Digest;
 
 use crate::meta::Meta;
+use crate::report::JournalEntry;
 use crate::subject::Subject;
 use crate::view::View;
 
@@ -62,6 +63,18 @@ pub struct Publish {
     pub barrier: bool,
     /// Whether it is published although the table, as far as this owner knows, says the same.
     pub forced: bool,
+    /// What people are told when it says something that the table does not say.
+    pub line: Option<Box<Line>>,
+}
+
+/// A line of the journal that goes with a row. Whether the row says something new is known to the owner alone, and a row that
+/// is replaced before it goes has not happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Told with every row that says something new.
+    Change(JournalEntry),
+    /// Told when there was no row; not when one is replaced.
+    Begin(JournalEntry),
 }
 
 // === impl Body ===
@@ -78,7 +91,16 @@ impl Body {
 impl Publish {
     /// A row without meta and view.
     pub fn new(subject: Subject, body: Body, time: i64) -> Self {
-        Self { subject, body, time, view: View::default(), meta: Meta::None, barrier: false, forced: false }
+        Self {
+            subject,
+            body,
+            time,
+            view: View::default(),
+            meta: Meta::None,
+            barrier: false,
+            forced: false,
+            line: None,
+        }
     }
 
     /// With these meta data.
@@ -106,6 +128,13 @@ impl Publish {
     #[must_use]
     pub fn forced(mut self) -> Self {
         self.forced = true;
+        self
+    }
+
+    /// People are told so when it says something new.
+    #[must_use]
+    pub fn line(mut self, line: Line) -> Self {
+        self.line = Some(Box::new(line));
         self
     }
 

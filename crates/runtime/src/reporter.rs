@@ -114,6 +114,10 @@ impl Observer for Reporter {
         self.lag.told.store(true, Ordering::Relaxed);
     }
 
+    fn tell(&self, line: JournalEntry) {
+        self.record(line);
+    }
+
     fn behind(&self, why: Option<&str>) {
         let object = format!("shard {}", self.lag.shard);
         self.problem(match why {

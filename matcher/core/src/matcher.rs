@@ -8,7 +8,9 @@ use sluice_api::model::OWNER_NAME;
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
-use sluice_protocol::{About, Body, Core, Head, Meta, ProblemKey, ProblemSet, Row, Step, Subject, View};
+use sluice_protocol::{
+    About, Body, Core, Head, Line, Meta, ProblemKey, ProblemSet, Row, Step, Subject, View,
+};
 use sluice_script::Limits;
 
 use crate::live::{Live, Programs};
@@ -22,7 +24,7 @@ mod replays;
 mod rows;
 mod verdicts;
 
-use rows::journal;
+use rows::line;
 
 pub(crate) const STAGE: &str = "matcher";
 
@@ -164,16 +166,14 @@ impl Matcher {
             Outcome::Failed(_) => return self.keep_verdict(cluster, key, source),
             Outcome::NoMatch => self.withdraw(cluster, key, source, row.head.time, step),
             Outcome::Match(selectors) => {
-                let new = !self.reported.sources(cluster, key).iter().any(|known| known == source);
                 self.reported.note(cluster, key, source, true);
                 let collects = program.collects() || is_event(key);
                 let body = if collects { row.body.clone() } else { [].into() };
                 let order = order_of(row).unwrap_or_default();
                 let meta = Meta::Report(ReportMeta { selectors, order, owner: owner.to_owned() });
-                step.publish(self.report(cluster, key, source, Body::Value(body), row.head.time).meta(meta));
-                if new {
-                    step.effect(journal("matched", cluster, key, source, (step.now, row.head.time)));
-                }
+                let line = line("matched", cluster, key, source, (step.now, row.head.time));
+                let report = self.report(cluster, key, source, Body::Value(body), row.head.time);
+                step.publish(report.meta(meta).line(Line::Begin(line)));
             }
         }
         self.has_verdict(cluster, key, source, step);
@@ -206,8 +206,8 @@ impl Matcher {
         step: &mut Step<Effect>,
     ) {
         if self.reported.remove(cluster, key, source) {
-            step.publish(self.report(cluster, key, source, Body::Tombstone, time));
-            step.effect(journal("unmatched", cluster, key, source, (step.now, time)));
+            let line = line("unmatched", cluster, key, source, (step.now, time));
+            step.publish(self.report(cluster, key, source, Body::Tombstone, time).line(Line::Change(line)));
         }
     }
 

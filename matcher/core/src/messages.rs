@@ -2,7 +2,7 @@
 
 use sluice_api::ClusterRef;
 use sluice_protocol::interest::Interest;
-use sluice_protocol::{JournalEntry, Problem, Row};
+use sluice_protocol::{Problem, Row};
 
 /// What a matcher learns besides `changes`.
 #[derive(Debug)]
@@ -25,6 +25,4 @@ pub enum Effect {
     Replay(ClusterRef, u64),
     /// Something is wrong, or no longer.
     Problem(Problem),
-    /// Something happened.
-    Journal(JournalEntry),
 }

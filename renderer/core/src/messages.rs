@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::Interest;
-use sluice_protocol::{JournalEntry, Problem, Row};
+use sluice_protocol::{Problem, Row};
 
 use crate::catalog::{Change, Resource};
 use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
@@ -61,6 +61,4 @@ pub enum Effect {
     Projected(ClusterRef),
     /// Something is wrong, or no longer.
     Problem(Problem),
-    /// Something happened.
-    Journal(JournalEntry),
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluice_protocol::Core;
+use sluice_protocol::{Core, JournalEntry};
 
 /// What takes a shard time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,6 +37,9 @@ pub trait Observer: Send + Sync {
 
     /// A row of the input was read, and this many are known to follow it.
     fn read(&self, pending: u64);
+
+    /// A row that says something new is about to be sent.
+    fn tell(&self, line: JournalEntry);
 
     /// Rows of a former owner stay as they are, and why; without a reason they do not any more.
     fn behind(&self, why: Option<&str>);

@@ -236,6 +236,7 @@ where
                 Command::Read => self.read(),
                 Command::FindEnd(after) => self.find_end(after),
                 Command::Send(group) => self.send(group),
+                Command::Tell(line) => self.observer.tell(line),
                 Command::Behind(why) => self.observer.behind(why.as_deref()),
                 Command::Effect(effect) => self.effects.effect(effect),
                 Command::WakeAt(at) => self.wake = Some(self.wake.map_or(at, |wake| wake.min(at))),

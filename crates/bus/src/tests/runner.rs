@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Core, Head, Row, Step, View};
+use sluice_protocol::{Core, Head, JournalEntry, Row, Step, View};
 use tokio::sync::mpsc;
 
 use super::*;
@@ -59,6 +59,7 @@ impl Observer for Count {
     fn malformed(&self, _: &str, _: &str) {}
     fn unreadable(&self, _: &str, _: &str) {}
     fn read(&self, _: u64) {}
+    fn tell(&self, _: JournalEntry) {}
     fn behind(&self, _: Option<&str>) {}
     fn published(&self, bytes: usize) {
         assert_eq!(bytes, 2);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::report::JournalEntry;
 use crate::row::{Head, Publish, Row};
 use crate::subject::Subject;
 
@@ -68,6 +69,8 @@ pub enum Command<E> {
     Send(Group),
     /// Something of the stage's own.
     Effect(E),
+    /// Tell people of a row that says something new, and is about to be sent.
+    Tell(JournalEntry),
     /// Tell people why rows stay as they are, or that they do not any more.
     Behind(Option<String>),
     /// Send [`Event::Tick`] at this time, microseconds since 1970.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use sluice_api::{ClusterRef, ProfileId};
 
 use super::*;
-use crate::row::Row;
+use crate::report::JournalEntry;
+use crate::row::{Body, Line, Row};
 use crate::subject::Table;
 
 /// Copies every status row it reads into desired rows, as far as the view goes.
@@ -20,6 +21,8 @@ struct Copier {
     /// Whether it decides anew; then it wants what it has read after that, and cannot tell now.
     decides_anew: bool,
     reconsidered: Vec<String>,
+    /// Whether the lines of its rows are of their begin.
+    begins: bool,
     /// Whether something is to be done once what it says is stored.
     follows: bool,
     /// What it says of all rows at the end of the input, and again with every news.
@@ -61,7 +64,11 @@ impl Core for Copier {
 
     fn row(&mut self, row: &Row, step: &mut Step<&'static str>) {
         self.awaits_end |= row.subject == subject("await");
-        step.publish(Publish::new(row.subject.clone(), Body::value(row.body.clone()), 1));
+        let said = String::from_utf8(row.body.to_vec()).unwrap();
+        let body = if said.is_empty() { Body::Tombstone } else { Body::value(row.body.clone()) };
+        let line = JournalEntry::new("stage", "said", "c", said, 0, 0);
+        let line = if self.begins { Line::Begin(line) } else { Line::Change(line) };
+        step.publish(Publish::new(row.subject.clone(), body, 1).line(line));
     }
 
     fn awaits_end(&self) -> bool {
@@ -171,6 +178,15 @@ fn published(commands: &[Command<&'static str>]) -> Vec<String> {
     sent(commands).into_iter().flat_map(|(_, _, rows)| rows).collect()
 }
 
+/// What people are told, in order.
+fn told(commands: &[Command<&'static str>]) -> Vec<String> {
+    let line = |command: &Command<_>| match command {
+        Command::Tell(line) => Some(line.object.clone()),
+        _ => None,
+    };
+    commands.iter().filter_map(line).collect()
+}
+
 fn stored(sequence: u64) -> Event<View> {
     Event::Stored { output: 0, sequence: Some(sequence) }
 }
@@ -203,6 +219,51 @@ fn nothing_is_published_before_the_end_of_the_table() {
     assert!(published(&owner.handle(1, Event::Tick)).is_empty());
     let both = ["last", "other"].map(|name| subject(name).to_string());
     assert_eq!(published(&owner.handle(1, Event::CaughtUp(7))), both, "the table says the same of old");
+}
+
+#[test]
+fn people_are_told_of_a_row_when_it_says_something_new() {
+    let (mut owner, _) = loaded("");
+    let mut say = |body: &str| told(&owner.handle(1, Event::Row(row("old", body), false))).join(",");
+    assert_eq!(say("same"), "", "the table says so");
+    assert_eq!(say("new"), "new");
+    assert_eq!(say("new"), "");
+    assert_eq!(say("newer"), "newer", "also while the last one is on its way");
+}
+
+#[test]
+fn of_rows_that_are_held_people_are_told_what_goes_out_in_the_end() {
+    let (mut owner, _) = loaded_as(config(), "");
+    for (name, body) in [("old", "replaced"), ("other", "1"), ("other", "2"), ("old", "same"), ("other", "3")]
+    {
+        assert!(told(&owner.handle(1, Event::Row(row(name, body), false))).is_empty());
+    }
+    assert_eq!(told(&owner.handle(1, Event::CaughtUp(7))), ["3"]);
+}
+
+#[test]
+fn of_a_row_that_is_newer_than_the_view_people_are_told_when_it_goes_out() {
+    let (mut owner, _) = loaded("ConfigMap=9");
+    owner.handle(30, Event::Tick);
+    owner.handle(30, Event::CaughtUp(0));
+    assert!(told(&owner.handle(31, Event::Row(row("old", "mine"), false))).is_empty());
+    assert_eq!(told(&owner.handle(32, Event::External(View::parse("ConfigMap=9")))), ["mine"]);
+}
+
+#[test]
+fn that_something_begins_is_told_when_the_table_has_nothing_of_it() {
+    let (mut owner, _) = loaded_as(config(), "");
+    owner.core.begins = true;
+    for (name, body) in [("old", ""), ("old", "there again"), ("new", "first"), ("new", "second")] {
+        owner.handle(1, Event::Row(row(name, body), false));
+    }
+    assert_eq!(
+        told(&owner.handle(1, Event::CaughtUp(7))),
+        ["second"],
+        "the other one has been there all the time"
+    );
+    let mut say = |body: &str| told(&owner.handle(1, Event::Row(row("new", body), false))).join(",");
+    assert_eq!((say("third"), say(""), say("fourth")), (String::new(), String::new(), "fourth".to_owned()));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use sluice_protocol::interest::Complete;
 use sluice_protocol::subject::{Table, cluster_shard};
 use sluice_protocol::{Body, JournalEntry, Meta, Publish, Subject, View};
 
-use super::{Effect, Matcher, STAGE};
+use super::{Matcher, STAGE};
 
 impl Matcher {
     /// A match, or its end.
@@ -53,14 +53,14 @@ impl Matcher {
     }
 }
 
-/// What became of an object because of its change at `time`.
-pub(super) fn journal(
+/// What becomes of an object because of its change at `time`: a match begins, or ends.
+pub(super) fn line(
     what: &str,
     cluster: &ClusterRef,
     key: &ObjectKey,
     source: &str,
     (now, time): (i64, i64),
-) -> Effect {
+) -> JournalEntry {
     let line = JournalEntry::new(STAGE, what, cluster, format!("{key} ({source})"), now, time);
-    Effect::Journal(line.because_of(cluster, time))
+    line.because_of(cluster, time)
 }

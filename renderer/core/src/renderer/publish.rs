@@ -7,7 +7,7 @@ use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount};
 use sluice_protocol::report::NOTE;
 use sluice_protocol::rows::{Cause, EventCause, UNRENDERED};
 use sluice_protocol::subject::cluster_shard;
-use sluice_protocol::{Body, JournalEntry, Meta, Publish, Step, Subject};
+use sluice_protocol::{Body, JournalEntry, Line, Meta, Publish, Step, Subject};
 
 use super::lacks::{Lack, NAMED};
 use super::place::unsupported;
@@ -248,8 +248,7 @@ impl Renderer {
             if let Cause::Event(event) = cause {
                 line = line.because_of(&event.cluster, time);
             }
-            step.effect(Effect::Journal(line));
-            step.publish(self.row(cause, &cluster, profile, body, time));
+            step.publish(self.row(cause, &cluster, profile, body, time).line(Line::Change(line)));
         }
     }
 

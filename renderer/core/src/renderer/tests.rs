@@ -287,7 +287,7 @@ impl Fixture {
                 Effect::Unask(question) => {
                     assert!(self.asked.remove(&question).is_some(), "{question} was not asked")
                 }
-                Effect::Projected(_) | Effect::Journal(_) => {}
+                Effect::Projected(_) => {}
             }
         }
     }

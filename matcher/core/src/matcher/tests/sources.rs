@@ -136,19 +136,19 @@ fn what_a_watch_of_another_agent_shows_is_not_judged() {
 }
 
 #[test]
-fn the_journal_tells_the_begin_and_the_end_of_a_match_once() {
+fn the_begin_and_the_end_of_a_match_are_told_with_their_rows() {
     let mut matcher = started(&[("a", 1)]);
     let lines = |matcher: &mut Matcher, row: Row| -> Vec<String> {
-        let (_, effects) = step(matcher, |m, s| m.row(&row, s));
-        let line = |effect: Effect| match effect {
-            Effect::Journal(line) => Some(format!("{} {} {}", line.what, line.object, line.micros)),
-            _ => None,
+        let told = |row: Publish| match *row.line? {
+            Line::Begin(line) => Some(format!("begin: {} {} {}", line.what, line.object, line.micros)),
+            Line::Change(line) => Some(format!("change: {} {} {}", line.what, line.object, line.micros)),
         };
-        effects.into_iter().filter_map(line).collect()
+        published(matcher, &row).into_iter().filter_map(told).collect()
     };
-    assert_eq!(lines(&mut matcher, change("x", Some("a"), 1)), ["matched Service default/x (a) 5"]);
-    assert!(lines(&mut matcher, change("x", Some("a"), 2)).is_empty(), "it goes on matching");
-    assert_eq!(lines(&mut matcher, change("x", None, 3)), ["unmatched Service default/x (a) 5"]);
+    let begin = "begin: matched Service default/x (a) 5";
+    assert_eq!(lines(&mut matcher, change("x", Some("a"), 1)), [begin]);
+    assert_eq!(lines(&mut matcher, change("x", Some("a"), 2)), [begin], "its owner knows whether it begins");
+    assert_eq!(lines(&mut matcher, change("x", None, 3)), ["change: unmatched Service default/x (a) 5"]);
     assert!(lines(&mut matcher, tombstone("x", 4)).is_empty());
 }
 

@@ -1,5 +1,6 @@
 //! What people see of it in the management cluster, and what happens to rows besides their content.
 
+use sluice_protocol::Line;
 use sluice_protocol::rows::{State, Status};
 
 use super::*;
@@ -91,13 +92,10 @@ fn the_time_of_the_change_goes_with_the_row_and_into_the_journal() {
     fixture.now += 1_000_000;
     let mut row = present(&fixture, "x", false);
     row.head.time = fixture.now - 700;
-    let (rows, effects) = step(&mut fixture, |renderer, step| renderer.row(&row, step));
+    let (rows, _) = step(&mut fixture, |renderer, step| renderer.row(&row, step));
     assert_eq!(rows.iter().map(|row| row.time).collect::<Vec<_>>(), [row.head.time]);
-    let lines: Vec<_> = effects
-        .iter()
-        .filter_map(|effect| if let Effect::Journal(line) = effect { Some(line) } else { None })
-        .collect();
-    assert_eq!(lines.iter().map(|line| (&*line.what, line.micros)).collect::<Vec<_>>(), [("rendered", 700)]);
+    let Some(Line::Change(line)) = rows[0].line.as_deref() else { panic!("{rows:?}") };
+    assert_eq!((&*line.what, line.micros), ("rendered", 700));
 }
 
 #[test]
