@@ -105,18 +105,20 @@ impl Agent {
     }
 
     /// The cluster is no longer registered: whatever the bus has of it goes. Tombstones are made from no view, so that nobody waits
-    /// for an interest row that will not come.
+    /// for an interest row that will not come, and replace what a former owner made from any.
     fn leave(&mut self, revision: u64, step: &mut Step<Effect>) {
         let shown = std::mem::take(&mut self.shown).into_keys();
         let objects = shown.chain(std::mem::take(&mut self.unconfirmed)).chain(self.events.take_rows());
         for object in objects {
-            step.publish(Publish::new(self.subject(object), Body::Tombstone, step.now));
+            step.publish(Publish::new(self.subject(object), Body::Tombstone, step.now).parting());
         }
         let capabilities = Capabilities::subject(&self.config.cluster);
-        step.publish(Publish::new(capabilities, Body::Tombstone, step.now));
+        step.publish(Publish::new(capabilities, Body::Tombstone, step.now).parting());
         self.completed = None;
         for shard in 0..self.config.shards {
-            step.publish(Publish::new(self.completeness(shard), Body::Tombstone, step.now).after_all());
+            // Also where there is no such row: the matcher of the shard may still know of the cluster.
+            let row = Publish::new(self.completeness(shard), Body::Tombstone, step.now);
+            step.publish(row.after_all().forced().parting());
         }
         step.effect_after_all(Effect::Left(revision));
     }

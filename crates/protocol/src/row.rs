@@ -63,6 +63,9 @@ pub struct Publish {
     pub barrier: bool,
     /// Whether it is published although the table, as far as this owner knows, says the same.
     pub forced: bool,
+    /// Whether it also replaces what was made from newer knowledge: what it is about has gone for good, and nobody is to know it
+    /// better. Then it has no view.
+    pub parting: bool,
     /// What people are told when it says something that the table does not say.
     pub line: Option<Box<Line>>,
 }
@@ -99,6 +102,7 @@ impl Publish {
             meta: Meta::None,
             barrier: false,
             forced: false,
+            parting: false,
             line: None,
         }
     }
@@ -128,6 +132,13 @@ impl Publish {
     #[must_use]
     pub fn forced(mut self) -> Self {
         self.forced = true;
+        self
+    }
+
+    /// In place of whatever is there, for ever.
+    #[must_use]
+    pub fn parting(mut self) -> Self {
+        self.parting = true;
         self
     }
 

@@ -347,6 +347,7 @@ impl Core for Deployer {
     fn start(&mut self, step: &mut Step<Effect>) {
         // A former owner may still have calls on their way: what they leave is compared once more.
         self.former_until = step.steady + self.config.former_calls;
+        self.expect_ends(step);
     }
 
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
@@ -362,6 +363,8 @@ impl Core for Deployer {
         for cluster in std::mem::take(&mut self.waiting) {
             self.with(&cluster, step, |state, next_id| state.reachable(now, next_id));
         }
+        // What was due before could not be said, and nothing else may come.
+        self.say_farewell(step);
     }
 
     fn tick(&mut self, step: &mut Step<Effect>) {

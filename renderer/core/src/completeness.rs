@@ -19,6 +19,8 @@ pub(crate) struct Completeness {
     /// The row that was written last.
     written: HashMap<ClusterRef, Interest>,
     rows: HashMap<ClusterRef, HashMap<u16, Complete>>,
+    /// Matchers that have a completeness row of the cluster, whatever it says.
+    speakers: HashMap<ClusterRef, BTreeSet<u16>>,
     /// Read, but rows that were replaced since they were written may still follow.
     announced: Vec<Announced>,
 }
@@ -42,6 +44,7 @@ impl Completeness {
             floor: 0,
             written: HashMap::new(),
             rows: HashMap::new(),
+            speakers: HashMap::new(),
             announced: Vec::new(),
         }
     }
@@ -109,6 +112,14 @@ impl Completeness {
         if let Some(rows) = self.rows.get_mut(cluster) {
             rows.remove(&origin);
         }
+        if let Some(speakers) = self.speakers.get_mut(cluster) {
+            speakers.remove(&origin);
+        }
+    }
+
+    /// Whether a matcher says something of a cluster.
+    pub(crate) fn is_spoken_of(&self, cluster: &ClusterRef) -> bool {
+        self.speakers.get(cluster).is_some_and(|speakers| !speakers.is_empty())
     }
 
     /// A cluster that is no longer registered, and has no interest row any more, is as one that never was.
@@ -118,12 +129,14 @@ impl Completeness {
         self.newest.remove(cluster);
         self.written.remove(cluster);
         self.rows.remove(cluster);
+        self.speakers.remove(cluster);
         self.announced.retain(|announced| announced.cluster != *cluster);
     }
 
     /// A matcher says in the row `after` that its shard of a cluster is complete. It counts from the end of the
     /// table on.
     pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: u16, complete: &Complete, after: u64) {
+        self.speakers.entry(cluster.clone()).or_default().insert(origin);
         if complete.incarnation == self.incarnation {
             let (cluster, complete) = (cluster.clone(), complete.clone());
             self.announced.push(Announced { cluster, origin, complete, after });

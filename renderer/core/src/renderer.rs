@@ -193,6 +193,8 @@ impl Renderer {
         for cluster in std::mem::take(&mut self.unwritten) {
             self.rebind(&cluster, step);
         }
+        // What was due before could not be said, and nothing else may come.
+        self.say_farewell(step);
     }
 
     fn is_asking(&self) -> bool {
@@ -296,6 +298,9 @@ impl Core for Renderer {
                     self.hear(cluster, complete.revision, step);
                 } else if row.head.tombstone {
                     self.completeness.withdraw(cluster, *origin);
+                }
+                if !self.catalog.clusters.contains_key(cluster) {
+                    self.mind_registration(cluster, step);
                 }
             }
             _ => {}

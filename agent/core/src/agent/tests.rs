@@ -251,7 +251,11 @@ fn of_a_cluster_that_is_no_longer_registered_every_row_goes_and_then_the_interes
     let mut step = Step::at(5);
     agent.external(ExternalInput::Interest(Interest::of_gone(9)), &mut step);
     let (rows, effects, _) = step.into_parts();
-    assert!(rows.iter().all(|row| row.body == Body::Tombstone && row.view == View::default()));
+    assert!(rows.iter().all(|row| row.body == Body::Tombstone && row.parting && row.view == View::default()));
+    assert!(
+        rows.iter().all(|row| row.forced == row.barrier),
+        "each matcher is told, also where nothing was complete"
+    );
     let gone: Vec<_> = rows.iter().map(|row| (row.subject.clone(), row.barrier)).collect();
     let objects = ["shown", "unknown"].map(|name| (agent.subject(key("Service", name)), false));
     let capabilities = (Capabilities::subject(&agent.config.cluster), false);

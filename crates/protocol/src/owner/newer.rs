@@ -50,7 +50,7 @@ impl Newer {
         }
         let subject = row.subject.to_string();
         match self.rows.get(&subject) {
-            Some((_, there)) if !row.view.covers(&there.view) => {
+            Some((_, there)) if !row.parting && !row.view.covers(&there.view) => {
                 self.wanted.insert(subject, row);
                 None
             }
@@ -139,6 +139,14 @@ mod tests {
         let mut newer = held("ConfigMap=9");
         assert!(newer.hold(publish("ConfigMap=5")).is_none());
         assert_eq!(newer.hold(publish("ConfigMap=9")), Some(publish("ConfigMap=9")));
+        assert_eq!(newer.take_covered(&View::parse("ConfigMap=9")), Covered::default());
+    }
+
+    #[test]
+    fn what_has_gone_for_good_replaces_what_is_newer() {
+        let mut newer = held("ConfigMap=9");
+        assert!(newer.hold(publish("ConfigMap=5")).is_none());
+        assert!(newer.hold(publish("").parting()).is_some() && newer.is_empty());
         assert_eq!(newer.take_covered(&View::parse("ConfigMap=9")), Covered::default());
     }
 

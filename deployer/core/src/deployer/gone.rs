@@ -55,6 +55,11 @@ impl Deployer {
     /// Every registered cluster has been told.
     pub(super) fn all_registered(&mut self, step: &mut Step<Effect>) {
         self.registered.listed = true;
+        self.expect_ends(step);
+    }
+
+    /// Looks at every cluster of which something is said: rows of a former owner may be found after all registrations have been told.
+    pub(super) fn expect_ends(&mut self, step: &mut Step<Effect>) {
         let known: BTreeSet<_> = self.found.keys().chain(self.clusters.keys()).cloned().collect();
         known.iter().for_each(|cluster| self.expect_end(cluster, step));
     }

@@ -23,10 +23,21 @@ impl Live {
         }
     }
 
+    /// The interest row went. That of a cluster that is gone is taken away by its agent, last; if the agent has not left this shard, the
+    /// row was lost, and must be written again.
+    fn miss_agent(&mut self, step: &mut Step<Effect>) {
+        if let Some(revision) = self.revision.filter(|_| self.gone && !self.left) {
+            self.present = 0;
+            let (_, due) = *self.ahead.get_or_insert((revision, step.now + ON_ITS_WAY));
+            step.wake_at(due);
+        }
+    }
+
     /// A row came that is not newer than the one that is worked with. Whether it is that one, and the renderer was told meanwhile
     /// that it has not come: then what is complete must be said again.
     pub(super) fn fall_back(&mut self, row: &Interest, step: &mut Step<Effect>) -> bool {
         if row.is_lost() {
+            self.miss_agent(step);
             return false;
         }
         self.present = row.revision;

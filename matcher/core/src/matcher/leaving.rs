@@ -30,7 +30,7 @@ impl Matcher {
             self.withdraw(cluster, &object, &source, 0, step);
         }
         // Whether or not this owner knows of one: where there is none, none is published.
-        step.publish(Publish::new(self.completeness(cluster), Body::Tombstone, 0).after_all());
+        step.publish(Publish::new(self.completeness(cluster), Body::Tombstone, 0).after_all().parting());
         if left {
             self.clusters.remove(cluster);
             self.reported.forget(cluster);

@@ -25,10 +25,11 @@ impl Matcher {
             object: key.clone(),
         };
         let mut view = View::default();
-        // Nobody is to wait for the interest row of a cluster that has gone.
+        // Nobody is to wait for the interest row of a cluster that has gone. Without one nothing is judged, only taken back.
         let revision = self.clusters.get(cluster).filter(|live| !live.gone).and_then(|live| live.revision);
         revision.into_iter().for_each(|revision| view.note(&cluster.to_string(), revision));
-        Publish::new(subject, body, time).view(view)
+        let row = Publish::new(subject, body, time).view(view);
+        if revision.is_none() { row.parting() } else { row }
     }
 
     /// Says that every match of the cluster is reported as of this revision.

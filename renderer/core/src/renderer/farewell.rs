@@ -29,12 +29,13 @@ impl Renderer {
         }
         match self.completeness.interest(cluster) {
             Some(row) if row.gone => drop(self.farewells.remove(cluster)),
-            Some(_) => {
+            None if !self.completeness.is_spoken_of(cluster) => self.forget(cluster),
+            // Also where the row was lost with its bucket: a matcher still has something to take back.
+            _ => {
                 let due = step.steady.saturating_add(self.config.forget_after);
                 let due = *self.farewells.entry(cluster.clone()).or_insert(due);
                 step.wake_at_steady(due);
             }
-            None => self.forget(cluster),
         }
     }
 

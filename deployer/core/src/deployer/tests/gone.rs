@@ -77,6 +77,28 @@ fn a_new_owner_ends_what_was_said_of_a_cluster_that_was_unregistered_meanwhile()
 }
 
 #[test]
+fn rows_of_a_former_owner_may_be_found_after_all_registrations_were_told_and_the_end_of_the_table_come_late()
+{
+    for late in [false, true] {
+        let mut fixture = mk_fixture();
+        let status = fixture.deployer.status_subject(&cluster(), &ProfileId::cluster("p"), 0);
+        fixture.deployer = Deployer::new(fixture.deployer.config.clone());
+        fixture.tell(ExternalInput::Listed);
+        fixture.deployer.found(&status, &Head::default());
+        fixture.run(|deployer, step| deployer.start(step));
+        if late {
+            fixture.pass(FORGET_AFTER);
+            assert_eq!(fixture.is_said(), (true, true, true), "a row of the table may say more");
+            fixture.read_all();
+        } else {
+            fixture.read_all();
+            fixture.pass(FORGET_AFTER);
+        }
+        assert_eq!(fixture.is_said(), (false, false, false));
+    }
+}
+
+#[test]
 fn before_all_registrations_are_told_nothing_is_concluded() {
     let mut fixture = mk_fixture();
     let status = fixture.deployer.status_subject(&cluster(), &ProfileId::cluster("p"), 0);

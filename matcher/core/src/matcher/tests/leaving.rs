@@ -17,7 +17,10 @@ fn taken_back(matcher: &mut Matcher, f: impl FnOnce(&mut Matcher, &mut Step<Effe
     let mut step = Step::at(10);
     f(matcher, &mut step);
     let (rows, ..) = step.into_parts();
-    assert!(rows.iter().all(|row| row.body == Body::Tombstone && row.view == View::default()), "{rows:?}");
+    assert!(
+        rows.iter().all(|row| row.body == Body::Tombstone && row.parting && row.view == View::default()),
+        "{rows:?}"
+    );
     let name = |row: &Publish| match &row.subject {
         Subject::Report { object, .. } => object.name.clone(),
         _ => "complete".to_owned(),
@@ -49,6 +52,24 @@ fn the_agent_may_have_left_before_the_interest_row_is_told() {
     assert!(taken_back(&mut matcher, |m, s| m.row(&left(), s)).is_empty(), "the row alone proves nothing");
     assert_eq!(taken_back(&mut matcher, |m, s| m.external(gone(2), s)), ["x", "complete"]);
     assert!(matcher.clusters.is_empty());
+}
+
+#[test]
+fn a_row_that_is_lost_before_the_agent_has_left_is_missed() {
+    let said = |agent_leaves: bool| {
+        let mut matcher = started(&[("a", 1)]);
+        step(&mut matcher, |m, s| m.external(gone(2), s));
+        step(&mut matcher, |m, s| m.external(ExternalInput::Interest(cluster(), Interest::default()), s));
+        if agent_leaves {
+            step(&mut matcher, |m, s| m.row(&left(), s));
+        }
+        let mut late = Step::at(10_000_000);
+        matcher.tick(&mut late);
+        let (rows, ..) = late.into_parts();
+        rows.iter().filter_map(|row| row.meta.complete().cloned()).collect::<Vec<_>>()
+    };
+    assert_eq!(said(false), [Complete::of_all(0, 2)], "the renderer is to write it again");
+    assert!(said(true).is_empty());
 }
 
 #[test]

@@ -88,6 +88,43 @@ fn a_bucket_that_is_lost_while_a_cluster_is_away_takes_nothing_of_it() {
 }
 
 #[test]
+fn a_cluster_is_said_to_be_gone_although_its_row_is_lost_as_long_as_a_matcher_speaks_of_it() {
+    let mut fixture = mk_fixture();
+    fixture.unregister("a");
+    let last = fixture.revision();
+    fixture.hear("a", Interest::default());
+    fixture.elapse(FORGET_AFTER);
+    assert!(fixture.interests[&cluster("a")].gone && fixture.revision() > last);
+    // A matcher that comes later is told by the rows of a predecessor, and knows of no interest row.
+    let mut fixture = Fixture::new(vec![]);
+    fixture.delete(registration("a", json!({"env": "fv"})));
+    fixture.caught_up();
+    fixture.interests.clear();
+    fixture.row(complete(77_000));
+    fixture.elapse(FORGET_AFTER);
+    assert!(fixture.interests[&cluster("a")].gone && fixture.revision() > 77_000);
+    fixture.hear("a", fixture.interests[&cluster("a")].clone());
+    let taken_back = Row { head: Head { tombstone: true, ..Head::default() }, ..complete(0) };
+    fixture.run(|renderer, step| renderer.row(&taken_back, step));
+    fixture.hear("a", Interest::default());
+    assert!(
+        fixture.renderer.farewells.is_empty() && !fixture.renderer.completeness.is_spoken_of(&cluster("a"))
+    );
+}
+
+#[test]
+fn a_farewell_that_is_due_before_the_end_of_the_input_is_said_then() {
+    let row = Interest { revision: 77_000, ..Interest::default() };
+    let mut fixture = Fixture::begin(vec![], |renderer| {
+        renderer.external(ExternalInput::Interest(cluster("old"), row), &mut Step::at(0));
+    });
+    fixture.elapse(FORGET_AFTER);
+    assert!(!fixture.interests.contains_key(&cluster("old")), "others may have worked with a newer row");
+    fixture.caught_up();
+    assert!(fixture.interests[&cluster("old")].gone);
+}
+
+#[test]
 fn who_comes_later_says_farewell_to_clusters_that_were_unregistered_meanwhile() {
     let row = Interest { revision: 77_000, ..Interest::default() };
     let mut fixture = Fixture::with(vec![], |renderer| {
