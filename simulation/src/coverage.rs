@@ -41,6 +41,8 @@ faults! {
     Cut,
     /// A replica hears nothing of the others for a while.
     Deaf,
+    /// A cluster is deregistered and does not come again.
+    Departed,
     /// An API server does not answer for a while.
     Outage,
     /// An API server does not allow something for a while.

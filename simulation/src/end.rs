@@ -11,6 +11,7 @@ use sluice_protocol::rows::{State, Status};
 use sluice_protocol::{Subject, Table};
 
 use crate::api_server::{ApiServer, SentEvent};
+use crate::departure;
 use crate::manifests;
 use crate::oracle;
 use crate::refusals::INVALID;
@@ -29,9 +30,10 @@ impl Schedule {
     pub(crate) fn compare(&self) -> Result<(), String> {
         self.compare_objects()?;
         oracle::compare(&self.world)?;
-        for (name, server) in &self.world.clusters {
+        for (name, server) in self.world.servers() {
             compare_inventories(&self.world, name, server)?;
         }
+        departure::compare(&self.world)?;
         self.compare_statuses()
     }
 
@@ -47,7 +49,7 @@ impl Schedule {
         let options = Options { now: 0, caches: self.world.caches.clone(), ..Options::default() };
         let expected =
             build_with(&Input { management, clusters: held.collect(), ..Input::default() }, &options);
-        for (name, server) in &self.world.clusters {
+        for (name, server) in self.world.servers() {
             let wanted = expected.clusters.get(&cluster_ref(name).path()).map_or(&[][..], Vec::as_slice);
             let wanted = content(wanted.iter());
             // What a user has taken over may be what is wanted all the same.
@@ -112,7 +114,7 @@ impl Schedule {
             }
             said.insert((cluster.clone(), profile.clone(), *origin));
         }
-        for (name, server) in &self.world.clusters {
+        for (name, server) in self.world.servers() {
             for (profile, stored) in &server.inventories {
                 let origin = stored.inventory.cause.origin(SHARDS);
                 if !said.contains(&(cluster_ref(name), profile.clone(), origin)) {

@@ -17,6 +17,7 @@
 mod api_server;
 mod checks;
 mod coverage;
+mod departure;
 mod end;
 mod faults;
 mod management;

@@ -48,6 +48,10 @@ pub(crate) struct Management {
     /// Whether a trigger makes a profile of the same name as the one that a user wrote.
     pub(crate) rival: bool,
     registered: [Option<Registration>; CLUSTERS.len()],
+    /// Since when each cluster that is registered has been so without a break.
+    registered_since: [i64; CLUSTERS.len()],
+    /// The cluster that does not come again.
+    departed: Option<usize>,
     pauses: Pauses,
     version: u64,
     edits: u64,
@@ -148,7 +152,9 @@ impl Management {
     }
 
     fn register(&mut self, cluster: usize, registration: Registration) {
-        self.registered[cluster] = Some(registration);
+        if self.registered[cluster].replace(registration).is_none() {
+            self.registered_since[cluster] = self.now;
+        }
         let paused = self.pauses.has_cluster(cluster);
         self.put(manifests::registration(CLUSTERS[cluster], registration, paused));
     }
@@ -197,6 +203,12 @@ impl Management {
     /// Whether a cluster is registered now.
     pub(crate) fn is_registered(&self, cluster: &str) -> bool {
         self.registration(cluster).is_some()
+    }
+
+    /// Since when a cluster has been registered without a break.
+    pub(crate) fn registered_since(&self, cluster: &str) -> Option<i64> {
+        let index = CLUSTERS.iter().position(|name| *name == cluster)?;
+        self.registered[index].map(|_| self.registered_since[index])
     }
 
     /// The labels of a registered cluster.
@@ -313,7 +325,8 @@ impl Management {
     pub(crate) fn upset(&mut self, random: &mut SmallRng, now: i64) -> Fault {
         self.now = now;
         let addon = Addon::TRIGGERS[random.random_range(0..2)];
-        let cluster = random.random_range(0..CLUSTERS.len());
+        let picked = random.random_range(0..CLUSTERS.len());
+        let cluster = self.departed.map_or(picked, |departed| (departed + 1) % CLUSTERS.len());
         match random.random_range(0..12) {
             9 | 10 => self.change_set(random),
             11 => self.flip_team(),
@@ -333,9 +346,7 @@ impl Management {
                 Fault::SourceEdited
             }
             4 if self.registered[cluster].is_some() => {
-                self.registered[cluster] = None;
-                self.pauses.forget_cluster(cluster);
-                self.delete("SveltosCluster", CLUSTERS[cluster]);
+                self.unregister(cluster);
                 Fault::Unregistered
             }
             _ => {

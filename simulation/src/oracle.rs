@@ -174,7 +174,7 @@ fn selected(source: Option<SourceForm>, server: &ApiServer) -> Vec<Event> {
 /// What is different.
 pub(crate) fn compare(world: &World) -> Result<(), String> {
     let World { management, clusters: servers, .. } = world;
-    let tables: Vec<_> = servers.keys().map(|name| (*name, table(management, servers, name))).collect();
+    let tables: Vec<_> = world.servers().map(|(name, _)| (name, table(management, servers, name))).collect();
     let mut names =
         BTreeMap::from([(Holder::Own, "own".to_owned()), (Holder::Team, "default/own".to_owned())]);
     for (cluster, table) in &tables {

@@ -7,6 +7,7 @@ use sluice_renderer_core::Caches;
 use crate::api_server::{ApiServer, SentEvent};
 use crate::checks::History;
 use crate::coverage::{Coverage, Fault};
+use crate::departure::Departure;
 use crate::faults::Faults;
 use crate::management::{CLUSTERS, Management, SERVERS};
 use crate::membership::Air;
@@ -106,6 +107,7 @@ impl Schedule {
             clusters: SERVERS.into_iter().map(|name| (name, ApiServer::default())).collect(),
             history: History::default(),
             lasting: Lasting::of(seed),
+            departure: Departure::of(seed, FAULTS_UNTIL),
             air: Air::new(replicas.len() / 2),
             at_work: vec![[false; 2]; replicas.len() / 2],
             coverage: Coverage::default(),
@@ -149,6 +151,7 @@ impl Schedule {
             world.begin_lasting();
             self.faults.end(&mut self.replicas);
         }
+        self.world.depart();
         self.work();
     }
 

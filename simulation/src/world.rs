@@ -12,7 +12,8 @@ use sluice_renderer_core::Caches;
 use crate::api_server::ApiServer;
 use crate::checks::History;
 use crate::coverage::{Coverage, Fault};
-use crate::management::Management;
+use crate::departure::Departure;
+use crate::management::{CLUSTERS, Management};
 use crate::membership::Air;
 use crate::refusals::Lasting;
 use crate::store::Store;
@@ -37,6 +38,8 @@ pub(crate) struct World {
     pub(crate) history: History,
     /// What one of them refuses when all other faults have ended.
     pub(crate) lasting: Option<Lasting>,
+    /// The cluster that is deregistered for ever.
+    pub(crate) departure: Option<Departure>,
     /// How long tombstones live.
     pub(crate) tombstone_ttl: i64,
     /// Where replicas say that they live.
@@ -82,6 +85,28 @@ impl World {
             server.refusals.begin(lasting.refused(), i64::MAX);
         }
         self.happened(Fault::Lasting, || format!("{lasting:?}"));
+    }
+
+    /// A cluster is deregistered for ever, when it is time.
+    pub(crate) fn depart(&mut self) {
+        if let Some(Departure { cluster, .. }) = self.departure.filter(|departure| departure.at == self.now) {
+            self.management.depart(cluster, self.now);
+            self.note_reasons();
+            self.happened(Fault::Departed, || CLUSTERS[cluster].to_owned());
+        }
+    }
+
+    /// The cluster that has been deregistered for ever.
+    pub(crate) fn departed(&self) -> Option<&'static str> {
+        let departure = self.departure.filter(|departure| departure.at <= self.now)?;
+        Some(CLUSTERS[departure.cluster])
+    }
+
+    /// Those that have not been deregistered for ever.
+    pub(crate) fn servers(&self) -> impl Iterator<Item = (&'static str, &ApiServer)> {
+        let departed = self.departed();
+        let there = self.clusters.iter().filter(move |(name, _)| Some(**name) != departed);
+        there.map(|(name, server)| (*name, server))
     }
 
     /// Whether a cluster refuses objects of this name for ever.

@@ -4,10 +4,24 @@ use crate::management::{Addon, CLUSTERS, Management};
 use crate::manifests::Registration;
 
 impl Management {
+    /// Deregisters a cluster, which does not come again.
+    pub(crate) fn depart(&mut self, cluster: usize, now: i64) {
+        (self.now, self.departed) = (now, Some(cluster));
+        self.unregister(cluster);
+    }
+
+    pub(super) fn unregister(&mut self, cluster: usize) {
+        self.registered[cluster] = None;
+        self.pauses.forget_cluster(cluster);
+        self.delete("SveltosCluster", CLUSTERS[cluster]);
+    }
+
     /// Registers a cluster that is not registered.
     pub(crate) fn register_late(&mut self, now: i64) -> bool {
         self.now = now;
-        let Some(cluster) = self.registered.iter().position(Option::is_none) else { return false };
+        let missing =
+            |cluster: &usize| self.registered[*cluster].is_none() && self.departed != Some(*cluster);
+        let Some(cluster) = (0..CLUSTERS.len()).find(missing) else { return false };
         self.register(cluster, Registration::default());
         true
     }

@@ -22,8 +22,8 @@ use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
 pub(crate) struct DeployerRole {
     shard: u16,
     seat: Seat,
-    /// The clusters of the shard, and the way over which the core was told that they can be reached.
-    clusters: Vec<(&'static str, Option<u64>)>,
+    /// The clusters of the shard, and what the core was told of them.
+    clusters: Vec<(&'static str, Standing)>,
     calls: Vec<Call>,
     /// Calls on their way to an API server: they arrive also when the owner has ended.
     flying: Vec<(i64, Call)>,
@@ -33,6 +33,14 @@ pub(crate) struct DeployerRole {
     life: u64,
     /// Whether it writes inventories in a form that the older version cannot read.
     newer: bool,
+}
+
+/// How a cluster stands: what a core that was told nothing takes for it is that it is not registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Reachable(u64),
+    Paused,
+    Unregistered,
 }
 
 #[derive(Clone)]
@@ -56,7 +64,7 @@ impl DeployerRole {
         Self {
             shard,
             seat,
-            clusters: own.map(|name| (name, None)).collect(),
+            clusters: own.map(|name| (name, Standing::Unregistered)).collect(),
             calls: Vec::new(),
             flying: Vec::new(),
             replies: Vec::new(),
@@ -205,12 +213,14 @@ fn in_spite_of_pause(world: &World, call: &Call, written: &Written) -> Option<St
     too_new.then(|| format!("{name}: {key} has edit {edit:?}, and its profile is paused"))
 }
 
-/// The way to a registered cluster that is not paused, or to the management cluster.
-fn way_to(world: &World, name: &str) -> Option<u64> {
-    let goes_on = world.management.is_registered(name) && world.management.paused_since(name).is_none();
-    let is_there = name == MANAGEMENT || goes_on;
-    let server = world.clusters.get(name).filter(|_| is_there);
-    server.map(|server| server.way)
+/// A registered cluster is reached over its way unless it is paused, and so is the management cluster.
+fn standing(world: &World, name: &str) -> Standing {
+    match world.clusters.get(name) {
+        Some(_) if name != MANAGEMENT && !world.management.is_registered(name) => Standing::Unregistered,
+        Some(_) if world.management.paused_since(name).is_some() => Standing::Paused,
+        Some(server) => Standing::Reachable(server.way),
+        None => Standing::Unregistered,
+    }
 }
 
 fn transient(text: &str) -> Reply {
@@ -260,15 +270,14 @@ impl Role for DeployerRole {
     }
 
     fn external(&mut self, world: &mut World, link: Link) -> Option<deployer::ExternalInput> {
-        if let Some((name, told)) = self.clusters.iter_mut().find(|(name, told)| way_to(world, name) != *told)
-        {
-            *told = way_to(world, name);
+        let mut clusters = self.clusters.iter_mut();
+        if let Some((name, told)) = clusters.find(|(name, told)| standing(world, name) != *told) {
+            *told = standing(world, name);
             let cluster = cluster_ref(name);
-            let registered = *name == MANAGEMENT || world.management.is_registered(name);
-            return Some(match (told, registered) {
-                (Some(_), _) => deployer::ExternalInput::Reachable(cluster),
-                (None, true) => deployer::ExternalInput::Unreachable(cluster),
-                (None, false) => deployer::ExternalInput::Unregistered(cluster),
+            return Some(match told {
+                Standing::Reachable(_) => deployer::ExternalInput::Reachable(cluster),
+                Standing::Paused => deployer::ExternalInput::Unreachable(cluster),
+                Standing::Unregistered => deployer::ExternalInput::Unregistered(cluster),
             });
         }
         if !std::mem::replace(&mut self.listed, true) {
@@ -286,12 +295,16 @@ impl Role for DeployerRole {
         !self.calls.is_empty()
             || !self.replies.is_empty()
             || !self.listed
-            || self.clusters.iter().any(|(name, told)| way_to(world, name) != *told)
+            || self.clusters.iter().any(|(name, told)| standing(world, name) != *told)
     }
 
     fn effect(&mut self, world: &mut World, effect: deployer::Effect) {
         if let deployer::Effect::Call(cluster, id, request) = effect {
-            let way = self.clusters.iter().find(|(name, _)| *name == cluster.name).and_then(|(_, way)| *way);
+            let told = self.clusters.iter().find(|(name, _)| *name == cluster.name);
+            let way = told.and_then(|(_, standing)| match standing {
+                Standing::Reachable(way) => Some(*way),
+                Standing::Paused | Standing::Unregistered => None,
+            });
             let (life, newer) = (self.life, self.newer);
             self.calls.push(Call { cluster, id, request, life, way, asked_at: world.now, newer });
         }

@@ -10,6 +10,7 @@ use sluice_protocol::{Row, Step, Subject, Table};
 use sluice_renderer_core as renderer;
 
 use super::{FORGET_AFTER, Interests, SHARDS};
+use crate::checks::LATE;
 use crate::coverage::Fault;
 use crate::manifests;
 use crate::role::{Link, Role};
@@ -185,6 +186,11 @@ impl Role for RendererRole {
                     let names: Vec<_> = row.sources.iter().map(|source| source.name.as_str()).collect();
                     format!("{} wants interest {} of {cluster}: {names:?}", self.name(), row.revision)
                 });
+                let since = world.management.registered_since(&cluster.name);
+                if row.gone && since.is_some_and(|since| world.now - since > LATE) {
+                    let violation = format!("{cluster} is said to be gone, and is registered");
+                    world.violation.get_or_insert(violation);
+                }
                 world.store.write_interest(&cluster, &row, self.interests.newer);
             }
             renderer::Effect::Watch(key) => drop(self.watched.insert(key, None)),

@@ -94,6 +94,12 @@ impl Store {
         readable.map(|index| &rows[*index])
     }
 
+    /// The interest row of a cluster, unless it was lost or taken away.
+    pub(crate) fn present_interest(&self, cluster: &ClusterRef) -> Option<&Interest> {
+        let index = self.interests.newest.get(cluster)?;
+        Some(&self.interests.rows[*index].1).filter(|row| !row.is_lost())
+    }
+
     /// The position after the rows with which the bucket began when it was last made anew.
     pub(crate) fn interests_made(&self) -> usize {
         self.interests.made
