@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use sluice_api::model::{INVENTORY, NAMESPACE};
 use sluice_api::{Gvk, ObjectKey, ProfileId, ServiceAccount, object};
 use sluice_deployer_core::{
-    Class, Failure, Inventory, Kept, Live, Reply, Request, Stored, Version, without_marks,
+    Class, Failure, Inventory, Kept, Live, Reply, Request, Stored, Version, is_own, without_marks,
 };
 use sluice_kube::{Raw, resource_of};
 
@@ -200,7 +200,7 @@ impl Site {
     async fn read(&self, key: &ObjectKey) -> Result<Reply, Failure> {
         let Some((api, _)) = self.api(key, &self.client).await? else { return Ok(Reply::Read(None)) };
         match api.get_opt(&key.name).await {
-            Ok(Some(object)) if self.is_management() && own::is_made(&object.value) => Err(own::refused(key)),
+            Ok(Some(object)) if self.is_management() && is_own(&object.value) => Err(own::refused(key)),
             Ok(object) => Ok(Reply::Read(object.map(|object| Live::of(&object.value)))),
             Err(error) if failure::was_not_sent(&error) => Ok(Reply::Read(None)),
             Err(error) => Err(failure::of(&error, false)),

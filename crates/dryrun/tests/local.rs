@@ -82,3 +82,15 @@ data: {n: "{{ add1 $n }}"}
     let error = output.problems[0]["error"].as_str().unwrap();
     assert!(error.contains("still changes after 10 rounds"), "{error}");
 }
+
+#[test]
+fn what_is_sluices_own_is_refused_as_it_is_live() {
+    let summary = "apiVersion: config.projectsveltos.io/v1beta1\nkind: ClusterSummary\n\
+                   metadata: {name: p-sveltos-c1, namespace: default}\nspec: {}\n";
+    let text = format!("{summary}---\n{OBJECT}");
+    let output = build(&input([profile("p", "c"), content("c", &text)]));
+    assert_eq!(names(&output, "management"), ["made"]);
+    let [problem] = &output.problems[..] else { panic!("{:?}", output.problems) };
+    let error = problem["error"].as_str().unwrap();
+    assert!(error.starts_with("ClusterSummary default/p-sveltos-c1 is made by Sluice itself"), "{problem}");
+}

@@ -11,7 +11,7 @@ use crate::budget::{backoff, micros};
 use crate::claims::Claims;
 use crate::inventory::{Inventory, Stored};
 use crate::late_calls::LateCalls;
-use crate::prepare::{DEFINITION, prepare_some};
+use crate::prepare::{DEFINITION, Place, prepare_some};
 use crate::releases;
 use crate::request::{Live, Request};
 
@@ -277,7 +277,8 @@ impl Job {
         let lost = |policy: &Policy| !untouchable && self.has_lost(policy);
         let only_in = context.is_management.then_some(desired.owner_namespace.as_str());
         let only_in = only_in.filter(|namespace| !namespace.is_empty());
-        let (prepared, errors) = prepare_some(&desired, only_in, |policy| !lost(policy));
+        let place = Place { is_management: context.is_management, only_in };
+        let (prepared, errors) = prepare_some(&desired, place, |policy| !lost(policy));
         self.run.is_whole = errors.is_empty();
         for text in errors {
             self.run.errors.insert(text.clone(), Fault::new(text, false));

@@ -11,6 +11,7 @@ use sluice_api::{Digest, Gvk, ObjectKey, identity, kinds, names, object};
 use sluice_protocol::rows::{Desired, Policy};
 
 use crate::marks::{content_of, keeps};
+use crate::own::{is_own, own};
 use crate::releases::CHART;
 
 /// An object, ready to be applied.
@@ -53,15 +54,24 @@ fn is_cluster_scoped(gvk: &Gvk) -> Option<bool> {
     kinds::known(gvk).map(|kind| kind.is_cluster_scoped)
 }
 
-/// Prepares everything of a profile, in the order of application; the second part says what is left out and why.
-pub fn prepare(desired: &Desired) -> (Vec<Prepared>, Vec<String>) {
-    prepare_some(desired, None, |_| true)
+/// Where something is deployed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place<'a> {
+    /// Whether it is the management cluster, where no profile deploys what is Sluice's own.
+    pub(crate) is_management: bool,
+    /// The only namespace that the profile may deploy to.
+    pub(crate) only_in: Option<&'a str>,
 }
 
-/// The same of the policies that are wanted. With `only_in`, objects elsewhere than in this namespace are left out.
+/// Prepares everything of a profile, in the order of application; the second part says what is left out and why.
+pub fn prepare(desired: &Desired) -> (Vec<Prepared>, Vec<String>) {
+    prepare_some(desired, Place::default(), |_| true)
+}
+
+/// The same of the policies that are wanted. What may not be deployed there is left out.
 pub(crate) fn prepare_some(
     desired: &Desired,
-    only_in: Option<&str>,
+    place: Place<'_>,
     wanted: impl Fn(&Policy) -> bool,
 ) -> (Vec<Prepared>, Vec<String>) {
     let (mut prepared, mut index, mut errors) = (Vec::<(i32, Prepared)>::new(), BTreeMap::new(), Vec::new());
@@ -72,14 +82,18 @@ pub(crate) fn prepare_some(
                 errors.push(format!("{} {}/{}: {error}", policy.kind, policy.namespace, policy.name));
                 continue;
             }
-            let Some(one) = prepare_one(desired, policy, only_in, rendered) else {
+            let Some(one) = prepare_one(desired, policy, place.only_in, rendered) else {
                 errors.push(format!(
                     "{} {}/{}: an object without apiVersion, kind or name",
                     policy.kind, policy.namespace, policy.name
                 ));
                 continue;
             };
-            if let Some(namespace) = only_in.filter(|namespace| one.key.namespace != *namespace) {
+            if place.is_management && is_own(&one.object) {
+                errors.push(own(&one.key));
+                continue;
+            }
+            if let Some(namespace) = place.only_in.filter(|namespace| one.key.namespace != *namespace) {
                 errors.push(elsewhere(&one.key, namespace));
                 continue;
             }
@@ -371,7 +385,8 @@ mod tests {
         let custom = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}});
         let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r", "namespace": "team"}});
         let desired = desired(vec![(100, vec![own, config_map("bare", "1"), other, custom, role])]);
-        let (prepared, errors) = prepare_some(&desired, Some("team"), |_| true);
+        let (prepared, errors) =
+            prepare_some(&desired, Place { is_management: true, only_in: Some("team") }, |_| true);
         let places: Vec<_> =
             prepared.iter().map(|one| (one.key.name.as_str(), object::namespace(&one.object))).collect();
         assert_eq!(places, [("own", "team"), ("bare", "team"), ("t", "team")]);
@@ -380,6 +395,22 @@ mod tests {
             "{errors:?}"
         );
         assert!(errors[1].starts_with("ClusterRole r: is in no namespace"), "{errors:?}");
+    }
+
+    #[test]
+    fn what_is_sluices_own_is_left_out_in_the_management_cluster_only() {
+        let summary = json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterSummary",
+            "metadata": {"name": "p-sveltos-c1", "namespace": "default"}});
+        let desired = desired(vec![(100, vec![summary, config_map("c", "1")])]);
+        let prepared = |is_management| {
+            let (prepared, errors) =
+                prepare_some(&desired, Place { is_management, ..Place::default() }, |_| true);
+            (prepared.len(), errors)
+        };
+        let text = "ClusterSummary default/p-sveltos-c1 is made by Sluice itself in the management cluster; deploy it under another \
+                    name, and without its labels";
+        assert_eq!(prepared(true), (1, vec![text.to_owned()]));
+        assert_eq!(prepared(false), (2, Vec::new()));
     }
 
     #[test]
