@@ -1,7 +1,7 @@
 //! From a profile to what it deploys.
 
 use sluice_api::model::{ClusterSet, Profile};
-use sluice_api::{ProfileId, object};
+use sluice_api::{ClusterRef, ProfileId, object};
 
 use super::trigger::{is_local, is_selected, registered};
 use super::{Facts, Steps, because, instead, is_about};
@@ -79,6 +79,33 @@ fn manifest(facts: &Facts, id: &ProfileId, steps: &mut Steps) {
     } else if let Some(set) = sets.next() {
         steps.yes("destination", format!("{} has selected {}", set.id, cluster.id.path()));
     } else {
-        is_selected("spec.clusterSelector", &profile.selector, &cluster, steps);
+        let names_some = !profile.clusters.is_empty() || !profile.sets.is_empty();
+        let selects = !profile.selector.is_empty() && profile.selector.matches(cluster.labels());
+        if !profile.selector.is_empty() || !names_some {
+            is_selected("spec.clusterSelector", &profile.selector, &cluster, steps);
+        }
+        if !selects {
+            is_not_named(facts, &profile, &cluster.id, steps);
+        }
+    }
+}
+
+/// Says whom the profile names in place of this cluster.
+fn is_not_named(facts: &Facts, profile: &Profile, cluster: &ClusterRef, steps: &mut Steps) {
+    let path = cluster.path();
+    if !profile.clusters.is_empty() {
+        let named: Vec<String> = profile.clusters.iter().map(ClusterRef::path).collect();
+        let says = format!("spec.clusterRefs names {}; {path} is not among them", named.join(", "));
+        steps.no("destination", says, "name it there, or correct what is named");
+    }
+    let there: Vec<_> =
+        facts.of_kind(&["ClusterSet", "Set"]).filter_map(|set| ClusterSet::read(set).ok()).collect();
+    for id in &profile.sets {
+        let (says, remedy) = if there.iter().any(|set| set.id == *id) {
+            (format!("{id} has not selected {path}"), "label the cluster, or correct the set")
+        } else {
+            (format!("spec.setRefs names {id}, which does not exist"), "create it, or correct the name")
+        };
+        steps.no("destination", says, remedy);
     }
 }

@@ -353,12 +353,22 @@ fn a_profile_is_explained_by_its_selection_its_rows_and_their_status() {
     let missing = explain(&facts, &question("q"));
     assert_eq!(first(&missing).2, "there is no ClusterProfile q; there is p");
     nothing_rendered(&mut facts);
+    replace(
+        &mut facts,
+        json!({"kind": "ClusterSet", "metadata": {"name": "set"}, "spec": {"clusterSelector": {}}}),
+    );
     for (spec, says) in [
         (
             json!({"clusterSelector": {"matchLabels": {"env": "prod"}}}),
             "env=prod is wanted, and the label env is \"fv\"",
         ),
         (json!({}), "it selects nothing, and no set names the cluster"),
+        (
+            json!({"clusterRefs": [{"kind": "SveltosCluster", "apiVersion": "lib.projectsveltos.io/v1beta1", "namespace": "default", "name": "aa"}]}),
+            "spec.clusterRefs names default/aa; default/a is not among them",
+        ),
+        (json!({"setRefs": ["sett"]}), "spec.setRefs names ClusterSet sett, which does not exist"),
+        (json!({"setRefs": ["set"]}), "ClusterSet set has not selected default/a"),
         (json!({"tier": "low"}), "spec.tier"),
     ] {
         replace(&mut facts, profile(spec));
