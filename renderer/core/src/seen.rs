@@ -314,7 +314,10 @@ impl Seen {
                 let id = ProfileId::of_object(&key.gvk.kind, &key.namespace, &key.name);
                 Standings::of_profile(&id, seen, &self.catalog)
             }
-            _ => return verdict::status(key, &problems, self.versions.get(key).map(String::as_str)),
+            _ => {
+                let version = self.versions.get(key).map(String::as_str);
+                return verdict::status(key, &problems, version, seen.there.as_ref(), now);
+            }
         };
         status::of(&standings, seen, &problems, now)
     }
@@ -351,7 +354,10 @@ impl SeenObject {
         let has = |field: &str| status.get(field).is_some();
         match self.wanted.as_ref().and_then(Value::as_object) {
             Some(wanted) => wanted.keys().any(|field| !has(field)),
-            None => !has("conditions") && self.there.as_ref().is_some_and(verdict::is_judged),
+            None => self.there.as_ref().is_some_and(|there| {
+                verdict::is_judged(there)
+                    && (!has("conditions") || there.get("ready").is_some() && !has("ready"))
+            }),
         }
     }
 

@@ -13,6 +13,8 @@ use sluice_protocol::report::ProblemRow;
 pub(crate) const CONDITION: &str = "Ready";
 /// Reason of the condition, and the mark by which it is recognised as Sluice's.
 const REASON: &str = "Problem";
+/// Reason of the condition where nothing is wrong with an EventSource, a set or a cluster.
+const WELL: &str = "NoProblem";
 /// Reason of the condition where a cluster says that something could not be applied, and no problem is known.
 pub(crate) const FAILED: &str = "Failed";
 /// A status says no more than this, bytes; the problems bucket has all of it.
@@ -80,23 +82,64 @@ pub(crate) fn wrong(text: &str, since: &str) -> Value {
     })
 }
 
-/// The status of an EventSource or a cluster that these problems are about. Without any, a cluster says the version of its server
-/// once its agent has spoken, and an EventSource says nothing.
-pub(crate) fn status(key: &ObjectKey, problems: &[&ProblemRow], version: Option<&str>) -> Value {
+/// The condition that says that nothing is wrong: since when `before` says so, or from now on.
+pub(crate) fn right(text: &str, before: Option<&Value>, now: i64) -> Value {
+    let since = before.and_then(own_condition).filter(|one| object::text(one, &["status"]) == "True");
+    let since = since.map(|one| object::text(one, &["lastTransitionTime"])).filter(|time| !time.is_empty());
+    json!({
+        "type": CONDITION,
+        "status": "True",
+        "reason": WELL,
+        "message": text,
+        "lastTransitionTime": since.map_or_else(|| seconds(now), str::to_owned),
+    })
+}
+
+/// The status of an EventSource or a cluster that these problems are about, where it has said `before`. A cluster that nobody has
+/// reached yet says nothing, and one that a user calls down is not said to be well.
+pub(crate) fn status(
+    key: &ObjectKey,
+    problems: &[&ProblemRow],
+    version: Option<&str>,
+    before: Option<&Value>,
+    now: i64,
+) -> Value {
+    let is_cluster = key.gvk.kind == "SveltosCluster";
     let mut status = Map::new();
+    let mut put = |field: &str, value: Value| drop(status.insert(field.to_owned(), value));
     if let Some(version) = version {
-        status.extend([("ready".to_owned(), true.into()), ("version".to_owned(), version.into())]);
+        put("version", version.into());
     }
-    let Some(condition) = condition(problems) else { return status.into() };
-    let text = condition["message"].clone();
-    status.insert("conditions".into(), json!([condition]));
-    if key.gvk.kind == "SveltosCluster" {
-        status.insert("connectionStatus".into(), "Down".into());
-        status.insert("failureMessage".into(), text);
-    } else {
-        status.insert("agentFailureMessage".into(), text);
+    if let Some(condition) = condition(problems) {
+        let text = condition["message"].clone();
+        put("conditions", json!([condition]));
+        if is_cluster {
+            put("connectionStatus", "Down".into());
+            put("failureMessage", text);
+        } else {
+            put("agentFailureMessage", text);
+        }
+    } else if !is_cluster {
+        put("conditions", json!([right("no problem is known", before, now)]));
+    } else if version.is_some() {
+        put("ready", true.into());
+        if !before.is_some_and(is_called_down) {
+            put("connectionStatus", "Healthy".into());
+            put("conditions", json!([right("its API server is reached", before, now)]));
+        }
     }
     status.into()
+}
+
+/// Whether somebody else says that a cluster is down.
+fn is_called_down(status: &Value) -> bool {
+    object::text(status, &["connectionStatus"]) == "Down" && !is_judged(status)
+}
+
+/// The condition of a status that says whether all is well, by whomever.
+pub(crate) fn own_condition(status: &Value) -> Option<&Value> {
+    let conditions = status.get("conditions").and_then(Value::as_array);
+    conditions.into_iter().flatten().find(|one| object::text(one, &["type"]) == CONDITION)
 }
 
 /// Whether a status says something that was written by [`status`].
@@ -184,7 +227,7 @@ mod tests {
     }
 
     fn status_of(rows: &[ProblemRow]) -> Value {
-        status(&concerned(&rows[0]).unwrap(), &rows.iter().collect::<Vec<_>>(), None)
+        status(&concerned(&rows[0]).unwrap(), &rows.iter().collect::<Vec<_>>(), None, None, 0)
     }
 
     #[test]
@@ -249,8 +292,28 @@ mod tests {
     }
 
     #[test]
-    fn nothing_wrong_is_an_empty_status() {
+    fn where_nothing_is_wrong_an_object_is_ready_since_it_first_was() {
         let key = concerned(&problem("", "EventSource s", "x")).unwrap();
-        assert_eq!(status(&key, &[], None), json!({}));
+        let first = status(&key, &[], None, None, 1_700_000_000_000_000);
+        let condition = &first["conditions"][0];
+        assert_eq!((&condition["type"], &condition["status"]), (&json!("Ready"), &json!("True")));
+        assert_eq!(status(&key, &[], None, Some(&first), 1_800_000_000_000_000), first);
+        let wrong = problem("", "EventSource s", "x");
+        let wrong = status(&key, &[&wrong], None, Some(&first), 0);
+        assert_ne!(status(&key, &[], None, Some(&wrong), 1_800_000_000_000_000), first);
+    }
+
+    #[test]
+    fn a_cluster_is_ready_once_its_agent_has_reached_it_and_not_while_it_is_down() {
+        let row = problem("sveltos:default/a", "cluster", "it does not answer");
+        let key = concerned(&row).unwrap();
+        let of = |problems: &[&ProblemRow], version| status(&key, problems, version, None, 0);
+        assert_eq!(of(&[], None), json!({}));
+        let well = of(&[], Some("v1.33.0"));
+        assert_eq!((&well["ready"], &well["connectionStatus"]), (&json!(true), &json!("Healthy")));
+        assert_eq!(well["conditions"][0]["status"], "True");
+        let down = of(&[&row], Some("v1.33.0"));
+        assert_eq!((down.get("ready"), &down["connectionStatus"]), (None, &json!("Down")));
+        assert_eq!(down["version"], "v1.33.0");
     }
 }

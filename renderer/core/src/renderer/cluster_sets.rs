@@ -9,7 +9,7 @@ use sluice_protocol::{About, ProblemKey, Step};
 
 use super::{Effect, Renderer};
 use crate::catalog::Selections;
-use crate::verdict::{judgement, reference, seconds, wrong};
+use crate::verdict::{judgement, own_condition, reference, right, seconds, wrong};
 
 /// The fields of a set's status besides conditions.
 const LISTS: [&str; 2] = ["matchingClusterRefs", "selectedClusterRefs"];
@@ -48,7 +48,7 @@ impl Renderer {
                 continue;
             }
             let status = match &held.set {
-                Ok(set) => self.set_status(set),
+                Ok(set) => self.set_status(set, &held.status, step.now),
                 Err(error) => broken_status(error, &held.status, step.now),
             };
             if !says(&held.status, &status) {
@@ -68,7 +68,7 @@ impl Renderer {
         }
     }
 
-    fn set_status(&self, set: &ClusterSet) -> Value {
+    fn set_status(&self, set: &ClusterSet, said: &Value, now: i64) -> Value {
         let references =
             |clusters: &mut dyn Iterator<Item = &ClusterRef>| -> Value { clusters.map(reference).collect() };
         let matching = set.matching(self.catalog.clusters.values().map(Arc::as_ref));
@@ -76,6 +76,7 @@ impl Renderer {
         json!({
             "matchingClusterRefs": references(&mut matching.iter()),
             "selectedClusterRefs": references(&mut selected.iter()),
+            "conditions": [right("no problem is known", Some(said), now)],
         })
     }
 }
@@ -94,12 +95,10 @@ fn broken_status(error: &FieldError, said: &Value, now: i64) -> Value {
     status
 }
 
-/// Whether a status says this already; absent is the same as empty, and conditions of others count for nothing.
+/// Whether a status says this already; conditions of others count for nothing.
 fn says(status: &Value, wanted: &Value) -> bool {
-    let list =
-        |value: &Value, field: &str| value.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
-    LISTS.iter().all(|field| list(status, field) == list(wanted, field))
-        && judgement(status) == judgement(wanted)
+    LISTS.iter().all(|field| status.get(field) == wanted.get(field))
+        && own_condition(status) == own_condition(wanted)
 }
 
 fn key(id: &ClusterSetId) -> ObjectKey {

@@ -7,7 +7,7 @@ use sluice_protocol::report::ProblemRow;
 
 use super::SeenObject;
 use super::standing::{At, Kind, Standing, Standings};
-use crate::verdict::{self, CONDITION, FAILED, LONGEST, clipped, reference, seconds};
+use crate::verdict::{self, CONDITION, FAILED, LONGEST, clipped, own_condition, reference, seconds};
 
 /// A status lists no more clusters than this: the worst are kept.
 const CLUSTERS: usize = 500;
@@ -90,11 +90,6 @@ pub(super) fn lacks(there: Option<&Value>, wanted: &Value) -> bool {
     wanted.as_object().is_some_and(|fields| !fields.iter().all(said))
 }
 
-fn own_condition(status: &Value) -> Option<&Value> {
-    let conditions = status.get("conditions").and_then(Value::as_array);
-    conditions.into_iter().flatten().find(|one| object::text(one, &["type"]) == CONDITION)
-}
-
 fn references<'c>(clusters: impl Iterator<Item = &'c ClusterRef>) -> Vec<Value> {
     clusters.take(CLUSTERS).map(reference).collect()
 }
@@ -132,8 +127,7 @@ fn condition(standings: &Standings, seen: &SeenObject, problems: &[&ProblemRow],
     if standings.at.len().max(standings.destinations.len()) > CLUSTERS {
         message.push_str(&format!("; lists of clusters end after {CLUSTERS}"));
     }
-    let before = seen.before().and_then(|status| status.get("conditions")).and_then(Value::as_array);
-    let before = before.into_iter().flatten().find(|one| object::text(one, &["type"]) == CONDITION);
+    let before = seen.before().and_then(own_condition);
     let since = before.filter(|one| object::text(one, &["status"]) == state);
     let since = since.map(|one| object::text(one, &["lastTransitionTime"])).filter(|time| !time.is_empty());
     json!({

@@ -411,7 +411,11 @@ fn a_cluster_says_once_which_version_it_has_and_that_it_is_ready_and_what_is_wro
     assert!(seen.take_due(T0 + PERIOD).statuses.is_empty(), "nobody has heard of them");
     seen.capabilities(&cluster("a"), Some("v1.33.4"), T0 + PERIOD);
     let status = written(&mut seen).unwrap();
-    assert_eq!(status, json!({"ready": true, "version": "v1.33.4"}));
+    let well = json!({"type": "Ready", "status": "True", "reason": "NoProblem", "message": "its API server is reached",
+        "lastTransitionTime": status["conditions"][0]["lastTransitionTime"]});
+    let well =
+        json!({"ready": true, "version": "v1.33.4", "connectionStatus": "Healthy", "conditions": [well]});
+    assert_eq!(status, well);
     seen.capabilities(&cluster("a"), Some("v1.33.4"), T0 + 2 * PERIOD);
     assert_eq!(seen.next(), None, "it is no news");
     let said = |status: &Value| {
@@ -426,10 +430,12 @@ fn a_cluster_says_once_which_version_it_has_and_that_it_is_ready_and_what_is_wro
     seen.problem(down("it does not answer"), T0 + 4 * PERIOD);
     let status = written(&mut seen).unwrap();
     let fields = ["ready", "version", "connectionStatus"].map(|field| status[field].clone());
-    assert_eq!(fields, [json!(true), json!("v1.33.4"), json!("Down")]);
+    assert_eq!(fields, [Value::Null, json!("v1.33.4"), json!("Down")], "what is down is not ready");
     seen.change(&said(&status), T0 + 5 * PERIOD);
     seen.problem(down(""), T0 + 5 * PERIOD);
-    assert_eq!(written(&mut seen), Some(json!({"ready": true, "version": "v1.33.4"})));
+    let again = written(&mut seen).unwrap();
+    assert_eq!((&again["ready"], &again["connectionStatus"]), (&well["ready"], &well["connectionStatus"]));
+    assert_eq!(again.get("failureMessage"), None);
     seen.capabilities(&cluster("a"), Some("v1.34.0"), T0 + 6 * PERIOD);
     assert_eq!(written(&mut seen).unwrap()["version"], "v1.34.0");
 }
@@ -438,19 +444,25 @@ fn a_cluster_says_once_which_version_it_has_and_that_it_is_ready_and_what_is_wro
 fn a_cluster_that_a_user_calls_down_stays_so() {
     let mut seen = seen([]);
     seen.take_due(T0 + PERIOD);
+    let mut object = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
+        "metadata": {"namespace": "default", "name": "a"}, "spec": {}});
+    object["status"] = json!({"connectionStatus": "Down"});
+    seen.change(&upsert(object), T0);
     seen.capabilities(&cluster("a"), Some("v1.33.4"), T0 + PERIOD);
-    assert_eq!(written(&mut seen).unwrap().get("connectionStatus"), None);
+    assert_eq!(written(&mut seen).unwrap(), json!({"ready": true, "version": "v1.33.4"}));
 }
 
 #[test]
-fn a_source_says_only_what_is_wrong() {
+fn a_source_says_what_is_wrong_and_whether_all_is_well() {
     let source = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "EventSource", "metadata": {"name": "s"}, "spec": {}});
     let mut seen = seen([source]);
-    assert_eq!(written(&mut seen), None);
+    let ready = |status: Value| status["conditions"][0]["status"].clone();
+    assert_eq!(written(&mut seen).map(ready), Some(json!("True")));
     seen.problem(problem("", "EventSource s", "no such operation"), T0);
     assert_eq!(written(&mut seen).unwrap()["agentFailureMessage"], "no such operation");
     seen.problem(problem("", "EventSource s", ""), T0);
-    assert_eq!(written(&mut seen), Some(json!({})));
+    let status = written(&mut seen).unwrap();
+    assert_eq!((status.get("agentFailureMessage"), ready(status.clone())), (None, json!("True")));
     assert_eq!(
         maker(&Cause::Profile(ProfileId::new("team", "p"))).gvk,
         Gvk::new("config.projectsveltos.io", "v1beta1", "Profile")

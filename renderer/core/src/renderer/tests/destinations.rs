@@ -211,7 +211,15 @@ fn a_set_that_cannot_be_read_says_so_beside_what_it_selects_until_it_is_mended()
     let broken = told(&mut fixture, broken);
     good["status"] = broken["status"].clone();
     fixture.put(good.clone());
-    assert_eq!(fixture.statuses["ClusterSet s"], lists, "the condition has gone, who was selected stays");
+    let mended = &fixture.statuses["ClusterSet s"];
+    let condition = &mended["conditions"][0];
+    assert_eq!(
+        (&condition["status"], &condition["lastTransitionTime"]),
+        (&json!("True"), &json!("1970-01-01T00:01:01Z"))
+    );
+    for field in ["matchingClusterRefs", "selectedClusterRefs"] {
+        assert_eq!(mended[field], lists[field], "who was selected stays");
+    }
     told(&mut fixture, good);
 }
 
@@ -225,10 +233,11 @@ fn a_set_of_a_namespace_says_what_is_wrong_with_it() {
     let text = status["conditions"][0]["message"].as_str().unwrap();
     assert_eq!(text, "spec.maxReplicas: -1 is not a whole number of at least 0");
     fixture.statuses.clear();
-    set["status"] = json!({"conditions": [{"type": "Ready", "status": "True", "reason": "Theirs"}]});
     set["spec"] = json!({});
     fixture.put(set);
-    assert!(fixture.statuses.is_empty(), "a condition of somebody else is left alone");
+    let status = &fixture.statuses["Set team/s"];
+    assert_eq!(status["conditions"][0]["status"], "True");
+    assert_eq!([&status["matchingClusterRefs"], &status["selectedClusterRefs"]], [&json!([]), &json!([])]);
 }
 
 #[test]
