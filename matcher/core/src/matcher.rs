@@ -56,6 +56,8 @@ pub struct Matcher {
     replays: u64,
     /// What agents have announced and after which sequence: it counts when the table has been read to its end since.
     announced: BTreeMap<ClusterRef, (u64, Complete)>,
+    /// Clusters whose agents have left without an interest row that says so, and until when that may still come.
+    departed: BTreeMap<ClusterRef, i64>,
 }
 
 impl Matcher {
@@ -72,6 +74,7 @@ impl Matcher {
             caught_up: false,
             replays: 0,
             announced: BTreeMap::new(),
+            departed: BTreeMap::new(),
         }
     }
 
@@ -79,7 +82,9 @@ impl Matcher {
         if row.is_lost() && !self.clusters.contains_key(&cluster) {
             return;
         }
+        let has_departed = self.has_departed(&cluster, step.now);
         let live = self.clusters.entry(cluster.clone()).or_default();
+        live.left |= has_departed && row.gone;
         let Some(difference) = live.update(row, &mut self.programs) else {
             if live.fall_back(row, step) {
                 self.withdraw_absent(&cluster, step);

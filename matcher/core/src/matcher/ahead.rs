@@ -10,7 +10,7 @@ use super::{Effect, Matcher};
 use crate::live::Live;
 
 /// How long the newer row may be on its way, microseconds.
-const ON_ITS_WAY: i64 = 5_000_000;
+pub(super) const ON_ITS_WAY: i64 = 5_000_000;
 
 impl Live {
     /// Somebody has worked with this revision.

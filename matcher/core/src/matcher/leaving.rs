@@ -6,6 +6,7 @@
 use sluice_api::ClusterRef;
 use sluice_protocol::{Body, Publish, Step};
 
+use super::ahead::ON_ITS_WAY;
 use super::{Effect, Matcher};
 
 impl Matcher {
@@ -20,11 +21,14 @@ impl Matcher {
     /// Takes back what was said of a cluster that is gone, and forgets it once its agent has left.
     pub(super) fn leave(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let Some(live) = self.clusters.get(cluster).filter(|_| self.started) else { return };
-        let left = live.left;
+        let (left, gone) = (live.left, live.gone);
         // The agent took the interest row away last, while nobody was here.
         let has_gone = left && live.revision.is_none() && self.caught_up;
-        if !live.gone && !has_gone {
+        if !gone && !has_gone {
             return;
+        }
+        if !gone {
+            self.remember(cluster, step.now);
         }
         for (object, source) in self.reported.of_cluster(cluster, |_, _| true) {
             self.withdraw(cluster, &object, &source, 0, step);
@@ -37,5 +41,16 @@ impl Matcher {
         } else if let Some(live) = self.clusters.get_mut(cluster) {
             (live.told, live.ahead) = (None, None);
         }
+    }
+
+    /// The interest row that its agent has left for may still be on its way: it is not missed when it goes.
+    fn remember(&mut self, cluster: &ClusterRef, now: i64) {
+        self.departed.retain(|_, until| *until >= now);
+        self.departed.insert(cluster.clone(), now + ON_ITS_WAY);
+    }
+
+    /// Whether the agent of a cluster has left a moment ago, for an interest row that comes only now.
+    pub(super) fn has_departed(&mut self, cluster: &ClusterRef, now: i64) -> bool {
+        self.departed.remove(cluster).is_some_and(|until| until >= now)
     }
 }

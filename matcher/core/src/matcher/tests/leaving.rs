@@ -84,6 +84,23 @@ fn who_comes_after_everything_is_over_takes_back_what_its_predecessor_said() {
 }
 
 #[test]
+fn an_interest_row_that_comes_after_its_agent_has_left_is_not_missed_when_it_goes() {
+    let mut matcher = matcher();
+    step(&mut matcher, |m, s| m.start(s));
+    step(&mut matcher, |m, s| m.caught_up(0, s));
+    assert_eq!(taken_back(&mut matcher, |m, s| m.row(&left(), s)), ["complete"]);
+    assert_eq!(taken_back(&mut matcher, |m, s| m.external(gone(2), s)), ["complete"]);
+    assert!(matcher.clusters.is_empty());
+    step(&mut matcher, |m, s| m.external(ExternalInput::Interest(cluster(), Interest::default()), s));
+    let mut late = Step::at(10_000_000);
+    matcher.tick(&mut late);
+    assert!(late.into_parts().0.is_empty());
+    // Of another row that comes long after, the agent has not left.
+    step(&mut matcher, |m, s| m.external(gone(3), s));
+    assert_eq!(matcher.clusters.len(), 1);
+}
+
+#[test]
 fn a_cluster_that_is_registered_again_before_its_agent_left_keeps_what_is_told_of_it() {
     let mut matcher = started(&[("a", 1)]);
     step(&mut matcher, |m, s| m.caught_up(0, s));
