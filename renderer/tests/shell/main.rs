@@ -338,7 +338,7 @@ async fn a_cluster_set_says_what_it_selects_and_what_is_wrong_with_it() {
     };
     place
         .render(async |_| {
-            let well = Some((true, String::new()));
+            let well = Some((true, "no problem is known".to_owned()));
             kit::until(|| said() == well).await;
             place.put(set("a b".into()));
             kit::until(|| {
