@@ -82,9 +82,8 @@ impl Matcher {
         if row.is_lost() && !self.clusters.contains_key(&cluster) {
             return;
         }
-        let has_departed = self.has_departed(&cluster, step.now);
+        self.recall(&cluster, row, step.now);
         let live = self.clusters.entry(cluster.clone()).or_default();
-        live.left |= has_departed && row.gone;
         let Some(difference) = live.update(row, &mut self.programs) else {
             if live.fall_back(row, step) {
                 self.withdraw_absent(&cluster, step);

@@ -4,6 +4,7 @@
 //! this shard. After both, nothing more comes, and the cluster can be forgotten: its interest row goes as well.
 
 use sluice_api::ClusterRef;
+use sluice_protocol::interest::Interest;
 use sluice_protocol::{Body, Publish, Step};
 
 use super::ahead::ON_ITS_WAY;
@@ -49,8 +50,10 @@ impl Matcher {
         self.departed.insert(cluster.clone(), now + ON_ITS_WAY);
     }
 
-    /// Whether the agent of a cluster has left a moment ago, for an interest row that comes only now.
-    pub(super) fn has_departed(&mut self, cluster: &ClusterRef, now: i64) -> bool {
-        self.departed.remove(cluster).is_some_and(|until| until >= now)
+    /// An interest row came: the agent may have left for it a moment ago.
+    pub(super) fn recall(&mut self, cluster: &ClusterRef, row: &Interest, now: i64) {
+        if self.departed.remove(cluster).is_some_and(|until| until >= now) && row.gone {
+            self.clusters.entry(cluster.clone()).or_default().left = true;
+        }
     }
 }
