@@ -262,10 +262,16 @@ impl Claims {
         holders.any(|(name, _)| owner.is(name))
     }
 
-    /// A profile lets another one have an object, which is to look at it.
+    /// A profile lets another one have an object, which is to look at it. The object may say that it belongs to one that has lost
+    /// it before, and does not want it any more.
     pub(crate) fn hand_over(&mut self, key: &ObjectKey, profile: &ProfileId, heir: &ProfileId) {
-        if let Some(holder) = self.objects.get_mut(key).and_then(|claim| claim.holders.get_mut(profile)) {
-            holder.hands_over = true;
+        let claim = self.objects.entry(key.clone()).or_default();
+        match claim.holders.get_mut(profile) {
+            Some(holder) => holder.hands_over = true,
+            None if claim.waiting.contains_key(profile) => {}
+            None => {
+                *claim.holders.of(profile) = Holder { leaving: true, hands_over: true, ..Holder::default() };
+            }
         }
         self.ask(heir);
     }
@@ -323,6 +329,31 @@ mod tests {
 
     fn asked(claims: &mut Claims) -> Vec<String> {
         claims.take_asked().into_iter().map(|id| id.name).collect()
+    }
+
+    #[test]
+    fn who_has_lost_an_object_and_goes_hands_over_what_still_says_that_it_is_its() {
+        let mut claims = Claims::default();
+        for profile in ["p", "q"] {
+            assert_eq!(claims.claim(&key(), &id(profile), want(100, "1", true)), Ok(()));
+        }
+        assert_eq!(claims.claim(&key(), &id("p"), want(100, "2", true)), Err(id("q")));
+        let owner = Owner {
+            kind: "ClusterProfile".into(),
+            name: "p".into(),
+            tier: 100,
+            reference: "ConfigMap n/c".into(),
+            reference_tier: 100,
+        };
+        claims.hand_over(&key(), &id("p"), &id("q"));
+        assert!(!claims.is_handed_over(&key(), &owner), "it wants it and waits");
+        claims.leave(&key(), &id("p"));
+        claims.take_asked();
+        claims.hand_over(&key(), &id("p"), &id("q"));
+        assert!(claims.is_handed_over(&key(), &owner) && asked(&mut claims) == ["q"]);
+        assert_eq!(claims.heir(&key(), &id("q")), None, "it is nobody's heir");
+        claims.release(&key(), &id("p"));
+        assert!(!claims.is_handed_over(&key(), &owner));
     }
 
     #[test]

@@ -80,6 +80,7 @@ impl Job {
         self.run.errors.insert(format!("{key}{HANDED_OVER}"), Fault::new(text, true));
         context.live.remove(key);
         context.claims.hand_over(key, &self.profile, heir);
+        self.claimed.insert(key.clone());
     }
 
     /// Whether another profile goes on with the release that an object is of, and has not everything of it yet: until then nothing
