@@ -40,7 +40,8 @@ impl Matcher {
             self.clusters.remove(cluster);
             self.reported.forget(cluster);
         } else if let Some(live) = self.clusters.get_mut(cluster) {
-            (live.told, live.ahead) = (None, None);
+            // A newer row that has not come is missed all the same: the cluster may be registered again.
+            live.told = None;
         }
     }
 

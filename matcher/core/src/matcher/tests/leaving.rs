@@ -84,6 +84,23 @@ fn who_comes_after_everything_is_over_takes_back_what_its_predecessor_said() {
 }
 
 #[test]
+fn a_cluster_that_is_registered_again_under_an_older_revision_is_told_of_while_its_agent_is_there() {
+    let mut matcher = started(&[("a", 1)]);
+    step(&mut matcher, |m, s| m.caught_up(0, s));
+    step(&mut matcher, |m, s| m.external(gone(5), s));
+    step(&mut matcher, |m, s| m.external(ExternalInput::Interest(cluster(), Interest::default()), s));
+    // The bucket was lost, and the clock of who writes the row is behind.
+    step(&mut matcher, |m, s| m.external(interest(3, &[("a", 3)]), s));
+    step(&mut matcher, |m, s| m.row(&complete(3), s));
+    step(&mut matcher, |m, s| m.caught_up(99, s));
+    let mut late = Step::at(10_000_000);
+    matcher.tick(&mut late);
+    let (rows, ..) = late.into_parts();
+    let said: Vec<_> = rows.iter().filter_map(|row| row.meta.complete().cloned()).collect();
+    assert_eq!(said, [Complete::of_all(0, 5)], "the renderer is to write it above that");
+}
+
+#[test]
 fn an_interest_row_that_comes_after_its_agent_has_left_is_not_missed_when_it_goes() {
     let mut matcher = matcher();
     step(&mut matcher, |m, s| m.start(s));
