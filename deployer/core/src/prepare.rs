@@ -113,6 +113,10 @@ pub(crate) fn prepare_some(
     let mut prepared: Vec<_> = prepared.into_iter().map(|(_, one)| one).collect();
     // Of several charts with one definition the first brings it; where it is content, it is that.
     for one in brought {
+        if place.is_management && is_own(&one.object) {
+            errors.push(own(&one.key));
+            continue;
+        }
         if let Entry::Vacant(entry) = index.entry(one.key.clone()) {
             entry.insert(prepared.len());
             prepared.push(one);
@@ -411,6 +415,20 @@ mod tests {
                     name, and without its labels";
         assert_eq!(prepared(true), (1, vec![text.to_owned()]));
         assert_eq!(prepared(false), (2, Vec::new()));
+    }
+
+    #[test]
+    fn what_a_chart_brings_along_is_not_taken_for_an_inventory_either() {
+        let mut map = config_map("c", "1");
+        map["metadata"]["labels"] = json!({sluice_api::model::INVENTORY: "true"});
+        let mut desired = desired(vec![(100, vec![map])]);
+        desired.policies[0].crds = 1;
+        let prepared = |is_management| {
+            let (prepared, errors) =
+                prepare_some(&desired, Place { is_management, ..Place::default() }, |_| true);
+            (prepared.len(), errors.len())
+        };
+        assert_eq!((prepared(true), prepared(false)), ((0, 1), (1, 0)));
     }
 
     #[test]
