@@ -59,3 +59,4 @@ pub use salt::Salt;
 pub use seen::{MadeProfile, Seen};
 pub use syntax::{broken_templates, check_source};
 pub use templates::Caches;
+pub use verdict::seconds;

@@ -203,8 +203,8 @@ pub(crate) fn clipped(text: &str, longest: usize) -> String {
     format!("{}…", &text[..text.floor_char_boundary(longest)])
 }
 
-/// A time in the form of the API.
-pub(crate) fn seconds(micros: i64) -> String {
+/// A time in the form of the API, of microseconds since 1970.
+pub fn seconds(micros: i64) -> String {
     let second = Timestamp::from_second(micros.div_euclid(1_000_000)).unwrap_or(Timestamp::UNIX_EPOCH);
     second.to_string()
 }

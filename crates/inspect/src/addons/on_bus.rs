@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use sluice_api::kinds::key_of;
 use sluice_api::{ClusterKind, ClusterRef, ProfileId};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look_each};
 use sluice_protocol::rows::{Desired, Policy, State, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table};
+use sluice_renderer_core::seconds;
 
 use super::{Addon, AddonFilter, CHART, merged};
 
@@ -59,13 +59,8 @@ fn add_row(found: &mut Vec<Addon>, Stored { row, at }: &Stored, provisioned: &BT
         && provisioned.contains(&place)
         && let Ok(desired) = serde_json::from_slice::<Desired>(&row.body)
     {
-        found.extend(of_desired(cluster, profile, &desired, &time_of(*at)));
+        found.extend(of_desired(cluster, profile, &desired, &seconds(*at)));
     }
-}
-
-/// When the server stored something, as times are written.
-pub(super) fn time_of(micros: i64) -> String {
-    Timestamp::from_second(micros.div_euclid(1_000_000)).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
 }
 
 /// What a row wants, where all of it is applied.
