@@ -16,7 +16,7 @@ use sluice_api::{Gvk, ObjectKey, ProfileId, ServiceAccount, object};
 use sluice_deployer_core::{
     Class, Failure, Inventory, Kept, Live, Reply, Request, Stored, Version, is_own, without_marks,
 };
-use sluice_kube::{Raw, resource_of};
+use sluice_kube::{NEVER, Raw, resource_of};
 
 use crate::tenants::{Acting, Caller, Tenants};
 use crate::{failure, own};
@@ -25,9 +25,6 @@ use crate::{failure, own};
 const MANAGER: &str = "sluice";
 /// Selects what profiles have deployed, by a label that everything has which is applied.
 const DEPLOYED: &str = "projectsveltos.io/reason";
-/// A resourceVersion that no object has: servers give later ones. An apply with it creates what is absent, and is a conflict with
-/// what is there.
-const NEVER: &str = "1";
 /// Objects of one page of a list.
 const PAGE: u32 = 500;
 /// A call that takes longer counts as failed; whether it worked is unknown.

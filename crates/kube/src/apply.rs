@@ -6,6 +6,10 @@ use serde_json::Value;
 
 use crate::raw::Raw;
 
+/// A resourceVersion that no object has: servers give later ones. An apply with it creates what is absent, and is a conflict with
+/// what is there.
+pub const NEVER: &str = "1";
+
 /// Applies `body` to the object of this name.
 ///
 /// Where all that the field manager owned below a part of a custom resource goes while the part itself

@@ -14,7 +14,7 @@ mod raw;
 mod token_review;
 mod watch;
 
-pub use apply::apply;
+pub use apply::{NEVER, apply};
 pub use client::{client_of_kubeconfig, management_client};
 pub use definitions::definitions;
 pub use discovery::{Discovered, discover};

@@ -1,5 +1,6 @@
 //! Writing what people see to the management cluster: coalesced, limited, never in the path of an event.
 
+mod named;
 mod queue;
 mod refused;
 
@@ -129,8 +130,9 @@ impl Writer {
                 && let Some((key, pending)) = self.queue.next()
             {
                 let (client, manager) = (self.client.clone(), self.manager);
+                let is_known = self.queue.has_written(&key);
                 writes.push(async move {
-                    let outcome = Outcome::of(write(&client, manager, &key, &pending).await, &key);
+                    let outcome = Outcome::of(write(&client, manager, &key, &pending, is_known).await, &key);
                     tokio::time::sleep(if matches!(outcome, Outcome::Failed) { AGAIN } else { PAUSE }).await;
                     (key, pending, outcome)
                 });
@@ -174,11 +176,13 @@ fn resource(key: &ObjectKey) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(&key.gvk.group, &key.gvk.version, &key.gvk.kind))
 }
 
+/// Does what is pending; `is_known` says that the object was written before by this process.
 async fn write(
     client: &Client,
     manager: &str,
     key: &ObjectKey,
     pending: &PendingWrite,
+    is_known: bool,
 ) -> Result<(), kube::Error> {
     let resource = resource(key);
     let api: Api<Raw> = if key.namespace.is_empty() {
@@ -189,7 +193,10 @@ async fn write(
     let params = PatchParams::apply(manager).force();
     match pending {
         PendingWrite::Gone => {
-            let result = api.delete(&key.name, &DeleteParams::default()).await.map(drop);
+            let result = match named::is_shared(key) {
+                true => named::delete_own(&api, key).await,
+                false => api.delete(&key.name, &DeleteParams::default()).await.map(drop),
+            };
             absent_is_fine(client, key, result).await
         }
         PendingWrite::Status(text) => {
@@ -199,7 +206,10 @@ async fn write(
         PendingWrite::Object(text) => {
             let mut main: Value = serde_json::from_str(text).map_err(kube::Error::SerdeError)?;
             let status = main.as_object_mut().and_then(|map| map.remove("status"));
-            apply(&api, &key.name, &params, &main).await?;
+            match named::is_shared(key) && !is_known {
+                true => named::apply_own(&api, key, &params, &main).await?,
+                false => drop(apply(&api, &key.name, &params, &main).await?),
+            }
             match status {
                 Some(status) => write_status(&api, key, &params, &status).await,
                 None => Ok(()),

@@ -47,6 +47,11 @@ impl Queue {
         }
     }
 
+    /// Whether the object was written, and not deleted since, as far as that is remembered.
+    pub(super) fn has_written(&self, key: &ObjectKey) -> bool {
+        self.written.contains_key(key)
+    }
+
     /// The object is as it was wished.
     pub(super) fn written(&mut self, key: ObjectKey, pending: &PendingWrite) {
         self.released(&key);

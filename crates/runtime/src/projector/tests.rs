@@ -20,7 +20,7 @@ async fn delete(answers: Vec<Answer>) -> Outcome {
         let (status, body) = answers.get(request.number).copied().unwrap_or((500, ""));
         (status, body.to_owned())
     });
-    Outcome::of(write(&server.client(), "test", &key, &PendingWrite::Gone).await, &key)
+    Outcome::of(write(&server.client(), "test", &key, &PendingWrite::Gone, false).await, &key)
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn asked(
     });
     let gvk = Gvk::new("config.projectsveltos.io", "v1beta1", "ClusterSummary");
     let key = ObjectKey { gvk, namespace: "default".into(), name: name.into() };
-    let outcome = Outcome::of(write(&server.client(), "test", &key, &pending).await, &key);
+    let outcome = Outcome::of(write(&server.client(), "test", &key, &pending, false).await, &key);
     (outcome, server.requests())
 }
 
@@ -92,6 +92,51 @@ async fn a_status_that_says_nothing_is_left_out_as_a_whole() {
         json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterSummary", "metadata": {"name": "s"}})
     );
     assert_eq!(requests.len(), 1, "the object itself is somebody else's");
+}
+
+/// What the server is asked where a ClusterProfile with these labels is there, and what comes of it.
+async fn asked_of_a_profile(labels: &'static str, pending: PendingWrite) -> (Outcome, Vec<(String, bool)>) {
+    drop(crate::install_defaults());
+    let server = FakeApi::start(move |request| {
+        if request.body.contains("\"resourceVersion\":\"1\"") {
+            return (
+                409,
+                r#"{"kind": "Status", "status": "Failure", "message": "no", "code": 409}"#.to_owned(),
+            );
+        }
+        let there = format!(
+            r#"{{"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {{"name": "p", "uid": "u1", "labels": {labels}}}}}"#
+        );
+        (200, there)
+    });
+    let gvk = Gvk::new("config.projectsveltos.io", "v1beta1", "ClusterProfile");
+    let key = ObjectKey { gvk, namespace: String::new(), name: "p".into() };
+    let outcome = Outcome::of(write(&server.client(), "test", &key, &pending, false).await, &key);
+    let asked =
+        server.requests().into_iter().map(|request| (request.method, request.body.contains("\"u1\"")));
+    (outcome, asked.collect())
+}
+
+#[tokio::test]
+async fn a_profile_that_a_user_wrote_is_neither_written_over_nor_deleted() {
+    let made = || {
+        object(
+            r#"{"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "p"}}"#,
+        )
+    };
+    let of = |asked: Vec<(String, bool)>| asked.into_iter().map(|(method, _)| method).collect::<Vec<_>>();
+    let own = r#"{"eventtrigger.lib.projectsveltos.io/clustername": "c"}"#;
+    let (outcome, asked) = asked_of_a_profile("{}", made()).await;
+    assert!(matches!(outcome, Outcome::Failed), "the renderer will hear of it: {outcome:?}");
+    assert_eq!(of(asked), ["PATCH", "GET"]);
+    let (outcome, asked) = asked_of_a_profile(own, made()).await;
+    assert!(matches!(outcome, Outcome::Written), "{outcome:?}");
+    assert_eq!(of(asked), ["PATCH", "GET", "PATCH"]);
+    let (outcome, asked) = asked_of_a_profile("{}", PendingWrite::Gone).await;
+    assert!(matches!(outcome, Outcome::Written), "{outcome:?}");
+    assert_eq!(of(asked), ["GET"]);
+    let (_, asked) = asked_of_a_profile(own, PendingWrite::Gone).await;
+    assert_eq!(asked, [("GET".to_owned(), false), ("DELETE".to_owned(), true)], "that one and no later one");
 }
 
 #[tokio::test]

@@ -1,0 +1,53 @@
+//! Objects that have a name which users may give to their own: those are never written over, nor deleted.
+//!
+//! Who decides that something is to be written may not have heard yet of what a user has written a moment before.
+
+use kube::api::{DeleteParams, PatchParams, Preconditions};
+use kube::core::Status;
+use kube::{Api, Error};
+use serde_json::Value;
+use sluice_api::model::MADE_OF_EVENTS;
+use sluice_api::{ObjectKey, object};
+use sluice_kube::{NEVER, Raw, apply};
+
+/// Whether users write objects of this kind too.
+pub(super) fn is_shared(key: &ObjectKey) -> bool {
+    key.gvk.kind == "ClusterProfile"
+}
+
+/// Creates the object, or writes it where one is there that was made of events as well. That is asked only where there is one.
+pub(super) async fn apply_own(
+    api: &Api<Raw>,
+    key: &ObjectKey,
+    params: &PatchParams,
+    wanted: &Value,
+) -> Result<(), Error> {
+    let mut first = wanted.clone();
+    first["metadata"]["resourceVersion"] = NEVER.into();
+    match apply(api, &key.name, params, &first).await {
+        Err(Error::Api(status)) if status.code == 409 => {}
+        done => return done.map(drop),
+    }
+    match api.get_opt(&key.name).await? {
+        Some(there) if !is_own(&there.value) => {
+            let message = format!("{key} is somebody else's");
+            Err(Error::Api(Box::new(Status { code: 409, message, ..Status::default() })))
+        }
+        _ => apply(api, &key.name, params, wanted).await.map(drop),
+    }
+}
+
+/// Deletes the object where it was made of events.
+pub(super) async fn delete_own(api: &Api<Raw>, key: &ObjectKey) -> Result<(), Error> {
+    let Some(there) = api.get_opt(&key.name).await?.filter(|there| is_own(&there.value)) else {
+        return Ok(());
+    };
+    let uid = Some(object::text(&there.value, &["metadata", "uid"]).to_owned());
+    let preconditions = Some(Preconditions { uid, resource_version: None });
+    api.delete(&key.name, &DeleteParams { preconditions, ..DeleteParams::default() }).await.map(drop)
+}
+
+fn is_own(there: &Value) -> bool {
+    let labels = object::at(there, &["metadata", "labels"]).and_then(Value::as_object);
+    labels.is_some_and(|labels| labels.keys().any(|label| label.starts_with(MADE_OF_EVENTS)))
+}
