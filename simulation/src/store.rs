@@ -43,8 +43,9 @@ struct Stream {
     in_process: BTreeMap<String, i64>,
     /// When somebody will have noticed that acknowledged rows are lost.
     noticed_at: Option<i64>,
-    /// Subjects that have an older row again since their newest one was lost, with its sequence.
-    older: BTreeMap<String, u64>,
+    /// Subjects that have an older row again since their newest one was lost, with its sequence, and whether it says something of
+    /// the clusters.
+    older: BTreeMap<String, (u64, bool)>,
 }
 
 /// What the server says to a conditional message.
@@ -59,11 +60,11 @@ pub(crate) enum Verdict {
 }
 
 impl Stream {
-    /// The sequence of each row but those that only say whose the stream is, and what is complete.
-    fn newest(&self) -> BTreeMap<String, u64> {
+    /// The sequence of each row, and whether it says something of the clusters: not only whose the stream is, or what is complete.
+    fn newest(&self) -> BTreeMap<String, (u64, bool)> {
         let says = |subject: &Subject| !matches!(subject, Subject::Owner { .. } | Subject::Complete { .. });
-        let rows = self.rows.rows().filter(|(_, row)| says(&row.value.subject));
-        rows.map(|(sequence, row)| (row.subject.clone(), sequence)).collect()
+        let rows = self.rows.rows();
+        rows.map(|(sequence, row)| (row.subject.clone(), (sequence, says(&row.value.subject)))).collect()
     }
 }
 
@@ -145,7 +146,12 @@ impl Store {
 
     /// Whether a stream has an older row where it lost a newer one, which nobody has written again.
     pub(crate) fn has_older(&self) -> bool {
-        self.streams.values().any(|stream| !stream.older.is_empty())
+        self.streams.values().any(|stream| stream.older.values().any(|(_, says)| *says))
+    }
+
+    /// Whether this subject has an older row because the stream lost a newer one.
+    pub(crate) fn is_older(&self, (table, shard): (Table, u16), subject: &str) -> bool {
+        self.streams.get(&(table, shard)).is_some_and(|stream| stream.older.contains_key(subject))
     }
 
     /// A node gets nothing new until then; not when it has hardly caught up since the last time: one that lags for as long
@@ -174,7 +180,7 @@ impl Store {
             let behind = stream.applied.into_iter().min().unwrap_or(last);
             stream.replaced.retain(|_, (_, by)| *by > behind);
             let Stream { rows, older, .. } = stream;
-            older.retain(|subject, row| rows.last_sequence(subject) == *row);
+            older.retain(|subject, (row, _)| rows.last_sequence(subject) == *row);
             if stream.noticed_at.is_some_and(|at| at <= now) {
                 stream.noticed_at = None;
                 stream.rows.raise_epoch();
