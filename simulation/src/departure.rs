@@ -2,7 +2,7 @@
 
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
-use sluice_protocol::{Subject, Table};
+use sluice_protocol::Table;
 
 use crate::management::CLUSTERS;
 use crate::world::{STEP, World, cluster_ref};
@@ -41,17 +41,9 @@ pub(crate) fn compare(world: &World) -> Result<(), String> {
     for (table, shard) in world.store.keys() {
         for (_, stored) in world.store.stream(table, shard).rows() {
             let subject = &stored.value.subject;
-            let of = match subject {
-                Subject::Change { cluster, .. }
-                | Subject::Report { cluster, .. }
-                | Subject::Desired { cluster, .. }
-                | Subject::Status { cluster, .. }
-                | Subject::Complete { cluster, .. } => cluster,
-                Subject::Owner { .. } | Subject::AllDesired { .. } => continue,
-            };
             let is_back =
                 table == Table::Changes && world.store.is_older((table, shard), &subject.to_string());
-            if *of == gone && !stored.value.head.tombstone && !is_back {
+            if subject.cluster() == Some(&gone) && !stored.value.head.tombstone && !is_back {
                 return Err(format!("{name} has departed, and {subject} is there"));
             }
         }

@@ -107,6 +107,7 @@ impl Agent {
     /// The cluster is no longer registered: whatever the bus has of it goes. Tombstones are made from no view, so that nobody waits
     /// for an interest row that will not come, and replace what a former owner made from any.
     fn leave(&mut self, revision: u64, step: &mut Step<Effect>) {
+        step.part_with(&self.config.cluster);
         let shown = std::mem::take(&mut self.shown).into_keys();
         let objects = shown.chain(std::mem::take(&mut self.unconfirmed)).chain(self.events.take_rows());
         for object in objects {

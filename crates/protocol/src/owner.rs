@@ -306,8 +306,9 @@ impl<C: Core> Owner<C> {
         f(&mut self.core, &mut step);
         debug_assert!(step.publishes.is_empty() || self.phase == Phase::Reading, "published before start");
         let waiting = std::mem::take(&mut step.after_all);
+        let parting = self.newer.tombstones_of(&step.parted, now.wall);
         let (publishes, effects, wake) = step.into_parts();
-        publishes.into_iter().for_each(|row| self.take(row));
+        parting.into_iter().chain(publishes).for_each(|row| self.take(row));
         waiting.into_iter().for_each(|effect| self.barriers.push(self.next_id, Barrier::Effect(effect)));
         commands.extend(effects.into_iter().map(Command::Effect));
         commands.extend(wake.map(Command::WakeAt));

@@ -230,6 +230,18 @@ impl Subject {
         }
     }
 
+    /// The cluster that it is about; nothing where it is about a whole table or owner.
+    pub fn cluster(&self) -> Option<&ClusterRef> {
+        match self {
+            Self::Change { cluster, .. }
+            | Self::Report { cluster, .. }
+            | Self::Desired { cluster, .. }
+            | Self::Status { cluster, .. }
+            | Self::Complete { cluster, .. } => Some(cluster),
+            Self::Owner { .. } | Self::AllDesired { .. } => None,
+        }
+    }
+
     /// The fence row of `owner` in one of its output streams. `status` is one stream for all: there a fence row is in the
     /// owner's own shard, as its rows are.
     pub fn fence(table: Table, output: usize, owner: &str) -> Self {

@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::row::{Head, Publish};
+use sluice_api::ClusterRef;
+
+use crate::row::{Body, Head, Publish};
 use crate::subject::Subject;
 use crate::view::View;
 
@@ -63,6 +65,15 @@ impl Newer {
         }
     }
 
+    /// What takes the newer rows of clusters away that have gone for good.
+    pub(super) fn tombstones_of(&self, clusters: &[ClusterRef], now: i64) -> Vec<Publish> {
+        let rows = self.rows.values().filter(|_| !clusters.is_empty());
+        let gone = rows.filter(|(subject, head)| {
+            !head.tombstone && subject.cluster().is_some_and(|cluster| clusters.contains(cluster))
+        });
+        gone.map(|(subject, _)| Publish::new(subject.clone(), Body::Tombstone, now).parting()).collect()
+    }
+
     /// The core wants something else there by now, which is held elsewhere.
     pub(super) fn forget_wanted(&mut self, subject: &Subject) {
         if !self.wanted.is_empty() {
@@ -102,10 +113,9 @@ const MOST: usize = 5;
 
 #[cfg(test)]
 mod tests {
-    use sluice_api::{ClusterRef, ProfileId};
+    use sluice_api::ProfileId;
 
     use super::*;
-    use crate::row::Body;
 
     fn publish(view: &str) -> Publish {
         let (cluster, profile) = (ClusterRef::sveltos("a", "b"), ProfileId::cluster("p"));
@@ -148,6 +158,18 @@ mod tests {
         assert!(newer.hold(publish("ConfigMap=5")).is_none());
         assert!(newer.hold(publish("").parting()).is_some() && newer.is_empty());
         assert_eq!(newer.take_covered(&View::parse("ConfigMap=9")), Covered::default());
+    }
+
+    #[test]
+    fn of_a_cluster_that_has_gone_for_good_nothing_newer_stays() {
+        let mut newer = held("ConfigMap=9");
+        assert!(newer.hold(publish("ConfigMap=5")).is_none());
+        assert!(newer.tombstones_of(&[], 1).is_empty());
+        assert!(newer.tombstones_of(&[ClusterRef::sveltos("a", "other")], 1).is_empty());
+        let rows = newer.tombstones_of(&[ClusterRef::sveltos("a", "b")], 1);
+        let [row] = &rows[..] else { panic!("{rows:?}") };
+        assert_eq!((&row.subject, &row.body), (&publish("").subject, &Body::Tombstone));
+        assert!(newer.hold(row.clone()).is_some() && newer.is_empty());
     }
 
     #[test]

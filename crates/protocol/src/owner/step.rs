@@ -1,5 +1,7 @@
 //! What a core makes of one input.
 
+use sluice_api::ClusterRef;
+
 use crate::row::Publish;
 
 /// What time it is, microseconds.
@@ -19,6 +21,7 @@ pub struct Step<E> {
     /// Now by the clock that nobody sets, see [`Now::steady`].
     pub steady: i64,
     pub(super) publishes: Vec<Publish>,
+    pub(super) parted: Vec<ClusterRef>,
     effects: Vec<E>,
     pub(super) after_all: Vec<E>,
     wake: Option<i64>,
@@ -39,6 +42,7 @@ impl<E> Step<E> {
             now: wall,
             steady,
             publishes: Vec::new(),
+            parted: Vec::new(),
             effects: Vec::new(),
             after_all: Vec::new(),
             wake: None,
@@ -48,6 +52,12 @@ impl<E> Step<E> {
     /// This row should exist.
     pub fn publish(&mut self, row: Publish) {
         self.publishes.push(row);
+    }
+
+    /// The cluster has gone for good: rows of it that a former owner made from newer knowledge than this one has go too, before
+    /// anything of this step. What the core wanted in their place was left to wait, and the core need not know of it any more.
+    pub fn part_with(&mut self, cluster: &ClusterRef) {
+        self.parted.push(cluster.clone());
     }
 
     /// This should be done.

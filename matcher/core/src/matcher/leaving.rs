@@ -31,6 +31,7 @@ impl Matcher {
         if !gone {
             self.remember(cluster, step.now);
         }
+        step.part_with(cluster);
         for (object, source) in self.reported.of_cluster(cluster, |_, _| true) {
             self.withdraw(cluster, &object, &source, 0, step);
         }
