@@ -86,6 +86,11 @@ impl Completeness {
         self.interests.get(cluster).filter(|row| row.revision >= self.newest(cluster))
     }
 
+    /// Whether others work with a newer interest row of a cluster than the one that is known.
+    pub(crate) fn is_behind(&self, cluster: &ClusterRef) -> bool {
+        self.interests.contains_key(cluster) && self.present(cluster).is_none()
+    }
+
     /// The interest row that the next one follows: others may work already with what was written here.
     pub(crate) fn former(&self, cluster: &ClusterRef) -> Option<&Interest> {
         let written = || self.written.get(cluster).filter(|row| row.revision >= self.newest(cluster));

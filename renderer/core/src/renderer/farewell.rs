@@ -28,9 +28,12 @@ impl Renderer {
             return;
         }
         match self.completeness.interest(cluster) {
-            Some(row) if row.gone => drop(self.farewells.remove(cluster)),
+            Some(row) if row.gone && !self.completeness.is_behind(cluster) => {
+                self.farewells.remove(cluster);
+            }
             None if !self.completeness.is_spoken_of(cluster) => self.forget(cluster),
-            // Also where the row was lost with its bucket: a matcher still has something to take back.
+            // Also where the row was lost with its bucket: a matcher still has something to take back, or waits for a later row than
+            // the one that was written anew by a clock that is behind.
             _ => {
                 let due = step.steady.saturating_add(self.config.forget_after);
                 let due = *self.farewells.entry(cluster.clone()).or_insert(due);

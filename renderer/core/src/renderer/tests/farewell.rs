@@ -113,6 +113,21 @@ fn a_cluster_is_said_to_be_gone_although_its_row_is_lost_as_long_as_a_matcher_sp
 }
 
 #[test]
+fn a_farewell_by_a_clock_that_is_behind_is_said_again_to_who_waits_for_a_later_one() {
+    let mut fixture = mk_fixture();
+    fixture.unregister("a");
+    fixture.elapse(FORGET_AFTER);
+    fixture.hear("a", fixture.interests[&cluster("a")].clone());
+    // A matcher has worked with a later row, which was lost with the bucket.
+    let later = fixture.revision() + 1_000_000;
+    fixture.row(complete(later));
+    fixture.elapse(FORGET_AFTER);
+    assert!(fixture.interests[&cluster("a")].gone && fixture.revision() > later);
+    fixture.hear("a", fixture.interests[&cluster("a")].clone());
+    assert!(fixture.renderer.farewells.is_empty());
+}
+
+#[test]
 fn a_farewell_that_is_due_before_the_end_of_the_input_is_said_then() {
     let row = Interest { revision: 77_000, ..Interest::default() };
     let mut fixture = Fixture::begin(vec![], |renderer| {
