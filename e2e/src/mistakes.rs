@@ -29,6 +29,9 @@ struct Expected {
     name: String,
     /// Parts of the text, in any order.
     says: Vec<String>,
+    /// The ConfigMap of `default` in [`CLUSTER`] that was deployed before the mistake, and is not touched by it.
+    #[serde(default)]
+    stays: Option<String>,
     /// Whether only an API server notices that has rights to deny.
     #[serde(default)]
     needs_rights: bool,
@@ -68,12 +71,19 @@ pub async fn play(fleet: &Fleet, is_simulated: bool) -> anyhow::Result<()> {
         if expected.needs_rights && is_simulated {
             continue;
         }
+        let before = path.join("before.yaml");
+        let before = if before.exists() { read(&before)? } else { Vec::new() };
+        apply(fleet, MANAGEMENT, &before).await.with_context(named)?;
+        let deployed = deployed(fleet, &expected).await.with_context(named)?;
         apply(fleet, MANAGEMENT, &broken).await.with_context(named)?;
         wait(fleet, &expected, |text| expected.says.iter().all(|part| text.contains(part)))
             .await
             .with_context(named)?;
+        is_as_before(fleet, deployed.as_ref()).await.with_context(named)?;
         apply(fleet, MANAGEMENT, &mended).await.with_context(named)?;
         wait(fleet, &expected, str::is_empty).await.with_context(|| format!("{}, mended", named()))?;
+        is_as_before(fleet, deployed.as_ref()).await.with_context(named)?;
+        delete(fleet, MANAGEMENT, &before).await?;
         delete(fleet, MANAGEMENT, &broken).await?;
     }
     delete(fleet, CLUSTER, &event).await?;
@@ -100,6 +110,36 @@ fn objects(path: &Path, kubeconfig: &str) -> anyhow::Result<Vec<Value>> {
     // A JSON string is a YAML string.
     let text = text.replace(KUBECONFIG, &serde_json::to_string(kubeconfig)?);
     yaml::documents(&text).map_err(anyhow::Error::msg).with_context(named)
+}
+
+/// What is deployed before the mistake, once it is there.
+async fn deployed(fleet: &Fleet, expected: &Expected) -> anyhow::Result<Option<Value>> {
+    let Some(name) = &expected.stays else { return Ok(None) };
+    let deadline = Instant::now() + TIMEOUT;
+    loop {
+        if let Some(found) = fleet.at(CLUSTER)?.get(&config_map(name)).await? {
+            return Ok(Some(found));
+        }
+        if Instant::now() > deadline {
+            bail!("after {TIMEOUT:?} ConfigMap {name} is not in {CLUSTER}");
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// It was neither deleted nor made anew.
+async fn is_as_before(fleet: &Fleet, before: Option<&Value>) -> anyhow::Result<()> {
+    let Some(before) = before else { return Ok(()) };
+    let found = fleet.at(CLUSTER)?.get(&config_map(object::name(before))).await?;
+    let uid = |found: &Value| object::text(found, &["metadata", "uid"]).to_owned();
+    if found.as_ref().map(uid) != Some(uid(before)) {
+        bail!("{CLUSTER} has {found:?} in the place of {before}");
+    }
+    Ok(())
+}
+
+fn config_map(name: &str) -> ObjectKey {
+    ObjectKey { gvk: Gvk::new("", "v1", "ConfigMap"), namespace: "default".to_owned(), name: name.to_owned() }
 }
 
 async fn wait(fleet: &Fleet, expected: &Expected, enough: impl Fn(&str) -> bool) -> anyhow::Result<()> {

@@ -15,6 +15,7 @@ use crate::manifests::{self, Registration, SourceForm};
 mod log;
 mod mend;
 mod pauses;
+mod reasons;
 mod sets;
 mod sources;
 
@@ -245,32 +246,6 @@ impl Management {
     /// Whether everybody knows that the profile is deployed once, and it need not be deployed anew.
     pub(crate) fn is_once(&self, now: i64) -> bool {
         self.once_since.is_some_and(|since| now - since > LATE)
-    }
-
-    /// Of what is not there, everything may go at any time; of what does not select a cluster, in that cluster.
-    fn look_for_reasons(&self) -> Vec<(Addon, usize)> {
-        let missing = |addon: Addon, cluster: usize| {
-            let Some(registered) = self.registered[cluster] else { return true };
-            let selecting = self.source.is_some_and(|form| form != SourceForm::Narrow);
-            let left_out = self.leaves_out(addon, cluster);
-            match addon {
-                // A profile that is paused asks for nothing where it had nothing: what another maker of its name has
-                // deployed there goes with that one.
-                Addon::Own => {
-                    let alone = !self.pauses.has_profile() && registered.tier == "x";
-                    !self.profile || left_out || (self.rival && !alone)
-                }
-                Addon::Sent => registered.env != "fv",
-                Addon::Team => !self.team || left_out,
-                Addon::Each => !self.triggers[0] || !selecting || left_out,
-                Addon::All => {
-                    !self.triggers[1] || !selecting || registered.env != "fv" || registered.tier != "x"
-                }
-            }
-        };
-        let pairs =
-            Addon::ALL.into_iter().flat_map(|addon| (0..CLUSTERS.len()).map(move |cluster| (addon, cluster)));
-        pairs.filter(|(addon, cluster)| missing(*addon, *cluster)).collect()
     }
 
     /// Changes something that gives no reason to withdraw anything.

@@ -117,11 +117,18 @@ pub(crate) fn bound(
 /// Whether events of `cluster` count for `trigger`.
 ///
 /// # Errors
-/// A cluster set that cannot be read, and why.
+/// What [`unsure`] says, where nothing selects the cluster.
 pub(crate) fn selects(trigger: &Trigger, cluster: &Cluster, catalog: &Catalog) -> Result<bool, String> {
     let by_label = !trigger.source_selector.is_empty() && trigger.source_selector.matches(cluster.labels());
-    let selected = if by_label { Ok(true) } else { catalog.is_in(&trigger.source_sets, cluster) };
-    selected.map_err(|error| format!("spec.clusterSetRefs: {error}"))
+    if by_label || catalog.is_in(&trigger.source_sets, cluster) {
+        return Ok(true);
+    }
+    unsure(trigger, catalog).map_or(Ok(false), Err)
+}
+
+/// Why it is not known whether events of further clusters count for `trigger`.
+pub(crate) fn unsure(trigger: &Trigger, catalog: &Catalog) -> Option<String> {
+    catalog.unsure(&trigger.source_sets, "spec.clusterSetRefs")
 }
 
 /// The EventSource that `trigger` listens to on `cluster`; `None` when it does not select the cluster.

@@ -13,9 +13,11 @@ use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
 use crate::rights::Rights;
 
 pub use self::additions::{Resource, is_generator_output};
-pub(crate) use self::additions::{Selections, content_key, is_made};
+pub(crate) use self::additions::{content_key, is_made};
+pub(crate) use self::selection::{NOTHING_WITHDRAWN, Selections, not_registered};
 
 mod additions;
+mod selection;
 
 /// The kinds a renderer has to know.
 pub const KINDS: [&str; 12] = [

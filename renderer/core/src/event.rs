@@ -108,8 +108,9 @@ impl EventRender<'_> {
             }
         }
         let destinations = self.destinations(dot)?;
-        let mut spec = self.spec(refs, &scene.refs, destinations.first());
-        let patched = self.patched(&name, sources, destinations, dot, reads)?;
+        let mut spec = self.spec(refs, &scene.refs, destinations.clusters.first());
+        let (clusters, unsure) = (destinations.clusters, destinations.unsure);
+        let patched = self.patched(&name, sources, clusters, dot, reads)?;
         charts::write(&mut spec, &patched.charts);
         projections.extend(patched.projections);
         if !patched.refs.is_empty() {
@@ -131,6 +132,7 @@ impl EventRender<'_> {
             grants_to,
             resources,
             failed,
+            unsure,
             warnings,
             spec,
             projections,

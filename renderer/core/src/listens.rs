@@ -102,11 +102,15 @@ mod tests {
         assert_eq!(of("a"), Listener { selects: Ok(true), source: Ok("fv-events".into()) });
         assert_eq!(of("b"), Listener { selects: Ok(false), source: Ok("s".into()) });
         assert!(of("c").source.unwrap_err().starts_with("spec.eventSourceName: "));
-        assert_eq!(of("d").selects, Ok(false));
+        assert!(of("d").selects.unwrap_err().contains("ClusterSet none does not exist"));
         assert_eq!(found.len(), 4, "one cannot be read");
         for (id, Listener { selects, source }) in found {
             let here = listens(&objects, &id).remove(&cluster);
-            assert_eq!(here, (selects == Ok(true)).then_some(source), "{id:?}");
+            let expected = match selects {
+                Ok(selects) => selects.then_some(source),
+                Err(error) => Some(Err(error)),
+            };
+            assert_eq!(here, expected, "{id:?}");
         }
         assert!(listeners(&objects, &ClusterRef::sveltos("n", "other")).is_empty());
     }

@@ -14,18 +14,15 @@ use crate::templates::Templates;
 
 /// Renders a user-written profile. What it refers to may be another object for each cluster, and may be missing for
 /// some of them.
-///
-/// # Errors
-/// A cluster set that cannot be read.
 pub(crate) fn render(
     profile: &Profile,
     catalog: &Catalog,
     templates: &Templates,
     reads: &mut Reads,
-) -> Result<Rendered, String> {
+) -> Rendered {
     let (mut parts, mut failed) = (BTreeMap::<Vec<ContentKey>, Part>::new(), Vec::new());
     for cluster in catalog.clusters.values() {
-        if !selects(profile, cluster, catalog)? {
+        if selects(profile, cluster, catalog) != Ok(true) {
             continue;
         }
         let keys = references(profile, cluster, (catalog, templates), reads);
@@ -49,7 +46,7 @@ pub(crate) fn render(
             Err(error) => failed.push((cluster.id.clone(), error)),
         }
     }
-    Ok(Rendered {
+    Rendered {
         id: profile.id.clone(),
         is_refused: false,
         parts: parts.into_values().collect(),
@@ -57,21 +54,33 @@ pub(crate) fn render(
         grants_to: profile.grants_to.clone(),
         resources: resources(profile),
         failed,
+        unsure: unsure(profile, catalog),
         warnings: Vec::new(),
         spec: profile.common.raw.clone(),
         projections: Vec::new(),
-    })
+    }
 }
 
 /// Whether `profile` is for `cluster`.
 ///
 /// # Errors
-/// A cluster set that cannot be read, and why.
+/// What [`unsure`] says, where nothing selects the cluster.
 pub(crate) fn selects(profile: &Profile, cluster: &Cluster, catalog: &Catalog) -> Result<bool, String> {
     let own = profile.id.namespace.is_empty() || profile.id.namespace == cluster.id.namespace;
     let by_label = !profile.selector.is_empty() && profile.selector.matches(cluster.labels());
     let by_name = by_label || profile.clusters.contains(&cluster.id);
-    Ok(own && (by_name || catalog.is_in(&profile.sets, cluster)?))
+    if own && (by_name || catalog.is_in(&profile.sets, cluster)) {
+        return Ok(true);
+    }
+    unsure(profile, catalog).filter(|_| own).map_or(Ok(false), Err)
+}
+
+/// Why it is not known whether `profile` is for further clusters.
+fn unsure(profile: &Profile, catalog: &Catalog) -> Option<String> {
+    let clusters = catalog.missing(&profile.clusters, "spec.clusterRefs");
+    let both: Vec<String> =
+        clusters.into_iter().chain(catalog.unsure(&profile.sets, "spec.setRefs")).collect();
+    (!both.is_empty()).then(|| both.join("; "))
 }
 
 /// What its templates read; a Profile reads only in its own namespace.

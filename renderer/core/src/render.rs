@@ -36,6 +36,8 @@ pub(crate) struct Rendered {
     pub(crate) resources: Vec<ResourceRef>,
     /// Where it goes as well, once this is mended.
     pub(crate) failed: Vec<(ClusterRef, String)>,
+    /// Why it is not known where it goes besides: nothing of it is withdrawn then.
+    pub(crate) unsure: Option<String>,
     /// What is wrong and stops nothing.
     pub(crate) warnings: Vec<String>,
     /// Its spec, for the ClusterProfile and the ClusterSummary.
@@ -92,6 +94,7 @@ impl Rendered {
             grants_to: None,
             resources: Vec::new(),
             failed: Vec::new(),
+            unsure: None,
             warnings: vec![text],
             spec,
             projections: Vec::new(),

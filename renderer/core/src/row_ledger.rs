@@ -122,6 +122,13 @@ impl RowLedger {
         self.rows.get(cause).cloned().unwrap_or_default()
     }
 
+    /// Where rows of `cause` are, or something that came of one and is not being withdrawn.
+    pub(crate) fn everywhere(&self, cause: &Cause) -> BTreeSet<Place> {
+        let held = self.held.get(cause).into_iter().flatten();
+        let held = held.filter(|place| self.has(cause, place) && !self.is_said_withdrawn(place));
+        self.rows.get(cause).into_iter().flatten().chain(held).cloned().collect()
+    }
+
     /// Who uses this name on this cluster, when it is not `cause`, which waits for it from now on.
     pub(crate) fn ask_for(&mut self, place: &Place, cause: &Cause) -> Option<&Cause> {
         let user = self.users.get(place).filter(|user| *user != cause)?;
@@ -154,8 +161,7 @@ impl RowLedger {
         }
         let mut stale: Vec<Place> = before.difference(&places).cloned().collect();
         let only_held = held.iter().filter(|place| !places.contains(*place) && !before.contains(*place));
-        let said = |place: &Place| self.withdrawn.contains_key(place) && !self.asking.contains(place);
-        stale.extend(only_held.filter(|place| !said(place)).cloned());
+        stale.extend(only_held.filter(|place| !self.is_said_withdrawn(place)).cloned());
         // Another cause may have taken the name over; its row must not be withdrawn.
         stale.retain(|place| self.users.get(place).is_none_or(|user| user == cause));
         for place in &stale {
@@ -167,6 +173,11 @@ impl RowLedger {
             self.rows.insert(cause.clone(), places);
         }
         stale
+    }
+
+    /// Whether a tombstone says that nothing is wanted at this place, and its deployer does not ask for it once more.
+    fn is_said_withdrawn(&self, place: &Place) -> bool {
+        self.withdrawn.contains_key(place) && !self.asking.contains(place)
     }
 
     /// `cause` has been rendered, with rows or without: until it is forgotten it is one of [`RowLedger::causes`].

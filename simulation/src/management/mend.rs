@@ -1,13 +1,14 @@
 //! What is mended when the faults have ended.
 
 use crate::management::{Addon, CLUSTERS, Management};
-use crate::manifests::Registration;
+use crate::manifests::{Registration, SourceForm};
 
 impl Management {
-    /// Deregisters a cluster, which does not come again.
+    /// Deregisters a cluster, which does not come again. It may be after everything was mended: no set is to name it.
     pub(crate) fn depart(&mut self, cluster: usize, now: i64) {
         (self.now, self.departed) = (now, Some(cluster));
         self.unregister(cluster);
+        self.mend_sets();
     }
 
     pub(super) fn unregister(&mut self, cluster: usize) {
@@ -26,7 +27,15 @@ impl Management {
         true
     }
 
-    /// What is broken is mended in the end: a missing ConfigMap keeps what is there, which nobody could predict, and
+    /// What is named is there.
+    fn mend_references(&mut self) {
+        self.mend_sets();
+        if self.source.is_none() {
+            self.put_source(SourceForm::Equal);
+        }
+    }
+
+    /// What is broken is mended in the end: a missing ConfigMap, EventSource or set keeps what is there, which nobody could predict, and
     /// an unregistered cluster cannot be cleaned up. Of two makers of a profile one is left: which of them was first is
     /// history.
     pub(crate) fn mend(&mut self, now: i64) {
@@ -49,6 +58,7 @@ impl Management {
             }
         }
         self.mend_sources();
+        self.mend_references();
         for cluster in 0..CLUSTERS.len() {
             if !self.patched[cluster] {
                 self.put_patch(cluster);

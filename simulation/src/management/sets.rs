@@ -80,6 +80,25 @@ impl Management {
         Fault::SetEdited
     }
 
+    /// Every set is there, and names clusters that are.
+    pub(super) fn mend_sets(&mut self) {
+        for set in SetName::ALL {
+            if !self.is_sure(set) {
+                self.put_set(set, SetForm::default());
+            }
+        }
+    }
+
+    /// Whether a set is there, and the clusters that it names.
+    fn is_sure(&self, set: SetName) -> bool {
+        match self.sets.forms[set as usize] {
+            None => false,
+            Some(SetForm::Label | SetForm::First) => true,
+            Some(SetForm::Names) => CLUSTERS.into_iter().all(|cluster| self.is_registered(cluster)),
+            Some(SetForm::One) => self.is_registered(CLUSTERS[0]),
+        }
+    }
+
     /// Whether the profile of a namespace is there.
     pub(crate) fn has_team(&self) -> bool {
         self.team
@@ -137,12 +156,18 @@ impl Management {
         })
     }
 
-    /// Whether a set, or who goes by it, gives a reason to withdraw what an add-on has in a cluster.
+    /// Whether a set, or who goes by it, gives a reason to withdraw what an add-on has in a cluster. One that is not there, or names a
+    /// cluster that is not, gives none.
     pub(super) fn leaves_out(&self, addon: Addon, cluster: usize) -> bool {
         match addon {
-            Addon::Own => !self.profile_selects(CLUSTERS[cluster]),
-            Addon::Each => !self.each_selects(CLUSTERS[cluster]),
-            Addon::Team => !self.team_selects(CLUSTERS[cluster]),
+            Addon::Own => {
+                (!self.sets.profile || self.is_sure(SetName::Tier))
+                    && !self.profile_selects(CLUSTERS[cluster])
+            }
+            Addon::Each => {
+                (!self.sets.each || self.is_sure(SetName::Env)) && !self.each_selects(CLUSTERS[cluster])
+            }
+            Addon::Team => self.is_sure(SetName::Team) && !self.team_selects(CLUSTERS[cluster]),
             Addon::All | Addon::Sent => false,
         }
     }

@@ -1,11 +1,10 @@
 //! What a renderer knows of the management cluster besides what users wrote of the kinds that it lists: objects that templates
-//! read by an identifier, content that generators have made and that is not written yet, and what cluster sets select.
+//! read by an identifier, content that generators have made and that is not written yet, and cluster sets.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::model::{Cluster, ClusterSetId, OWNER_NAME};
+use sluice_api::model::{ClusterSetId, OWNER_NAME};
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_protocol::rows::Cause;
 
@@ -23,9 +22,6 @@ pub enum Resource {
     /// It cannot be read, for this reason.
     Unavailable(String),
 }
-
-/// What each cluster set selects; of one that cannot be read, why.
-pub(crate) type Selections = BTreeMap<ClusterSetId, Result<BTreeSet<ClusterRef>, String>>;
 
 // === impl Resource ===
 
@@ -164,33 +160,6 @@ impl Catalog {
         }
         self.version += u64::from(!changed.is_empty());
         changed
-    }
-
-    /// What the cluster sets select now.
-    pub(crate) fn selections(&self) -> &Arc<Selections> {
-        self.selections.get_or_init(|| {
-            let select = |set: &_| match set {
-                Ok(set) => Ok(self.selected(set)),
-                Err(error) => Err(format!("{error}")),
-            };
-            Arc::new(self.sets.iter().map(|(id, held)| (id.clone(), select(&held.set))).collect())
-        })
-    }
-
-    fn selected(&self, set: &sluice_api::model::ClusterSet) -> BTreeSet<ClusterRef> {
-        set.select(&set.matching(self.clusters.values().map(Arc::as_ref)))
-    }
-
-    /// Whether one of these sets selects the cluster. A set that does not exist selects none.
-    ///
-    /// # Errors
-    /// A set that cannot be read, and why.
-    pub(crate) fn is_in(&self, sets: &[ClusterSetId], cluster: &Cluster) -> Result<bool, String> {
-        let mut is_in = false;
-        for selection in sets.iter().filter_map(|id| self.selections().get(id)) {
-            is_in |= selection.as_ref().map_err(Clone::clone)?.contains(&cluster.id);
-        }
-        Ok(is_in)
     }
 
     pub(super) fn put_set(&mut self, id: ClusterSetId, object: Option<&Value>) -> Touched {

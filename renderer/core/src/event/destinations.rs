@@ -5,21 +5,18 @@ use sluice_api::{ClusterKind, ClusterRef, Gvk};
 use sluice_template::Data;
 
 use super::EventRender;
+use crate::catalog::not_registered;
 
 /// Where a profile goes.
 pub(super) struct Destinations {
     pub(super) clusters: Vec<ClusterRef>,
-    /// Where it would go as well, and why it does not.
-    pub(super) missing: Vec<(ClusterRef, String)>,
+    /// Why it is not known where it goes besides.
+    pub(super) unsure: Option<String>,
 }
 
 impl Destinations {
     fn of(clusters: Vec<ClusterRef>) -> Self {
-        Self { clusters, missing: Vec::new() }
-    }
-
-    pub(super) fn first(&self) -> Option<&ClusterRef> {
-        self.clusters.first().or_else(|| self.missing.first().map(|(cluster, _)| cluster))
+        Self { clusters, unsure: None }
     }
 }
 
@@ -30,10 +27,8 @@ impl EventRender<'_> {
             if self.catalog.clusters.contains_key(&id) {
                 return Ok(Destinations::of(vec![id]));
             }
-            let error = format!(
-                "spec.destinationCluster: {id} is not registered; register it, or correct the reference"
-            );
-            return Ok(Destinations { clusters: Vec::new(), missing: vec![(id, error)] });
+            let unsure = Some(not_registered("spec.destinationCluster", &id));
+            return Ok(Destinations { clusters: Vec::new(), unsure });
         }
         let Some(selector) = &self.trigger.destination_selector else {
             return Ok(Destinations::of(vec![self.cluster.id.clone()]));

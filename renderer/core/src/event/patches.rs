@@ -8,7 +8,6 @@ use sluice_api::model::{HelmChart, PolicyRef};
 use sluice_template::{Data, Stage};
 
 use super::EventRender;
-use super::destinations::Destinations;
 use crate::language::Language;
 use crate::project::Projection;
 use crate::provider;
@@ -50,7 +49,7 @@ impl EventRender<'_> {
         &self,
         profile: &str,
         sources: Vec<PolicySource>,
-        destinations: Destinations,
+        destinations: Vec<ClusterRef>,
         dot: &Data<'_>,
         reads: &mut Reads,
     ) -> Result<Patched, String> {
@@ -59,18 +58,17 @@ impl EventRender<'_> {
         let charts = self.trigger.common.helm_charts.iter().map(|chart| self.chart(chart, dot));
         let charts: Vec<HelmChart> = charts.collect::<Result<_, _>>()?;
         let mut patched = Patched { refs: items.iter().map(reference).collect(), ..Patched::default() };
-        patched.failed = destinations.missing;
         let named =
             Named { patches: items, values: charts.iter().map(|one| one.values_from.clone()).collect() };
         patched.charts = charts;
         if !named.all().any(has_actions) {
             let (found, projections) = self.found(&named, dot, reads)?;
             patched.projections = projections;
-            patched.parts.push(found.part(destinations.clusters, sources));
+            patched.parts.push(found.part(destinations, sources));
             return Ok(patched);
         }
         let mut projections = BTreeMap::new();
-        for id in destinations.clusters {
+        for id in destinations {
             let Some(cluster) = self.catalog.clusters.get(&id) else { continue };
             let provider = provider::of_names(named.all(), cluster, self.catalog, reads);
             let there = provider.and_then(|provider| {

@@ -28,6 +28,7 @@ impl Renderer {
         };
         let triggers: Vec<_> = self.catalog.triggers.keys().filter(|id| by_set(id)).cloned().collect();
         for id in triggers {
+            self.check_trigger(&id, step);
             self.rebind_trigger(&id, step);
             self.refresh_trigger(&id, step);
         }
@@ -47,14 +48,17 @@ impl Renderer {
             if !self.owns_name(&id.to_string()) {
                 continue;
             }
-            let status = match &held.set {
-                Ok(set) => self.set_status(set, &held.status, step.now),
-                Err(error) => broken_status(error, &held.status, step.now),
+            let (status, error) = match &held.set {
+                Ok(set) => {
+                    let error = self.catalog.missing(&set.clusters, "spec.clusterRefs");
+                    (self.set_status(set, error.as_deref(), &held.status, step.now), error)
+                }
+                Err(error) => (broken_status(error, &held.status, step.now), Some(error.to_string())),
             };
             if !says(&held.status, &status) {
                 step.effect(Effect::WriteStatus(key(id), status));
             }
-            problems.push((id.clone(), held.set.as_ref().err().map(ToString::to_string)));
+            problems.push((id.clone(), error));
         }
         for (id, error) in problems {
             self.note(ProblemKey::everywhere(About::ClusterSet(id)), error, step);
@@ -68,24 +72,27 @@ impl Renderer {
         }
     }
 
-    fn set_status(&self, set: &ClusterSet, said: &Value, now: i64) -> Value {
+    fn set_status(&self, set: &ClusterSet, error: Option<&str>, said: &Value, now: i64) -> Value {
         let references =
             |clusters: &mut dyn Iterator<Item = &ClusterRef>| -> Value { clusters.map(reference).collect() };
         let matching = set.matching(self.catalog.clusters.values().map(Arc::as_ref));
         let selected = set.select(&matching);
+        let condition = match error {
+            Some(error) => wrong(error, &wrong_since(said, now)),
+            None => right("no problem is known", Some(said), now),
+        };
         json!({
             "matchingClusterRefs": references(&mut matching.iter()),
             "selectedClusterRefs": references(&mut selected.iter()),
-            "conditions": [right("no problem is known", Some(said), now)],
+            "conditions": [condition],
         })
     }
 }
 
 /// What a set that cannot be read says: its lists stay, since what it selected before is in them.
 fn broken_status(error: &FieldError, said: &Value, now: i64) -> Value {
-    let since = judgement(said).map(|condition| object::text(condition, &["lastTransitionTime"]).to_owned());
     let text = format!("{}: {}", error.field, error.reason);
-    let condition = wrong(&text, &since.unwrap_or_else(|| seconds(now)));
+    let condition = wrong(&text, &wrong_since(said, now));
     let mut status = json!({"conditions": [condition]});
     for field in LISTS {
         if let Some(list) = said.get(field) {
@@ -93,6 +100,12 @@ fn broken_status(error: &FieldError, said: &Value, now: i64) -> Value {
         }
     }
     status
+}
+
+/// Since when a status says that something is wrong; now, where it does not.
+fn wrong_since(said: &Value, now: i64) -> String {
+    let since = judgement(said).map(|condition| object::text(condition, &["lastTransitionTime"]).to_owned());
+    since.unwrap_or_else(|| seconds(now))
 }
 
 /// Whether a status says this already; conditions of others count for nothing.

@@ -29,7 +29,7 @@ impl Renderer {
     ) -> Result<Option<(Rendition, Vec<String>)>, String> {
         let common = common(&self.catalog, cause)?;
         let has_parts = rendered.parts.iter().any(|part| !part.destinations.is_empty());
-        let has_destinations = has_parts || !rendered.failed.is_empty();
+        let has_destinations = has_parts || !rendered.failed.is_empty() || rendered.unsure.is_some();
         if !(common.is_partly_local() && has_destinations) {
             return Ok(None);
         }
@@ -56,8 +56,8 @@ impl Renderer {
         rendered: &Rendered,
         reads: &mut Reads,
     ) -> Result<(Vec<Policy>, Vec<String>), Lack> {
-        // Why, is said of the destination.
-        if !rendered.failed.is_empty() {
+        // Why, is said of the destination, or of the reference to it.
+        if !rendered.failed.is_empty() || rendered.unsure.is_some() {
             return Err(Lack::Unknown);
         }
         let (name, known) = (&rendered.id.name, (&self.catalog, &self.templates));

@@ -8,8 +8,8 @@ use sluice_protocol::{About, ProblemKey, Step};
 
 use super::place::{now_millis, unsupported};
 use super::{Effect, Renderer};
-use crate::bindings::{Bound, ClusterBindings};
-use crate::catalog::{Change, Touched};
+use crate::bindings::{self, Bound, ClusterBindings};
+use crate::catalog::{Change, NOTHING_WITHDRAWN, Touched};
 use crate::project::{self, Projection};
 use crate::syntax::{broken_trigger, check_source, has_broken_source_name};
 
@@ -55,15 +55,17 @@ impl Renderer {
         }
     }
 
-    /// Events of a source that is gone are none, whether or not their tombstones come.
+    /// What was made of the events of a source that is gone stays until its trigger goes, or names one that is there: it may be this
+    /// one, which has come. A source that is gone has no report.
     fn source_changed(&mut self, name: &str, step: &mut Step<Effect>) {
-        if self.catalog.sources.contains_key(name) {
-            return;
-        }
+        let is_there = self.catalog.sources.contains_key(name);
         for cluster in self.my_clusters() {
             let listeners = self.bindings.get(&cluster).map(|bindings| bindings.listeners(name));
             for trigger in listeners.unwrap_or_default() {
-                self.refresh_binding(&trigger, &cluster, name, step);
+                self.refresh_former(&trigger, &cluster, name, step);
+            }
+            if is_there {
+                continue;
             }
             step.effect(Effect::Project(Projection {
                 key: project::report_key(&cluster, name),
@@ -202,7 +204,8 @@ impl Renderer {
         let error = match self.catalog.triggers.get(id).map(Arc::as_ref) {
             Some(Err(error)) => Some(error.to_string()),
             Some(Ok(trigger)) => {
-                let wrong = [broken_trigger(trigger), unsupported(&trigger.common.unsupported)];
+                let wrong =
+                    [broken_trigger(trigger), self.unsure(id), unsupported(&trigger.common.unsupported)];
                 let wrong: Vec<_> = wrong.into_iter().flatten().collect();
                 (!wrong.is_empty()).then(|| wrong.join("; "))
             }
@@ -257,13 +260,18 @@ impl Renderer {
             None => None,
             Some(Ok(source)) if self.catalog.sources.contains_key(source) => None,
             Some(Ok(source)) => Some(format!(
-                "spec.eventSourceName: EventSource {source} does not exist; create it or correct the name"
+                "spec.eventSourceName: EventSource {source} does not exist; create it or correct the name; {NOTHING_WITHDRAWN}"
             )),
             // The owner of the trigger's name says it once, not for each cluster.
-            Some(Err(_)) if self.is_nowhere_bound(id) => None,
+            Some(Err(_)) if self.is_nowhere_bound(id) || self.unsure(id).is_some() => None,
             Some(Err(error)) => Some(error.clone()),
         };
         self.note(ProblemKey::on(cluster, About::Trigger(id.clone())), error, step);
+    }
+
+    /// Why it is not known on which clusters it listens besides.
+    fn unsure(&self, id: &TriggerId) -> Option<String> {
+        bindings::unsure(self.catalog.triggers.get(id)?.as_ref().as_ref().ok()?, &self.catalog)
     }
 
     /// Whether the name of its EventSource can never be rendered.

@@ -23,7 +23,7 @@ use crate::renderings::Basis;
 use crate::rights::Tenant;
 use crate::row_ledger::Place;
 
-/// Where something is wrong, by what it is.
+/// Where something is wrong, by what it is; nowhere, where it is not known where that would be.
 type Failures = BTreeMap<String, Vec<ClusterRef>>;
 
 impl Renderer {
@@ -161,7 +161,9 @@ impl Renderer {
     pub(super) fn render_cause(&self, cause: &Cause, reads: &mut Reads) -> Result<Rendered, String> {
         match cause {
             Cause::Profile(id) => match self.catalog.profiles.get(id).map(Arc::as_ref) {
-                Some(Ok(profile)) => crate::profile::render(profile, &self.catalog, &self.templates, reads),
+                Some(Ok(profile)) => {
+                    Ok(crate::profile::render(profile, &self.catalog, &self.templates, reads))
+                }
                 Some(Err(error)) => Err(error.to_string()),
                 None => Err(format!("{id} does not exist")),
             },
@@ -220,6 +222,13 @@ impl Renderer {
                     }
                 }
             }
+        }
+        if let Some(unsure) = &rendered.unsure {
+            // What a cluster holds that is not registered stays without a row.
+            let is_there =
+                |(cluster, _): &Place| cluster.is_management() || self.catalog.clusters.contains_key(cluster);
+            places.extend(self.ledger.everywhere(cause).into_iter().filter(is_there));
+            failed.insert(unsure.clone(), Vec::new());
         }
         let stale = self.ledger.set(cause, places, step.now);
         self.publish_rows(cause, &rendered.id, rows, time, step);
@@ -334,7 +343,7 @@ impl Renderer {
 fn told(failed: &Failures) -> String {
     let single = failed.values().map(Vec::len).sum::<usize>() == 1;
     let line = |(error, clusters): (&String, &Vec<ClusterRef>)| {
-        if single {
+        if single || clusters.is_empty() {
             return error.clone();
         }
         let names: Vec<_> = clusters.iter().take(NAMED).map(ToString::to_string).collect();

@@ -55,6 +55,23 @@ impl Renderer {
         }
     }
 
+    /// Refreshes what one trigger has made of other EventSources of a cluster than this one.
+    pub(super) fn refresh_former(
+        &mut self,
+        trigger: &TriggerId,
+        cluster: &ClusterRef,
+        source: &str,
+        step: &mut Step<Effect>,
+    ) {
+        let first = event_cause(trigger, cluster, "", None);
+        let same = |cause: &Cause| matches!(cause, Cause::Event(e) if e.trigger == *trigger && e.cluster == *cluster);
+        for cause in self.ledger.causes_from(&first, same) {
+            if matches!(&cause, Cause::Event(event) if event.source != source) {
+                self.refresh(&cause, step.now, step);
+            }
+        }
+    }
+
     /// Everything that one trigger makes of one EventSource of one cluster, or should perhaps.
     pub(super) fn causes_of(
         &self,
@@ -192,9 +209,10 @@ impl Renderer {
         match self.bindings.get(&event.cluster).and_then(|bindings| bindings.by_trigger.get(&event.trigger)) {
             None => Err(Wanted::No),
             Some(Err(_)) => Err(Wanted::Unknown),
+            // A name of what is not there is a mistake, and a mistake withdraws nothing.
+            Some(Ok(source)) if !self.catalog.sources.contains_key(source) => Err(Wanted::Unknown),
             Some(Ok(source)) if *source != event.source => Err(Wanted::No),
             Some(Ok(_)) if trigger.one_for_event != event.item.is_some() => Err(Wanted::No),
-            Some(Ok(source)) if !self.catalog.sources.contains_key(source) => Err(Wanted::No),
             Some(Ok(_)) => Ok(trigger),
         }
     }

@@ -430,19 +430,65 @@ fn a_deleted_trigger_withdraws_what_it_made_and_forgets_its_interest() {
 }
 
 #[test]
-fn a_deleted_source_withdraws_what_it_led_to_also_after_a_takeover() {
+fn what_a_source_led_to_stays_when_it_is_gone_also_after_a_takeover_and_goes_with_its_trigger() {
     for one in [true, false] {
         let mut fixture = Fixture::new(vec![trigger(one, json!({})), content(one, "1")]);
         fixture.ready(&["x"]);
+        let wanted = fixture.wanted();
         fixture.delete(source());
-        assert!(fixture.wanted().is_empty(), "one for event: {one}");
+        fixture.row(report("x", true));
+        assert_eq!((fixture.wanted(), fixture.problems.len()), (wanted, 1), "one for event: {one}");
+        fixture.delete(trigger(one, json!({})));
+        assert!(fixture.wanted().is_empty() && fixture.problems.is_empty(), "{:?}", fixture.problems);
     }
     let place = (cluster("a"), ProfileId::cluster("p"));
     let found = |renderer: &mut Renderer| renderer.ledger.found(place, cause(None));
     let mut fixture = Fixture::with(vec![trigger(false, json!({})), content(false, "1")], found);
     fixture.delete(source());
     fixture.caught_up();
+    assert!(fixture.take_log().is_empty());
+    fixture.delete(trigger(false, json!({})));
     assert_eq!(fixture.take_log(), ["-a"]);
+}
+
+#[test]
+fn what_was_an_event_of_a_source_that_was_away_is_judged_once_all_is_known_again() {
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x", "y"]);
+    fixture.delete(source());
+    fixture.row(report("x", true));
+    fixture.row(report("y", true));
+    fixture.put(source());
+    for (cluster, row) in fixture.interests.clone() {
+        fixture.run(|renderer, step| renderer.external(ExternalInput::Interest(cluster, row), step));
+    }
+    fixture.row(report("x", false));
+    assert_eq!(fixture.wanted(), ["a x 1", "a y 1"], "who has not told all proves nothing");
+    fixture.row(complete(fixture.revision()));
+    assert_eq!((fixture.wanted(), fixture.problems.len()), (vec!["a x 1".to_owned()], 0));
+}
+
+#[test]
+fn a_trigger_that_names_a_source_that_is_not_there_withdraws_nothing_until_it_is_mended() {
+    for one in [true, false] {
+        let named = |name: &str| trigger(one, json!({"eventSourceName": name}));
+        let mut fixture = Fixture::new(vec![named("s"), content(one, "1")]);
+        fixture.ready(&["x"]);
+        let wanted = fixture.wanted();
+        fixture.put(named("typo"));
+        let error = fixture.problems.values().next().unwrap();
+        assert!(
+            error.contains(
+                "EventSource typo does not exist; create it or correct the name; nothing is withdrawn"
+            ),
+            "{error}"
+        );
+        assert_eq!(fixture.wanted(), wanted, "one for event: {one}");
+        let mut other = source();
+        other["metadata"]["name"] = "typo".into();
+        fixture.put(other);
+        assert!(fixture.wanted().is_empty() && fixture.problems.is_empty(), "it listens to that one now");
+    }
 }
 
 /// The status row that says that a cluster holds a profile.

@@ -188,7 +188,10 @@ fn mended(world: &World) -> Vec<(Thing, usize)> {
     let triggers = (0..3).map(Thing::Trigger).filter(|thing| world.get(thing) == Some(&BROKEN_TRIGGER));
     let contents = (0..CONTENTS.len()).map(Thing::Content);
     let contents = contents.filter(|thing| [0, BROKEN].contains(world.get(thing).unwrap_or(&0)));
-    triggers.chain(contents).map(|thing| (thing, 1)).collect()
+    // A profile that names a cluster which is not there withdraws nothing.
+    let names = (0..2).any(|name| world.get(&Thing::Profile(name)) == Some(&2));
+    let cluster = Some(Thing::Cluster(1)).filter(|thing| names && world.get(thing).unwrap_or(&0) == &0);
+    triggers.chain(contents).chain(cluster).map(|thing| (thing, 1)).collect()
 }
 
 proptest! {

@@ -38,7 +38,29 @@ fn one_cluster_is_named_by_the_event() {
         fixture.projected.values().flatten().find(|object| object["kind"] == "ClusterProfile").unwrap();
     assert_eq!(profile["spec"]["clusterRefs"][0]["namespace"], "default");
     fixture.delete(registration("later", json!({})));
-    assert_eq!(fixture.wanted(), ["b b 1", "later later 1"], "a cluster that is away loses nothing");
+    assert_eq!(fixture.wanted(), ["b b 1"], "of a cluster that is not registered nothing is said");
+}
+
+#[test]
+fn a_destination_that_is_not_there_withdraws_nothing_from_the_one_before() {
+    let to = |name: &str| {
+        trigger(
+            true,
+            json!({"destinationCluster": {"kind": "SveltosCluster", "namespace": "default", "name": name}}),
+        )
+    };
+    let mut fixture = Fixture::new(vec![to("b"), content(true, "1")]);
+    fixture.ready(&["x"]);
+    fixture.put(to("typo"));
+    assert_eq!((fixture.wanted(), fixture.problems.len()), (vec!["b x 1".to_owned()], 1));
+    let shown = |fixture: &Fixture| {
+        let profile = fixture.projected.values().flatten().find(|object| object["kind"] == "ClusterProfile");
+        profile.map(|profile| profile["spec"]["clusterRefs"][0]["name"].clone())
+    };
+    assert_eq!(shown(&fixture), Some(json!("b")), "it says where it is");
+    fixture.put(to("a"));
+    assert_eq!((fixture.wanted(), shown(&fixture)), (vec!["a x 1".to_owned()], Some(json!("a"))));
+    assert!(fixture.problems.is_empty());
 }
 
 #[test]
@@ -135,7 +157,88 @@ fn events_count_on_the_clusters_that_a_set_selects() {
     assert_eq!(fixture.wanted(), ["a x 1"], "{:?}", fixture.problems);
     assert_eq!(selected(&fixture), ["a"]);
     fixture.delete(set("s", json!({}), &[]));
-    assert!(fixture.wanted().is_empty());
+    assert_eq!(fixture.wanted(), ["a x 1"], "a set that is not there withdraws nothing");
+    assert_eq!(fixture.problems.len(), 1, "one for all clusters: {:?}", fixture.problems);
+    let error = &fixture.problems["EventTrigger t"];
+    for id in ["spec.clusterSetRefs[0]: ClusterSet s", "spec.clusterSetRefs[1]: ClusterSet missing"] {
+        assert!(error.contains(&format!("{id} does not exist; create it")), "{error}");
+    }
+    fixture.put(set("s", json!({"clusterSelector": {"matchLabels": {"env": "none"}}}), &[]));
+    assert_eq!(fixture.wanted(), ["a x 1"], "the other one is not there either");
+    fixture.put(set("missing", json!({}), &[]));
+    assert_eq!((fixture.wanted().len(), fixture.problems.len()), (0, 0), "{:?}", fixture.problems);
+}
+
+/// A profile over one ConfigMap, with what else its spec says.
+fn plain_profile(spec: Value) -> [Value; 2] {
+    let mut profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p"},
+        "spec": {"policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "plain"}]}});
+    profile["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {names: own}\n";
+    let plain = json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": "plain"}, "data": {"a.yaml": text}});
+    [profile, plain]
+}
+
+fn named(names: &[&str]) -> Value {
+    names.iter().map(|name| json!({"kind": "SveltosCluster", "namespace": "default", "name": name})).collect()
+}
+
+#[test]
+fn a_reference_to_a_cluster_that_is_not_there_withdraws_nothing_and_others_go_on() {
+    let profile = |names: &[&str]| plain_profile(json!({"clusterRefs": named(names)}));
+    let mut fixture = Fixture::new(profile(&["b"]).to_vec());
+    assert_eq!(fixture.wanted(), ["b own "]);
+    let [typo, _] = profile(&["a", "typo"]);
+    fixture.put(typo.clone());
+    assert_eq!(fixture.wanted(), ["a own ", "b own "]);
+    let error = &fixture.problems["ClusterProfile p"];
+    assert!(
+        error.starts_with("spec.clusterRefs[1]: sveltos:default/typo is not registered; register it"),
+        "{error}"
+    );
+    let [_, mut plain] = profile(&[]);
+    plain["data"]["a.yaml"] =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {names: new}\n".into();
+    fixture.put(plain);
+    assert_eq!(fixture.wanted(), ["a new ", "b own "], "who is named gets what is new");
+    fixture.put(profile(&["a"])[0].clone());
+    assert_eq!((fixture.wanted(), fixture.problems.len()), (vec!["a new ".to_owned()], 0));
+    fixture.put(typo.clone());
+    fixture.delete(typo);
+    assert_eq!((fixture.wanted().len(), fixture.problems.len()), (0, 0), "who is gone wants nothing");
+}
+
+#[test]
+fn what_is_held_of_a_profile_whose_reference_is_wrong_is_not_asked_back_after_a_takeover() {
+    let objects = plain_profile(json!({"setRefs": ["typo"]}));
+    let mut fixture = Fixture::with(objects.to_vec(), |renderer| {
+        let row = held_by("b", "p", &Cause::Profile(ProfileId::cluster("p")));
+        renderer.external(ExternalInput::Status(Arc::new(row)), &mut Step::at(1));
+    });
+    fixture.caught_up();
+    assert!(fixture.take_log().is_empty());
+    fixture.put(set("typo", json!({}), &[]));
+    assert_eq!(fixture.take_log(), ["-b"]);
+}
+
+#[test]
+fn a_set_that_names_a_cluster_that_is_not_there_lets_nobody_go() {
+    let spec = |names: &[&str]| set("s", json!({"clusterRefs": named(names)}), &[]);
+    let [profile, plain] = plain_profile(json!({"setRefs": ["s"]}));
+    let mut fixture = Fixture::new(vec![profile, plain, spec(&["b"])]);
+    assert_eq!(fixture.wanted(), ["b own "]);
+    fixture.put(spec(&["a", "typo"]));
+    assert_eq!(
+        (fixture.wanted(), selected(&fixture)),
+        (vec!["a own ".to_owned(), "b own ".to_owned()], vec!["a".to_owned()])
+    );
+    let error = "spec.clusterRefs[1]: sveltos:default/typo is not registered; register it, or correct the reference; nothing is withdrawn until then";
+    assert_eq!(fixture.problems["ClusterSet s"], error);
+    assert_eq!(fixture.problems["ClusterProfile p"], format!("spec.setRefs[0]: ClusterSet s: {error}"));
+    let condition = &fixture.statuses["ClusterSet s"]["conditions"][0];
+    assert_eq!((&condition["status"], &condition["message"]), (&json!("False"), &json!(error)));
+    fixture.put(spec(&["a"]));
+    assert_eq!((fixture.wanted(), fixture.problems.len()), (vec!["a own ".to_owned()], 0));
 }
 
 #[test]
