@@ -125,7 +125,9 @@ impl Matcher {
         };
         let programs: Vec<_> = live.sources.iter().map(|s| (s.name.clone(), s.program.clone())).collect();
         if row.head.tombstone || !programs.iter().any(|(_, program)| watches(program, key)) {
-            return self.gone(cluster, key, row.head.time, step);
+            // An agent that ends a watch withdraws what it showed: that proves nothing to who asks for it again.
+            let known = row.head.tombstone.then(|| row.head.view.version(&cluster.to_string()));
+            return self.gone(cluster, key, (row.head.time, known), step);
         }
         let read = serde_json::from_slice::<Value>(&row.body).map_err(|error| error.to_string());
         let order = order_of(row);
@@ -183,10 +185,16 @@ impl Matcher {
         self.has_verdict(cluster, key, source, step);
     }
 
-    /// The object is no event of any source any more.
-    fn gone(&mut self, cluster: &ClusterRef, key: &ObjectKey, time: i64, step: &mut Step<Effect>) {
+    /// The object is no event of any source any more, as is known from that revision of the interest.
+    fn gone(
+        &mut self,
+        cluster: &ClusterRef,
+        key: &ObjectKey,
+        (time, known): (i64, Option<u64>),
+        step: &mut Step<Effect>,
+    ) {
         for source in self.reported.sources(cluster, key) {
-            self.withdraw(cluster, key, &source, time, step);
+            self.withdraw_as(cluster, key, &source, (time, known), step);
         }
         let unknown: Vec<_> =
             self.clusters.get(cluster).into_iter().flat_map(Live::unknown).cloned().collect();
@@ -199,20 +207,6 @@ impl Matcher {
     fn note(&mut self, cluster: &ClusterRef, about: About, error: Option<String>, step: &mut Step<Effect>) {
         let told = self.problems.note(ProblemKey::on(cluster, about), error);
         told.into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
-    }
-
-    fn withdraw(
-        &mut self,
-        cluster: &ClusterRef,
-        key: &ObjectKey,
-        source: &str,
-        time: i64,
-        step: &mut Step<Effect>,
-    ) {
-        if self.reported.remove(cluster, key, source) {
-            let line = line("unmatched", cluster, key, source, (step.now, time));
-            step.publish(self.report(cluster, key, source, Body::Tombstone, time).line(Line::Change(line)));
-        }
     }
 
     /// Once everything of a cluster is known: withdraws what has no cause, and tells the renderer.

@@ -3,9 +3,9 @@
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::subject::{Table, cluster_shard};
-use sluice_protocol::{Body, JournalEntry, Meta, Publish, Subject, View};
+use sluice_protocol::{Body, JournalEntry, Line, Meta, Publish, Step, Subject, View};
 
-use super::{Matcher, STAGE};
+use super::{Effect, Matcher, STAGE};
 
 impl Matcher {
     /// A match, or its end.
@@ -30,6 +30,40 @@ impl Matcher {
         revision.into_iter().for_each(|revision| view.note(&cluster.to_string(), revision));
         let row = Publish::new(subject, body, time).view(view);
         if revision.is_none() { row.parting() } else { row }
+    }
+
+    pub(super) fn withdraw(
+        &mut self,
+        cluster: &ClusterRef,
+        key: &ObjectKey,
+        source: &str,
+        time: i64,
+        step: &mut Step<Effect>,
+    ) {
+        self.withdraw_as(cluster, key, source, (time, None), step);
+    }
+
+    /// Takes back that an object matches. Where that is only known from an older revision of the interest than the present one, the
+    /// row says so: it is no proof for what the source asks for now.
+    pub(super) fn withdraw_as(
+        &mut self,
+        cluster: &ClusterRef,
+        key: &ObjectKey,
+        source: &str,
+        (time, known): (i64, Option<u64>),
+        step: &mut Step<Effect>,
+    ) {
+        if !self.reported.remove(cluster, key, source) {
+            return;
+        }
+        let line = line("unmatched", cluster, key, source, (step.now, time));
+        let mut row = self.report(cluster, key, source, Body::Tombstone, time).line(Line::Change(line));
+        let place = cluster.to_string();
+        if let Some(known) = known.filter(|known| *known < row.view.version(&place)) {
+            row.view = View::default();
+            row.view.note(&place, known);
+        }
+        step.publish(row);
     }
 
     /// Says that every match of the cluster is reported as of this revision.

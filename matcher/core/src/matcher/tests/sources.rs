@@ -82,6 +82,22 @@ fn a_source_that_can_no_longer_be_read_goes_on_as_it_was_and_the_renderer_says_w
 }
 
 #[test]
+fn what_an_agent_withdraws_because_it_watched_no_longer_is_no_proof_for_who_asks_again() {
+    let mut matcher = started(&[("a", 1)]);
+    let place = cluster().to_string();
+    let mut known_from = |revision: u64, sequence: u64| {
+        step(&mut matcher, |m, s| m.external(interest(3, &[("a", 3)]), s));
+        rows(&mut matcher, change("x", Some("a"), sequence));
+        let mut gone = tombstone("x", sequence + 1);
+        gone.head.view.note(&place, revision);
+        let reports = published(&mut matcher, &gone);
+        assert_eq!(reports[0].body, Body::Tombstone);
+        reports[0].view.version(&place)
+    };
+    assert_eq!([known_from(2, 1), known_from(3, 3), known_from(4, 5)], [2, 3, 3]);
+}
+
+#[test]
 fn where_no_source_is_left_no_problem_is_left() {
     let mut matcher = started(&[("a", 1)]);
     let unreadable = Row { body: b"{".as_slice().into(), ..change("x", Some("a"), 1) };
