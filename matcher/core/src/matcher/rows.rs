@@ -43,8 +43,8 @@ impl Matcher {
         self.withdraw_as(cluster, key, source, (time, None), step);
     }
 
-    /// Takes back that an object matches. Where that is only known from an older revision of the interest than the present one, the
-    /// row says so: it is no proof for what the source asks for now.
+    /// Takes back that an object matches. The row says from which revision of the interest that is known, where it is another one
+    /// than this matcher works with: whoever reads it judges whether the source, as it is now, was asked for then.
     pub(super) fn withdraw_as(
         &mut self,
         cluster: &ClusterRef,
@@ -59,7 +59,7 @@ impl Matcher {
         let line = line("unmatched", cluster, key, source, (step.now, time));
         let mut row = self.report(cluster, key, source, Body::Tombstone, time).line(Line::Change(line));
         let place = cluster.to_string();
-        if let Some(known) = known.filter(|known| *known < row.view.version(&place)) {
+        if let Some(known) = known.filter(|known| *known > 0 && row.view.version(&place) > 0) {
             row.view = View::default();
             row.view.note(&place, known);
         }
