@@ -24,9 +24,9 @@ impl Live {
     }
 
     /// The interest row went. That of a cluster that is gone is taken away by its agent, last; if the agent has not left this shard, the
-    /// row was lost, and must be written again.
+    /// row was lost, and must be written again: also of a cluster that is not registered any more and was not said to be gone yet.
     fn miss_agent(&mut self, step: &mut Step<Effect>) {
-        if let Some(revision) = self.revision.filter(|_| self.gone && !self.left) {
+        if let Some(revision) = self.revision.filter(|_| !self.left) {
             self.present = 0;
             let (_, due) = *self.ahead.get_or_insert((revision, step.now + ON_ITS_WAY));
             step.wake_at(due);
