@@ -77,6 +77,7 @@ scenarios! {
     tr_chosen_among_all: "tr-chosen-among-all",
     tr_cloud_event: "tr-cloud-event",
     tr_cloud_event_delete: "tr-cloud-event-delete",
+    tr_cloud_event_sent_again: "tr-cloud-event-sent-again",
     tr_cloud_events_together: "tr-cloud-events-together",
     tr_cluster_api: "tr-cluster-api",
     tr_cluster_refs: "tr-cluster-refs",

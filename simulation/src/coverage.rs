@@ -19,6 +19,8 @@ macro_rules! faults {
 faults! {
     /// Somebody sends a CloudEvent.
     Sent,
+    /// The same one is sent once more, after others.
+    SentAgain,
     /// A replica loses everything.
     Crash,
     /// A replica does nothing for a while.

@@ -147,10 +147,10 @@ fn edit(management: &Management, addon: Addon) -> (String, String) {
     ("edit".to_owned(), management.edit_of(addon).to_string())
 }
 
-/// The subjects that were last said to be there.
+/// The subjects that were last said to be there; what was sent once more says nothing.
 fn sent(server: &ApiServer) -> Vec<Event> {
-    let mut last = BTreeMap::new();
-    for event in server.sent.iter().filter(|event| event.kind != "else") {
+    let (mut last, mut known) = (BTreeMap::new(), BTreeSet::new());
+    for event in server.sent.iter().filter(|event| known.insert(event.version) && event.kind != "else") {
         last.insert(event.subject, event);
     }
     let there = last.into_values().filter(|event| event.kind == "made");

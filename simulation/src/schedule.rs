@@ -178,6 +178,9 @@ impl Schedule {
     pub(crate) fn send_event(&mut self) {
         let world = &mut self.world;
         let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];
+        if world.random.random_bool(0.15) {
+            return send_again(world, cluster);
+        }
         let subject = SUBJECTS[world.random.random_range(0..SUBJECTS.len())];
         let kind = ["made", "made", "gone", "else"][world.random.random_range(0..4)];
         self.version += 1;
@@ -211,4 +214,14 @@ impl Schedule {
         let version = (exists && event).then_some(self.version);
         world.history.service(cluster, service, version, world.now);
     }
+}
+
+/// Somebody who does not know whether an event has arrived sends it once more, one of the last that agents remember.
+fn send_again(world: &mut World, cluster: &'static str) {
+    let Some(server) = world.clusters.get_mut(cluster) else { return };
+    let back = world.random.random_range(1..12);
+    let Some(event) = server.sent.len().checked_sub(back).map(|at| server.sent[at].clone()) else { return };
+    let text = format!("{cluster}/{} {} {}", event.subject, event.kind, event.version);
+    server.sent.push(SentEvent { time: world.now, ..event });
+    world.happened(Fault::SentAgain, || text);
 }

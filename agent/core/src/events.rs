@@ -1,14 +1,15 @@
 //! CloudEvents that are sent to the cluster: what counts is the newest of each key.
 //!
 //! They are read from the first message that is still there, by everybody who begins to own the cluster. Which row a message
-//! led to is written in the head of the row, so nothing older replaces anything newer, and no position is kept.
+//! led to is written in the head of the row, so nothing older replaces anything newer, and no position is kept. So are the ids of the
+//! last ones: who sends an event once more does not say it anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_api::cloud_event::{CloudEvent, item_of};
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::{Head, Meta, Position, Problem, Step};
+use sluice_protocol::{EventIds, Head, Meta, Position, Problem, Step};
 
 use crate::messages::Effect;
 
@@ -43,6 +44,8 @@ struct Early {
     body: Arc<[u8]>,
     sequence: u64,
     time: i64,
+    /// Its own, after those that it took the place of.
+    ids: EventIds,
 }
 
 /// The events of one cluster.
@@ -65,10 +68,10 @@ pub(crate) struct Events {
 impl Events {
     /// A row is there.
     pub(crate) fn found(&mut self, key: &ObjectKey, head: &Head) {
-        let position = match head.meta {
-            Meta::Position(position) => position,
+        let position = match &head.meta {
+            Meta::Position(position) => position.clone(),
             // A newer version wrote it: only what was sent later is surely newer.
-            _ => Position { order: 0, sequence: u64::MAX, time: head.time },
+            _ => Position { sequence: u64::MAX, time: head.time, ..Position::default() },
         };
         self.put(key.clone(), position);
     }
@@ -80,9 +83,9 @@ impl Events {
     }
 
     fn put(&mut self, key: ObjectKey, position: Position) {
-        let newest = self.newest.entry(item_of(&key)).or_insert(position);
+        let newest = self.newest.entry(item_of(&key)).or_default();
         if newest.order <= position.order {
-            *newest = position;
+            *newest = Position { ids: EventIds::default(), ..position };
         }
         self.rows.insert(key, position);
     }
@@ -133,8 +136,15 @@ impl Events {
         if self.refused.remove(&sent.channel) {
             step.effect(Effect::Problem(Problem::resolved("agent", cluster, object)));
         }
+        let former = self.early.remove(&key);
+        let mut ids = former.as_ref().map(|early| early.ids.clone()).unwrap_or_default();
+        if ids.has(&event.id) || self.rows.get(&key).is_some_and(|row| row.ids.has(&event.id)) {
+            self.early.extend(former.map(|early| (key, early)));
+            return Vec::new();
+        }
+        ids.remember(&event.id);
         let body = event.object.to_string().into_bytes().into();
-        let early = Early { body, sequence: sent.sequence, time: sent.time };
+        let early = Early { body, sequence: sent.sequence, time: sent.time, ids };
         if self.known {
             return self.accept(key, early).into_iter().collect();
         }
@@ -153,10 +163,20 @@ impl Events {
         early.into_iter().filter_map(|(key, early)| self.accept(key, early)).collect()
     }
 
-    fn accept(&mut self, key: ObjectKey, Early { body, sequence, time }: Early) -> Option<Accepted> {
+    fn accept(&mut self, key: ObjectKey, Early { body, sequence, time, ids }: Early) -> Option<Accepted> {
         let (same, newest) = (self.rows.get(&key), self.newest.get(&item_of(&key)));
-        let position = Position::next(sequence, time, same, newest)?;
-        self.put(key.clone(), position);
+        let mut known = same.map(|same| same.ids.clone()).unwrap_or_default();
+        let Some(next) = Position::next(sequence, time, same, newest) else {
+            // It is there already. The row may not have told its ids, if a newer version wrote it.
+            if let Some(same) = self.rows.get_mut(&key) {
+                same.ids = ids;
+                same.ids.extend(&known);
+            }
+            return None;
+        };
+        known.extend(&ids);
+        let position = Position { ids: known, ..next };
+        self.put(key.clone(), position.clone());
         Some(Accepted { key, body, position })
     }
 }

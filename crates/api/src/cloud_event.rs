@@ -27,6 +27,8 @@ const SEPARATOR: char = ' ';
 /// A CloudEvent with all that it needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloudEvent {
+    /// What tells it from others of its source.
+    pub id: String,
     /// Who it is from.
     pub source: String,
     /// What it is about; may be empty.
@@ -117,7 +119,7 @@ impl CloudEvent {
             }
         }
         let (source, subject, kind) = (text("source")?, text("subject")?, text("type")?);
-        Ok(Self { source, subject, kind, object })
+        Ok(Self { id: text("id")?, source, subject, kind, object })
     }
 
     /// Whether a document is meant to be a CloudEvent, and no object of Kubernetes.

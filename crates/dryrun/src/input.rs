@@ -10,6 +10,7 @@ use sluice_chart::Capabilities;
 use sluice_protocol::subject::is_channel;
 
 use crate::capabilities;
+use crate::pipeline::Former;
 use crate::sources::{self, Sources};
 
 /// What a directory holds.
@@ -23,6 +24,8 @@ pub struct Input {
     pub capabilities: BTreeMap<(String, String), Capabilities>,
     /// Charts that lie in `sources/`: nothing else is fetched.
     pub sources: Sources,
+    /// What was there before, where this is to take its place.
+    pub former: Former,
 }
 
 /// A file that cannot be read as manifests.

@@ -1,6 +1,7 @@
 //! The four cores in sequence, with one shard and no bus.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,7 +11,9 @@ use sluice_api::model::{Cluster, capi_cluster};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_matcher_core as matcher;
 use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{Body, Core, Head, Meta, Position, Problem, Publish, Row, Step, Subject, Table};
+use sluice_protocol::{
+    Core as _, EventIds, Head, Meta, Position, Problem, Publish, Row, Step, Subject, Table,
+};
 use sluice_renderer_core as renderer;
 use sluice_template::{Engine, NoEngine};
 
@@ -20,17 +23,21 @@ use crate::cluster::{Begin, Defined, deploy};
 use crate::input::{Input, key_of};
 use crate::local;
 use crate::output::{Made, Output};
-use crate::packed::Packed;
 use crate::rendered::in_order;
+use crate::rendering::{Known, Rendering, render, store};
 use crate::resources::Resources;
 use crate::served::{Kinds, normalised};
-use crate::sources::{NoRepositories, Repositories, Sources};
+use crate::sources::{NoRepositories, Repositories};
 
 /// The only incarnation of streams that do not exist.
 const INCARNATION: u64 = 1;
 
 /// Rows by subject: the newest of each, as a stream would keep them.
 pub(crate) type Rows = BTreeMap<String, Row>;
+
+/// The rows of a build. What another one cannot tell, because something is wrong or suspended, stays as it was.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Former(Rows);
 
 /// What a build depends on besides its input.
 #[derive(Clone, Debug)]
@@ -77,6 +84,18 @@ pub fn build_with(input: &Input, options: &Options) -> Output {
     made.into()
 }
 
+/// Computes what would exist where, and the rows that lead to it: another input is built over them.
+pub fn build_over(input: &Input, options: &Options) -> (Output, Former) {
+    let kinds = Kinds::of(input);
+    let (input, notes) = normalised(input, &kinds);
+    let rows = RefCell::new(Rows::new());
+    let mut made = local::settle(&input, |input| {
+        Reported::of(input, options).made_of(&kinds, options, |made| drop(rows.replace(made.clone())))
+    });
+    made.note(notes);
+    (made.into(), Former(rows.into_inner()))
+}
+
 /// Computes what would exist where, and keeps no more of it in memory than it must, whoever has a large cluster.
 pub fn make(input: Input, options: &Options) -> Made {
     let kinds = Kinds::of(&input);
@@ -96,13 +115,6 @@ pub fn make(input: Input, options: &Options) -> Made {
 /// Built until nothing new comes of what is deployed to the management cluster.
 fn settled(input: &Input, kinds: &Kinds, options: &Options) -> Made {
     local::settle(input, |input| Reported::of(input, options).made(kinds, options))
-}
-
-/// What a renderer may ask for.
-struct Known {
-    resources: Resources,
-    sources: Sources,
-    repositories: Arc<dyn Repositories>,
 }
 
 /// What is known when all objects have been seen.
@@ -138,9 +150,15 @@ impl Reported {
         Self { renderer, clusters: interests.into_keys().collect(), reports, defined, known, begun }
     }
 
-    fn made(mut self, kinds: &Kinds, options: &Options) -> Made {
+    fn made(self, kinds: &Kinds, options: &Options) -> Made {
+        self.made_of(kinds, options, |_| ())
+    }
+
+    /// The same; `see` sees the rows.
+    fn made_of(mut self, kinds: &Kinds, options: &Options, see: impl FnOnce(&Rows)) -> Made {
         let mut rendering = self.begun;
         render(&mut self.renderer, self.reports, options.now, &self.known, &mut rendering);
+        see(&rendering.desired);
         let because = options.because.then(|| Because::of(&mut self.renderer, rendering.desired.values()));
         drop(self.renderer);
         let (rows, rendered) = in_order(rendering.desired, kinds);
@@ -195,6 +213,8 @@ fn begin_rendering(
         let can = Arc::new(capabilities::of_cluster(input.capabilities.get(&place), objects));
         renderer.external(renderer::ExternalInput::Capabilities(cluster.id, Some(can)), &mut step);
     }
+    input.former.0.values().for_each(|row| renderer.found(&row.subject, &row.head));
+    rendering.desired.clone_from(&input.former.0);
     renderer.start(&mut step);
     renderer.ask(&mut step);
     rendering.take(&mut renderer, step, known);
@@ -237,8 +257,11 @@ fn reports_of(
     let mut step = Step::at(now);
     matcher.external(matcher::ExternalInput::Interest(cluster.clone(), interest.clone()), &mut step);
     matcher.start(&mut step);
-    for row in (1..).zip(objects).filter_map(|(place, object)| change(cluster, object, place)) {
-        matcher.row(&row, &mut step);
+    let mut sent = BTreeMap::<ObjectKey, EventIds>::new();
+    for (place, object) in (1..).zip(objects) {
+        if let Some(key) = key_of(object).filter(|key| !is_repeated(&mut sent, key, object)) {
+            matcher.row(&change(cluster, key, object, place), &mut step);
+        }
     }
     matcher.row(&complete(cluster, interest.revision), &mut step);
     matcher.caught_up(u64::MAX, &mut step);
@@ -249,11 +272,23 @@ fn reports_of(
     stored(publishes)
 }
 
+/// Whether this CloudEvent was sent before, as an agent knows it.
+fn is_repeated(sent: &mut BTreeMap<ObjectKey, EventIds>, key: &ObjectKey, object: &Value) -> bool {
+    if !is_event(key) {
+        return false;
+    }
+    let (ids, id) = (sent.entry(key.clone()).or_default(), object::text(object, &["id"]));
+    let is_repeated = ids.has(id);
+    if !is_repeated {
+        ids.remember(id);
+    }
+    is_repeated
+}
+
 /// The row of an object, or of a CloudEvent that was sent as the so-manieth.
-fn change(cluster: &ClusterRef, object: &Value, place: u64) -> Option<Row> {
-    let key = key_of(object)?;
+fn change(cluster: &ClusterRef, key: ObjectKey, object: &Value, place: u64) -> Row {
     let is_event = is_event(&key);
-    let meta = Meta::Position(Position { order: place, sequence: place, time: 0 });
+    let meta = Meta::Position(Position { order: place, sequence: place, ..Position::default() });
     let meta = if is_event { meta } else { Meta::None };
     let subject = Subject::Change { shard: 0, cluster: cluster.clone(), viewer: String::new(), object: key };
     let mut object = object.clone();
@@ -262,12 +297,12 @@ fn change(cluster: &ClusterRef, object: &Value, place: u64) -> Option<Row> {
     {
         metadata.remove("managedFields");
     }
-    Some(Row {
+    Row {
         subject,
         head: Head { time: 0, meta, ..Head::default() },
         body: object.to_string().into_bytes().into(),
         sequence: 0,
-    })
+    }
 }
 
 fn complete(cluster: &ClusterRef, revision: u64) -> Row {
@@ -282,91 +317,4 @@ fn stored(publishes: Vec<Publish>) -> Rows {
     let mut rows = Rows::new();
     store(&mut rows, publishes);
     rows
-}
-
-fn store(rows: &mut Rows, publishes: Vec<Publish>) {
-    for publish in publishes {
-        let (key, head) = (publish.subject.to_string(), publish.head());
-        match publish.body {
-            Body::Value(body) => {
-                drop(rows.insert(key, Row { subject: publish.subject, head, body, sequence: 0 }))
-            }
-            Body::Tombstone => drop(rows.remove(&key)),
-        }
-    }
-}
-
-/// Renders what follows from these reports.
-fn render(renderer: &mut renderer::Renderer, rows: Rows, now: i64, known: &Known, rendering: &mut Rendering) {
-    let (complete, reports): (Vec<_>, Vec<_>) =
-        rows.into_values().partition(|row| matches!(row.subject, Subject::Complete { .. }));
-    // Each row's effects are packed before the next one's are made.
-    for row in reports.into_iter().chain(complete) {
-        let mut step = Step::at(now);
-        renderer.row(&row, &mut step);
-        rendering.take(renderer, step, known);
-    }
-    let mut step = Step::at(now);
-    renderer.caught_up(u64::MAX, &mut step);
-    rendering.take(renderer, step, known);
-    // Late enough for everything that waits for more to come.
-    let mut step = Step::at(now + 10_000_000);
-    renderer.tick(&mut step);
-    rendering.take(renderer, step, known);
-}
-
-/// What a renderer has made so far.
-#[derive(Default)]
-struct Rendering {
-    desired: Rows,
-    management: BTreeMap<ObjectKey, Option<Packed>>,
-    interests: BTreeMap<ClusterRef, Interest>,
-    problems: Vec<Problem>,
-}
-
-// === impl Rendering ===
-
-impl Rendering {
-    /// Takes what a step has led to, and answers what it asks for, and what that leads to.
-    fn take(&mut self, renderer: &mut renderer::Renderer, step: Step<renderer::Effect>, known: &Known) {
-        let mut steps = VecDeque::from([step]);
-        while let Some(step) = steps.pop_front() {
-            let now = step.now;
-            let (publishes, effects, _) = step.into_parts();
-            store(&mut self.desired, publishes);
-            for effect in effects {
-                match effect {
-                    renderer::Effect::Project(projection) => {
-                        let object = projection.object.as_ref().map(Packed::of);
-                        drop(self.management.insert(projection.key, object));
-                    }
-                    renderer::Effect::Problem(problem) => self.problems.push(problem),
-                    renderer::Effect::WriteInterest(cluster, row) => {
-                        drop(self.interests.insert(cluster, row));
-                    }
-                    renderer::Effect::Watch(key) => {
-                        let mut step = Step::at(now);
-                        let resource = known.resources.find(&key);
-                        renderer.external(renderer::ExternalInput::Resource(key, resource), &mut step);
-                        steps.push_back(step);
-                    }
-                    renderer::Effect::Fetch(request) => {
-                        let mut step = Step::at(now);
-                        let beside = known.sources.find(&request);
-                        let state = beside.unwrap_or_else(|| known.repositories.fetch(&request));
-                        renderer.external(renderer::ExternalInput::Chart(request, state), &mut step);
-                        steps.push_back(step);
-                    }
-                    renderer::Effect::Ask(question, asked) => {
-                        let mut step = Step::at(now);
-                        let granted =
-                            renderer::ExternalInput::Right(question, renderer::Right::Granted, asked);
-                        renderer.external(granted, &mut step);
-                        steps.push_back(step);
-                    }
-                    _ => {}
-                }
-            }
-        }
-    }
 }

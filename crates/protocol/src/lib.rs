@@ -34,7 +34,7 @@ mod wanted_set;
 pub use capabilities::Capabilities;
 pub use meta::Meta;
 pub use owner::{Claim, Command, Core, Event, Group, Now, Outgoing, Owner, OwnerConfig, Step, Stop};
-pub use position::Position;
+pub use position::{EventIds, Position};
 pub use problem_set::{About, ProblemKey, ProblemSet};
 pub use report::{JournalEntry, Problem};
 pub use role::Role;

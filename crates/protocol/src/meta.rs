@@ -80,6 +80,7 @@ mod tests {
     use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, TriggerId};
 
     use super::*;
+    use crate::position::EventIds;
     use crate::rows::EventCause;
 
     /// Every version of Sluice on a bus writes and reads these texts, and digests are made of them.
@@ -95,6 +96,9 @@ mod tests {
         };
         let none = ReportMeta::default;
         let lacking = Complete { lacking: vec!["s".into()], ..Complete::of_all(7, 5) };
+        let position = Position { order: 4, sequence: 3, time: 2, ..Position::default() };
+        let mut ids = EventIds::default();
+        ids.remember("a");
         let texts = [
             (Meta::None, ""),
             (Meta::Report(ReportMeta { selectors: vec![0, 2], ..none() }), r#"{"selectors":[0,2]}"#),
@@ -106,9 +110,10 @@ mod tests {
                 Meta::Report(ReportMeta { selectors: vec![0], owner: "p".into(), ..none() }),
                 r#"{"selectors":[0],"owner":"p"}"#,
             ),
+            (Meta::Position(position.clone()), r#"{"order":4,"sequence":3,"time":2}"#),
             (
-                Meta::Position(Position { order: 4, sequence: 3, time: 2 }),
-                r#"{"order":4,"sequence":3,"time":2}"#,
+                Meta::Position(Position { ids: ids.clone(), ..position }),
+                r#"{"order":4,"sequence":3,"time":2,"ids":"ae6121c88ba555f6"}"#,
             ),
             (Meta::Complete(Complete::of_all(7, 5)), r#"{"incarnation":7,"revision":5}"#),
             (Meta::Complete(lacking), r#"{"incarnation":7,"revision":5,"lacking":["s"]}"#),

@@ -43,6 +43,8 @@ pub const LUA: &str = "projectsveltos.io/lua";
 pub const PAUSED: &str = "profile.projectsveltos.io/paused";
 /// The annotation of a deployed object that names the profile it is of.
 pub const OWNER_NAME: &str = "projectsveltos.io/owner-name";
+/// Annotation that names the kind of that profile.
+pub const OWNER_KIND: &str = "projectsveltos.io/owner-kind";
 /// Annotation of a profile, trigger or cluster registration: when its value is new, what the profile, the trigger's profiles, or
 /// all profiles of the cluster have deployed is applied once more, also where nothing differs.
 pub const REDEPLOY: &str = "sluice.dev/redeploy";

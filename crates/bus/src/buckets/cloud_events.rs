@@ -53,7 +53,7 @@ pub async fn read_cloud_events(bus: &Bus, cluster: &ClusterRef, tell: impl Fn(Op
 }
 
 /// Sends a CloudEvent to a cluster, and waits until the bus has it. The same event (source and id) that is sent again within two
-/// minutes is there once.
+/// minutes is there once; whoever reads it knows it by itself when it comes later.
 ///
 /// # Errors
 /// When the bus does not take it.

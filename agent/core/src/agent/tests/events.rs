@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_protocol::Position;
+use sluice_protocol::{EventIds, Position};
 
 use super::*;
 use crate::events::Sent;
@@ -20,7 +20,12 @@ fn sources(revision: u64, criteria: &[&str]) -> ExternalInput {
 }
 
 fn sent(id: u64, kind: &str, sequence: u64) -> ExternalInput {
-    let event = json!({"specversion": "1.0", "id": sequence.to_string(), "source": "/shop", "subject": "o", "type": kind});
+    sent_as(&sequence.to_string(), id, kind, sequence)
+}
+
+/// The same with an id of the event.
+fn sent_as(event: &str, id: u64, kind: &str, sequence: u64) -> ExternalInput {
+    let event = json!({"specversion": "1.0", "id": event, "source": "/shop", "subject": "o", "type": kind});
     message(id, &event.to_string(), sequence)
 }
 
@@ -38,6 +43,11 @@ fn listening() -> Agent {
     agent
 }
 
+/// It begins.
+fn side_of_start(agent: &mut Agent) {
+    agent.start(&mut Step::at(1));
+}
+
 /// What is published: the id of each event, and its position.
 fn published(agent: &mut Agent, input: ExternalInput) -> Vec<(String, Meta)> {
     let mut step = Step::at(10);
@@ -46,13 +56,21 @@ fn published(agent: &mut Agent, input: ExternalInput) -> Vec<(String, Meta)> {
     let event = |row: Publish| {
         let Body::Value(body) = row.body else { panic!("nothing withdraws an event") };
         let event: serde_json::Value = serde_json::from_slice(&body).unwrap();
-        (event["id"].as_str().unwrap().to_owned(), row.meta)
+        let id = event["id"].as_str().unwrap().to_owned();
+        let Meta::Position(position) = row.meta else { panic!("{:?}", row.meta) };
+        assert!(position.ids.has(&id));
+        (id, Meta::Position(Position { ids: EventIds::default(), ..position }))
     };
     rows.map(event).collect()
 }
 
 fn at(order: u64, sequence: u64) -> Meta {
-    Meta::Position(Position { order, sequence, time: i64::try_from(sequence).unwrap() * 10 })
+    Meta::Position(Position {
+        order,
+        sequence,
+        time: i64::try_from(sequence).unwrap() * 10,
+        ..Position::default()
+    })
 }
 
 #[test]
@@ -65,6 +83,40 @@ fn of_what_was_sent_before_the_last_of_each_type_counts_and_later_each() {
     assert_eq!(all, [("2".to_owned(), at(2, 2)), ("3".to_owned(), at(3, 3))]);
     assert_eq!(published(&mut agent, sent(1, "created", 4)), [("4".to_owned(), at(4, 4))]);
     assert!(published(&mut agent, sent(1, "created", 3)).is_empty(), "it is older");
+}
+
+#[test]
+fn what_is_sent_once_more_is_the_same_event_however_late_and_whoever_takes_over() {
+    let log = [("1", "created", 1), ("3", "created", 2), ("2", "deleted", 3), ("1", "created", 4)];
+    // One after the other, and as a log that is read from its first message.
+    let mut live = listening();
+    published(&mut live, ExternalInput::SentAll(1));
+    let accepted: Vec<_> = log
+        .iter()
+        .flat_map(|(id, kind, sequence)| published(&mut live, sent_as(id, 1, kind, *sequence)))
+        .map(|(id, _)| id)
+        .collect();
+    assert_eq!(accepted, ["1", "3", "2"]);
+    let mut later = listening();
+    for (id, kind, sequence) in log {
+        published(&mut later, sent_as(id, 1, kind, sequence));
+    }
+    let mut step = Step::at(1);
+    later.external(ExternalInput::SentAll(1), &mut step);
+    let rows: Vec<_> = step.into_parts().0.into_iter().filter(|row| !row.barrier).collect();
+    let bodies: Vec<_> = rows.iter().map(|row| row.head()).collect();
+    assert_eq!(bodies.len(), 2, "the newest of each type");
+    // Who takes over knows it from the rows: the log may have lost its beginning.
+    let mut heir = agent();
+    for row in &rows {
+        heir.found(&row.subject, &row.head());
+    }
+    side(&mut heir, sources(1, &["created"]));
+    side_of_start(&mut heir);
+    published(&mut heir, sent_as("1", 1, "created", 4));
+    assert!(published(&mut heir, ExternalInput::SentAll(1)).is_empty());
+    assert!(published(&mut heir, sent_as("3", 1, "created", 9)).is_empty());
+    assert_eq!(published(&mut heir, sent_as("4", 1, "created", 10)), [("4".to_owned(), at(10, 10))]);
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn what_an_agent_withdraws_because_it_watched_no_longer_is_no_proof_for_who_asks
         assert_eq!(reports[0].body, Body::Tombstone);
         reports[0].view.version(&place)
     };
-    assert_eq!([known_from(2, 1), known_from(3, 3), known_from(4, 5)], [2, 3, 3]);
+    assert_eq!([known_from(2, 1), known_from(3, 3), known_from(4, 5)], [2, 3, 4]);
 }
 
 #[test]
@@ -191,7 +191,12 @@ fn event(kind: &str, order: u64) -> Row {
     let object =
         sluice_api::cloud_event::EventKey { source, subject, kind: kind.into(), channel }.object_key();
     let subject = Subject::Change { shard: 0, cluster: cluster(), viewer: String::new(), object };
-    let meta = Meta::Position(sluice_protocol::Position { order, sequence: order, time: 5 });
+    let meta = Meta::Position(sluice_protocol::Position {
+        order,
+        sequence: order,
+        time: 5,
+        ..sluice_protocol::Position::default()
+    });
     let body = json!({"type": kind}).to_string().into_bytes().into();
     Row { subject, head: Head { time: 5, meta, ..Head::default() }, body, sequence: order }
 }
