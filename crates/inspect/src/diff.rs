@@ -5,6 +5,9 @@
 //!        └── with the given ones over them ──────► build ─► objects after ─┴─► difference
 //! ```
 //!
+//! The second build knows the rows of the first: as in a renderer, what cannot be rendered any more stays as it was. What a deployer
+//! is refused stays too, with all that its profile has there.
+//!
 //! Values of Secrets are replaced before anything is built: who may ask for a difference may say what templates do with them.
 
 mod shown;
@@ -16,11 +19,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
+use sluice_api::model::{OWNER_KIND, OWNER_NAME};
 use sluice_api::{ClusterRef, MANAGEMENT, ObjectKey, object};
 use sluice_dryrun::{
-    Input, InputError, NoRepositories, Options, Output, Repositories, Sources, as_served, build_with,
+    Input, InputError, NoRepositories, Options, Output, Repositories, Sources, as_served, build_over,
     objects_in,
 };
+use sluice_protocol::report::NOTE;
 use sluice_renderer_core::generated_for;
 use sluice_template::Engine;
 
@@ -121,10 +126,10 @@ pub(crate) fn difference(
     };
     let options = Options { tera: meant.tera, repositories: meant.repositories, ..Options::default() };
     let only = only.map(ClusterRef::path);
-    let built = build_with(&before, &options);
+    let (built, former) = build_over(&before, &options);
     let kept = without(&before.management, built.clusters.get(MANAGEMENT).map_or(&[], Vec::as_slice));
-    let after = Input { management: over(&kept, hidden(management)), ..before };
-    between(&built, &build_with(&after, &options), only.as_deref())
+    let after = Input { management: over(&kept, hidden(management)), former, ..before };
+    between(&built, &build_over(&after, &options).0, only.as_deref())
 }
 
 /// What users wrote; the rest is made anew.
@@ -157,13 +162,18 @@ fn over(there: &[Value], others: Vec<Value>) -> Vec<Value> {
 
 /// The difference of two results.
 fn between(before: &Output, after: &Output, only: Option<&str>) -> Difference {
-    let (mut changes, nothing) = (Vec::new(), Vec::new());
+    let (mut changes, nothing, holding) = (Vec::new(), Vec::new(), holding(after));
     let names: BTreeSet<&String> = before.clusters.keys().chain(after.clusters.keys()).collect();
     for cluster in names.into_iter().filter(|name| only.is_none_or(|only| only == *name)) {
         let before = by_key(before.clusters.get(cluster).unwrap_or(&nothing));
         let after = by_key(after.clusters.get(cluster).unwrap_or(&nothing));
         let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for key in keys {
+            let goes = before.get(key).filter(|_| !after.contains_key(key));
+            let owner = goes.and_then(|object| owner(object));
+            if owner.is_some_and(|owner| holding.contains(&(cluster.as_str(), owner))) {
+                continue;
+            }
             let place = format!("cluster {cluster}: {key}");
             let diff = shown(&place, before.get(key).copied(), after.get(key).copied());
             let (cluster, object) = (cluster.clone(), key.clone());
@@ -171,6 +181,20 @@ fn between(before: &Output, after: &Output, only: Option<&str>) -> Difference {
         }
     }
     Difference { changes, problems: new_problems(before, after, only) }
+}
+
+/// The profiles that withdraw nothing from a cluster, because something of them is refused there.
+fn holding(output: &Output) -> BTreeSet<(&str, String)> {
+    let part = |problem: &'_ Value, name: &str| object::text(problem, &[name]).to_owned();
+    let refused = output.problems.iter().filter(|problem| part(problem, "stage") == "deployer");
+    let refused = refused.filter(|problem| !part(problem, "error").starts_with(NOTE));
+    refused.map(|problem| (object::text(problem, &["cluster"]), part(problem, "object"))).collect()
+}
+
+/// The profile that deploys an object, as problems call it.
+fn owner(object: &Value) -> Option<String> {
+    let annotation = |name: &str| object::annotation(object, name);
+    Some(format!("{} {}", annotation(OWNER_KIND)?, annotation(OWNER_NAME)?))
 }
 
 fn new_problems(before: &Output, after: &Output, only: Option<&str>) -> Vec<NewProblem> {

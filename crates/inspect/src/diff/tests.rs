@@ -103,3 +103,55 @@ fn a_template_that_copies_a_secret_into_something_else_shows_nothing_of_it() {
     assert!(text.contains("name: copy") && text.contains("masked-"), "{found:?}");
     assert!(!text.contains("hunter2") && !text.contains("aHVudGVyMg"), "{text}");
 }
+
+/// What a profile of one ConfigMap deploys to cluster `a`, and what is registered.
+fn deployed(content: &str, spec: Value) -> Vec<Value> {
+    let cluster = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
+        "metadata": {"namespace": "default", "name": "a", "labels": {"env": "fv"}}});
+    let mut profile = json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "p"},
+        "spec": {"policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "content"}]}});
+    profile["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    let content = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "content"},
+        "data": {"c.yaml": content}});
+    vec![cluster, profile, content]
+}
+
+#[test]
+fn what_an_error_keeps_is_not_shown_as_a_removal() {
+    let good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: default}\n";
+    let clusters = |name: &str| json!({"clusterRefs": [{"kind": "SveltosCluster", "namespace": "default", "name": name}]});
+    let of = |content: &str, spec: Value| {
+        let meant = Meant {
+            management: deployed(content, spec).split_off(1),
+            sources: Sources::default(),
+            repositories: Arc::new(NoRepositories),
+            tera: Arc::new(NoEngine),
+        };
+        difference(deployed(good, clusters("a")), Held::new(), meant, None)
+    };
+    // It cannot be read, names what is not there, or is refused by the deployer.
+    let of_sveltos = "apiVersion: config.projectsveltos.io/v1beta1\nkind: ClusterSummary\nmetadata: {name: p-sveltos-a, namespace: default}\n";
+    for (content, spec, says) in [
+        ("{{{{", clusters("a"), "data.c.yaml"),
+        (good, clusters("typo"), "spec.clusterRefs[0]: sveltos:default/typo is not registered"),
+        (&format!("{good}---\nkind: 1\n"), clusters("a"), "document 2"),
+    ] {
+        let found = of(content, spec);
+        assert!(found.changes.is_empty() && found.problems.len() == 1, "{found:?}");
+        assert!(found.problems[0].error.contains(says), "{found:?}");
+    }
+    let local = json!({"clusterRefs": clusters("a")["clusterRefs"],
+        "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "content", "deploymentType": "Local"}]});
+    let meant = |content: &str| Meant {
+        management: deployed(content, local.clone()).split_off(1),
+        sources: Sources::default(),
+        repositories: Arc::new(NoRepositories),
+        tera: Arc::new(NoEngine),
+    };
+    let found = difference(deployed(good, local.clone()), Held::new(), meant(of_sveltos), None);
+    assert!(found.changes.is_empty(), "{found:?}");
+    assert!(found.problems[0].error.contains("is made by Sluice itself"), "{found:?}");
+    // Without an error it goes.
+    let found = of(good, json!({"clusterSelector": {"matchLabels": {"env": "none"}}}));
+    assert!(text(&found).contains("-  name: x") && found.problems.is_empty(), "{found:?}");
+}
