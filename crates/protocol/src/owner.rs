@@ -306,6 +306,7 @@ impl<C: Core> Owner<C> {
         f(&mut self.core, &mut step);
         debug_assert!(step.publishes.is_empty() || self.phase == Phase::Reading, "published before start");
         let waiting = std::mem::take(&mut step.after_all);
+        self.early.take(step.left.iter());
         let parting = self.newer.tombstones_of(&step.parted, now.wall);
         let (publishes, effects, wake) = step.into_parts();
         parting.into_iter().chain(publishes).for_each(|row| self.take(row));

@@ -138,14 +138,14 @@ impl Matcher {
                     "the row cannot be read ({error}); it is rewritten when the object changes or the agent restarts"
                 );
                 // What was reported of it stays: nothing says that it is gone.
-                programs.iter().for_each(|(name, _)| self.keep_verdict(cluster, key, name));
+                programs.iter().for_each(|(name, _)| self.keep_verdict(cluster, key, name, step));
                 return self.note(cluster, About::Object(key.clone()), Some(text), step);
             }
         };
         self.note(cluster, About::Object(key.clone()), None, step);
         for (name, program) in &programs {
             let Ok(program) = program.as_ref() else {
-                self.keep_verdict(cluster, key, name);
+                self.keep_verdict(cluster, key, name, step);
                 continue;
             };
             let outcome = program.judge(key, &object, &self.config.limits);
@@ -169,7 +169,7 @@ impl Matcher {
         let error = if let Outcome::Failed(error) = &outcome { Some(error.clone()) } else { None };
         self.note(cluster, About::Match(source.to_owned(), key.clone()), error, step);
         match outcome {
-            Outcome::Failed(_) => return self.keep_verdict(cluster, key, source),
+            Outcome::Failed(_) => return self.keep_verdict(cluster, key, source, step),
             Outcome::NoMatch => self.withdraw(cluster, key, source, row.head.time, step),
             Outcome::Match(selectors) => {
                 self.reported.note(cluster, key, source, true);

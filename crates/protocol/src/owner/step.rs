@@ -3,6 +3,7 @@
 use sluice_api::ClusterRef;
 
 use crate::row::Publish;
+use crate::subject::Subject;
 
 /// What time it is, microseconds.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,7 @@ pub struct Step<E> {
     pub steady: i64,
     pub(super) publishes: Vec<Publish>,
     pub(super) parted: Vec<ClusterRef>,
+    pub(super) left: Vec<Subject>,
     effects: Vec<E>,
     pub(super) after_all: Vec<E>,
     wake: Option<i64>,
@@ -43,6 +45,7 @@ impl<E> Step<E> {
             steady,
             publishes: Vec::new(),
             parted: Vec::new(),
+            left: Vec::new(),
             effects: Vec::new(),
             after_all: Vec::new(),
             wake: None,
@@ -58,6 +61,12 @@ impl<E> Step<E> {
     /// anything of this step. What the core wanted in their place was left to wait, and the core need not know of it any more.
     pub fn part_with(&mut self, cluster: &ClusterRef) {
         self.parted.push(cluster.clone());
+    }
+
+    /// Nobody can tell what this row should be, which stays as the table has it: what was wanted of it before the end of the input had
+    /// been seen does not count, since a row that was replaced long ago may have led to it.
+    pub fn leave(&mut self, subject: Subject) {
+        self.left.push(subject);
     }
 
     /// This should be done.

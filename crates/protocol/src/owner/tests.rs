@@ -65,6 +65,9 @@ impl Core for Copier {
     fn row(&mut self, row: &Row, step: &mut Step<&'static str>) {
         self.awaits_end |= row.subject == subject("await");
         let said = String::from_utf8(row.body.to_vec()).unwrap();
+        if said == "?" {
+            return step.leave(row.subject.clone());
+        }
         let body = if said.is_empty() { Body::Tombstone } else { Body::value(row.body.clone()) };
         let line = JournalEntry::new("stage", "said", "c", said, 0, 0);
         let line = if self.begins { Line::Begin(line) } else { Line::Change(line) };
@@ -160,6 +163,15 @@ fn what_is_done_after_all_waits_for_rows_that_are_held_and_for_those_that_wait_t
     assert_eq!(sent(&commands)[0].2, [complete().to_string()]);
     assert!(!followed(&commands), "the last row is on its way");
     assert!(followed(&owner.handle(0, Event::Stored { output: 0, sequence: Some(44) })));
+}
+
+#[test]
+fn what_followed_from_a_row_that_was_replaced_by_one_that_nobody_understands_is_not_published() {
+    let (mut owner, _) = loaded_as(config(), "");
+    for (name, body) in [("x", "replaced long ago"), ("y", "1"), ("x", "?")] {
+        assert!(sent(&owner.handle(0, Event::Row(row(name, body), false))).is_empty());
+    }
+    assert_eq!(sent(&owner.handle(0, Event::CaughtUp(9)))[0].2, [subject("y").to_string()]);
 }
 
 /// The groups that are sent: fence, delay, and the subjects of the rows.

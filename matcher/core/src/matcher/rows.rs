@@ -17,19 +17,24 @@ impl Matcher {
         body: Body,
         time: i64,
     ) -> Publish {
-        let subject = Subject::Report {
-            shard: cluster_shard(cluster, self.config.shards),
-            cluster: cluster.clone(),
-            source: source.to_owned(),
-            origin: self.config.shard,
-            object: key.clone(),
-        };
+        let subject = self.report_subject(cluster, key, source);
         let mut view = View::default();
         // Nobody is to wait for the interest row of a cluster that has gone. Without one nothing is judged, only taken back.
         let revision = self.clusters.get(cluster).filter(|live| !live.gone).and_then(|live| live.revision);
         revision.into_iter().for_each(|revision| view.note(&cluster.to_string(), revision));
         let row = Publish::new(subject, body, time).view(view);
         if revision.is_none() { row.parting() } else { row }
+    }
+
+    /// Where the match of an object is told.
+    pub(super) fn report_subject(&self, cluster: &ClusterRef, key: &ObjectKey, source: &str) -> Subject {
+        Subject::Report {
+            shard: cluster_shard(cluster, self.config.shards),
+            cluster: cluster.clone(),
+            source: source.to_owned(),
+            origin: self.config.shard,
+            object: key.clone(),
+        }
     }
 
     pub(super) fn withdraw(

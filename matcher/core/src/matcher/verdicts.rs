@@ -7,8 +7,15 @@ use sluice_protocol::Step;
 use super::{Effect, Matcher};
 
 impl Matcher {
-    /// The object's row cannot be read, or a source cannot judge it: the last verdict stays.
-    pub(super) fn keep_verdict(&mut self, cluster: &ClusterRef, key: &ObjectKey, source: &str) {
+    /// The object's row cannot be read, or a source cannot judge it: the last verdict stays, as it is on the bus.
+    pub(super) fn keep_verdict(
+        &mut self,
+        cluster: &ClusterRef,
+        key: &ObjectKey,
+        source: &str,
+        step: &mut Step<Effect>,
+    ) {
+        step.leave(self.report_subject(cluster, key, source));
         if !self.reported.confirm(cluster, key, source)
             && let Some(live) = self.clusters.get_mut(cluster)
         {
