@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::Value;
-use sluice_api::model::{self, ClusterSet, EventSource, Profile, SpecCommon, Trigger};
+use sluice_api::model::{self, ClusterSet, EventSource, Profile, SpecCommon, Trigger, ignored};
 use sluice_api::{FieldError, Gvk, crd, object, string_data};
 use sluice_renderer_core::{broken_templates, check_source};
 use sluice_script::{Script, unknown_functions};
@@ -61,6 +61,9 @@ pub fn check(manifest: &Value, definitions: &Definitions) -> Vec<Finding> {
         "ClusterSet" | "Set" => drop(findings.read(ClusterSet::read(manifest))),
         "ConfigMap" | "Secret" => findings.content(manifest),
         _ => {}
+    }
+    for FieldError { field, reason, .. } in ignored(manifest) {
+        findings.add(Severity::Warning, field, reason);
     }
     findings.definition(manifest);
     findings.dropped(manifest, definitions);
@@ -292,6 +295,16 @@ spec:
   policyRefs:
   - {kind: ConfigMap, namespace: default, name: NAME}
 ";
+
+    #[test]
+    fn what_has_no_effect_is_a_warning() {
+        let (severity, field, reason) =
+            only(&TRIGGER.replace("  eventSourceName: s", "  eventSourceName: s\n  maxUpdate: 3"));
+        assert_eq!((severity, field.as_str()), (Severity::Warning, "spec.maxUpdate"));
+        assert!(reason.starts_with("has no effect"), "{reason}");
+        let cluster = "apiVersion: lib.projectsveltos.io/v1beta1\nkind: SveltosCluster\nmetadata: {name: c, namespace: n}\nspec: {pullMode: true}\n";
+        assert_eq!(only(cluster).1, "spec.pullMode");
+    }
 
     #[test]
     fn what_is_good_has_no_findings() {

@@ -17,7 +17,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, TriggerId, object};
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::report::{NOTE, ProblemRow};
 use sluice_protocol::rows::{Cause, State, spec_digest};
 use sluice_protocol::subject::hash_shard;
 use sluice_protocol::{Row, Subject};
@@ -186,7 +186,8 @@ impl Seen {
         let Some(key) = verdict::concerned(&row).filter(|key| self.is_mine(key)) else { return };
         let about = (row.stage.clone(), row.cluster.clone(), row.object.clone());
         let seen = self.objects.entry(key.clone()).or_default();
-        if row.error.is_empty() {
+        // What is only to be known is not wrong.
+        if row.error.is_empty() || row.error.starts_with(NOTE) {
             seen.problems.remove(&about);
         } else {
             seen.problems.insert(about, row);

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::cluster_set::ClusterSetId;
 use super::helm::HelmChart;
+use super::ignored::ignored;
 use super::patch::{self, PatchSpec};
 use super::read::Field;
 use super::resources::ResourceRef;
@@ -82,6 +83,8 @@ pub struct SpecCommon {
     pub raw: Map<String, Value>,
     /// Fields that this version cannot act upon; named in a problem, while the rest is deployed.
     pub unsupported: Vec<FieldError>,
+    /// What is written and has no effect; only told of.
+    pub ignored: Vec<FieldError>,
 }
 
 /// A `ClusterProfile` or `Profile` that a user wrote, or a `RoleRequest`.
@@ -158,12 +161,13 @@ impl SpecCommon {
             redeploy: String::new(),
             raw: raw(spec),
             unsupported: refused.chain(without_effect).collect(),
+            ignored: Vec::new(),
         })
     }
 
     /// The same with what the annotations of its object say.
     pub(super) fn of(self, object: &Value) -> Self {
-        Self { redeploy: asked(object), ..self }
+        Self { redeploy: asked(object), ignored: ignored(object), ..self }
     }
 
     /// Whether something of it is for the management cluster.
@@ -188,6 +192,7 @@ impl SpecCommon {
             redeploy: String::new(),
             raw: raw(spec),
             unsupported: Vec::new(),
+            ignored: Vec::new(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::ignored::ignored;
 use super::profile::{PolicyRef, Profile, SpecCommon};
 use super::read::Field;
 use crate::error::FieldError;
@@ -23,7 +24,10 @@ pub(super) fn read(object: &Value) -> Result<Profile, FieldError> {
         paused: object::annotation(object, super::PAUSED).is_some(),
         account: ServiceAccount::of(object)?,
         grants_to: Some(tenant(&spec)?),
-        common: SpecCommon::of_refs(PolicyRef::all(&spec.get("roleRefs"))?, &spec),
+        common: SpecCommon {
+            ignored: ignored(object),
+            ..SpecCommon::of_refs(PolicyRef::all(&spec.get("roleRefs"))?, &spec)
+        },
     })
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use sluice_api::Digest;
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::report::{NOTE, ProblemRow};
 use sluice_protocol::{Problem, json, subject};
 use sluice_tasks::{End, Once};
 use tokio::sync::mpsc;
@@ -147,7 +147,9 @@ impl Writer {
 
     fn count(&self) {
         let mut open = BTreeMap::<String, usize>::new();
-        for known in self.known.values().filter(|known| known.ended.is_none()) {
+        let open_ones = self.known.values().filter(|known| known.ended.is_none());
+        // What is only to be known waits for nobody.
+        for known in open_ones.filter(|known| !known.row.error.starts_with(NOTE)) {
             let word = known.row.object.split(' ').next().unwrap_or_default();
             *open.entry(word.to_owned()).or_default() += 1;
         }

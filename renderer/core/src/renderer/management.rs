@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use sluice_api::model::ignored;
 use sluice_api::{ClusterRef, TriggerId};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::{About, ProblemKey, Step};
 
-use super::place::{now_millis, unsupported};
+use super::place::{now_millis, unsupported, without_effect};
 use super::{Effect, Renderer};
 use crate::bindings::{self, Bound, ClusterBindings};
 use crate::catalog::{Change, NOTHING_WITHDRAWN, Touched};
@@ -106,6 +107,9 @@ impl Renderer {
         });
         let after = after.unwrap_or_default();
         self.check_bindings(cluster, &after, step);
+        let object = registered.as_ref().map(|registered| &*registered.object);
+        let note = object.and_then(|object| without_effect(&ignored(object)));
+        self.note(ProblemKey::on(cluster, About::Cluster), note, step);
         self.write_interest(cluster, &after, step);
         let ended: Vec<_> = before
             .iter()
@@ -206,7 +210,8 @@ impl Renderer {
             Some(Ok(trigger)) => {
                 let wrong =
                     [broken_trigger(trigger), self.unsure(id), unsupported(&trigger.common.unsupported)];
-                let wrong: Vec<_> = wrong.into_iter().flatten().collect();
+                let note = without_effect(&trigger.common.ignored);
+                let wrong: Vec<_> = wrong.into_iter().flatten().chain(note).collect();
                 (!wrong.is_empty()).then(|| wrong.join("; "))
             }
             None => None,

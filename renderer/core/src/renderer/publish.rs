@@ -10,7 +10,7 @@ use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, JournalEntry, Line, Meta, Publish, Step, Subject};
 
 use super::lacks::{Lack, NAMED};
-use super::place::unsupported;
+use super::place::{unsupported, without_effect};
 use super::rows::Rendition;
 use super::{Effect, Renderer, STAGE};
 use crate::catalog::{ContentKey, is_made};
@@ -136,10 +136,13 @@ impl Renderer {
     }
 
     /// What a user's profile says and nobody acts upon; of a trigger it is said once, not for each of its events.
-    fn ignored_fields(&self, cause: &Cause) -> Option<String> {
-        let Cause::Profile(id) = cause else { return None };
-        let profile = self.catalog.profiles.get(id)?.as_ref().as_ref().ok()?;
-        unsupported(&profile.common.unsupported)
+    fn ignored_fields(&self, cause: &Cause) -> Vec<String> {
+        let Cause::Profile(id) = cause else { return Vec::new() };
+        let profile = self.catalog.profiles.get(id).map(Arc::as_ref);
+        let Some(Ok(profile)) = profile else { return Vec::new() };
+        let (lacks, note) =
+            (unsupported(&profile.common.unsupported), without_effect(&profile.common.ignored));
+        lacks.into_iter().chain(note).collect()
     }
 
     fn basis(&self, cause: &Cause) -> Basis {

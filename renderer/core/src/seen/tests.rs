@@ -109,6 +109,29 @@ fn a_trigger_says_where_it_applies_and_what_became_of_it_there() {
 }
 
 #[test]
+fn what_is_only_to_be_known_is_nothing_against_an_object() {
+    let mut seen = seen([profile()]);
+    let ready = |seen: &mut Seen| written(seen).map(|status| status["conditions"][0]["status"].clone());
+    assert_eq!(ready(&mut seen), Some(json!("False")), "its clusters are not done yet");
+    let cause = Cause::Profile(ProfileId::cluster("p"));
+    for name in ["a", "b"] {
+        let place = cluster(name);
+        let subject =
+            Subject::Status { shard: 0, cluster: place.clone(), origin: 0, profile: ProfileId::cluster("p") };
+        let done = row(&place, &cause, Some(State::Provisioned), &[]);
+        seen.row(&Row { subject, ..done }, T0);
+    }
+    assert_eq!(ready(&mut seen), Some(json!("True")));
+    seen.problem(
+        problem("", "ClusterProfile p", "spec.dependsOn: is not awaited; note: spec.reloader: has no effect"),
+        T0,
+    );
+    assert_eq!(ready(&mut seen), Some(json!("False")));
+    seen.problem(problem("", "ClusterProfile p", "note: spec.reloader: has no effect"), T0);
+    assert_eq!(ready(&mut seen), Some(json!("True")));
+}
+
+#[test]
 fn what_waits_and_what_still_goes_is_said() {
     let (a, c) = (cluster("a"), cluster("c"));
     let mut seen = seen([trigger(json!({}))]);

@@ -129,6 +129,26 @@ fn a_tombstone_of_a_former_owner_is_not_said_again_while_it_is_young() {
     assert_eq!(fixture.take_log(), ["-b"], "it has expired, and something is held still");
 }
 
+#[test]
+fn what_has_no_effect_is_a_note_of_its_object() {
+    let ignored = json!({"syncMode": "ContinuousWithDriftDetection", "maxUpdate": 3});
+    let mut profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}}}});
+    profile["spec"].as_object_mut().unwrap().extend(ignored.as_object().unwrap().clone());
+    let mut pulled = registration("c", json!({}));
+    pulled["spec"] = json!({"pullMode": true});
+    let mut fixture = Fixture::new(vec![trigger(true, ignored), profile, pulled]);
+    for (object, fields) in [
+        ("EventTrigger t", "spec.syncMode"),
+        ("ClusterProfile p", "spec.maxUpdate: has no effect"),
+        ("cluster", "spec.pullMode: has no effect"),
+    ] {
+        let said = fixture.problems.get(object).unwrap_or_else(|| panic!("{object}: {:?}", fixture.problems));
+        assert!(said.starts_with("note: ") && said.contains(fields), "{said}");
+    }
+    fixture.put(registration("c", json!({})));
+    assert!(!fixture.problems.contains_key("cluster"));
+}
+
 /// Every field that says how to deploy, but for those that refer to something.
 fn every_other_field() -> Value {
     let target = json!({"kind": "Deployment", "labelSelector": "app=x"});

@@ -1,0 +1,196 @@
+//! Fields, annotations and labels that are accepted and have no effect: the one list that says so.
+//!
+//! Manifests that were written for Sveltos have them. They are kept, and told of as notes: an object that has one is not wrong.
+
+use serde_json::Value;
+
+use crate::error::FieldError;
+use crate::object;
+
+/// What has no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    /// In objects of these kinds.
+    pub kinds: &'static [&'static str],
+    /// Where it is.
+    pub at: Place,
+    /// Why, and what there is instead.
+    pub why: &'static str,
+}
+
+/// Where something without effect is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A field of the spec.
+    Field(&'static str),
+    /// A field of the spec with this value alone.
+    Value(&'static str, &'static str),
+    /// An annotation.
+    Annotation(&'static str),
+    /// A label.
+    Label(&'static str),
+}
+
+const PROFILES: &[&str] = &["ClusterProfile", "Profile", "EventTrigger", "EventBasedAddOn"];
+const TENANTS: &[&str] = &["ClusterProfile", "Profile", "EventTrigger", "EventBasedAddOn", "RoleRequest"];
+const SVELTOS_CLUSTERS: &[&str] = &["SveltosCluster"];
+const CLUSTERS: &[&str] = &["SveltosCluster", "Cluster"];
+
+const fn field(kinds: &'static [&'static str], name: &'static str, why: &'static str) -> Ignored {
+    Ignored { kinds, at: Place::Field(name), why }
+}
+
+/// Everything that is accepted and has no effect.
+pub const IGNORED: [Ignored; 14] = [
+    Ignored {
+        kinds: PROFILES,
+        at: Place::Value("syncMode", "ContinuousWithDriftDetection"),
+        why: "drift is not watched by this version: what somebody else changes stays until the profile changes; it is as Continuous",
+    },
+    field(PROFILES, "maxUpdate", "has no effect: all clusters are updated at the same time"),
+    field(PROFILES, "maxConsecutiveFailures", "has no effect: what fails is tried again until it works"),
+    field(
+        PROFILES,
+        "reloader",
+        "has no effect: nothing is restarted when a mounted ConfigMap or Secret changes",
+    ),
+    field(&["RoleRequest"], "expirationSeconds", "has no effect: Sluice issues no tokens"),
+    field(
+        SVELTOS_CLUSTERS,
+        "activeWindow",
+        "has no effect: the cluster is updated at any time; spec.paused keeps everything as it is",
+    ),
+    field(
+        SVELTOS_CLUSTERS,
+        "tokenRequestRenewalOption",
+        "has no effect: the kubeconfig is used as its Secret has it, and read again when that changes",
+    ),
+    field(
+        SVELTOS_CLUSTERS,
+        "consecutiveFailureThreshold",
+        "has no effect: the cluster is called Down when it cannot be reached",
+    ),
+    field(SVELTOS_CLUSTERS, "readinessChecks", "has no effect: checks are not run by this version"),
+    field(SVELTOS_CLUSTERS, "livenessChecks", "has no effect: checks are not run by this version"),
+    field(
+        SVELTOS_CLUSTERS,
+        "pullMode",
+        "has no effect: an agent reaches the cluster by its kubeconfig; let one run beside the cluster",
+    ),
+    field(SVELTOS_CLUSTERS, "workloadIdentity", "has no effect: the cluster is reached by its kubeconfig"),
+    Ignored {
+        kinds: CLUSTERS,
+        at: Place::Annotation("sharding.projectsveltos.io/key"),
+        why: "has no effect: shards follow from names",
+    },
+    Ignored {
+        kinds: TENANTS,
+        at: Place::Label("projectsveltos.io/admin-name"),
+        why: "has no effect; write projectsveltos.io/serviceaccount-name and projectsveltos.io/serviceaccount-namespace",
+    },
+];
+
+impl Place {
+    /// The path in an object.
+    fn path(self) -> String {
+        match self {
+            Self::Field(name) | Self::Value(name, _) => format!("spec.{name}"),
+            Self::Annotation(name) => format!("metadata.annotations.{name}"),
+            Self::Label(name) => format!("metadata.labels.{name}"),
+        }
+    }
+
+    fn is_in(self, object: &Value) -> bool {
+        let spec = |name: &str| object::at(object, &["spec", name]).filter(|value| says_something(value));
+        match self {
+            Self::Field(name) => spec(name).is_some(),
+            Self::Value(name, value) => spec(name).and_then(Value::as_str) == Some(value),
+            Self::Annotation(name) => object::annotation(object, name).is_some(),
+            Self::Label(name) => object::label(object, name).is_some(),
+        }
+    }
+}
+
+/// Whether a value differs from what is meant by none.
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(is_on) => *is_on,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+    }
+}
+
+/// What an object has that has no effect.
+pub fn ignored(object: &Value) -> Vec<FieldError> {
+    let kind = object::text(object, &["kind"]);
+    let here = IGNORED.iter().filter(|one| one.kinds.contains(&kind) && one.at.is_in(object));
+    here.map(|one| FieldError::new(object::describe(object), one.at.path(), one.why)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const TABLES: &str = include_str!("../../../../docs/compatibility.md");
+
+    fn paths(object: Value) -> Vec<String> {
+        ignored(&object).into_iter().map(|error| error.field).collect()
+    }
+
+    #[test]
+    fn what_is_written_and_has_no_effect_is_named() {
+        let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p", "labels": {"projectsveltos.io/admin-name": "a"}},
+            "spec": {"syncMode": "ContinuousWithDriftDetection", "maxUpdate": "30%", "maxConsecutiveFailures": 2, "reloader": true}});
+        let expected = [
+            "spec.syncMode",
+            "spec.maxUpdate",
+            "spec.maxConsecutiveFailures",
+            "spec.reloader",
+            "metadata.labels.projectsveltos.io/admin-name",
+        ];
+        assert_eq!(paths(profile), expected);
+        let nothing = json!({"kind": "ClusterProfile", "metadata": {"name": "p"},
+            "spec": {"syncMode": "Continuous", "maxUpdate": 0, "reloader": false, "maxConsecutiveFailures": null}});
+        assert!(paths(nothing).is_empty());
+        let cluster = json!({"kind": "SveltosCluster", "metadata": {"name": "c", "annotations": {"sharding.projectsveltos.io/key": "s"}},
+            "spec": {"pullMode": true, "activeWindow": {"from": "0 0 * * *"}, "readinessChecks": [], "livenessChecks": {}}});
+        let expected =
+            ["spec.activeWindow", "spec.pullMode", "metadata.annotations.sharding.projectsveltos.io/key"];
+        assert_eq!(paths(cluster), expected);
+        assert!(paths(json!({"kind": "EventSource", "spec": {"pullMode": true}})).is_empty());
+        assert_eq!(
+            paths(json!({"kind": "RoleRequest", "spec": {"expirationSeconds": 600}})),
+            ["spec.expirationSeconds"]
+        );
+    }
+
+    /// The tables of what is compatible say of the same fields that they have no effect, and of no others.
+    #[test]
+    fn the_tables_say_the_same() {
+        let rows = TABLES.lines().filter_map(|line| {
+            let mut cells = line.trim_matches('|').split(" | ");
+            let (names, state) = (cells.next()?, cells.next()?);
+            state.trim().starts_with("no effect").then(|| names.trim())
+        });
+        let mut told: Vec<String> = rows
+            .flat_map(|names| names.split('`').skip(1).step_by(2))
+            .map(|name| name.split_once(": ").map_or(name, |(name, _)| name).to_owned())
+            .collect();
+        let mut known: Vec<String> = IGNORED
+            .iter()
+            .map(|one| match one.at {
+                Place::Field(name) | Place::Value(name, _) | Place::Annotation(name) | Place::Label(name) => {
+                    name.to_owned()
+                }
+            })
+            .collect();
+        told.sort();
+        known.sort();
+        assert_eq!(told, known);
+    }
+}
