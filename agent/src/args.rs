@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sluice_api::ClusterRef;
-use sluice_kube::management_client;
+use sluice_kube::{Trust, management_client};
 use sluice_protocol::Role;
 use sluice_runtime::{
-    Access, ClusterFeed, CommonArgs, Context, LogArgs, LogFormat, access_feed, stop_on_signals,
+    Access, AccessArgs, ClusterFeed, CommonArgs, Context, LogArgs, LogFormat, access_feed, stop_on_signals,
 };
 
 /// Streams the changes of managed clusters onto the bus.
@@ -20,6 +20,9 @@ pub struct Args {
     #[command(flatten)]
     logs: LogArgs,
 
+    #[command(flatten)]
+    access: AccessArgs,
+
     /// Kubeconfig of the management cluster, where registrations and kubeconfigs are.
     #[arg(long, env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
@@ -28,7 +31,8 @@ pub struct Args {
     #[arg(long)]
     cluster: Option<String>,
 
-    /// Kubeconfig of the cluster itself; then nothing of the management cluster is needed. Needs --cluster.
+    /// Kubeconfig of the cluster itself; then nothing of the management cluster is needed. It may name programs and files, as no
+    /// registered one may. Needs --cluster.
     #[arg(long, requires = "cluster")]
     cluster_kubeconfig: Option<PathBuf>,
 }
@@ -53,7 +57,10 @@ impl Args {
                     .map_err(|error| anyhow::anyhow!("--cluster-kubeconfig {}: {error}", path.display()))?;
                 own_cluster(cluster, &text)
             }
-            _ => access_feed(&management_client(self.kubeconfig.as_deref()).await?, &tasks),
+            _ => {
+                let client = management_client(self.kubeconfig.as_deref()).await?;
+                access_feed(&client, &tasks, self.access.allow_kubeconfig_proxies)
+            }
         };
         crate::run(context, feed, only).await
     }
@@ -70,7 +77,12 @@ fn own_cluster(cluster: &ClusterRef, kubeconfig: &str) -> ClusterFeed {
     let feed = ClusterFeed::new();
     feed.put(
         cluster.clone(),
-        Access { cluster: cluster.clone(), kubeconfig: Some(Ok(Arc::from(kubeconfig))), paused: false },
+        Access {
+            cluster: cluster.clone(),
+            kubeconfig: Some(Ok(Arc::from(kubeconfig))),
+            trust: Trust::Own,
+            paused: false,
+        },
     );
     feed.set_synced();
     feed

@@ -78,13 +78,14 @@ async fn watch_cluster(shared: Shared, lease: Lease, key: String) -> Option<Stop
         return leave_cluster(&shared, &lease, &cluster, reporter).await;
     }
     let mut access = shared.feed.subscribe_key(cluster.clone());
-    let kubeconfig = loop {
-        if let Some(kubeconfig) = access.recv().await?.kubeconfig {
-            break kubeconfig;
+    let (kubeconfig, trust) = loop {
+        let now = access.recv().await?;
+        if let Some(kubeconfig) = now.kubeconfig {
+            break (kubeconfig, now.trust);
         }
     };
     let client = match &kubeconfig {
-        Ok(text) => client_of_kubeconfig(text).await,
+        Ok(text) => client_of_kubeconfig(text, trust).await,
         Err(error) => Err(error.clone()),
     };
     let client = match client {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_api::{ClusterRef, object};
 use sluice_bus::{Bus, InterestWriter, problem_feed};
+use sluice_kube::Trust;
 use sluice_protocol::interest::{Interest, Source};
 use sluice_protocol::{Capabilities, Role, Row, Subject, Table};
 use sluice_runtime::kit::{self, Server};
@@ -24,7 +25,15 @@ async fn fleet(names: &[&str]) -> SimFleet {
 
 fn register(feed: &ClusterFeed, name: &str, kubeconfig: Result<String, String>) {
     let kubeconfig = Some(kubeconfig.map(Arc::from));
-    feed.put(cluster(name), Access { cluster: cluster(name), kubeconfig, paused: false });
+    feed.put(
+        cluster(name),
+        Access {
+            cluster: cluster(name),
+            kubeconfig,
+            trust: Trust::Registered { proxies: false },
+            paused: false,
+        },
+    );
 }
 
 /// All of these clusters, as they can be reached.
@@ -155,6 +164,27 @@ async fn a_restart_publishes_what_differs_and_tombstones_for_what_went() {
         change(bus, "c", "gone", |row| row.head.tombstone).await;
         change(bus, "c", "changed", |row| text(row) == "2").await;
         assert_eq!(change(bus, "c", "same", |_| true).await.sequence, before, "it is not written again");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_registered_kubeconfig_reads_no_file() {
+    let (server, fleet) = (Server::start(), fleet(&["c"]).await);
+    fleet.apply("c", "test", config_map("x", "a", "1")).unwrap();
+    let feed = registered(&fleet, &[]);
+    let file = json!({"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:9"}}],
+        "users": [{"name": "u", "user": {"tokenFile": "/etc/hostname"}}]});
+    register(&feed, "c", Ok(file.to_string()));
+    with_agent(&server, &feed, async |bus| {
+        let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();
+        listen(bus, "c", 1, &["ConfigMap"]).await;
+        let told = kit::told(&mut problems, |row| row.object == "kubeconfig").await;
+        let says = "the kubeconfig is refused: users[0].user.tokenFile: it would read a file";
+        assert!(told.error.starts_with(says) && !told.error.contains("hostname"), "{told:?}");
+        register(&feed, "c", Ok(fleet.kubeconfig(&["c"])));
+        change(bus, "c", "x", |_| true).await;
     })
     .await;
 }

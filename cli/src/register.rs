@@ -13,7 +13,7 @@ use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 use sluice_api::model::LIB_GROUP;
 use sluice_api::{ClusterRef, Gvk};
-use sluice_kube::{Raw, client_of_kubeconfig, resource_of};
+use sluice_kube::{Raw, Trust, client_of_kubeconfig, resource_of};
 
 use crate::print::say;
 use crate::reach;
@@ -176,7 +176,9 @@ async fn api(client: &Client, gvk: &Gvk, namespace: &str) -> anyhow::Result<Api<
 }
 
 async fn version(kubeconfig: &str) -> anyhow::Result<String> {
-    let client = client_of_kubeconfig(kubeconfig).await.map_err(anyhow::Error::msg)?;
+    let client = client_of_kubeconfig(kubeconfig, Trust::Registered { proxies: true })
+        .await
+        .map_err(anyhow::Error::msg)?;
     Ok(client.apiserver_version().await?.git_version)
 }
 

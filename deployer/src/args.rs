@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use sluice_kube::management_client;
 use sluice_protocol::Role;
-use sluice_runtime::{CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, access_feed, stop_on_signals};
+use sluice_runtime::{
+    AccessArgs, CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, access_feed, stop_on_signals,
+};
 
 /// Makes clusters look like their list of profiles.
 #[derive(Debug, clap::Parser)]
@@ -15,6 +17,9 @@ pub struct Args {
 
     #[command(flatten)]
     logs: LogArgs,
+
+    #[command(flatten)]
+    access: AccessArgs,
 
     #[command(flatten)]
     forget: ForgetArgs,
@@ -38,7 +43,7 @@ impl Args {
         let tasks = stop_on_signals();
         let context = Context::start(Role::Deployer, &self.common, &tasks).await?;
         let client = management_client(self.kubeconfig.as_deref()).await?;
-        let feed = access_feed(&client, &tasks);
+        let feed = access_feed(&client, &tasks, self.access.allow_kubeconfig_proxies);
         crate::run(context.forgets(self.forget), client, feed).await
     }
 }

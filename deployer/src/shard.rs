@@ -127,7 +127,7 @@ async fn follow_access(
     let mut accesses = shared.feed.subscribe();
     let mut told = HashMap::<ClusterRef, Arc<Site>>::new();
     let mut listed = false;
-    while let Some(Access { cluster, kubeconfig, paused }) =
+    while let Some(Access { cluster, kubeconfig, trust, paused }) =
         next_access(&mut accesses, &mut listed, &sender).await
     {
         if cluster_shard(&cluster, shared.context.bus.shards()) != shard {
@@ -140,7 +140,7 @@ async fn follow_access(
                 Ok(None)
             }
             Some(Err(error)) => Err(error),
-            Some(Ok(text)) => shared.sites.get(&cluster, &text).await.map(Some),
+            Some(Ok(text)) => shared.sites.get(&cluster, &text, trust).await.map(Some),
         };
         let error = site.as_ref().err().cloned();
         reporter.problem(match error {

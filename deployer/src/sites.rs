@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dashmap::DashMap;
 use sluice_api::ClusterRef;
-use sluice_kube::client_of_kubeconfig;
+use sluice_kube::{Trust, client_of_kubeconfig};
 
 use crate::api::Site;
 
@@ -18,14 +18,19 @@ type KnownSite = (Arc<str>, Arc<Site>);
 
 impl Sites {
     /// The site of a cluster, made anew when its kubeconfig has changed.
-    pub(crate) async fn get(&self, cluster: &ClusterRef, kubeconfig: &Arc<str>) -> Result<Arc<Site>, String> {
+    pub(crate) async fn get(
+        &self,
+        cluster: &ClusterRef,
+        kubeconfig: &Arc<str>,
+        trust: Trust,
+    ) -> Result<Arc<Site>, String> {
         let known = self.0.get(cluster).map(|known| known.clone());
         if let Some((made_of, site)) = known
             && made_of == *kubeconfig
         {
             return Ok(site);
         }
-        let site = Site::new(client_of_kubeconfig(kubeconfig).await?);
+        let site = Site::new(client_of_kubeconfig(kubeconfig, trust).await?);
         self.0.insert(cluster.clone(), (kubeconfig.clone(), site.clone()));
         Ok(site)
     }
@@ -42,6 +47,8 @@ mod tests {
 
     use super::*;
 
+    const TRUST: Trust = Trust::Registered { proxies: false };
+
     /// A kubeconfig of a server that nobody is at home in.
     fn kubeconfig(port: u16) -> Arc<str> {
         let text = format!(
@@ -55,12 +62,12 @@ mod tests {
     async fn shards_share_a_site_until_its_kubeconfig_is_another_one() {
         drop(sluice_runtime::install_defaults());
         let (sites, cluster) = (Sites::default(), ClusterRef::sveltos("default", "c"));
-        let first = sites.get(&cluster, &kubeconfig(1)).await.unwrap();
-        let same = sites.clone().get(&cluster, &kubeconfig(1)).await.unwrap();
+        let first = sites.get(&cluster, &kubeconfig(1), TRUST).await.unwrap();
+        let same = sites.clone().get(&cluster, &kubeconfig(1), TRUST).await.unwrap();
         assert!(Arc::ptr_eq(&first, &same), "what it has looked up of the cluster is kept");
-        let other = sites.get(&cluster, &kubeconfig(2)).await.unwrap();
+        let other = sites.get(&cluster, &kubeconfig(2), TRUST).await.unwrap();
         assert!(!Arc::ptr_eq(&first, &other), "it may be another server");
-        let neighbour = sites.get(&ClusterRef::sveltos("default", "d"), &kubeconfig(2)).await.unwrap();
+        let neighbour = sites.get(&ClusterRef::sveltos("default", "d"), &kubeconfig(2), TRUST).await.unwrap();
         assert!(!Arc::ptr_eq(&other, &neighbour));
     }
 
@@ -68,9 +75,9 @@ mod tests {
     async fn a_kubeconfig_that_cannot_be_read_replaces_nothing() {
         drop(sluice_runtime::install_defaults());
         let (sites, cluster) = (Sites::default(), ClusterRef::sveltos("default", "c"));
-        let first = sites.get(&cluster, &kubeconfig(1)).await.unwrap();
-        assert!(sites.get(&cluster, &Arc::from("clusters: 1")).await.is_err());
-        let same = sites.get(&cluster, &kubeconfig(1)).await.unwrap();
+        let first = sites.get(&cluster, &kubeconfig(1), TRUST).await.unwrap();
+        assert!(sites.get(&cluster, &Arc::from("clusters: 1"), TRUST).await.is_err());
+        let same = sites.get(&cluster, &kubeconfig(1), TRUST).await.unwrap();
         assert!(Arc::ptr_eq(&first, &same));
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use sluice_api::model::INVENTORY;
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_bus::{Bus, problem_feed};
-use sluice_kube::client_of_kubeconfig;
+use sluice_kube::{Trust, client_of_kubeconfig};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, State, Status};
 use sluice_protocol::{Body, Meta, Publish, Role, Row, Subject, Table};
@@ -17,6 +17,8 @@ use sluice_runtime::kit::{self, Server};
 use sluice_runtime::{Access, ClusterFeed, Context};
 use sluice_simcluster::{FleetConfig, SimFleet};
 use tokio_util::sync::CancellationToken;
+
+const TRUST: Trust = Trust::Registered { proxies: false };
 
 fn cluster() -> ClusterRef {
     ClusterRef::sveltos("default", "c")
@@ -41,11 +43,11 @@ impl Place {
 
     fn register(&self, paused: bool) {
         let kubeconfig = Some(Ok(Arc::from(self.fleet.kubeconfig(&["c"]))));
-        self.feed.put(cluster(), Access { cluster: cluster(), kubeconfig, paused });
+        self.feed.put(cluster(), Access { cluster: cluster(), kubeconfig, trust: TRUST, paused });
     }
 
     async fn management(&self) -> Client {
-        client_of_kubeconfig(&self.fleet.kubeconfig(&["management"])).await.unwrap()
+        client_of_kubeconfig(&self.fleet.kubeconfig(&["management"]), Trust::Own).await.unwrap()
     }
 
     /// Runs a deployer until `script` has ended. The renderer has said that all its rows are there.
@@ -314,11 +316,42 @@ async fn a_new_owner_mends_what_was_changed_by_hand_and_asks_before_it_withdraws
         .await;
 }
 
+/// A kubeconfig whose user runs a program that leaves a trace.
+fn running(trace: &std::path::Path) -> Arc<str> {
+    let exec = serde_json::json!({"apiVersion": "client.authentication.k8s.io/v1", "command": "touch",
+        "args": [trace.display().to_string()], "interactiveMode": "Never"});
+    let kubeconfig = serde_json::json!({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:9"}}],
+        "users": [{"name": "u", "user": {"exec": exec}}]});
+    kubeconfig.to_string().into()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_registered_kubeconfig_runs_no_program() {
+    let (place, folder) = (Place::start().await, tempfile::tempdir().unwrap());
+    let trace = folder.path().join("trace");
+    let kubeconfig = Some(Ok(running(&trace)));
+    place.feed.put(cluster(), Access { cluster: cluster(), kubeconfig, trust: TRUST, paused: false });
+    place
+        .deploy(async |bus| {
+            let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();
+            kit::write(bus, [wanted("p", vec![config_map("default", "a", "1")])]).await;
+            let told = kit::told(&mut problems, |row| row.object == "kubeconfig").await;
+            let says = "the kubeconfig is refused: users[0].user.exec: it would run a program";
+            assert!(told.error.starts_with(says) && !told.error.contains("touch"), "{told:?}");
+            place.register(false);
+            is(bus, "p", State::Provisioned).await;
+        })
+        .await;
+    assert!(!trace.exists());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kubeconfig_that_cannot_be_used_is_a_problem_until_it_can() {
     let place = Place::start().await;
     let broken = Some(Ok(Arc::from("clusters: 1")));
-    place.feed.put(cluster(), Access { cluster: cluster(), kubeconfig: broken, paused: false });
+    place.feed.put(cluster(), Access { cluster: cluster(), kubeconfig: broken, trust: TRUST, paused: false });
     place
         .deploy(async |bus| {
             let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();

@@ -32,7 +32,8 @@ impl ClusterClient {
     /// # Errors
     /// What is wrong with the kubeconfig.
     pub async fn connect(kubeconfig: &str) -> anyhow::Result<Self> {
-        let client = client_of_kubeconfig(kubeconfig).await.map_err(anyhow::Error::msg)?;
+        let client =
+            client_of_kubeconfig(kubeconfig, sluice_kube::Trust::Own).await.map_err(anyhow::Error::msg)?;
         Ok(Self { client, kinds: Arc::default() })
     }
 

@@ -94,7 +94,8 @@ mod tests {
     #[tokio::test]
     async fn it_is_made_once_and_read_by_all() {
         let fleet = SimFleet::start(FleetConfig::default()).await.unwrap();
-        let client = client_of_kubeconfig(&fleet.kubeconfig(&[MANAGEMENT])).await.unwrap();
+        let client =
+            client_of_kubeconfig(&fleet.kubeconfig(&[MANAGEMENT]), sluice_kube::Trust::Own).await.unwrap();
         let (one, other) = tokio::join!(salt(&client), salt(&client));
         assert!(one == other && one != Salt::default());
         assert!(salt(&client).await == one, "after a restart, too");
@@ -103,7 +104,8 @@ mod tests {
     #[tokio::test]
     async fn one_that_cannot_be_used_is_told_and_never_replaced() {
         let fleet = SimFleet::start(FleetConfig::default()).await.unwrap();
-        let client = client_of_kubeconfig(&fleet.kubeconfig(&[MANAGEMENT])).await.unwrap();
+        let client =
+            client_of_kubeconfig(&fleet.kubeconfig(&[MANAGEMENT]), sluice_kube::Trust::Own).await.unwrap();
         let broken = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": RANDOM, "namespace": NAMESPACE}, "data": {FIELD: "AAAA"}});
         fleet
             .apply(

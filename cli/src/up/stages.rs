@@ -38,7 +38,7 @@ impl Pipeline {
         let (metrics, ready) = (Metrics::new(), Readiness::default());
         let admin = serve("127.0.0.1:0".parse()?, metrics.clone(), ready.clone(), tasks).await?;
         let mut stages = Vec::new();
-        let feed = access_feed(management, tasks);
+        let feed = access_feed(management, tasks, false);
         let context = |role: Role, replica: usize| {
             let common = CommonArgs {
                 nats: NatsArgs::plain(nats.clone()),

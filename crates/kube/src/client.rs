@@ -1,9 +1,12 @@
 //! Clients: for the management cluster, and for the cluster of a kubeconfig.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+
+use crate::registered;
 
 /// A client for the management cluster: a kubeconfig file, or the one of the environment, or in-cluster.
 ///
@@ -31,19 +34,41 @@ fn without_needless_tls(mut config: Config) -> Config {
     config
 }
 
+/// Whose word a kubeconfig is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// That of the admin who started this process: it may name programs and files.
+    Own,
+    /// That of whoever may register a cluster: what is written in it counts alone.
+    Registered {
+        /// Whether it may name a proxy.
+        proxies: bool,
+    },
+}
+
 /// A client for the cluster of a kubeconfig.
 ///
 /// # Errors
-/// What is wrong with the kubeconfig.
-pub async fn client_of_kubeconfig(text: &str) -> Result<Client, String> {
-    let file =
-        Kubeconfig::from_yaml(text).map_err(|error| format!("the kubeconfig cannot be read: {error}"))?;
-    let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
-        .await
-        .map_err(|error| format!("the kubeconfig cannot be used: {error}"))?;
+/// What is wrong with the kubeconfig. Of a registered one without any value in it.
+pub async fn client_of_kubeconfig(text: &str, trust: Trust) -> Result<Client, String> {
+    let said = |error: &dyn Display| {
+        match trust {
+        Trust::Own => format!("the kubeconfig cannot be used: {error}"),
+        Trust::Registered { .. } => {
+            "the kubeconfig cannot be used: check its server, and whether its certificates and keys are base64 of PEM".to_owned()
+        }
+    }
+    };
+    let file = match trust {
+        Trust::Own => {
+            Kubeconfig::from_yaml(text).map_err(|error| format!("the kubeconfig cannot be read: {error}"))?
+        }
+        Trust::Registered { proxies } => registered::read(text, proxies)?,
+    };
+    let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
+    let mut config = config.map_err(|error| said(&error))?;
     config.connect_timeout = Some(std::time::Duration::from_secs(5));
-    Client::try_from(without_needless_tls(config))
-        .map_err(|error| format!("the kubeconfig cannot be used: {error}"))
+    Client::try_from(without_needless_tls(config)).map_err(|error| said(&error))
 }
 
 #[cfg(test)]
@@ -60,12 +85,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_without_tls_needs_no_certificates() {
-        assert!(client_of_kubeconfig(&kubeconfig("http://127.0.0.1:9")).await.is_ok());
+        for trust in [Trust::Own, Trust::Registered { proxies: false }] {
+            assert!(client_of_kubeconfig(&kubeconfig("http://127.0.0.1:9"), trust).await.is_ok());
+        }
     }
 
     #[tokio::test]
     async fn what_is_wrong_with_a_kubeconfig_is_said() {
-        let error = |text: String| async move { client_of_kubeconfig(&text).await.map(drop).unwrap_err() };
+        let error = |text: String| async move {
+            client_of_kubeconfig(&text, Trust::Own).await.map(drop).unwrap_err()
+        };
         assert!(error("]".into()).await.contains("cannot be read"));
         assert!(error(String::new()).await.contains("cannot be used"));
         let nowhere =

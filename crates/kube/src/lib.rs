@@ -11,11 +11,12 @@ pub mod fake_api;
 mod impersonate;
 mod list;
 mod raw;
+mod registered;
 mod token_review;
 mod watch;
 
 pub use apply::{NEVER, apply};
-pub use client::{client_of_kubeconfig, management_client};
+pub use client::{Trust, client_of_kubeconfig, management_client};
 pub use definitions::definitions;
 pub use discovery::{Discovered, discover};
 pub use impersonate::impersonating;

@@ -46,6 +46,15 @@ pub struct ForgetArgs {
     pub forget_after: u64,
 }
 
+/// What kubeconfigs of registered clusters may say.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct AccessArgs {
+    /// Kubeconfigs of registered clusters may name a proxy: whoever writes them says where their requests go. Programs and files they
+    /// may never name.
+    #[arg(long, env = "SLUICE_ALLOW_KUBECONFIG_PROXIES")]
+    pub allow_kubeconfig_proxies: bool,
+}
+
 /// The same where nobody says otherwise.
 pub const FORGET_AFTER: Duration = Duration::from_secs(60);
 

@@ -7,7 +7,7 @@ use kube::Client;
 use kube::runtime::watcher;
 use sluice_api::ClusterRef;
 use sluice_bus::Feed;
-use sluice_kube::watch;
+use sluice_kube::{Trust, watch};
 use sluice_tasks::{End, Kept, Tasks};
 
 mod registrations;
@@ -21,6 +21,8 @@ pub struct Access {
     pub cluster: ClusterRef,
     /// Its kubeconfig, or why there is none. `None` when the cluster is not registered any more.
     pub kubeconfig: Option<Result<Arc<str>, String>>,
+    /// Whose word that is.
+    pub trust: Trust,
     /// Whether its user asked to leave it alone (`spec.paused`): nothing is written to it, what happens in it is followed.
     pub paused: bool,
 }
@@ -28,9 +30,10 @@ pub struct Access {
 /// Access by cluster.
 pub type ClusterFeed = Feed<ClusterRef, Access>;
 
-/// Follows registrations and Secrets until the process stops.
-pub fn access_feed(client: &Client, tasks: &Tasks) -> ClusterFeed {
-    let (feed, state) = (ClusterFeed::new(), Arc::new(Mutex::new(Registrations::default())));
+/// Follows registrations and Secrets until the process stops. `proxies` is whether kubeconfigs may name a proxy.
+pub fn access_feed(client: &Client, tasks: &Tasks, proxies: bool) -> ClusterFeed {
+    let registrations = Registrations::allowing(proxies);
+    let (feed, state) = (ClusterFeed::new(), Arc::new(Mutex::new(registrations)));
     for kind in Kind::ALL {
         let (client, feed, state, stop) = (client.clone(), feed.clone(), state.clone(), tasks.stop().clone());
         tasks.keep(Kept::Registrations, move || {

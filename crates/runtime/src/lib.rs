@@ -21,7 +21,7 @@ mod projector;
 mod reporter;
 
 pub use admin::serve;
-pub use args::{CommonArgs, ForgetArgs};
+pub use args::{AccessArgs, CommonArgs, ForgetArgs};
 pub use clusters::{Access, ClusterFeed, access_feed};
 pub use context::{Context, Readiness, count_shards};
 pub use defaults::{install_defaults, install_logs, stop_on_signals, stop_on_signals_then};

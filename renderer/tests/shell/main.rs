@@ -92,7 +92,9 @@ impl Place {
 
     /// Runs one that fetches charts in this way.
     async fn render_with(&self, charts: ChartSettings, script: impl AsyncFnOnce(&Bus)) {
-        let client = client_of_kubeconfig(&self.fleet.kubeconfig(&[MANAGEMENT])).await.unwrap();
+        let client = client_of_kubeconfig(&self.fleet.kubeconfig(&[MANAGEMENT]), sluice_kube::Trust::Own)
+            .await
+            .unwrap();
         let renderer = async |context| Box::pin(sluice_renderer::run(context, client, charts)).await;
         let script = async |context: &Context| script(&context.bus).await;
         Box::pin(kit::with_stage(&self.server, Role::Renderer, renderer, script)).await;

@@ -10,7 +10,7 @@ use sluice_api::model::{Cluster, KubeconfigRef, LIB_GROUP, capi_cluster};
 use sluice_api::{ClusterRef, Gvk, object};
 
 use super::{Access, ClusterFeed};
-use sluice_kube::WatchEvent;
+use sluice_kube::{Trust, WatchEvent};
 
 /// A kind that says something of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +23,8 @@ pub(super) enum Kind {
 /// The registrations and Secrets that were seen, put together when a cluster is asked for.
 #[derive(Default)]
 pub(super) struct Registrations {
+    /// Whether kubeconfigs may name a proxy.
+    proxies: bool,
     clusters: BTreeMap<(Kind, ClusterRef), Registration>,
     /// By namespace and name. Data is kept of what may be a kubeconfig, by its text or by its name: other Secrets can be
     /// many and large.
@@ -62,6 +64,11 @@ impl Kind {
 // === impl Registrations ===
 
 impl Registrations {
+    /// Nothing is registered yet; `proxies` is whether kubeconfigs may name one.
+    pub(super) fn allowing(proxies: bool) -> Self {
+        Self { proxies, ..Self::default() }
+    }
+
     /// Takes what a watch says; `feed` learns the accesses that are others now.
     pub(super) fn take(&mut self, kind: Kind, event: WatchEvent, feed: &ClusterFeed) {
         let touched = self.note(kind, event);
@@ -152,7 +159,8 @@ impl Registrations {
         let named = &registered.kubeconfig;
         let secret = self.secrets.get(&(id.namespace.clone(), named.secret.clone()));
         let kubeconfig = Some(kubeconfig(named, secret).map(Into::into));
-        let access = Access { cluster: id.clone(), kubeconfig, paused: registered.paused };
+        let trust = Trust::Registered { proxies: self.proxies };
+        let access = Access { cluster: id.clone(), kubeconfig, trust, paused: registered.paused };
         if feed.get(id).as_ref() != Some(&access) {
             feed.put(id.clone(), access);
         }
@@ -160,7 +168,8 @@ impl Registrations {
 }
 
 fn withdraw(id: &ClusterRef, feed: &ClusterFeed) {
-    feed.remove(id, Access { cluster: id.clone(), kubeconfig: None, paused: false });
+    let trust = Trust::Registered { proxies: false };
+    feed.remove(id, Access { cluster: id.clone(), kubeconfig: None, trust, paused: false });
 }
 
 fn place(object: &Value) -> (String, String) {
