@@ -172,7 +172,10 @@ impl Matcher {
             Outcome::Failed(_) => return self.keep_verdict(cluster, key, source, step),
             Outcome::NoMatch => self.withdraw(cluster, key, source, row.head.time, step),
             Outcome::Match(selectors) => {
-                self.reported.note(cluster, key, source, true);
+                match self.caught_up {
+                    true => self.reported.note(cluster, key, source, true),
+                    false => self.reported.note_early(cluster, key, source),
+                }
                 let collects = program.collects() || is_event(key);
                 let body = if collects { row.body.clone() } else { [].into() };
                 let order = order_of(row).unwrap_or_default();
@@ -362,6 +365,7 @@ impl Core for Matcher {
     }
 
     fn caught_up(&mut self, sequence: u64, step: &mut Step<Effect>) {
+        self.reported.settle();
         let mut clusters = BTreeSet::new();
         for (cluster, (_, complete)) in self.announced.extract_if(.., |_, (after, _)| *after <= sequence) {
             self.clusters.entry(cluster.clone()).or_default().complete = Some(complete);

@@ -1,23 +1,44 @@
 //! Which rows this shard has reported, so that "no longer" becomes a tombstone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sluice_api::{ClusterRef, ObjectKey};
 
 /// Reports by cluster, object and source; the value tells whether their cause has been seen.
 #[derive(Default)]
-pub(crate) struct Reported(HashMap<ClusterRef, BTreeMap<ObjectKey, BTreeMap<String, bool>>>);
+pub(crate) struct Reported {
+    rows: HashMap<ClusterRef, BTreeMap<ObjectKey, BTreeMap<String, bool>>>,
+    /// Those that were not found, and wait for the end of the input: they may follow from rows that were replaced long ago.
+    early: BTreeSet<(ClusterRef, ObjectKey, String)>,
+}
 
 impl Reported {
     /// Notes a report; `seen` is false for one that was only found in the output.
     pub(crate) fn note(&mut self, cluster: &ClusterRef, object: &ObjectKey, source: &str, seen: bool) {
-        let objects = self.0.entry(cluster.clone()).or_default();
+        let objects = self.rows.entry(cluster.clone()).or_default();
         objects.entry(object.clone()).or_default().insert(source.to_owned(), seen);
     }
 
-    /// Notes that the cause of a report still stands; false when there is no such report.
+    /// Notes a report before the end of the input has been seen.
+    pub(crate) fn note_early(&mut self, cluster: &ClusterRef, object: &ObjectKey, source: &str) {
+        if !self.confirm(cluster, object, source) {
+            self.note(cluster, object, source, true);
+            self.early.insert((cluster.clone(), object.clone(), source.to_owned()));
+        }
+    }
+
+    /// The end of the input has been seen: what is noted is published.
+    pub(crate) fn settle(&mut self) {
+        self.early.clear();
+    }
+
+    /// Notes that the cause of a report still stands; false when there is no such report, nor one that waits.
     pub(crate) fn confirm(&mut self, cluster: &ClusterRef, object: &ObjectKey, source: &str) -> bool {
-        let sources = self.0.get_mut(cluster).and_then(|objects| objects.get_mut(object));
+        if !self.early.is_empty() && self.early.remove(&(cluster.clone(), object.clone(), source.to_owned()))
+        {
+            self.remove(cluster, object, source);
+        }
+        let sources = self.rows.get_mut(cluster).and_then(|objects| objects.get_mut(object));
         let Some(seen) = sources.and_then(|sources| sources.get_mut(source)) else { return false };
         *seen = true;
         true
@@ -25,7 +46,7 @@ impl Reported {
 
     /// Forgets a report; whether there was one.
     pub(crate) fn remove(&mut self, cluster: &ClusterRef, object: &ObjectKey, source: &str) -> bool {
-        let Some(objects) = self.0.get_mut(cluster) else { return false };
+        let Some(objects) = self.rows.get_mut(cluster) else { return false };
         let Some(sources) = objects.get_mut(object) else { return false };
         let was = sources.remove(source).is_some();
         if sources.is_empty() {
@@ -36,12 +57,12 @@ impl Reported {
 
     /// Nothing of the cluster is reported, nor remembered.
     pub(crate) fn forget(&mut self, cluster: &ClusterRef) {
-        self.0.remove(cluster);
+        self.rows.remove(cluster);
     }
 
     /// The sources that reported an object.
     pub(crate) fn sources(&self, cluster: &ClusterRef, object: &ObjectKey) -> Vec<String> {
-        let sources = self.0.get(cluster).and_then(|objects| objects.get(object));
+        let sources = self.rows.get(cluster).and_then(|objects| objects.get(object));
         sources.into_iter().flat_map(|sources| sources.keys().cloned()).collect()
     }
 
@@ -51,7 +72,7 @@ impl Reported {
         cluster: &ClusterRef,
         which: impl Fn(&str, bool) -> bool,
     ) -> Vec<(ObjectKey, String)> {
-        let objects = self.0.get(cluster).into_iter().flatten();
+        let objects = self.rows.get(cluster).into_iter().flatten();
         let all = objects
             .flat_map(|(object, sources)| sources.iter().map(move |(source, seen)| (object, source, *seen)));
         all.filter(|(_, source, seen)| which(source, *seen)).map(|(o, s, _)| (o.clone(), s.clone())).collect()
@@ -59,7 +80,7 @@ impl Reported {
 
     /// The causes of these sources' reports have to be seen again.
     pub(crate) fn unconfirm(&mut self, cluster: &ClusterRef, unconfirmed: &[String]) {
-        for sources in self.0.get_mut(cluster).into_iter().flat_map(|objects| objects.values_mut()) {
+        for sources in self.rows.get_mut(cluster).into_iter().flat_map(|objects| objects.values_mut()) {
             sources
                 .iter_mut()
                 .filter(|(source, _)| unconfirmed.contains(source))
@@ -93,6 +114,21 @@ mod tests {
         assert!(!reported.remove(&there, &key("x"), "r"));
         assert!(reported.remove(&here, &key("x"), "r"));
         assert!(reported.of_cluster(&here, |_, _| true).is_empty());
+    }
+
+    #[test]
+    fn what_waits_for_the_end_of_the_input_is_no_report_that_can_be_confirmed() {
+        let cluster = ClusterRef::sveltos("a", "b");
+        let mut reported = Reported::default();
+        reported.note(&cluster, &key("found"), "s", false);
+        for name in ["found", "new", "new", "other"] {
+            reported.note_early(&cluster, &key(name), "s");
+        }
+        assert!(reported.confirm(&cluster, &key("found"), "s"));
+        assert!(!reported.confirm(&cluster, &key("new"), "s"));
+        assert_eq!(reported.of_cluster(&cluster, |_, _| true).len(), 2);
+        reported.settle();
+        assert!(reported.confirm(&cluster, &key("other"), "s"));
     }
 
     #[test]
