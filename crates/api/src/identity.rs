@@ -1,13 +1,13 @@
 //! Whether an API server would take an object's `apiVersion`, `kind`, name and namespace.
 //!
 //! The rules are those of the API machinery, and where its servers differ by version the more lenient one is checked:
-//! what passes here may still be refused, what is refused here never works.
+//! what passes here may still be refused, what is refused here never works, or would be another path on the way there.
 
 use serde_json::Value;
 
 use crate::{
     names::{is_object_name, is_path_segment},
-    object::{self, Gvk},
+    object::{self, Gvk, ObjectKey},
 };
 
 /// What is wrong with an object's identity.
@@ -25,7 +25,7 @@ const SUBDOMAIN: &str = "is no DNS subdomain; use at most 253 lower-case letters
 const LABEL: &str = "is no DNS label; use at most 63 lower-case letters, digits and '-', and begin and end with a letter \
      or digit";
 const SEGMENT: &str =
-    "cannot be part of a path; use a name that is not '.' or '..' and has no '/' and no '%' in it";
+    "cannot be part of a path; use a name that is not '.' or '..' and has no '/', '%', '?' or '#' in it";
 const API_VERSION: &str = "is no API version; write <version> for core kinds and <group>/<version> for others, such as \
      v1 or apps/v1";
 const KIND: &str =
@@ -62,6 +62,27 @@ pub fn validate(object: &Value) -> Result<(), IdentityError> {
         Some(Value::String(_)) => wrong("metadata.namespace", namespace, LABEL),
         Some(other) => wrong("metadata.namespace", &other.to_string(), "is no text; put it in quotes"),
     }
+}
+
+/// Refuses an object that nobody could read: who names it could mean another one by it.
+///
+/// # Errors
+/// The field of the reference that is wrong, and how to write it.
+pub fn validate_reference(key: &ObjectKey) -> Result<(), String> {
+    let wrong = |field: &str, value: &str, problem: &str| Err(format!("{field}: {value:?} {problem}"));
+    let ObjectKey { gvk, namespace, name } = key;
+    // Without a version the one that the server prefers is meant.
+    let is_version = gvk.version.is_empty() || (is_label(&gvk.version) && begins_with_letter(&gvk.version));
+    if !is_version || !(gvk.group.is_empty() || is_object_name(&gvk.group)) {
+        return wrong("apiVersion", &gvk.api_version(), API_VERSION);
+    }
+    if !is_kind(&gvk.kind) {
+        return wrong("kind", &gvk.kind, KIND);
+    }
+    if !namespace.is_empty() && !is_label(namespace) {
+        return wrong("namespace", namespace, LABEL);
+    }
+    if is_path_segment(name) { Ok(()) } else { wrong("name", name, SEGMENT) }
 }
 
 fn check_name(gvk: &Gvk, name: &str) -> Result<(), &'static str> {
@@ -124,6 +145,34 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_reference_that_would_be_another_path_is_refused() {
+        let key = |gvk: Gvk, namespace: &str, name: &str| ObjectKey {
+            gvk,
+            namespace: namespace.into(),
+            name: name.into(),
+        };
+        let (core, role) =
+            (Gvk::new("", "v1", "ConfigMap"), Gvk::new("rbac.authorization.k8s.io", "", "Role"));
+        assert_eq!(validate_reference(&key(core.clone(), "a", "b.c")), Ok(()));
+        assert_eq!(validate_reference(&key(role.clone(), "", "system:x")), Ok(()));
+        for (wrong, field) in [
+            (key(core.clone(), "kube-system/secrets?x=", "b"), "namespace"),
+            (key(core.clone(), "..", "b"), "namespace"),
+            (key(core.clone(), "a", "b?watch=1"), "name"),
+            (key(core.clone(), "a", "../../secrets/s"), "name"),
+            (key(core.clone(), "a", "b#c"), "name"),
+            (key(core.clone(), "a", "b%2f"), "name"),
+            (key(core, "a", "b\nc"), "name"),
+            (key(Gvk::new("../../api", "v1", "Pod"), "a", "b"), "apiVersion"),
+            (key(Gvk::new("", "v1/secrets?", "Pod"), "a", "b"), "apiVersion"),
+            (key(Gvk::new("", "v1", "Pod/../x"), "a", "b"), "kind"),
+        ] {
+            let error = validate_reference(&wrong).unwrap_err();
+            assert!(error.starts_with(&format!("{field}: ")), "{wrong}: {error}");
+        }
+    }
 
     fn mk_object(api_version: &str, kind: &str, namespace: &str, name: &str) -> Value {
         json!({"apiVersion": api_version, "kind": kind, "metadata": {"namespace": namespace, "name": name}})

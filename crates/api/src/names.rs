@@ -51,9 +51,11 @@ pub fn is_object_name(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(part)
 }
 
-/// Whether `text` may stand between two slashes of a path.
+/// Whether `text` may stand between two slashes of a path, and is all of it what stands there: no query begins in it.
 pub fn is_path_segment(text: &str) -> bool {
-    !matches!(text, "" | "." | "..") && !text.contains(['/', '%'])
+    !matches!(text, "" | "." | "..")
+        && !text.contains(['/', '%', '?', '#'])
+        && !text.contains(char::is_control)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::model::{Cluster, ResourceRef};
-use sluice_api::{Gvk, ObjectKey};
+use sluice_api::{Gvk, ObjectKey, identity};
 use sluice_template::{Data, Stage};
 
 use crate::catalog::Catalog;
@@ -158,5 +158,7 @@ fn key(item: &ResourceRef, namespace: String, name: String) -> Result<ObjectKey,
             item.path
         ));
     }
-    Ok(ObjectKey { gvk: Gvk::parse(&item.api_version, &item.kind), namespace, name })
+    let key = ObjectKey { gvk: Gvk::parse(&item.api_version, &item.kind), namespace, name };
+    identity::validate_reference(&key).map_err(|error| format!("{}.resource.{error}", item.path))?;
+    Ok(key)
 }

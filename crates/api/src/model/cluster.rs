@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::read::Field;
 use crate::cluster::{ClusterKind, ClusterRef};
+use crate::identity;
 use crate::object::{self, Gvk, ObjectKey};
 
 /// A managed cluster as it is registered in the management cluster.
@@ -76,19 +77,22 @@ impl Cluster {
             || says(&["status", "v1beta2", "conditions"])
     }
 
-    /// The object that a field of a Cluster API cluster's spec names; in the version that the server prefers where none is named.
+    /// The object that a field of a Cluster API cluster's spec names; in the version that the server prefers where none is named. It is
+    /// one of its own namespace, and of no core kind: whoever may write a Cluster reads no Secret by it, nor anything of others.
     pub fn referenced(&self, field: &str) -> Option<ObjectKey> {
         let reference =
             object::at(&self.object, &["spec", field]).filter(|_| self.id.kind == ClusterKind::Capi)?;
         let text = |field: &str| object::text(reference, &[field]);
         let (kind, name) = (text("kind"), text("name"));
-        if kind.is_empty() || name.is_empty() {
+        if name.is_empty() {
             return None;
         }
         let (group, version) = text("apiVersion").split_once('/').unwrap_or((text("apiGroup"), ""));
-        let namespace = Some(text("namespace")).filter(|text| !text.is_empty()).unwrap_or(&self.id.namespace);
+        let own = &self.id.namespace;
         let gvk = Gvk::new(group, version, kind);
-        Some(ObjectKey { gvk, namespace: namespace.to_owned(), name: name.to_owned() })
+        let key = ObjectKey { gvk, namespace: own.clone(), name: name.to_owned() };
+        let is_own = ["", own].contains(&text("namespace")) && !group.is_empty();
+        (is_own && identity::validate_reference(&key).is_ok()).then_some(key)
     }
 
     /// With what its user last asked for everything on it to be applied once more; empty where nobody has.
@@ -162,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_a_cluster_api_cluster_is_made_of_is_named_by_version_or_by_group() {
-        let old = json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "KubeadmControlPlane", "namespace": "x", "name": "p"});
+        let old = json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "KubeadmControlPlane", "namespace": "team", "name": "p"});
         let new =
             json!({"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DockerCluster", "name": "i"});
         let cluster = capi(
@@ -170,7 +174,8 @@ mod tests {
             json!({}),
         );
         let found = |field: &str| cluster.referenced(field).map(|key| (key.to_string(), key.gvk.to_string()));
-        let plane = ("KubeadmControlPlane x/p", "controlplane.cluster.x-k8s.io/v1beta1/KubeadmControlPlane");
+        let plane =
+            ("KubeadmControlPlane team/p", "controlplane.cluster.x-k8s.io/v1beta1/KubeadmControlPlane");
         assert_eq!(found("controlPlaneRef"), Some((plane.0.into(), plane.1.into())));
         let provider = cluster.referenced("infrastructureRef").unwrap();
         assert_eq!(
@@ -178,5 +183,13 @@ mod tests {
             ("team", "", "DockerCluster")
         );
         assert_eq!((found("other"), found("topology")), (None, None));
+        for hostile in [
+            json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "KubeadmControlPlane", "namespace": "x", "name": "p"}),
+            json!({"apiVersion": "v1", "kind": "Secret", "name": "p"}),
+            json!({"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DockerCluster", "name": "../../secrets/p"}),
+        ] {
+            let cluster = capi(json!({"controlPlaneRef": hostile}), json!({}));
+            assert_eq!(cluster.referenced("controlPlaneRef"), None, "{hostile}");
+        }
     }
 }

@@ -13,7 +13,7 @@ fn capi(initialised: bool, refs: Value) -> Value {
 
 fn refs() -> Value {
     json!({"controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": "w-plane"},
-        "infrastructureRef": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DockerCluster", "namespace": "infra", "name": "w"}})
+        "infrastructureRef": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DockerCluster", "namespace": "team", "name": "w"}})
 }
 
 fn plane() -> ObjectKey {
@@ -23,7 +23,7 @@ fn plane() -> ObjectKey {
 
 fn provider() -> ObjectKey {
     let gvk = Gvk::new("infrastructure.cluster.x-k8s.io", "v1beta1", "DockerCluster");
-    ObjectKey { gvk, namespace: "infra".into(), name: "w".into() }
+    ObjectKey { gvk, namespace: "team".into(), name: "w".into() }
 }
 
 fn there(spec: Value) -> Resource {

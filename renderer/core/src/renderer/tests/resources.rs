@@ -184,3 +184,22 @@ end"#;
     fixture.put(changed);
     assert_eq!(fixture.wanted(), ["a eA== "]);
 }
+
+#[test]
+fn a_reference_that_would_be_another_path_reads_nothing() {
+    for (namespace, name, field) in [
+        ("kube-system/secrets?x=", "t", "namespace"),
+        ("{{ .Resource.metadata.name }}/../kube-system", "t", "namespace"),
+        ("default", "t?watch=1", "name"),
+        ("default", "{{ .Resource.metadata.name }}/../../secrets/s", "name"),
+    ] {
+        let mut item = reference(name, json!({}));
+        item["templateResourceRefs"][0]["resource"]["namespace"] = namespace.into();
+        let mut fixture =
+            Fixture::new(vec![trigger(true, item), sized(json!({"projectsveltos.io/template": "ok"}))]);
+        fixture.ready(&["x"]);
+        let error = fixture.problems.values().next().unwrap();
+        assert!(error.contains(&format!("spec.templateResourceRefs[0].resource.{field}: ")), "{error}");
+        assert!(fixture.watched.is_empty() && fixture.wanted().is_empty(), "{:?}", fixture.watched);
+    }
+}
