@@ -90,6 +90,8 @@ impl World {
     /// A cluster is deregistered for ever, when it is time.
     pub(crate) fn depart(&mut self) {
         if let Some(Departure { cluster, .. }) = self.departure.filter(|departure| departure.at == self.now) {
+            // It may have been registered a moment ago, and others left out because of it.
+            self.note_reasons();
             self.management.depart(cluster, self.now);
             self.note_reasons();
             self.happened(Fault::Departed, || CLUSTERS[cluster].to_owned());
