@@ -25,6 +25,8 @@ pub enum Place {
     Field(&'static str),
     /// A field of the spec with this value alone.
     Value(&'static str, &'static str),
+    /// A field of the spec that servers set to this number where nobody does.
+    Number(&'static str, i64),
     /// An annotation.
     Annotation(&'static str),
     /// A label.
@@ -65,11 +67,11 @@ pub const IGNORED: [Ignored; 14] = [
         "tokenRequestRenewalOption",
         "has no effect: the kubeconfig is used as its Secret has it, and read again when that changes",
     ),
-    field(
-        SVELTOS_CLUSTERS,
-        "consecutiveFailureThreshold",
-        "has no effect: the cluster is called Down when it cannot be reached",
-    ),
+    Ignored {
+        kinds: SVELTOS_CLUSTERS,
+        at: Place::Number("consecutiveFailureThreshold", 3),
+        why: "has no effect: the cluster is called Down when it cannot be reached",
+    },
     field(SVELTOS_CLUSTERS, "readinessChecks", "has no effect: checks are not run by this version"),
     field(SVELTOS_CLUSTERS, "livenessChecks", "has no effect: checks are not run by this version"),
     field(
@@ -94,7 +96,7 @@ impl Place {
     /// The path in an object.
     fn path(self) -> String {
         match self {
-            Self::Field(name) | Self::Value(name, _) => format!("spec.{name}"),
+            Self::Field(name) | Self::Value(name, _) | Self::Number(name, _) => format!("spec.{name}"),
             Self::Annotation(name) => format!("metadata.annotations.{name}"),
             Self::Label(name) => format!("metadata.labels.{name}"),
         }
@@ -104,6 +106,7 @@ impl Place {
         let spec = |name: &str| object::at(object, &["spec", name]).filter(|value| says_something(value));
         match self {
             Self::Field(name) => spec(name).is_some(),
+            Self::Number(name, usual) => spec(name).is_some_and(|value| value.as_i64() != Some(usual)),
             Self::Value(name, value) => spec(name).and_then(Value::as_str) == Some(value),
             Self::Annotation(name) => object::annotation(object, name).is_some(),
             Self::Label(name) => object::label(object, name).is_some(),
@@ -158,7 +161,7 @@ mod tests {
             "spec": {"syncMode": "Continuous", "maxUpdate": 0, "reloader": false, "maxConsecutiveFailures": null}});
         assert!(paths(nothing).is_empty());
         let cluster = json!({"kind": "SveltosCluster", "metadata": {"name": "c", "annotations": {"sharding.projectsveltos.io/key": "s"}},
-            "spec": {"pullMode": true, "activeWindow": {"from": "0 0 * * *"}, "readinessChecks": [], "livenessChecks": {}}});
+            "spec": {"pullMode": true, "consecutiveFailureThreshold": 3, "activeWindow": {"from": "0 0 * * *"}, "readinessChecks": [], "livenessChecks": {}}});
         let expected =
             ["spec.activeWindow", "spec.pullMode", "metadata.annotations.sharding.projectsveltos.io/key"];
         assert_eq!(paths(cluster), expected);
@@ -184,9 +187,11 @@ mod tests {
         let mut known: Vec<String> = IGNORED
             .iter()
             .map(|one| match one.at {
-                Place::Field(name) | Place::Value(name, _) | Place::Annotation(name) | Place::Label(name) => {
-                    name.to_owned()
-                }
+                Place::Field(name)
+                | Place::Number(name, _)
+                | Place::Value(name, _)
+                | Place::Annotation(name)
+                | Place::Label(name) => name.to_owned(),
             })
             .collect();
         told.sort();
