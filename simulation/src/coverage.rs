@@ -231,6 +231,6 @@ mod tests {
         let other = coverage.clone();
         coverage.add(&other);
         assert!(coverage.to_string().contains(", wipe 0, "), "{coverage}");
-        assert!(coverage.to_string().starts_with("sent 2, crash 2, pause 2, "), "{coverage}");
+        assert!(coverage.to_string().contains(", crash 2, "), "{coverage}");
     }
 }
