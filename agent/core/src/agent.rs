@@ -36,6 +36,8 @@ pub struct Agent {
     /// Rows on the bus that no watch has shown, or whose watch has ended.
     unconfirmed: BTreeSet<ObjectKey>,
     events: Events,
+    /// The newest revision of the interest that anything on the bus was made from.
+    found: u64,
     /// What it has said to be there completely, apart from the streams' incarnations.
     completed: Option<Complete>,
     next_watch: u64,
@@ -65,6 +67,7 @@ impl Agent {
             shown: BTreeMap::new(),
             unconfirmed: BTreeSet::new(),
             events: Events::default(),
+            found: 0,
             completed: None,
             next_watch: 0,
             capabilities: None,
@@ -245,12 +248,20 @@ impl Agent {
         for key in self.take_gone() {
             self.withdraw(key, step);
         }
-        let complete = Complete { lacking: self.lacking(), ..Complete::of_all(0, revision) };
+        // What was made from a newer row stays as it is, so nothing is complete. That row may be lost, and everybody who knew of it may
+        // have forgotten the cluster: then this is how the renderer comes to know which revision the next one must follow.
+        let is_behind = revision < self.found;
+        let complete = match is_behind {
+            true => Complete::of_all(0, self.found),
+            false => Complete { lacking: self.lacking(), ..Complete::of_all(0, revision) },
+        };
         if self.completed.replace(complete.clone()).as_ref() == Some(&complete) {
             return;
         }
         for shard in 0..self.config.shards {
-            let incarnation = self.config.outputs.get(usize::from(shard)).copied().unwrap_or(0);
+            // A row of no incarnation proves nothing.
+            let incarnation = self.config.outputs.get(usize::from(shard)).filter(|_| !is_behind);
+            let incarnation = incarnation.copied().unwrap_or(0);
             let complete = Complete { incarnation, ..complete.clone() };
             step.publish(
                 Publish::new(self.completeness(shard), Body::value([]), step.now)
@@ -269,6 +280,7 @@ impl Core for Agent {
     type Effect = Effect;
 
     fn found(&mut self, subject: &Subject, head: &Head) {
+        self.found = self.found.max(head.view.version(&self.config.cluster.to_string()));
         if let Subject::Change { object, viewer, .. } = subject
             && !head.tombstone
             && viewer.is_empty()

@@ -138,11 +138,10 @@ impl Events {
         }
         let former = self.early.remove(&key);
         let mut ids = former.as_ref().map(|early| early.ids.clone()).unwrap_or_default();
-        if ids.has(&event.id) || self.rows.get(&key).is_some_and(|row| row.ids.has(&event.id)) {
+        if self.rows.get(&key).is_some_and(|row| row.ids.has(&event.id)) || !ids.remember(&event.id) {
             self.early.extend(former.map(|early| (key, early)));
             return Vec::new();
         }
-        ids.remember(&event.id);
         let body = event.object.to_string().into_bytes().into();
         let early = Early { body, sequence: sent.sequence, time: sent.time, ids };
         if self.known {

@@ -274,15 +274,7 @@ fn reports_of(
 
 /// Whether this CloudEvent was sent before, as an agent knows it.
 fn is_repeated(sent: &mut BTreeMap<ObjectKey, EventIds>, key: &ObjectKey, object: &Value) -> bool {
-    if !is_event(key) {
-        return false;
-    }
-    let (ids, id) = (sent.entry(key.clone()).or_default(), object::text(object, &["id"]));
-    let is_repeated = ids.has(id);
-    if !is_repeated {
-        ids.remember(id);
-    }
-    is_repeated
+    is_event(key) && !sent.entry(key.clone()).or_default().remember(object::text(object, &["id"]))
 }
 
 /// The row of an object, or of a CloudEvent that was sent as the so-manieth.

@@ -11,7 +11,8 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use sluice_api::ClusterRef;
+use sluice_api::few::NAMED;
+use sluice_api::{ClusterRef, few};
 use sluice_protocol::report::{NOTE, ProblemRow};
 use sluice_protocol::rows::{Cause, Desired, State, Status};
 
@@ -23,9 +24,6 @@ mod facts;
 mod object;
 mod profile;
 mod trigger;
-
-/// So many things of one kind are named.
-const NAMED: usize = 5;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -213,16 +211,7 @@ pub fn instead<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> St
     let mut names: Vec<_> = names.into_iter().collect();
     names.sort_by_key(|name| (strsim::damerau_levenshtein(wanted, name), *name));
     names.dedup();
-    if names.is_empty() { "there is none".to_owned() } else { format!("there is {}", some(&names)) }
-}
-
-/// The first of them, and how many there are besides.
-fn some<T: ToString>(names: &[T]) -> String {
-    let named: Vec<_> = names.iter().take(NAMED).map(ToString::to_string).collect();
-    match names.len().saturating_sub(NAMED) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
+    if names.is_empty() { "there is none".to_owned() } else { format!("there is {}", few(", ", names)) }
 }
 
 #[cfg(test)]

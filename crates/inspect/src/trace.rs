@@ -3,16 +3,13 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use sluice_api::{ClusterRef, Gvk, ObjectKey, kinds, object};
+use sluice_api::{ClusterRef, Gvk, ObjectKey, few, kinds, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, owner};
 use sluice_protocol::rows::{Cause, Desired, EventCause, Policy, Status};
 use sluice_protocol::subject::{change_shard, cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table};
 
 use crate::shards::writer;
-
-/// So many other add-ons are named where there is none of the name.
-const NAMED: usize = 5;
 
 /// An object that was deployed, or should be; or one that may be an event.
 #[derive(Clone, Debug)]
@@ -222,14 +219,10 @@ impl Target {
         };
         others.sort_by_key(|other| (!other.starts_with(kind), distance(other)));
         let empty = others.is_empty();
-        let more = others.len().saturating_sub(NAMED);
-        others.truncate(NAMED);
-        let others = match (others.is_empty(), more) {
-            (true, _) => {
-                "nothing is to be deployed there: is the cluster registered and selected?".to_owned()
-            }
-            (_, 0) => format!("there is {}", others.join(", ")),
-            _ => format!("there is {} and {more} more", others.join(", ")),
+        let others = if empty {
+            "nothing is to be deployed there: is the cluster registered and selected?".to_owned()
+        } else {
+            format!("there is {}", few(", ", others))
         };
         TraceError::Nothing {
             wanted: format!("{kind} {place}{name}"),

@@ -37,9 +37,11 @@ impl EventIds {
         self.0.contains(&digest(id))
     }
 
-    /// Remembers an id, and forgets the oldest where there are too many.
-    pub fn remember(&mut self, id: &str) {
+    /// Remembers an id, and forgets the oldest where there are too many; whether it is new.
+    pub fn remember(&mut self, id: &str) -> bool {
+        let is_new = !self.has(id);
         self.put(digest(id));
+        is_new
     }
 
     /// Remembers those of `later` too.

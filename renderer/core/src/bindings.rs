@@ -119,11 +119,16 @@ pub(crate) fn bound(
 /// # Errors
 /// What [`unsure`] says, where nothing selects the cluster.
 pub(crate) fn selects(trigger: &Trigger, cluster: &Cluster, catalog: &Catalog) -> Result<bool, String> {
-    let by_label = !trigger.source_selector.is_empty() && trigger.source_selector.matches(cluster.labels());
-    if by_label || catalog.is_in(&trigger.source_sets, cluster) {
+    if is_selected(trigger, cluster, catalog) {
         return Ok(true);
     }
     unsure(trigger, catalog).map_or(Ok(false), Err)
+}
+
+/// Whether events of `cluster` count for `trigger`. Where it is [`unsure`], those of others may count too.
+pub(crate) fn is_selected(trigger: &Trigger, cluster: &Cluster, catalog: &Catalog) -> bool {
+    let by_label = !trigger.source_selector.is_empty() && trigger.source_selector.matches(cluster.labels());
+    by_label || catalog.is_in(&trigger.source_sets, cluster)
 }
 
 /// Why it is not known whether events of further clusters count for `trigger`.

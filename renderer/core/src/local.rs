@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
-use sluice_api::{ClusterRef, ObjectKey};
+use sluice_api::{ClusterRef, ObjectKey, few};
 use sluice_protocol::rows::Policy;
-
-use crate::renderer::NAMED;
 
 /// The union over destinations, in the order in which they are added.
 #[derive(Default)]
@@ -68,13 +66,10 @@ impl Union {
     /// Everything, and what is said of the conflicts.
     pub(crate) fn end(self) -> (Vec<Policy>, Vec<String>) {
         let told = self.conflicts.into_iter().map(|(name, (first, others))| {
-            let named: Vec<_> = others.iter().take(NAMED).map(ToString::to_string).collect();
-            let more = others.len().saturating_sub(NAMED);
-            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!(
-                "{name}: the management cluster gets it as it is because of {first}, and it is not the same because of {}{rest}; let its \
-                 name differ for each destination, or its content not",
-                named.join(", ")
+                "{name}: the management cluster gets it as it is because of {first}, and it is not the same because of {}; let its name \
+                 differ for each destination, or its content not",
+                few(", ", &others)
             )
         });
         (self.policies, told.collect())

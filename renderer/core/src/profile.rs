@@ -22,7 +22,7 @@ pub(crate) fn render(
 ) -> Rendered {
     let (mut parts, mut failed) = (BTreeMap::<Vec<ContentKey>, Part>::new(), Vec::new());
     for cluster in catalog.clusters.values() {
-        if selects(profile, cluster, catalog) != Ok(true) {
+        if !is_selected(profile, cluster, catalog) {
             continue;
         }
         let keys = references(profile, cluster, (catalog, templates), reads);
@@ -61,22 +61,15 @@ pub(crate) fn render(
     }
 }
 
-/// Whether `profile` is for `cluster`.
-///
-/// # Errors
-/// What [`unsure`] says, where nothing selects the cluster.
-pub(crate) fn selects(profile: &Profile, cluster: &Cluster, catalog: &Catalog) -> Result<bool, String> {
+/// Whether `profile` is for `cluster`. Where it is [`unsure`], it may be for others too.
+pub(crate) fn is_selected(profile: &Profile, cluster: &Cluster, catalog: &Catalog) -> bool {
     let own = profile.id.namespace.is_empty() || profile.id.namespace == cluster.id.namespace;
     let by_label = !profile.selector.is_empty() && profile.selector.matches(cluster.labels());
-    let by_name = by_label || profile.clusters.contains(&cluster.id);
-    if own && (by_name || catalog.is_in(&profile.sets, cluster)) {
-        return Ok(true);
-    }
-    unsure(profile, catalog).filter(|_| own).map_or(Ok(false), Err)
+    own && (by_label || profile.clusters.contains(&cluster.id) || catalog.is_in(&profile.sets, cluster))
 }
 
 /// Why it is not known whether `profile` is for further clusters.
-fn unsure(profile: &Profile, catalog: &Catalog) -> Option<String> {
+pub(crate) fn unsure(profile: &Profile, catalog: &Catalog) -> Option<String> {
     let clusters = catalog.missing(&profile.clusters, "spec.clusterRefs");
     let both: Vec<String> =
         clusters.into_iter().chain(catalog.unsure(&profile.sets, "spec.setRefs")).collect();

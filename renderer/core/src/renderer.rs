@@ -11,7 +11,6 @@ use sluice_template::{Engine, Limits};
 
 pub use self::explain::{Explanation, Origin};
 use self::farewell::Farewells;
-pub(crate) use self::lacks::NAMED;
 use self::saying::Saying;
 use crate::agenda::Agenda;
 use crate::bindings::ClusterBindings;

@@ -213,6 +213,24 @@ fn an_object_that_two_sources_may_select_is_shown_by_one_watch() {
 }
 
 #[test]
+fn nothing_is_complete_while_a_row_was_made_from_a_newer_interest_and_that_one_is_told() {
+    let mut agent = agent();
+    let subject = agent.subject(key("Service", "a"));
+    let view = View::parse("sveltos:default/c=7");
+    agent.found(&subject, &Head { tombstone: true, view, ..Head::default() });
+    side(&mut agent, interest(2, &[]));
+    let said = |agent: &mut Agent, f: &dyn Fn(&mut Agent, &mut Step<Effect>)| -> Vec<(u64, u64)> {
+        let mut step = Step::at(10);
+        f(agent, &mut step);
+        let complete = |row: &Publish| row.meta.complete().map(|said| (said.incarnation, said.revision));
+        step.into_parts().0.iter().filter_map(complete).collect()
+    };
+    assert_eq!(said(&mut agent, &|agent, step| agent.start(step)), [(0, 7), (0, 7)]);
+    assert_eq!(said(&mut agent, &|agent, step| agent.external(interest(3, &[]), step)), []);
+    assert_eq!(said(&mut agent, &|agent, step| agent.external(interest(8, &[]), step)), [(1, 8), (2, 8)]);
+}
+
+#[test]
 fn every_revision_is_completed_once() {
     let mut agent = started(&[], &["Service"]);
     assert_eq!(side(&mut agent, ExternalInput::Listed(1, vec![])).len(), 2);

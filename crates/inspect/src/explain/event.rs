@@ -7,7 +7,7 @@ use serde_json::Value;
 use sluice_api::cloud_event::{EventKey, is_event};
 use sluice_api::model::EventSource;
 use sluice_api::wire::{EventReport, ObjectReference};
-use sluice_api::{Gvk, ObjectKey, kinds, object};
+use sluice_api::{Gvk, ObjectKey, few, kinds, object};
 use sluice_matcher_core::{Answer, Outcome, Program};
 use sluice_protocol::About;
 use sluice_protocol::interest::Complete;
@@ -17,7 +17,7 @@ use sluice_script::Limits;
 use self::listening::Listening;
 use super::facts::EVENT_REPORT;
 use super::trigger::{reason, registered};
-use super::{Facts, OfEvent, OnBus, Steps, Verdict, instead, some};
+use super::{Facts, OfEvent, OnBus, Steps, Verdict, instead};
 use crate::events::{cluster_of, lacks};
 use crate::trace::Target;
 
@@ -236,7 +236,7 @@ fn broken(source: &Source, error: &str, of: &OfEvent, steps: &mut Steps) -> Verd
         steps.no("source", error, remedy);
         return Verdict::No;
     }
-    steps.no("source", format!("{error}; by its last form {} is an event", some(&events)), remedy);
+    steps.no("source", format!("{error}; by its last form {} is an event", few(", ", &events)), remedy);
     Verdict::Yes
 }
 
@@ -322,7 +322,7 @@ fn chosen(source: &Source, key: &ObjectKey, (of, shards): (&OfEvent, u16), steps
     let others = if chosen.is_empty() {
         "it chooses none".to_owned()
     } else {
-        format!("it chooses {}", some(&chosen))
+        format!("it chooses {}", few(", ", &chosen))
     };
     steps.no(
         "chosen",

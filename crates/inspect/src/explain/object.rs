@@ -1,6 +1,8 @@
 //! From an object to the profiles that deploy it.
 
-use super::{Facts, Steps, because, some};
+use sluice_api::few;
+
+use super::{Facts, Steps, because};
 use crate::trace::Target;
 
 pub(super) fn explain(facts: &Facts, target: &Target, steps: &mut Steps) {
@@ -39,6 +41,10 @@ pub(super) fn explain(facts: &Facts, target: &Target, steps: &mut Steps) {
     let open: Vec<_> = on_bus.problems.iter().filter(|problem| problem.cluster == cluster).collect();
     if !open.is_empty() {
         let objects: Vec<_> = open.iter().map(|problem| &problem.object).collect();
-        steps.unknown("problems", format!("open on this cluster: {}", some(&objects)), "`sluice problems`");
+        steps.unknown(
+            "problems",
+            format!("open on this cluster: {}", few(", ", &objects)),
+            "`sluice problems`",
+        );
     }
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::model::{Cluster, EventSource, SpecCommon, Trigger};
-use sluice_api::{ClusterRef, Selector, object};
+use sluice_api::{ClusterRef, Selector, few, object};
 use sluice_matcher_core::{Answer, Program};
 use sluice_protocol::rows::Cause;
 use sluice_renderer_core::listens;
 use sluice_script::Limits;
 
-use super::{Facts, NAMED, OnBus, Steps, instead, is_about, some};
+use super::{Facts, NAMED, OnBus, Steps, instead, is_about};
 
 pub(super) const TRIGGERS: [&str; 2] = ["EventTrigger", "EventBasedAddOn"];
 
@@ -238,7 +238,7 @@ fn events(on_bus: &OnBus, sources: &[Source], steps: &mut Steps) {
     let reports = on_bus.reports.iter().filter(|(cluster, _)| counts(cluster).is_some());
     let reports: Vec<String> = reports.map(|(cluster, key)| format!("{key} on {}", cluster.path())).collect();
     if !reports.is_empty() {
-        return steps.yes("events", some(&reports));
+        return steps.yes("events", few(", ", &reports));
     }
     let of_source = |(cluster, key, object)| Some((cluster, key, object, &counts(cluster)?.program));
     let mut objects = on_bus
@@ -321,7 +321,7 @@ fn rendered(
         return steps.no("rendered", says, remedy);
     }
     let names: Vec<_> = rows.iter().map(|desired| desired.profile().to_string()).collect();
-    steps.yes("rendered", some(&names));
+    steps.yes("rendered", few(", ", &names));
     for desired in rows {
         steps.deployed(desired, on_bus, desired.cause.origin(facts.shards));
     }

@@ -6,16 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_api::ClusterRef;
 use sluice_api::model::{Cluster, ClusterSet, ClusterSetId};
+use sluice_api::{ClusterRef, few};
 
 use super::Catalog;
 
 /// What each cluster set selects.
 pub(crate) type Selections = BTreeMap<ClusterSetId, Selection>;
 
-/// So many mistakes of one list are named.
-const NAMED: usize = 5;
 /// What is said behind a reference to what is not there.
 pub(crate) const NOTHING_WITHDRAWN: &str = "nothing is withdrawn until then";
 
@@ -78,11 +76,5 @@ pub(crate) fn not_registered(field: &str, id: &ClusterRef) -> String {
 }
 
 fn named(wrong: impl Iterator<Item = String>) -> Option<String> {
-    let mut wrong: Vec<String> = wrong.collect();
-    let more = wrong.len().saturating_sub(NAMED);
-    wrong.truncate(NAMED);
-    if more > 0 {
-        wrong.push(format!("and {more} more"));
-    }
-    (!wrong.is_empty()).then(|| wrong.join("; "))
+    Some(few("; ", wrong)).filter(|text| !text.is_empty())
 }

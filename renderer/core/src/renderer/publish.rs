@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount};
+use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount, few};
 use sluice_protocol::report::NOTE;
 use sluice_protocol::rows::{Cause, EventCause, UNRENDERED};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, JournalEntry, Line, Meta, Publish, Step, Subject};
 
-use super::lacks::{Lack, NAMED};
+use super::lacks::Lack;
 use super::place::{unsupported, without_effect};
 use super::rows::Rendition;
 use super::{Effect, Renderer, STAGE};
@@ -349,10 +349,7 @@ fn told(failed: &Failures) -> String {
         if single || clusters.is_empty() {
             return error.clone();
         }
-        let names: Vec<_> = clusters.iter().take(NAMED).map(ToString::to_string).collect();
-        let more = clusters.len().saturating_sub(NAMED);
-        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{error} (on {}{rest})", names.join(", "))
+        format!("{error} (on {})", few(", ", clusters.iter()))
     };
     failed.iter().map(line).collect::<Vec<_>>().join("; ")
 }

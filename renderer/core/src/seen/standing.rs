@@ -71,10 +71,15 @@ impl Standings {
     ) -> Self {
         let trigger = trigger.and_then(|trigger| trigger.as_ref().as_ref().ok());
         let sources: BTreeSet<&ClusterRef> = seen.rows.values().filter_map(SeenRow::source).collect();
-        let selected = |cluster: &Cluster| trigger.map(|it| bindings::selects(it, cluster, catalog).ok());
+        // Where nobody can tell, it is for the clusters where something of it is.
+        let unsure = trigger.is_none_or(|trigger| bindings::unsure(trigger, catalog).is_some());
+        let matches = |cluster: &Cluster| {
+            trigger.is_some_and(|trigger| bindings::is_selected(trigger, cluster, catalog))
+                || unsure && sources.contains(&cluster.id)
+        };
         let mut standings = Self {
             kind: Kind::Trigger,
-            matching: matching(catalog, selected, |cluster| sources.contains(&cluster.id)),
+            matching: matching(catalog, matches),
             dry_run: trigger.is_some_and(|trigger| trigger.common.dry_run),
             suspended: trigger.is_some_and(|trigger| trigger.pace.suspended),
             ..Self::default()
@@ -101,10 +106,14 @@ impl Standings {
         // Those that events have led to are of a profile of the same name, which is not this one.
         let rows = || seen.rows.iter().filter(|(_, row)| row.source().is_none());
         let places: BTreeSet<&ClusterRef> = rows().map(|((cluster, ..), _)| cluster).collect();
-        let selected = |cluster: &Cluster| profile.map(|it| profile::selects(it, cluster, catalog).ok());
+        let unsure = profile.is_none_or(|profile| profile::unsure(profile, catalog).is_some());
+        let matches = |cluster: &Cluster| {
+            profile.is_some_and(|profile| profile::is_selected(profile, cluster, catalog))
+                || unsure && places.contains(&cluster.id)
+        };
         let mut standings = Self {
             kind: if id.is_role_request() { Kind::RoleRequest } else { Kind::Profile },
-            matching: matching(catalog, selected, |cluster| places.contains(&cluster.id)),
+            matching: matching(catalog, matches),
             dry_run: profile.is_some_and(|profile| profile.common.dry_run),
             suspended: profile.is_some_and(|profile| profile.paused),
             is_partly_local: profile.is_some_and(|profile| profile.common.is_partly_local()),
@@ -178,15 +187,9 @@ impl Standings {
     }
 }
 
-/// The clusters that are selected; where nobody can tell, those where something of it is.
-fn matching(
-    catalog: &Catalog,
-    selected: impl Fn(&Cluster) -> Option<Option<bool>>,
-    held: impl Fn(&Cluster) -> bool,
-) -> BTreeSet<ClusterRef> {
-    let clusters = catalog.clusters.values().map(Arc::as_ref);
-    let chosen = clusters.filter(|cluster| selected(cluster).flatten().unwrap_or_else(|| held(cluster)));
-    chosen.map(|cluster| cluster.id.clone()).collect()
+fn matching(catalog: &Catalog, matches: impl Fn(&Cluster) -> bool) -> BTreeSet<ClusterRef> {
+    let clusters = catalog.clusters.values().filter(|cluster| matches(cluster));
+    clusters.map(|cluster| cluster.id.clone()).collect()
 }
 
 // === impl SeenRow ===

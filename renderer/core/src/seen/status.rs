@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use sluice_api::model::{PAUSED, SUSPEND};
-use sluice_api::{ClusterRef, object};
+use sluice_api::{ClusterRef, few, object};
 use sluice_protocol::report::ProblemRow;
 
 use super::SeenObject;
@@ -13,8 +13,6 @@ use crate::verdict::{self, CONDITION, FAILED, LONGEST, clipped, own_condition, r
 const CLUSTERS: usize = 500;
 /// Bytes that all messages of one status may have together.
 const MESSAGES: usize = 256 * 1024;
-/// So many clusters are named in a text.
-const NAMED: usize = 5;
 
 /// The fields that are written here.
 const FIELDS: [&str; 7] = [
@@ -165,15 +163,9 @@ fn told(standings: &Standings) -> (&'static str, &'static str, String) {
     if standings.dry_run {
         return ("False", "DryRun", "syncMode is DryRun: nothing is applied".into());
     }
-    let names: Vec<_> = open.iter().take(NAMED).map(ToString::to_string).collect();
-    let more = open.len().saturating_sub(NAMED);
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     let (count, all) = (open.len(), standings.at.len());
-    (
-        "False",
-        "Provisioning",
-        format!("{count} of {all} clusters are not done yet: {}{rest}", names.join(", ")),
-    )
+    let text = format!("{count} of {all} clusters are not done yet: {}", few(", ", open));
+    ("False", "Provisioning", text)
 }
 
 fn counted(matching: usize) -> String {
