@@ -12,6 +12,7 @@ use async_nats::jetstream::stream::Info;
 use futures::{FutureExt as _, StreamExt as _};
 use sluice_tasks::{End, Once, Tasks};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::connection::health::ConnectionHealth;
 use crate::error::BusError;
@@ -24,9 +25,9 @@ use crate::layout::{BusOptions, CONFIG, lay_out};
 const PERIOD: Duration = Duration::from_secs(2);
 /// Changes within this time are one.
 const TOGETHER: Duration = Duration::from_millis(100);
-/// So often in a row a stream must be missing, or shorter than it was, before that is believed: a server that comes back
-/// may say so for a moment.
-const BELIEVE: u32 = 3;
+/// For so long a stream must be missing, or shorter than it was, before that is believed: a server that comes back may say so for a
+/// moment, and says at the same time that much has changed, so that it is asked often.
+const BELIEVE: Duration = Duration::from_secs(6);
 
 /// What is known of each stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,9 +71,29 @@ pub(crate) struct Follower {
     /// Number of the newest row of the bucket with the epochs, when they were read.
     epochs_at: Option<u64>,
     epochs: BTreeMap<String, u64>,
-    /// The highest last sequence that was seen of each stream, and how often in a row it was lower.
-    highest: BTreeMap<String, (u64, u32)>,
-    missing: u32,
+    /// The highest last sequence that was seen of each stream, and whether it is lower.
+    highest: BTreeMap<String, (u64, Doubt)>,
+    /// Whether streams are missing.
+    missing: Doubt,
+}
+
+/// What was seen at every look since then, and may be true.
+#[derive(Debug, Default)]
+struct Doubt {
+    since: Option<Instant>,
+    believed: bool,
+}
+
+impl Doubt {
+    /// It is seen now, or not any more; whether it is believed from now on.
+    fn see(&mut self, seen: bool, now: Instant) -> bool {
+        if !seen {
+            *self = Self::default();
+            return false;
+        }
+        let since = *self.since.get_or_insert(now);
+        now - since >= BELIEVE && !std::mem::replace(&mut self.believed, true)
+    }
 }
 
 impl Follower {
@@ -98,7 +119,7 @@ impl Follower {
             epochs_at: None,
             epochs: BTreeMap::new(),
             highest: BTreeMap::new(),
-            missing: 0,
+            missing: Doubt::default(),
         };
         follower.look().await?;
         tasks.spawn(Once::Incarnations, follower.run());
@@ -139,7 +160,7 @@ impl Follower {
         self.read_epochs(&streams).await;
         let before = self.sender.borrow().clone();
         let mut now = before.clone();
-        now.0.retain(|name, _| streams.has(name) || self.missing < BELIEVE);
+        now.0.retain(|name, _| streams.has(name) || !self.missing.believed);
         for (name, info) in &streams.found {
             let known = self.known(name, info);
             let former = before.0.get(name);
@@ -168,7 +189,7 @@ impl Follower {
 
     async fn make_missing(&mut self, streams: &Streams) {
         let missing = self.layout.stream_names().into_iter().any(|name| !streams.has(&name));
-        self.missing = if missing { self.missing + 1 } else { 0 };
+        self.missing.see(missing, Instant::now());
         if !missing {
             return;
         }
@@ -181,12 +202,9 @@ impl Follower {
     /// A stream that is shorter than it was has lost rows.
     fn compare(&mut self, name: &str, last: u64, epoch: u64) {
         let (highest, lower) = self.highest.entry(name.to_owned()).or_default();
-        if last >= *highest {
-            (*highest, *lower) = (last, 0);
-            return;
-        }
-        *lower += 1;
-        if *lower != BELIEVE {
+        let is_lower = last < *highest;
+        *highest = last.max(*highest);
+        if !lower.see(is_lower, Instant::now()) {
             return;
         }
         tracing::warn!(stream = name, was = *highest, is = last, "the stream is shorter than it was");
@@ -233,6 +251,16 @@ async fn next(news: &mut Option<async_nats::Subscriber>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_server_says_for_a_moment_is_not_believed_however_often_it_is_asked() {
+        let (mut doubt, begin) = (Doubt::default(), Instant::now());
+        let after = |millis| begin + Duration::from_millis(millis);
+        assert!(!(0..50).any(|look| doubt.see(true, after(look * 100))));
+        assert!(!doubt.see(false, after(5_000)) && !doubt.see(true, after(7_000)));
+        let believed = [8_000, 12_999, 13_000, 15_000].map(|at| doubt.see(true, after(at)));
+        assert_eq!((believed, doubt.believed), ([false, false, true, false], true), "it is said once");
+    }
 
     #[test]
     fn a_stream_is_another_one_when_it_was_made_anew_or_has_lost_rows() {
