@@ -81,6 +81,7 @@ impl Site {
             Request::Apply { object, against, make_namespace, account } => {
                 self.apply(&object, against, make_namespace, &self.caller(account)?).await
             }
+            Request::Prove { object, account } => self.prove(&object, &self.caller(Some(account))?).await,
             Request::Delete { key, against, account } => {
                 let caller = self.caller(account)?;
                 self.known(&key.gvk, self.delete(&key, against, &caller).await)
@@ -211,21 +212,8 @@ impl Site {
         make_namespace: bool,
         caller: &Caller,
     ) -> Result<Reply, Failure> {
-        let key = ObjectKey::of(object)
-            .ok_or_else(|| Failure::new(Class::Refused, "the object has no kind or name"))?;
-        let Some((api, namespace)) = self.api(&key, &caller.client).await? else {
-            return Err(no_kind(&key.gvk));
-        };
-        if self.is_management() {
-            own::check(&key, object, namespace.as_deref())?;
-        }
-        let mut body = object.clone();
-        if let Some(namespace) = &namespace {
-            body["metadata"]["namespace"] = namespace.clone().into();
-        } else if let Some(metadata) = body["metadata"].as_object_mut() {
-            // Who rendered it did not know that the kind has none: that of its release was put there.
-            metadata.remove("namespace");
-        }
+        let (key, api, mut body) = self.applicable(object, caller).await?;
+        let namespace = Some(object::namespace(&body).to_owned()).filter(|namespace| !namespace.is_empty());
         let planned = against.is_some();
         let (uid, version) = against.unzip();
         if let Some(uid) = uid {
@@ -251,6 +239,40 @@ impl Site {
                 Err(no_kind(&key.gvk))
             }
             Err(error) => Err(caller.failure(&error, planned)),
+        }
+    }
+
+    /// What is sent to apply it, and where to.
+    async fn applicable(
+        &self,
+        object: &Value,
+        caller: &Caller,
+    ) -> Result<(ObjectKey, Api<Raw>, Value), Failure> {
+        let key = ObjectKey::of(object)
+            .ok_or_else(|| Failure::new(Class::Refused, "the object has no kind or name"))?;
+        let Some((api, namespace)) = self.api(&key, &caller.client).await? else {
+            return Err(no_kind(&key.gvk));
+        };
+        if self.is_management() {
+            own::check(&key, object, namespace.as_deref())?;
+        }
+        let mut body = object.clone();
+        if let Some(namespace) = namespace {
+            body["metadata"]["namespace"] = namespace.into();
+        } else if let Some(metadata) = body["metadata"].as_object_mut() {
+            // Who rendered it did not know that the kind has none: that of its release was put there.
+            metadata.remove("namespace");
+        }
+        Ok((key, api, body))
+    }
+
+    /// Whether the caller could write it, whatever is there.
+    async fn prove(&self, object: &Value, caller: &Caller) -> Result<Reply, Failure> {
+        let (key, api, body) = self.applicable(object, caller).await?;
+        let params = PatchParams { dry_run: true, ..PatchParams::apply(MANAGER).force() };
+        match sluice_kube::apply(&api, &key.name, &params, &body).await {
+            Ok(_) => Ok(Reply::Done),
+            Err(error) => Err(caller.failure(&error, false)),
         }
     }
 

@@ -37,6 +37,7 @@ pub(crate) fn of_acting(error: &kube::Error, planned: bool, acting: Option<&Acti
         // So API servers answer when a field of what is applied has the wrong form.
         500 if status.message.starts_with("failed to create typed patch object") => Class::Refused,
         429 | 500..=599 => Class::Transient,
+        403 if acting.is_some() && lacks_right(&status.message) => Class::Forbidden,
         _ => Class::Refused,
     };
     let remedy = match status.code {
@@ -49,6 +50,11 @@ pub(crate) fn of_acting(error: &kube::Error, planned: bool, acting: Option<&Acti
     Failure::new(class, format!("{}{remedy}", status.message))
 }
 
+/// Whether the authorizer refuses it, and no quota or policy.
+fn lacks_right(message: &str) -> bool {
+    message.contains(" cannot ") || message.contains("attempting to grant")
+}
+
 /// Who needs a right, and how to give it. Others than the authorizer refuse too, as quotas do: of these only the words of the
 /// server count.
 fn remedy_of_403(message: &str, acting: Option<&Acting>) -> String {
@@ -57,9 +63,7 @@ fn remedy_of_403(message: &str, acting: Option<&Acting>) -> String {
         Some(Acting { account, there }) if message.contains(" cannot impersonate ") => format!(
             "; it is to be done for ServiceAccount {account}: allow the user of the cluster's kubeconfig to impersonate ServiceAccount {there}"
         ),
-        Some(Acting { account, there })
-            if message.contains(" cannot ") || message.contains("attempting to grant") =>
-        {
+        Some(Acting { account, there }) if lacks_right(message) => {
             if account == there {
                 return format!(
                     "; it is done for ServiceAccount {account}: give it the right in the management cluster"

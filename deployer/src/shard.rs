@@ -274,6 +274,7 @@ fn kind(request: &Request) -> &'static str {
         | Request::DeleteInventory { .. } => "inventory",
         Request::List(_) => "list",
         Request::Read(_) => "read",
+        Request::Prove { .. } => "prove",
         Request::Apply { .. } => "apply",
         Request::Delete { .. } | Request::Release { .. } => "delete",
     }
@@ -284,7 +285,7 @@ fn outcome(reply: &Reply) -> &'static str {
         Reply::Failed(Failure { class: Class::Conflict, .. }) => "conflict",
         Reply::Failed(Failure { class: Class::Transient, .. }) => "transient",
         Reply::Failed(Failure { class: Class::Unanswered, .. }) => "unanswered",
-        Reply::Failed(Failure { class: Class::Refused | Class::NoKind, .. }) => "refused",
+        Reply::Failed(Failure { class: Class::Refused | Class::Forbidden | Class::NoKind, .. }) => "refused",
         _ => "ok",
     }
 }

@@ -79,7 +79,7 @@ pub async fn play(fleet: &Fleet, is_simulated: bool) -> anyhow::Result<()> {
         wait(fleet, &expected, |text| expected.says.iter().all(|part| text.contains(part)))
             .await
             .with_context(named)?;
-        is_as_before(fleet, deployed.as_ref()).await.with_context(named)?;
+        is_untouched(fleet, deployed.as_ref()).await.with_context(named)?;
         apply(fleet, MANAGEMENT, &mended).await.with_context(named)?;
         wait(fleet, &expected, str::is_empty).await.with_context(|| format!("{}, mended", named()))?;
         is_as_before(fleet, deployed.as_ref()).await.with_context(named)?;
@@ -125,6 +125,17 @@ async fn deployed(fleet: &Fleet, expected: &Expected) -> anyhow::Result<Option<V
         }
         tokio::time::sleep(LOOK).await;
     }
+}
+
+/// It is as it was deployed before the mistake, which nobody else's content has taken the place of.
+async fn is_untouched(fleet: &Fleet, before: Option<&Value>) -> anyhow::Result<()> {
+    is_as_before(fleet, before).await?;
+    let Some(before) = before else { return Ok(()) };
+    let found = fleet.at(CLUSTER)?.get(&config_map(object::name(before))).await?;
+    if found.as_ref().map(|found| &found["data"]) != Some(&before["data"]) {
+        bail!("{CLUSTER} has {found:?} in the place of {before}");
+    }
+    Ok(())
 }
 
 /// It was neither deleted nor made anew.

@@ -130,7 +130,11 @@ pub(crate) fn proxy_answer(request: &Request, is_plain: bool) -> Failure {
     let planned = match request {
         Request::Delete { .. } | Request::Release { .. } | Request::DeleteInventory { .. } => true,
         Request::Apply { against, .. } | Request::WriteInventory { against, .. } => against.is_some(),
-        Request::Inventories | Request::List(_) | Request::Read(_) | Request::ReadInventory(_) => false,
+        Request::Inventories
+        | Request::List(_)
+        | Request::Read(_)
+        | Request::Prove { .. }
+        | Request::ReadInventory(_) => false,
     };
     match (is_plain, planned) {
         (true, _) => Failure::new(Class::NoKind, "404 page not found"),

@@ -93,6 +93,8 @@ impl Clusters {
             Request::Inventories => Reply::Inventories(Vec::new()),
             Request::List(_) => Reply::Listed(Vec::new()),
             Request::ReadInventory(_) => Reply::Inventory(None),
+            // Nothing is known of rights here.
+            Request::Prove { .. } => Reply::Done,
             Request::Read(key) => Reply::Read(match objects.get(&stored(definitions, key.clone())) {
                 Some(object) => Some(Live { uid: "1".into(), ..Live::of(&object.value()) }),
                 None => is_defined(&key).then(Live::default),

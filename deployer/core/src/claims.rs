@@ -1,12 +1,14 @@
 //! Which profiles of a cluster have an object, and who waits for it.
 //!
-//! The lower tier has it, else who has it in its inventory, else who came first. Profiles that want the same content
+//! The lower tier has it, else who has it in its inventory, else who came first. Between two tenants, and between a tenant and
+//! everybody else, a tier counts only for who may write the object: see [`Proof`]. Profiles that want the same content
 //! from the same reference have it together, and it goes with the last of them. What a profile no longer wants it lets go: who
 //! waits for that takes it over as it is, and only what nobody takes is deleted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use sluice_api::{Digest, ObjectKey, ProfileId};
+use sluice_api::{Digest, ObjectKey, ProfileId, ServiceAccount};
 
 use crate::request::Owner;
 
@@ -23,6 +25,8 @@ struct Claim {
     holders: Holders,
     /// With what they want, where that is known.
     waiting: BTreeMap<ProfileId, Option<Want>>,
+    /// The object was seen to be this one's, which waits: it comes before everybody to whom it does not give way.
+    named: Option<Box<ProfileId>>,
 }
 
 /// By profile, sorted.
@@ -30,7 +34,7 @@ struct Claim {
 struct Holders(Vec<(ProfileId, Holder)>);
 
 /// What is known of a profile that has an object.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Holder {
     /// What it wants, of which tier; `None` while only its inventory is known.
     wants: Option<Want>,
@@ -43,7 +47,7 @@ struct Holder {
 }
 
 /// What a profile wants of an object.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Want {
     /// The lower one has it.
     pub(crate) tier: i32,
@@ -53,12 +57,54 @@ pub(crate) struct Want {
     pub(crate) listed: bool,
     /// Whether it could not have it as it wants it, and has given it back: everybody else comes first.
     pub(crate) unable: bool,
+    /// The tenant that it is wanted for, whose rights are asked.
+    pub(crate) account: Option<Arc<ServiceAccount>>,
+    /// Whether that one may write it.
+    pub(crate) proof: Proof,
+}
+
+/// Whether a tenant may write an object. Whoever may not must not take it from others either, nor keep it from them: a tier is what
+/// the tenant says of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Proof {
+    /// It has written it, or the server said that it could; or no tenant wants it.
+    #[default]
+    Given,
+    /// Nobody has tried.
+    Untried,
+    /// The server has said that it may not.
+    Refused,
+}
+
+/// Who has what is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Denied {
+    /// The profile that has it.
+    pub(crate) by: ProfileId,
+    /// Whether it would give way if the tenant that wants it proved that it may write it.
+    pub(crate) provable: bool,
 }
 
 impl Want {
     /// Whether it gives way to another profile that wants something else.
     fn yields_to(&self, other: &Self) -> bool {
-        (other.unable, other.tier, !other.listed) < (self.unable, self.tier, !self.listed)
+        other.rank(self) < self.rank(other)
+    }
+
+    /// Who comes first against a rival: the least.
+    fn rank(&self, rival: &Self) -> (bool, Proof, i32, bool) {
+        let proof = if self.account == rival.account { Proof::Given } else { self.proof };
+        (self.unable, proof, self.tier, !self.listed)
+    }
+}
+
+fn is_refused(want: Option<&Want>) -> bool {
+    want.is_some_and(|want| want.proof == Proof::Refused)
+}
+
+impl Denied {
+    fn by(profile: ProfileId) -> Self {
+        Self { by: profile, provable: false }
     }
 }
 
@@ -75,6 +121,11 @@ impl Holders {
             place
         });
         &mut self.0[place].1
+    }
+
+    fn get(&self, profile: &ProfileId) -> Option<&Holder> {
+        let place = self.place(profile).ok()?;
+        Some(&self.0[place].1)
     }
 
     fn get_mut(&mut self, profile: &ProfileId) -> Option<&mut Holder> {
@@ -96,9 +147,21 @@ impl Holders {
 }
 
 impl Claim {
+    /// Who comes before this profile because the object is its, and has not had its turn yet.
+    fn first(&mut self, profile: &ProfileId, want: &Want) -> Option<ProfileId> {
+        let named = self.named.take().filter(|named| **named != *profile && self.holders.0.is_empty())?;
+        let waits = self.waiting.get(&*named)?;
+        if waits.as_ref().is_some_and(|waits| waits.yields_to(want)) {
+            return None;
+        }
+        let first = (*named).clone();
+        self.named = Some(named);
+        Some(first)
+    }
+
     /// Others that want it, whose inventories name it.
     fn had_before(&self, profile: &ProfileId) -> impl Iterator<Item = ProfileId> {
-        let had = |want: &Option<Want>| want.is_some_and(|want| want.listed && !want.unable);
+        let had = |want: &Option<Want>| want.as_ref().is_some_and(|want| want.listed && !want.unable);
         let others = self.waiting.iter().filter(move |(name, want)| *name != profile && had(want));
         others.map(|(name, _)| name.clone())
     }
@@ -129,33 +192,50 @@ impl Claims {
         &mut self,
         key: &ObjectKey,
         profile: &ProfileId,
-        want: Want,
-    ) -> Result<(), ProfileId> {
+        mut want: Want,
+    ) -> Result<(), Denied> {
         let claim = self.objects.entry(key.clone()).or_default();
         let rivals: Vec<_> = claim
             .holders
             .others(profile)
-            .filter_map(|(name, holder)| Some((name.clone(), holder.wants?)))
+            .filter_map(|(name, holder)| Some((name.clone(), holder.wants.clone()?)))
             .filter(|(_, wants)| wants.content != want.content)
             .collect();
+        let known = claim.holders.get(profile).and_then(|holder| holder.wants.as_ref());
+        if let Some(known) = known.filter(|known| known.account == want.account) {
+            want.proof = if want.proof == Proof::Untried { known.proof } else { want.proof };
+        }
+        if let Some(name) = claim.first(profile, &want) {
+            claim.waiting.insert(profile.clone(), Some(want));
+            self.asked.insert(name.clone());
+            return Err(Denied::by(name));
+        }
         if let Some((name, _)) = rivals.iter().find(|(_, wants)| !wants.yields_to(&want)) {
+            let proved = Want { proof: Proof::Given, ..want.clone() };
+            let provable = rivals.iter().all(|(_, wants)| wants.yields_to(&proved));
+            let denied = Denied { by: name.clone(), provable };
             if claim.holders.remove(profile) {
                 self.asked.extend(claim.waiting.keys().cloned());
             }
             claim.waiting.insert(profile.clone(), Some(want));
-            return Err(name.clone());
+            return Err(denied);
         }
-        for (name, _) in rivals {
+        for (name, wants) in rivals {
             claim.holders.remove(&name);
+            // What is there may say that it is that one's.
+            if wants.proof == Proof::Refused {
+                claim.waiting.insert(name.clone(), Some(wants));
+            }
             self.asked.insert(name);
         }
         claim.waiting.remove(profile);
         let was_there = claim.holders.place(profile).is_ok();
         let holder = claim.holders.of(profile);
         let settled = holder.settled && holder.wants.is_some();
+        let content = want.content;
         let before = std::mem::replace(holder, Holder { wants: Some(want), settled, ..Holder::default() });
         // Who waits may want the same, now, or come before it.
-        if before.wants.map_or(was_there, |before| before.content != want.content) {
+        if before.wants.map_or(was_there, |before| before.content != content) {
             self.asked.extend(claim.waiting.keys().cloned());
         }
         Ok(())
@@ -171,18 +251,34 @@ impl Claims {
         key: &ObjectKey,
         profile: &ProfileId,
         want: Want,
-    ) -> Result<(), ProfileId> {
+    ) -> Result<(), Denied> {
         let claim = self.objects.entry(key.clone()).or_default();
         let is_unknown = |holder: &Holder| holder.wants.is_none() && !holder.leaving;
         let unknown = claim.holders.others(profile).find(|(_, holder)| is_unknown(holder) && !want.listed);
         let able = claim.waiting.iter().find(|(name, other)| {
-            want.unable && *name != profile && other.is_some_and(|other| !other.unable)
+            want.unable && *name != profile && other.as_ref().is_some_and(|other| !other.unable)
         });
         let first = unknown.map(|(name, _)| name).or(able.map(|(name, _)| name)).cloned();
         let Some(first) = first else { return self.claim(key, profile, want) };
         claim.holders.remove(profile);
         claim.waiting.insert(profile.clone(), Some(want));
-        Err(first)
+        Err(Denied::by(first))
+    }
+
+    /// A tenant has written what it has, or may not. Who waits comes before one that may not, and who lets it go has no heir in it.
+    /// Whether it still has it.
+    pub(crate) fn prove(&mut self, key: &ObjectKey, profile: &ProfileId, proof: Proof) -> bool {
+        let Some(claim) = self.objects.get_mut(key) else { return false };
+        let Some(wants) = claim.holders.get_mut(profile).and_then(|holder| holder.wants.as_mut()) else {
+            return false;
+        };
+        // Two that refuse each other's heirs would ask each other for ever: it is said once, and who waits looks again by itself.
+        if std::mem::replace(&mut wants.proof, proof) != proof && proof == Proof::Refused {
+            let leaving = claim.holders.others(profile).filter(|(_, holder)| holder.leaving);
+            self.asked.extend(leaving.map(|(name, _)| name.clone()));
+            self.asked.extend(claim.waiting.keys().cloned());
+        }
+        true
     }
 
     /// Everything of a release is as its profile wants it: who had it before may take away what is left.
@@ -202,7 +298,7 @@ impl Claims {
         let Some(want) = claim.holders.get_mut(profile).filter(|holder| !holder.settled) else {
             return false;
         };
-        let Some(want) = want.wants.filter(|_| !had_before.is_empty()) else { return false };
+        let Some(want) = want.wants.clone().filter(|_| !had_before.is_empty()) else { return false };
         claim.holders.remove(profile);
         claim.waiting.insert(profile.clone(), Some(Want { unable: true, ..want }));
         self.asked.extend(had_before);
@@ -243,7 +339,8 @@ impl Claims {
     pub(crate) fn yield_to(&mut self, key: &ObjectKey, profile: &ProfileId, owner: &Owner) {
         let claim = self.objects.entry(key.clone()).or_default();
         claim.holders.remove(profile);
-        self.asked.extend(claim.waiting.keys().find(|other| owner.is(other)).cloned());
+        claim.named = claim.waiting.keys().find(|other| owner.is(other)).cloned().map(Box::new);
+        self.asked.extend(claim.named.as_deref().cloned());
         claim.waiting.insert(profile.clone(), None);
     }
 
@@ -251,8 +348,17 @@ impl Claims {
     pub(crate) fn heir(&self, key: &ObjectKey, profile: &ProfileId) -> Option<&ProfileId> {
         let claim = self.objects.get(key)?;
         let mut heirs = claim.holders.others(profile).filter(|(_, holder)| !holder.leaving);
-        let heir = heirs.next().map(|(name, _)| name);
-        heir.or_else(|| claim.waiting.keys().find(|name| *name != profile))
+        let heir = heirs.find(|(_, holder)| !is_refused(holder.wants.as_ref())).map(|(name, _)| name);
+        let mut waiting = claim.waiting.iter().filter(|(name, _)| *name != profile);
+        heir.or_else(|| waiting.find(|(_, want)| !is_refused(want.as_ref())).map(|(name, _)| name))
+    }
+
+    /// Whether the owner that an object names is a tenant that may not write it (any more).
+    pub(crate) fn may_not(&self, key: &ObjectKey, owner: &Owner) -> bool {
+        let Some(claim) = self.objects.get(key) else { return false };
+        let holders = claim.holders.0.iter().map(|(name, holder)| (name, holder.wants.as_ref()));
+        let mut all = holders.chain(claim.waiting.iter().map(|(name, want)| (name, want.as_ref())));
+        all.any(|(name, want)| owner.is(name) && is_refused(want))
     }
 
     /// Whether the owner that an object names has it together with this profile.
@@ -320,7 +426,12 @@ mod tests {
     }
 
     fn want(tier: i32, content: &str, listed: bool) -> Want {
-        Want { tier, content: Digest::of(&[content.as_bytes()]), listed, unable: false }
+        let content = Digest::of(&[content.as_bytes()]);
+        Want { tier, content, listed, unable: false, account: None, proof: Proof::Given }
+    }
+
+    fn denied(by: &str) -> Result<(), Denied> {
+        Err(Denied::by(id(by)))
     }
 
     fn id(name: &str) -> ProfileId {
@@ -337,7 +448,7 @@ mod tests {
         for profile in ["p", "q"] {
             assert_eq!(claims.claim(&key(), &id(profile), want(100, "1", true)), Ok(()));
         }
-        assert_eq!(claims.claim(&key(), &id("p"), want(100, "2", true)), Err(id("q")));
+        assert_eq!(claims.claim(&key(), &id("p"), want(100, "2", true)), denied("q"));
         let owner = Owner {
             kind: "ClusterProfile".into(),
             name: "p".into(),
@@ -360,7 +471,7 @@ mod tests {
     fn the_first_of_equals_has_it_and_who_waits_is_asked_when_it_goes() {
         let mut claims = Claims::default();
         assert_eq!(claims.claim(&key(), &id("p"), want(100, "1", false)), Ok(()));
-        assert_eq!(claims.claim(&key(), &id("q"), want(100, "2", false)), Err(id("p")));
+        assert_eq!(claims.claim(&key(), &id("q"), want(100, "2", false)), denied("p"));
         claims.leave(&key(), &id("p"));
         assert!(asked(&mut claims).is_empty(), "it is still there");
         claims.release(&key(), &id("p"));
@@ -373,7 +484,7 @@ mod tests {
         assert_eq!(claims.claim(&key(), &id("p"), want(100, "1", true)), Ok(()));
         assert_eq!(claims.claim(&key(), &id("q"), want(50, "2", false)), Ok(()));
         assert_eq!(asked(&mut claims), ["p"]);
-        assert_eq!(claims.claim(&key(), &id("p"), want(100, "1", true)), Err(id("q")));
+        assert_eq!(claims.claim(&key(), &id("p"), want(100, "1", true)), denied("q"));
         claims.release(&key(), &id("q"));
         assert_eq!(asked(&mut claims), ["p"]);
     }
@@ -401,7 +512,7 @@ mod tests {
     fn what_is_let_go_goes_to_who_waits_as_it_is() {
         let mut claims = Claims::default();
         assert_eq!(claims.claim(&key(), &id("p"), want(100, "1", true)), Ok(()));
-        assert_eq!(claims.claim(&key(), &id("q"), want(100, "2", false)), Err(id("p")));
+        assert_eq!(claims.claim(&key(), &id("q"), want(100, "2", false)), denied("p"));
         claims.leave(&key(), &id("p"));
         assert!(claims.let_go(&key(), &id("p")));
         assert_eq!(
@@ -420,12 +531,12 @@ mod tests {
         assert_eq!(claims.claim_release(&key(), &id("p"), want(100, "p", true)), Ok(()));
         assert_eq!(claims.claim_release(&key(), &id("q"), want(50, "q", false)), Ok(()));
         assert_eq!(asked(&mut claims), ["p"]);
-        assert_eq!(claims.claim_release(&key(), &id("p"), want(100, "p", true)), Err(id("q")));
+        assert_eq!(claims.claim_release(&key(), &id("p"), want(100, "p", true)), denied("q"));
         assert_eq!(claims.unsettled_heir(&key(), &id("p")), Some(&id("q")));
         assert!(claims.give_back(&key(), &id("q")));
         assert_eq!(asked(&mut claims), ["p", "q"]);
         let unable = Want { unable: true, ..want(50, "q", true) };
-        assert_eq!(claims.claim_release(&key(), &id("q"), unable), Err(id("p")), "whoever asks first");
+        assert_eq!(claims.claim_release(&key(), &id("q"), unable), denied("p"), "whoever asks first");
         assert_eq!(claims.claim_release(&key(), &id("p"), want(100, "p", true)), Ok(()));
         assert!(!claims.give_back(&key(), &id("p")), "the other one could not");
         claims.settle(&key(), &id("p"));
@@ -436,7 +547,7 @@ mod tests {
     fn a_release_that_an_inventory_names_waits_for_what_its_profile_wants() {
         let mut claims = Claims::default();
         claims.list(&key(), &id("p"));
-        assert_eq!(claims.claim_release(&key(), &id("q"), want(50, "q", false)), Err(id("p")));
+        assert_eq!(claims.claim_release(&key(), &id("q"), want(50, "q", false)), denied("p"));
         assert_eq!(claims.claim_release(&key(), &id("p"), want(100, "p", true)), Ok(()));
         assert_eq!(asked(&mut claims), ["q"], "which may come before it");
         assert_eq!(claims.claim_release(&key(), &id("q"), want(50, "q", false)), Ok(()));
@@ -477,7 +588,7 @@ mod tests {
                 }
                 asked.extend(claims.take_asked());
                 let Some(claim) = claims.objects.get(&key()) else { continue };
-                let wants = claim.holders.0.iter().filter_map(|(_, holder)| Some(holder.wants?.content));
+                let wants = claim.holders.0.iter().filter_map(|(_, holder)| Some(holder.wants.as_ref()?.content));
                 prop_assert!(wants.collect::<BTreeSet<_>>().len() <= 1, "who has it wants the same");
                 let free = claim.holders.0.is_empty();
                 let waits = claim.waiting.keys().all(|profile| asked.contains(profile));

@@ -21,6 +21,7 @@ mod claims;
 mod handover;
 mod held;
 mod makers;
+mod proves;
 mod prune;
 mod remake;
 mod replies;
@@ -30,6 +31,7 @@ mod target;
 use anew::Anew;
 use held::{Held, Knowledge};
 pub(crate) use makers::{MakerRow, Makers};
+use proves::Proves;
 use replies::Fault;
 use run::Run;
 pub(crate) use target::{Goal, Target};
@@ -64,6 +66,9 @@ pub(crate) struct Job {
     in_flight: usize,
     /// Objects that it has, or waits for.
     claimed: BTreeSet<ObjectKey>,
+    /// The tenant of the newest row that wanted something.
+    tenant: Option<Arc<ServiceAccount>>,
+    proves: Proves,
     /// Releases that it no longer wants, and since when.
     parting: BTreeMap<String, i64>,
     /// Releases that it has given back, as it could not have them as it wants them, and why.
@@ -82,6 +87,8 @@ enum Phase {
     Idle,
     /// The inventory is being read.
     Checking,
+    /// The server is asked whether a tenant may take over what others have.
+    Proving,
     /// The inventory is being extended by what will be created, and what is there already is looked at.
     Reserving,
     /// Namespaces and CRDs, then everything else.
@@ -144,6 +151,8 @@ impl Job {
             again: false,
             in_flight: 0,
             claimed: BTreeSet::new(),
+            tenant: None,
+            proves: Proves::default(),
             parting: BTreeMap::new(),
             unable: BTreeMap::new(),
             left_behind: Vec::new(),
@@ -220,7 +229,8 @@ impl Job {
         let releases = self.held.stored.iter().flat_map(|held| held.inventory.releases.keys());
         let stay = self.held.stored.iter().flat_map(|held| held.inventory.stay.iter().flatten());
         let brought = stay.filter(|key| key.gvk.kind == DEFINITION).map(releases::brought_key);
-        for key in listed.cloned().chain(releases.map(|path| releases::key(path))).chain(brought) {
+        let releases = releases.map(|path| self.release_key(path));
+        for key in listed.cloned().chain(releases).chain(brought).collect::<Vec<_>>() {
             claims.list(&key, &self.profile);
             self.claimed.insert(key);
         }
@@ -256,6 +266,9 @@ impl Job {
         }
         self.again = false;
         self.retry_at = None;
+        if self.phase != Phase::Proving {
+            self.proves.begin();
+        }
         self.run.begin(context.late.may_come(context.now));
         if self.held.knowledge == Knowledge::Doubtful {
             self.phase = Phase::Checking;
@@ -264,6 +277,7 @@ impl Job {
         }
         self.elect(context.shards);
         let Some(desired) = self.target.decode() else { return self.begin_removal(context) };
+        self.act_for(desired.account.as_ref());
         self.compare_asked(&desired);
         let complete = desired.one_time && self.inventory().is_some_and(|known| known.complete);
         let complete = complete && !self.anew.is_asked();
@@ -285,6 +299,11 @@ impl Job {
         }
         for one in prepared.into_iter().filter(|_| !untouchable) {
             self.claim(&desired, one, context);
+        }
+        if let Some(calls) = self.questions() {
+            self.phase = Phase::Proving;
+            calls.into_iter().for_each(|request| self.call(request, context));
+            return Ended::NotYet;
         }
         let nothing = self.run.objects.is_empty() && self.run.releases.is_empty();
         if untouchable || (nothing && self.inventory().is_none()) {
@@ -369,7 +388,7 @@ impl Job {
             Phase::Idle => self.settle(context.now),
             // Without an inventory nothing may be created or deleted.
             _ if self.run.errors.contains_key(INVENTORY) => self.settle(context.now),
-            Phase::Checking => self.begin(context),
+            Phase::Checking | Phase::Proving => self.begin(context),
             Phase::Reserving => self.apply(true, context),
             Phase::Applying { first: true } => self.apply(false, context),
             // What replaces it must be there before the old goes.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_api::{Gvk, ObjectKey};
+use sluice_api::{Gvk, ObjectKey, ServiceAccount};
 use sluice_protocol::rows::{Desired, Policy, Release};
 
 /// The kind that objects of a chart come from.
@@ -39,11 +39,13 @@ pub(crate) fn path(policy: &Policy) -> String {
     format!("{}/{}", policy.namespace, policy.name)
 }
 
-/// The name under which a release is claimed: no object of a cluster has it.
-pub(crate) fn key(path: &str) -> ObjectKey {
+/// The name under which a release is claimed: no object of a cluster has it. A name alone gives nobody a right, so those of a tenant
+/// are apart: it competes with others for objects only.
+pub(crate) fn key(path: &str, account: Option<&ServiceAccount>) -> ObjectKey {
     let (namespace, name) = path.split_once('/').unwrap_or(("", path));
     let gvk = Gvk::new("meta.helm.sh", "v1", "Release");
-    ObjectKey { gvk, namespace: namespace.to_owned(), name: name.to_owned() }
+    let name = account.map_or_else(|| name.to_owned(), |account| format!("{name} of {account}"));
+    ObjectKey { gvk, namespace: namespace.to_owned(), name }
 }
 
 /// The name under which a definition is claimed that charts bring along: as long as one of them is there, it is marked.

@@ -32,6 +32,13 @@ pub enum Request {
         /// For which tenant: it is done as the account that stands for it in the cluster.
         account: Option<ServiceAccount>,
     },
+    /// Try a server-side apply without doing it: whether a tenant may take over what another profile has.
+    Prove {
+        /// The object, complete.
+        object: Arc<Value>,
+        /// The tenant.
+        account: ServiceAccount,
+    },
     /// Delete exactly this object.
     Delete {
         /// Which.
@@ -109,6 +116,8 @@ pub enum Class {
     Unanswered,
     /// The server refuses it: try again later, something else may have to change first.
     Refused,
+    /// The tenant that it was for may not do it: like [`Class::Refused`].
+    Forbidden,
     /// The server refuses it because what is there cannot be changed so: a new object could be.
     Immutable,
     /// The cluster has no such kind (any more): like [`Class::Refused`], for everything of the kind.
@@ -170,7 +179,10 @@ impl Request {
 
     /// Whether it changes nothing.
     pub fn is_read(&self) -> bool {
-        matches!(self, Self::Inventories | Self::List(_) | Self::Read(_) | Self::ReadInventory(_))
+        matches!(
+            self,
+            Self::Inventories | Self::List(_) | Self::Read(_) | Self::Prove { .. } | Self::ReadInventory(_)
+        )
     }
 
     /// The object that it changes.

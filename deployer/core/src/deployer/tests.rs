@@ -201,8 +201,10 @@ impl Fixture {
     fn run(&mut self, f: impl FnOnce(&mut Deployer, &mut Step<Effect>)) {
         let mut step = Step::at(self.now);
         f(&mut self.deployer, &mut step);
-        let mut steps = VecDeque::from([step]);
+        let (mut steps, mut rest) = (VecDeque::from([step]), 2_000);
         while let Some(step) = steps.pop_front() {
+            rest -= 1;
+            assert!(rest > 0, "it does not come to rest");
             let (rows, effects, wake) = step.into_parts();
             self.wake = wake.or(self.wake);
             for row in rows {
@@ -245,6 +247,7 @@ impl Fixture {
                 Reply::Listed(same.map(|(key, object)| (key.clone(), Live::of(object))).collect())
             }
             Request::Read(key) => Reply::Read(self.objects.get(&key).map(Live::of)),
+            Request::Prove { .. } => Reply::Done,
             Request::Apply { object, against, .. } => {
                 let key = ObjectKey::of(&object).unwrap();
                 let known = self.objects.get(&key).map(|object| Live::of(object).version());

@@ -7,7 +7,7 @@ use sluice_protocol::rows::{Desired, Policy};
 
 use super::replies::Fault;
 use super::{Job, JobContext};
-use crate::claims::Want;
+use crate::claims::{Denied, Proof, Want};
 use crate::conflict::{conflict, owned_by, release_conflict};
 use crate::prepare::Prepared;
 use crate::releases;
@@ -27,12 +27,18 @@ impl Job {
             content: Digest::of(&[one.hash.as_bytes(), reference.as_bytes(), alone.as_bytes()]),
             listed: self.inventory().is_some_and(|inventory| inventory.objects.contains(&one.key)),
             unable: false,
+            account: self.tenant.clone(),
+            proof: self.proof(&one.key),
         };
         self.claimed.insert(one.key.clone());
         match context.claims.claim(&one.key, &self.profile, want) {
             Ok(()) => drop(self.run.objects.insert(one.key.clone(), one)),
-            Err(other) => {
-                let text = conflict(&one.key, &other.to_string(), "another row of this deployer");
+            Err(Denied { by, provable }) => {
+                let mut text = conflict(&one.key, &by.to_string(), "another row of this deployer");
+                if provable {
+                    text.extend(self.proves.refusal(&one.key));
+                    self.proves.want(one.key.clone(), one.object);
+                }
                 self.run.errors.insert(one.key.to_string(), Fault::lost(text));
             }
         }
@@ -41,7 +47,14 @@ impl Job {
     /// A chart brings a definition along, as others may: nobody has it alone.
     fn bring(&mut self, one: Prepared, context: &mut JobContext<'_>) {
         let key = releases::brought_key(&one.key);
-        let want = Want { tier: 0, content: Digest::default(), listed: true, unable: false };
+        let want = Want {
+            tier: 0,
+            content: Digest::default(),
+            listed: true,
+            unable: false,
+            account: None,
+            proof: Proof::Given,
+        };
         if context.claims.claim(&key, &self.profile, want).is_ok() {
             self.claimed.insert(key);
             self.run.objects.insert(one.key.clone(), one);
@@ -52,18 +65,20 @@ impl Job {
     pub(super) fn claim_releases(&mut self, desired: &Desired, context: &mut JobContext<'_>) {
         for policy in releases::charts(desired) {
             let path = releases::path(policy);
-            let key = releases::key(&path);
+            let key = self.release_key(&path);
             let want = Want {
                 tier: desired.tier,
                 content: Digest::of(&[self.profile.path().as_bytes()]),
                 listed: self.inventory().is_some_and(|inventory| inventory.releases.contains_key(&path)),
                 unable: self.unable.contains_key(&path),
+                account: self.tenant.clone(),
+                proof: Proof::Given,
             };
             self.claimed.insert(key.clone());
             match context.claims.claim_release(&key, &self.profile, want) {
                 Ok(()) => self.run.releases.extend(policy.release.clone().map(|release| (path, release))),
-                Err(other) => {
-                    let text = release_conflict(&path, &other.to_string(), self.unable.get(&path));
+                Err(Denied { by, .. }) => {
+                    let text = release_conflict(&path, &by.to_string(), self.unable.get(&path));
                     self.run.errors.insert(releases::error_key(&path), Fault::lost(text));
                 }
             }
@@ -87,7 +102,7 @@ impl Job {
         let lost = errors.iter().filter(|(_, fault)| fault.lost).map(|(about, _)| about.as_str());
         let releases =
             lost.filter_map(releases::path_of_error).chain(self.run.releases.keys().map(String::as_str));
-        let releases: BTreeSet<_> = releases.map(releases::key).collect();
+        let releases: BTreeSet<_> = releases.map(|path| self.release_key(path)).collect();
         let has_lost = |key: &ObjectKey| errors.get(&key.to_string()).is_some_and(|fault| fault.lost);
         let brought = objects.values().filter(|one| one.brought.is_some());
         let brought: BTreeSet<_> = brought.map(|one| releases::brought_key(&one.key)).collect();
@@ -113,7 +128,7 @@ impl Job {
         let same = !desired.one_time
             && live.hash == wanted.hash
             && wanted.owner.is_some_and(|own| own.reference == owner.reference);
-        let handed_over = context.claims.is_handed_over(key, owner);
+        let handed_over = context.claims.is_handed_over(key, owner) || context.claims.may_not(key, owner);
         if self.owns(live) || same || handed_over || owner.tier > desired.tier {
             return false;
         }

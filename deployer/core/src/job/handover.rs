@@ -32,7 +32,7 @@ impl Job {
         let Some(owned) = self.inventory() else { return };
         let objects = owned.objects.iter().filter(|key| !self.run.objects.contains_key(*key)).cloned();
         let releases = owned.releases.keys().filter(|path| !self.run.releases.contains_key(*path));
-        for key in objects.chain(releases.map(|path| releases::key(path))) {
+        for key in objects.chain(releases.map(|path| self.release_key(path))) {
             if context.claims.let_go(&key, &self.profile) {
                 context.live.remove(&key);
             }
@@ -49,7 +49,7 @@ impl Job {
         for path in left {
             let since = *self.parting.entry(path.clone()).or_insert(context.now);
             let at = since + micros(PATIENCE);
-            if at > context.now && context.claims.heir(&releases::key(path), &self.profile).is_none() {
+            if at > context.now && context.claims.heir(&self.release_key(path), &self.profile).is_none() {
                 until = until.max(Some(at));
             }
         }
@@ -89,7 +89,7 @@ impl Job {
         let reference = live.owner.as_ref().map(|owner| owner.reference.as_str()).unwrap_or_default();
         let path = releases::path_of_error(reference).filter(|path| !self.run.releases.contains_key(*path));
         let Some(path) = path else { return false };
-        let Some(heir) = context.claims.unsettled_heir(&releases::key(path), &self.profile) else {
+        let Some(heir) = context.claims.unsettled_heir(&self.release_key(path), &self.profile) else {
             return false;
         };
         let text =
@@ -114,7 +114,7 @@ impl Job {
         let tried = self.attempts + 1 >= ATTEMPTS;
         let mut given_back = Vec::new();
         for path in self.run.releases.keys() {
-            let key = releases::key(path);
+            let key = self.release_key(path);
             match failed(path) {
                 None => context.claims.settle(&key, &self.profile),
                 Some(fault) if fault.lost => {}

@@ -49,7 +49,8 @@ impl Job {
     }
 
     /// Deletes what this profile owns and nothing else: the live object must still say so. What stays is taken from
-    /// nobody from now on: without the marks of its owner another profile, or a user, can have it.
+    /// nobody from now on: without the marks of its owner another profile, or a user, can have it. All of it is the deployer's to
+    /// take away, with its own rights: those of the tenant may have gone, and those of a later one say nothing of it.
     pub(super) fn next_prune(&mut self, key: &ObjectKey, context: &mut JobContext<'_>) {
         let Some(live) = context.live.get(key).cloned() else {
             return self.call(Request::Read(key.clone()), context);
@@ -73,15 +74,15 @@ impl Job {
             self.run.staying.insert(key.clone());
             return self.release(key, &live, context);
         }
-        let (key, against, account) = (key.clone(), live.version(), self.account());
+        let (key, against) = (key.clone(), live.version());
         self.run.changed = true;
-        self.call(Request::Delete { key, against, account }, context);
+        self.call(Request::Delete { key, against, account: None }, context);
     }
 
     fn release(&mut self, key: &ObjectKey, live: &Live, context: &mut JobContext<'_>) {
-        let (key, against, account) = (key.clone(), live.version(), self.account());
+        let (key, against) = (key.clone(), live.version());
         self.run.changed = true;
-        self.call(Request::Release { key, against, account }, context);
+        self.call(Request::Release { key, against, account: None }, context);
     }
 
     /// Whether an object is never deleted: it says so, or said so when it was rendered last, or holds something that stays. What

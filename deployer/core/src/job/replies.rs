@@ -43,8 +43,10 @@ impl Job {
                 self.object_reply(key, reply, context);
             }
             Request::Read(key) | Request::Delete { key, .. } => self.object_reply(key, reply, context),
+            Request::Prove { object, .. } => self.proved(object, &reply),
             Request::Apply { object, .. } => {
                 if let Some(key) = ObjectKey::of(object) {
+                    self.learn(&key, &reply, context);
                     if matches!(&reply, Reply::Applied(live) if !live.going) || reply == Reply::Done {
                         self.anew.applied(&key);
                     }
