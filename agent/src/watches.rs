@@ -8,7 +8,7 @@ use serde_json::Value;
 use sluice_agent_core::{Agent, Effect, ExternalInput, Seen, Selection, Sent, WatchSpec};
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_bus::{Bus, Effects, Message, read_cloud_events};
-use sluice_kube::{WatchEvent, watch_some};
+use sluice_kube::{WatchEvent, only, watch_some};
 use sluice_protocol::Problem;
 use sluice_protocol::subject::channel_of;
 use sluice_runtime::Reporter;
@@ -161,7 +161,7 @@ fn config(scope: &Selection) -> watcher::Config {
         config = config.labels(&scope.labels.to_string());
     }
     if !scope.name.is_empty() {
-        config = config.fields(&format!("metadata.name={}", scope.name));
+        config = config.fields(&only(&scope.name));
     }
     config
 }

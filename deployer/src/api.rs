@@ -16,7 +16,7 @@ use sluice_api::{Gvk, ObjectKey, ProfileId, ServiceAccount, object};
 use sluice_deployer_core::{
     Class, Failure, Inventory, Kept, Live, Reply, Request, Stored, Version, is_own, without_marks,
 };
-use sluice_kube::{NEVER, Raw, resource_of};
+use sluice_kube::{NEVER, Raw, resource_of, segment};
 
 use crate::tenants::{Acting, Caller, Tenants};
 use crate::{failure, own};
@@ -197,7 +197,7 @@ impl Site {
 
     async fn read(&self, key: &ObjectKey) -> Result<Reply, Failure> {
         let Some((api, _)) = self.api(key, &self.client).await? else { return Ok(Reply::Read(None)) };
-        match api.get_opt(&key.name).await {
+        match api.get_opt(&segment(&key.name)).await {
             Ok(Some(object)) if self.is_management() && is_own(&object.value) => Err(own::refused(key)),
             Ok(object) => Ok(Reply::Read(object.map(|object| Live::of(&object.value)))),
             Err(error) if failure::was_not_sent(&error) => Ok(Reply::Read(None)),
@@ -286,7 +286,7 @@ impl Site {
         };
         let api: Api<Raw> = Api::all_with(caller.client.clone(), &resource);
         let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        let made = api.patch(name, &PatchParams::apply(MANAGER), &Patch::Apply(&body)).await;
+        let made = api.patch(&segment(name), &PatchParams::apply(MANAGER), &Patch::Apply(&body)).await;
         made.map(drop).map_err(|error| caller.failure(&error, false))
     }
 
@@ -306,7 +306,7 @@ impl Site {
         patch["metadata"]["uid"] = uid.into();
         patch["metadata"]["resourceVersion"] = version.into();
         let params = PatchParams { field_manager: Some(MANAGER.into()), ..PatchParams::default() };
-        match api.patch(&key.name, &params, &Patch::Merge(&patch)).await {
+        match api.patch(&segment(&key.name), &params, &Patch::Merge(&patch)).await {
             Ok(_) => Ok(Reply::Done),
             Err(error) => Err(caller.failure(&error, true)),
         }
@@ -407,7 +407,7 @@ async fn delete(
 ) -> Result<Reply, Failure> {
     let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
     let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
-    match api.delete(name, &params).await {
+    match api.delete(&segment(name), &params).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Reply::Done),
         Err(error) => Err(failure::of_acting(&error, true, acting)),
         Ok(_) => Ok(Reply::Done),

@@ -8,7 +8,7 @@ use kube::Client;
 use kube::runtime::watcher;
 use serde_json::Value;
 use sluice_api::{Gvk, ObjectKey, object};
-use sluice_kube::{WatchEvent, watch};
+use sluice_kube::{WatchEvent, only, watch};
 use sluice_renderer_core::{ExternalInput, Resource};
 use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;
@@ -81,7 +81,7 @@ impl Registry {
         let group = self.tasks.group(&format!("{gvk} {namespace}/{}", name.unwrap_or("*")));
         let config = watcher::Config::default();
         let config = match name {
-            Some(name) => config.fields(&format!("metadata.name={name}")),
+            Some(name) => config.fields(&only(name)),
             None => config,
         };
         let (registry, place, name) = (self.clone(), place.clone(), name.map(str::to_owned));
@@ -119,7 +119,9 @@ impl Place {
         }
         let Some(watched) = self.objects.get_mut(name) else { return false };
         let resource = match event {
-            WatchEvent::Listed(objects) => objects.into_iter().next().map_or(Resource::Absent, there),
+            WatchEvent::Listed(objects) => {
+                objects.into_iter().find(|found| object::name(found) == name).map_or(Resource::Absent, there)
+            }
             WatchEvent::Applied(object) => there(object),
             WatchEvent::Deleted(_) => Resource::Absent,
             WatchEvent::Trouble(error) if watched.known.is_none() => unavailable(&error),

@@ -4,6 +4,7 @@ use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::Value;
 
+use crate::path::segment;
 use crate::raw::Raw;
 
 /// A resourceVersion that no object has: servers give later ones. An apply with it creates what is absent, and is a conflict with
@@ -19,6 +20,7 @@ pub const NEVER: &str = "1";
 /// # Errors
 /// Those of the API server.
 pub async fn apply(api: &Api<Raw>, name: &str, params: &PatchParams, body: &Value) -> kube::Result<Raw> {
+    let name = &segment(name);
     let result = api.patch(name, params, &Patch::Apply(body)).await;
     let Err(kube::Error::Api(status)) = &result else { return result };
     let Some(filled) = filled(body).filter(|_| status.code == 422 && status.message.contains("\"null\""))

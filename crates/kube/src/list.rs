@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sluice_api::Gvk;
 
+use crate::path::{only, segment};
 use crate::raw::Raw;
 use crate::watch::resource_of;
 
@@ -53,7 +54,7 @@ pub async fn list_each<T: Clone + DeserializeOwned>(
     let path = Raw::url_path(&resource, listing.namespace.filter(|_| namespaced));
     let mut params = ListParams::default().limit(listing.page.unwrap_or(PAGE));
     if let Some(name) = listing.name {
-        params = params.fields(&format!("metadata.name={name}"));
+        params = params.fields(&only(name));
     }
     loop {
         let request = Request::new(path.as_str()).list(&params).map_err(kube::Error::BuildRequest)?;
@@ -81,7 +82,7 @@ pub async fn read(
         true => Api::namespaced_with(client.clone(), namespace, &resource),
         false => Api::all_with(client.clone(), &resource),
     };
-    match api.get(name).await {
+    match api.get(&segment(name)).await {
         Ok(object) => Ok(Some(object.complete(&resource))),
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
         Err(error) => Err(error),

@@ -7,6 +7,8 @@ use kube::core::{ApiResource, Resource};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::path;
+
 /// An object with the metadata that clients look at beside it.
 #[derive(Clone, Debug)]
 pub struct Raw {
@@ -70,6 +72,10 @@ impl Resource for Raw {
 
     fn plural(resource: &ApiResource) -> Cow<'_, str> {
         resource.plural.as_str().into()
+    }
+
+    fn url_path(resource: &ApiResource, namespace: Option<&str>) -> String {
+        path::of_kind(&resource.api_version, &resource.plural, namespace)
     }
 
     fn meta(&self) -> &ObjectMeta {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sluice_api::model::{INVENTORY, NAMESPACE};
-use sluice_api::{Digest, ObjectKey, ProfileId, object};
+use sluice_api::{Digest, ObjectKey, ProfileId, identity, object};
 use sluice_protocol::rows::{Cause, Release};
 
 use crate::request::{Live, Version};
@@ -122,15 +122,19 @@ impl Inventory {
         }))
     }
 
-    /// Reads it back.
+    /// Reads it back. Others may write where it is kept: what no object can be called is left out, nothing is asked about it.
     ///
     /// # Errors
     /// That the content cannot be read.
     pub fn from_object(config_map: &Value) -> Result<Self, String> {
         let text = object::text(config_map, &["data", "inventory"]);
-        serde_json::from_str(text).map_err(|error| {
+        let mut inventory: Self = serde_json::from_str(text).map_err(|error| {
             format!("{}: data.inventory cannot be read: {error}", object::describe(config_map))
-        })
+        })?;
+        let can_be = |key: &ObjectKey| identity::validate_reference(key).is_ok();
+        inventory.objects.retain(can_be);
+        inventory.stay.iter_mut().for_each(|stay| stay.retain(can_be));
+        Ok(inventory)
     }
 }
 
@@ -169,6 +173,18 @@ mod tests {
             assert_eq!(Inventory::from_object(&inventory.to_object(kept).unwrap()), Ok(inventory.clone()));
         }
         assert!(Inventory::from_object(&json!({"kind": "ConfigMap"})).is_err());
+    }
+
+    #[test]
+    fn what_no_object_can_be_called_is_left_out() {
+        let key = |namespace: &str, name: &str| json!({"gvk": {"group": "", "version": "v1", "kind": "ConfigMap"}, "namespace": namespace, "name": name});
+        let keys =
+            json!([key("a", "b"), key("kube-system/secrets?x=", "b"), key("a", "../b"), key("a", "..")]);
+        let cause = serde_json::to_value(Cause::Profile(ProfileId::cluster("p"))).unwrap();
+        let text = json!({"profile": "p", "owner_kind": "ClusterProfile", "cause": cause, "objects": keys, "stay": keys});
+        let config_map = json!({"kind": "ConfigMap", "data": {"inventory": text.to_string()}});
+        let inventory = Inventory::from_object(&config_map).unwrap();
+        assert_eq!((inventory.objects.len(), inventory.stay.unwrap().len()), (1, 1));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use sluice_api::{Digest, ObjectKey};
-use sluice_kube::{Raw, apply, resource_of};
+use sluice_kube::{Raw, apply, resource_of, segment};
 use sluice_tasks::{End, Once};
 use tokio::sync::mpsc;
 
@@ -195,7 +195,7 @@ async fn write(
         PendingWrite::Gone => {
             let result = match named::is_shared(key) {
                 true => named::delete_own(&api, key).await,
-                false => api.delete(&key.name, &DeleteParams::default()).await.map(drop),
+                false => api.delete(&segment(&key.name), &DeleteParams::default()).await.map(drop),
             };
             absent_is_fine(client, key, result).await
         }
@@ -233,7 +233,7 @@ async fn write_status(
     if status.as_object().is_none_or(|map| !map.is_empty()) {
         body["status"] = status.clone();
     }
-    api.patch_status(&key.name, params, &Patch::Apply(&body)).await.map(drop)
+    api.patch_status(&segment(&key.name), params, &Patch::Apply(&body)).await.map(drop)
 }
 
 /// That there is no such object the API server says itself, or discovery, which does not know its kind: a proxy in between

@@ -8,7 +8,7 @@ use kube::{Api, Error};
 use serde_json::Value;
 use sluice_api::model::MADE_OF_EVENTS;
 use sluice_api::{ObjectKey, object};
-use sluice_kube::{NEVER, Raw, apply};
+use sluice_kube::{NEVER, Raw, apply, segment};
 
 /// Whether users write objects of this kind too.
 pub(super) fn is_shared(key: &ObjectKey) -> bool {
@@ -28,7 +28,7 @@ pub(super) async fn apply_own(
         Err(Error::Api(status)) if status.code == 409 => {}
         done => return done.map(drop),
     }
-    match api.get_opt(&key.name).await? {
+    match api.get_opt(&segment(&key.name)).await? {
         Some(there) if !is_own(&there.value) => {
             let message = format!("{key} is somebody else's");
             Err(Error::Api(Box::new(Status { code: 409, message, ..Status::default() })))
@@ -39,12 +39,14 @@ pub(super) async fn apply_own(
 
 /// Deletes the object where it was made of events.
 pub(super) async fn delete_own(api: &Api<Raw>, key: &ObjectKey) -> Result<(), Error> {
-    let Some(there) = api.get_opt(&key.name).await?.filter(|there| is_own(&there.value)) else {
+    let Some(there) = api.get_opt(&segment(&key.name)).await?.filter(|there| is_own(&there.value)) else {
         return Ok(());
     };
     let uid = Some(object::text(&there.value, &["metadata", "uid"]).to_owned());
     let preconditions = Some(Preconditions { uid, resource_version: None });
-    api.delete(&key.name, &DeleteParams { preconditions, ..DeleteParams::default() }).await.map(drop)
+    api.delete(&segment(&key.name), &DeleteParams { preconditions, ..DeleteParams::default() })
+        .await
+        .map(drop)
 }
 
 fn is_own(there: &Value) -> bool {
