@@ -31,6 +31,8 @@ pub(crate) const BUCKETS: [&str; 4] = [CONFIG, INTEREST, PROBLEMS, CONTENT];
 pub(crate) const CONFIG: &str = "sluice";
 pub(crate) const INTEREST: &str = "interest";
 pub(crate) const PROBLEMS: &str = "problems";
+/// How long a problem lives at most that nobody says again.
+pub(crate) const PROBLEM_AGE: Duration = Duration::from_secs(600);
 pub(crate) const CONTENT: &str = "content";
 /// Settings of the whole bus in the bucket `sluice`.
 pub(crate) const SHARDS: &str = "shards";
@@ -155,8 +157,13 @@ fn table_config(name: String, subjects: Vec<String>, options: &BusOptions) -> Co
 
 fn bucket_config(bucket: &str, options: &BusOptions) -> Config {
     let config = table_config(format!("KV_{bucket}"), vec![format!("$KV.{bucket}.>")], options);
-    // What nobody marks as used goes with its age.
-    let max_age = if bucket == CONTENT { options.tombstone_ttl } else { Duration::ZERO };
+    let max_age = match bucket {
+        // What nobody marks as used goes with its age.
+        CONTENT => options.tombstone_ttl,
+        // So does what nobody says again, also where who wrote it did not say so.
+        PROBLEMS => PROBLEM_AGE,
+        _ => Duration::ZERO,
+    };
     // Followers hear of a problem that nobody says any more.
     let subject_delete_marker_ttl = (bucket == PROBLEMS).then_some(Duration::from_secs(60));
     Config { subject_delete_marker_ttl, deny_delete: true, discard: DiscardPolicy::New, max_age, ..config }
@@ -235,11 +242,16 @@ async fn adapt(js: &Context, found: &Config, wanted: &Config) -> Result<(), BusE
             "stream {name} has another {field} than it needs; the server dropped it, or the stream belongs to something else. Use a server of its own, or delete the stream"
         )));
     }
-    if found.allow_atomic_publish || !wanted.allow_atomic_publish {
+    let lacks_batches = wanted.allow_atomic_publish && !found.allow_atomic_publish;
+    // Bodies live as long as the bus was made for: of their age everybody takes what is there.
+    let lacks_age = !wanted.max_age.is_zero() && found.max_age.is_zero() && name != "KV_content";
+    if !lacks_batches && !lacks_age {
         return Ok(());
     }
-    tracing::info!(stream = name, "the stream takes atomic batches from now on");
-    let updated = Config { allow_atomic_publish: true, ..found.clone() };
+    tracing::info!(stream = name, lacks_batches, lacks_age, "the stream gets what this version needs of it");
+    let allow_atomic_publish = found.allow_atomic_publish || lacks_batches;
+    let max_age = if lacks_age { wanted.max_age } else { found.max_age };
+    let updated = Config { allow_atomic_publish, max_age, ..found.clone() };
     js.update_stream(updated).await.map_err(BusError::request(format!("update stream {name}"))).map(drop)
 }
 
@@ -326,9 +338,12 @@ mod tests {
                 config.name
             );
             assert!(config.allow_atomic_publish && config.first_sequence > Some(1_700_000_000_000_000));
-            // Only bodies that nobody names go by themselves: rows are there until they are replaced.
-            let expected =
-                if config.name == "KV_content" { Duration::from_secs(3600) } else { Duration::ZERO };
+            // Only bodies that nobody names and problems go by themselves: rows are there until they are replaced.
+            let expected = match config.name.as_str() {
+                "KV_content" => Duration::from_secs(3600),
+                "KV_problems" => PROBLEM_AGE,
+                _ => Duration::ZERO,
+            };
             assert_eq!(config.max_age, expected, "{}", config.name);
         }
     }

@@ -435,9 +435,12 @@ async fn an_agent_writes_under_its_fence(fixture: &Fixture) {
         let mut journal = reader.subscribe("journal.>").await.unwrap();
         reader.flush().await.unwrap();
         tokio::time::sleep(Duration::from_millis(200)).await;
-        js.client().publish("journal.agent.changed", "line".into()).await.unwrap();
+        // Only of its own cluster.
+        for of in [SECOND, FIRST] {
+            js.client().publish(format!("journal.agent.{of}.changed"), "line".into()).await.unwrap();
+        }
         let line = tokio::time::timeout(PATIENCE, journal.next()).await.expect(who);
-        assert_eq!(line.unwrap().subject.as_str(), "journal.agent.changed");
+        assert_eq!(line.unwrap().subject.as_str(), format!("journal.agent.{FIRST}.changed"));
     }
 }
 

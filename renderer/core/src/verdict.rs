@@ -17,6 +17,8 @@ const REASON: &str = "Problem";
 const WELL: &str = "NoProblem";
 /// Reason of the condition where a cluster says that something could not be applied, and no problem is known.
 pub(crate) const FAILED: &str = "Failed";
+/// The stage that may be in the hands of who owns the cluster.
+const AGENT: &str = "agent";
 /// A status says no more than this, bytes; the problems bucket has all of it.
 pub(crate) const LONGEST: usize = 4096;
 
@@ -24,6 +26,10 @@ pub(crate) const LONGEST: usize = 4096;
 pub(crate) fn concerned(problem: &ProblemRow) -> Option<ObjectKey> {
     if matches!(problem.object.as_str(), "kubeconfig" | "cluster") {
         return registration(&problem.cluster.parse::<ClusterRef>().ok()?);
+    }
+    // Agents tell of their cluster only: whoever owns one has nothing to say of objects that users wrote for all.
+    if problem.stage == AGENT {
+        return None;
     }
     let first = problem.object.split(", ").next()?;
     let (kind, rest) = first.split_once([' ', '/'])?;
@@ -113,11 +119,14 @@ pub(crate) fn status(
     if let Some(condition) = condition(problems) {
         let text = condition["message"].clone();
         put("conditions", json!([condition]));
-        if is_cluster {
+        if !is_cluster {
+            put("agentFailureMessage", text);
+        } else if problems.iter().any(|problem| problem.stage != AGENT) {
+            // Sets may leave out who is down, and that takes add-ons away: it is for who applies them to say.
             put("connectionStatus", "Down".into());
             put("failureMessage", text);
-        } else {
-            put("agentFailureMessage", text);
+        } else if version.is_some() && !before.is_some_and(is_called_down) {
+            put("connectionStatus", "Healthy".into());
         }
     } else if !is_cluster {
         put("conditions", json!([right("no problem is known", before, now)]));
@@ -257,6 +266,20 @@ mod tests {
             assert_eq!(status["conditions"][0]["status"], "False");
             assert!(is_judged(&status) && !is_judged(&json!({})));
         }
+    }
+
+    #[test]
+    fn an_agent_says_nothing_of_what_users_wrote_and_takes_no_cluster_down() {
+        let of =
+            |object: &str| ProblemRow { stage: "agent".into(), ..problem("sveltos:default/a", object, "x") };
+        for object in ["EventTrigger t", "ClusterProfile p", "EventSource s"] {
+            assert_eq!(concerned(&of(object)), None, "{object}");
+        }
+        let rows = [of("kubeconfig")];
+        let key = concerned(&rows[0]).unwrap();
+        let said = status(&key, &[&rows[0]], Some("v1.33.0"), None, 0);
+        assert_eq!((&said["connectionStatus"], said.get("failureMessage")), (&json!("Healthy"), None));
+        assert_eq!(said["conditions"][0]["status"], "False");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use serde_json::Value;
+use sluice_protocol::subject::token;
 use sluice_protocol::{JournalEntry, json};
 use sluice_tasks::{End, Kept, Once};
 use tokio::sync::{Mutex, mpsc};
@@ -13,6 +14,8 @@ use tokio::sync::{Mutex, mpsc};
 use crate::bus::Bus;
 use crate::error::BusError;
 
+/// The stage whose lines are told apart by cluster.
+const AGENT: &str = "agent";
 /// Lines that wait to be sent; more are dropped, nothing waits for the journal.
 const QUEUE: usize = 4096;
 /// Lines that are sent together at most, and the pause after it: a line alone goes at once, a storm of events is few
@@ -57,11 +60,19 @@ async fn send(client: async_nats::Client, taken: Arc<Mutex<mpsc::Receiver<Journa
     End::Done
 }
 
+/// Where a line is sent to. Rights are given by subjects, and the agent of one cluster has none for others.
+fn subject_of(line: &JournalEntry) -> String {
+    match line.stage.as_str() {
+        AGENT => format!("journal.{AGENT}.{}.{}", token(&line.cluster), line.what),
+        stage => format!("journal.{stage}.{}", line.what),
+    }
+}
+
 /// One message for each subject: its lines, each a JSON object.
 fn messages(lines: impl Iterator<Item = JournalEntry>) -> BTreeMap<String, Vec<u8>> {
     let mut messages: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for line in lines {
-        let body = messages.entry(format!("journal.{}.{}", line.stage, line.what)).or_default();
+        let body = messages.entry(subject_of(&line)).or_default();
         body.extend(json::bytes(&line));
         body.push(b'\n');
     }
@@ -89,6 +100,10 @@ pub async fn journal(bus: &Bus) -> Result<mpsc::Receiver<JournalEntry>, BusError
             let Some(message) = message else { return End::Early };
             for line in serde_json::Deserializer::from_slice(&message.payload).into_iter() {
                 let Ok(line) = line else { break };
+                // Whoever speaks for others is not heard.
+                if subject_of(&line) != message.subject.as_str() {
+                    continue;
+                }
                 if sender.send(line).await.is_err() {
                     return End::Done;
                 }
@@ -122,6 +137,12 @@ mod tests {
                 .collect::<Result<_, _>>()
                 .unwrap();
         assert_eq!(read, [lines[0].clone(), lines[2].clone()]);
+    }
+
+    #[test]
+    fn an_agent_speaks_of_its_cluster() {
+        let line = JournalEntry::new("agent", "problem", "sveltos:default/a", "x", 10, 4);
+        assert_eq!(subject_of(&line), format!("journal.agent.{}.problem", token("sveltos:default/a")));
     }
 
     #[test]

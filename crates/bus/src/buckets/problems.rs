@@ -57,10 +57,9 @@ pub struct ProblemSource {
 }
 
 /// Stage and cluster are in it, so that a user can be given the right to its own.
-fn key(problem: &Problem) -> String {
-    let digest =
-        Digest::of(&[problem.stage.as_bytes(), problem.cluster.as_bytes(), problem.object.as_bytes()]);
-    format!("$KV.{PROBLEMS}.{}.{}.{digest}", problem.stage, subject::token(&problem.cluster))
+fn key(stage: &str, cluster: &str, object: &str) -> String {
+    let digest = Digest::of(&[stage.as_bytes(), cluster.as_bytes(), object.as_bytes()]);
+    format!("$KV.{PROBLEMS}.{stage}.{}.{digest}", subject::token(cluster))
 }
 
 impl Problems {
@@ -127,8 +126,12 @@ impl Writer {
                 count = receiver.recv_many(&mut batch, QUEUE) => if count == 0 { return End::Done },
                 _ = again.tick() => self.say_again().await,
             }
-            let newest: HashMap<String, (Problem, Weak<()>)> =
-                batch.drain(..).map(|(problem, source)| (key(&problem), (problem, source))).collect();
+            let newest: HashMap<String, (Problem, Weak<()>)> = batch
+                .drain(..)
+                .map(|(problem, source)| {
+                    (key(problem.stage, &problem.cluster, &problem.object), (problem, source))
+                })
+                .collect();
             for (subject, (problem, source)) in newest {
                 match next_row(self.known.get(&subject).map(|known| &known.row), &problem) {
                     Some(row) => self.say(subject, row, source).await,
@@ -229,6 +232,15 @@ fn next_row(known: Option<&ProblemRow>, problem: &Problem) -> Option<ProblemRow>
     })
 }
 
+/// The row under a subject. Rights are given by subjects, so a row that speaks for somebody else than its subject names is nobody's.
+fn read(subject: &str, body: &[u8]) -> Result<ProblemRow, String> {
+    let row: ProblemRow = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    match key(&row.stage, &row.cluster, &row.object) == subject {
+        true => Ok(row),
+        false => Err("it speaks of another stage, cluster or object than its subject".to_owned()),
+    }
+}
+
 struct Rows;
 
 /// Follows the bucket until `stop`; resolved problems come with an empty error.
@@ -246,10 +258,14 @@ impl Follower for Rows {
             Self::lost(feed, &subject);
             return None;
         }
-        match serde_json::from_slice(&body) {
+        match read(&subject, &body) {
             Ok(row) => feed.put(subject.clone(), row),
             Err(error) => {
-                tracing::warn!(%error, subject, "a problem row cannot be read; it expires unless its stage says it again");
+                tracing::warn!(
+                    error,
+                    subject,
+                    "a problem row is not heard; it expires unless its stage says it again"
+                );
                 return None;
             }
         }
@@ -261,5 +277,27 @@ impl Follower for Rows {
             last.error.clear();
             feed.remove(subject, last);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_row_that_speaks_for_others_than_its_subject_is_nobodys() {
+        let problem = Problem::open("agent", "sveltos:default/a", "kubeconfig", "it is broken");
+        let row = next_row(None, &problem).unwrap();
+        let at = key(problem.stage, &problem.cluster, &problem.object);
+        assert_eq!(read(&at, &json::bytes(&row)).unwrap(), row);
+        let forged = [
+            ProblemRow { stage: "deployer".into(), ..row.clone() },
+            ProblemRow { cluster: "sveltos:default/b".into(), ..row.clone() },
+            ProblemRow { object: "EventTrigger t".into(), ..row },
+        ];
+        assert!(forged.iter().all(|row| read(&at, &json::bytes(row)).is_err()));
+        assert!(read(&at, b"[]").is_err());
     }
 }

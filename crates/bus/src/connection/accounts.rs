@@ -4,7 +4,7 @@ use sluice_api::ClusterRef;
 use sluice_protocol::Role;
 use sluice_protocol::subject::{ROLL_CALL, members_subject};
 
-use crate::connection::users::Rights;
+use crate::connection::users::{Rights, journal_of};
 
 /// What other accounts may import. Answers come one for each question, except to who reads a stream.
 const EXPORTS: [(&str, &str); 12] = [
@@ -21,7 +21,7 @@ const EXPORTS: [(&str, &str); 12] = [
     ("service", ROLL_CALL),
     ("stream", "$JS.EVENT.ADVISORY.STREAM.>"),
 ];
-/// What the agent of a cluster tells people.
+/// What the agents of clusters tell people.
 const AGENT_JOURNAL: &str = "journal.agent.>";
 /// The account of the streams.
 const MAIN: &str = "SLUICE";
@@ -50,14 +50,14 @@ pub fn accounts(clusters: &[ClusterRef], shards: u16, key: impl Fn(&Role) -> Str
         alone(&mut out, &role, shards, &key(&role));
         // What comes to an account by one import does not leave it by another: they hear each agent itself.
         for agent in &agents {
-            import(&mut out, "stream", &account(agent), AGENT_JOURNAL);
+            import(&mut out, "stream", &account(agent), &journal_of(agent));
         }
         out.push_str("    ]\n  }\n");
     }
     for agent in &agents {
         alone(&mut out, agent, shards, &key(agent));
         out.push_str("    ]\n    exports: [\n");
-        for subject in [AGENT_JOURNAL, &members_subject(&agent.group(), None)] {
+        for subject in [journal_of(agent), members_subject(&agent.group(), None)] {
             out.push_str(&format!("      {{ stream: \"{subject}\" }}\n"));
         }
         out.push_str("    ]\n  }\n");

@@ -141,7 +141,7 @@ impl Rights {
         self.publish.extend([
             problems.to_owned(),
             format!("$KV.{CONTENT}.*"),
-            format!("journal.{}.>", role.name()),
+            journal_of(role),
             format!("members.{group}.*"),
         ]);
         self.subscribe.push(format!("members.{group}.>"));
@@ -160,6 +160,16 @@ impl Rights {
                 format!("$JS.API.DIRECT.GET.{stream}.>"),
             ]);
         }
+    }
+}
+
+/// What a stage tells people; the agent of one cluster tells of that one.
+pub(super) fn journal_of(role: &Role) -> String {
+    match role {
+        Role::Agent(Some(cluster)) => {
+            format!("journal.{}.{}.>", role.name(), subject::cluster_token(cluster))
+        }
+        role => format!("journal.{}.>", role.name()),
     }
 }
 

@@ -11,6 +11,9 @@ use crate::live::Live;
 
 /// How long the newer row may be on its way, microseconds.
 pub(super) const ON_ITS_WAY: i64 = 5_000_000;
+/// So far ahead of this clock a revision may be, milliseconds: clocks differ. An agent may claim any, and the interest row must follow
+/// what is believed: after the highest there is there would be none.
+const FURTHEST: u64 = 366 * 24 * 3600 * 1000;
 
 impl Live {
     /// Somebody has worked with this revision.
@@ -66,7 +69,10 @@ impl Matcher {
         }
         live.view = row.head.view.clone();
         let about = row.head.meta.complete().map_or(0, |complete| complete.revision);
-        live.hear(about.max(row.head.view.version(&cluster.to_string())), step);
+        let now = u64::try_from(step.now / 1_000).unwrap_or(0);
+        let believed = |revision: &u64| *revision <= now.saturating_add(FURTHEST);
+        let heard = [about, row.head.view.version(&cluster.to_string())];
+        live.hear(heard.into_iter().filter(believed).max().unwrap_or(0), step);
     }
 
     /// A row of a predecessor is there, or its tombstone, which may be gone from the stream before anybody else reads it.

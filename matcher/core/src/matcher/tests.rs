@@ -385,6 +385,21 @@ fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
 }
 
 #[test]
+fn a_revision_after_which_there_is_none_is_not_believed() {
+    let mut matcher = started(&[("a", 1)]);
+    step(&mut matcher, |m, s| m.caught_up(0, s));
+    let mut row = change("x", Some("a"), 100);
+    row.head.view.note(&cluster().to_string(), u64::MAX);
+    rows(&mut matcher, row);
+    rows(&mut matcher, complete(u64::MAX - 1));
+    let mut step = Step::at(20_000_000);
+    matcher.tick(&mut step);
+    let told: Vec<_> =
+        step.into_parts().0.into_iter().filter_map(|row| row.meta.complete().cloned()).collect();
+    assert_eq!(told, []);
+}
+
+#[test]
 fn the_renderer_is_told_of_what_a_predecessors_tombstone_was_made_from() {
     let mut matcher = matcher();
     step(&mut matcher, |m, s| m.external(interest(3, &[("a", 1)]), s));
