@@ -229,7 +229,8 @@ mod tests {
             let status = Status { code: 403, message: message.into(), ..Status::default() };
             let acting = Acting { account: account.clone(), there: account.in_clusters() };
             let failure = of_acting(&kube::Error::Api(Box::new(status)), true, Some(&acting));
-            assert_eq!(failure.class, Class::Refused, "it is no trouble of the server");
+            let class = if message.contains("quota") { Class::Refused } else { Class::Forbidden };
+            assert_eq!(failure.class, class, "it is no trouble of the server");
             failure.message
         };
         let text = of(

@@ -39,10 +39,18 @@ fn class(reply: &Reply) -> Option<Class> {
     if let Reply::Failed(failure) = reply { Some(failure.class) } else { None }
 }
 
+/// As a name it cannot be: what it says after the first segment is asked of nobody.
 #[tokio::test]
-async fn a_name_that_cannot_be_asked_for_is_absent_and_cannot_be_applied() {
-    let site = mk_site();
-    for object in [config_map("default", "front p1"), config_map("front p1", "c")] {
+async fn a_name_is_one_segment_of_the_path_whatever_it_is() {
+    drop(sluice_runtime::install_defaults());
+    let answer = |request: &sluice_kube::fake_api::Request| {
+        let (code, reason) = if request.method == "PATCH" { (422, "Invalid") } else { (404, "NotFound") };
+        let status = json!({"kind": "Status", "status": "Failure", "message": "configmaps \"c\" not found", "reason": reason, "code": code});
+        (code, status.to_string())
+    };
+    let server = FakeApi::start(answer);
+    let site = mk_site_of(server.client());
+    for object in [config_map("default", "front p1/../x"), config_map("kube-system/secrets?x=", "c")] {
         let read = site.call(Request::Read(ObjectKey::of(&object).unwrap()), || true).await;
         assert_eq!(read, Reply::Read(None), "it can be withdrawn");
         let apply = site
@@ -53,6 +61,16 @@ async fn a_name_that_cannot_be_asked_for_is_absent_and_cannot_be_applied() {
             .await;
         assert_eq!(class(&apply), Some(Class::Refused), "{apply:?}");
     }
+    let paths: Vec<_> = server.requests().into_iter().map(|request| request.path).collect();
+    let path = |path: &str| path.split('?').next().unwrap_or_default().to_owned();
+    let [first, second] = [0, 2].map(|at| path(&paths[at]));
+    assert_eq!(first, "/api/v1/namespaces/default/configmaps/front%20p1%2F..%2Fx");
+    assert_eq!(second, "/api/v1/namespaces/kube-system%2Fsecrets%3Fx%3D/configmaps/c");
+}
+
+#[tokio::test]
+async fn a_kind_that_cannot_be_asked_for_is_none() {
+    let site = mk_site();
     let kind = json!({"apiVersion": "exa mple/v1", "kind": "Thing", "metadata": {"name": "t"}});
     let apply = site
         .call(
