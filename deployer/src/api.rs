@@ -21,6 +21,8 @@ use sluice_kube::{NEVER, Raw, resource_of, segment};
 use crate::tenants::{Acting, Caller, Tenants};
 use crate::{failure, own};
 
+mod prove;
+
 /// Field manager of everything that is applied.
 const MANAGER: &str = "sluice";
 /// Selects what profiles have deployed, by a label that everything has which is applied.
@@ -227,7 +229,7 @@ impl Site {
             && status.message.contains(&format!("namespaces \"{namespace}\" not found"))
         {
             if !make_namespace {
-                return Err(no_namespace(namespace));
+                return Err(failure::no_namespace(namespace));
             }
             self.make_namespace(namespace, caller).await?;
             result = sluice_kube::apply(&api, &key.name, &params, &body).await;
@@ -236,43 +238,9 @@ impl Site {
             Ok(object) => Ok(Reply::Applied(Live::of(&object.value))),
             Err(error) if failure::is_no_kind(&error) => {
                 self.forget(&key.gvk);
-                Err(no_kind(&key.gvk))
+                Err(failure::no_kind(&key.gvk))
             }
             Err(error) => Err(caller.failure(&error, planned)),
-        }
-    }
-
-    /// What is sent to apply it, and where to.
-    async fn applicable(
-        &self,
-        object: &Value,
-        caller: &Caller,
-    ) -> Result<(ObjectKey, Api<Raw>, Value), Failure> {
-        let key = ObjectKey::of(object)
-            .ok_or_else(|| Failure::new(Class::Refused, "the object has no kind or name"))?;
-        let Some((api, namespace)) = self.api(&key, &caller.client).await? else {
-            return Err(no_kind(&key.gvk));
-        };
-        if self.is_management() {
-            own::check(&key, object, namespace.as_deref())?;
-        }
-        let mut body = object.clone();
-        if let Some(namespace) = namespace {
-            body["metadata"]["namespace"] = namespace.into();
-        } else if let Some(metadata) = body["metadata"].as_object_mut() {
-            // Who rendered it did not know that the kind has none: that of its release was put there.
-            metadata.remove("namespace");
-        }
-        Ok((key, api, body))
-    }
-
-    /// Whether the caller could write it, whatever is there.
-    async fn prove(&self, object: &Value, caller: &Caller) -> Result<Reply, Failure> {
-        let (key, api, body) = self.applicable(object, caller).await?;
-        let params = PatchParams { dry_run: true, ..PatchParams::apply(MANAGER).force() };
-        match sluice_kube::apply(&api, &key.name, &params, &body).await {
-            Ok(_) => Ok(Reply::Done),
-            Err(error) => Err(caller.failure(&error, false)),
         }
     }
 
@@ -366,18 +334,6 @@ impl Site {
         let namespace = if key.namespace.is_empty() { "default" } else { &key.namespace };
         Ok(Some((Api::namespaced_with(client.clone(), namespace, &resource), Some(namespace.to_owned()))))
     }
-}
-
-fn no_kind(gvk: &Gvk) -> Failure {
-    let text =
-        format!("the cluster has no kind {gvk}; install its CustomResourceDefinition, it is tried again");
-    Failure::new(Class::NoKind, text)
-}
-
-fn no_namespace(name: &str) -> Failure {
-    let text =
-        format!("there is no namespace {name:?}; create it, or take skipNamespaceCreation off the policyRef");
-    Failure::new(Class::Refused, text)
 }
 
 /// Goes on with `work` only while it is allowed, which is asked again each time: kinds are looked up and connections made

@@ -1,5 +1,6 @@
 //! What an error of an API server means for the plan.
 
+use sluice_api::Gvk;
 use sluice_deployer_core::{Class, Failure};
 
 use crate::tenants::Acting;
@@ -125,6 +126,18 @@ fn is_immutable(status: &kube::core::Status) -> bool {
     let causes = status.details.as_ref().map_or(&[][..], |details| &details.causes);
     let causes: Vec<_> = causes.iter().map(|cause| cause.message.as_str()).collect();
     if causes.is_empty() { is_fixed(&status.message) } else { causes.into_iter().all(is_fixed) }
+}
+
+pub(crate) fn no_kind(gvk: &Gvk) -> Failure {
+    let text =
+        format!("the cluster has no kind {gvk}; install its CustomResourceDefinition, it is tried again");
+    Failure::new(Class::NoKind, text)
+}
+
+pub(crate) fn no_namespace(name: &str) -> Failure {
+    let text =
+        format!("there is no namespace {name:?}; create it, or take skipNamespaceCreation off the policyRef");
+    Failure::new(Class::Refused, text)
 }
 
 fn root(error: &dyn std::error::Error) -> String {

@@ -9,7 +9,7 @@ use sluice_protocol::rows::{Policy, State};
 
 use crate::budget::{backoff, micros};
 use crate::claims::Claims;
-use crate::inventory::{Inventory, Stored};
+use crate::inventory::Stored;
 use crate::late_calls::LateCalls;
 use crate::prepare::{DEFINITION, Place, prepare_some};
 use crate::releases;
@@ -26,6 +26,7 @@ mod prune;
 mod remake;
 mod replies;
 mod run;
+mod said;
 mod target;
 
 use anew::Anew;
@@ -160,50 +161,6 @@ impl Job {
             retry_at: None,
             puts_off: false,
         }
-    }
-
-    /// The errors of the last run, and what cannot be read of the row that it follows.
-    pub(crate) fn errors(&self) -> Vec<String> {
-        let faults = self.run.errors.values().map(|fault| &fault.text);
-        faults.chain(self.makers.unreadable.get(&self.origin)).cloned().collect()
-    }
-
-    /// The errors of the last run, by what they are about.
-    pub(crate) fn errors_by_object(&self) -> BTreeMap<String, String> {
-        self.run.errors.iter().map(|(about, fault)| (about.clone(), fault.text.clone())).collect()
-    }
-
-    /// The same, and what cannot be read of the rows of those who wait.
-    pub(crate) fn all_errors(&self) -> Vec<String> {
-        let waiting = self.makers.unreadable.iter().filter(|(origin, _)| **origin != self.origin);
-        self.errors().into_iter().chain(waiting.map(|(_, text)| text.clone())).collect()
-    }
-
-    /// Whether this many attempts in a row failed, all for reasons that lie in the server's state.
-    pub(crate) fn is_held_up(&self, attempts: u32) -> bool {
-        self.attempts <= attempts
-            && self.makers.unreadable.is_empty()
-            && self.run.errors.values().all(|fault| fault.transient)
-    }
-
-    /// Attempts in a row that failed.
-    pub(crate) fn failures(&self) -> u32 {
-        self.attempts
-    }
-
-    /// When something of it was applied last, as far as that is known: what a former owner has done is as old as its cause.
-    pub(crate) fn shown_time(&self) -> i64 {
-        if self.applied_at > 0 { self.applied_at } else { self.time }
-    }
-
-    /// What it owns, to be looked at elsewhere.
-    pub(crate) fn owned(&self) -> Option<Arc<Inventory>> {
-        self.held.stored.as_ref().map(|held| held.inventory.clone())
-    }
-
-    /// The inventory in the cluster, as far as it is known.
-    pub(crate) fn inventory(&self) -> Option<&Inventory> {
-        self.held.stored.as_ref().map(|held| &*held.inventory)
     }
 
     /// Takes what a list of the cluster's inventories says, unless it has changed it since the list was asked for.
