@@ -7,17 +7,20 @@
 //! ```
 //!
 //! Both are untrusted. Scripts see the object, the plain library (no io, no os but the clock, no code
-//! loading) and the modules of Sveltos, and end at a time, step or memory limit. One script cannot see what another left behind. Rules see the object,
+//! loading) and the modules of Sveltos, and end at a time, step or memory limit; what a library function costs is paid before it runs. One script cannot see what another left behind. Rules see the object,
 //! have no effects, and end at the same limits.
 
 #![deny(unsafe_code)]
 
+mod arguments;
 mod budget;
 pub mod cel;
+mod charged;
 mod convert;
 mod lua;
 mod modules;
 mod names;
+mod prices;
 mod returned;
 mod sandbox;
 

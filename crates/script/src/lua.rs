@@ -193,4 +193,6 @@ fn first_line(text: &str) -> String {
 }
 
 #[cfg(test)]
+mod library_tests;
+#[cfg(test)]
 mod tests;

@@ -7,7 +7,9 @@
 use mlua::{Table, Value as LuaValue};
 use serde_json::{Map, Number, Value};
 
+use crate::budget::Budget;
 use crate::convert::MAX_DEPTH;
+use crate::modules::BYTES_OF_FIELD;
 
 /// What one value takes, beside its text.
 const BYTES_EACH: usize = 32;
@@ -78,6 +80,7 @@ impl Returned {
                 }
             };
             self.take(key.len())?;
+            Budget.charge(BYTES_OF_FIELD)?;
             let value = self.value(value, given.and_then(|given| given.get(&key)), depth + 1)?;
             map.insert(key, value);
         }
@@ -88,7 +91,7 @@ impl Returned {
         let left = self.bytes.checked_sub(bytes);
         self.bytes = left
             .ok_or_else(|| mlua::Error::runtime("limit: the script returns too much; let it return less"))?;
-        Ok(())
+        Budget.charge(bytes)
     }
 }
 

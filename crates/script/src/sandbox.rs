@@ -7,6 +7,7 @@ use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
 use sluice_api::Digest;
 use sluice_template::Env;
 
+use crate::charged;
 use crate::lua::Limits;
 use crate::modules::{self, Shared};
 
@@ -25,30 +26,6 @@ function getAnnotation(object, key)
   local annotations = object ~= nil and object.metadata ~= nil and object.metadata.annotations
   if annotations then return annotations[key] end
   return nil
-end
-"#;
-
-/// Library calls that no interrupt ends, however long they take: refused where they would take long.
-const BOUNDED: &str = r#"
-local move, find, split = table.move, string.find, string.split
-function table.move(from, first, last, ...)
-  if type(first) == "number" and type(last) == "number" and last - first > 1e6 then
-    error("limit: table.move over more than a million indexes; move less at once", 2)
-  end
-  return move(from, first, last, ...)
-end
-local function bounded(text, part)
-  if type(text) == "string" and type(part) == "string" and #text * #part > 1e8 then
-    error("limit: the text and what is looked for in it are too long; look into less at once", 3)
-  end
-end
-function string.find(text, pattern, ...)
-  bounded(text, pattern)
-  return find(text, pattern, ...)
-end
-function string.split(text, separator)
-  bounded(text, separator)
-  return split(text, separator)
 end
 "#;
 
@@ -76,16 +53,14 @@ impl Sandbox {
             | StdLib::OS;
         let lua = Lua::new_with(libraries, LuaOptions::default())?;
         lua.load(PRELUDE).set_name("helpers").exec()?;
-        lua.load(BOUNDED).set_name("bounded").exec()?;
         let globals = lua.globals();
         for name in REMOVED {
             globals.set(name, mlua::Nil)?;
         }
         let shared = Rc::new(Shared::default());
         modules::install(&lua, &shared)?;
+        charged::install(&lua)?;
         lua.sandbox(true)?;
-        let left = shared.clone();
-        lua.set_interrupt(move |_| left.budget.spend());
         lua.set_memory_limit(limits.memory)?;
         let environment = lua.create_table()?;
         let metatable = lua.create_table()?;
@@ -132,5 +107,28 @@ impl Sandbox {
         let function = chunk.into_function()?;
         self.functions.insert(id, function.clone());
         Ok(function)
+    }
+
+    /// The names of all functions that scripts find, in the library and in modules.
+    #[cfg(test)]
+    pub(crate) fn functions_of_scripts(&mut self) -> mlua::Result<Vec<String>> {
+        let mut tables = vec![(String::new(), self.library.clone())];
+        for name in modules::NAMES {
+            tables.push((format!("{name}."), modules::module(&self.lua, &self.shared, name)?));
+        }
+        let mut found = Vec::new();
+        while let Some((prefix, table)) = tables.pop() {
+            for entry in table.pairs::<String, Value>() {
+                match entry? {
+                    (name, Value::Function(_)) => found.push(format!("{prefix}{name}")),
+                    (name, Value::Table(table)) if name != "_G" => {
+                        tables.push((format!("{prefix}{name}."), table))
+                    }
+                    _ => {}
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
     }
 }

@@ -23,10 +23,19 @@ use std::rc::Rc;
 use mlua::{FromLua, FromLuaMulti, Function, IntoLuaMulti, Lua, MultiValue, Table, Value as LuaValue};
 use sluice_template::{Calls, Env};
 
-use crate::budget::{Budget, OVER_BUDGET};
+use crate::budget::{Budget, OVER_BUDGET, Price};
 
 /// Lines that one evaluation may print.
 const MAX_PRINTED: usize = 20;
+
+/// What a value of a list takes, beside its text.
+const BYTES_EACH: usize = 32;
+
+/// What a field of a table takes that is read into a map, beside its texts.
+pub(crate) const BYTES_OF_FIELD: usize = 256;
+
+/// What asking a function takes, which may be one that counts nothing.
+const BYTES_ASKED: usize = 64;
 
 /// Bytes of one printed line.
 const MAX_LINE: usize = 1_000;
@@ -34,6 +43,10 @@ const MAX_LINE: usize = 1_000;
 /// The names that `require` takes.
 const MODULES: [(&str, Fill); 4] =
     [("json", json::fill), ("strings", strings::fill), ("runes", runes::fill), ("sprig", sprig::fill)];
+
+/// The same, for tests.
+#[cfg(test)]
+pub(crate) const NAMES: [&str; 4] = [MODULES[0].0, MODULES[1].0, MODULES[2].0, MODULES[3].0];
 
 type Fill = fn(&Functions<'_>) -> mlua::Result<()>;
 
@@ -133,7 +146,7 @@ fn shown(lua: &Lua, value: &LuaValue) -> mlua::Result<String> {
 // === impl Functions ===
 
 impl Functions<'_> {
-    /// Adds a function. Its call costs what going through its texts costs; what it refuses names it, and the line.
+    /// Adds a function. Its call costs what going through its texts and lists costs; what it refuses names it, and the line.
     fn add<A, R>(
         &self,
         name: &'static str,
@@ -146,18 +159,22 @@ impl Functions<'_> {
         let shared = self.shared.clone();
         let described = format!("{}{name}", self.prefix);
         let function = self.lua.create_function(move |lua, args: MultiValue| {
-            shared.budget.charge(args.iter().map(size).sum())?;
+            let price = Price::of_bytes(args.iter().map(size).sum());
+            shared.budget.pay(price).map_err(|refusal| named(lua, &described, refusal.into()))?;
             let args = A::from_lua_multi(args, lua).map_err(|error| named(lua, &described, error))?;
-            run(lua, &shared, args).map_err(|error| named(lua, &described, error))
+            let made = run(lua, &shared, args).map_err(|error| named(lua, &described, error))?;
+            shared.budget.settle(price)?;
+            Ok(made)
         })?;
         self.table.raw_set(name, function)
     }
 }
 
-/// Bytes of an argument that is a text.
+/// Bytes of an argument that is a text; a value of a list counts as some.
 fn size(value: &LuaValue) -> usize {
     match value {
         LuaValue::String(text) => text.as_bytes().len(),
+        LuaValue::Table(table) => table.raw_len().saturating_mul(BYTES_EACH),
         _ => 0,
     }
 }
@@ -192,8 +209,9 @@ impl FromLua for Text {
     }
 }
 
-/// What a predicate of the script says of a character.
-fn asked(function: &Function, character: char) -> mlua::Result<bool> {
+/// What a function of the script makes of a character.
+fn asked<R: FromLuaMulti>(shared: &Shared, function: &Function, character: char) -> mlua::Result<R> {
+    shared.budget.charge(BYTES_ASKED)?;
     function.call(u32::from(character))
 }
 
@@ -215,9 +233,14 @@ fn values_of(value: &LuaValue) -> mlua::Result<Vec<LuaValue>> {
 }
 
 /// A list of texts.
-fn list<T: AsRef<str>>(lua: &Lua, texts: impl IntoIterator<Item = T>) -> mlua::Result<Table> {
+fn list<T: AsRef<str>>(
+    lua: &Lua,
+    shared: &Shared,
+    texts: impl IntoIterator<Item = T>,
+) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     for text in texts {
+        shared.budget.charge(BYTES_EACH)?;
         table.raw_push(text.as_ref())?;
     }
     Ok(table)

@@ -5,11 +5,8 @@
 use mlua::{Table, Value as LuaValue};
 use serde_json::{Map, Number, Value};
 
-use super::Shared;
+use super::{BYTES_EACH, BYTES_OF_FIELD, Shared};
 use crate::convert::MAX_DEPTH;
-
-/// What one value takes, beside its text.
-const BYTES_EACH: usize = 32;
 
 /// The value as JSON. What it takes counts as work.
 ///
@@ -27,7 +24,8 @@ fn read(shared: &Shared, value: &LuaValue, depth: usize) -> mlua::Result<Result<
         LuaValue::Integer(number) => (*number).into(),
         LuaValue::Number(number) => return Ok(self::number(*number)),
         LuaValue::String(text) => {
-            shared.budget.charge(text.as_bytes().len())?;
+            // It is copied, and written, which looks at each character.
+            shared.budget.charge(text.as_bytes().len().saturating_mul(4))?;
             text.to_string_lossy().into()
         }
         LuaValue::Table(table) => return read_table(shared, table, depth),
@@ -48,6 +46,7 @@ fn read_table(shared: &Shared, table: &Table, depth: usize) -> mlua::Result<Resu
         };
         match key {
             LuaValue::String(key) => {
+                shared.budget.charge(BYTES_OF_FIELD + key.as_bytes().len().saturating_mul(4))?;
                 map.insert(key.to_string_lossy(), value);
             }
             LuaValue::Integer(at) => items.push((at as f64, value)),

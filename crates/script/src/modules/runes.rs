@@ -101,8 +101,9 @@ fn of_texts(module: &Functions<'_>) -> mlua::Result<()> {
         Ok(text.chars().skip(from).take(to.saturating_sub(from)).collect::<String>())
     })?;
     module.add("runeslice", |lua, _, Text(text)| lua.create_sequence_from(text.chars().map(u32::from)))?;
-    module
-        .add("runesplit", |lua, _, (Text(text), code): (Text, f64)| list(lua, text.split(character(code))))?;
+    module.add("runesplit", |lua, shared, (Text(text), code): (Text, f64)| {
+        list(lua, shared, text.split(character(code)))
+    })?;
     module.add("runestring", |_, _, codes: Variadic<f64>| {
         Ok(codes.iter().map(|code| character(*code)).collect::<String>())
     })

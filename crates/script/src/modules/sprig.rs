@@ -2,11 +2,11 @@
 
 use mlua::{Lua, MultiValue, Value as LuaValue};
 use serde_json::{Map, Value, json};
-use sluice_template::{CallError, Callable, Env, Kind, Limits, Stage, callables};
+use sluice_template::{CallError, Callable, Deadline, Env, Kind, Limits, Stage, callables};
 
 use super::base64::Fallible;
 use super::json::into_lua;
-use super::{Functions, Shared, plain, sprig_values, values_of};
+use super::{BYTES_EACH, BYTES_OF_FIELD, Functions, Shared, plain, size, sprig_values, values_of};
 use crate::budget::OVER_BUDGET;
 
 /// What a function takes, an argument a letter: a whole number, a number, a text, a list (all its values are the arguments of
@@ -108,7 +108,7 @@ pub(super) fn callable(name: &str) -> mlua::Result<Callable> {
 fn arguments(shared: &Shared, takes: Takes, values: &MultiValue) -> mlua::Result<Vec<Value>> {
     if takes == "." {
         let given = values.iter().filter(|value| !value.is_nil());
-        return given.map(|value| Ok(text(value)?.into())).collect();
+        return given.map(|value| Ok(charged(shared, value)?.into())).collect();
     }
     let needed = takes.find('?').unwrap_or(takes.len());
     if values.len() < needed {
@@ -119,17 +119,27 @@ fn arguments(shared: &Shared, takes: Takes, values: &MultiValue) -> mlua::Result
         match letter {
             'i' => all.push(whole(value)?.into()),
             'n' => all.push(plain::number(number(value)?).map_err(mlua::Error::runtime)?),
-            'l' => all.extend(values_of(value)?.iter().map(scalar).collect::<mlua::Result<Vec<_>>>()?),
+            'l' => {
+                let values = values_of(value)?;
+                all.extend(values.iter().map(|one| scalar(shared, one)).collect::<mlua::Result<Vec<_>>>()?);
+            }
             't' => {
-                let texts = values_of(value)?.iter().map(text).collect::<mlua::Result<Vec<_>>>()?;
+                let values = values_of(value)?;
+                let texts =
+                    values.iter().map(|one| charged(shared, one)).collect::<mlua::Result<Vec<_>>>()?;
                 all.push(texts.into());
             }
-            'm' => all.push(texts_by_key(value)?),
-            _ => all.push(text(value)?.into()),
+            'm' => all.push(texts_by_key(shared, value)?),
+            _ => all.push(charged(shared, value)?.into()),
         }
     }
-    all.iter().try_for_each(|one| shared.budget.charge(one.as_str().map_or(32, str::len)))?;
     Ok(all)
+}
+
+/// A text, which is paid for before it is copied: a list may have the same one many times.
+fn charged(shared: &Shared, value: &LuaValue) -> mlua::Result<String> {
+    shared.budget.charge(BYTES_EACH + size(value))?;
+    text(value)
 }
 
 /// Calls a function of templates, with what is left of their budget: an answer, or why there is none.
@@ -142,13 +152,29 @@ pub(super) fn call(
     args: &[Value],
 ) -> mlua::Result<Result<Value, String>> {
     let env = shared.env.borrow();
-    if env.is_none() && DRAWING.contains(&function.name()) {
+    let draws = DRAWING.contains(&function.name());
+    if env.is_none() && draws {
         let why = "draws at random, or makes secrets; only content can do that";
         return Err(mlua::Error::runtime(why));
     }
     let (calls, none) = (&mut *shared.calls.borrow_mut(), Env::default());
-    let run = || calls.call(function, args, env.as_ref().unwrap_or(&none), &Limits::default());
-    shared.budget.apart(run).map(Ok).or_else(|error| refused(function, error))
+    shared.budget.charge(args.iter().map(bytes_of).fold(0, usize::saturating_add))?;
+    let deadline = shared.budget.deadline().filter(|_| !draws).map(Deadline::when);
+    let limits = Limits { deadline, ..Limits::default() };
+    let mut run = || calls.call(function, args, env.as_ref().unwrap_or(&none), &limits);
+    // Making a key takes its time, and is bounded by the steps of templates.
+    let answer = if draws { shared.budget.apart(run) } else { run() };
+    answer.map(Ok).or_else(|error| refused(function, error))
+}
+
+/// What going through an argument takes: texts are copied, read character by character, and made anew.
+fn bytes_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len().saturating_mul(4),
+        Value::Array(items) => items.iter().map(bytes_of).fold(0, usize::saturating_add),
+        Value::Object(fields) => fields.values().map(bytes_of).fold(0, usize::saturating_add),
+        _ => BYTES_EACH,
+    }
 }
 
 fn refused(function: Callable, error: CallError) -> mlua::Result<Result<Value, String>> {
@@ -190,24 +216,25 @@ pub(super) fn text(value: &LuaValue) -> mlua::Result<String> {
 }
 
 /// A value of a list that is printed.
-fn scalar(value: &LuaValue) -> mlua::Result<Value> {
+fn scalar(shared: &Shared, value: &LuaValue) -> mlua::Result<Value> {
     match value {
         LuaValue::Boolean(flag) => Ok((*flag).into()),
         LuaValue::Integer(_) | LuaValue::Number(_) => {
             plain::number(number(value)?).map_err(mlua::Error::runtime)
         }
-        other => text(other).map(Value::from),
+        other => charged(shared, other).map(Value::from),
     }
 }
 
 /// A table of texts. What a URL is made of is all there, what is missing as an empty text.
-fn texts_by_key(value: &LuaValue) -> mlua::Result<Value> {
+fn texts_by_key(shared: &Shared, value: &LuaValue) -> mlua::Result<Value> {
     let LuaValue::Table(table) = value else { return Err(wrong(value, "table")) };
     let mut all = Map::new();
     for entry in table.pairs::<LuaValue, LuaValue>() {
         let (key, value) = entry?;
         if let LuaValue::String(key) = key {
-            all.insert(key.to_string_lossy(), json!(text(&value)?));
+            shared.budget.charge(BYTES_OF_FIELD + key.as_bytes().len())?;
+            all.insert(key.to_string_lossy(), json!(charged(shared, &value)?));
         }
     }
     Ok(all.into())

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::base64::{self, Fallible};
 use super::json::into_lua;
 use super::sprig::{call, callable, text, url_parts, whole};
-use super::{Functions, Shared, Text, values_of};
+use super::{Functions, Shared, Text, size, values_of};
 
 pub(super) fn fill(module: &Functions<'_>) -> mlua::Result<()> {
     of_lists(module)?;
@@ -43,11 +43,11 @@ fn uniq(lua: &Lua, shared: &Shared, values: &[LuaValue]) -> mlua::Result<Table> 
     let mut seen = HashSet::new();
     let table = lua.create_table()?;
     for value in values {
+        shared.budget.charge(32 + size(value))?;
         let key = match value {
             LuaValue::String(text) => text.as_bytes().to_vec(),
             other => other.to_string()?.into_bytes(),
         };
-        shared.budget.charge(key.len())?;
         if seen.insert(key) {
             table.raw_push(value)?;
         }

@@ -29,11 +29,19 @@ fn compared(module: &Functions<'_>) -> mlua::Result<()> {
     module.add("HasSuffix", |_, _, (a, b): (Text, Text)| Ok(a.0.ends_with(&b.0)))
 }
 
+/// Characters that are looked up by halving; more are looked up at once, which takes room for all that there are.
+const FEW: usize = 64;
+
 /// Whether a character is among those of a text.
 fn one_of(characters: &str) -> impl FnMut(char) -> bool + 'static {
-    let mut sorted: Vec<char> = characters.chars().collect();
+    let few = characters.len() <= FEW;
+    let mut sorted: Vec<char> = if few { characters.chars().collect() } else { Vec::new() };
     sorted.sort_unstable();
-    move |one| sorted.binary_search(&one).is_ok()
+    let mut all = vec![false; if few { 0 } else { char::MAX as usize + 1 }];
+    if !few {
+        characters.chars().for_each(|one| all[one as usize] = true);
+    }
+    move |one| if few { sorted.binary_search(&one).is_ok() } else { all[one as usize] }
 }
 
 fn folded(one: char) -> char {
@@ -97,38 +105,38 @@ fn parts(lua: &Lua, texts: &[(&str, &str)], found: bool) -> mlua::Result<Table> 
 }
 
 fn split(module: &Functions<'_>) -> mlua::Result<()> {
-    module.add("Fields", |lua, _, Text(text)| list(lua, text.split_whitespace()))?;
-    module.add("Split", |lua, _, (Text(text), Text(by)): (Text, Text)| {
-        list(lua, pieces(&text, &by, -1.0, false))
+    module.add("Fields", |lua, shared, Text(text)| list(lua, shared, text.split_whitespace()))?;
+    module.add("Split", |lua, shared, (Text(text), Text(by)): (Text, Text)| {
+        list(lua, shared, pieces(&text, &by, -1.0, false))
     })?;
-    module.add("SplitAfter", |lua, _, (Text(text), Text(by)): (Text, Text)| {
-        list(lua, pieces(&text, &by, -1.0, true))
+    module.add("SplitAfter", |lua, shared, (Text(text), Text(by)): (Text, Text)| {
+        list(lua, shared, pieces(&text, &by, -1.0, true))
     })?;
-    module.add("SplitN", |lua, _, (Text(text), Text(by), count): (Text, Text, f64)| {
-        if count == 0.0 { Ok(None) } else { list(lua, pieces(&text, &by, count, false)).map(Some) }
+    module.add("SplitN", |lua, shared, (Text(text), Text(by), count): (Text, Text, f64)| {
+        if count == 0.0 { Ok(None) } else { list(lua, shared, pieces(&text, &by, count, false)).map(Some) }
     })?;
-    module.add("SplitAfterN", |lua, _, (Text(text), Text(by), count): (Text, Text, f64)| {
-        if count == 0.0 { Ok(None) } else { list(lua, pieces(&text, &by, count, true)).map(Some) }
+    module.add("SplitAfterN", |lua, shared, (Text(text), Text(by), count): (Text, Text, f64)| {
+        if count == 0.0 { Ok(None) } else { list(lua, shared, pieces(&text, &by, count, true)).map(Some) }
     })
 }
 
 /// At most `count` pieces, all of them where it is negative. Nothing as the separator parts all characters.
-fn pieces<'a>(text: &'a str, by: &str, count: f64, keep: bool) -> Vec<&'a str> {
-    let most = most(count);
-    let (mut found, mut rest) = (Vec::new(), text);
-    while found.len() + 1 < most && (!by.is_empty() || !rest.is_empty()) {
+fn pieces<'a>(text: &'a str, by: &'a str, count: f64, keep: bool) -> impl Iterator<Item = &'a str> {
+    let (most, mut found, mut rest) = (most(count), 0, Some(text));
+    std::iter::from_fn(move || {
+        let left = rest?;
         let end = match by.is_empty() {
-            true => rest.chars().next().map(|one| (one.len_utf8(), one.len_utf8())),
-            false => rest.find(by).map(|at| (if keep { at + by.len() } else { at }, at + by.len())),
+            true => left.chars().next().map(|one| (one.len_utf8(), one.len_utf8())),
+            false => left.find(by).map(|at| (if keep { at + by.len() } else { at }, at + by.len())),
         };
-        let Some((end, next)) = end else { break };
-        found.push(&rest[..end]);
-        rest = &rest[next..];
-    }
-    if !by.is_empty() || !rest.is_empty() {
-        found.push(rest);
-    }
-    found
+        found += 1;
+        if let Some((end, next)) = end.filter(|_| found < most) {
+            rest = Some(&left[next..]);
+            return Some(&left[..end]);
+        }
+        rest = None;
+        (!by.is_empty() || !left.is_empty()).then_some(left)
+    })
 }
 
 /// A count of Go, in which what is negative means all.

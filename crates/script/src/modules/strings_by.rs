@@ -6,33 +6,34 @@ use super::strings::place;
 use super::{Functions, Shared, Text, asked, character, list};
 
 pub(super) fn fill(module: &Functions<'_>) -> mlua::Result<()> {
-    module.add("ContainsFunc", |_, _, (Text(text), by): (Text, Function)| {
-        Ok(first(&text, &by, true)?.is_some())
+    module.add("ContainsFunc", |_, shared, (Text(text), by): (Text, Function)| {
+        Ok(first(shared, &text, &by, true)?.is_some())
     })?;
-    module
-        .add("IndexFunc", |_, _, (Text(text), by): (Text, Function)| Ok(place(first(&text, &by, true)?)))?;
-    module.add("LastIndexFunc", |_, _, (Text(text), by): (Text, Function)| {
-        Ok(place(last(&text, &by, true)?.map(|(at, _)| at)))
+    module.add("IndexFunc", |_, shared, (Text(text), by): (Text, Function)| {
+        Ok(place(first(shared, &text, &by, true)?))
+    })?;
+    module.add("LastIndexFunc", |_, shared, (Text(text), by): (Text, Function)| {
+        Ok(place(last(shared, &text, &by, true)?.map(|(at, _)| at)))
     })?;
     module.add("FieldsFunc", fields)?;
-    module.add("Map", |_, _, (by, Text(text)): (Function, Text)| map(&by, &text))?;
-    module.add("TrimFunc", |_, _, (Text(text), by): (Text, Function)| {
-        let from = first(&text, &by, false)?.unwrap_or(text.len());
-        let to = last(&text, &by, false)?.map_or(from, |(_, end)| end);
+    module.add("Map", |_, shared, (by, Text(text)): (Function, Text)| map(shared, &by, &text))?;
+    module.add("TrimFunc", |_, shared, (Text(text), by): (Text, Function)| {
+        let from = first(shared, &text, &by, false)?.unwrap_or(text.len());
+        let to = last(shared, &text, &by, false)?.map_or(from, |(_, end)| end);
         Ok(text[from..to].to_owned())
     })?;
-    module.add("TrimLeftFunc", |_, _, (Text(text), by): (Text, Function)| {
-        Ok(text[first(&text, &by, false)?.unwrap_or(text.len())..].to_owned())
+    module.add("TrimLeftFunc", |_, shared, (Text(text), by): (Text, Function)| {
+        Ok(text[first(shared, &text, &by, false)?.unwrap_or(text.len())..].to_owned())
     })?;
-    module.add("TrimRightFunc", |_, _, (Text(text), by): (Text, Function)| {
-        Ok(text[..last(&text, &by, false)?.map_or(0, |(_, end)| end)].to_owned())
+    module.add("TrimRightFunc", |_, shared, (Text(text), by): (Text, Function)| {
+        Ok(text[..last(shared, &text, &by, false)?.map_or(0, |(_, end)| end)].to_owned())
     })
 }
 
 /// Where the first character begins of which the function says so.
-fn first(text: &str, by: &Function, wanted: bool) -> mlua::Result<Option<usize>> {
+fn first(shared: &Shared, text: &str, by: &Function, wanted: bool) -> mlua::Result<Option<usize>> {
     for (at, one) in text.char_indices() {
-        if asked(by, one)? == wanted {
+        if asked::<bool>(shared, by, one)? == wanted {
             return Ok(Some(at));
         }
     }
@@ -40,9 +41,9 @@ fn first(text: &str, by: &Function, wanted: bool) -> mlua::Result<Option<usize>>
 }
 
 /// Where the last such character begins, and ends.
-fn last(text: &str, by: &Function, wanted: bool) -> mlua::Result<Option<(usize, usize)>> {
+fn last(shared: &Shared, text: &str, by: &Function, wanted: bool) -> mlua::Result<Option<(usize, usize)>> {
     for (at, one) in text.char_indices().rev() {
-        if asked(by, one)? == wanted {
+        if asked::<bool>(shared, by, one)? == wanted {
             return Ok(Some((at, at + one.len_utf8())));
         }
     }
@@ -50,10 +51,10 @@ fn last(text: &str, by: &Function, wanted: bool) -> mlua::Result<Option<(usize, 
 }
 
 /// What is between the characters of which the function says that they separate.
-fn fields(lua: &Lua, _: &Shared, (Text(text), by): (Text, Function)) -> mlua::Result<mlua::Table> {
+fn fields(lua: &Lua, shared: &Shared, (Text(text), by): (Text, Function)) -> mlua::Result<mlua::Table> {
     let (mut found, mut begun) = (Vec::new(), None);
     for (at, one) in text.char_indices() {
-        match (asked(&by, one)?, begun) {
+        match (asked(shared, &by, one)?, begun) {
             (true, Some(from)) => {
                 found.push(&text[from..at]);
                 begun = None;
@@ -63,14 +64,14 @@ fn fields(lua: &Lua, _: &Shared, (Text(text), by): (Text, Function)) -> mlua::Re
         }
     }
     found.extend(begun.map(|from| &text[from..]));
-    list(lua, found)
+    list(lua, shared, found)
 }
 
 /// Each character as the function maps it; what becomes negative is left out.
-fn map(by: &Function, text: &str) -> mlua::Result<String> {
+fn map(shared: &Shared, by: &Function, text: &str) -> mlua::Result<String> {
     let mut mapped = String::with_capacity(text.len());
     for one in text.chars() {
-        let code: f64 = by.call(u32::from(one))?;
+        let code: f64 = asked(shared, by, one)?;
         mapped.extend((code >= 0.0).then(|| character(code)));
     }
     Ok(mapped)
