@@ -245,12 +245,11 @@ impl Agent {
         if !self.watches.values().all(|watch| watch.listed || watch.troubled) {
             return;
         }
-        for key in self.take_gone() {
-            self.withdraw(key, step);
-        }
-        // What was made from a newer row stays as it is, so nothing is complete. That row may be lost, and everybody who knew of it may
-        // have forgotten the cluster: then this is how the renderer comes to know which revision the next one must follow.
+        // What was made from a newer row stays as it is, so nothing is gone and nothing is complete. That row may be lost, and everybody
+        // who knew of it may have forgotten the cluster: then this is how the renderer comes to know which revision the next must follow.
         let is_behind = revision < self.found;
+        let gone = if is_behind { Vec::new() } else { self.take_gone() };
+        gone.into_iter().for_each(|key| self.withdraw(key, step));
         let complete = match is_behind {
             true => Complete::of_all(0, self.found),
             false => Complete { lacking: self.lacking(), ..Complete::of_all(0, revision) },

@@ -218,6 +218,8 @@ fn nothing_is_complete_while_a_row_was_made_from_a_newer_interest_and_that_one_i
     let subject = agent.subject(key("Service", "a"));
     let view = View::parse("sveltos:default/c=7");
     agent.found(&subject, &Head { tombstone: true, view, ..Head::default() });
+    let there = agent.subject(key("Pod", "there"));
+    agent.found(&there, &Head::default());
     side(&mut agent, interest(2, &[]));
     let said = |agent: &mut Agent, f: &dyn Fn(&mut Agent, &mut Step<Effect>)| -> Vec<(u64, u64)> {
         let mut step = Step::at(10);
@@ -227,6 +229,7 @@ fn nothing_is_complete_while_a_row_was_made_from_a_newer_interest_and_that_one_i
     };
     assert_eq!(said(&mut agent, &|agent, step| agent.start(step)), [(0, 7), (0, 7)]);
     assert_eq!(said(&mut agent, &|agent, step| agent.external(interest(3, &[]), step)), []);
+    assert!(agent.unconfirmed.contains(&key("Pod", "there")), "the newer one may ask for it");
     assert_eq!(said(&mut agent, &|agent, step| agent.external(interest(8, &[]), step)), [(1, 8), (2, 8)]);
 }
 
