@@ -151,7 +151,7 @@ impl Fetcher {
     }
 
     async fn archive(&self, request: &ChartRequest, url: &str) -> Result<Vec<u8>, Failure> {
-        let ask = Ask { authorization: authorization(request, url), limit: ARCHIVE, ..Ask::default() };
+        let ask = Ask { authorization: authorization(request), limit: ARCHIVE, ..Ask::default() };
         self.http.get(url, &request.access, &ask).await?.content(url)
     }
 

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -31,17 +32,28 @@ const DEADLINE: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ask {
     pub(crate) accept: Option<&'static str>,
-    /// The whole header.
-    pub(crate) authorization: Option<String>,
+    /// Who asks. It is said to its own server alone.
+    pub(crate) authorization: Option<Authorization>,
     /// An answer that is known already.
     pub(crate) known: Option<String>,
     /// Bytes of an answer.
     pub(crate) limit: usize,
 }
 
+/// Who asks, for one server.
+#[derive(Clone)]
+pub(crate) struct Authorization {
+    /// Scheme, host and port.
+    origin: String,
+    /// The whole header.
+    header: String,
+}
+
 /// What a server says.
 #[derive(Debug)]
 pub(crate) struct Answer {
+    /// The address that it was got from, after all redirections.
+    pub(crate) from: String,
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
@@ -53,6 +65,25 @@ type Client = Arc<dyn Fn(Request<Body>) -> ResponseFuture + Send + Sync>;
 /// Clients by server and the way it is reached.
 #[derive(Default)]
 pub(crate) struct Http(Mutex<HashMap<(String, Access), Client>>);
+
+// === impl Authorization ===
+
+impl Authorization {
+    /// This header, for the server of this address.
+    pub(crate) fn new(url: &str, header: String) -> Self {
+        Self { origin: origin(url).to_owned(), header }
+    }
+
+    fn header(&self, url: &str) -> Option<&str> {
+        (origin(url) == self.origin).then_some(self.header.as_str())
+    }
+}
+
+impl fmt::Debug for Authorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authorization").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
 
 // === impl Http ===
 
@@ -71,6 +102,7 @@ impl Http {
             let Some(next) = answer.redirection() else { return Ok(answer) };
             let next = joined(&at, next);
             if origin(&next) != origin(&at) {
+                // Nor is it said to the own server where another one leads back to it.
                 ask.authorization = None;
             }
             at = next;
@@ -86,7 +118,7 @@ impl Http {
         let mut request = Request::get(uri);
         let headers: [(HeaderName, Option<&str>); 3] = [
             (ACCEPT, ask.accept),
-            (AUTHORIZATION, ask.authorization.as_deref()),
+            (AUTHORIZATION, ask.authorization.as_ref().and_then(|who| who.header(url))),
             (IF_NONE_MATCH, ask.known.as_deref()),
         ];
         for (name, value) in headers {
@@ -101,7 +133,7 @@ impl Http {
         let (head, body) = answer.into_parts();
         let body = Limited::new(body, ask.limit).collect().await;
         let body = body.map_err(|error| failed(error.as_ref()))?.to_bytes().to_vec();
-        Ok(Answer { status: head.status, headers: head.headers, body })
+        Ok(Answer { from: url.to_owned(), status: head.status, headers: head.headers, body })
     }
 
     fn client(&self, url: &str, access: &Access) -> Result<Client, Failure> {

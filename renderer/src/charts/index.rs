@@ -10,7 +10,7 @@ use sluice_renderer_core::{Access, ChartRequest};
 use tokio::time::Instant;
 
 use super::failure::Failure;
-use super::http::{Ask, Http, basic, joined, origin, shown};
+use super::http::{Ask, Authorization, Http, basic, joined, shown};
 
 /// Bytes of an index.
 const LIMIT: usize = 64 << 20;
@@ -61,7 +61,7 @@ impl Indices {
         let slot = self.known.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
         let mut held = slot.lock().await;
         let ask = Ask {
-            authorization: request.access.login.as_ref().map(basic),
+            authorization: authorization(request),
             known: held.as_ref().and_then(|held| held.etag.clone()),
             limit: LIMIT,
             ..Ask::default()
@@ -108,8 +108,7 @@ fn chosen(index: &Value, url: &str, request: &ChartRequest) -> Result<Found, Fai
     Ok(Found { url: joined(url, link), digest })
 }
 
-/// The header for a chart: its repository's password is for no other host.
-pub(crate) fn authorization(request: &ChartRequest, url: &str) -> Option<String> {
-    let same = origin(url) == origin(&request.repository);
-    request.access.login.as_ref().filter(|_| same).map(basic)
+/// Who asks, for the repository: its password is for no other host.
+pub(crate) fn authorization(request: &ChartRequest) -> Option<Authorization> {
+    request.access.login.as_ref().map(|login| Authorization::new(&request.repository, basic(login)))
 }
