@@ -17,7 +17,7 @@ use super::registry::Registry;
 use super::{ChartSettings, is_exact};
 
 /// Bytes of an archive.
-const ARCHIVE: usize = 100 << 20;
+pub(crate) const ARCHIVE: usize = 100 << 20;
 /// An index that is younger than this part of the time after which a chart is looked for again is not asked for again: many
 /// charts of one repository are one request.
 const FRESH: u32 = 30;
@@ -125,7 +125,7 @@ impl Fetcher {
                 self.cache.note(request, digest).await;
                 return Ok(known.clone());
             }
-            if let Some(bytes) = self.cache.get(digest).await {
+            if let Some(bytes) = self.cache.get(request, digest).await {
                 self.cache.note(request, digest).await;
                 return loaded(&bytes, digest.clone(), &url);
             }
@@ -158,7 +158,7 @@ impl Fetcher {
     /// What the request led to before this process was.
     async fn kept(&self, request: &ChartRequest) -> Option<Arc<LoadedChart>> {
         let digest = self.cache.noted(request).await?;
-        let bytes = self.cache.get(&digest).await?;
+        let bytes = self.cache.get(request, &digest).await?;
         loaded(&bytes, digest, &request.repository).ok()
     }
 }
