@@ -28,8 +28,9 @@ pub(crate) fn load(text: impl Into<String>) -> Error {
     Error::Load(cut(text))
 }
 
-/// The text, or its beginning and its end: that is where it says what it is about, and what is wrong.
-pub(crate) fn cut(text: impl Into<String>) -> String {
+/// A text that says what is wrong, of at most 2 KiB: of a longer one the beginning and the end, which is where it says what it is
+/// about, and why.
+pub fn cut(text: impl Into<String>) -> String {
     let text = text.into();
     if text.len() <= LONGEST {
         return text;

@@ -11,9 +11,9 @@ use sluice_renderer_core::{Access, ChartRequest, ChartState, LoadedChart};
 use super::cache::Cache;
 use super::failure::Failure;
 use super::hosts::Hosts;
-use super::http::{Ask, Http, origin, shown};
+use super::http::{Ask, Http, shown};
 use super::index::{Indices, authorization};
-use super::registry::Registry;
+use super::registry::{Registry, server};
 use super::{ChartSettings, is_exact};
 
 /// Bytes of an archive.
@@ -74,18 +74,17 @@ impl Fetcher {
         known: Option<Arc<LoadedChart>>,
     ) -> (ChartState, Duration) {
         let request = &self.mirrored(request);
-        let host = origin(&request.repository);
-        self.hosts.wait(host).await;
+        let server = server(request);
+        self.hosts.wait(&server, &request.access).await;
         match self.fetch(request, known.as_ref()).await {
             Ok(chart) => {
-                self.hosts.well(host);
+                self.hosts.well(&server, &request.access);
                 (ChartState::there(chart), self.again)
             }
             Err(failure) => {
-                let (pause, then) = if failure.is_hosts {
-                    (self.hosts.failed(host), "; it is tried again")
-                } else {
-                    (MENDED, "")
+                let (pause, then) = match &failure.server {
+                    Some(failed) => (self.hosts.failed(failed, &request.access), "; it is tried again"),
+                    None => (MENDED, ""),
                 };
                 let chart = match known {
                     Some(known) => Some(known),

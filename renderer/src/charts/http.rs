@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{ACCEPT, AUTHORIZATION, ETAG, HeaderName, IF_NONE_MATCH, LOCATION};
 use http::{HeaderMap, Request, StatusCode, Uri};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper_util::client::legacy::{Builder, ResponseFuture};
 use hyper_util::rt::TokioExecutor;
 use kube::Config;
@@ -97,7 +98,7 @@ impl Http {
         let mut ask = ask.clone();
         for _ in 0..REDIRECTIONS {
             let answer = tokio::time::timeout(DEADLINE, self.once(&at, access, &ask)).await;
-            let slow = |_| Failure::host(format!("{} does not answer in time", shown(&at)));
+            let slow = |_| Failure::server(&at, format!("{} does not answer in time", shown(&at)));
             let answer = answer.map_err(slow)??;
             let Some(next) = answer.redirection() else { return Ok(answer) };
             let next = joined(&at, next);
@@ -111,7 +112,6 @@ impl Http {
     }
 
     async fn once(&self, url: &str, access: &Access, ask: &Ask) -> Result<Answer, Failure> {
-        let failed = |error: &dyn Error| Failure::host(format!("{}: {}", shown(url), reason(error)));
         let uri =
             url.parse::<Uri>().map_err(|_| Failure::content(format!("{} is no address", shown(url))))?;
         let client = self.client(url, access)?;
@@ -129,10 +129,14 @@ impl Http {
         let request = request.body(Body::empty()).map_err(|_| {
             Failure::content("what the credentials say is no header; remove line breaks from them")
         })?;
-        let answer = client(request).await.map_err(|error| failed(&error))?;
+        let answer = client(request).await.map_err(|error| failure(url, &error))?;
         let (head, body) = answer.into_parts();
         let body = Limited::new(body, ask.limit).collect().await;
-        let body = body.map_err(|error| failed(error.as_ref()))?.to_bytes().to_vec();
+        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
+            true => Failure::content(format!("{} has more than {} bytes", shown(url), ask.limit)),
+            false => failure(url, error.as_ref()),
+        })?;
+        let body = body.to_bytes().to_vec();
         Ok(Answer { from: url.to_owned(), status: head.status, headers: head.headers, body })
     }
 
@@ -199,10 +203,24 @@ impl Answer {
             404 => Err(Failure::content(format!(
                 "{url} answers {status}; correct the address, the name or the version"
             ))),
-            429 | 500.. => Err(Failure::host(format!("{url} answers {status}"))),
+            429 | 500.. => Err(Failure::server(&self.from, format!("{url} answers {status}"))),
             _ => Err(Failure::content(format!("{url} answers {status}"))),
         }
     }
+}
+
+/// That a server cannot be asked. Where it is not trusted, or does not speak TLS, that is not because it does not do its work.
+fn failure(url: &str, error: &(dyn Error + 'static)) -> Failure {
+    let text = format!("{}: {}", shown(url), reason(error));
+    if is_of_tls(error) { Failure::content(text) } else { Failure::server(url, text) }
+}
+
+/// Whether it is the TLS library that has refused. It says so as an error of data, within errors of the transport.
+fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
+    let inner = error.downcast_ref::<io::Error>();
+    inner.is_some_and(|error| error.kind() == io::ErrorKind::InvalidData)
+        || inner.and_then(io::Error::get_ref).is_some_and(|error| is_of_tls(error))
+        || error.source().is_some_and(is_of_tls)
 }
 
 /// The last of an error's reasons: it says what has happened.

@@ -34,10 +34,9 @@ pub(crate) struct Registry<'a> {
 impl<'a> Registry<'a> {
     pub(crate) fn new(http: &'a Http, request: &'a ChartRequest) -> Self {
         let place = request.repository.strip_prefix("oci://").unwrap_or(&request.repository);
-        let (host, path) = place.split_once('/').unwrap_or((place, ""));
-        let scheme = if request.access.plain_http { "http" } else { "https" };
+        let path = place.split_once('/').map_or("", |(_, path)| path);
         let name = format!("{path}/{}", request.name);
-        let base = format!("{scheme}://{host}/v2/{}", name.trim_start_matches('/'));
+        let base = format!("{}/v2/{}", server(request), name.trim_start_matches('/'));
         Self { http, request, base, authorization: None }
     }
 
@@ -165,6 +164,14 @@ impl<'a> Registry<'a> {
     fn is_own(&self, url: &str) -> bool {
         origin(url) == origin(&self.base)
     }
+}
+
+/// Scheme, host and port of the server that is asked for a chart.
+pub(crate) fn server(request: &ChartRequest) -> String {
+    let repository = &request.repository;
+    let Some(place) = repository.strip_prefix("oci://") else { return origin(repository).to_owned() };
+    let scheme = if request.access.plain_http { "http" } else { "https" };
+    origin(&format!("{scheme}://{place}")).to_owned()
 }
 
 /// The value of `name="…"` in a challenge.
