@@ -14,6 +14,7 @@ use sluice_renderer_core::{Access, ChartRequest};
 
 use super::fetcher::ARCHIVE;
 use super::http::origin;
+use super::turns::{Bytes, Rooms};
 
 /// So much is kept.
 const KEPT: u64 = 2 << 30;
@@ -23,21 +24,25 @@ const OWN: &str = "sluice-charts";
 const REFERENCE: usize = 256;
 
 /// A folder, or none: then nothing is kept.
-#[derive(Debug)]
-pub(crate) struct Cache(Option<PathBuf>);
+pub(crate) struct Cache {
+    folder: Option<PathBuf>,
+    rooms: Rooms,
+}
 
 // === impl Cache ===
 
 impl Cache {
-    pub(crate) fn new(folder: Option<PathBuf>) -> Self {
-        Self(folder.map(|folder| folder.join(OWN)))
+    pub(crate) fn new(folder: Option<PathBuf>, rooms: Rooms) -> Self {
+        Self { folder: folder.map(|folder| folder.join(OWN)), rooms }
     }
 
     /// The archive of this digest, when it was given to who asks, and is what it should be. Whoever only knows the digest of what
     /// others were given has to show that the repository gives it to him too.
-    pub(crate) async fn get(&self, request: &ChartRequest, digest: &str) -> Option<Vec<u8>> {
+    pub(crate) async fn get(&self, request: &ChartRequest, digest: &str) -> Option<Bytes> {
         let path = self.archive(request, digest)?;
-        let bytes = read(&path, ARCHIVE).await?;
+        let mut bytes = Bytes::default();
+        self.rooms.make(&mut bytes, length(&path, ARCHIVE).await?).await;
+        let bytes = bytes.filled(tokio::fs::read(&path).await.ok()?);
         if sveltos_hash(&bytes) != digest {
             tracing::warn!(path = %path.display(), "a kept chart is broken; it is fetched again");
             return None;
@@ -48,7 +53,7 @@ impl Cache {
 
     /// Keeps an archive, and that this request led to it. Whoever was not used for longest goes.
     pub(crate) async fn put(&self, request: &ChartRequest, digest: &str, bytes: &[u8]) {
-        let (Some(archive), Some(folder)) = (self.archive(request, digest), &self.0) else { return };
+        let (Some(archive), Some(folder)) = (self.archive(request, digest), &self.folder) else { return };
         let result = async {
             write(&archive, bytes).await?;
             trim(folder, KEPT).await
@@ -69,7 +74,9 @@ impl Cache {
 
     /// Where this request led to the last time.
     pub(crate) async fn noted(&self, request: &ChartRequest) -> Option<String> {
-        String::from_utf8(read(&self.reference(request)?, REFERENCE).await?).ok()
+        let path = self.reference(request)?;
+        length(&path, REFERENCE).await?;
+        tokio::fs::read_to_string(&path).await.ok()
     }
 
     /// How long ago that was.
@@ -91,14 +98,14 @@ impl Cache {
 
     /// Nobody gets without a password what needs one: a name can only be reckoned by who knows all of the access.
     fn path(&self, request: &ChartRequest, what: &[&str], kind: &str) -> Option<PathBuf> {
-        let Access { login, ca, insecure_skip_tls_verify, plain_http } = &request.access;
+        let Access { login, ca, insecure_skip_tls_verify, plain_http, of_tenant } = &request.access;
         let (user, password) = login.as_ref().map_or(("", ""), |(user, password)| (user, password));
-        let ways = [login.is_some(), ca.is_some(), *insecure_skip_tls_verify, *plain_http];
+        let ways = [login.is_some(), ca.is_some(), *insecure_skip_tls_verify, *plain_http, *of_tenant];
         let ways = ways.map(u8::from);
         let mut parts: Vec<&[u8]> = what.iter().map(|part| part.as_bytes()).collect();
         let ca = ca.as_deref().unwrap_or_default();
         parts.extend([kind.as_bytes(), user.as_bytes(), password.as_bytes(), ca.as_bytes(), &ways]);
-        Some(self.0.as_ref()?.join(format!("{}.{kind}", Digest::of(&parts))))
+        Some(self.folder.as_ref()?.join(format!("{}.{kind}", Digest::of(&parts))))
     }
 }
 
@@ -109,13 +116,11 @@ fn is_own(name: &OsStr) -> bool {
     is_digest && (matches!(kind, "tgz" | "ref") || kind.ends_with(".part"))
 }
 
-/// A file's content; nothing of what is no file, or too large to be what is looked for.
-async fn read(path: &Path, most: usize) -> Option<Vec<u8>> {
+/// How long a file is; nothing of what is no file, or too large to be what is looked for.
+async fn length(path: &Path, most: usize) -> Option<usize> {
     let meta = tokio::fs::symlink_metadata(path).await.ok()?;
-    if !meta.is_file() || meta.len() > most as u64 {
-        return None;
-    }
-    tokio::fs::read(path).await.ok()
+    let length = usize::try_from(meta.len()).ok()?;
+    (meta.is_file() && length <= most).then_some(length)
 }
 
 /// Others may write the same file at the same time: it is whole at every moment.
@@ -187,6 +192,7 @@ async fn trim(folder: &Path, most: u64) -> std::io::Result<()> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use super::super::turns::Turns;
     use super::*;
 
     const BYTES: &[u8] = b"some archive";
@@ -195,6 +201,10 @@ mod tests {
         let login = login.map(|password| ("me".into(), password.into()));
         let access = Access { login, ..Access::default() };
         ChartRequest { repository: "https://h".into(), name: "c".into(), version: "1".into(), access }
+    }
+
+    fn mk_cache(folder: Option<&Path>) -> Cache {
+        Cache::new(folder.map(Path::to_owned), Turns::default().rooms().clone())
     }
 
     fn names(folder: &Path) -> Vec<String> {
@@ -208,23 +218,23 @@ mod tests {
     #[tokio::test]
     async fn what_is_broken_on_disk_is_not_used_and_what_is_old_goes() {
         let dir = tempfile::tempdir().unwrap();
-        let cache = Cache::new(Some(dir.path().to_owned()));
+        let cache = mk_cache(Some(dir.path()));
         let (request, digest) = (mk_request(None), sveltos_hash(BYTES));
         cache.put(&request, &digest, BYTES).await;
         assert_eq!(cache.get(&request, &digest).await.as_deref(), Some(BYTES));
         assert_eq!(cache.noted(&request).await.as_ref(), Some(&digest));
         std::fs::write(cache.archive(&request, &digest).unwrap(), b"another").unwrap();
-        assert_eq!(cache.get(&request, &digest).await, None);
-        assert_eq!(cache.get(&request, "sha256:../../x").await, None);
+        assert_eq!(cache.get(&request, &digest).await.as_deref(), None);
+        assert_eq!(cache.get(&request, "sha256:../../x").await.as_deref(), None);
         trim(&dir.path().join(OWN), 0).await.unwrap();
         assert_eq!(names(&dir.path().join(OWN)), Vec::<String>::new());
-        assert_eq!(Cache::new(None).get(&request, &digest).await, None);
+        assert_eq!(mk_cache(None).get(&request, &digest).await.as_deref(), None);
     }
 
     #[tokio::test]
     async fn what_belongs_to_others_stays_and_stops_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let (cache, own) = (Cache::new(Some(dir.path().to_owned())), dir.path().join(OWN));
+        let (cache, own) = (mk_cache(Some(dir.path())), dir.path().join(OWN));
         let (request, digest) = (mk_request(None), sveltos_hash(BYTES));
         cache.put(&request, &digest, BYTES).await;
         let ours = names(&own);
@@ -245,7 +255,7 @@ mod tests {
         // What is no file is not read: it could be anything, and have no end.
         std::fs::write(dir.path().join("other"), BYTES).unwrap();
         std::os::unix::fs::symlink(dir.path().join("other"), &archive).unwrap();
-        assert_eq!(cache.get(&request, &digest).await, None);
+        assert_eq!(cache.get(&request, &digest).await.as_deref(), None);
         cache.put(&request, &digest, BYTES).await;
         assert_eq!(cache.get(&request, &digest).await.as_deref(), Some(BYTES));
     }
@@ -253,18 +263,20 @@ mod tests {
     #[tokio::test]
     async fn what_somebody_was_given_is_for_nobody_else() {
         let dir = tempfile::tempdir().unwrap();
-        let cache = Cache::new(Some(dir.path().to_owned()));
+        let cache = mk_cache(Some(dir.path()));
         let (request, digest) = (mk_request(Some("one")), sveltos_hash(BYTES));
         cache.put(&request, &digest, BYTES).await;
         let other_way = Access { plain_http: true, ..request.access.clone() };
+        let of_tenant = Access { of_tenant: true, ..request.access.clone() };
         for other in [
             mk_request(None),
             mk_request(Some("")),
             mk_request(Some("two")),
             ChartRequest { repository: "https://stranger".into(), ..request.clone() },
             ChartRequest { access: other_way, ..request.clone() },
+            ChartRequest { access: of_tenant, ..request.clone() },
         ] {
-            assert_eq!(cache.get(&other, &digest).await, None, "{other}");
+            assert_eq!(cache.get(&other, &digest).await.as_deref(), None, "{other}");
             assert_eq!(cache.noted(&other).await, None, "{other}");
         }
         let beside = ChartRequest { repository: "https://h/other".into(), ..request.clone() };

@@ -14,6 +14,7 @@ use super::hosts::Hosts;
 use super::http::{Ask, Http, shown};
 use super::index::{Indices, authorization};
 use super::registry::{Registry, server};
+use super::turns::{Bytes, Turns};
 use super::{ChartSettings, is_exact};
 
 /// Bytes of an archive.
@@ -23,6 +24,8 @@ pub(crate) const ARCHIVE: usize = 100 << 20;
 const FRESH: u32 = 30;
 /// What a host says that is of no use may be mended soon.
 const MENDED: Duration = Duration::from_secs(30);
+/// A turn takes no longer.
+const TURN: Duration = Duration::from_secs(180);
 
 /// Fetches charts, with everything that this needs.
 pub struct Fetcher {
@@ -30,6 +33,7 @@ pub struct Fetcher {
     hosts: Hosts,
     indices: Indices,
     cache: Cache,
+    turns: Turns,
     mirrors: BTreeMap<String, String>,
     again: Duration,
 }
@@ -39,16 +43,26 @@ pub struct Fetcher {
 impl Fetcher {
     /// A fetcher that has asked nobody yet.
     pub fn new(settings: ChartSettings) -> Self {
-        let ChartSettings { cache, mirrors, again } = settings;
-        let (http, hosts, indices) = (Http::default(), Hosts::default(), Indices::new(again / FRESH));
-        Self { http, hosts, indices, cache: Cache::new(cache), mirrors, again }
+        let ChartSettings { cache, mirrors, hosts, again } = settings;
+        let turns = Turns::default();
+        let (http, cache) =
+            (Http::new(hosts, turns.rooms().clone()), Cache::new(cache, turns.rooms().clone()));
+        Self {
+            http,
+            hosts: Hosts::default(),
+            indices: Indices::new(again / FRESH),
+            cache,
+            turns,
+            mirrors,
+            again,
+        }
     }
 
     /// What is known of a chart after it was looked for once. For commands, which end: nobody waits for a host that has failed,
     /// and nothing is tried again.
     pub async fn once(&self, request: &ChartRequest) -> ChartState {
         let request = &self.mirrored(request);
-        match self.fetch(request, None).await {
+        match self.in_turn(request, None).await {
             Ok(chart) => ChartState::there(chart),
             Err(failure) => {
                 ChartState { chart: self.kept(request).await, trouble: Some(failure.to_string()) }
@@ -76,7 +90,7 @@ impl Fetcher {
         let request = &self.mirrored(request);
         let server = server(request);
         self.hosts.wait(&server, &request.access).await;
-        match self.fetch(request, known.as_ref()).await {
+        match self.in_turn(request, known.as_ref()).await {
             Ok(chart) => {
                 self.hosts.well(&server, &request.access);
                 (ChartState::there(chart), self.again)
@@ -106,6 +120,22 @@ impl Fetcher {
         }
     }
 
+    /// Fetches a chart when it is its turn.
+    async fn in_turn(
+        &self,
+        request: &ChartRequest,
+        known: Option<&Arc<LoadedChart>>,
+    ) -> Result<Arc<LoadedChart>, Failure> {
+        let server = server(request);
+        let _turn = self.turns.wait(&server, &request.access).await;
+        // It may be made of many answers, each of which comes in time.
+        let fetched = tokio::time::timeout(TURN, self.fetch(request, known)).await;
+        fetched.unwrap_or_else(|_| {
+            let seconds = TURN.as_secs();
+            Err(Failure::server(&server, format!("{request} has not come after {seconds} s")))
+        })
+    }
+
     async fn fetch(
         &self,
         request: &ChartRequest,
@@ -116,7 +146,7 @@ impl Fetcher {
         let (url, said) = if is_registry {
             (request.repository.clone(), Some(registry.digest().await?))
         } else {
-            let found = self.indices.find(&self.http, request).await?;
+            let found = self.indices.find(&self.http, &self.turns, request).await?;
             (found.url, found.digest)
         };
         if let Some(digest) = &said {
@@ -126,7 +156,7 @@ impl Fetcher {
             }
             if let Some(bytes) = self.cache.get(request, digest).await {
                 self.cache.note(request, digest).await;
-                return loaded(&bytes, digest.clone(), &url);
+                return self.loaded(bytes, digest.clone(), &url).await.map(|(chart, _)| chart);
             }
         }
         let bytes = match &said {
@@ -144,12 +174,12 @@ impl Fetcher {
             self.cache.note(request, &digest).await;
             return Ok(known.clone());
         }
-        let chart = loaded(&bytes, digest, &url)?;
+        let (chart, bytes) = self.loaded(bytes, digest, &url).await?;
         self.cache.put(request, &chart.digest, &bytes).await;
         Ok(chart)
     }
 
-    async fn archive(&self, request: &ChartRequest, url: &str) -> Result<Vec<u8>, Failure> {
+    async fn archive(&self, request: &ChartRequest, url: &str) -> Result<Bytes, Failure> {
         let ask = Ask { authorization: authorization(request), limit: ARCHIVE, ..Ask::default() };
         self.http.get(url, &request.access, &ask).await?.content(url)
     }
@@ -158,12 +188,20 @@ impl Fetcher {
     async fn kept(&self, request: &ChartRequest) -> Option<Arc<LoadedChart>> {
         let digest = self.cache.noted(request).await?;
         let bytes = self.cache.get(request, &digest).await?;
-        loaded(&bytes, digest, &request.repository).ok()
+        self.loaded(bytes, digest, &request.repository).await.ok().map(|(chart, _)| chart)
     }
-}
 
-fn loaded(bytes: &[u8], digest: String, url: &str) -> Result<Arc<LoadedChart>, Failure> {
-    let chart = Chart::from_archive(bytes, LoadLimits::default());
-    let chart = chart.map_err(|error| Failure::content(format!("{} is no chart: {error}", shown(url))))?;
-    Ok(Arc::new(LoadedChart { digest, chart }))
+    /// The chart of an archive, which is given back.
+    async fn loaded(
+        &self,
+        bytes: Bytes,
+        digest: String,
+        url: &str,
+    ) -> Result<(Arc<LoadedChart>, Bytes), Failure> {
+        let read = self.turns.read(move || (Chart::from_archive(&bytes, LoadLimits::default()), bytes));
+        let (chart, bytes) = read.await?;
+        let chart =
+            chart.map_err(|error| Failure::content(format!("{} is no chart: {error}", shown(url))))?;
+        Ok((Arc::new(LoadedChart { digest, chart }), bytes))
+    }
 }

@@ -11,6 +11,7 @@ use sluice_renderer_core::ChartRequest;
 use super::failure::Failure;
 use super::http::{Answer, Ask, Authorization, Http, basic, joined, origin, shown};
 use super::is_exact;
+use super::turns::Bytes;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONTENT: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
@@ -67,7 +68,7 @@ impl<'a> Registry<'a> {
     ///
     /// # Errors
     /// Why there is none.
-    pub(crate) async fn archive(&mut self, digest: &str, limit: usize) -> Result<Vec<u8>, Failure> {
+    pub(crate) async fn archive(&mut self, digest: &str, limit: usize) -> Result<Bytes, Failure> {
         let url = format!("{}/blobs/{digest}", self.base);
         self.get(&url, None, limit).await?.content(&url)
     }

@@ -15,6 +15,7 @@ use sluice_tasks::Once;
 use super::*;
 
 mod known;
+mod reach;
 mod strangers;
 mod trouble;
 mod ways;
