@@ -166,7 +166,7 @@ fn no_command_that_fetches_says_anything_secret() {
         let line = said.lines().find(|line| line.contains(secret));
         assert_eq!(line, None, "{secret}");
     }
-    for entry in fs::read_dir(dir.path().join("cache")).unwrap() {
+    for entry in fs::read_dir(dir.path().join("cache/sluice-charts")).unwrap() {
         let path = entry.unwrap().path();
         let text = format!("{} {}", path.display(), String::from_utf8_lossy(&fs::read(&path).unwrap()));
         assert!(!secrets.iter().any(|secret| text.contains(secret)), "{}", path.display());

@@ -17,6 +17,7 @@ use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;
 
 pub use self::fetcher::Fetcher;
+pub use self::reach::ChartHosts;
 
 mod cache;
 mod failure;
@@ -24,7 +25,9 @@ mod fetcher;
 mod hosts;
 mod http;
 mod index;
+mod reach;
 mod registry;
+mod turns;
 
 /// After this long a chart is looked for again: its version may be a range, or a tag that has moved.
 const LOOK_AGAIN: Duration = Duration::from_secs(300);
@@ -39,13 +42,15 @@ pub struct ChartSettings {
     pub cache: Option<PathBuf>,
     /// Who is asked in place of a repository, by the repository's address: an address of `index.yaml` without that name.
     pub mirrors: BTreeMap<String, String>,
+    /// Whom tenants may name in the own network.
+    pub hosts: ChartHosts,
     /// After how long a chart is looked for again; tests do not wait for so long.
     pub again: Duration,
 }
 
 impl Default for ChartSettings {
     fn default() -> Self {
-        Self { cache: None, mirrors: BTreeMap::new(), again: LOOK_AGAIN }
+        Self { cache: None, mirrors: BTreeMap::new(), hosts: ChartHosts::default(), again: LOOK_AGAIN }
     }
 }
 

@@ -25,5 +25,5 @@ mod status;
 mod verdicts;
 
 pub use args::Args;
-pub use charts::{ChartSettings, Fetcher};
+pub use charts::{ChartHosts, ChartSettings, Fetcher};
 pub use shard::run;

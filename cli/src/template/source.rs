@@ -82,6 +82,7 @@ impl Source {
             ca: self.ca_file.as_ref().map(text).transpose()?,
             insecure_skip_tls_verify: self.insecure_skip_tls_verify,
             plain_http: self.plain_http,
+            of_tenant: false,
         })
     }
 }

@@ -16,7 +16,7 @@ use sluice_inspect::Inspector;
 use sluice_inspect_rpc::{Settings, serve};
 use sluice_kube::management_client;
 use sluice_protocol::JournalEntry;
-use sluice_renderer::ChartSettings;
+use sluice_renderer::{ChartHosts, ChartSettings};
 use sluice_runtime::{ForgetArgs, LogArgs, LogFormat, stop_on_signals_then};
 use sluice_simcluster::{FleetConfig, SimFleet};
 use sluice_tasks::Tasks;
@@ -113,7 +113,9 @@ impl Args {
         let examples = if self.no_examples { Examples::None } else { Examples::All };
         seed(&management, &self.managed(&fleet), examples).await?;
         let mirrors = repository::serve(&sources, &tasks).await?;
-        let charts = ChartSettings { cache: Some(dir.join("charts")), mirrors, ..ChartSettings::default() };
+        // Whoever runs this is the only tenant there is.
+        let (cache, hosts) = (Some(dir.join("charts")), ChartHosts::All);
+        let charts = ChartSettings { cache, mirrors, hosts, ..ChartSettings::default() };
         let pipeline = stages::Pipeline::start(&self, nats.url(), &management, charts, &tasks).await?;
         let lines = pipeline.journal().await?;
         pipeline.ready(stop).await;

@@ -1,6 +1,7 @@
 //! Unpacking a chart's archive, within limits and without a file system.
 
-use std::io::Read as _;
+use std::cell::Cell;
+use std::io::{self, Read};
 
 use crate::error::{Error, load};
 
@@ -32,10 +33,19 @@ pub(crate) struct Budget {
     limits: LoadLimits,
     bytes: usize,
     files: usize,
+    names: usize,
+    plain: u64,
     yaml: usize,
     values: usize,
 }
 
+/// Bytes of a name of a file, as file systems have it.
+const NAME: usize = 4096;
+/// Bytes of all names: each is kept as long as the chart is, and stands in what is made of its file.
+const NAMES: usize = 4 << 20;
+/// Bytes between the content of two files: a header, and before it the headers that give it a longer name, or attributes. They
+/// are in memory as a whole.
+const HEADERS: u64 = 64 << 10;
 /// Bytes of all files that are read as YAML, schemas included: what they are read into is many times as large.
 const YAML: usize = 4 << 20;
 /// Values of all charts of an archive. Each is copied some times while they are put together.
@@ -55,12 +65,26 @@ impl Default for LoadLimits {
 
 impl Budget {
     pub(crate) fn new(limits: LoadLimits) -> Self {
-        Self { limits, bytes: limits.unpacked_bytes, files: limits.files, yaml: YAML, values: VALUES }
+        let bytes = limits.unpacked_bytes;
+        // What the headers take counts too, or an archive of nothing but headers would have no end.
+        let plain = bytes as u64 * 2 + (1 << 20);
+        Self { limits, bytes, files: limits.files, names: NAMES, plain, yaml: YAML, values: VALUES }
+    }
+
+    /// Before a file of this name is kept.
+    pub(crate) fn call(&mut self, name: &str) -> Result<(), Error> {
+        if name.len() > NAME {
+            let name = sluice_template::go_quoted(name);
+            return Err(Error::limit(format!("limit: a file's name has more than {NAME} bytes: {name}")));
+        }
+        let refused = || Error::limit(format!("limit: the names of files have more than {NAMES} bytes"));
+        self.names = self.names.checked_sub(name.len()).ok_or_else(refused)?;
+        Ok(())
     }
 
     pub(crate) fn spend(&mut self, bytes: usize) -> Result<(), Error> {
         self.files = self.files.checked_sub(1).ok_or_else(|| {
-            Error::Limit(format!("limit: the chart has more than {} files", self.limits.files))
+            Error::limit(format!("limit: the chart has more than {} files", self.limits.files))
         })?;
         self.bytes = self.bytes.checked_sub(bytes).ok_or_else(|| self.too_large())?;
         Ok(())
@@ -69,7 +93,7 @@ impl Budget {
     /// Before a file of so many bytes is read as YAML or as a schema.
     pub(crate) fn read(&mut self, bytes: usize) -> Result<(), Error> {
         let refused = || {
-            Error::Limit(format!(
+            Error::limit(format!(
                 "limit: values, schemas and Chart.yaml of the charts have more than {YAML} bytes"
             ))
         };
@@ -79,7 +103,7 @@ impl Budget {
 
     /// Before so many values are kept.
     pub(crate) fn keep(&mut self, values: usize) -> Result<(), Error> {
-        let refused = || Error::Limit(format!("limit: the charts have more than {VALUES} values"));
+        let refused = || Error::limit(format!("limit: the charts have more than {VALUES} values"));
         self.values = self.values.checked_sub(values).ok_or_else(refused)?;
         Ok(())
     }
@@ -89,7 +113,7 @@ impl Budget {
         if depth <= limit {
             return Ok(());
         }
-        Err(Error::Limit(format!("limit: charts are nested deeper than {limit}")))
+        Err(Error::limit(format!("limit: charts are nested deeper than {limit}")))
     }
 
     /// Refuses a file that is too large; `called` is what Helm calls it.
@@ -99,12 +123,12 @@ impl Budget {
             return Ok(());
         }
         let name = sluice_template::go_quoted(name);
-        Err(Error::Limit(format!("{called} {name} is larger than the maximum file size {limit}")))
+        Err(Error::limit(format!("{called} {name} is larger than the maximum file size {limit}")))
     }
 
     fn too_large(&self) -> Error {
         let limit = self.limits.unpacked_bytes;
-        Error::Limit(format!("decompressed chart is larger than the maximum size {limit}"))
+        Error::limit(format!("decompressed chart is larger than the maximum size {limit}"))
     }
 }
 
@@ -113,42 +137,95 @@ pub(crate) fn unpack(bytes: &[u8], budget: &mut Budget) -> Result<Vec<File>, Err
     if !bytes.starts_with(&[0x1F, 0x8B, 8]) {
         return Err(load("the chart does not appear to be a gzipped archive"));
     }
-    // What the headers take counts too, or an archive of nothing but headers would have no end.
-    let plain = flate2::read::MultiGzDecoder::new(bytes).take(budget.bytes as u64 * 2 + (1 << 20));
-    let mut archive = tar::Archive::new(plain);
+    let meter = Meter { all: Cell::new(budget.plain), headers: Cell::new(None) };
+    let plain = Metered { from: flate2::read::MultiGzDecoder::new(bytes), meter: &meter };
+    let files = entries(&mut tar::Archive::new(plain), &meter, budget);
+    budget.plain = meter.all.get();
+    match files {
+        // The library that reads archives has said no more than that it could not read.
+        Err(_) if meter.headers.get() == Some(0) => {
+            Err(Error::limit(format!("limit: a header of the archive has more than {HEADERS} bytes")))
+        }
+        Err(_) if budget.plain == 0 => Err(budget.too_large()),
+        Ok(files) if files.is_empty() => Err(load("no files in chart archive")),
+        files => files,
+    }
+}
+
+fn entries<R: Read>(
+    archive: &mut tar::Archive<R>,
+    meter: &Meter,
+    budget: &mut Budget,
+) -> Result<Vec<File>, Error> {
     let mut files = Vec::new();
-    for entry in archive.entries().map_err(broken)? {
+    let mut all = archive.entries().map_err(broken)?;
+    loop {
+        meter.headers.set(Some(HEADERS));
+        let Some(entry) = all.next() else { return Ok(files) };
         let mut entry = entry.map_err(broken)?;
-        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let kind = entry.header().entry_type();
-        if kind.is_dir() || name.ends_with('/') || kind.is_pax_global_extensions() {
-            continue;
-        }
-        let path = checked_path(&name)?;
-        let size = usize::try_from(entry.size()).unwrap_or(usize::MAX);
-        if size > budget.bytes {
-            return Err(budget.too_large());
-        }
-        budget.check_file("decompressed chart file", &name, size)?;
-        let mut data = Vec::with_capacity(size.min(1 << 20));
-        entry.by_ref().take(budget.bytes as u64 + 1).read_to_end(&mut data).map_err(broken)?;
-        if kind.is_file() && data.len() < size {
-            return Err(load("unexpected EOF"));
-        }
-        budget.spend(data.len())?;
-        // It has grown by halves and doubles while it was read, and stays for as long as the chart does.
-        data.shrink_to_fit();
-        files.push(File { name: path, data: without_mark(data) });
+        meter.headers.set(None);
+        files.extend(file(&mut entry, budget)?);
+        // What is passed over by the library would count as headers.
+        io::copy(&mut entry, &mut io::sink()).map_err(broken)?;
     }
-    if files.is_empty() {
-        return Err(load("no files in chart archive"));
+}
+
+/// The file that an entry is, if it is one.
+fn file<R: Read>(entry: &mut tar::Entry<'_, R>, budget: &mut Budget) -> Result<Option<File>, Error> {
+    let kind = entry.header().entry_type();
+    let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+    if kind.is_dir() || name.ends_with('/') || kind.is_pax_global_extensions() {
+        return Ok(None);
     }
-    Ok(files)
+    budget.call(&name)?;
+    let path = checked_path(&name)?;
+    let size = usize::try_from(entry.size()).unwrap_or(usize::MAX);
+    if size > budget.bytes {
+        return Err(budget.too_large());
+    }
+    budget.check_file("decompressed chart file", &name, size)?;
+    let mut data = Vec::with_capacity(size.min(1 << 20));
+    entry.take(budget.bytes as u64 + 1).read_to_end(&mut data).map_err(broken)?;
+    if kind.is_file() && data.len() < size {
+        return Err(load("unexpected EOF"));
+    }
+    budget.spend(data.len())?;
+    // It has grown by halves and doubles while it was read, and stays for as long as the chart does.
+    data.shrink_to_fit();
+    Ok(Some(File { name: path, data: without_mark(data) }))
+}
+
+/// What may still be read of an archive.
+struct Meter {
+    all: Cell<u64>,
+    /// Up to the next content, while that is looked for.
+    headers: Cell<Option<u64>>,
+}
+
+/// Reads as long as the meter allows it.
+struct Metered<'m, R> {
+    from: R,
+    meter: &'m Meter,
+}
+
+impl<R: Read> Read for Metered<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let Meter { all, headers } = self.meter;
+        let left = headers.get().unwrap_or(u64::MAX).min(all.get());
+        if left == 0 && !into.is_empty() {
+            return Err(io::Error::other("a limit is reached"));
+        }
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
+        let count = self.from.read(&mut into[..most])?;
+        all.set(all.get() - count as u64);
+        headers.set(headers.get().map(|left| left - count as u64));
+        Ok(count)
+    }
 }
 
 /// An archive of these files, in one folder. It names no time, user or machine.
 pub(crate) fn pack(files: &[File]) -> Result<Vec<u8>, Error> {
-    let failed = |error: std::io::Error| load(format!("the archive cannot be written: {error}"));
+    let failed = |error: io::Error| load(format!("the archive cannot be written: {error}"));
     let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     let mut archive = tar::Builder::new(gzip);
     for file in files {
@@ -162,7 +239,7 @@ pub(crate) fn pack(files: &[File]) -> Result<Vec<u8>, Error> {
     archive.into_inner().and_then(flate2::write::GzEncoder::finish).map_err(failed)
 }
 
-fn broken(error: std::io::Error) -> Error {
+fn broken(error: io::Error) -> Error {
     load(format!("the archive cannot be read: {error}"))
 }
 

@@ -53,7 +53,7 @@ fn whole(
             }
             Some(Node::Table(table)) => table,
             Some(Node::Leaf(leaf)) => {
-                return Err(Error::Values(format!(
+                return Err(Error::values(format!(
                     "type mismatch on {}: {}",
                     dependency.name(),
                     as_truth(&leaf)

@@ -57,7 +57,7 @@ impl Compiled {
                 parsed.program(name, text, limits).map_err(|error| trace::of_parsing(name, &error))?;
             bytes += program.bytes();
             if bytes > PARSED {
-                return Err(Error::Limit(format!(
+                return Err(Error::limit(format!(
                     "limit: {name}: the templates of the chart take more than {PARSED} bytes when they are parsed"
                 )));
             }

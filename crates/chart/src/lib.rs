@@ -56,7 +56,7 @@ mod yaml;
 pub use archive::{File, LoadLimits};
 pub use capabilities::Capabilities;
 pub use compiled::{Compiled, CompiledCharts};
-pub use error::Error;
+pub use error::{Error, cut};
 pub use kinds::{install_order, uninstall_order};
 pub use load::{Chart, merge, read_values};
 pub use manifest::{Hook, HookEvent, Manifest};

@@ -7,7 +7,7 @@ use sluice_template::go_quoted as quoted;
 
 use crate::{
     archive::{Budget, File, LoadLimits, pack, unpack, without_mark},
-    error::{Error, load},
+    error::{Error, cut, load},
     ignore::Rules,
     metadata::Metadata,
     yaml,
@@ -94,6 +94,7 @@ fn kept(files: &BTreeMap<String, Vec<u8>>, budget: &mut Budget) -> Result<Vec<Fi
         if in_ignored_folder || rules.ignores(path, false) {
             continue;
         }
+        budget.call(path)?;
         let name = path.rsplit('/').next().unwrap_or_default();
         budget.check_file("chart file", name, data.len())?;
         budget.spend(data.len())?;
@@ -246,9 +247,9 @@ impl Chart {
 pub fn read_values(text: &str) -> Result<Map<String, Json>, String> {
     let mut values = Map::new();
     for document in value_documents(text) {
-        let document = document.map_err(|error| format!("error reading yaml document: {error}"))?;
-        let map =
-            yaml::read_map(&document).map_err(|error| format!("cannot unmarshal yaml document: {error}"))?;
+        let document = document.map_err(|error| cut(format!("error reading yaml document: {error}")))?;
+        let map = yaml::read_map(&document)
+            .map_err(|error| cut(format!("cannot unmarshal yaml document: {error}")))?;
         merge(&mut values, map);
     }
     Ok(values)

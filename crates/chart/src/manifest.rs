@@ -107,7 +107,7 @@ pub(crate) fn sorted(
     for (path, text) in files {
         for document in split(text) {
             let head = Head::read(document)
-                .map_err(|error| Error::Manifest(format!("YAML parse error on {path}: {error}")))?;
+                .map_err(|error| Error::manifest(format!("YAML parse error on {path}: {error}")))?;
             let manifest =
                 Manifest { path: path.clone(), kind: head.kind.clone(), content: document.to_owned() };
             match head.annotation(HOOK) {

@@ -8,7 +8,7 @@ use crate::{
     coalesce::{Nulls, over_defaults},
     compiled::Compiled,
     context::Contexts,
-    error::Error,
+    error::{Error, load},
     load::Chart,
     manifest::{self, Hook, Manifest},
     schema,
@@ -104,7 +104,7 @@ pub fn render_and_warn(
     warnings: &mut Warnings,
 ) -> Result<Rendered, Error> {
     if !matches!(chart.metadata.kind.as_str(), "" | "application") {
-        return Err(Error::Load(format!("{} charts are not installable", chart.metadata.kind)));
+        return Err(load(format!("{} charts are not installable", chart.metadata.kind)));
     }
     if chart.metadata.deprecated {
         warnings.warn("this chart is deprecated", Vec::new);
@@ -134,7 +134,7 @@ fn check_name(name: &str) -> Result<(), Error> {
     }
     let name = sluice_template::go_quoted(name);
     let pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
-    Err(Error::Values(format!(
+    Err(Error::values(format!(
         "release name check failed: release name {name}: invalid release name, must match regex {pattern} and the \
          length must not be longer than 53"
     )))
@@ -146,7 +146,7 @@ fn check_kubernetes(chart: &Chart, capabilities: &Capabilities) -> Result<(), Er
         return Ok(());
     }
     let has = capabilities.version();
-    Err(Error::Values(format!(
+    Err(Error::values(format!(
         "chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {has}"
     )))
 }

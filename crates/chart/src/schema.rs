@@ -35,7 +35,7 @@ pub(crate) fn check(
         return Ok(());
     }
     let words = "values don't meet the specifications of the schema(s) in the following chart(s):";
-    Err(Error::Values(format!("{words}\n{problems}")))
+    Err(Error::values(format!("{words}\n{problems}")))
 }
 
 fn collect(
@@ -48,7 +48,7 @@ fn collect(
         && let Err(problem) = check_one(schema, values, warnings)
     {
         match problem {
-            Problem::Limit(text) => return Err(Error::Limit(format!("{}: {text}", chart.name()))),
+            Problem::Limit(text) => return Err(Error::limit(format!("{}: {text}", chart.name()))),
             Problem::Values(text) => problems.push_str(&format!("{}:\n{text}", chart.name())),
         }
     }

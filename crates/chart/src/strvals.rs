@@ -3,6 +3,8 @@
 use serde_json::{Map, Value as Json};
 use sluice_template::go_quoted as quoted;
 
+use crate::error::cut;
+
 const MAX_INDEX: usize = 65_536;
 const MAX_DEPTH: usize = 30;
 
@@ -36,7 +38,7 @@ enum Stop {
 type Step<T> = Result<T, Stop>;
 
 fn wrong<T>(text: impl Into<String>) -> Step<T> {
-    Err(Stop::Wrong(text.into()))
+    Err(Stop::Wrong(cut(text)))
 }
 
 fn put(map: &mut Map<String, Json>, key: String, value: Json) {

@@ -35,8 +35,8 @@ pub(crate) fn of_rendering(name: &str, error: &TemplateError) -> Error {
 
 fn classed(kind: Kind, text: String) -> Error {
     match kind {
-        Kind::Limit => Error::Limit(text),
-        Kind::Parse | Kind::Exec => Error::Render(text),
+        Kind::Limit => Error::limit(text),
+        Kind::Parse | Kind::Exec => Error::render(text),
     }
 }
 

@@ -6,7 +6,7 @@ use sluice_template::version_satisfies;
 use crate::{
     archive::File,
     coalesce::{Nulls, over_defaults, tables},
-    error::Error,
+    error::{Error, load},
     load::{Chart, nodes},
     metadata::{Dependency, Metadata},
     table::{Node, Table},
@@ -36,7 +36,7 @@ const CHART: usize = 100;
 impl Room {
     fn spend(&mut self, weight: usize) -> Result<(), Error> {
         self.0 = self.0.checked_sub(weight).ok_or_else(|| {
-            Error::Limit(format!(
+            Error::limit(format!(
                 "limit: the chart's dependencies and their aliases have more than {MOST} values"
             ))
         })?;
@@ -83,7 +83,7 @@ impl<'a> ChartTree<'a> {
         if missing.is_empty() {
             return Ok(());
         }
-        Err(Error::Load(format!(
+        Err(load(format!(
             "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to \
              fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {}",
             missing.join(", ")

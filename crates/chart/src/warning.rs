@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt};
 use serde_json::Value as Json;
 use sluice_template::{format_go_float, go_quoted};
 
-use crate::table::Node;
+use crate::{error::cut, table::Node};
 
 /// Something that stops nothing. Its text is the line that Helm writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Warning {
     /// What it says, without the values: they may be from a Secret.
     pub fn without_values(&self) -> String {
         let fields = self.fields.iter().map(|(name, value)| format!(", {name} {value}"));
-        self.text.trim_start_matches("warning: ").to_owned() + &fields.collect::<String>()
+        cut(self.text.trim_start_matches("warning: ").to_owned() + &fields.collect::<String>())
     }
 }
 

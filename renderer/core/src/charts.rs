@@ -89,7 +89,8 @@ impl ChartRender<'_> {
             "" => namespace_or(text.to_owned(), &destination.cluster.id),
             own => own.to_owned(),
         };
-        let access = access::of(&chart, namespace, self.catalog, reads)?;
+        let mut access = access::of(&chart, namespace, self.catalog, reads)?;
+        access.of_tenant = reads.is_of_tenant() || !self.own_namespace.is_empty();
         let request = ChartRequest::of(&chart, access)?;
         let named = |error: &dyn std::fmt::Display| format!("{}: {request}: {error}", chart.path);
         let Some(state) = reads.chart(self.catalog, &request) else { return Ok(None) };
@@ -114,10 +115,9 @@ impl ChartRender<'_> {
             let error: String = error.chars().take(TOLD).collect();
             named(&format!("{error}; correct the values, or take another version of the chart"))
         })?;
-        for note in notes(&output, chart.options.disable_hooks) {
-            let note: String = note.chars().take(TOLD).collect();
-            self.notes.insert(format!("{NOTE}{}", named(&note)));
-        }
+        let said = notes(&output, chart.options.disable_hooks);
+        let said = said.map(|note| note.chars().take(TOLD).collect::<String>());
+        self.notes.extend(said.map(|note| format!("{NOTE}{}", named(&note))));
         Ok(Some(Policy {
             kind: KIND.to_owned(),
             namespace: release.namespace,

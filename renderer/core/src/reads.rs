@@ -36,6 +36,11 @@ impl Reads {
         Self { tenant, ..Self::default() }
     }
 
+    /// Whether it is read for a tenant.
+    pub(crate) fn is_of_tenant(&self) -> bool {
+        self.tenant.is_some()
+    }
+
     /// Notes that it counts whether this content is there.
     pub(crate) fn insert(&mut self, key: ContentKey) {
         self.content.insert(key);

@@ -1,22 +1,28 @@
 //! Why a chart could not be fetched. No text here says anything secret: of addresses only what stands before a `?`.
 
+use sluice_chart::cut;
+
+use super::http::origin;
+
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub(crate) struct Failure {
     text: String,
-    /// Whether it is the host that does not do its work: others who ask it need not try.
-    pub(crate) is_hosts: bool,
+    /// The server that does not do its work, by scheme, host and port: others who ask it in the same way need not try.
+    pub(crate) server: Option<String>,
 }
 
+// === impl Failure ===
+
 impl Failure {
-    /// The host does not answer, or answers that it cannot.
-    pub(crate) fn host(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_hosts: true }
+    /// The server of this address does not answer, or answers that it cannot.
+    pub(crate) fn server(url: &str, text: impl Into<String>) -> Self {
+        Self { text: cut(text), server: Some(origin(url).to_owned()) }
     }
 
-    /// It answers, and what it says is of no use.
+    /// It answers, and what it says is of no use, or cannot be asked like this.
     pub(crate) fn content(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_hosts: false }
+        Self { text: cut(text), server: None }
     }
 }

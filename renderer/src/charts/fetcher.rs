@@ -11,18 +11,21 @@ use sluice_renderer_core::{Access, ChartRequest, ChartState, LoadedChart};
 use super::cache::Cache;
 use super::failure::Failure;
 use super::hosts::Hosts;
-use super::http::{Ask, Http, origin, shown};
+use super::http::{Ask, Http, shown};
 use super::index::{Indices, authorization};
-use super::registry::Registry;
+use super::registry::{Registry, server};
+use super::turns::{Bytes, Turns};
 use super::{ChartSettings, is_exact};
 
 /// Bytes of an archive.
-const ARCHIVE: usize = 100 << 20;
+pub(crate) const ARCHIVE: usize = 100 << 20;
 /// An index that is younger than this part of the time after which a chart is looked for again is not asked for again: many
 /// charts of one repository are one request.
 const FRESH: u32 = 30;
 /// What a host says that is of no use may be mended soon.
 const MENDED: Duration = Duration::from_secs(30);
+/// A turn takes no longer.
+const TURN: Duration = Duration::from_secs(180);
 
 /// Fetches charts, with everything that this needs.
 pub struct Fetcher {
@@ -30,6 +33,7 @@ pub struct Fetcher {
     hosts: Hosts,
     indices: Indices,
     cache: Cache,
+    turns: Turns,
     mirrors: BTreeMap<String, String>,
     again: Duration,
 }
@@ -39,16 +43,26 @@ pub struct Fetcher {
 impl Fetcher {
     /// A fetcher that has asked nobody yet.
     pub fn new(settings: ChartSettings) -> Self {
-        let ChartSettings { cache, mirrors, again } = settings;
-        let (http, hosts, indices) = (Http::default(), Hosts::default(), Indices::new(again / FRESH));
-        Self { http, hosts, indices, cache: Cache::new(cache), mirrors, again }
+        let ChartSettings { cache, mirrors, hosts, again } = settings;
+        let turns = Turns::default();
+        let (http, cache) =
+            (Http::new(hosts, turns.rooms().clone()), Cache::new(cache, turns.rooms().clone()));
+        Self {
+            http,
+            hosts: Hosts::default(),
+            indices: Indices::new(again / FRESH),
+            cache,
+            turns,
+            mirrors,
+            again,
+        }
     }
 
     /// What is known of a chart after it was looked for once. For commands, which end: nobody waits for a host that has failed,
     /// and nothing is tried again.
     pub async fn once(&self, request: &ChartRequest) -> ChartState {
         let request = &self.mirrored(request);
-        match self.fetch(request, None).await {
+        match self.in_turn(request, None).await {
             Ok(chart) => ChartState::there(chart),
             Err(failure) => {
                 ChartState { chart: self.kept(request).await, trouble: Some(failure.to_string()) }
@@ -74,18 +88,17 @@ impl Fetcher {
         known: Option<Arc<LoadedChart>>,
     ) -> (ChartState, Duration) {
         let request = &self.mirrored(request);
-        let host = origin(&request.repository);
-        self.hosts.wait(host).await;
-        match self.fetch(request, known.as_ref()).await {
+        let server = server(request);
+        self.hosts.wait(&server, &request.access).await;
+        match self.in_turn(request, known.as_ref()).await {
             Ok(chart) => {
-                self.hosts.well(host);
+                self.hosts.well(&server, &request.access);
                 (ChartState::there(chart), self.again)
             }
             Err(failure) => {
-                let (pause, then) = if failure.is_hosts {
-                    (self.hosts.failed(host), "; it is tried again")
-                } else {
-                    (MENDED, "")
+                let (pause, then) = match &failure.server {
+                    Some(failed) => (self.hosts.failed(failed, &request.access), "; it is tried again"),
+                    None => (MENDED, ""),
                 };
                 let chart = match known {
                     Some(known) => Some(known),
@@ -107,6 +120,22 @@ impl Fetcher {
         }
     }
 
+    /// Fetches a chart when it is its turn.
+    async fn in_turn(
+        &self,
+        request: &ChartRequest,
+        known: Option<&Arc<LoadedChart>>,
+    ) -> Result<Arc<LoadedChart>, Failure> {
+        let server = server(request);
+        let _turn = self.turns.wait(&server, &request.access).await;
+        // It may be made of many answers, each of which comes in time.
+        let fetched = tokio::time::timeout(TURN, self.fetch(request, known)).await;
+        fetched.unwrap_or_else(|_| {
+            let seconds = TURN.as_secs();
+            Err(Failure::server(&server, format!("{request} has not come after {seconds} s")))
+        })
+    }
+
     async fn fetch(
         &self,
         request: &ChartRequest,
@@ -117,7 +146,7 @@ impl Fetcher {
         let (url, said) = if is_registry {
             (request.repository.clone(), Some(registry.digest().await?))
         } else {
-            let found = self.indices.find(&self.http, request).await?;
+            let found = self.indices.find(&self.http, &self.turns, request).await?;
             (found.url, found.digest)
         };
         if let Some(digest) = &said {
@@ -125,9 +154,9 @@ impl Fetcher {
                 self.cache.note(request, digest).await;
                 return Ok(known.clone());
             }
-            if let Some(bytes) = self.cache.get(digest).await {
+            if let Some(bytes) = self.cache.get(request, digest).await {
                 self.cache.note(request, digest).await;
-                return loaded(&bytes, digest.clone(), &url);
+                return self.loaded(bytes, digest.clone(), &url).await.map(|(chart, _)| chart);
             }
         }
         let bytes = match &said {
@@ -145,26 +174,34 @@ impl Fetcher {
             self.cache.note(request, &digest).await;
             return Ok(known.clone());
         }
-        let chart = loaded(&bytes, digest, &url)?;
+        let (chart, bytes) = self.loaded(bytes, digest, &url).await?;
         self.cache.put(request, &chart.digest, &bytes).await;
         Ok(chart)
     }
 
-    async fn archive(&self, request: &ChartRequest, url: &str) -> Result<Vec<u8>, Failure> {
-        let ask = Ask { authorization: authorization(request, url), limit: ARCHIVE, ..Ask::default() };
+    async fn archive(&self, request: &ChartRequest, url: &str) -> Result<Bytes, Failure> {
+        let ask = Ask { authorization: authorization(request), limit: ARCHIVE, ..Ask::default() };
         self.http.get(url, &request.access, &ask).await?.content(url)
     }
 
     /// What the request led to before this process was.
     async fn kept(&self, request: &ChartRequest) -> Option<Arc<LoadedChart>> {
         let digest = self.cache.noted(request).await?;
-        let bytes = self.cache.get(&digest).await?;
-        loaded(&bytes, digest, &request.repository).ok()
+        let bytes = self.cache.get(request, &digest).await?;
+        self.loaded(bytes, digest, &request.repository).await.ok().map(|(chart, _)| chart)
     }
-}
 
-fn loaded(bytes: &[u8], digest: String, url: &str) -> Result<Arc<LoadedChart>, Failure> {
-    let chart = Chart::from_archive(bytes, LoadLimits::default());
-    let chart = chart.map_err(|error| Failure::content(format!("{} is no chart: {error}", shown(url))))?;
-    Ok(Arc::new(LoadedChart { digest, chart }))
+    /// The chart of an archive, which is given back.
+    async fn loaded(
+        &self,
+        bytes: Bytes,
+        digest: String,
+        url: &str,
+    ) -> Result<(Arc<LoadedChart>, Bytes), Failure> {
+        let read = self.turns.read(move || (Chart::from_archive(&bytes, LoadLimits::default()), bytes));
+        let (chart, bytes) = read.await?;
+        let chart =
+            chart.map_err(|error| Failure::content(format!("{} is no chart: {error}", shown(url))))?;
+        Ok((Arc::new(LoadedChart { digest, chart }), bytes))
+    }
 }

@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::fmt;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,7 +13,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{ACCEPT, AUTHORIZATION, ETAG, HeaderName, IF_NONE_MATCH, LOCATION};
 use http::{HeaderMap, Request, StatusCode, Uri};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Builder, ResponseFuture};
 use hyper_util::rt::TokioExecutor;
 use kube::Config;
@@ -19,6 +22,8 @@ use kube::client::{Body, ConfigExt as _};
 use sluice_renderer_core::Access;
 
 use super::failure::Failure;
+use super::reach::{self, ChartHosts, Refused};
+use super::turns::{Bytes, Rooms};
 
 /// So many redirections are followed.
 const REDIRECTIONS: usize = 10;
@@ -31,32 +36,70 @@ const DEADLINE: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ask {
     pub(crate) accept: Option<&'static str>,
-    /// The whole header.
-    pub(crate) authorization: Option<String>,
+    /// Who asks. It is said to its own server alone.
+    pub(crate) authorization: Option<Authorization>,
     /// An answer that is known already.
     pub(crate) known: Option<String>,
     /// Bytes of an answer.
     pub(crate) limit: usize,
 }
 
+/// Who asks, for one server.
+#[derive(Clone)]
+pub(crate) struct Authorization {
+    /// Scheme, host and port.
+    origin: String,
+    /// The whole header.
+    header: String,
+}
+
 /// What a server says.
 #[derive(Debug)]
 pub(crate) struct Answer {
+    /// The address that it was got from, after all redirections.
+    pub(crate) from: String,
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
 }
 
 /// A client: it keeps its connections.
 type Client = Arc<dyn Fn(Request<Body>) -> ResponseFuture + Send + Sync>;
 
 /// Clients by server and the way it is reached.
-#[derive(Default)]
-pub(crate) struct Http(Mutex<HashMap<(String, Access), Client>>);
+pub(crate) struct Http {
+    kept: Mutex<HashMap<(String, Access), Client>>,
+    /// Whom tenants may name.
+    hosts: ChartHosts,
+    rooms: Rooms,
+}
+
+// === impl Authorization ===
+
+impl Authorization {
+    /// This header, for the server of this address.
+    pub(crate) fn new(url: &str, header: String) -> Self {
+        Self { origin: origin(url).to_owned(), header }
+    }
+
+    fn header(&self, url: &str) -> Option<&str> {
+        (origin(url) == self.origin).then_some(self.header.as_str())
+    }
+}
+
+impl fmt::Debug for Authorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authorization").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
 
 // === impl Http ===
 
 impl Http {
+    pub(crate) fn new(hosts: ChartHosts, rooms: Rooms) -> Self {
+        Self { kept: Mutex::default(), hosts, rooms }
+    }
+
     /// Asks, and follows redirections.
     ///
     /// # Errors
@@ -66,11 +109,12 @@ impl Http {
         let mut ask = ask.clone();
         for _ in 0..REDIRECTIONS {
             let answer = tokio::time::timeout(DEADLINE, self.once(&at, access, &ask)).await;
-            let slow = |_| Failure::host(format!("{} does not answer in time", shown(&at)));
+            let slow = |_| Failure::server(&at, format!("{} does not answer in time", shown(&at)));
             let answer = answer.map_err(slow)??;
             let Some(next) = answer.redirection() else { return Ok(answer) };
             let next = joined(&at, next);
             if origin(&next) != origin(&at) {
+                // Nor is it said to the own server where another one leads back to it.
                 ask.authorization = None;
             }
             at = next;
@@ -79,14 +123,17 @@ impl Http {
     }
 
     async fn once(&self, url: &str, access: &Access, ask: &Ask) -> Result<Answer, Failure> {
-        let failed = |error: &dyn Error| Failure::host(format!("{}: {}", shown(url), reason(error)));
         let uri =
             url.parse::<Uri>().map_err(|_| Failure::content(format!("{} is no address", shown(url))))?;
-        let client = self.client(url, access)?;
+        let is_public = !self.hosts.allow(&uri, access);
+        if is_public {
+            reach::check(&uri).map_err(|error| failure(url, &error))?;
+        }
+        let client = self.client(url, access, is_public)?;
         let mut request = Request::get(uri);
         let headers: [(HeaderName, Option<&str>); 3] = [
             (ACCEPT, ask.accept),
-            (AUTHORIZATION, ask.authorization.as_deref()),
+            (AUTHORIZATION, ask.authorization.as_ref().and_then(|who| who.header(url))),
             (IF_NONE_MATCH, ask.known.as_deref()),
         ];
         for (name, value) in headers {
@@ -97,16 +144,28 @@ impl Http {
         let request = request.body(Body::empty()).map_err(|_| {
             Failure::content("what the credentials say is no header; remove line breaks from them")
         })?;
-        let answer = client(request).await.map_err(|error| failed(&error))?;
+        let answer = client(request).await.map_err(|error| failure(url, &error))?;
         let (head, body) = answer.into_parts();
-        let body = Limited::new(body, ask.limit).collect().await;
-        let body = body.map_err(|error| failed(error.as_ref()))?.to_bytes().to_vec();
-        Ok(Answer { status: head.status, headers: head.headers, body })
+        let mut body = Limited::new(body, ask.limit);
+        let mut bytes = Bytes::default();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| {
+                if error.is::<LengthLimitError>() {
+                    Failure::content(format!("{} has more than {} bytes", shown(url), ask.limit))
+                } else {
+                    failure(url, error.as_ref())
+                }
+            })?;
+            if let Some(data) = frame.data_ref() {
+                self.rooms.add(&mut bytes, data).await;
+            }
+        }
+        Ok(Answer { from: url.to_owned(), status: head.status, headers: head.headers, body: bytes })
     }
 
-    fn client(&self, url: &str, access: &Access) -> Result<Client, Failure> {
+    fn client(&self, url: &str, access: &Access, is_public: bool) -> Result<Client, Failure> {
         let key = (origin(url).to_owned(), Access { login: None, ..access.clone() });
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = kept.get(&key) {
             return Ok(client.clone());
         }
@@ -121,18 +180,29 @@ impl Http {
         if config.root_cert.as_ref().is_some_and(Vec::is_empty) {
             return Err(no_authority(""));
         }
-        let connector = config.rustls_https_connector().map_err(|error| match &access.ca {
+        let client = connected(&config, is_public).map_err(|error| match &access.ca {
             Some(_) => no_authority(&format!(" ({})", reason(&error))),
             None => Failure::content(format!("{}: {error}", shown(url))),
         })?;
-        let client = Builder::new(TokioExecutor::new()).build::<_, Body>(connector);
-        let client: Client = Arc::new(move |request| client.request(request));
         if kept.len() >= KEPT {
             kept.clear();
         }
         kept.insert(key, client.clone());
         Ok(client)
     }
+}
+
+/// A client for everything, or for public addresses alone.
+fn connected(config: &Config, is_public: bool) -> kube::Result<Client> {
+    if !is_public {
+        let client = Builder::new(TokioExecutor::new()).build::<_, Body>(config.rustls_https_connector()?);
+        return Ok(Arc::new(move |request| client.request(request)));
+    }
+    let mut plain = HttpConnector::new_with_resolver(tower::service_fn(reach::public));
+    plain.enforce_http(false);
+    let connector = config.rustls_https_connector_with_connector(plain)?;
+    let client = Builder::new(TokioExecutor::new()).build::<_, Body>(connector);
+    Ok(Arc::new(move |request| client.request(request)))
 }
 
 // === impl Answer ===
@@ -157,7 +227,7 @@ impl Answer {
     ///
     /// # Errors
     /// What the server says, and what to do.
-    pub(crate) fn content(self, url: &str) -> Result<Vec<u8>, Failure> {
+    pub(crate) fn content(self, url: &str) -> Result<Bytes, Failure> {
         let (status, url) = (self.status, shown(url));
         match status.as_u16() {
             200 => Ok(self.body),
@@ -167,10 +237,30 @@ impl Answer {
             404 => Err(Failure::content(format!(
                 "{url} answers {status}; correct the address, the name or the version"
             ))),
-            429 | 500.. => Err(Failure::host(format!("{url} answers {status}"))),
+            429 | 500.. => Err(Failure::server(&self.from, format!("{url} answers {status}"))),
             _ => Err(Failure::content(format!("{url} answers {status}"))),
         }
     }
+}
+
+/// That a server cannot be asked. Where it may not be, is not trusted, or does not speak TLS, that is not because it does not do its
+/// work.
+fn failure(url: &str, error: &(dyn Error + 'static)) -> Failure {
+    let text = format!("{}: {}", shown(url), reason(error));
+    if is_of_tls(error) || is_refused(error) { Failure::content(text) } else { Failure::server(url, text) }
+}
+
+/// Whether it is the TLS library that has refused. It says so as an error of data, within errors of the transport.
+fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
+    let inner = error.downcast_ref::<io::Error>();
+    inner.is_some_and(|error| error.kind() == io::ErrorKind::InvalidData)
+        || inner.and_then(io::Error::get_ref).is_some_and(|error| is_of_tls(error))
+        || error.source().is_some_and(is_of_tls)
+}
+
+/// Whether it is a server of the own network, which was named by a tenant.
+fn is_refused(error: &(dyn Error + 'static)) -> bool {
+    error.is::<Refused>() || error.source().is_some_and(is_refused)
 }
 
 /// The last of an error's reasons: it says what has happened.

@@ -9,8 +9,9 @@ use sluice_chart::best_version;
 use sluice_renderer_core::ChartRequest;
 
 use super::failure::Failure;
-use super::http::{Answer, Ask, Http, basic, joined, shown};
+use super::http::{Answer, Ask, Authorization, Http, basic, joined, origin, shown};
 use super::is_exact;
+use super::turns::Bytes;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONTENT: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
@@ -26,7 +27,7 @@ pub(crate) struct Registry<'a> {
     request: &'a ChartRequest,
     /// Address of the chart's own part of the registry.
     base: String,
-    authorization: Option<String>,
+    authorization: Option<Authorization>,
 }
 
 // === impl Registry ===
@@ -34,10 +35,9 @@ pub(crate) struct Registry<'a> {
 impl<'a> Registry<'a> {
     pub(crate) fn new(http: &'a Http, request: &'a ChartRequest) -> Self {
         let place = request.repository.strip_prefix("oci://").unwrap_or(&request.repository);
-        let (host, path) = place.split_once('/').unwrap_or((place, ""));
-        let scheme = if request.access.plain_http { "http" } else { "https" };
+        let path = place.split_once('/').map_or("", |(_, path)| path);
         let name = format!("{path}/{}", request.name);
-        let base = format!("{scheme}://{host}/v2/{}", name.trim_start_matches('/'));
+        let base = format!("{}/v2/{}", server(request), name.trim_start_matches('/'));
         Self { http, request, base, authorization: None }
     }
 
@@ -68,7 +68,7 @@ impl<'a> Registry<'a> {
     ///
     /// # Errors
     /// Why there is none.
-    pub(crate) async fn archive(&mut self, digest: &str, limit: usize) -> Result<Vec<u8>, Failure> {
+    pub(crate) async fn archive(&mut self, digest: &str, limit: usize) -> Result<Bytes, Failure> {
         let url = format!("{}/blobs/{digest}", self.base);
         self.get(&url, None, limit).await?.content(&url)
     }
@@ -91,13 +91,20 @@ impl<'a> Registry<'a> {
         let mut tags = Vec::new();
         for _ in 0..PAGES {
             let answer = self.get(&url, None, LIMIT).await?;
-            let next = answer.header(&LINK).and_then(next_page).map(|next| joined(&url, next));
+            let next = answer.header(&LINK).and_then(next_page).map(|next| joined(&answer.from, next));
             let page: Value = serde_json::from_slice(&answer.content(&url)?)
                 .map_err(|error| Failure::content(format!("{} is no list of tags: {error}", shown(&url))))?;
             let found = page.get("tags").and_then(Value::as_array).into_iter().flatten();
             tags.extend(found.filter_map(Value::as_str).map(str::to_owned));
             match next {
-                Some(next) => url = next,
+                Some(next) if self.is_own(&next) => url = next,
+                Some(next) => {
+                    let other = origin(&next);
+                    return Err(Failure::content(format!(
+                        "{} goes on at another server, {other}; ask that one, or name one version",
+                        shown(&url)
+                    )));
+                }
                 None => break,
             }
         }
@@ -112,14 +119,15 @@ impl<'a> Registry<'a> {
         limit: usize,
     ) -> Result<Answer, Failure> {
         let access = &self.request.access;
-        let ask = |authorization: &Option<String>| Ask {
+        let ask = |authorization: &Option<Authorization>| Ask {
             accept,
             authorization: authorization.clone(),
             known: None,
             limit,
         };
         let answer = self.http.get(url, access, &ask(&self.authorization)).await?;
-        if answer.status.as_u16() != 401 {
+        // A server to which the registry redirects is told nothing, whatever it asks for.
+        if answer.status.as_u16() != 401 || !self.is_own(&answer.from) {
             return Ok(answer);
         }
         let Some(challenge) = answer.header(&WWW_AUTHENTICATE) else { return Ok(answer) };
@@ -132,9 +140,10 @@ impl<'a> Registry<'a> {
     }
 
     /// What the challenge asks for: a password, or a token that is given for it.
-    async fn authorize(&self, challenge: &str) -> Result<Option<String>, Failure> {
+    async fn authorize(&self, challenge: &str) -> Result<Option<Authorization>, Failure> {
         let login = self.request.access.login.as_ref().map(basic);
-        let Some(bearer) = challenge.strip_prefix("Bearer ") else { return Ok(login) };
+        let own = |header| Authorization::new(&self.base, header);
+        let Some(bearer) = challenge.strip_prefix("Bearer ") else { return Ok(login.map(own)) };
         let Some(realm) = part(bearer, "realm") else { return Ok(None) };
         if !realm.starts_with("https://") && !self.request.access.plain_http {
             return Err(Failure::content("the registry wants the password sent without TLS; it is not"));
@@ -144,12 +153,26 @@ impl<'a> Registry<'a> {
         let query: Vec<String> = query.into_iter().flatten().collect();
         let mark = if realm.contains('?') { '&' } else { '?' };
         let url = format!("{realm}{mark}{}", query.join("&"));
-        let ask = Ask { authorization: login, limit: LIMIT, ..Ask::default() };
+        let authorization = login.map(|login| Authorization::new(&url, login));
+        let ask = Ask { authorization, limit: LIMIT, ..Ask::default() };
         let answer = self.http.get(&url, &self.request.access, &ask).await?.content(&url)?;
         let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
         let token = ["token", "access_token"].iter().find_map(|field| answer.get(field)?.as_str());
-        Ok(token.map(|token| format!("Bearer {token}")))
+        Ok(token.map(|token| own(format!("Bearer {token}"))))
     }
+
+    /// Whether this is an address of the registry itself.
+    fn is_own(&self, url: &str) -> bool {
+        origin(url) == origin(&self.base)
+    }
+}
+
+/// Scheme, host and port of the server that is asked for a chart.
+pub(crate) fn server(request: &ChartRequest) -> String {
+    let repository = &request.repository;
+    let Some(place) = repository.strip_prefix("oci://") else { return origin(repository).to_owned() };
+    let scheme = if request.access.plain_http { "http" } else { "https" };
+    origin(&format!("{scheme}://{place}")).to_owned()
 }
 
 /// The value of `name="…"` in a challenge.

@@ -15,6 +15,8 @@ use sluice_tasks::Once;
 use super::*;
 
 mod known;
+mod reach;
+mod strangers;
 mod trouble;
 mod ways;
 

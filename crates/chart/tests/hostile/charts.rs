@@ -155,7 +155,25 @@ pub const ALL: &[Hostile] = &[
         "limit: ",
     ),
     ("an archive within an archive", bomb_within, "maximum size"),
+    ("archives of headers within an archive", headers_within, "maximum size"),
+    ("a name that is as long as a chart", || described(tar::EntryType::GNULongName, b""), "limit: a header"),
+    ("a link that is as long as a chart", || described(tar::EntryType::GNULongLink, b""), "limit: a header"),
+    (
+        "attributes that are as long as a chart",
+        || described(tar::EntryType::XHeader, PATH),
+        "limit: a header",
+    ),
+    (
+        "attributes of all files",
+        || described(tar::EntryType::XGlobalHeader, PATH),
+        "Chart.yaml file is missing",
+    ),
+    ("a file of many holes", holes, "limit: a header"),
+    ("names of which each is long", long_names, "limit: the names of files"),
 ];
+
+/// How a path begins among the attributes of a file.
+const PATH: &[u8] = b"199229440 path=";
 
 const COMPUTES: &str = "{{ $x := 0 }}{{ range $i := until 100000000 }}{{ $x = add $x (mul $i 3) (len (printf \"%d\" $i)) }}{{ end }}";
 
@@ -297,4 +315,60 @@ fn bomb_within() -> Outcome {
     let mut all = mk_files(&[]);
     (0..9).for_each(|at| drop(all.insert(format!("charts/c{at}.tgz"), inner.clone())));
     folder(&all)
+}
+
+/// Charts within a chart, of which each is 100 MiB of folders.
+fn headers_within() -> Outcome {
+    const INNER: &str = "name: c\nversion: 1.0.0\n";
+    let mut tar = mk_head("c/Chart.yaml", INNER.len() as u64, tar::EntryType::Regular);
+    tar.extend_from_slice(INNER.as_bytes());
+    tar.resize(1024, 0);
+    tar.extend(mk_head("c/d/", 0, tar::EntryType::Directory).repeat(200 << 10));
+    let inner = zipped(&tar);
+    drop(tar);
+    let mut all = mk_files(&[]);
+    (0..9).for_each(|at| drop(all.insert(format!("charts/c{at}.tgz"), inner.clone())));
+    folder(&all)
+}
+
+/// A file about which a header of this kind says 190 MiB.
+fn described(kind: tar::EntryType, begin: &[u8]) -> Outcome {
+    const SIZE: usize = 190 << 20;
+    let mut tar = mk_head("x", SIZE as u64, kind);
+    tar.extend(begin);
+    tar.resize(512 + SIZE - 1, b'a');
+    tar.push(if begin.is_empty() { 0 } else { b'\n' });
+    tar.extend(mk_head("app/a", 0, tar::EntryType::Regular));
+    archive(tar)
+}
+
+/// A sparse file of no bytes, whose parts are described in 50 MiB.
+fn holes() -> Outcome {
+    let mut header = tar::Header::new_gnu();
+    header.set_path("app/a").unwrap();
+    header.set_size(0);
+    header.set_entry_type(tar::EntryType::GNUSparse);
+    header.as_gnu_mut().unwrap().isextended = [1];
+    header.set_cksum();
+    let mut part = tar::GnuExtSparseHeader::new();
+    part.isextended = [1];
+    for part in &mut part.sparse {
+        part.offset = *b"00000000000\0";
+        part.numbytes = *b"00000000000\0";
+    }
+    let mut tar = header.as_bytes().to_vec();
+    tar.extend(part.as_bytes().repeat(100 << 10));
+    archive(tar)
+}
+
+/// Files whose names have 4 000 bytes each.
+fn long_names() -> Outcome {
+    let mut tar = Vec::new();
+    for at in 0..10_000 {
+        tar.extend(mk_head("x", 4001, tar::EntryType::GNULongName));
+        tar.extend(format!("app/{at:03996}\0").into_bytes());
+        tar.resize(tar.len().next_multiple_of(512), 0);
+        tar.extend(mk_head("app/a", 0, tar::EntryType::Regular));
+    }
+    archive(tar)
 }

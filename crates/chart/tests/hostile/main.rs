@@ -177,6 +177,43 @@ fn texts_that_grow_are_refused() {
     }
 }
 
+/// Whatever is long in a chart, what is said of it is not.
+#[test]
+fn what_is_said_is_short() {
+    let long = "x".repeat(100_000);
+    let named = |name: &str| {
+        let mut tar = mk_head("x", name.len() as u64, tar::EntryType::GNULongName);
+        tar.extend_from_slice(name.as_bytes());
+        tar.resize(tar.len().next_multiple_of(512), 0);
+        tar.extend(mk_head("app/a", 0, tar::EntryType::Regular));
+        load(&zipped(&tar))
+    };
+    let folder = |files: &[(&str, &str)]| render_files(&mk_files(files)).unwrap_err();
+    let path = format!("templates/{}.yaml", "x".repeat(4000));
+    let below = format!("charts/{}.tgz", "x".repeat(4000));
+    for (error, said) in [
+        (named(&long), "limit: a header"),
+        (named(&format!("app/{}", &long[..5000])), "more than 4096 bytes"),
+        (named(&long[..4096]), "outside the base directory"),
+        (folder(&[("values.yaml", &format!("--- {long}\n"))]), "document separator"),
+        (folder(&[("values.schema.json", &format!("{{\"type\": \"{long}\"}}"))]), "values"),
+        (folder(&[("templates/a.yaml", &format!("{{{{ fail \"{long}\" }}}}"))]), "execution error"),
+        (folder(&[("templates/a.yaml", &format!("{{{{ {long} }}}}"))]), "not defined"),
+        (folder(&[(&path, "a: [")]), "YAML parse error"),
+        (folder(&[(&below, "no archive")]), "gzipped archive"),
+    ] {
+        let text = error.to_string();
+        assert!(text.contains(said), "{text}");
+        assert!(text.len() <= 2048, "{} bytes: {said}", text.len());
+    }
+    let mut values = Map::new();
+    let texts = [
+        sluice_chart::read_values(&format!("--- {long}\n")).unwrap_err(),
+        sluice_chart::set(&mut values, &long).unwrap_err(),
+    ];
+    texts.iter().for_each(|text| assert!(text.len() <= 2048, "{} bytes", text.len()));
+}
+
 /// Milliseconds of a processor that this process has taken: whoever else is at work does not count.
 fn taken() -> u64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap();

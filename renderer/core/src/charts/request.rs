@@ -30,6 +30,8 @@ pub struct Access {
     pub insecure_skip_tls_verify: bool,
     /// Whether a registry is spoken to without TLS.
     pub plain_http: bool,
+    /// Whether a tenant asks, who may reach less than the renderer does.
+    pub of_tenant: bool,
 }
 
 /// A chart that has been fetched.

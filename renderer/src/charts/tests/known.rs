@@ -22,7 +22,7 @@ async fn told_after_a_restart(folder: &std::path::Path, request: &ChartRequest) 
 
 /// As long ago as a process that runs would not have waited.
 fn make_old(folder: &std::path::Path) {
-    for entry in std::fs::read_dir(folder).unwrap() {
+    for entry in std::fs::read_dir(folder.join("sluice-charts")).unwrap() {
         let file = std::fs::File::options().append(true).open(entry.unwrap().path()).unwrap();
         file.set_modified(SystemTime::now() - 2 * LOOK_AGAIN).unwrap();
     }

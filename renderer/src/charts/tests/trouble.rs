@@ -108,6 +108,42 @@ impl TcpPort {
     }
 }
 
+/// An answer that no repository gives is the fault of who asks for it, not of all who ask the same server.
+#[tokio::test]
+async fn an_answer_that_is_too_large_makes_nobody_else_wait() {
+    let fake = Fake::start().await;
+    fake.push("1.2.0");
+    fake.serve("/v2/charts/large/manifests/1.2.0", vec![b' '; 5 << 20]);
+    let fetcher = Fetcher::new(ChartSettings::default());
+    let large = ChartRequest { name: "large".into(), ..fake.oci("1.2.0") };
+    let (state, pause) = fetcher.look(&large, None).await;
+    let trouble = version(state).unwrap_err();
+    assert!(trouble.ends_with("/v2/charts/large/manifests/1.2.0 has more than 4194304 bytes"), "{trouble}");
+    assert_eq!(pause, Duration::from_secs(30));
+    let request = fake.oci("1.2.0");
+    let answered = tokio::time::timeout(Duration::from_millis(900), fetcher.look(&request, None)).await;
+    assert_eq!(version(answered.unwrap().0), Ok("1.2.0".into()));
+}
+
+/// An index may name any server; that one of them is away says nothing of the repository.
+#[tokio::test]
+async fn a_server_that_an_index_names_is_not_the_repository() {
+    let fake = Fake::start().await;
+    fake.publish(&["1.2.0"]);
+    let away = format!("http://127.0.0.1:{}/web.tgz", TcpPort::closed().await.0);
+    let mut index = "entries: {web: [{version: 1.2.0, urls: [web-1.2.0.tgz]}], ".to_owned();
+    index += &format!("away: [{{version: 1.2.0, urls: ['{away}']}}]}}");
+    fake.serve("/charts/index.yaml", index);
+    let fetcher = Fetcher::new(ChartSettings::default());
+    let other = ChartRequest { name: "away".into(), ..fake.request("") };
+    let (state, pause) = fetcher.look(&other, None).await;
+    assert!(version(state).unwrap_err().ends_with("; it is tried again"));
+    assert_eq!(pause, Duration::from_secs(1));
+    let request = fake.request("");
+    let answered = tokio::time::timeout(Duration::from_millis(900), fetcher.look(&request, None)).await;
+    assert_eq!(version(answered.unwrap().0), Ok("1.2.0".into()));
+}
+
 #[tokio::test]
 async fn no_log_and_no_problem_says_anything_secret() {
     let log = Log::default();

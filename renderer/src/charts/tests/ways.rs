@@ -101,9 +101,30 @@ async fn a_server_is_trusted_by_the_authority_that_is_named_or_unchecked() {
             request.access.login = Some(login());
             let error = look(&request).await.unwrap_err();
             assert!(error.contains("invalid peer certificate"), "{error}");
+            assert!(!error.contains("tried again"), "the server does its work: {error}");
         }
     }
     assert_eq!(fake.asked(), Vec::<String>::new(), "nothing was said to a server that is not trusted");
+}
+
+/// Whoever asks in the right way is answered, whatever others have asked for in the meantime.
+#[tokio::test]
+async fn a_wrong_authority_makes_nobody_else_wait() {
+    let (certificates, stranger) = (mk_certificates(1), mk_certificates(2));
+    let fake = mk_tls(&certificates).await;
+    fake.publish(&["1.2.0"]);
+    fake.push("1.2.0");
+    let fetcher = Fetcher::new(ChartSettings::default());
+    let trusting = |ca: &Certificates| Access { ca: Some(ca.authority.clone()), ..Access::default() };
+    for (wrong, right) in
+        secure(&fake, trusting(&stranger)).into_iter().zip(secure(&fake, trusting(&certificates)))
+    {
+        for _ in 0..3 {
+            assert_eq!(fetcher.look(&wrong, None).await.1, Duration::from_secs(30));
+        }
+        let answered = tokio::time::timeout(Duration::from_millis(900), fetcher.look(&right, None)).await;
+        assert_eq!(version(answered.unwrap().0), Ok("1.2.0".into()));
+    }
 }
 
 #[tokio::test]

@@ -338,6 +338,20 @@ fn credentials_are_those_of_a_secret_and_are_never_shown() {
     assert!(fixture.problem().contains("has neither username and password"), "{}", fixture.problem());
 }
 
+/// Where it is fetched from is not for a tenant to choose freely.
+#[test]
+fn a_request_says_whether_it_is_a_tenants() {
+    let (whole, mut own, mut labelled) = (profile(json!({})), profile(json!({})), profile(json!({})));
+    own["kind"] = json!("Profile");
+    own["metadata"]["namespace"] = json!("default");
+    labelled["metadata"]["labels"] = json!({"projectsveltos.io/serviceaccount-name": "deployer",
+        "projectsveltos.io/serviceaccount-namespace": "team-a"});
+    for (object, of_tenant) in [(whole, false), (own, true), (labelled, true)] {
+        let fixture = Fixture::new(vec![object.clone()]);
+        assert_eq!(fixture.asked().access.of_tenant, of_tenant, "{object}");
+    }
+}
+
 #[test]
 fn addresses_and_names_that_cannot_be_used_are_told() {
     for (fields, part) in [
