@@ -25,6 +25,7 @@ pub mod object;
 pub mod patch;
 pub mod pattern;
 pub mod profile;
+pub mod secrets;
 pub mod selector;
 pub mod service_account;
 pub mod string_data;

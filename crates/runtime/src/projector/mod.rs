@@ -12,6 +12,7 @@ use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
+use sluice_api::secrets::without_values;
 use sluice_api::{Digest, ObjectKey};
 use sluice_kube::{Raw, apply, resource_of, segment};
 use sluice_tasks::{End, Once};
@@ -155,7 +156,9 @@ impl Writer {
 impl Outcome {
     fn of(result: Result<(), kube::Error>, key: &ObjectKey) -> Self {
         let Err(error) = result else { return Self::Written };
-        tracing::debug!(%error, object = %key, "a projection cannot be written; trying again");
+        let text = error.to_string();
+        let said = without_values(&key.gvk, &text);
+        tracing::debug!(error = %said, object = %key, "a projection cannot be written; trying again");
         refused::reason(&error).map_or(Self::Failed, Self::Refused)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sluice_api::secrets::without_values;
 use sluice_api::{Gvk, ObjectKey};
 use sluice_protocol::Problem;
 
@@ -29,7 +30,7 @@ impl Refused {
             self.kinds.remove(&key.gvk);
             return self.told.remove(&key.gvk).map(|_| Problem::resolved(stage, "", object));
         };
-        let text = format!("{first} cannot be written: {why}");
+        let text = format!("{first} cannot be written: {}", without_values(&key.gvk, why));
         if self.told.get(&key.gvk) == Some(&text) {
             return None;
         }

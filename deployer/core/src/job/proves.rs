@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
+use sluice_api::secrets::without_values;
 use sluice_api::{ObjectKey, ServiceAccount};
 
 use super::{Job, JobContext};
@@ -98,7 +99,10 @@ impl Job {
             Some(failure) if failure.class == Class::Forbidden => self.proves.answer(&key, false),
             Some(_) => {}
         }
-        self.proves.asked.extend(failure.map(|failure| (key, failure.message.clone())));
+        if let Some(failure) = failure {
+            let message = without_values(&key.gvk, &failure.message).into_owned();
+            self.proves.asked.insert(key, message);
+        }
     }
 
     /// It has been written, or could not be: what that says of the tenant's rights.

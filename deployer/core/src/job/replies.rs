@@ -1,6 +1,7 @@
 //! What a job makes of the answers to its calls.
 
 use sluice_api::ObjectKey;
+use sluice_api::secrets::without_values;
 
 use super::{Ended, INVENTORY, Job, JobContext, Phase};
 use crate::request::{Class, Failure, Live, Reply, Request};
@@ -143,7 +144,8 @@ impl Job {
             }
         }
         let remedy = if failure.class == Class::Immutable { self.remedy(key) } else { "" };
-        let text = format!("{key}: {}{remedy}", failure.message);
+        let message = without_values(&key.gvk, &failure.message);
+        let text = format!("{key}: {message}{remedy}");
         self.run.errors.insert(key.to_string(), Fault::new(text, failure.class.is_transient()));
     }
 }
