@@ -38,8 +38,8 @@ pub struct Agent {
     events: Events,
     /// The newest revision of the interest that anything on the bus was made from.
     found: u64,
-    /// What it has said to be there completely, apart from the streams' incarnations.
-    completed: Option<Complete>,
+    /// What it has said to be there completely, apart from the streams' incarnations, and whether it was behind and proved nothing.
+    completed: Option<(bool, Complete)>,
     next_watch: u64,
     /// What the cluster can do, and that it cannot be published yet.
     capabilities: Option<Capabilities>,
@@ -254,9 +254,11 @@ impl Agent {
             true => Complete::of_all(0, self.found),
             false => Complete { lacking: self.lacking(), ..Complete::of_all(0, revision) },
         };
-        if self.completed.replace(complete.clone()).as_ref() == Some(&complete) {
+        let said = (is_behind, complete);
+        if self.completed.as_ref() == Some(&said) {
             return;
         }
+        let (_, complete) = self.completed.insert(said).clone();
         for shard in 0..self.config.shards {
             // A row of no incarnation proves nothing.
             let incarnation = self.config.outputs.get(usize::from(shard)).filter(|_| !is_behind);

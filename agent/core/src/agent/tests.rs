@@ -230,7 +230,7 @@ fn nothing_is_complete_while_a_row_was_made_from_a_newer_interest_and_that_one_i
     assert_eq!(said(&mut agent, &|agent, step| agent.start(step)), [(0, 7), (0, 7)]);
     assert_eq!(said(&mut agent, &|agent, step| agent.external(interest(3, &[]), step)), []);
     assert!(agent.unconfirmed.contains(&key("Pod", "there")), "the newer one may ask for it");
-    assert_eq!(said(&mut agent, &|agent, step| agent.external(interest(8, &[]), step)), [(1, 8), (2, 8)]);
+    assert_eq!(said(&mut agent, &|agent, step| agent.external(interest(7, &[]), step)), [(1, 7), (2, 7)]);
 }
 
 #[test]
