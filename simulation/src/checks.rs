@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use sluice_api::{ObjectKey, object};
+use sluice_protocol::Subject;
 
+use self::told::{Grounds, Reasons, Told};
 use crate::management::{Addon, CLUSTERS};
 use crate::world::STEP;
+
+mod told;
 
 /// Since when things are as they are, in microseconds of the schedule.
 pub(crate) struct History {
@@ -17,7 +21,9 @@ pub(crate) struct History {
     /// When each version of a service came to be.
     born: BTreeMap<u64, i64>,
     /// When the management cluster last gave a reason to withdraw an add-on from, or because of, a cluster.
-    reason: [[i64; CLUSTERS.len()]; Addon::ALL.len()],
+    reasons: Reasons,
+    /// What deployers have been told.
+    told: Told,
     /// When a stream last lost what it had acknowledged.
     lost_at: i64,
     /// When streams last had older rows in the place of those.
@@ -43,12 +49,12 @@ const NEVER: i64 = -2 * LATE;
 
 impl Default for History {
     fn default() -> Self {
-        let reason = [[NEVER; CLUSTERS.len()]; Addon::ALL.len()];
         Self {
             event_since: BTreeMap::new(),
             deleted: BTreeMap::new(),
             born: BTreeMap::new(),
-            reason,
+            reasons: Reasons::default(),
+            told: Told::default(),
             lost_at: NEVER,
             older_at: NEVER,
             rival_at: NEVER,
@@ -78,7 +84,12 @@ impl History {
 
     /// The management cluster gives a reason to withdraw this.
     pub(crate) fn reason(&mut self, (addon, cluster): (Addon, usize)) {
-        self.reason[addon as usize][cluster] = self.now;
+        self.reasons.give(addon, cluster, self.now);
+    }
+
+    /// A renderer tells deployers something.
+    pub(crate) fn told(&mut self, subject: &Subject) {
+        self.told.note(subject, &self.reasons, self.now);
     }
 
     /// There is a reason in this cluster.
@@ -93,13 +104,6 @@ impl History {
         let known = CLUSTERS.into_iter().find(|known| *known == cluster);
         let since = known.and_then(|cluster| self.event_since.get(&(cluster, name.to_owned())));
         since.zip(self.born.get(&v)).is_some_and(|(since, born)| since <= born)
-    }
-
-    /// Whether the management cluster gives no reason for a withdrawal.
-    fn no_reason(&self, addon: Addon, cluster: &str) -> bool {
-        let index = CLUSTERS.iter().position(|known| *known == cluster);
-        let since = index.map_or(self.now, |index| self.reason[addon as usize][index]);
-        self.now - since > LATE
     }
 
     /// A stream loses what it had acknowledged.
@@ -132,27 +136,28 @@ impl History {
             return Ok(());
         }
         self.check_edit(cluster, key, old, new)?;
+        let grounds = Grounds::new(&self.told, &self.reasons, (cluster, old), self.now);
         if let Some(service) = key.name.strip_prefix("each-") {
-            return self.check_each(cluster, key, service, old, new);
+            return self.check_each(&grounds, (cluster, key), service, old, new);
         }
         if let Some(source) = key.name.strip_prefix("all-") {
-            return self.check_all(cluster, key, source, old, new);
+            return self.check_all(&grounds, (cluster, key), source, old, new);
         }
         if let Some((source, destination)) =
             key.name.strip_prefix("here-").and_then(|names| names.split_once('-'))
         {
-            return self.check_all(destination, key, source, old, new);
+            return self.check_all(&grounds, (destination, key), source, old, new);
         }
         if let Some(subject) = key.name.strip_prefix("sent-") {
-            return self.check_sent(cluster, key, subject, old, new);
+            return self.check_sent(&grounds, (cluster, key), subject, old, new);
         }
-        if key.name == "team" && new.is_none() && self.no_reason(Addon::Team, cluster) {
+        if key.name == "team" && new.is_none() && grounds.has_none(Addon::Team, cluster) {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
         }
         // The maker that has the name goes, and the row of the one that waits is lost, or at the beginning not written yet:
         // nobody knows of it.
         let unknown = self.now - self.wiped_at.max(0).min(self.rival_at) < LATE;
-        if key.name == "own" && new.is_none() && self.no_reason(Addon::Own, cluster) && !unknown {
+        if key.name == "own" && new.is_none() && grounds.has_none(Addon::Own, cluster) && !unknown {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
         }
         Ok(())
@@ -179,8 +184,8 @@ impl History {
 
     fn check_each(
         &self,
-        cluster: &str,
-        key: &ObjectKey,
+        grounds: &Grounds<'_>,
+        (cluster, key): (&str, &ObjectKey),
         service: &str,
         old: &Value,
         new: Option<&Value>,
@@ -188,7 +193,7 @@ impl History {
         let before = version(old, "v");
         match new.map(|new| version(new, "v")) {
             Some(after) if after < before => Err(format!("{cluster}: {key}: version {after} over {before}")),
-            None if self.always_since(cluster, service, before) && self.no_reason(Addon::Each, cluster) => {
+            None if self.always_since(cluster, service, before) && grounds.has_none(Addon::Each, cluster) => {
                 Err(format!("{cluster}: {key} withdrawn, its service was an event all the time"))
             }
             _ => Ok(()),
@@ -198,8 +203,8 @@ impl History {
     /// Only an event takes away what an event led to.
     fn check_sent(
         &self,
-        cluster: &str,
-        key: &ObjectKey,
+        grounds: &Grounds<'_>,
+        (cluster, key): (&str, &ObjectKey),
         subject: &str,
         old: &Value,
         new: Option<&Value>,
@@ -209,7 +214,7 @@ impl History {
         match new.map(|new| version(new, "v")) {
             Some(after) if after < before => Err(format!("{cluster}: {key}: event {after} over {before}")),
             None if !deleted.any(|(_, version)| *version > before)
-                && self.no_reason(Addon::Sent, cluster) =>
+                && grounds.has_none(Addon::Sent, cluster) =>
             {
                 Err(format!("{cluster}: {key} withdrawn, no event deletes it"))
             }
@@ -219,8 +224,8 @@ impl History {
 
     fn check_all(
         &self,
-        cluster: &str,
-        key: &ObjectKey,
+        grounds: &Grounds<'_>,
+        (cluster, key): (&str, &ObjectKey),
         source: &str,
         old: &Value,
         new: Option<&Value>,
@@ -236,8 +241,8 @@ impl History {
                     return Err(format!("{cluster}: {key}: {service} has version {after} over {before}"));
                 }
                 None if self.always_since(source, service, before)
-                    && self.no_reason(Addon::All, source)
-                    && self.no_reason(Addon::All, cluster) =>
+                    && grounds.has_none(Addon::All, source)
+                    && grounds.has_none(Addon::All, cluster) =>
                 {
                     return Err(format!("{cluster}: {key} lost {service}, which was an event all the time"));
                 }

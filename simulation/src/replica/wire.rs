@@ -148,6 +148,9 @@ impl<R: Role> Process<R> {
         let verdict = world.store.send(fence, group, self.newer, expires, clock);
         world.coverage.many(Fault::Held, u64::from(verdict == Verdict::Held));
         world.coverage.many(Fault::Refused, u64::from(matches!(verdict, Verdict::Replaced(_))));
+        if matches!(verdict, Verdict::Stored(_)) {
+            group.rows.iter().for_each(|row| world.history.told(&row.row.subject));
+        }
         world.tell(|| {
             let fence = group.fence;
             format!(
