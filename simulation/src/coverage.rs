@@ -77,6 +77,8 @@ faults! {
     Miscount,
     /// The body of a row cannot be read.
     Unreadable,
+    /// The body of a row is not there yet: the row comes without it, and once more with it, after later ones.
+    LateBody,
     /// A publish is stored, or a call carried out, and the answer is lost.
     Unanswered,
     /// A publish is lost on its way, and those after it are not.

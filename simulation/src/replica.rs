@@ -13,6 +13,7 @@ use crate::world::{STEP, World};
 
 mod clock;
 mod handle;
+mod reading;
 mod wire;
 
 use clock::Clock;
@@ -65,6 +66,8 @@ struct Running<C: Core> {
     outbox: Vec<VecDeque<(i64, Out)>>,
     answers: VecDeque<Event<C::External>>,
     cursor: Option<u64>,
+    /// Rows that came without their bodies, and when these come.
+    late: Vec<(i64, Row)>,
     /// When it last looked at its input: a shell whose reader is silent for long begins again.
     looked_at: i64,
     caught_up: bool,
@@ -122,6 +125,7 @@ impl<R: Role> Process<R> {
             outbox: self.fences.iter().map(|_| VecDeque::new()).collect(),
             answers: VecDeque::new(),
             cursor: None,
+            late: Vec::new(),
             looked_at: world.now,
             caught_up: false,
             wake: None,
@@ -174,43 +178,6 @@ impl<R: Role> Process<R> {
         let now = Now { wall: self.clock.now(world.now), steady: world.now };
         let commands = running.owner.handle(now, event);
         self.execute(world, commands);
-    }
-
-    /// The next row of the input arrives, or the news that there is none.
-    fn read(&mut self, world: &mut World) {
-        let Some(running) = &mut self.running else { return };
-        running.looked_at = world.now;
-        let (Some(cursor), Some((table, shard))) = (running.cursor, self.role.input()) else { return };
-        let stream = world.store.stream(table, shard);
-        // A reader belongs to one life of its stream; it ends with it, and never says that it has caught up.
-        if running.born.last() != Some(&stream.incarnation()) {
-            return self.handle(world, Event::Ended(Stop::Reborn));
-        }
-        let Some((sequence, message)) = world.store.next_on(self.node, (table, shard), cursor) else {
-            // The leader is asked, and there may be none.
-            let ends = stream.next(cursor).is_none() && world.store.has_leader(table, shard, world.now);
-            if ends && !std::mem::replace(&mut running.caught_up, true) {
-                world.tell(|| format!("{} has read everything", self.name));
-                self.handle(world, Event::CaughtUp(cursor));
-            }
-            return;
-        };
-        let (subject, head, mut body) = message.read_by(self.newer);
-        let replaced = message.holder.is_none() && stream.last_sequence(&subject.to_string()) != sequence;
-        world.coverage.many(Fault::Replaced, u64::from(replaced && !running.caught_up));
-        world.coverage.many(Fault::Newer, u64::from(message.newer && !self.newer));
-        // Only an estimate: while a row is replaced it is counted neither in its old nor in its new place.
-        let pending = stream.next(sequence).is_some() && !world.mishap(Fault::Miscount, 0.1);
-        // The same row may come again, before anything that follows it.
-        if !world.mishap(Fault::Duplicate, 0.01) {
-            running.cursor = Some(sequence);
-        }
-        if table == Table::Reports && !body.is_empty() && world.mishap(Fault::Unreadable, 0.003) {
-            (body, self.blind) = ((*b"?").into(), true);
-            world.tell(|| format!("{} cannot read {subject}", self.name));
-        }
-        world.tell(|| format!("{} has read {}{subject}", self.name, if head.tombstone { "-" } else { "+" }));
-        self.handle(world, Event::Row(Row { subject, head, body, sequence }, pending));
     }
 
     fn answer(&mut self, world: &mut World) {
@@ -272,6 +239,7 @@ impl<R: Role> Process<R> {
             _ if cut => {}
             0 | 1 => self.send(world),
             2 => self.answer(world),
+            _ if self.complete(world) => {}
             _ => self.read(world),
         }
     }
@@ -329,6 +297,7 @@ impl<R: Role> Replica for Process<R> {
         let waiting = running.outbox.iter().any(|out| !out.is_empty())
             || !running.answers.is_empty()
             || running.wake.is_some_and(|at| at <= self.clock.now(world.now))
+            || !running.late.is_empty()
             || world.now - running.looked_at > world.tombstone_ttl / 2;
         if unread || waiting || self.role.has_news(world) {
             return false;

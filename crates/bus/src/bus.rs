@@ -95,6 +95,12 @@ impl Bus {
         *role != Role::People || matches!(credentials, Credentials::None)
     }
 
+    /// Whether who we are may be told the subjects of all rows. The agent of one cluster may not, and so cannot ask for a stream by
+    /// its name.
+    pub(crate) fn may_list_subjects(&self) -> bool {
+        !matches!(self.options.connection.role, Role::Agent(Some(_)))
+    }
+
     /// A connection to each server of the bus.
     pub(crate) fn to_each_server(&self) -> Vec<Connection> {
         self.options.connection.to_each()

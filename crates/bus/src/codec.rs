@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_nats::HeaderMap;
 use bytes::Bytes;
 use sluice_api::Digest;
-use sluice_protocol::{Head, Meta, View};
+use sluice_protocol::{Head, Meta, Table, View};
 use zstd::bulk::Compressor;
 
 /// Counts the changes of what rows look like: grows when this version writes rows that one before it cannot read. While
@@ -18,6 +18,8 @@ pub(crate) const ROW_FORMAT: u16 = 3;
 const COMPRESS_ABOVE: usize = 4096;
 /// No body may become larger than this when it is decompressed.
 const MAX_BODY: usize = 64 << 20;
+/// Nor one that an agent sends, whose cluster may be anybody's. No API server has an object that large.
+const MAX_CHANGE: usize = 8 << 20;
 const LEVEL: i32 = 1;
 
 const PLAIN: u8 = 0;
@@ -30,6 +32,28 @@ const META: &str = "Sluice-Meta";
 const TOMBSTONE: &str = "Sluice-Tombstone";
 /// Names the body in the `content` bucket; the message itself has none.
 pub(crate) const CONTENT: &str = "Sluice-Content";
+
+/// How large a body may become when it is decompressed, bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit(usize);
+
+impl Limit {
+    /// For who trusts the writer with memory.
+    pub(crate) const LARGEST: Self = Self(MAX_BODY);
+
+    /// Why a body of this many bytes must not be sent; nothing when it may.
+    pub(crate) fn refuse(self, bytes: usize) -> Option<String> {
+        (bytes > self.0).then(|| {
+            format!("{bytes} bytes are more than the {} that a row may have; split the object", self.0)
+        })
+    }
+}
+
+impl From<Table> for Limit {
+    fn from(table: Table) -> Self {
+        Self(if table == Table::Changes { MAX_CHANGE } else { MAX_BODY })
+    }
+}
 
 /// A message is not a row.
 #[derive(Debug, thiserror::Error)]
@@ -66,21 +90,21 @@ fn compress(body: &[u8]) -> std::io::Result<Vec<u8>> {
     })
 }
 
-/// The body of a message.
-pub(crate) fn decode(message: &[u8]) -> Result<Arc<[u8]>, CodecError> {
+/// The body of a message, which may not be larger than the limit.
+pub(crate) fn decode(message: &[u8], limit: Limit) -> Result<Arc<[u8]>, CodecError> {
     match message.split_first() {
         None => Ok(Arc::from([])),
         Some((&PLAIN, body)) => Ok(body.into()),
-        Some((&ZSTD, body)) => Ok(zstd::bulk::decompress(body, size(body))?.into()),
+        Some((&ZSTD, body)) => Ok(zstd::bulk::decompress(body, size(body, limit))?.into()),
         Some((&format, _)) => Err(CodecError::Format(format)),
     }
 }
 
 /// Room for a body: what its frame says, as every frame of [`encode`] does. Room for the largest one is mapped and given
 /// back for each row otherwise.
-fn size(frame: &[u8]) -> usize {
+fn size(frame: &[u8], Limit(limit): Limit) -> usize {
     let said = zstd::zstd_safe::get_frame_content_size(frame).ok().flatten();
-    said.and_then(|size| usize::try_from(size).ok()).unwrap_or(MAX_BODY).min(MAX_BODY)
+    said.and_then(|size| usize::try_from(size).ok()).unwrap_or(limit).min(limit)
 }
 
 /// The headers of a head.
@@ -157,8 +181,8 @@ mod tests {
         let body = "kind: Service\n".repeat(1000);
         let message = encode(body.as_bytes());
         assert!(message.len() < body.len() / 10);
-        assert_eq!(&*decode(&message).unwrap(), body.as_bytes());
-        assert_eq!(size(&message[1..]), body.len());
+        assert_eq!(&*decode(&message, Limit::LARGEST).unwrap(), body.as_bytes());
+        assert_eq!(size(&message[1..], Limit::LARGEST), body.len());
     }
 
     #[test]
@@ -166,7 +190,17 @@ mod tests {
         let mut message = vec![ZSTD];
         message.extend(zstd::bulk::compress(&vec![0; MAX_BODY + 1], LEVEL).unwrap());
         assert!(message.len() < MAX_BODY / 1000);
-        assert!(matches!(decode(&message), Err(CodecError::Compression(_))));
+        assert!(matches!(decode(&message, Limit::LARGEST), Err(CodecError::Compression(_))));
+    }
+
+    #[test]
+    fn what_an_agent_sends_makes_no_more_than_an_object_may_have() {
+        let message = |bytes| encode(&vec![b' '; bytes]);
+        let (changes, desired) = (Limit::from(Table::Changes), Limit::from(Table::Desired));
+        assert_eq!(decode(&message(MAX_CHANGE), changes).unwrap().len(), MAX_CHANGE);
+        assert!(decode(&message(MAX_CHANGE + 1), changes).is_err());
+        assert!(decode(&message(MAX_CHANGE + 1), desired).is_ok());
+        assert!(changes.refuse(MAX_CHANGE).is_none() && changes.refuse(MAX_CHANGE + 1).is_some());
     }
 
     const NAMES: &str = "Sluice-(Digest|Time|View|Meta|Tombstone|Content)|KV-Operation";
@@ -193,12 +227,12 @@ mod tests {
     proptest! {
         #[test]
         fn bodies_are_read_back(body in proptest::collection::vec(any::<u8>(), 0..6000)) {
-            prop_assert_eq!(&*decode(&encode(&body)).unwrap(), &body[..]);
+            prop_assert_eq!(&*decode(&encode(&body), Limit::LARGEST).unwrap(), &body[..]);
         }
 
         #[test]
         fn no_message_panics(message in proptest::collection::vec(any::<u8>(), 0..300)) {
-            prop_assert!(decode(&message).is_ok() || !message.is_empty());
+            prop_assert!(decode(&message, Limit::LARGEST).is_ok() || !message.is_empty());
         }
 
         #[test]
@@ -212,7 +246,7 @@ mod tests {
             let at = at.index(message.len());
             message.iter_mut().skip(at).zip(with).for_each(|(old, new)| *old = new);
             message.truncate(keep.index(message.len()) + 1);
-            if let Ok(body) = decode(&message) {
+            if let Ok(body) = decode(&message, Limit::LARGEST) {
                 prop_assert!(body.len() <= MAX_BODY);
             }
         }

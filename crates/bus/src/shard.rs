@@ -4,6 +4,8 @@ pub(crate) mod answer;
 pub(crate) mod end;
 pub(crate) mod fence;
 pub(crate) mod heads;
+pub(crate) mod input;
+pub(crate) mod late;
 pub(crate) mod look;
 pub(crate) mod observer;
 pub(crate) mod read_spec;

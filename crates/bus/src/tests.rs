@@ -12,8 +12,10 @@ use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
 use crate::buckets::content_refs::ContentRefs;
+use crate::buckets::contents::Place;
 use crate::buckets::interest::{InterestWriter, interest_feed};
 use crate::bus::Bus;
+use crate::codec::Limit;
 use crate::connection::Connection;
 use crate::kit::{Server, arguments, spawn};
 use crate::layout::BusOptions;
@@ -296,7 +298,7 @@ async fn large_bodies_are_stored_once_and_live_while_a_row_names_them() {
         let sent = send(&bus, std::slice::from_ref(&row), &fence, sequence).await;
         content_refs.note(&row.subject, sent.rows[0].clone().unwrap());
     }
-    let digest = Digest::of(&[large.as_bytes()]);
+    let place = Place::of(&row("x", None).subject, Digest::of(&[large.as_bytes()]));
     let mut bucket = bus.js.get_stream("KV_content").await.unwrap();
     assert_eq!(bucket.info().await.unwrap().state.messages, 1);
     assert!(rows(&bus).await.iter().all(|(_, body, _)| *body == large));
@@ -305,10 +307,10 @@ async fn large_bodies_are_stored_once_and_live_while_a_row_names_them() {
     let kept = tokio::time::timeout(age * 2, content_refs.clone().keep(bus.contents.clone())).await;
     assert!(kept.is_err(), "it expired although it is named");
     let other = self::bus(&server).await;
-    assert!(other.contents.get(digest).await.unwrap().is_some());
+    assert!(other.contents.get(&place, Limit::LARGEST).await.unwrap().is_some());
     tokio::time::sleep(age * 2).await;
     let third = self::bus(&server).await;
-    assert!(third.contents.get(digest).await.unwrap().is_none());
+    assert!(third.contents.get(&place, Limit::LARGEST).await.unwrap().is_none());
     // Who takes the rows over learns that their bodies are lost.
     let spec = ReadSpec { heads_only: true, ..ReadSpec::some(stream, vec!["desired.00.*.*.*".into()]) };
     let mut reader = read(&third, &spec).await.unwrap();

@@ -3,7 +3,7 @@
 
 mod server;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use server::Server;
 use sluice_api::ClusterRef;
-use sluice_bus::{Bus, BusOptions, Connection, Credentials, ReadSpec, Seed, accounts, look};
+use sluice_bus::{Bus, BusOptions, Connection, Credentials, ReadSpec, Rights, Seed, accounts, look};
 use sluice_protocol::{Capabilities, Role};
 use sluice_tasks::Tasks;
 
@@ -54,7 +54,12 @@ impl Fixture {
             "status.00.x".into(),
             "$KV.interest.sveltos.default.cluster-1".into(),
             "$KV.interest.sveltos.default.cluster-2".into(),
-            "$KV.content.0".into(),
+            format!("$KV.content.changes.{FIRST}.0"),
+            format!("$KV.content.changes.{SECOND}.0"),
+            format!("$KV.content.capabilities.{FIRST}.0"),
+            "$KV.content.reports.0".into(),
+            "$KV.content.desired.0".into(),
+            "$KV.content.status.0".into(),
         ] {
             let body = format!("secret of {subject}");
             let ack = fixture.operator.request(subject, body.into()).await.unwrap();
@@ -132,6 +137,7 @@ fn requests() -> Vec<(String, Value, &'static str)> {
     let api = |rest: &str| format!("$JS.API.{rest}");
     let interest = |cluster: u8| format!("$KV.interest.sveltos.default.cluster-{cluster}");
     let row = |cluster: &str| format!("changes.00.{cluster}.-.x");
+    let body = |home: &str| api(&format!("DIRECT.GET.KV_content.$KV.content.{home}.0"));
     vec![
         // Rows.
         (format!("changes.00.{FIRST}.-.y"), none(), "1a"),
@@ -154,12 +160,21 @@ fn requests() -> Vec<(String, Value, &'static str)> {
         ("$KV.problems.matcher.-.y".into(), none(), "m"),
         ("$KV.problems.renderer.-.y".into(), none(), "r"),
         ("$KV.problems.deployer.-.y".into(), none(), "d"),
-        ("$KV.content.1".into(), none(), "1amrd"),
+        (format!("$KV.content.changes.{FIRST}.1"), none(), "1a"),
+        (format!("$KV.content.changes.{SECOND}.1"), none(), "a"),
+        (format!("$KV.content.capabilities.{FIRST}.1"), none(), "1a"),
+        (format!("$KV.content.capabilities.{SECOND}.1"), none(), "a"),
+        ("$KV.content.reports.1".into(), none(), "m"),
+        ("$KV.content.desired.1".into(), none(), "r"),
+        ("$KV.content.status.1".into(), none(), "d"),
+        ("$KV.content.1".into(), none(), ""),
         // Streams.
         (api("INFO"), none(), "1amrdpi"),
         (api("STREAM.NAMES"), none(), "1amrdpi"),
         (api("STREAM.LIST"), none(), "1amrdpi"),
-        (api("STREAM.INFO.CHANGES-00"), none(), "1amrdpi"),
+        // Its answer lists the subjects of all clusters for who asks for them.
+        (api("STREAM.INFO.CHANGES-00"), none(), "amrdpi"),
+        (api("STREAM.INFO.KV_content"), json!({ "subjects_filter": ">" }), "amrdpi"),
         (api("STREAM.CREATE.OTHER"), none(), "r"),
         (api("STREAM.UPDATE.CHANGES-00"), none(), "r"),
         (api("STREAM.DELETE.CHANGES-00"), none(), ""),
@@ -174,7 +189,11 @@ fn requests() -> Vec<(String, Value, &'static str)> {
         (api("STREAM.MSG.GET.STATUS"), last("status.00.x"), "rdi"),
         (api("STREAM.MSG.GET.KV_interest"), last(&interest(2)), "amrp"),
         (api("STREAM.MSG.GET.KV_problems"), last("$KV.problems.x"), "rpi"),
-        (api("STREAM.MSG.GET.KV_content"), last("$KV.content.0"), "amrdi"),
+        (api("STREAM.MSG.GET.KV_content"), last("$KV.content.desired.0"), ""),
+        (api("DIRECT.GET.KV_content"), last("$KV.content.desired.0"), ""),
+        (api("DIRECT.GET.KV_content"), json!({ "multi_last": [">"] }), ""),
+        (api("CONSUMER.CREATE.KV_content.n"), none(), ""),
+        (api("CONSUMER.CREATE.KV_content.n.$KV.content.desired.*"), none(), ""),
         (api("DIRECT.GET.CHANGES-00"), last(&row(SECOND)), "ami"),
         (api("DIRECT.GET.CHANGES-00"), json!({ "multi_last": [">"] }), "ami"),
         (api("DIRECT.GET.DESIRED-00"), last("desired.00.x"), "rdi"),
@@ -202,7 +221,12 @@ fn requests() -> Vec<(String, Value, &'static str)> {
         (api(&format!("DIRECT.GET.CHANGES-00.{}", row(SECOND))), none(), "ami"),
         (api(&format!("DIRECT.GET.KV_interest.{}", interest(1))), none(), "1amrp"),
         (api(&format!("DIRECT.GET.KV_interest.{}", interest(2))), none(), "amrp"),
-        (api("DIRECT.GET.KV_content.$KV.content.0"), none(), "1amrdi"),
+        (body(&format!("changes.{FIRST}")), none(), "1ami"),
+        (body(&format!("changes.{SECOND}")), none(), "ami"),
+        (body(&format!("capabilities.{FIRST}")), none(), "1ari"),
+        (body("reports"), none(), "mri"),
+        (body("desired"), none(), "rdi"),
+        (body("status"), none(), "rdi"),
         (api("DIRECT.GET.KV_sluice.$KV.sluice.shards"), none(), "1amrdpi"),
         (api("DIRECT.GET.DESIRED-00.desired.00.x"), none(), "rdi"),
     ]
@@ -226,6 +250,61 @@ async fn every_user_may_do_what_it_needs_and_nothing_else() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// A subject that the pattern matches: what a writer or reader of this kind names.
+fn example(pattern: &str) -> String {
+    let token = |token: &str| match token {
+        "*" => "x".to_owned(),
+        ">" => "x.y".to_owned(),
+        token => token.to_owned(),
+    };
+    pattern.split('.').map(token).collect::<Vec<_>>().join(".")
+}
+
+/// Whether a server matches the subject by this pattern.
+fn matches(pattern: &str, subject: &str) -> bool {
+    let (mut patterns, mut tokens) = (pattern.split('.'), subject.split('.'));
+    loop {
+        match (patterns.next(), tokens.next()) {
+            (Some(">"), Some(_)) | (None, None) => return true,
+            (Some(pattern), Some(token)) if pattern == "*" || pattern == token => {}
+            _ => return false,
+        }
+    }
+}
+
+/// What anybody may do is tried by everybody; the server lets through what is on the own list, and nothing else. Two clusters
+/// have one list with their own names in it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_on_the_list_of_others_is_refused() {
+    let fixture = Fixture::start().await;
+    let rights = |role: &Role| Rights::of(role, SHARDS).unwrap();
+    let roles = everybody().map(|(_, role)| role).into_iter().chain([agent_of("cluster-2")]);
+    let roles: Vec<Role> = roles.collect();
+    // What is said to oneself is heard by nobody else: nobody would tell.
+    let silent =
+        |pattern: &&String| !["_INBOX.", "members.", "journal."].iter().any(|own| pattern.starts_with(own));
+    let all: BTreeSet<String> = roles
+        .iter()
+        .flat_map(|role| rights(role).publish)
+        .filter(|pattern| silent(&pattern) && !pattern.starts_with("$JS.API.CONSUMER.MSG.NEXT"))
+        .map(|pattern| example(&pattern))
+        .collect();
+    assert!(all.len() > 60, "{all:?}");
+    let mut wrong = Vec::new();
+    for role in &roles {
+        let (client, own) = (fixture.client(role.clone()).await, rights(role).publish);
+        let tries = all.iter().map(async |subject| {
+            let may = own.iter().any(|pattern| matches(pattern, subject));
+            let asked = client.request(subject.clone(), "{}".into());
+            // The server answers what it takes, if only with an error.
+            let answered = matches!(tokio::time::timeout(PATIENCE, asked).await, Ok(Ok(_)));
+            (answered && !may).then(|| format!("{role}: {subject}"))
+        });
+        wrong.extend(join_all(tries).await.into_iter().flatten());
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_hears_what_is_meant_for_others() {
     let fixture = Fixture::start().await;
@@ -237,8 +316,9 @@ async fn nobody_hears_what_is_meant_for_others() {
         (format!("changes.00.{FIRST}.-.z"), ""),
         ("desired.00.z".to_owned(), ""),
         ("$KV.interest.sveltos.default.cluster-2".to_owned(), ""),
-        ("$KV.content.2".to_owned(), ""),
+        ("$KV.content.desired.2".to_owned(), ""),
         ("$JS.API.STREAM.INFO.STATUS".to_owned(), ""),
+        ("$JS.API.STREAM.LIST".to_owned(), ""),
         ("journal.matcher.matched".to_owned(), "pi"),
         ("members.matcher.x".to_owned(), "ma"),
         ("members.renderer.x".to_owned(), "ra"),
@@ -411,6 +491,29 @@ async fn a_renderer_reads_what_clusters_can_do_to_the_estimated_end() {
     assert!(!matches!(read, Ok(Ok(_))), "{read:?}");
 }
 
+/// Who may not be told the subjects of a stream finds its end, its life, and large bodies of its own all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_agent_of_one_cluster_reads_what_is_asked_of_it_to_the_end() {
+    let fixture = Fixture::start().await;
+    let options = BusOptions {
+        connection: connection(&fixture.server, agent_of("cluster-1")),
+        name: "agent".into(),
+        shards: SHARDS,
+        replicas: 1,
+        tombstone_ttl: Duration::from_secs(60),
+    };
+    let tasks = Tasks::default();
+    let bus = Bus::connect(&options, &tasks).await.unwrap();
+    assert!(bus.incarnation("CHANGES-00") > 0);
+    let of = |cluster: u8| format!("$KV.interest.sveltos.default.cluster-{cluster}");
+    let own = ReadSpec::some("KV_interest".into(), vec![of(1)]);
+    let read = tokio::time::timeout(PATIENCE, look(&bus, &own)).await;
+    assert!(matches!(read, Ok(Ok(_))), "{read:?}");
+    let other = ReadSpec::some("KV_interest".into(), vec![of(2)]);
+    let read = tokio::time::timeout(PATIENCE, look(&bus, &other)).await;
+    assert!(!matches!(read, Ok(Ok(_))), "{read:?}");
+}
+
 async fn an_agent_writes_under_its_fence(fixture: &Fixture) {
     let js = async_nats::jetstream::new(fixture.client(agent_of("cluster-1")).await);
     let fence = format!("changes.00.{FIRST}.~owner");
@@ -452,7 +555,8 @@ async fn one_entry_does_not_replace_a_bucket() {
     let js = async_nats::jetstream::new(fixture.client(agent_of("cluster-1")).await);
     let mut headers = HeaderMap::new();
     headers.insert("Nats-Rollup", "all");
-    let sent = js.publish_with_headers("$KV.content.9", headers, "".into()).await.unwrap();
+    let sent =
+        js.publish_with_headers(format!("$KV.content.changes.{FIRST}.9"), headers, "".into()).await.unwrap();
     assert!(sent.await.is_err());
     assert_eq!(fixture.rows().await, before);
 }

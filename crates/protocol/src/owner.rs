@@ -139,7 +139,8 @@ impl<C: Core> Owner<C> {
             Event::External(input) => self.run(now, &mut commands, |core, step| core.external(input, step)),
             Event::Row(row, pending) if self.phase == Phase::Reading => {
                 self.lagging_since = pending.then(|| self.lagging_since.unwrap_or(now.wall));
-                self.newest = row.sequence;
+                // A row whose body was late comes again after later ones.
+                self.newest = self.newest.max(row.sequence);
                 self.run(now, &mut commands, |core, step| core.row(&row, step));
                 if !pending {
                     self.find_end(&mut commands);

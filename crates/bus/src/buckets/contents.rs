@@ -1,9 +1,13 @@
 //! The `content` bucket: large bodies, stored once under their digest, however many rows name them.
 //!
+//! Bodies are kept by who writes the rows that name them and who reads these, as the rows are: a digest alone gives nobody
+//! the body of a row that it may not read.
+//!
 //! Nobody deletes a body. It expires unless an owner marks it: whoever has rows that name a body stores it again long
 //! before that. A body that no row names is marked by nobody and goes with its age.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,9 +15,10 @@ use async_nats::jetstream::Context;
 use async_nats::jetstream::stream::DirectGetErrorKind;
 use bytes::Bytes;
 use sluice_api::Digest;
+use sluice_protocol::{Capabilities, Subject, subject};
 use tokio::sync::watch;
 
-use crate::codec;
+use crate::codec::{self, Limit};
 use crate::error::BusError;
 use crate::layout::CONTENT;
 use crate::layout::incarnations::Incarnations;
@@ -26,6 +31,46 @@ const CACHE: usize = 16 << 20;
 /// A body must be missing this often before it counts as lost, and the pause in between.
 const LOOKS: usize = 3;
 const LOOK: Duration = Duration::from_millis(50);
+
+/// Where a body is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    home: String,
+    digest: Digest,
+}
+
+impl Place {
+    /// The place of the body of a row.
+    pub(crate) fn of(row: &Subject, digest: Digest) -> Self {
+        let table = row.table().name();
+        let home = match row {
+            // A renderer reads what clusters can do, and nothing else that agents tell.
+            Subject::Change { cluster, object, .. } if Capabilities::is_key(object) => {
+                home_of(CAPABILITIES, subject::cluster_token(cluster))
+            }
+            Subject::Change { cluster, .. } => home_of(table, subject::cluster_token(cluster)),
+            _ => table.to_owned(),
+        };
+        Self { home, digest }
+    }
+
+    pub(crate) fn subject(&self) -> String {
+        format!("$KV.{CONTENT}.{}.{}", self.home, self.digest)
+    }
+}
+
+/// Among the homes of bodies: those of rows that say what clusters can do.
+pub(crate) const CAPABILITIES: &str = "capabilities";
+
+fn home_of(kind: &str, cluster: String) -> String {
+    format!("{kind}.{cluster}")
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.digest, self.home)
+    }
+}
 
 /// Stores and fetches large bodies by their digest, and remembers the last ones. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -42,9 +87,9 @@ struct State {
     /// Which life of the bucket `marked` is about.
     life: u64,
     /// When this process last stored a body.
-    marked: HashMap<Digest, Instant>,
-    cached: HashMap<Digest, Arc<[u8]>>,
-    order: VecDeque<Digest>,
+    marked: HashMap<Place, Instant>,
+    cached: HashMap<Place, Arc<[u8]>>,
+    order: VecDeque<Place>,
     bytes: usize,
 }
 
@@ -60,33 +105,42 @@ impl Contents {
     }
 
     /// Stores a body, unless this process did a short while ago.
-    pub(crate) async fn put(&self, digest: Digest, body: &[u8]) -> Result<(), BusError> {
-        if self.is_fresh(digest) {
+    pub(crate) async fn put(&self, place: &Place, body: &[u8]) -> Result<(), BusError> {
+        if self.is_fresh(place) {
             return Ok(());
         }
-        self.store(digest, codec::encode(body)).await
+        self.store(place, codec::encode(body)).await
     }
 
-    /// The body, `None` when nobody marked it for too long, or the bucket is a new one.
-    pub(crate) async fn get(&self, digest: Digest) -> Result<Option<Arc<[u8]>>, BusError> {
-        if let Some(body) = self.with(|state| state.cached.get(&digest).cloned()) {
+    /// The body, which may not be larger than the limit; `None` where it is not now: it may come late to the replica that is asked,
+    /// nobody has marked it for too long, or the bucket is a new one.
+    pub(crate) async fn get(&self, place: &Place, limit: Limit) -> Result<Option<Arc<[u8]>>, BusError> {
+        if let Some(body) = self.with(|state| state.cached.get(place).cloned()) {
             return Ok(Some(body));
         }
-        let Some((_, body)) = self.fetch(digest).await? else { return Ok(None) };
-        self.with(|state| state.keep(digest, body.clone()));
+        let Some((_, body)) = self.fetch(place, limit).await? else { return Ok(None) };
+        self.with(|state| state.keep(place, body.clone()));
         Ok(Some(body))
     }
 
     /// Stores a body again where that is due; whether it is there.
-    pub(crate) async fn mark(&self, digest: Digest) -> Result<bool, BusError> {
-        if self.is_fresh(digest) {
+    pub(crate) async fn mark(&self, place: &Place) -> Result<bool, BusError> {
+        if self.is_fresh(place) {
             return Ok(true);
         }
-        let Some((message, _)) = self.fetch(digest).await? else { return Ok(false) };
-        self.store(digest, message).await.map(|()| true)
+        for look in 0..LOOKS {
+            if look > 0 {
+                // A replica that lags behind does not have it yet.
+                tokio::time::sleep(LOOK).await;
+            }
+            if let Some((message, _)) = self.fetch(place, Limit::LARGEST).await? {
+                return self.store(place, message).await.map(|()| true);
+            }
+        }
+        Ok(false)
     }
 
-    fn is_fresh(&self, digest: Digest) -> bool {
+    fn is_fresh(&self, place: &Place) -> bool {
         let life = self.incarnations.borrow().get(&format!("KV_{CONTENT}"));
         self.with(|state| {
             if state.life != life {
@@ -94,12 +148,12 @@ impl Contents {
                 state.life = life;
                 state.marked.clear();
             }
-            state.marked.get(&digest).is_some_and(|at| at.elapsed() < self.age / 4)
+            state.marked.get(place).is_some_and(|at| at.elapsed() < self.age / 4)
         })
     }
 
-    async fn store(&self, digest: Digest, message: Bytes) -> Result<(), BusError> {
-        let named = || format!("store content {digest}");
+    async fn store(&self, place: &Place, message: Bytes) -> Result<(), BusError> {
+        let named = || format!("store content {place}");
         let limit = self.js.client().server_info().max_payload;
         if message.len() > limit {
             let text = format!(
@@ -108,37 +162,33 @@ impl Contents {
             );
             return Err(BusError::TooLarge(text));
         }
-        let sent = self.js.publish(subject(digest), message).await.map_err(BusError::request(named()))?;
+        let sent = self.js.publish(place.subject(), message).await.map_err(BusError::request(named()))?;
         sent.await.map_err(BusError::request(named()))?;
         let age = self.age;
         self.with(|state| {
             state.marked.retain(|_, at| at.elapsed() < age);
-            state.marked.insert(digest, Instant::now());
+            state.marked.insert(place.clone(), Instant::now());
         });
         Ok(())
     }
 
     /// A body and the message it is in. Every stage may store bodies: one that is not what its digest says is not there,
     /// so that whoever has the right one stores it again.
-    async fn fetch(&self, digest: Digest) -> Result<Option<(Bytes, Arc<[u8]>)>, BusError> {
-        let named = || format!("read content {digest}");
+    async fn fetch(&self, place: &Place, limit: Limit) -> Result<Option<(Bytes, Arc<[u8]>)>, BusError> {
+        let named = || format!("read content {place}");
         let bucket = self.js.get_stream_no_info(format!("KV_{CONTENT}")).await;
         let bucket = bucket.map_err(BusError::request(named()))?;
-        for _ in 0..LOOKS {
-            match bucket.direct_get_last_for_subject(subject(digest)).await {
-                Ok(message) => match codec::decode(&message.payload) {
-                    Ok(body) if Digest::of(&[&body]) == digest => return Ok(Some((message.payload, body))),
-                    _ => {
-                        tracing::warn!(%digest, "content is not what its digest says and counts as missing");
-                        return Ok(None);
-                    }
-                },
-                // A replica that lags behind does not have it yet.
-                Err(error) if error.kind() == DirectGetErrorKind::NotFound => tokio::time::sleep(LOOK).await,
-                Err(error) => return Err(BusError::Request { what: named(), source: error.into() }),
-            }
+        match bucket.direct_get_last_for_subject(place.subject()).await {
+            Ok(message) => match codec::decode(&message.payload, limit) {
+                Ok(body) if Digest::of(&[&body]) == place.digest => Ok(Some((message.payload, body))),
+                _ => {
+                    tracing::warn!(%place, "content is not what its digest says and counts as missing");
+                    Ok(None)
+                }
+            },
+            Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok(None),
+            Err(error) => Err(BusError::Request { what: named(), source: error.into() }),
         }
-        Ok(None)
     }
 
     fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
@@ -147,20 +197,16 @@ impl Contents {
 }
 
 impl State {
-    fn keep(&mut self, digest: Digest, body: Arc<[u8]>) {
-        if self.cached.contains_key(&digest) {
+    fn keep(&mut self, place: &Place, body: Arc<[u8]>) {
+        if self.cached.contains_key(place) {
             return;
         }
         self.bytes += body.len();
-        self.cached.insert(digest, body);
-        self.order.push_back(digest);
+        self.cached.insert(place.clone(), body);
+        self.order.push_back(place.clone());
         while self.bytes > CACHE {
             let Some(oldest) = self.order.pop_front() else { return };
             self.bytes -= self.cached.remove(&oldest).map_or(0, |body| body.len());
         }
     }
-}
-
-fn subject(digest: Digest) -> String {
-    format!("$KV.{CONTENT}.{digest}")
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::buckets::feed::Feed;
 use crate::buckets::follow::{Follower, follow};
 use crate::bus::Bus;
-use crate::codec;
+use crate::codec::{self, Limit};
 use crate::error::BusError;
 use crate::layout::INTEREST;
 use crate::shard::reader::ReadEvent;
@@ -43,7 +43,7 @@ fn cluster(subject: &str) -> Option<ClusterRef> {
 fn decode(body: &[u8]) -> Option<Interest> {
     match body.first() {
         Some(b'{') => serde_json::from_slice(body).ok(),
-        _ => serde_json::from_slice(&codec::decode(body).ok()?).ok(),
+        _ => serde_json::from_slice(&codec::decode(body, Limit::LARGEST).ok()?).ok(),
     }
 }
 

@@ -16,6 +16,7 @@
 use sluice_api::ClusterRef;
 use sluice_protocol::{Capabilities, Role, Table, subject};
 
+use crate::buckets::contents::CAPABILITIES;
 use crate::buckets::interest;
 use crate::layout::{CLOUD_EVENTS, CONFIG, CONTENT, INTEREST, JOURNAL, PROBLEMS};
 
@@ -28,9 +29,10 @@ pub struct Rights {
     pub subscribe: Vec<String>,
 }
 
-/// Everybody's questions about the server and the streams; the answers name no row unless asked for the subjects.
-const QUESTIONS: [&str; 4] =
-    ["$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.*"];
+/// Everybody's questions about the server and the streams; the answers name no row.
+const QUESTIONS: [&str; 3] = ["$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST"];
+/// The answer to this one lists the subjects of all rows, for who asks for them: it is for those who may read these.
+const SUBJECTS: &str = "$JS.API.STREAM.INFO.*";
 /// What a reader does with the consumer that it has made. Its name is a random number that nobody else knows.
 const READING: [&str; 3] =
     ["$JS.API.CONSUMER.INFO.*.*", "$JS.API.CONSUMER.MSG.NEXT.*.>", "$JS.API.CONSUMER.DELETE.*.*"];
@@ -49,6 +51,7 @@ impl Rights {
                 rights.reads(&[bucket(INTEREST), CLOUD_EVENTS.to_owned()]);
                 // The row of a cluster that has gone.
                 rights.publish.push(entries(INTEREST));
+                rights.bodies(CAPABILITIES, true);
                 // Which clusters have an agent of their own.
                 rights.subscribe.push(subject::all_members_subject().to_owned());
             }
@@ -56,11 +59,15 @@ impl Rights {
                 rights.stage(role, Table::Reports, shards);
                 rights.reads(&streams(Table::Changes, shards));
                 rights.reads(&[bucket(INTEREST)]);
+                rights.bodies(Table::Changes.name(), false);
             }
             Role::Renderer => {
                 rights.stage(role, Table::Desired, shards);
                 rights.reads(&streams(Table::Reports, shards));
                 rights.reads(&[Table::Status.stream(0), bucket(INTEREST), bucket(PROBLEMS)]);
+                rights.bodies(Table::Reports.name(), false);
+                rights.bodies(Table::Status.name(), false);
+                rights.bodies(CAPABILITIES, false);
                 // What clusters can do, and no other row of that stream.
                 let (stream, filter) = Capabilities::rows();
                 rights.publish.push(format!("$JS.API.CONSUMER.CREATE.{stream}.*.{filter}"));
@@ -70,6 +77,7 @@ impl Rights {
             Role::Deployer => {
                 rights.stage(role, Table::Status, shards);
                 rights.reads(&streams(Table::Desired, shards));
+                rights.bodies(Table::Desired.name(), false);
             }
             Role::People => {
                 rights.reads(&[bucket(PROBLEMS), bucket(INTEREST), JOURNAL.to_owned()]);
@@ -79,8 +87,10 @@ impl Rights {
             Role::Inspect => {
                 for table in [Table::Changes, Table::Reports, Table::Desired, Table::Status] {
                     rights.reads(&streams(table, shards));
+                    rights.bodies(table.name(), false);
                 }
-                rights.reads(&[bucket(PROBLEMS), bucket(CONTENT)]);
+                rights.bodies(CAPABILITIES, false);
+                rights.reads(&[bucket(PROBLEMS)]);
                 rights.subscribe.push("journal.>".to_owned());
             }
         }
@@ -89,7 +99,9 @@ impl Rights {
 
     /// Looking at the server, and at how the bus is laid out.
     fn common(role: &Role) -> Self {
-        let publish = QUESTIONS.iter().chain(&READING).map(|&subject| subject.to_owned()).collect();
+        let lists = (!matches!(role, Role::Agent(Some(_)))).then_some(&SUBJECTS);
+        let publish =
+            QUESTIONS.iter().chain(lists).chain(&READING).map(|&subject| subject.to_owned()).collect();
         let subscribe = vec![format!("{}.>", role.inbox()), ADVISORIES.to_owned()];
         let mut rights = Self { publish, subscribe };
         // Whether messages come through is seen by sending oneself some.
@@ -106,7 +118,16 @@ impl Rights {
         self.reads(&streams(table, shards));
         self.writes(table, shards);
         self.tells(role, &format!("$KV.{PROBLEMS}.{stage}.*.*"));
-        self.reads(&[bucket(CONTENT)]);
+        self.bodies(table.name(), true);
+    }
+
+    /// Large bodies of this home, each by its digest.
+    fn bodies(&mut self, home: &str, writes: bool) {
+        let bodies = format!("$KV.{CONTENT}.{home}.>");
+        self.publish.push(format!("$JS.API.DIRECT.GET.{}.{bodies}", bucket(CONTENT)));
+        if writes {
+            self.publish.push(bodies);
+        }
     }
 
     /// The same for one cluster: whatever names another one is refused.
@@ -120,12 +141,14 @@ impl Rights {
             format!("$JS.API.CONSUMER.CREATE.{}.*.{row}", bucket(INTEREST)),
             format!("$JS.API.DIRECT.GET.*.{rows}"),
             format!("$JS.API.DIRECT.GET.{}.{row}", bucket(INTEREST)),
-            format!("$JS.API.DIRECT.GET.{}.{}", bucket(CONTENT), entries(CONTENT)),
             format!("$JS.API.CONSUMER.CREATE.{CLOUD_EVENTS}.*.{sent}"),
             sent,
             rows,
         ]);
         self.writes(Table::Changes, shards);
+        for home in [Table::Changes.name(), CAPABILITIES] {
+            self.bodies(&format!("{home}.{token}"), true);
+        }
         let role = Role::Agent(Some(cluster.clone()));
         self.tells(&role, &format!("$KV.{PROBLEMS}.{}.{token}.*", role.name()));
     }
@@ -138,12 +161,7 @@ impl Rights {
 
     fn tells(&mut self, role: &Role, problems: &str) {
         let group = subject::token(&role.group());
-        self.publish.extend([
-            problems.to_owned(),
-            format!("$KV.{CONTENT}.*"),
-            journal_of(role),
-            format!("members.{group}.*"),
-        ]);
+        self.publish.extend([problems.to_owned(), journal_of(role), format!("members.{group}.*")]);
         self.subscribe.push(format!("members.{group}.>"));
         // An account of its own hears nobody who asks.
         if !matches!(role, Role::Agent(Some(_))) {

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::Context;
-use async_nats::jetstream::stream::{ClusterInfo, DirectGetErrorKind};
-use futures::TryStreamExt as _;
+use async_nats::jetstream::stream::{ClusterInfo, DirectGetErrorKind, Info};
+use futures::future::try_join_all;
 use sluice_tasks::End;
 
 use crate::error::BusError;
 use crate::layout::CONFIG;
 use crate::layout::ledger::Entry;
+use crate::layout::streams::Streams;
 
 /// A row must be missing this often in a row.
 const BELIEVE: usize = 8;
@@ -63,9 +64,9 @@ async fn is_missing(js: &Context, stream: &str, entries: &[Entry]) -> Result<Mis
             Err(error) => return Err(BusError::Request { what: named(), source: error.into() }),
         };
         if entry.is_lost(last) {
-            let info = from.get_info().await.map_err(BusError::request(named()))?;
-            let believed = info.cluster.as_ref().is_none_or(are_all_current);
-            return Ok(if believed { Missing::There } else { Missing::Perhaps });
+            let info = Streams::of_subject(js, stream, &entry.subject).await?;
+            let current = |info: Info| info.cluster.as_ref().is_none_or(are_all_current);
+            return Ok(if info.is_some_and(current) { Missing::There } else { Missing::Perhaps });
         }
     }
     Ok(Missing::Nothing)
@@ -107,22 +108,13 @@ async fn raise(js: &Context, subject: &str, epoch: u64) -> Result<(), BusError> 
     sent.map_err(BusError::request(named()))?.await.map_err(BusError::request(named())).map(drop)
 }
 
-/// The epochs of all streams that have one.
-pub(crate) async fn read_epochs(js: &Context) -> Result<BTreeMap<String, u64>, BusError> {
-    let named = "read the epochs of streams";
-    let prefix = epoch_subject("");
-    let bucket = js.get_stream(format!("KV_{CONFIG}")).await.map_err(BusError::request(named))?;
-    let subjects = bucket.info_with_subjects(format!("{prefix}>")).await.map_err(BusError::request(named))?;
-    let subjects: Vec<(String, usize)> = subjects.try_collect().await.map_err(BusError::request(named))?;
-    let mut epochs = BTreeMap::new();
-    for (subject, _) in subjects {
-        if let (Some(stream), Some((_, epoch))) =
-            (subject.strip_prefix(&prefix), read_epoch(js, &subject).await?)
-        {
-            epochs.insert(stream.to_owned(), epoch);
-        }
-    }
-    Ok(epochs)
+/// The epochs of those of the streams that have one.
+pub(crate) async fn read_epochs(js: &Context, streams: &[String]) -> Result<BTreeMap<String, u64>, BusError> {
+    let read = streams.iter().map(async |stream| {
+        let epoch = read_epoch(js, &epoch_subject(stream)).await?;
+        Ok(epoch.map(|(_, epoch)| (stream.clone(), epoch)))
+    });
+    Ok(try_join_all(read).await?.into_iter().flatten().collect())
 }
 
 /// Sequence and value of an epoch; `None` while there is none.

@@ -219,7 +219,7 @@ impl Follower {
         if self.epochs_at == Some(bucket.state.last_sequence) {
             return;
         }
-        match audit::read_epochs(&self.js).await {
+        match audit::read_epochs(&self.js, &streams.names).await {
             Ok(epochs) => (self.epochs, self.epochs_at) = (epochs, Some(bucket.state.last_sequence)),
             Err(error) => tracing::debug!(%error, "the epochs of streams cannot be read"),
         }

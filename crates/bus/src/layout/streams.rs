@@ -33,9 +33,23 @@ impl Streams {
     /// # Errors
     /// When it does not answer.
     pub(crate) async fn ask(js: &Context) -> Result<Self, BusError> {
-        let names = pages::<String>(js, "STREAM.NAMES").await?;
-        let found = pages::<Info>(js, "STREAM.LIST").await?;
+        let names = pages::<String>(js, "STREAM.NAMES", "").await?;
+        let found = pages::<Info>(js, "STREAM.LIST", "").await?;
         Ok(Self { found: found.into_iter().map(|info| (info.config.name.clone(), info)).collect(), names })
+    }
+
+    /// What the server says of the stream that a subject is of, for who may not ask for a stream by its name: it would be told
+    /// every subject in it. `None` while it has no leader.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub(crate) async fn of_subject(
+        js: &Context,
+        name: &str,
+        subject: &str,
+    ) -> Result<Option<Info>, BusError> {
+        let found = pages::<Info>(js, "STREAM.LIST", subject).await?;
+        Ok(found.into_iter().find(|info| info.config.name == name))
     }
 
     /// Whether the server has a stream, with a leader or without.
@@ -46,12 +60,14 @@ impl Streams {
 
 async fn pages<T: serde::de::DeserializeOwned>(
     js: &Context,
-    subject: &'static str,
+    question: &'static str,
+    subject: &str,
 ) -> Result<Vec<T>, BusError> {
     let mut all = Vec::new();
     // Streams without a leader are not in the answer, and count in the total: ends with a page that brings nothing.
     loop {
-        let asked: Result<Response<Page<T>>, _> = js.request(subject, &json!({"offset": all.len()})).await;
+        let asked: Result<Response<Page<T>>, _> =
+            js.request(question, &json!({"offset": all.len(), "subject": subject})).await;
         let page = match asked.map_err(BusError::request("list streams"))? {
             Response::Ok(page) => page,
             Response::Err { error } => {

@@ -36,6 +36,13 @@ impl Answer {
         }
     }
 
+    /// Whether the server did not take the first message of a batch: too many are open, whoever opened them, or the leader is
+    /// another one. Nothing of the batch is stored.
+    pub(crate) fn is_unopened_batch(&self) -> bool {
+        let is = |code: &u64| matches!(self, Self::Held(why) if why.contains(&format!("error code {code}")));
+        UNOPENED_BATCH.iter().any(is)
+    }
+
     /// Whether the server refused it because another message under the same fence is in process: the stream is
     /// replicated.
     pub(crate) fn is_in_process(&self) -> bool {
@@ -43,6 +50,9 @@ impl Answer {
         matches!(self, Self::Held(why) if why.contains(&code))
     }
 }
+
+/// The server's codes for that: the second is what the last message of such a batch is answered.
+const UNOPENED_BATCH: [u64; 2] = [10210, 10176];
 
 type ApiError = async_nats::jetstream::Error;
 

@@ -6,10 +6,12 @@
 
 use std::time::Duration;
 
+use async_nats::jetstream::Context;
 use async_nats::jetstream::stream::{DirectGetErrorKind, RawMessageErrorKind, Stream};
 
 use crate::bus::Bus;
 use crate::error::BusError;
+use crate::layout::streams::Streams;
 use crate::shard::read_spec::ReadSpec;
 
 /// How long the stream's leader may take to answer.
@@ -18,8 +20,14 @@ const ANSWER: Duration = Duration::from_secs(1);
 /// The end of what a [`ReadSpec`] reads, asked of the stream and never estimated.
 #[derive(Clone, Debug)]
 pub(crate) struct End {
-    stream: Stream,
+    js: Context,
+    name: String,
+    stream: Stream<()>,
+    /// When the stream was made, nanoseconds since 1970.
+    created: i128,
     filters: Vec<String>,
+    /// Whether the stream may be asked by its name.
+    may_ask: bool,
 }
 
 impl End {
@@ -29,15 +37,29 @@ impl End {
     /// When the server does not answer or the stream does not exist.
     pub(crate) async fn of(bus: &Bus, spec: &ReadSpec) -> Result<Self, BusError> {
         let named = || format!("read stream {}", spec.stream);
-        let stream = bus.js.get_stream(&spec.stream).await.map_err(BusError::request(named()))?;
+        let stream = bus.js.get_stream_no_info(&spec.stream).await.map_err(BusError::request(named()))?;
         let all = || vec![">".to_owned()];
         let filters = if spec.filters.is_empty() { all() } else { spec.filters.clone() };
-        Ok(Self { stream, filters })
+        let (js, name, may_ask) = (bus.js.clone(), spec.stream.clone(), bus.may_list_subjects());
+        let end = Self { js, name, stream, created: 0, filters, may_ask };
+        Ok(Self { created: end.made_at().await?, ..end })
+    }
+
+    /// When the stream was made that there is now.
+    async fn made_at(&self) -> Result<i128, BusError> {
+        let named = || format!("read stream {}", self.name);
+        let info = if self.may_ask {
+            Some(self.stream.get_info().await.map_err(BusError::request(named()))?)
+        } else {
+            Streams::of_subject(&self.js, &self.name, &self.filters[0]).await?
+        };
+        let made = info.map(|info| info.created.unix_timestamp_nanos());
+        made.ok_or_else(|| BusError::Request { what: named(), source: "it has no leader now".into() })
     }
 
     /// When the stream was made that this is the end of.
     pub(crate) fn created(&self) -> i128 {
-        self.stream.cached_info().created.unix_timestamp_nanos()
+        self.created
     }
 
     /// Whether nothing follows `sequence` now.
@@ -48,13 +70,13 @@ impl End {
         // While there is no leader nobody answers.
         let asked = tokio::time::timeout(ANSWER, self.ask(sequence)).await;
         asked.unwrap_or_else(|_| {
-            let what = format!("look for the end of stream {}", self.stream.cached_info().config.name);
+            let what = format!("look for the end of stream {}", self.name);
             Err(BusError::Request { what, source: "no answer".into() })
         })
     }
 
     async fn ask(&self, sequence: u64) -> Result<bool, BusError> {
-        let named = || format!("look for the end of stream {}", self.stream.cached_info().config.name);
+        let named = || format!("look for the end of stream {}", self.name);
         for filter in &self.filters {
             if self
                 .has_after(filter, sequence)
@@ -64,8 +86,7 @@ impl End {
                 return Ok(false);
             }
         }
-        let info = self.stream.get_info().await.map_err(BusError::request(named()))?;
-        if info.created != self.stream.cached_info().created {
+        if self.made_at().await? != self.created {
             return Err(BusError::Unsuitable(format!("{}: it has been made anew", named())));
         }
         Ok(true)

@@ -12,7 +12,7 @@ use sluice_protocol::json::{self, Wire};
 use sluice_protocol::{Claim, Stop};
 
 use crate::bus::{Bus, random};
-use crate::codec;
+use crate::codec::{self, Limit};
 use crate::error::BusError;
 use crate::shard::answer::Answer;
 use crate::shard::writer::{TTL, ttl};
@@ -145,7 +145,7 @@ impl Fence {
         let stream = bus.js.get_stream_no_info(&self.stream).await.map_err(BusError::request(named()))?;
         match stream.direct_get_last_for_subject(&self.subject).await {
             Ok(message) => {
-                let body = codec::decode(&message.payload).ok();
+                let body = codec::decode(&message.payload, Limit::LARGEST).ok();
                 let holder = body.and_then(|body| serde_json::from_slice(&body).ok());
                 Ok(Some((message.sequence, holder)))
             }

@@ -69,7 +69,7 @@ pub async fn look_until(
                     return Ok(());
                 }
             }
-            Some(ReadEvent::CaughtUp(_)) => return Ok(()),
+            Some(ReadEvent::CaughtUp(_)) => break,
             Some(_) => {}
             None => {
                 return Err(BusError::Request {
@@ -79,6 +79,12 @@ pub async fn look_until(
             }
         }
     }
+    while let Some(row) = reader.settle().await {
+        if each(Stored { row, at: reader.stored() }).is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The owners of all shards of a table's writers, in the order of their keys.

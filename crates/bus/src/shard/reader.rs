@@ -17,11 +17,13 @@ use sluice_protocol::{Head, Row, Subject};
 use tokio::time::Instant;
 
 use crate::buckets::cloud_events::{Message as Sent, headers};
+use crate::buckets::contents::Place;
 use crate::bus::Bus;
-use crate::codec;
+use crate::codec::{self, Limit};
 use crate::error::BusError;
 use crate::layout::consumers::Consumer;
 use crate::shard::end::End;
+use crate::shard::late::Late;
 use crate::shard::read_spec::ReadSpec;
 
 /// Without a sign of life for twice this long the consumer counts as gone.
@@ -32,13 +34,15 @@ const BATCH: usize = 512;
 const ASK_AFTER: Duration = Duration::from_millis(300);
 /// How often a reader that waits for the next change notes that it was not stopped.
 const LOOK: Duration = Duration::from_secs(5);
-/// How long a row waits for its content.
-const CONTENT_PATIENCE: Duration = Duration::from_secs(20);
+/// Bytes asked for at once, at least; a message that is larger than what is asked for would never come.
+const BATCH_BYTES: usize = 8 << 20;
+/// How long rows may be late at the end, for who follows nothing.
+const SETTLE: Duration = Duration::from_secs(2);
 /// Stands for a body that cannot be read; no row has it, since bodies are JSON.
 const UNREADABLE: &[u8] = b"\0";
 /// The server forgets a consumer that nobody asks for this long.
 const FORGET: Duration = Duration::from_secs(30);
-/// How long the server may take to make a consumer.
+/// How long the server may take to make a consumer, or to give a body.
 const ANSWER: Duration = Duration::from_secs(1);
 /// Pauses before another consumer is asked for, doubled from the first to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -66,6 +70,7 @@ pub struct Reader {
     bus: Bus,
     spec: ReadSpec,
     named: HashMap<Subject, Digest>,
+    late: Late,
     end: End,
     open: Option<Open>,
     /// Until when nothing can have been missed.
@@ -98,6 +103,7 @@ pub async fn read(bus: &Bus, spec: &ReadSpec) -> Result<Reader, BusError> {
         bus: bus.clone(),
         spec: spec.clone(),
         named: HashMap::new(),
+        late: Late::default(),
         end: End::of(bus, spec).await?,
         open: None,
         heard: Instant::now(),
@@ -134,7 +140,14 @@ impl Reader {
                 }
             }
             let (patience, began) = (if self.caught_up { LOOK } else { ASK_AFTER }, Instant::now());
-            let next = tokio::time::timeout(patience, self.open.as_mut()?.messages.next()).await;
+            let messages = &mut self.open.as_mut()?.messages;
+            let next = tokio::select! {
+                next = tokio::time::timeout(patience, messages.next()) => next,
+                Some((row, stored)) = self.late.next(&self.bus.contents), if !self.late.is_empty() => {
+                    self.stored = stored;
+                    return Some(ReadEvent::Row(row, self.pending));
+                }
+            };
             match next {
                 Ok(Some(Ok(message))) => {
                     if let Some(event) = self.event(message).await {
@@ -237,6 +250,7 @@ impl Reader {
         let messages = consumer
             .stream()
             .max_messages_per_batch(BATCH)
+            .max_bytes_per_batch(BATCH_BYTES.max(2 * js.client().server_info().max_payload))
             .heartbeat(HEARTBEAT)
             .expires(Duration::from_secs(30));
         let messages = messages.messages().await.map_err(BusError::request(named()))?;
@@ -277,61 +291,50 @@ impl Reader {
                 time,
             }));
         }
-        let event = self.row(&message, head, sequence, pending).await;
-        if event.is_some() {
-            (self.sequence, self.pending) = (sequence, pending);
-            self.stored = i64::try_from(info.published.unix_timestamp_nanos() / 1000).unwrap_or_default();
-        }
-        event
+        (self.sequence, self.pending) = (sequence, pending);
+        self.stored = i64::try_from(info.published.unix_timestamp_nanos() / 1000).unwrap_or_default();
+        Some(self.row(&message, head, sequence, pending).await)
     }
 
-    async fn row(&mut self, message: &Message, head: Head, sequence: u64, pending: u64) -> Option<ReadEvent> {
+    async fn row(&mut self, message: &Message, head: Head, sequence: u64, pending: u64) -> ReadEvent {
         if message.subject.starts_with('$') {
             let (subject, body) = (message.subject.to_string(), message.payload.to_vec());
-            return Some(ReadEvent::Entry(subject, head, body, sequence));
+            return ReadEvent::Entry(subject, head, body, sequence);
         }
         let subject = match message.subject.parse::<Subject>() {
             Ok(subject) => subject,
-            Err(error) => return Some(malformed(&message.subject, &error.to_string())),
+            Err(error) => return malformed(&message.subject, &error.to_string()),
         };
+        self.late.replace(&subject);
+        let limit = Limit::from(subject.table());
         let body = match codec::content(message.headers.as_ref()) {
             Some(digest) if self.spec.heads_only => {
                 self.named.insert(subject.clone(), digest);
                 Ok(Arc::from([]))
             }
-            Some(digest) => match self.fetch(digest).await {
-                Some(body) => body,
-                None => {
-                    self.lose(&"the content of a row cannot be read now");
-                    return None;
+            Some(digest) => {
+                let place = Place::of(&subject, digest);
+                let asked = tokio::time::timeout(ANSWER, self.bus.contents.get(&place, limit)).await;
+                match asked {
+                    Ok(Ok(Some(body))) => Ok(body),
+                    missing => {
+                        let row = Row { subject, head, body: UNREADABLE.into(), sequence };
+                        self.late.wait(&self.bus.contents, &row, self.stored, place);
+                        let reason =
+                            missing.err().map_or("its content is not there yet".into(), |e| e.to_string());
+                        return ReadEvent::Unreadable(row, pending, reason);
+                    }
                 }
-            },
+            }
             None if self.spec.heads_only => Ok(Arc::from([])),
-            None => codec::decode(&message.payload).map_err(|error| error.to_string()),
+            None => codec::decode(&message.payload, limit).map_err(|error| error.to_string()),
         };
-        Some(match body {
+        match body {
             Ok(body) => ReadEvent::Row(Row { subject, head, body, sequence }, pending),
             Err(reason) => {
                 let body = UNREADABLE.into();
                 ReadEvent::Unreadable(Row { subject, head, body, sequence }, pending, reason)
             }
-        })
-    }
-
-    /// A body of the `content` bucket. A new bucket is filled again by those whose rows name it: wait for them.
-    async fn fetch(&self, digest: Digest) -> Option<Result<Arc<[u8]>, String>> {
-        let deadline = tokio::time::Instant::now() + CONTENT_PATIENCE;
-        loop {
-            match self.bus.contents.get(digest).await {
-                Ok(Some(body)) => return Some(Ok(body)),
-                Ok(None) if tokio::time::Instant::now() < deadline => {}
-                Ok(None) => return Some(Err(format!("its content {digest} has expired"))),
-                Err(error) => {
-                    tracing::debug!(%error, "content cannot be read now");
-                    return None;
-                }
-            }
-            tokio::time::sleep(ASK_AFTER).await;
         }
     }
 
@@ -343,6 +346,14 @@ impl Reader {
     /// When the server stored what came last, microseconds since 1970.
     pub(crate) fn stored(&self) -> i64 {
         self.stored
+    }
+
+    /// A row that came without its body, once that is found; `None` when none is late any more, or all are for too long.
+    pub(crate) async fn settle(&mut self) -> Option<Row> {
+        let next = tokio::time::timeout(SETTLE, self.late.next(&self.bus.contents)).await;
+        let (row, stored) = next.ok().flatten()?;
+        self.stored = stored;
+        Some(row)
     }
 
     /// Every event until everything that was there has been delivered; `None` when the reader ended before.

@@ -1,5 +1,7 @@
 //! Reading present rows once more.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use sluice_protocol::Row;
@@ -12,17 +14,13 @@ use crate::shard::reader::{ReadEvent, read};
 /// Pause before a replay that failed restarts.
 const AGAIN: Duration = Duration::from_millis(200);
 
-async fn all(bus: &Bus, spec: &ReadSpec) -> Option<Vec<ReadEvent>> {
-    match read(bus, spec).await {
-        Ok(mut reader) => reader.all().await,
-        Err(error) => {
-            tracing::warn!(%error, stream = spec.stream, "replay failed; trying again");
-            None
-        }
-    }
-}
+/// Bytes of bodies that are on their way to the shard; more wait until it has taken those.
+const ON_THE_WAY: usize = 8 << 20;
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_millis(2);
 
-/// Reads present rows once more, as external inputs of a shard; `row` wraps each, `done` ends them.
+/// Reads present rows once more, as external inputs of a shard; `row` wraps each, `done` ends them. What failed on its way is
+/// read again from the beginning. The shard does not keep the bodies: those that it has taken make room for others.
 pub async fn replay<S>(
     bus: &Bus,
     spec: &ReadSpec,
@@ -33,24 +31,73 @@ pub async fn replay<S>(
     while !sender.is_closed() {
         let turn = bus.turn().await;
         // Boxed, since it is large and thousands may wait for their turn.
-        let events = Box::pin(all(bus, spec)).await;
+        let ended = Box::pin(once(bus, spec, sender, &row)).await;
         drop(turn);
-        if let Some(events) = events {
-            let rows = events.into_iter().filter_map(|event| match event {
-                ReadEvent::Row(found, _) | ReadEvent::Unreadable(found, ..) => Some(row(found)),
-                _ => None,
-            });
+        if ended.is_some() {
             // A closed channel means that the shard has ended: there is nobody to tell.
-            if rows
-                .into_iter()
-                .try_for_each(|input| sender.send(input))
-                .and_then(|()| sender.send(done))
-                .is_err()
-            {
+            if sender.send(done).is_err() {
                 tracing::debug!("the shard ended during a replay");
             }
             return;
         }
         tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// `None` when it did not come to its end.
+async fn once<S>(
+    bus: &Bus,
+    spec: &ReadSpec,
+    sender: &mpsc::UnboundedSender<S>,
+    row: &impl Fn(Row) -> S,
+) -> Option<()> {
+    let mut reader = read(bus, spec)
+        .await
+        .inspect_err(|error| tracing::warn!(%error, stream = spec.stream, "replay failed; trying again"))
+        .ok()?;
+    let mut sent = Sent::default();
+    loop {
+        match reader.next().await? {
+            ReadEvent::Row(found, _) | ReadEvent::Unreadable(found, ..) => {
+                sent.send(sender, found, row).await?
+            }
+            ReadEvent::CaughtUp(_) => break,
+            _ => {}
+        }
+    }
+    while let Some(found) = reader.settle().await {
+        sent.send(sender, found, row).await?;
+    }
+    Some(())
+}
+
+/// Bodies that were sent, until they have been taken.
+#[derive(Default)]
+struct Sent {
+    bodies: VecDeque<(Weak<[u8]>, usize)>,
+    bytes: usize,
+}
+
+impl Sent {
+    async fn send<S>(
+        &mut self,
+        sender: &mpsc::UnboundedSender<S>,
+        found: Row,
+        row: &impl Fn(Row) -> S,
+    ) -> Option<()> {
+        while self.bytes > ON_THE_WAY {
+            while let Some((_, bytes)) = self.bodies.pop_front_if(|(body, _)| body.strong_count() == 0) {
+                self.bytes -= bytes;
+            }
+            if self.bytes > ON_THE_WAY {
+                tokio::time::sleep(LOOK).await;
+            }
+            if sender.is_closed() {
+                return None;
+            }
+        }
+        self.bytes += found.body.len();
+        self.bodies.push_back((Arc::downgrade(&found.body), found.body.len()));
+        sender.send(row(found)).ok()
     }
 }

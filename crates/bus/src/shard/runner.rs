@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use sluice_protocol::{Command, Core, Event, Group, Owner, OwnerConfig, Row, Stop, Subject};
-use sluice_tasks::{End as TaskEnd, Group as TaskGroup, Once};
+use sluice_tasks::{Group as TaskGroup, Once};
 use tokio::sync::mpsc;
 
 use crate::buckets::content_refs::ContentRefs;
@@ -18,33 +18,21 @@ use crate::membership::Lease;
 use crate::shard::end::End;
 use crate::shard::fence::Fence;
 use crate::shard::heads::heads;
+use crate::shard::input::{self, Inner, READ_AHEAD, send};
 use crate::shard::observer::{Effects, Observer, Span};
 use crate::shard::read_spec::ReadSpec;
-use crate::shard::reader::{ReadEvent, read};
 use crate::shard::shard_spec::{Outputs, ShardSpec};
 use crate::shard::shipping::{Delivered, Delivery, Shipping};
 use crate::shard::stopwatch::Stopwatch;
 
 /// How long a new owner waits for a view as new as its predecessor's.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Rows read ahead of the core: one batch of the server and a little more.
-const READ_AHEAD: usize = 1024;
 /// External inputs taken at once before rows get their turn.
 const EXTERNALS_AT_ONCE: usize = 256;
 /// Rows without an acknowledgement beyond which nothing is taken in: enough for full groups. One step may publish more.
 const ENOUGH_OUTSTANDING: usize = 2048;
 /// Pause before something is asked again that was not answered.
 const AGAIN: Duration = Duration::from_millis(200);
-
-/// What tasks of a shard send to its loop.
-enum Inner<S> {
-    Event(Event<S>),
-    Row(Row, u64),
-    Unreadable(Row, u64, String),
-    Malformed(String, String),
-    /// The input is being read; where it ends.
-    Opened(Box<End>),
-}
 
 type OnItsWay<S> = std::pin::Pin<Box<dyn Future<Output = Delivery<S>> + Send>>;
 
@@ -102,7 +90,7 @@ where
             },
             Some(inner) = inbox.recv(), if runner.has_room() => match inner {
                 Inner::Event(event) => event,
-                Inner::Row(row, pending) => runner.row(row, pending),
+                Inner::Row(row, pending, _read_ahead) => runner.row(row, pending),
                 Inner::Unreadable(row, pending, reason) => {
                     observer.unreadable(&row.subject.to_string(), &reason);
                     runner.row(row, pending)
@@ -309,32 +297,7 @@ where
     fn read(&mut self) {
         let Some(input) = self.spec.input.clone() else { return };
         let (bus, sender) = (self.bus.clone(), self.sender.clone());
-        self.tasks.spawn(Once::Input, async move {
-            let mut reader = loop {
-                match read(&bus, &input).await {
-                    Ok(reader) => break reader,
-                    Err(error) => tracing::info!(%error, "the input cannot be read yet"),
-                }
-                tokio::time::sleep(AGAIN).await;
-            };
-            if sender.send(Inner::Opened(Box::new(reader.end()))).await.is_err() {
-                return TaskEnd::Done;
-            }
-            while let Some(event) = reader.next().await {
-                let inner = match event {
-                    ReadEvent::Row(row, pending) => Inner::Row(row, pending),
-                    ReadEvent::Unreadable(row, pending, reason) => Inner::Unreadable(row, pending, reason),
-                    ReadEvent::CaughtUp(sequence) => Inner::Event(Event::CaughtUp(sequence)),
-                    ReadEvent::Malformed(subject, reason) => Inner::Malformed(subject, reason),
-                    ReadEvent::Entry(..) | ReadEvent::Sent(..) => continue,
-                };
-                if sender.send(inner).await.is_err() {
-                    return TaskEnd::Done;
-                }
-            }
-            // It is another stream, which is seen elsewhere too, or it was silent for too long.
-            send(&sender, Event::Ended(Stop::Lagging)).await
-        });
+        self.tasks.spawn(Once::Input, input::deliver(bus, input, sender));
     }
 
     fn find_end(&mut self, after: u64) {
@@ -363,14 +326,6 @@ fn span_of<S>(event: &Event<S>) -> Option<Span> {
         Event::Tick => Some(Span::Tick),
         _ => None,
     }
-}
-
-/// The last that a task does, or one thing of many.
-async fn send<S>(sender: &mpsc::Sender<Inner<S>>, event: Event<S>) -> TaskEnd {
-    if sender.send(Inner::Event(event)).await.is_err() {
-        tracing::trace!("the shard has ended");
-    }
-    TaskEnd::Done
 }
 
 fn micros(duration: Duration) -> i64 {

@@ -2,7 +2,8 @@
 //!
 //! To a replicated stream a group is an atomic batch: the server admits one conditional message in process for each
 //! fence, and a batch counts as one. To a stream of one replica the rows are pipelined, each with the fence: there a
-//! batch costs a write to the disk, and nothing is refused.
+//! batch costs a write to the disk, and nothing is refused. Where too many batches are open, which anybody may have left
+//! so, the rows go one after another: slower, but they go.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,9 +13,9 @@ use bytes::Bytes;
 use sluice_api::Digest;
 use sluice_protocol::{Body, Group, Outgoing};
 
-use crate::buckets::contents::LARGE;
+use crate::buckets::contents::{LARGE, Place};
 use crate::bus::Bus;
-use crate::codec;
+use crate::codec::{self, Limit};
 use crate::error::BusError;
 use crate::shard::answer::Answer;
 use crate::shard::fence::{self, Fence};
@@ -35,8 +36,10 @@ pub(crate) struct Sent {
     /// Of all rows that a message can hold; `None` without any.
     pub(crate) answer: Option<Answer>,
     /// For each row: the name of its body, when that is stored apart; or why no message can hold the row.
-    pub(crate) rows: Vec<Result<Option<Digest>, String>>,
+    pub(crate) rows: Vec<RowSent>,
 }
+
+type RowSent = Result<Option<Digest>, String>;
 
 /// A row as it is sent.
 struct Message {
@@ -46,8 +49,8 @@ struct Message {
     tombstone: bool,
 }
 
-/// Stores the rows of a group while its fence holds.
-pub(crate) async fn send(bus: &Bus, fence: &Fence, group: &Group) -> Sent {
+/// The messages of a group, and for each row what [`Sent`] says of it; or why nothing can be sent now.
+async fn messages(bus: &Bus, group: &Group) -> Result<(Vec<RowSent>, Vec<Message>), String> {
     let (mut rows, mut messages) =
         (Vec::with_capacity(group.rows.len()), Vec::with_capacity(group.rows.len()));
     for row in group.rows.iter() {
@@ -57,17 +60,28 @@ pub(crate) async fn send(bus: &Bus, fence: &Fence, group: &Group) -> Sent {
                 rows.push(Ok(content));
             }
             Err(BusError::TooLarge(reason)) => rows.push(Err(reason)),
-            // Nothing has been sent.
-            Err(error) => return Sent { answer: Some(Answer::Held(error.to_string())), rows: Vec::new() },
+            Err(error) => return Err(error.to_string()),
         }
     }
+    Ok((rows, messages))
+}
+
+/// Stores the rows of a group while its fence holds.
+pub(crate) async fn send(bus: &Bus, fence: &Fence, group: &Group) -> Sent {
+    let (rows, messages) = match messages(bus, group).await {
+        Ok(made) => made,
+        Err(why) => return Sent { answer: Some(Answer::Held(why)), rows: Vec::new() },
+    };
     let Some(last) = messages.last() else { return Sent { answer: None, rows } };
     let (subject, tombstone) = (last.subject.clone(), last.tombstone);
     let patience = PATIENCE + PATIENCE_EACH * u32::try_from(messages.len()).unwrap_or(u32::MAX);
     let mut connection = bus.health.watch();
     let sent = async {
         if messages.len() > 1 && bus.is_replicated(&fence.stream) {
-            batch(bus, fence, group.fence, messages).await
+            match batch(bus, fence, group.fence, messages).await {
+                answer if answer.is_unopened_batch() => one_by_one(bus, fence, group).await,
+                answer => answer,
+            }
         } else {
             pipeline(bus, fence, group.fence, messages).await
         }
@@ -92,10 +106,15 @@ async fn message(
     Outgoing { head, row, .. }: &Outgoing,
 ) -> Result<(Message, Option<Digest>), BusError> {
     let (mut headers, mut content, tombstone) = (codec::headers(head), None, row.body == Body::Tombstone);
+    if let Body::Value(bytes) = &row.body
+        && let Some(reason) = Limit::from(row.subject.table()).refuse(bytes.len())
+    {
+        return Err(BusError::TooLarge(reason));
+    }
     let body = match &row.body {
         Body::Value(bytes) if bytes.len() > LARGE => {
             let digest = Digest::of(&[bytes]);
-            bus.contents.put(digest, bytes).await?;
+            bus.contents.put(&Place::of(&row.subject, digest), bytes).await?;
             headers.insert(codec::CONTENT, digest.to_string());
             content = Some(digest);
             Bytes::new()
@@ -143,6 +162,27 @@ async fn batch(bus: &Bus, fence: &Fence, sequence: u64, messages: Vec<Message>) 
         return answer;
     }
     Answer::Held("an empty batch".to_owned())
+}
+
+/// Each once the one before is stored, the fence compared for each: of a replicated stream the server admits one at a time.
+async fn one_by_one(bus: &Bus, fence: &Fence, group: &Group) -> Answer {
+    let mut answer = Answer::Held("no row".to_owned());
+    let messages = match messages(bus, group).await {
+        Ok((_, messages)) => messages,
+        Err(why) => return Answer::Held(why),
+    };
+    tracing::debug!(
+        stream = fence.stream,
+        rows = messages.len(),
+        "no batch can be opened: one row after another"
+    );
+    for message in messages {
+        answer = pipeline(bus, fence, group.fence, vec![message]).await;
+        if !matches!(answer, Answer::Stored(_)) {
+            break;
+        }
+    }
+    answer
 }
 
 /// Each by itself, in order, the fence compared for each.

@@ -71,3 +71,29 @@ async fn a_group_is_stored_as_a_whole_or_not_at_all() {
     let bodies: Vec<_> = rows(&bus).await.into_iter().map(|(_, body, _)| body).collect();
     assert_eq!(bodies, ["1", "1"]);
 }
+
+/// Anybody who may write to a stream may leave batches open, as many as the server keeps.
+#[tokio::test]
+async fn open_batches_of_others_keep_nobody_from_writing() {
+    let server = Server::start();
+    let (bus, fence) = (bus(&server).await, fence("00"));
+    bus.note_replicated(&fence.stream);
+    let sequence = claim(&bus, &fence).await;
+    let rows = ["x", "y", "z"].map(|profile| row(profile, Some("1")));
+    for number in 0..60 {
+        let mut headers = async_nats::HeaderMap::new();
+        headers.insert("Nats-Batch-Id", format!("open-{number}"));
+        headers.insert("Nats-Batch-Sequence", "1");
+        bus.js.client().publish_with_headers("desired.00.open", headers, "".into()).await.unwrap();
+    }
+    bus.js.client().flush().await.unwrap();
+    let sent = send(&bus, &rows, &fence, sequence).await;
+    assert!(matches!(sent.answer, Some(Answer::Stored(_))), "{sent:?}");
+    assert_eq!(super::rows(&bus).await.len(), 3);
+    // And never under another fence than the own.
+    let _other = claim_as(&bus, &fence, "other", 1, None).await;
+    let sent =
+        send(&bus, &rows.map(|row| Publish { body: Body::value(*b"2"), ..row }), &fence, sequence).await;
+    assert!(matches!(sent.answer, Some(Answer::Replaced(_))), "{sent:?}");
+    assert!(super::rows(&bus).await.iter().all(|(_, body, _)| body == "1"));
+}
