@@ -130,8 +130,8 @@ impl Matcher {
             return self.gone(cluster, key, (row.head.time, known), step);
         }
         let read = serde_json::from_slice::<Value>(&row.body).map_err(|error| error.to_string());
-        let order = order_of(row);
-        let object = match read.and_then(|object| order.map(|_| object)) {
+        let read = read.and_then(|object| is_of(key, &object).map(|()| object));
+        let object = match read.and_then(|object| order_of(row).map(|_| object)) {
             Ok(object) => object,
             Err(error) => {
                 let text = format!(
@@ -253,6 +253,16 @@ impl Matcher {
         {
             self.announced.insert(cluster.clone(), (row.sequence, complete.clone()));
         }
+    }
+}
+
+/// A row says of its subject what it says, and of nothing else.
+fn is_of(key: &ObjectKey, object: &Value) -> Result<(), String> {
+    match ObjectKey::of(object) {
+        _ if is_event(key) => Ok(()),
+        Some(found) if found == *key => Ok(()),
+        Some(found) => Err(format!("it holds {found}")),
+        None => Err("it holds no object".to_owned()),
     }
 }
 

@@ -354,6 +354,18 @@ fn a_malformed_row_is_a_problem_and_no_more() {
 }
 
 #[test]
+fn a_row_that_holds_another_object_than_it_says_is_no_event() {
+    let mut matcher = started(&[("a", 1)]);
+    let own = change("x", Some("a"), 1);
+    for body in [change("y", Some("a"), 1).body, b"{}".as_slice().into(), b"[1]".as_slice().into()] {
+        let (published, effects) = step(&mut matcher, |m, s| m.row(&Row { body, ..own.clone() }, s));
+        assert!(published.is_empty(), "{published:?}");
+        assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.error.is_some()), "{effects:?}");
+    }
+    assert_eq!(rows(&mut matcher, own), ["+a/x"]);
+}
+
+#[test]
 fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
     let mut matcher = started(&[("a", 1)]);
     step(&mut matcher, |m, s| m.caught_up(0, s));
