@@ -19,6 +19,8 @@ use crate::render::{described, missing, namespace_or, object_name};
 /// What a generator makes.
 #[derive(Clone, Debug)]
 pub(crate) struct Generated {
+    /// The generator's place in the trigger.
+    pub(crate) path: String,
     pub(crate) key: ContentKey,
     pub(crate) projection: Projection,
 }
@@ -81,7 +83,7 @@ impl EventRender<'_> {
         let annotations = object::at(source, &["metadata", "annotations"]).cloned();
         let data = content::data(generator.kind, &texts);
         let projection = project::content(generator.kind, &key.2, data, annotations, labels);
-        Ok(Some(Generated { key, projection }))
+        Ok(Some(Generated { path: generator.path.clone(), key, projection }))
     }
 
     /// The labels of what a generator makes. They do not name the EventSource, and say where it comes from.

@@ -15,6 +15,8 @@ use crate::sets::{Set, in_order};
 
 /// Label of what a generator has made.
 pub(crate) const FROM_GENERATOR: &str = "eventtrigger.lib.projectsveltos.io/fromgenerator";
+/// The label that names the trigger of what is made.
+pub(crate) const TRIGGER_NAME: &str = "eventtrigger.lib.projectsveltos.io/eventtriggername";
 
 /// Label with the name of the EventSource.
 pub(crate) const EVENT_SOURCE: &str = "eventtrigger.lib.projectsveltos.io/eventsourcename";

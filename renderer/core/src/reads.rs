@@ -63,6 +63,14 @@ impl Reads {
 
     /// Whether the tenant may read this object; while nobody knows it may not, and the render counts for nothing.
     fn may_read(&mut self, catalog: &Catalog, object: &ObjectKey) -> Result<bool, String> {
+        let maker = content_key(object).and_then(|key| catalog.maker_account(&key));
+        if let Some(maker) =
+            maker.filter(|maker| Some(*maker) != self.tenant.as_ref().map(|tenant| &tenant.account))
+        {
+            return Err(format!(
+                "{object} is made by a generator of ServiceAccount {maker}, and read by what is of that account only; refer to another name"
+            ));
+        }
         let Some(Tenant { account, cause, since }) = &self.tenant else { return Ok(true) };
         let own = content_key(object).and_then(|key| catalog.generator_of(&key));
         if own == Some(cause) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::model::{ClusterSetId, OWNER_NAME};
-use sluice_api::{ClusterRef, ObjectKey, object};
+use sluice_api::{ClusterRef, ObjectKey, ServiceAccount, TriggerId, object};
 use sluice_protocol::rows::Cause;
 
 use super::{Catalog, ContentKey, Touched};
@@ -135,6 +135,20 @@ impl Catalog {
     /// The cause whose generator makes this content.
     pub(crate) fn generator_of(&self, key: &ContentKey) -> Option<&Cause> {
         self.generated.get(key).map(|(cause, _)| cause)
+    }
+
+    /// The tenant whose generator has made what is there under this name: nobody else reads it, so that no tenant gives others
+    /// what they deploy.
+    pub(crate) fn maker_account(&self, key: &ContentKey) -> Option<&ServiceAccount> {
+        let trigger = match self.generator_of(key) {
+            Some(Cause::Event(event)) => event.trigger.clone(),
+            Some(Cause::Profile(_)) => return None,
+            None => {
+                let there = self.written(key).filter(|there| is_generator_output(there))?;
+                TriggerId::new("EventTrigger", object::label(there, crate::project::TRIGGER_NAME)?)
+            }
+        };
+        self.triggers.get(&trigger)?.as_ref().as_ref().ok()?.account.as_ref()
     }
 
     /// The ConfigMap or Secret of this name as it is written in the management cluster.

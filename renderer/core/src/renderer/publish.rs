@@ -17,7 +17,7 @@ use crate::catalog::{ContentKey, is_made};
 use crate::event::EventRender;
 use crate::generate::Generated;
 use crate::project::Projection;
-use crate::reads::Reads;
+use crate::reads::{Reads, object_key};
 use crate::render::{Rendered, described};
 use crate::renderings::Basis;
 use crate::rights::Tenant;
@@ -87,6 +87,7 @@ impl Renderer {
         reads: &mut Reads,
     ) -> Result<(Rendered, Vec<Rendition>), String> {
         let generated = self.generate(cause, reads)?;
+        generated.iter().try_for_each(|one| self.check_name(cause, one))?;
         let made = generated.iter().filter_map(Generated::object).collect();
         if !reads.is_unknown() {
             self.put_generated(cause, made);
@@ -104,6 +105,23 @@ impl Renderer {
                 render.generate(reads)
             }),
             Cause::Profile(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// A tenant's generator takes no name that what is not of that tenant refers to.
+    fn check_name(&self, cause: &Cause, Generated { path, key, .. }: &Generated) -> Result<(), String> {
+        let Some(account) = self.account(cause) else { return Ok(()) };
+        if self.catalog.maker_account(key) == Some(account) {
+            return Ok(());
+        }
+        let readers = self.renderings.readers(key).into_iter();
+        let mut readers = readers.chain(self.renderings.all_resource_readers(&object_key(key)));
+        match readers.find(|reader| reader != cause && self.account(reader) != Some(account)) {
+            None => Ok(()),
+            Some(reader) => Err(format!(
+                "{path}: nameFormat: {reader} refers to {}, and is not of ServiceAccount {account}; make {path}.nameFormat differ",
+                described(key)
+            )),
         }
     }
 

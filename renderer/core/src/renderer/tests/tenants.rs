@@ -291,3 +291,69 @@ fn what_is_wrong_with_a_role_request_takes_no_right_away() {
     fixture.put(registration("a", json!({"env": "other"})));
     assert!(fixture.granted().is_empty(), "its clusters are those that it selects");
 }
+
+/// A trigger of this name whose generator makes a ConfigMap of this name, and content for it to be made of.
+fn makes(name: &str, format: &str) -> Value {
+    let mut trigger = trigger(
+        true,
+        json!({"configMapGenerator": [
+        {"namespace": "default", "name": "template", "nameFormat": format}], "policyRefs": []}),
+    );
+    trigger["metadata"]["name"] = name.into();
+    trigger
+}
+
+fn template() -> Value {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {names: x, mark: \"1\"}\n";
+    json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": "template"}, "data": {"a.yaml": text}})
+}
+
+fn deploys(name: &str) -> Value {
+    let spec = json!({"clusterSelector": {"matchLabels": {"dep": "eng"}},
+        "policyRefs": [{"kind": "ConfigMap", "namespace": "projectsveltos", "name": name}]});
+    json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": spec})
+}
+
+#[test]
+fn what_a_tenants_generator_makes_is_read_by_that_tenant_only() {
+    let tenants = of_tenant(makes("tenants", "made"));
+    let mut fixture = Fixture::new(vec![tenants, template()]);
+    fixture.ready(&["x"]);
+    fixture.answer("template", &Right::Granted);
+    assert!(fixture.projected.keys().any(|key| key.contains("made")), "{:?}", fixture.projected.keys());
+    // The platform's profile comes to refer to the name, and so does another one of the tenant.
+    fixture.put(deploys("made"));
+    assert!(fixture.wanted().is_empty(), "{:?}", fixture.wanted());
+    assert!(
+        fixture.wrong().contains(
+            "ConfigMap projectsveltos/made is made by a generator of ServiceAccount team-a/deployer, and read by what is of that account only"
+        ),
+        "{:?}",
+        fixture.problems
+    );
+    let mut own = of_tenant(deploys("made"));
+    own["metadata"]["name"] = "q".into();
+    fixture.put(own);
+    fixture.answer("made", &Right::Granted);
+    assert_eq!(fixture.wanted(), ["b x 1"]);
+}
+
+#[test]
+fn a_tenants_generator_takes_no_name_that_anothers_reference_waits_for() {
+    let mut fixture = Fixture::new(vec![deploys("made"), template()]);
+    fixture.ready(&["x"]);
+    fixture.put(of_tenant(makes("tenants", "made")));
+    fixture.answer("template", &Right::Granted);
+    assert!(fixture.projected.keys().all(|key| !key.contains("made")), "{:?}", fixture.projected.keys());
+    assert!(
+        fixture.wrong().contains(
+            "spec.configMapGenerator[0]: nameFormat: ClusterProfile p refers to ConfigMap projectsveltos/made, and is not of \
+             ServiceAccount team-a/deployer"
+        ),
+        "{:?}",
+        fixture.problems
+    );
+    // The platform's own generator makes it.
+    fixture.put(makes("platform", "made"));
+    assert_eq!(fixture.wanted(), ["b x 1"], "{:?}", fixture.problems);
+}
