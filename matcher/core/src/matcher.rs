@@ -20,10 +20,12 @@ use crate::reported::Reported;
 
 mod ahead;
 mod leaving;
+mod reading;
 mod replays;
 mod rows;
 mod verdicts;
 
+use reading::{object_of, order_of};
 use rows::line;
 
 pub(crate) const STAGE: &str = "matcher";
@@ -129,9 +131,7 @@ impl Matcher {
             let known = row.head.tombstone.then(|| row.head.view.version(&cluster.to_string()));
             return self.gone(cluster, key, (row.head.time, known), step);
         }
-        let read = serde_json::from_slice::<Value>(&row.body).map_err(|error| error.to_string());
-        let read = read.and_then(|object| is_of(key, &object).map(|()| object));
-        let object = match read.and_then(|object| order_of(row).map(|_| object)) {
+        let object = match object_of(row, key) {
             Ok(object) => object,
             Err(error) => {
                 let text = format!(
@@ -253,25 +253,6 @@ impl Matcher {
         {
             self.announced.insert(cluster.clone(), (row.sequence, complete.clone()));
         }
-    }
-}
-
-/// A row says of its subject what it says, and of nothing else.
-fn is_of(key: &ObjectKey, object: &Value) -> Result<(), String> {
-    match ObjectKey::of(object) {
-        _ if is_event(key) => Ok(()),
-        Some(found) if found == *key => Ok(()),
-        Some(found) => Err(format!("it holds {found}")),
-        None => Err("it holds no object".to_owned()),
-    }
-}
-
-/// Which of the events of one source and subject is the newest: the order of this one; 0 for an object.
-fn order_of(row: &Row) -> Result<u64, String> {
-    match (&row.subject, &row.head.meta) {
-        (Subject::Change { object, .. }, _) if !is_event(object) => Ok(0),
-        (_, Meta::Position(position)) => Ok(position.order),
-        (_, other) => Err(format!("its meta data are {:?}", other.to_string())),
     }
 }
 
