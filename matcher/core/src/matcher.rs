@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
 use sluice_api::cloud_event::is_event;
 use sluice_api::model::OWNER_NAME;
 use sluice_api::{ClusterRef, ObjectKey, object};
