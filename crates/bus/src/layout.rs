@@ -6,6 +6,7 @@ pub(crate) mod consumers;
 pub(crate) mod incarnation_watch;
 pub(crate) mod incarnations;
 pub(crate) mod ledger;
+pub(crate) mod losses;
 pub(crate) mod streams;
 pub(crate) mod wipe;
 

@@ -18,6 +18,7 @@ use sluice_protocol::{Capabilities, Role, Table, subject};
 
 use crate::buckets::contents::CAPABILITIES;
 use crate::buckets::interest;
+use crate::layout::losses;
 use crate::layout::{CLOUD_EVENTS, CONFIG, CONTENT, INTEREST, JOURNAL, PROBLEMS};
 
 /// What one user may send and hear.
@@ -145,7 +146,9 @@ impl Rights {
             sent,
             rows,
         ]);
-        self.writes(Table::Changes, shards);
+        let losses =
+            streams(Table::Changes, shards).into_iter().map(|stream| losses::subject(&stream, &token));
+        self.publish.extend(losses);
         for home in [Table::Changes.name(), CAPABILITIES] {
             self.bodies(&format!("{home}.{token}"), true);
         }

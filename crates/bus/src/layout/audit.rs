@@ -7,11 +7,14 @@ use async_nats::HeaderMap;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::stream::{ClusterInfo, DirectGetErrorKind, Info};
 use futures::future::try_join_all;
+use sluice_protocol::Role;
+use sluice_protocol::subject::cluster_token;
 use sluice_tasks::End;
 
 use crate::error::BusError;
 use crate::layout::CONFIG;
 use crate::layout::ledger::Entry;
+use crate::layout::losses;
 use crate::layout::streams::Streams;
 
 /// A row must be missing this often in a row.
@@ -24,7 +27,13 @@ const LAST_EPOCH: u64 = u32::MAX as u64;
 const ATTEMPTS: usize = 120;
 
 /// Looks for rows that the server has acknowledged; when one is lost, the stream gets another epoch.
-pub(crate) async fn audit(js: Context, stream: String, entries: Vec<Entry>, epoch: u64) -> End {
+pub(crate) async fn audit(
+    js: Context,
+    stream: String,
+    entries: Vec<Entry>,
+    epoch: u64,
+    teller: Teller,
+) -> End {
     let mut missing = 0;
     for _ in 0..ATTEMPTS {
         match is_missing(&js, &stream, &entries).await {
@@ -36,7 +45,7 @@ pub(crate) async fn audit(js: Context, stream: String, entries: Vec<Entry>, epoc
         }
         if missing == BELIEVE {
             tracing::warn!(stream, "the stream has lost rows that it had acknowledged");
-            return raise_epoch(js, stream, epoch).await;
+            return tell(js, stream, epoch, teller).await;
         }
         tokio::time::sleep(AGAIN).await;
     }
@@ -81,23 +90,45 @@ fn are_all_current(cluster: &ClusterInfo) -> bool {
         .all(|replica| replica.offline || (replica.current && replica.lag.is_none_or(|lag| lag == 0)))
 }
 
+/// Who says that a stream has lost rows.
+#[derive(Clone, Debug)]
+pub(crate) enum Teller {
+    /// A stage: the stream is another one from then on.
+    Stage,
+    /// The agent of one cluster, as a token: it may have reasons of its own to say so, and a stage decides.
+    Agent(String),
+}
+
+impl Teller {
+    /// Who we are.
+    pub(crate) fn of(role: &Role) -> Self {
+        match role {
+            Role::Agent(Some(cluster)) => Self::Agent(cluster_token(cluster)),
+            _ => Self::Stage,
+        }
+    }
+}
+
 /// The stream is another one from now on, unless somebody has said so already. Who knows of a loss and cannot say so must
 /// not go on as if nothing were lost: that is an early end.
-pub(crate) async fn raise_epoch(js: Context, stream: String, epoch: u64) -> End {
-    let subject = epoch_subject(&stream);
+pub(crate) async fn tell(js: Context, stream: String, epoch: u64, teller: Teller) -> End {
     for _ in 0..ATTEMPTS {
-        match raise(&js, &subject, epoch).await {
+        let told = match &teller {
+            Teller::Stage => raise(&js, &epoch_subject(&stream), epoch).await,
+            Teller::Agent(cluster) => losses::claim(&js, &stream, cluster).await,
+        };
+        match told {
             Ok(()) => return End::Done,
-            Err(error) => tracing::warn!(%error, stream, "the epoch of a stream cannot be written yet"),
+            Err(error) => tracing::warn!(%error, stream, "the loss of a stream cannot be written yet"),
         }
         tokio::time::sleep(AGAIN).await;
     }
     End::Early
 }
 
-async fn raise(js: &Context, subject: &str, epoch: u64) -> Result<(), BusError> {
+pub(super) async fn raise(js: &Context, subject: &str, epoch: u64) -> Result<(), BusError> {
     let named = || format!("write {subject}");
-    let (sequence, written) = read_epoch(js, subject).await?.unwrap_or_default();
+    let Epoch { sequence, value: written, .. } = read_epoch(js, subject).await?.unwrap_or_default();
     if written > epoch {
         return Ok(());
     }
@@ -112,27 +143,37 @@ async fn raise(js: &Context, subject: &str, epoch: u64) -> Result<(), BusError> 
 pub(crate) async fn read_epochs(js: &Context, streams: &[String]) -> Result<BTreeMap<String, u64>, BusError> {
     let read = streams.iter().map(async |stream| {
         let epoch = read_epoch(js, &epoch_subject(stream)).await?;
-        Ok(epoch.map(|(_, epoch)| (stream.clone(), epoch)))
+        Ok(epoch.map(|epoch| (stream.clone(), epoch.value)))
     });
     Ok(try_join_all(read).await?.into_iter().flatten().collect())
 }
 
-/// Sequence and value of an epoch; `None` while there is none.
-async fn read_epoch(js: &Context, subject: &str) -> Result<Option<(u64, u64)>, BusError> {
+/// An epoch as it is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Epoch {
+    pub(super) sequence: u64,
+    /// When, by the server's clock, microseconds since 1970.
+    pub(super) time: i64,
+    pub(super) value: u64,
+}
+
+/// `None` while there is none.
+pub(super) async fn read_epoch(js: &Context, subject: &str) -> Result<Option<Epoch>, BusError> {
     let named = || format!("read {subject}");
     let bucket = js.get_stream_no_info(format!("KV_{CONFIG}")).await.map_err(BusError::request(named()))?;
     match bucket.direct_get_last_for_subject(subject).await {
         Ok(message) => {
-            let epoch: u64 = String::from_utf8_lossy(&message.payload).parse().unwrap_or(0);
+            let value: u64 = String::from_utf8_lossy(&message.payload).parse().unwrap_or(0);
+            let time = i64::try_from(message.time.unix_timestamp_nanos() / 1000).unwrap_or_default();
             // Who writes nonsense must not make the next one impossible.
-            Ok(Some((message.sequence, epoch.min(LAST_EPOCH))))
+            Ok(Some(Epoch { sequence: message.sequence, time, value: value.min(LAST_EPOCH) }))
         }
         Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok(None),
         Err(error) => Err(BusError::Request { what: named(), source: error.into() }),
     }
 }
 
-fn epoch_subject(stream: &str) -> String {
+pub(super) fn epoch_subject(stream: &str) -> String {
     format!("$KV.{CONFIG}.epoch.{stream}")
 }
 

@@ -10,14 +10,16 @@ use std::time::Duration;
 
 use async_nats::jetstream::stream::Info;
 use futures::{FutureExt as _, StreamExt as _};
+use sluice_protocol::Role;
 use sluice_tasks::{End, Once, Tasks};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::connection::health::ConnectionHealth;
 use crate::error::BusError;
-use crate::layout::audit;
+use crate::layout::audit::{self, Teller};
 use crate::layout::ledger::Ledger;
+use crate::layout::losses;
 use crate::layout::streams::Streams;
 use crate::layout::{BusOptions, CONFIG, lay_out};
 
@@ -210,7 +212,8 @@ impl Follower {
         tracing::warn!(stream = name, was = *highest, is = last, "the stream is shorter than it was");
         // Who writes to it says so; others may not have the right to.
         if !self.ledger.entries(name).is_empty() {
-            self.tasks.spawn(Once::Audit, audit::raise_epoch(self.js.clone(), name.to_owned(), epoch));
+            self.tasks
+                .spawn(Once::Audit, audit::tell(self.js.clone(), name.to_owned(), epoch, self.teller()));
         }
     }
 
@@ -219,10 +222,22 @@ impl Follower {
         if self.epochs_at == Some(bucket.state.last_sequence) {
             return;
         }
-        match audit::read_epochs(&self.js, &streams.names).await {
-            Ok(epochs) => (self.epochs, self.epochs_at) = (epochs, Some(bucket.state.last_sequence)),
+        match self.believed_epochs(&streams.names).await {
+            // What is to be believed later is looked at again.
+            Ok((epochs, true)) => self.epochs = epochs,
+            Ok((epochs, false)) => (self.epochs, self.epochs_at) = (epochs, Some(bucket.state.last_sequence)),
             Err(error) => tracing::debug!(%error, "the epochs of streams cannot be read"),
         }
+    }
+
+    /// The epochs of the streams, and whether some will be raised later. A renderer decides about what agents say.
+    async fn believed_epochs(&self, streams: &[String]) -> Result<(BTreeMap<String, u64>, bool), BusError> {
+        let later = self.layout.connection.role == Role::Renderer && losses::believe(&self.js).await?;
+        Ok((audit::read_epochs(&self.js, streams).await?, later))
+    }
+
+    fn teller(&self) -> Teller {
+        Teller::of(&self.layout.connection.role)
     }
 
     fn audit_all(&self) {
@@ -233,7 +248,10 @@ impl Follower {
     fn audit(&self, name: &str, epoch: u64) {
         let entries = self.ledger.entries(name);
         if !entries.is_empty() {
-            self.tasks.spawn(Once::Audit, audit::audit(self.js.clone(), name.to_owned(), entries, epoch));
+            self.tasks.spawn(
+                Once::Audit,
+                audit::audit(self.js.clone(), name.to_owned(), entries, epoch, self.teller()),
+            );
         }
     }
 }

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use sluice_api::ClusterRef;
+use sluice_protocol::Role;
+
 use super::*;
 
 /// Copies a folder with all that is in it.
@@ -87,4 +90,26 @@ async fn a_bus_that_is_put_back_to_a_backup_is_noticed_and_a_restart_is_not() {
     }
     assert!(last > begin + 4, "{begin} and {last}: some are left out");
     put(&fresh, &row("x", Some("3")), &fence, last).await.unwrap();
+}
+
+/// The agent of one cluster may say that a stream has lost rows as often as it likes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_agent_says_of_losses_makes_a_stream_another_one_once_in_a_while() {
+    let server = Server::start();
+    let of = async |role: Role| {
+        let connection = Connection { role, ..Connection::plain(server.url()) };
+        Bus::connect(&BusOptions { connection, ..options(&server) }, &Tasks::default()).await.unwrap()
+    };
+    let agent = of(Role::Agent(Some(ClusterRef::sveltos("default", "a")))).await;
+    let renderer = of(Role::Renderer).await;
+    let stream = Table::Desired.stream(0);
+    let before = renderer.incarnation(&stream);
+    crate::layout::losses::claim(&agent.js, &stream, "a").await.unwrap();
+    let after = incarnation_after(&renderer, before, Duration::from_secs(20)).await;
+    assert_eq!(after, before + 1);
+    assert_eq!(incarnation_after(&agent, before, Duration::from_secs(20)).await, after, "for everybody");
+    for _ in 0..20 {
+        crate::layout::losses::claim(&agent.js, &stream, "a").await.unwrap();
+    }
+    assert_eq!(incarnation_after(&renderer, after, Duration::from_secs(5)).await, after, "not again so soon");
 }
