@@ -79,7 +79,7 @@ monitoring: need ## rules and dashboards: their tests, and every query against a
 
 survive: need ## real processes killed, paused and cut off; slow, not part of ci
 	$(WITH_NATS); cargo build --locked --workspace --bins; \
-	cargo test --locked -p sluice-e2e --test survival --test survival_cluster --test short_lived -- --ignored --test-threads=1 $(ARGS)
+	cargo test --locked -p sluice-e2e --test survival --test survival_cluster --test short_lived --test hostile -- --ignored --test-threads=1 $(ARGS)
 
 load: need ## the load generator and its table
 	$(WITH_NATS); cargo build --release --locked --workspace --bins; \

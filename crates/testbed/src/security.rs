@@ -7,6 +7,9 @@ use anyhow::{Context as _, bail};
 
 use crate::programs::Programs;
 
+/// The cluster in the namespace `default` whose agent has a user of its own.
+pub const LONER: &str = "hostile";
+
 /// What the nodes and the stages need to know each other.
 #[derive(Clone, Debug)]
 pub struct Security {
@@ -25,7 +28,11 @@ impl Security {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/dev-certificates.sh");
         output(Command::new(script).arg(folder.join("tls")))?;
         let mut users = Command::new(programs.find("sluice")?);
-        let accounts = output(users.args(["nats", "users", "--nkeys"]).arg(folder.join("nkeys")))?;
+        let accounts = output(
+            users
+                .args(["nats", "users", "--cluster", &format!("default/{LONER}"), "--nkeys"])
+                .arg(folder.join("nkeys")),
+        )?;
         std::fs::write(folder.join("accounts.conf"), accounts)?;
         Ok(Self { folder })
     }
@@ -44,6 +51,11 @@ impl Security {
     /// The accounts, as a node's configuration includes them: relative to it.
     pub(super) fn accounts(&self) -> &'static str {
         "include \"security/accounts.conf\"\n"
+    }
+
+    /// A file in the folder, by its path there.
+    pub fn file(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
     }
 
     /// What a stage says of itself.

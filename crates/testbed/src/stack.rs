@@ -139,6 +139,11 @@ impl Stack {
         self.bus.url()
     }
 
+    /// Who may do what on the bus, where it has users.
+    pub fn security(&self) -> Option<&Security> {
+        self.security.as_ref()
+    }
+
     /// The process of the simulated clusters.
     pub fn simulator(&self) -> &Process {
         &self.simulator

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use kube::runtime::watcher;
@@ -43,6 +43,10 @@ struct Change {
     version: u64,
     service: String,
     what: What,
+    /// When the watch told it.
+    at: Instant,
+    /// The port of a Service.
+    port: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +99,23 @@ impl Watcher {
     pub fn deletions(&self) -> usize {
         let record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
         record.changes.iter().filter(|change| change.what == What::PolicyDeleted).count()
+    }
+
+    /// How long it took from each change of a Service since then until its NetworkPolicy had the port of that change, as watches
+    /// told it. A change that was overtaken by another one has none.
+    pub fn latencies(&self, since: Instant) -> Vec<Duration> {
+        let record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut begun = HashMap::new();
+        let mut took = Vec::new();
+        for change in record.changes.iter().filter(|change| change.at >= since) {
+            let key = |port| (&change.cluster, &change.service, port);
+            match change.what {
+                What::Event(true) => drop(begun.insert(key(change.port), change.at)),
+                What::Policy(port) => took.extend(begun.remove(&key(port)).map(|begun| change.at - begun)),
+                _ => {}
+            }
+        }
+        took
     }
 
     /// Checks the record. For Services that `excused` names, their trigger was deleted so often.
@@ -153,6 +174,8 @@ impl Record {
             version: object::resource_version(value),
             service: service.to_owned(),
             what,
+            at: Instant::now(),
+            port: value.pointer("/spec/ports/0/port").and_then(Value::as_u64).unwrap_or(0),
         });
     }
 
@@ -160,7 +183,7 @@ impl Record {
         self.changes.sort_by_key(|change| change.version);
         let (mut histories, mut wrong) = (HashMap::<(String, String), History>::new(), Vec::new());
         let say = |history: &History, what: String| format!("{what}; before: {}", history.trail.join(", "));
-        for Change { cluster, version, service, what } in self.changes {
+        for Change { cluster, version, service, what, .. } in self.changes {
             let named = format!("{cluster}, version {version}: the NetworkPolicy of Service {service}");
             let history = histories.entry((cluster, service.clone())).or_default();
             history.trail.push(format!("{version} {what:?}"));
@@ -198,6 +221,8 @@ mod tests {
             version,
             service: "s".into(),
             what,
+            at: Instant::now(),
+            port: 0,
         };
         Record { changes: changes.iter().map(change).collect(), interrupted: Vec::new() }
     }
