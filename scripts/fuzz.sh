@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs a fuzz target with the compiler that is there: libFuzzer needs the coverage of code and no sanitizer, since the code is safe.
-# Usage: scripts/fuzz.sh CRATE TARGET [SECONDS], such as `scripts/fuzz.sh chart values 300`. What it finds is in build/fuzz.
+# Usage: scripts/fuzz.sh CRATE TARGET [SECONDS], such as `scripts/fuzz.sh chart values 300`. What it finds is in build/fuzz. More than
+# FUZZ_MEMORY megabytes are a find.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 crate="$1" target="$2" seconds="${3:-300}"
@@ -19,5 +20,5 @@ export RUSTFLAGS="-Cpasses=sancov-module $llvm-level=4 $llvm-inline-8bit-counter
 # The versions of dependencies are the product's.
 cp Cargo.lock "crates/$crate/fuzz/Cargo.lock"
 cargo build --release --target "$triple" --manifest-path "crates/$crate/fuzz/Cargo.toml" --bin "$target"
-nice "$CARGO_TARGET_DIR/$triple/release/$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=1500 -len_control=0 \
+nice "$CARGO_TARGET_DIR/$triple/release/$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb="${FUZZ_MEMORY:-600}" -len_control=0 \
   -max_len=8192 -artifact_prefix="$found/" "$found/corpus" "${seeds[@]}"

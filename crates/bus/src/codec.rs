@@ -16,6 +16,9 @@ pub(crate) const ROW_FORMAT: u16 = 3;
 
 /// Bodies above this are compressed.
 const COMPRESS_ABOVE: usize = 4096;
+/// Nothing above this is compressed to less than one part of so many: a few bytes must not cost their reader megabytes.
+const MOST: usize = 256;
+const MOST_ABOVE: usize = 64 << 10;
 /// No body may become larger than this when it is decompressed.
 const MAX_BODY: usize = 64 << 20;
 /// Nor one that an agent sends, whose cluster may be anybody's. No API server has an object that large.
@@ -35,23 +38,30 @@ pub(crate) const CONTENT: &str = "Sluice-Content";
 
 /// How large a body may become when it is decompressed, bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit(usize);
+pub(crate) struct Limit {
+    bytes: usize,
+    /// How many times as large as its message.
+    times: usize,
+}
 
 impl Limit {
     /// For who trusts the writer with memory.
-    pub(crate) const LARGEST: Self = Self(MAX_BODY);
+    pub(crate) const LARGEST: Self = Self { bytes: MAX_BODY, times: usize::MAX };
 
     /// Why a body of this many bytes must not be sent; nothing when it may.
     pub(crate) fn refuse(self, bytes: usize) -> Option<String> {
-        (bytes > self.0).then(|| {
-            format!("{bytes} bytes are more than the {} that a row may have; split the object", self.0)
+        (bytes > self.bytes).then(|| {
+            format!("{bytes} bytes are more than the {} that a row may have; split the object", self.bytes)
         })
     }
 }
 
 impl From<Table> for Limit {
     fn from(table: Table) -> Self {
-        Self(if table == Table::Changes { MAX_CHANGE } else { MAX_BODY })
+        match table {
+            Table::Changes => Self { bytes: MAX_CHANGE, times: MOST },
+            _ => Self::LARGEST,
+        }
     }
 }
 
@@ -62,6 +72,8 @@ pub(crate) enum CodecError {
     Format(u8),
     #[error("the body cannot be decompressed: {0}")]
     Compression(#[from] std::io::Error),
+    #[error("the body would become {0}, and may have {1} bytes")]
+    Size(String, usize),
 }
 
 /// The message of a body.
@@ -70,7 +82,7 @@ pub(crate) fn encode(body: &[u8]) -> Bytes {
         return Bytes::new();
     }
     let (format, body) = match (body.len() > COMPRESS_ABOVE).then(|| compress(body)) {
-        Some(Ok(small)) => (ZSTD, Cow::Owned(small)),
+        Some(Ok(small)) if body.len() <= MOST_ABOVE.max(small.len() * MOST) => (ZSTD, Cow::Owned(small)),
         _ => (PLAIN, Cow::Borrowed(body)),
     };
     let mut out = Vec::with_capacity(body.len() + 1);
@@ -94,17 +106,25 @@ fn compress(body: &[u8]) -> std::io::Result<Vec<u8>> {
 pub(crate) fn decode(message: &[u8], limit: Limit) -> Result<Arc<[u8]>, CodecError> {
     match message.split_first() {
         None => Ok(Arc::from([])),
+        Some((&PLAIN, body)) if body.len() > limit.bytes => {
+            Err(CodecError::Size(format!("{} bytes", body.len()), limit.bytes))
+        }
         Some((&PLAIN, body)) => Ok(body.into()),
-        Some((&ZSTD, body)) => Ok(zstd::bulk::decompress(body, size(body, limit))?.into()),
+        Some((&ZSTD, body)) => Ok(zstd::bulk::decompress(body, size(body, limit)?)?.into()),
         Some((&format, _)) => Err(CodecError::Format(format)),
     }
 }
 
-/// Room for a body: what its frame says, as every frame of [`encode`] does. Room for the largest one is mapped and given
-/// back for each row otherwise.
-fn size(frame: &[u8], Limit(limit): Limit) -> usize {
+/// Room for a body: what its frame says, as every frame of [`encode`] does. It is looked at before anything is unpacked.
+fn size(frame: &[u8], Limit { bytes, times }: Limit) -> Result<usize, CodecError> {
     let said = zstd::zstd_safe::get_frame_content_size(frame).ok().flatten();
-    said.and_then(|size| usize::try_from(size).ok()).unwrap_or(limit).min(limit)
+    let said = said.and_then(|size| usize::try_from(size).ok());
+    let limit = bytes.min(frame.len().saturating_mul(times).max(MOST_ABOVE));
+    match said {
+        Some(size) if size <= limit => Ok(size),
+        Some(size) => Err(CodecError::Size(format!("{size} bytes"), limit)),
+        None => Err(CodecError::Size("as large as it likes".to_owned(), limit)),
+    }
 }
 
 /// The headers of a head.
@@ -182,7 +202,7 @@ mod tests {
         let message = encode(body.as_bytes());
         assert!(message.len() < body.len() / 10);
         assert_eq!(&*decode(&message, Limit::LARGEST).unwrap(), body.as_bytes());
-        assert_eq!(size(&message[1..], Limit::LARGEST), body.len());
+        assert_eq!(size(&message[1..], Limit::LARGEST).unwrap(), body.len());
     }
 
     #[test]
@@ -190,7 +210,34 @@ mod tests {
         let mut message = vec![ZSTD];
         message.extend(zstd::bulk::compress(&vec![0; MAX_BODY + 1], LEVEL).unwrap());
         assert!(message.len() < MAX_BODY / 1000);
-        assert!(matches!(decode(&message, Limit::LARGEST), Err(CodecError::Compression(_))));
+        assert!(matches!(decode(&message, Limit::LARGEST), Err(CodecError::Size(..))));
+        // One that does not say how large it is, and one that says less than it is.
+        let unsaid = {
+            let mut encoder = zstd::stream::Encoder::new(vec![ZSTD], LEVEL).unwrap();
+            std::io::Write::write_all(&mut encoder, &vec![0; MAX_BODY]).unwrap();
+            encoder.finish().unwrap()
+        };
+        assert!(matches!(decode(&unsaid, Limit::LARGEST), Err(CodecError::Size(..))));
+        let noise: Vec<u8> =
+            (0..200_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let mut lies = encode(&noise).to_vec();
+        assert_eq!(lies[0], ZSTD);
+        let said = size(&lies[1..], Limit::LARGEST).unwrap();
+        let at =
+            lies.windows(4).position(|bytes| bytes == u32::try_from(said).unwrap().to_le_bytes()).unwrap();
+        lies[at..at + 4].copy_from_slice(&1_000_u32.to_le_bytes());
+        assert!(decode(&lies, Limit::LARGEST).is_err());
+    }
+
+    #[test]
+    fn what_would_become_far_larger_is_sent_as_it_is() {
+        let body = vec![b' '; 1 << 20];
+        let message = encode(&body);
+        assert_eq!((message[0], message.len()), (PLAIN, body.len() + 1));
+        assert_eq!(&*decode(&message, Limit::from(Table::Changes)).unwrap(), &body[..]);
+        let mut bomb = vec![ZSTD];
+        bomb.extend(zstd::bulk::compress(&body, LEVEL).unwrap());
+        assert!(decode(&bomb, Limit::from(Table::Changes)).is_err());
     }
 
     #[test]

@@ -6,14 +6,15 @@
 use async_nats::header::{HeaderMap, HeaderName, HeaderValue};
 use libfuzzer_sys::fuzz_target;
 use sluice_api::Digest;
-use sluice_protocol::Head;
+use sluice_protocol::{Head, Table};
 
 /// The file itself: the bus shows its codec to nobody, and fuzzing needs nothing else of it.
 #[path = "../../src/codec.rs"]
 mod codec;
 
-/// The limit of the codec, once more: it holds also when somebody changes it there by mistake.
+/// The limits of the codec, once more: they hold also when somebody changes them there by mistake.
 const MAX_BODY: usize = 64 << 20;
+const MAX_CHANGE: usize = 8 << 20;
 
 fuzz_target!(|input: &[u8]| {
     let border = input.windows(2).position(|pair| pair == b"\n\n").unwrap_or(input.len());
@@ -31,8 +32,10 @@ fuzz_target!(|input: &[u8]| {
     assert!(codec::content(Some(&headers)).is_none() || headers.get(codec::CONTENT).is_some());
 
     let body = body.get(2..).unwrap_or_default();
-    if let Ok(read) = codec::decode(body) {
-        assert!(read.len() <= MAX_BODY);
-        assert_eq!(codec::decode(&codec::encode(&read)).expect("what is written is read"), read);
+    for (limit, most) in [(codec::Limit::LARGEST, MAX_BODY), (Table::Changes.into(), MAX_CHANGE)] {
+        if let Ok(read) = codec::decode(body, limit) {
+            assert!(read.len() <= most);
+            assert_eq!(codec::decode(&codec::encode(&read), limit).expect("what is written is read"), read);
+        }
     }
 });

@@ -54,10 +54,15 @@ impl Late {
         self.looks.is_empty()
     }
 
+    /// Whether bodies of this row's cluster are missing already: then another one is not asked for in the path of the stream.
+    pub(super) fn is_late(&self, subject: &Subject) -> bool {
+        !self.clusters.is_empty() && self.clusters.contains_key(&cluster_of(subject))
+    }
+
     /// This row, stored at a time, has come without its body.
     pub(super) fn wait(&mut self, contents: &Contents, row: &Row, stored: i64, place: Place) {
         self.waiting.insert(row.subject.clone(), row.sequence);
-        let cluster = row.subject.cluster().map(ToString::to_string).unwrap_or_default();
+        let cluster = cluster_of(&row.subject);
         let (_, next) = self.clusters.entry(cluster.clone()).or_default();
         next.push_back(Waiter { row: row.clone(), stored, place });
         self.look_on(contents, &cluster);
@@ -115,20 +120,24 @@ impl Late {
     }
 }
 
+fn cluster_of(subject: &Subject) -> String {
+    subject.cluster().map(ToString::to_string).unwrap_or_default()
+}
+
 /// Looks for a body until it is there, or has been missing for too long. While the bucket does not answer that is not known.
 async fn look(contents: &Contents, place: &Place, limit: crate::codec::Limit) -> Option<Arc<[u8]>> {
     let mut deadline = Instant::now() + PATIENCE;
     loop {
         let asked = Instant::now();
-        tokio::time::sleep(LOOK).await;
         match contents.get(place, limit).await {
             Ok(Some(body)) => return Some(body),
             Ok(None) if Instant::now() < deadline => {}
             Ok(None) => return None,
             Err(error) => {
                 tracing::debug!(%error, "content cannot be read now");
-                deadline += asked.elapsed();
+                deadline += asked.elapsed() + LOOK;
             }
         }
+        tokio::time::sleep(LOOK).await;
     }
 }

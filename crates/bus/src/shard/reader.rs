@@ -314,14 +314,19 @@ impl Reader {
             }
             Some(digest) => {
                 let place = Place::of(&subject, digest);
-                let asked = tokio::time::timeout(ANSWER, self.bus.contents.get(&place, limit)).await;
+                let asked = if self.late.is_late(&subject) {
+                    None
+                } else {
+                    tokio::time::timeout(ANSWER, self.bus.contents.get(&place, limit)).await.ok()
+                };
                 match asked {
-                    Ok(Ok(Some(body))) => Ok(body),
+                    Some(Ok(Some(body))) => Ok(body),
                     missing => {
                         let row = Row { subject, head, body: UNREADABLE.into(), sequence };
                         self.late.wait(&self.bus.contents, &row, self.stored, place);
-                        let reason =
-                            missing.err().map_or("its content is not there yet".into(), |e| e.to_string());
+                        let reason = missing
+                            .and_then(Result::err)
+                            .map_or("its content is not there yet".into(), |e| e.to_string());
                         return ReadEvent::Unreadable(row, pending, reason);
                     }
                 }
