@@ -199,7 +199,7 @@ mod tests {
         let broken = ProblemKey::on(&cluster, About::Match("s".into(), key("x")));
         assert_eq!(problems.note(broken.clone(), None), []);
         let told = Problem::open("matcher", &cluster, "EventSource s, Service n/x", "no");
-        assert_eq!(problems.note(broken.clone(), Some("no".into())), [told.clone()]);
+        assert_eq!(problems.note(broken.clone(), Some("no".into())), std::slice::from_ref(&told));
         assert_eq!(problems.note(broken.clone(), Some("no".into())), [told]);
         let resolved = Problem::resolved("matcher", &cluster, "EventSource s, Service n/x");
         assert_eq!(problems.note(broken.clone(), None), [resolved]);
