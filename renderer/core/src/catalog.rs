@@ -17,6 +17,7 @@ pub(crate) use self::additions::{content_key, is_made};
 pub(crate) use self::selection::{NOTHING_WITHDRAWN, Selections, not_registered};
 
 mod additions;
+mod references;
 mod selection;
 
 /// The kinds a renderer has to know.

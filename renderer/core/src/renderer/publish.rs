@@ -17,7 +17,7 @@ use crate::catalog::{ContentKey, is_made};
 use crate::event::EventRender;
 use crate::generate::Generated;
 use crate::project::Projection;
-use crate::reads::{Reads, object_key};
+use crate::reads::Reads;
 use crate::render::{Rendered, described};
 use crate::renderings::Basis;
 use crate::rights::Tenant;
@@ -114,9 +114,7 @@ impl Renderer {
         if self.catalog.maker_account(key) == Some(account) {
             return Ok(());
         }
-        let readers = self.renderings.readers(key).into_iter();
-        let mut readers = readers.chain(self.renderings.all_resource_readers(&object_key(key)));
-        match readers.find(|reader| reader != cause && self.account(reader) != Some(account)) {
+        match self.catalog.other_reader(key, account) {
             None => Ok(()),
             Some(reader) => Err(format!(
                 "{path}: nameFormat: {reader} refers to {}, and is not of ServiceAccount {account}; make {path}.nameFormat differ",
