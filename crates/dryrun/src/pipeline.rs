@@ -48,6 +48,8 @@ pub struct Options {
     pub tera: Arc<dyn Engine>,
     /// Where charts come from that do not lie beside the manifests. By default from nowhere: such a chart is a problem.
     pub repositories: Arc<dyn Repositories>,
+    /// Opens the texts of Secrets where the input has them sealed. By default none is.
+    pub veil: Option<Arc<dyn renderer::Veil>>,
     /// What is compiled is kept here, for who builds often.
     pub caches: renderer::Caches,
     /// Whether each object also says why it exists. It takes about as long as the rest.
@@ -57,7 +59,14 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let (tera, repositories) = (Arc::new(NoEngine), Arc::new(NoRepositories));
-        Self { now: now(), tera, repositories, caches: renderer::Caches::default(), because: false }
+        Self {
+            now: now(),
+            tera,
+            repositories,
+            veil: None,
+            caches: renderer::Caches::default(),
+            because: false,
+        }
     }
 }
 
@@ -200,7 +209,11 @@ fn begin_rendering(
         mark: 0,
     };
     let renderer = renderer::Renderer::with_caches(config, &options.caches);
-    let (mut renderer, now) = (renderer.with_tera(options.tera.clone()), options.now);
+    let renderer = renderer.with_tera(options.tera.clone());
+    let (mut renderer, now) = match &options.veil {
+        Some(veil) => (renderer.with_veil(veil.clone()), options.now),
+        None => (renderer, options.now),
+    };
     let mut step = Step::at(now);
     for object in input.management.iter().map(|object| Arc::new(registered(object))) {
         renderer.external(renderer::ExternalInput::Management(renderer::Change::Upsert(object)), &mut step);

@@ -26,7 +26,7 @@ use sluice_dryrun::{
     objects_in,
 };
 use sluice_protocol::report::NOTE;
-use sluice_renderer_core::generated_for;
+use sluice_renderer_core::{Veil, generated_for};
 use sluice_template::Engine;
 
 use self::shown::shown;
@@ -115,7 +115,7 @@ pub(crate) fn difference(
     meant: Meant,
     only: Option<&ClusterRef>,
 ) -> Difference {
-    let stand_ins = StandIns::new();
+    let stand_ins = Arc::new(StandIns::default());
     let management = as_served(meant.management, &there);
     let hidden = |objects: Vec<Value>| objects.into_iter().map(|object| stand_ins.hide(object)).collect();
     let before = Input {
@@ -124,7 +124,9 @@ pub(crate) fn difference(
         sources: meant.sources,
         ..Input::default()
     };
-    let options = Options { tera: meant.tera, repositories: meant.repositories, ..Options::default() };
+    let (tera, repositories, veil) =
+        (meant.tera, meant.repositories, Some(stand_ins.clone() as Arc<dyn Veil>));
+    let options = Options { tera, repositories, veil, ..Options::default() };
     let only = only.map(ClusterRef::path);
     let (built, former) = build_over(&before, &options);
     let kept = without(&before.management, built.clusters.get(MANAGEMENT).map_or(&[], Vec::as_slice));

@@ -21,6 +21,7 @@ use crate::reads::Reads;
 use crate::render::{Part, PolicySource, for_destination, namespace_or};
 use crate::resources::Destination;
 use crate::templates::Templates;
+use crate::veil::Held;
 
 mod access;
 mod capabilities;
@@ -147,7 +148,8 @@ impl ChartRender<'_> {
         let mut values = Map::new();
         for source in sources {
             for (key, text) in &source.texts {
-                let text = for_destination(source, text, destination, self.name, self.templates);
+                let held = (Held::Values, text.as_str());
+                let text = for_destination(source, held, destination, self.name, self.templates);
                 let more = text.and_then(|text| sluice_chart::read_values(&text));
                 let more = more.map_err(|error| {
                     let PolicySource { kind, namespace, name, .. } = source;

@@ -293,7 +293,11 @@ impl EventRender<'_> {
         dot: &Data<'_>,
     ) -> Result<BTreeMap<String, String>, String> {
         let one = |(key, text): (&String, &String)| {
-            let text = self.template_in(language, text, dot);
+            let veil = self.templates.veil();
+            let text = match veil.open(text) {
+                Some(opened) => veil.close(text, self.template_in(language, &opened, dot)),
+                None => self.template_in(language, text, dot),
+            };
             Ok((key.clone(), text.map_err(|error| format!("data.{key}: {error}"))?))
         };
         texts.iter().map(one).collect()

@@ -45,6 +45,7 @@ mod seen;
 mod sets;
 mod syntax;
 mod templates;
+mod veil;
 mod verdict;
 
 pub use catalog::{Change, KINDS, Resource, is_generator_output};
@@ -59,4 +60,5 @@ pub use salt::Salt;
 pub use seen::{MadeProfile, Seen};
 pub use syntax::{broken_templates, check_source};
 pub use templates::Caches;
+pub use veil::{Held, Veil};
 pub use verdict::seconds;

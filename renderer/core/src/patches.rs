@@ -11,6 +11,7 @@ use crate::language::Language;
 use crate::render::{Part, for_destination};
 use crate::resources::Destination;
 use crate::templates::Templates;
+use crate::veil::Held;
 
 /// A patch as one destination gets it.
 pub(crate) struct Change<'a> {
@@ -56,7 +57,7 @@ pub(crate) fn for_cluster<'a>(
     for source in &part.patches {
         for (key, text) in &source.texts {
             let place = format!("spec.patchesFrom: {}: data.{key}", source.described());
-            let text = for_destination(source, text, destination, name, templates);
+            let text = for_destination(source, (Held::Patches, text), destination, name, templates);
             let rules =
                 text.and_then(|text| Rule::read_all(&text)).map_err(|error| format!("{place}: {error}"))?;
             changes.extend(rules.into_iter().map(|Rule { patch, target }| Change {

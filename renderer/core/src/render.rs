@@ -18,6 +18,7 @@ use crate::project::Projection;
 use crate::reads::Reads;
 use crate::resources::Destination;
 use crate::templates::Templates;
+use crate::veil::Held;
 
 /// A profile with everything that follows from it.
 #[derive(Debug)]
@@ -197,8 +198,27 @@ pub(crate) fn namespace_or(text: String, cluster: &ClusterRef) -> String {
     if text.is_empty() { cluster.namespace.clone() } else { text }
 }
 
-/// A text as one destination gets it.
+/// A text as one destination gets it; a sealed one without its values.
+///
+/// # Errors
+/// The engine's message, with template name, line and column.
 pub(crate) fn for_destination(
+    source: &PolicySource,
+    (held, text): (Held, &str),
+    destination: Destination<'_>,
+    name: &str,
+    templates: &Templates,
+) -> Result<String, String> {
+    match templates.veil().open(text) {
+        None => written(source, text, destination, name, templates),
+        Some(opened) => {
+            let written = written(source, &opened, destination, name, templates);
+            templates.veil().cover(text, held, written)
+        }
+    }
+}
+
+fn written(
     source: &PolicySource,
     text: &str,
     destination: Destination<'_>,
@@ -245,10 +265,11 @@ pub(crate) fn policies(
     }
     for source in part.sources(deployment) {
         let place = |error: String| format!("{}: {error}", source.described());
-        let objects = if source.is_per_destination() {
+        let is_sealed = || source.texts.values().any(|text| templates.veil().open(text).is_some());
+        let objects = if source.is_per_destination() || is_sealed() {
             let mut texts = BTreeMap::new();
             for (key, text) in &source.texts {
-                let text = for_destination(source, text, destination, name, templates);
+                let text = for_destination(source, (Held::Manifests, text), destination, name, templates);
                 texts.insert(key.clone(), text.map_err(|error| place(format!("data.{key}: {error}")))?);
             }
             manifests.objects(&texts, false)

@@ -26,6 +26,7 @@ use crate::row_ledger::RowLedger;
 use crate::salt::Salt;
 use crate::sets::Sets;
 use crate::templates::{Caches, Templates};
+use crate::veil::Veil;
 
 mod attention;
 mod choose;
@@ -178,6 +179,12 @@ impl Renderer {
     /// Lets this engine render what is written in Tera. Without one, such content is a problem.
     pub fn with_tera(mut self, engine: Arc<dyn Engine>) -> Self {
         self.templates.set_tera(engine);
+        self
+    }
+
+    /// Lets this open the texts of Secrets, and cover what is made of them.
+    pub fn with_veil(mut self, veil: Arc<dyn Veil>) -> Self {
+        self.templates.set_veil(veil);
         self
     }
 

@@ -12,6 +12,7 @@ use crate::language::Language;
 use crate::renderer::Config;
 use crate::resources::{Destination, Resources};
 use crate::salt::Salt;
+use crate::veil::{NoVeil, Veil};
 
 /// Compiled templates kept by one renderer.
 const KEPT: usize = 4096;
@@ -46,6 +47,7 @@ pub(crate) struct Templates {
     cache: Arc<Cache>,
     limits: Limits,
     tera: Arc<dyn Engine>,
+    veil: Arc<dyn Veil>,
     salt: Salt,
     now_unix_nanos: i64,
 }
@@ -56,6 +58,7 @@ impl Templates {
             cache: caches.templates.clone(),
             limits: config.limits.clone(),
             tera: Arc::new(NoEngine),
+            veil: Arc::new(NoVeil),
             salt: config.salt.clone(),
             now_unix_nanos: 0,
         }
@@ -69,6 +72,16 @@ impl Templates {
     /// Lets this engine render what is written in Tera.
     pub(crate) fn set_tera(&mut self, tera: Arc<dyn Engine>) {
         self.tera = tera;
+    }
+
+    /// What opens the texts of Secrets.
+    pub(crate) fn veil(&self) -> &dyn Veil {
+        &*self.veil
+    }
+
+    /// Lets this open the texts of Secrets.
+    pub(crate) fn set_veil(&mut self, veil: Arc<dyn Veil>) {
+        self.veil = veil;
     }
 
     /// The time that templates see, microseconds since 1970.

@@ -1,82 +1,137 @@
 //! What stands in for the values of Secrets while a difference is built. Who asks for one writes the templates, and a
-//! template may copy what it reads to wherever it likes: so no template reads a value. Equal values have equal stand-ins, so
-//! that a value that changes is seen; they are others for each question.
+//! template may copy what it reads to wherever it likes: so no template reads a value.
 //!
-//! A Secret with content is made of manifests, which have to be rendered. Of these only Secrets are hidden, and all of a text
-//! that has a Secret in it and is no plain YAML.
+//! ```text
+//! Secret ─► hide ─► stand-ins, which whoever reads the Secret finds
+//!                       └─► content, values, patches: opened for the render alone, and covered again leaf by leaf
+//! ```
+//!
+//! A value has the same stand-in wherever it stands in the same place of the same Secret, so that a change of it is seen. In
+//! another place, or in the answer to another question, it has another one: nobody finds a value by sending a list of guesses
+//! along.
 
+mod covered;
+
+use std::collections::HashMap;
+use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_api::model::SECRET_TYPE;
-use sluice_api::{object, yaml};
+use sluice_api::object;
+use sluice_renderer_core::{Held, Veil};
+
+/// Numbers of charts have numbers as stand-ins, which a chart may count to.
+const COUNTABLE: u64 = 9_999;
 
 /// Makes stand-ins, by a key that nobody knows.
-pub(super) struct StandIns(RandomState);
+#[derive(Default)]
+pub(super) struct StandIns {
+    key: RandomState,
+    /// Texts that a render may open, by their stand-ins.
+    sealed: Mutex<HashMap<String, Sealed>>,
+}
+
+/// A text, and where it stands.
+#[derive(Clone)]
+struct Sealed {
+    place: String,
+    text: Arc<str>,
+}
 
 // === impl StandIns ===
 
 impl StandIns {
-    pub(super) fn new() -> Self {
-        Self(RandomState::new())
-    }
-
     /// The object without the values of a Secret; any other one as it is.
     pub(super) fn hide(&self, mut object: Value) -> Value {
-        if object["kind"] != "Secret" {
-            return object;
-        }
-        let is_content = object::text(&object, &["type"]) == SECRET_TYPE;
-        for (field, encoded) in [("data", true), ("stringData", false)] {
-            let Some(values) = object.get_mut(field).and_then(Value::as_object_mut) else { continue };
-            for value in values.values_mut() {
-                let plain = plain(value, encoded);
-                let shown = match plain.as_deref().filter(|_| is_content).and_then(|text| self.content(text))
-                {
-                    Some(content) => content,
-                    None => self.stand_in(plain.as_deref().unwrap_or(&value.to_string())),
-                };
-                *value = if encoded { STANDARD.encode(shown) } else { shown }.into();
+        if object["kind"] == "Secret" {
+            self.hide_values("", &mut object);
+            // What was applied last is kept there by kubectl, values included.
+            let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+            if let Some(annotations) = annotations {
+                annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
             }
-        }
-        // What was applied last is kept there by kubectl, values included.
-        if let Some(annotations) = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut)
-        {
-            annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
         }
         object
     }
 
-    fn stand_in(&self, value: &str) -> String {
-        format!("masked-{:016x}", self.0.hash_one(value))
-    }
-
-    /// Manifests without the values of the Secrets among them; none where that cannot be told.
-    fn content(&self, text: &str) -> Option<String> {
-        if !text.contains("Secret") {
-            return Some(text.to_owned());
-        }
-        // A template that is read and written anew could be another one.
-        let documents = Some(text).filter(|text| !text.contains("{{"))?;
-        let documents = yaml::documents(documents).ok()?;
-        if !documents.iter().all(Value::is_object) {
-            return None;
-        }
-        let hidden = documents.into_iter().map(|document| self.of_list(document));
-        Some(hidden.map(|document| format!("---\n{document}\n")).collect())
-    }
-
-    /// A list may hold Secrets as well.
-    fn of_list(&self, mut object: Value) -> Value {
-        if let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) {
-            for item in items {
-                *item = self.of_list(item.take());
+    /// Replaces what a Secret holds; `from` is the text that it is written in.
+    fn hide_values(&self, from: &str, object: &mut Value) {
+        let is_content = object::text(object, &["type"]) == SECRET_TYPE;
+        let place = format!("{from} {}/{}", object::namespace(object), object::name(object));
+        for (field, encoded) in [("data", true), ("stringData", false)] {
+            let values = object.get_mut(field).filter(|values| !values.is_null());
+            let Some(values) = values else { continue };
+            let Some(values) = values.as_object_mut() else {
+                *values = self.stand_in(&place, &values.to_string()).into();
+                continue;
+            };
+            for (key, value) in values {
+                let place = format!("{place} {key}");
+                let shown = match plain(value, encoded) {
+                    Some(text) if is_content => self.seal(place, &text),
+                    Some(text) => self.stand_in(&place, &text),
+                    None => self.stand_in(&place, &value.to_string()),
+                };
+                *value = if encoded { STANDARD.encode(shown) } else { shown }.into();
             }
         }
-        self.hide(object)
     }
+
+    fn stand_in(&self, place: &str, value: &str) -> String {
+        format!("masked-{:016x}", self.key.hash_one((place, value)))
+    }
+
+    fn countable(&self, place: &str, value: &str) -> u64 {
+        1 + self.key.hash_one((place, value)) % COUNTABLE
+    }
+
+    /// A stand-in that a render may open.
+    fn seal(&self, place: String, text: &str) -> String {
+        let shown = self.stand_in(&place, text);
+        self.lock().entry(shown.clone()).or_insert_with(|| Sealed { place, text: text.into() });
+        shown
+    }
+
+    fn find(&self, sealed: &str) -> Option<Sealed> {
+        self.lock().get(sealed).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Sealed>> {
+        self.sealed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for StandIns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StandIns").finish_non_exhaustive()
+    }
+}
+
+// === impl Veil for StandIns ===
+
+impl Veil for StandIns {
+    fn open(&self, sealed: &str) -> Option<Arc<str>> {
+        self.find(sealed).map(|found| found.text)
+    }
+
+    fn close(&self, sealed: &str, rendered: Result<String, String>) -> Result<String, String> {
+        let (Some(found), Ok(text)) = (self.find(sealed), rendered) else { return Err(unreadable(sealed)) };
+        Ok(self.seal(found.place, &text))
+    }
+
+    fn cover(&self, sealed: &str, held: Held, rendered: Result<String, String>) -> Result<String, String> {
+        let (Some(found), Ok(text)) = (self.find(sealed), rendered) else { return Err(unreadable(sealed)) };
+        self.covered(&found.place, held, &text).ok_or_else(|| unreadable(sealed))
+    }
+}
+
+/// What is said of a text that cannot be told apart into leaves: the whole of it has one stand-in.
+fn unreadable(sealed: &str) -> String {
+    format!("{sealed} stands for what cannot be rendered or read; `sluice check` says why")
 }
 
 /// A value of `data` or `stringData` as text.
@@ -86,51 +141,4 @@ fn plain(value: &Value, encoded: bool) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn secret(kind: &str, text: &str) -> Value {
-        json!({"kind": "Secret", "type": kind, "metadata": {"name": "s"}, "data": {"k": STANDARD.encode(text)}})
-    }
-
-    fn shown(of: &StandIns, object: Value) -> String {
-        plain(&of.hide(object)["data"]["k"], true).unwrap_or_default()
-    }
-
-    #[test]
-    fn equal_values_have_equal_stand_ins_that_nobody_can_reckon() {
-        let (one, other) = (StandIns::new(), StandIns::new());
-        let of = |stand_ins: &StandIns, text: &str| shown(stand_ins, secret("Opaque", text));
-        assert_eq!(of(&one, "hunter2"), of(&one, "hunter2"));
-        assert_ne!(of(&one, "hunter2"), of(&one, "hunter3"));
-        assert_ne!(of(&one, "hunter2"), of(&other, "hunter2"));
-        assert!(of(&one, "hunter2").starts_with("masked-"));
-    }
-
-    #[test]
-    fn of_content_only_secrets_are_hidden() {
-        let plain = "kind: ConfigMap\nmetadata: {name: {{ .Cluster.metadata.name }}}\n";
-        assert_eq!(shown(&StandIns::new(), secret(SECRET_TYPE, plain)), plain);
-        let text = "kind: ConfigMap\ndata: {a: seen}\n---\nkind: List\nitems: [{kind: Secret, stringData: {p: hunter2}}]\n";
-        let hidden = shown(&StandIns::new(), secret(SECRET_TYPE, text));
-        assert!(
-            hidden.contains("seen") && hidden.contains("masked-") && !hidden.contains("hunter2"),
-            "{hidden}"
-        );
-    }
-
-    #[test]
-    fn content_that_may_hold_a_secret_and_cannot_be_read_is_hidden_as_a_whole() {
-        let text = "kind: Secret\nmetadata: {name: {{ .Cluster.metadata.name }}}\nstringData: {p: hunter2}\n";
-        let hidden = shown(&StandIns::new(), secret(SECRET_TYPE, text));
-        assert!(hidden.starts_with("masked-"), "{hidden}");
-    }
-
-    #[test]
-    fn other_objects_stay_as_they_are() {
-        let object = json!({"kind": "ConfigMap", "data": {"k": "v"}});
-        assert_eq!(StandIns::new().hide(object.clone()), object);
-    }
-}
+mod tests;

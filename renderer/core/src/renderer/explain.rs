@@ -9,6 +9,7 @@ use super::Renderer;
 use crate::reads::Reads;
 use crate::render::{self, Rendered};
 use crate::resources;
+use crate::veil::Held;
 
 /// What a cause leads to.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +55,8 @@ impl Renderer {
                 let destination = sight.of(cluster);
                 for source in &part.sources {
                     for (key, text) in &source.texts {
-                        let text = render::for_destination(source, text, destination, name, &self.templates);
+                        let held = (Held::Manifests, text.as_str());
+                        let text = render::for_destination(source, held, destination, name, &self.templates);
                         let objects = text.and_then(|text| {
                             self.manifests.objects(&[(key.clone(), text)].into(), source.shared)
                         });
