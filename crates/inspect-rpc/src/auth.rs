@@ -1,15 +1,20 @@
 //! Who may ask.
 
+use std::net::IpAddr;
+
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use sha2::{Digest as _, Sha256};
 use tonic::Status;
 
 pub use self::reviews::Reviews;
+use self::reviews::Unsure;
 pub use self::token_file::TokenFile;
 
+mod jwt;
 mod reviews;
 mod token_file;
+mod turns;
 
 /// What a token is known by here: it is never kept, and never logged.
 pub(crate) type Hash = [u8; 32];
@@ -28,11 +33,12 @@ pub enum Authentication {
 // === impl Authentication ===
 
 impl Authentication {
-    pub(crate) async fn check(&self, headers: &HeaderMap) -> Result<(), Status> {
+    /// Whether this peer may ask with what it says of itself.
+    pub(crate) async fn check(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<(), Status> {
         let known = match self {
             Self::None => return Ok(()),
-            Self::TokenFile(file) => file.holds(&hash(bearer(headers)?)),
-            Self::Kubernetes(reviews) => reviews.knows(bearer(headers)?).await,
+            Self::TokenFile(file) => file.holds(&hash(bearer(headers)?)).map_err(Unsure::Away),
+            Self::Kubernetes(reviews) => reviews.knows(bearer(headers)?, peer).await,
         };
         match known {
             Ok(true) => Ok(()),
@@ -40,7 +46,12 @@ impl Authentication {
                 Self::Kubernetes(_) => "the management cluster does not know this token; it may have expired",
                 _ => "this token is not one that counts; it may have been replaced",
             })),
-            Err(why) => Err(Status::unavailable(format!("nobody can tell whether this token counts: {why}"))),
+            Err(Unsure::Away(why)) => {
+                Err(Status::unavailable(format!("nobody can tell whether this token counts: {why}")))
+            }
+            Err(Unsure::Busy) => Err(Status::resource_exhausted(
+                "too many unknown tokens of this address are being asked about; ask again",
+            )),
         }
     }
 }

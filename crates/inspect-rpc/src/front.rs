@@ -1,11 +1,13 @@
 //! What comes before every call: whether the caller may ask, and until when the answer counts.
 
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
 use tonic::body::Body;
+use tonic::transport::server::{TcpConnectInfo, TlsConnectInfo};
 use tower::{Layer, Service};
 
 use crate::auth::Authentication;
@@ -56,11 +58,19 @@ where
                 request.extensions_mut().insert(deadline);
             }
             if !request.uri().path().starts_with(HEALTH)
-                && let Err(refused) = authentication.check(request.headers()).await
+                && let Err(refused) = authentication.check(request.headers(), peer(&request)).await
             {
                 return Ok(refused.into_http());
             }
             inner.call(request).await
         })
     }
+}
+
+/// The address that a connection comes from.
+fn peer(request: &Request<Body>) -> Option<IpAddr> {
+    let parts = request.extensions();
+    let encrypted = parts.get::<TlsConnectInfo<TcpConnectInfo>>().map(TlsConnectInfo::get_ref);
+    let connection = parts.get::<TcpConnectInfo>().or(encrypted)?;
+    connection.remote_addr().map(|address| address.ip())
 }

@@ -18,6 +18,9 @@ mod common;
 
 use common::{access, channel, client, file, settings, start_alone, with};
 
+const GOOD: &str = "e30.eyJhIjoxfQ.Z29vZA";
+const OLD: &str = "e30.eyJhIjoxfQ.b2xk";
+
 /// What is answered to who comes with this token: away is what a server says that has nothing behind it.
 async fn asked(address: SocketAddr, token: Option<&str>) -> InspectError {
     let dir = tempfile::tempdir().unwrap();
@@ -51,24 +54,41 @@ async fn the_management_cluster_says_which_tokens_count() {
     let api = FakeApi::start(|request| {
         let asked: Value = serde_json::from_str(&request.body).unwrap_or_default();
         let status = match asked["spec"]["token"].as_str() {
-            Some("good") => json!({"authenticated": true}),
+            Some(GOOD) => json!({"authenticated": true}),
             _ => json!({"authenticated": false, "error": "token has expired"}),
         };
         (201, json!({"kind": "TokenReview", "status": status}).to_string())
     });
     let reviews = Reviews::new(watch::channel(Ok(api.client())).1);
     let (address, _tasks) = start_alone(with(Authentication::Kubernetes(reviews))).await;
-    assert!(is_let_in(&asked(address, Some("good")).await));
-    let expired = asked(address, Some("old")).await.to_string();
-    assert!(expired.contains("it may have expired") && !expired.contains("old"), "{expired}");
+    assert!(is_let_in(&asked(address, Some(GOOD)).await));
+    let expired = asked(address, Some(OLD)).await.to_string();
+    assert!(expired.contains("it may have expired") && !expired.contains(OLD), "{expired}");
 }
 
 #[tokio::test]
 async fn while_nobody_can_say_whether_a_token_counts_nobody_is_let_in() {
     let reviews = Reviews::new(watch::channel(Err("it is away".to_owned())).1);
     let (address, _tasks) = start_alone(with(Authentication::Kubernetes(reviews))).await;
-    let error = asked(address, Some("good")).await;
+    let error = asked(address, Some(GOOD)).await;
     assert_eq!(error, InspectError::Away("nobody can tell whether this token counts: it is away".to_owned()));
+}
+
+/// One address sends as many tokens as it likes; the management cluster thinks about the first ones for as long as it likes.
+#[tokio::test]
+async fn a_flood_of_tokens_is_a_few_questions_and_the_rest_is_refused() {
+    let api = FakeApi::start(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        (201, json!({"kind": "TokenReview", "status": {"authenticated": false}}).to_string())
+    });
+    let reviews = Reviews::new(watch::channel(Ok(api.client())).1);
+    let (address, _tasks) = start_alone(with(Authentication::Kubernetes(reviews))).await;
+    let asks =
+        (10..70).map(|number| async move { asked(address, Some(&format!("e30.e30.YW{number}"))).await });
+    let said: Vec<String> = futures::future::join_all(asks).await.iter().map(ToString::to_string).collect();
+    let refused = said.iter().filter(|said| said.contains("too many unknown tokens")).count();
+    assert!(refused >= 60 - 16 - api.requests().len() && refused > 0, "{said:?}");
+    assert!(api.requests().len() + refused <= 60, "{said:?}");
 }
 
 #[tokio::test]
