@@ -1,5 +1,8 @@
 //! Everything a render may know besides its data: declared resources, time, randomness.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::Value as Json;
 
 /// The surroundings of a render. The engine reads no clock and no random device itself.
@@ -9,6 +12,8 @@ pub struct Env<'a> {
     pub(crate) now_unix_nanos: i64,
     pub(crate) seed: [u8; 32],
     pub(crate) steady_certificates: bool,
+    /// Shared with all copies: a render may work with one.
+    drawn: Arc<AtomicBool>,
 }
 
 // === impl Env ===
@@ -17,7 +22,7 @@ impl<'a> Env<'a> {
     /// Surroundings at the given moment, with a seed for the random functions. Keys and
     /// passwords are derived from the seed, so it must come from a good source.
     pub fn new(now_unix_nanos: i64, seed: [u8; 32]) -> Self {
-        Self { resources: Vec::new(), now_unix_nanos, seed, steady_certificates: false }
+        Self { now_unix_nanos, seed, ..Self::default() }
     }
 
     /// Certificates do not begin at the moment of the render, but at the last of the moments that lie an eighth of their
@@ -47,6 +52,17 @@ impl<'a> Env<'a> {
 
     /// Where the random functions begin.
     pub fn seed(&self) -> [u8; 32] {
+        self.seed
+    }
+
+    /// Whether a render has drawn something from the seed: without that, any other seed gives the same.
+    pub fn has_drawn(&self) -> bool {
+        self.drawn.load(Ordering::Relaxed)
+    }
+
+    /// The seed, for who draws from it.
+    pub(crate) fn draw(&self) -> [u8; 32] {
+        self.drawn.store(true, Ordering::Relaxed);
         self.seed
     }
 

@@ -9,6 +9,7 @@ use sluice_api::{ClusterRef, TriggerId};
 use sluice_template::Stage;
 
 use crate::catalog::Catalog;
+use crate::draws::Draws;
 use crate::templates::{Templates, cluster_only};
 
 /// The EventSource of a trigger on a cluster, or why its name cannot be told.
@@ -154,6 +155,7 @@ fn source_name(
 /// The EventSource that `trigger` names for `cluster`, whether it selects the cluster or not.
 pub(crate) fn named(trigger: &Trigger, cluster: &Cluster, templates: &Templates) -> Bound {
     let dot = cluster_only(&cluster.object);
+    let templates = templates.for_draws(Draws::of_trigger(trigger));
     let name =
         templates.render(&template_name(&cluster.id, trigger), &trigger.event_source, Stage::Event, &dot);
     name.map_err(|error| format!("spec.eventSourceName: {error}"))

@@ -52,6 +52,8 @@ pub(crate) struct ChartRender<'a> {
     pub(crate) capabilities: &'a ClusterCapabilities,
     /// What is said of charts and stops nothing.
     pub(crate) notes: BTreeSet<String>,
+    /// Whether one of them draws random values.
+    pub(crate) has_drawn: bool,
 }
 
 // === impl ChartRender ===
@@ -108,10 +110,20 @@ impl ChartRender<'_> {
         };
         let (options, now) = (chart.options, self.templates.now_unix_nanos());
         let (salt, capabilities) = (self.templates.salt(), self.capabilities);
-        let input =
-            Input { loaded: &loaded, values: &values, release: &release, capabilities, options, salt, now };
+        let scope = self.templates.scope(&destination.cluster.id);
+        let input = Input {
+            loaded: &loaded,
+            values: &values,
+            release: &release,
+            capabilities,
+            options,
+            salt,
+            scope,
+            now,
+        };
         let output = self.outputs.of(&input);
         reads.keep(output.clone());
+        self.has_drawn |= output.has_drawn();
         let (objects, crds) = output.objects().map_err(|error| {
             let error: String = error.chars().take(TOLD).collect();
             named(&format!("{error}; correct the values, or take another version of the chart"))

@@ -7,7 +7,7 @@ use sluice_api::cloud_event::{is_event, item_of};
 use sluice_api::model::{Cluster, NAMESPACE, PolicyRef, ResourceRef, Trigger, no_action};
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount, names, object};
 use sluice_protocol::rows::EventCause;
-use sluice_template::{Data, Stage};
+use sluice_template::Data;
 
 use crate::bindings::template_name;
 use crate::catalog::{Catalog, ContentKey};
@@ -223,7 +223,7 @@ impl EventRender<'_> {
         dot: &Data<'_>,
     ) -> Result<String, String> {
         let name = template_name(&self.cluster.id, self.trigger);
-        self.templates.render_in(language, &name, text, Stage::Event, dot)
+        self.templates.render_at(&self.cluster.id, language, (&name, text), dot)
     }
 
     fn profile_name(&self, dot: &Data<'_>) -> Result<String, String> {

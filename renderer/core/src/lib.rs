@@ -21,6 +21,7 @@ mod charts;
 mod choices;
 mod completeness;
 mod content;
+mod draws;
 mod event;
 mod generate;
 mod language;

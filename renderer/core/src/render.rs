@@ -238,7 +238,7 @@ fn written(
     for (identifier, object) in destination.resources.iter().chain(destination.provider) {
         resources[identifier.as_str()] = (**object).clone();
     }
-    let env = templates.env(name, &rendered);
+    let env = templates.env(name, &rendered, Some(&destination.cluster.id));
     script.generate(&resources, &env, &sluice_script::Limits::default()).map_err(|error| error.to_string())
 }
 

@@ -16,11 +16,13 @@ impl Salt {
         Self(bytes)
     }
 
-    /// What random functions begin with, for everything that these parts name.
-    pub(crate) fn seed(&self, parts: &[&[u8]]) -> [u8; 32] {
+    /// What random functions begin with, for everything that these parts name, within a scope.
+    pub(crate) fn seed(&self, scope: Option<Digest>, parts: &[&[u8]]) -> [u8; 32] {
+        let scope = scope.as_ref().map(|scope| scope.as_bytes() as &[u8]);
+        let parts = [scope.as_slice(), parts].concat();
         let mut seed = [0; 32];
         for (half, number) in seed.chunks_exact_mut(16).zip([&b"0"[..], b"1"]) {
-            let digest = Digest::of(&[&[&self.0[..]], parts, &[number]].concat());
+            let digest = Digest::of(&[&[&self.0[..]], &parts[..], &[number]].concat());
             half.copy_from_slice(digest.as_bytes());
         }
         seed
@@ -40,12 +42,15 @@ mod tests {
     #[test]
     fn a_seed_follows_from_the_salt_and_all_parts() {
         let (one, other) = (Salt::default(), Salt::new([1; 32]));
+        let scoped = one.seed(Some(Digest::of(&[b"x"])), &[b"a", b"b"]);
         let parts: [&[u8]; 2] = [b"a", b"b"];
-        assert_eq!(one.seed(&parts), one.seed(&parts));
-        for different in [other.seed(&parts), one.seed(&[b"ab"]), one.seed(&[b"a", b"c"])] {
-            assert_ne!(one.seed(&parts), different);
+        assert_eq!(one.seed(None, &parts), one.seed(None, &parts));
+        for different in
+            [other.seed(None, &parts), one.seed(None, &[b"ab"]), one.seed(None, &[b"a", b"c"]), scoped]
+        {
+            assert_ne!(one.seed(None, &parts), different);
         }
-        assert_ne!(one.seed(&parts)[..16], one.seed(&parts)[16..]);
+        assert_ne!(one.seed(None, &parts)[..16], one.seed(None, &parts)[16..]);
         assert_eq!(format!("{other:?}"), "Salt(..)");
     }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::ObjectKey;
+use sluice_api::{ClusterRef, Digest, ObjectKey};
 use sluice_template::{Cache, Data, Engine, Env, Limits, NoEngine, Options, Request, Stage};
 
 use crate::charts::Outputs;
 use crate::content::Manifests;
+use crate::draws::Draws;
 use crate::language::Language;
 use crate::renderer::Config;
 use crate::resources::{Destination, Resources};
@@ -43,12 +44,14 @@ impl Caches {
 }
 
 /// Renders templates; compiled ones are kept by content.
+#[derive(Clone)]
 pub(crate) struct Templates {
     cache: Arc<Cache>,
     limits: Limits,
     tera: Arc<dyn Engine>,
     veil: Arc<dyn Veil>,
     salt: Salt,
+    draws: Draws,
     now_unix_nanos: i64,
 }
 
@@ -60,6 +63,7 @@ impl Templates {
             tera: Arc::new(NoEngine),
             veil: Arc::new(NoVeil),
             salt: config.salt.clone(),
+            draws: Draws::default(),
             now_unix_nanos: 0,
         }
     }
@@ -72,6 +76,21 @@ impl Templates {
     /// Lets this engine render what is written in Tera.
     pub(crate) fn set_tera(&mut self, tera: Arc<dyn Engine>) {
         self.tera = tera;
+    }
+
+    /// The same for who draws random values for itself.
+    pub(crate) fn for_draws(&self, draws: Draws) -> Self {
+        Self { draws, ..self.clone() }
+    }
+
+    /// Whether destinations draw different random values.
+    pub(crate) fn draw_apart(&self) -> bool {
+        self.draws.differ()
+    }
+
+    /// For whom and where random values are drawn.
+    pub(crate) fn scope(&self, place: &ClusterRef) -> Option<Digest> {
+        self.draws.scope(Some(place))
     }
 
     /// What opens the texts of Secrets.
@@ -105,7 +124,7 @@ impl Templates {
         stage: Stage,
         dot: &Data<'_>,
     ) -> Result<String, String> {
-        self.render_in(Language::Go, name, text, stage, dot)
+        self.run(Language::Go, (name, text), stage, (dot, &Resources::new()), None)
     }
 
     /// Renders a template of any language for one destination, with what is read of the management cluster.
@@ -119,44 +138,43 @@ impl Templates {
         text: &str,
         destination: Destination<'_>,
     ) -> Result<String, String> {
-        self.run(language, name, text, Stage::Deploy, &destination.dot(), destination.resources)
+        let (dot, place) = (destination.dot(), Some(&destination.cluster.id));
+        self.run(language, (name, text), Stage::Deploy, (&dot, destination.resources), place)
     }
 
-    /// Renders a template of any language; text without an action is returned as it is.
+    /// Renders a template of any language over an event of a cluster; text without an action is returned as it is.
     ///
     /// # Errors
     /// The engine's message, with template name, line and column.
-    pub(crate) fn render_in(
+    pub(crate) fn render_at(
         &self,
+        cluster: &ClusterRef,
         language: Language,
-        name: &str,
-        text: &str,
-        stage: Stage,
+        (name, text): (&str, &str),
         dot: &Data<'_>,
     ) -> Result<String, String> {
-        self.run(language, name, text, stage, dot, &Resources::new())
+        self.run(language, (name, text), Stage::Event, (dot, &Resources::new()), Some(cluster))
     }
 
-    /// The moment, and where drawing at random begins. Random functions are a function of the template: every replica and every
-    /// restart draws the same.
-    pub(crate) fn env(&self, name: &str, text: &str) -> Env<'static> {
-        let seed = self.salt.seed(&[name.as_bytes(), text.as_bytes()]);
+    /// The moment, and where drawing at random begins. Random functions are a function of the template, of who asks and of the
+    /// place that it is for: every replica and every restart draws the same.
+    pub(crate) fn env(&self, name: &str, text: &str, place: Option<&ClusterRef>) -> Env<'static> {
+        let seed = self.salt.seed(self.draws.scope(place), &[name.as_bytes(), text.as_bytes()]);
         Env::new(self.now_unix_nanos, seed).with_steady_certificates()
     }
 
     fn run(
         &self,
         language: Language,
-        name: &str,
-        text: &str,
+        (name, text): (&str, &str),
         stage: Stage,
-        dot: &Data<'_>,
-        resources: &Resources,
+        (dot, resources): (&Data<'_>, &Resources),
+        place: Option<&ClusterRef>,
     ) -> Result<String, String> {
         if !language.has_actions(text) {
             return Ok(text.to_owned());
         }
-        let env = self.env(name, text);
+        let env = self.env(name, text, place);
         let env =
             resources.iter().fold(env, |env, (identifier, object)| env.with_resource(identifier, object));
         if language == Language::Tera {

@@ -28,7 +28,7 @@ pub use helm::{ChartAccess, ChartOptions, HelmChart, SecretRef};
 pub use ignored::{IGNORED, Ignored, Place, ignored};
 pub use pace::{DEBOUNCE, MAX_PER_MINUTE, Pace, SUSPEND, TTL};
 pub use patch::{PatchContent, PatchSpec};
-pub use profile::{Deployment, PolicyRef, Profile, SpecCommon};
+pub use profile::{Deployment, PolicyRef, Profile, Sharing, SpecCommon};
 pub use resources::{Attention, Generator, ResourceRef};
 pub use templated::{Sees, Templated, templated_fields, templates, templates_of};
 pub use trigger::{DestinationCluster, Era, Trigger, no_action};
@@ -50,6 +50,9 @@ pub const OWNER_KIND: &str = "projectsveltos.io/owner-kind";
 /// Annotation of a profile, trigger or cluster registration: when its value is new, what the profile, the trigger's profiles, or
 /// all profiles of the cluster have deployed is applied once more, also where nothing differs.
 pub const REDEPLOY: &str = "sluice.dev/redeploy";
+/// Annotation of a profile or trigger: with `true` all its destinations draw the same random values, with `as-formerly` those of the
+/// versions before this annotation, as everybody did.
+pub const SHARED_RANDOM: &str = "sluice.dev/shared-random";
 /// Type of Secrets whose content may be deployed.
 pub const SECRET_TYPE: &str = "addons.projectsveltos.io/cluster-profile";
 /// Namespace of everything that is generated.

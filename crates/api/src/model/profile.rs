@@ -79,12 +79,38 @@ pub struct SpecCommon {
     pub one_time: bool,
     /// With what it was last asked to be applied once more; empty where it was not.
     pub redeploy: String,
+    /// Who draws the same random values.
+    pub random: Sharing,
     /// Every field of the spec as written, for projections.
     pub raw: Map<String, Value>,
     /// Fields that this version cannot act upon; named in a problem, while the rest is deployed.
     pub unsupported: Vec<FieldError>,
     /// What is written and has no effect; only told of.
     pub ignored: Vec<FieldError>,
+}
+
+/// Who draws the same random values from the same text or chart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sharing {
+    /// Nobody: each profile or trigger draws others, for each destination.
+    #[default]
+    No,
+    /// All destinations of a profile or trigger.
+    Destinations,
+    /// Everybody, as it was before.
+    AsFormerly,
+}
+
+// === impl Sharing ===
+
+impl Sharing {
+    fn of(object: &Value) -> Self {
+        match object::annotation(object, super::SHARED_RANDOM) {
+            Some("true") => Self::Destinations,
+            Some("as-formerly") => Self::AsFormerly,
+            _ => Self::No,
+        }
+    }
 }
 
 /// A `ClusterProfile` or `Profile` that a user wrote, or a `RoleRequest`.
@@ -159,6 +185,7 @@ impl SpecCommon {
             dry_run: mode == "DryRun",
             one_time: mode == "OneTime",
             redeploy: String::new(),
+            random: Sharing::No,
             raw: raw(spec),
             unsupported: refused.chain(without_effect).collect(),
             ignored: Vec::new(),
@@ -167,7 +194,7 @@ impl SpecCommon {
 
     /// The same with what the annotations of its object say.
     pub(super) fn of(self, object: &Value) -> Self {
-        Self { redeploy: asked(object), ignored: ignored(object), ..self }
+        Self { redeploy: asked(object), random: Sharing::of(object), ignored: ignored(object), ..self }
     }
 
     /// Whether something of it is for the management cluster.
@@ -190,6 +217,7 @@ impl SpecCommon {
             dry_run: false,
             one_time: false,
             redeploy: String::new(),
+            random: Sharing::No,
             raw: raw(spec),
             unsupported: Vec::new(),
             ignored: Vec::new(),

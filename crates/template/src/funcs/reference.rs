@@ -70,6 +70,18 @@ Everywhere: integers of objects are `int64`, other numbers `float64`; a missing 
 both stages; local time is UTC; maps are walked in the order of their keys. Regular expressions
 are Go's, in linear time. ConfigMaps and Secrets may ask for [another language](tera.md).
 
+## Random values
+
+What random functions draw follows from the template, from a secret of the installation, and from who asks: the
+profile or trigger (kind, namespace, name), its ServiceAccount and the destination, which is called by
+its registration. So it is the same in every replica and after every restart, and different for everybody
+else. A template of an event is rendered once for all its destinations: for these the cluster of the event
+stands. `sluice build` has no secret and draws others.
+
+The annotation `sluice.dev/shared-random: \"true\"` on a profile or trigger lets all its destinations draw the same.
+With `sluice.dev/shared-random: as-formerly` it draws what versions before this annotation drew, which does
+not depend on who asks; triggers and profiles of tenants, and `Profile`s, may not.
+
 ## Limits
 
 Every render has budgets. A template that uses one up fails with `limit: …` at its place.

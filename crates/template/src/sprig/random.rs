@@ -38,7 +38,7 @@ pub(crate) struct Random(Option<StdRng>);
 
 impl Random {
     pub(crate) fn get(&mut self, env: &Env<'_>) -> &mut StdRng {
-        self.0.get_or_insert_with(|| StdRng::from_seed(env.seed))
+        self.0.get_or_insert_with(|| StdRng::from_seed(env.draw()))
     }
 }
 

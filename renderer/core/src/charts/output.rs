@@ -1,5 +1,5 @@
 //! What charts render to. It is kept as long as somebody uses it, by the digest of everything that it is made of: what a chart
-//! draws at random or takes from the clock is drawn once.
+//! draws at random or takes from the clock is drawn once. What draws nothing is the same for whoever renders it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -27,6 +27,8 @@ pub(crate) struct Input<'a> {
     pub(crate) options: ChartOptions,
     /// What random values begin with.
     pub(crate) salt: &'a Salt,
+    /// For whom and where they are drawn.
+    pub(crate) scope: Option<Digest>,
     /// Nanoseconds since 1970.
     pub(crate) now: i64,
 }
@@ -42,6 +44,7 @@ pub(crate) struct ChartOutput {
     warnings: Vec<String>,
     /// Digest of the values.
     values: String,
+    has_drawn: bool,
 }
 
 /// Outputs by the digests of their inputs, and the parsed templates of their charts. Cheap to clone.
@@ -58,7 +61,10 @@ impl Outputs {
     pub(crate) fn of(&self, input: &Input<'_>) -> Arc<ChartOutput> {
         let drawn_from = input.digest();
         let digest = Digest::of(&[drawn_from.as_bytes(), input.capabilities.digest().as_bytes()]);
-        if let Some(known) = self.lock().get(&digest).and_then(Weak::upgrade) {
+        let scope = input.scope.as_ref().map(|scope| scope.as_bytes() as &[u8]);
+        let own = Digest::of(&[digest.as_bytes(), b"drawn", scope.unwrap_or_default()]);
+        let find = |digest: &Digest| self.lock().get(digest).and_then(Weak::upgrade);
+        if let Some(known) = find(&digest).or_else(|| find(&own)) {
             return known;
         }
         let output = Arc::new(ChartOutput::of(input, drawn_from, &self.compiled));
@@ -66,7 +72,7 @@ impl Outputs {
         if kept.len() == kept.capacity() {
             kept.retain(|_, output| output.strong_count() > 0);
         }
-        kept.insert(digest, Arc::downgrade(&output));
+        kept.insert(if output.has_drawn { own } else { digest }, Arc::downgrade(&output));
         output
     }
 
@@ -99,7 +105,8 @@ impl Input<'_> {
 impl ChartOutput {
     fn of(input: &Input<'_>, drawn_from: Digest, compiled: &CompiledCharts) -> Self {
         let values = Digest::of(&[Value::Object(input.values.clone()).to_string().as_bytes()]).to_string();
-        let seed = input.salt.seed(&[drawn_from.as_bytes()]);
+        let seed = input.salt.seed(input.scope, &[drawn_from.as_bytes()]);
+        let env = Env::new(input.now, seed).with_steady_certificates();
         let compiled = compiled.of(&input.loaded.digest);
         let options = Options { skip_schema: input.options.skip_schema, compiled, ..Options::default() };
         let rendered = sluice_chart::render(
@@ -107,14 +114,15 @@ impl ChartOutput {
             input.values,
             input.release,
             input.capabilities.chart(),
-            &Env::new(input.now, seed).with_steady_certificates(),
+            &env,
             &options,
         );
         let rendered = match rendered {
             Ok(rendered) => rendered,
             Err(error) => {
                 let (no_crds, hooks, warnings) = Default::default();
-                return Self { objects: Err(error.to_string()), no_crds, hooks, warnings, values };
+                let (objects, has_drawn) = (Err(error.to_string()), env.has_drawn());
+                return Self { objects, no_crds, hooks, warnings, values, has_drawn };
             }
         };
         let crds = rendered.crds.iter().filter(|_| !input.options.skip_crds);
@@ -131,6 +139,7 @@ impl ChartOutput {
             hooks: hooks.map(|hook| format!("{} {}", hook.manifest.kind, hook.name)).collect(),
             warnings: warnings.into_iter().take(TOLD).collect(),
             values,
+            has_drawn: env.has_drawn(),
         }
     }
 
@@ -151,6 +160,11 @@ impl ChartOutput {
     /// What is in `crds/` and defines no kind, by kind and name; the first ten.
     pub(crate) fn no_crds(&self) -> &[String] {
         &self.no_crds
+    }
+
+    /// Whether there is anything random in it.
+    pub(crate) fn has_drawn(&self) -> bool {
+        self.has_drawn
     }
 
     /// Digest of the values that it was rendered with.

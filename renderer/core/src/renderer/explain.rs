@@ -40,23 +40,23 @@ impl Renderer {
     pub fn explain(&mut self, cause: &Cause) -> Option<Explanation> {
         let mut reads = self.reads_of(cause);
         let (rendered, _) = self.make(cause, &mut reads).ok()?;
-        let origins = self.origins(&rendered, &mut reads);
+        let origins = self.origins(cause, &rendered, &mut reads);
         let projected = rendered.projections.iter().map(|projection| projection.key.clone()).collect();
         Some(Explanation { profile: rendered.id, origins, projected })
     }
 
-    fn origins(&self, rendered: &Rendered, reads: &mut Reads) -> Vec<Origin> {
-        let name = &rendered.id.name;
+    fn origins(&self, cause: &Cause, rendered: &Rendered, reads: &mut Reads) -> Vec<Origin> {
+        let (name, templates) = (&rendered.id.name, &self.templates_of(cause));
         let mut origins = Vec::new();
         for part in &rendered.parts {
             for cluster in part.destinations.iter().filter_map(|id| self.catalog.clusters.get(id)) {
-                let known = (&self.catalog, &self.templates);
+                let known = (&self.catalog, templates);
                 let Ok(sight) = resources::seen(rendered, part, cluster, known, reads) else { continue };
                 let destination = sight.of(cluster);
                 for source in &part.sources {
                     for (key, text) in &source.texts {
                         let held = (Held::Manifests, text.as_str());
-                        let text = render::for_destination(source, held, destination, name, &self.templates);
+                        let text = render::for_destination(source, held, destination, name, templates);
                         let objects = text.and_then(|text| {
                             self.manifests.objects(&[(key.clone(), text)].into(), source.shared)
                         });

@@ -39,7 +39,7 @@ impl Renderer {
             return Ok(Some(((place.0, Err(taken)), Vec::new())));
         }
         let account = self.account(cause).cloned();
-        let (body, told) = match self.for_management(common, rendered, reads) {
+        let (body, told) = match self.for_management(common, cause, rendered, reads) {
             Ok((policies, told)) => {
                 let desired = render::desired(rendered, common, cause, (None, policies));
                 (body_of(&Desired { account, ..desired }).map_err(Lack::Wrong), told)
@@ -53,6 +53,7 @@ impl Renderer {
     fn for_management(
         &self,
         common: &SpecCommon,
+        cause: &Cause,
         rendered: &Rendered,
         reads: &mut Reads,
     ) -> Result<(Vec<Policy>, Vec<String>), Lack> {
@@ -60,7 +61,8 @@ impl Renderer {
         if !rendered.failed.is_empty() || rendered.unsure.is_some() {
             return Err(Lack::Unknown);
         }
-        let (name, known) = (&rendered.id.name, (&self.catalog, &self.templates));
+        let templates = &self.templates_of(cause);
+        let (name, known) = (&rendered.id.name, (&self.catalog, templates));
         let mut because = BTreeMap::new();
         for part in &rendered.parts {
             let same = render::sources_are_same(common, part, Deployment::Local);
@@ -72,7 +74,7 @@ impl Renderer {
                     continue;
                 }
                 let destination = sight.of(cluster);
-                let (what, kept) = ((Deployment::Local, Vec::new()), (&self.templates, &self.manifests));
+                let (what, kept) = ((Deployment::Local, Vec::new()), (templates, &self.manifests));
                 let policies = render::policies(common, part, what, destination, name, kept);
                 because.insert(id, policies.map_err(|error| Lack::Wrong(format!("for {id}: {error}")))?);
             }

@@ -11,9 +11,10 @@ use sluice_protocol::{Body, JournalEntry, Line, Meta, Publish, Step, Subject};
 
 use super::lacks::Lack;
 use super::place::{unsupported, without_effect};
-use super::rows::Rendition;
+use super::rows::{Rendition, common};
 use super::{Effect, Renderer, STAGE};
 use crate::catalog::{ContentKey, is_made};
+use crate::draws::Draws;
 use crate::event::EventRender;
 use crate::generate::Generated;
 use crate::project::Projection;
@@ -22,6 +23,7 @@ use crate::render::{Rendered, described};
 use crate::renderings::Basis;
 use crate::rights::Tenant;
 use crate::row_ledger::Place;
+use crate::templates::Templates;
 
 /// Where something is wrong, by what it is; nowhere, where it is not known where that would be.
 type Failures = BTreeMap<String, Vec<ClusterRef>>;
@@ -78,6 +80,12 @@ impl Renderer {
                 self.catalog.triggers.get(&event.trigger)?.as_ref().as_ref().ok()?.account.as_ref()
             }
         }
+    }
+
+    /// Templates that draw random values for this cause.
+    pub(super) fn templates_of(&self, cause: &Cause) -> Templates {
+        let sharing = common(&self.catalog, cause).map(|common| common.random).unwrap_or_default();
+        self.templates.for_draws(Draws::of(cause, self.account(cause), sharing))
     }
 
     /// Everything that a cause leads to: first what its generators make, which the rest may refer to.
@@ -181,7 +189,7 @@ impl Renderer {
         match cause {
             Cause::Profile(id) => match self.catalog.profiles.get(id).map(Arc::as_ref) {
                 Some(Ok(profile)) => {
-                    Ok(crate::profile::render(profile, &self.catalog, &self.templates, reads))
+                    Ok(crate::profile::render(profile, &self.catalog, &self.templates_of(cause), reads))
                 }
                 Some(Err(error)) => Err(error.to_string()),
                 None => Err(format!("{id} does not exist")),
@@ -201,7 +209,7 @@ impl Renderer {
         };
         let set = self.counted(&event.cluster, &event.source, event.item.as_ref());
         let set = set.ok_or_else(|| format!("what EventSource {} chooses is not known", event.source))?;
-        let (catalog, templates) = (&self.catalog, &self.templates);
+        let (catalog, templates) = (&self.catalog, &self.templates_of(&Cause::Event(event.clone())));
         let oldest = self.oldest(trigger);
         work(&EventRender { catalog, templates, trigger, cluster, cause: event, set: &set, oldest })
     }

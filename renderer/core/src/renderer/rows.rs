@@ -15,9 +15,19 @@ use crate::reads::Reads;
 use crate::render::{self, Part, Rendered};
 use crate::resources::{self, Destination};
 use crate::roles;
+use crate::templates::Templates;
 
 /// A destination and the body of its row, or why there is none.
 pub(super) type Rendition = (ClusterRef, Result<Arc<[u8]>, Lack>);
+
+/// What one destination gets.
+struct Policies {
+    policies: Vec<Policy>,
+    /// What is said of it that stops nothing.
+    notes: BTreeSet<String>,
+    /// Whether a chart of it has drawn random values. Other templates are rendered for each destination anyway.
+    has_drawn: bool,
+}
 
 impl Renderer {
     /// What each destination gets.
@@ -28,6 +38,7 @@ impl Renderer {
         reads: &mut Reads,
     ) -> Result<Vec<Rendition>, String> {
         let common = common(&self.catalog, cause)?;
+        let templates = self.templates_of(cause);
         let failed =
             rendered.failed.iter().map(|(cluster, error)| (cluster.clone(), Err(Lack::Wrong(error.clone()))));
         let (mut rows, mut notes): (Vec<Rendition>, _) = (failed.collect(), BTreeSet::new());
@@ -50,21 +61,23 @@ impl Renderer {
                 }
                 let capabilities = known.flatten();
                 let kind = (capabilities.as_ref().map(|known| known.digest()), cluster.redeploy());
-                let known = (&self.catalog, &self.templates);
+                let known = (&self.catalog, &templates);
                 let sight = resources::seen(rendered, part, cluster, known, reads);
+                let mut is_own = !same;
                 let body = sight.and_then(|sight| match shared.get(&kind) {
-                    Some(body) if same => Ok(body.clone()),
-                    _ => {
+                    Some(body) => Ok(body.clone()),
+                    None => {
                         let place = (sight.of(cluster), capabilities.as_deref());
-                        let policies = self.policies(common, rendered, part, place, reads);
-                        let (policies, told) = policies?;
+                        let policies = self.policies((common, &templates), rendered, part, place, reads);
+                        let Policies { policies, notes: told, has_drawn } = policies?;
+                        is_own |= has_drawn && templates.draw_apart();
                         notes.extend(told);
                         let account = self.account(cause).cloned();
                         let place = (Some(&**cluster), policies);
                         body_of(&Desired { account, ..render::desired(rendered, common, cause, place) })
                     }
                 });
-                shared.extend(body.as_ref().ok().map(|body| (kind, body.clone())));
+                shared.extend(body.as_ref().ok().filter(|_| !is_own).map(|body| (kind, body.clone())));
                 rows.push((id.clone(), body.map_err(Lack::Wrong)));
             }
         }
@@ -77,17 +90,17 @@ impl Renderer {
         Ok(rows)
     }
 
-    /// What one destination gets, and what is said of it that stops nothing.
+    /// What one destination gets.
     fn policies(
         &self,
-        common: &SpecCommon,
+        (common, templates): (&SpecCommon, &Templates),
         rendered: &Rendered,
         part: &Part,
         (destination, capabilities): (Destination<'_>, Option<&ClusterCapabilities>),
         reads: &mut Reads,
-    ) -> Result<(Vec<Policy>, BTreeSet<String>), String> {
-        let (id, templates) = (&rendered.id, &self.templates);
-        let (mut releases, mut notes) = (Vec::new(), BTreeSet::new());
+    ) -> Result<Policies, String> {
+        let id = &rendered.id;
+        let (mut releases, mut notes, mut has_drawn) = (Vec::new(), BTreeSet::new(), false);
         if let Some(capabilities) = capabilities {
             let mut charts = ChartRender {
                 catalog: &self.catalog,
@@ -97,17 +110,19 @@ impl Renderer {
                 own_namespace: &id.namespace,
                 capabilities,
                 notes: BTreeSet::new(),
+                has_drawn: false,
             };
             releases = charts.policies(&rendered.charts, part, destination, reads)?;
-            notes = charts.notes;
+            (notes, has_drawn) = (charts.notes, charts.has_drawn);
         }
         let kept = (templates, &self.manifests);
         let what = (Deployment::Remote, releases);
         let policies = render::policies(common, part, what, destination, &id.name, kept)?;
-        match &rendered.grants_to {
-            Some(tenant) => Ok((roles::granted(tenant, policies)?, notes)),
-            None => Ok((policies, notes)),
-        }
+        let policies = match &rendered.grants_to {
+            Some(tenant) => roles::granted(tenant, policies)?,
+            None => policies,
+        };
+        Ok(Policies { policies, notes, has_drawn })
     }
 }
 

@@ -26,6 +26,7 @@ mod local;
 mod pace;
 mod patches;
 mod provider;
+mod random;
 mod redeploy;
 mod resources;
 mod syntax;

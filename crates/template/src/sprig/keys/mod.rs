@@ -135,7 +135,7 @@ fn request<'a>(
     let (now, days) = (cx.env.now_unix_nanos.div_euclid(1_000_000_000), days.as_int());
     let mut request = Request {
         name: lossy(name.bytes()),
-        not_before: if cx.env.steady_certificates { steady(now, days, cx.env.seed) } else { now },
+        not_before: if cx.env.steady_certificates { steady(now, days, cx.env.draw()) } else { now },
         days,
         ..Request::default()
     };
