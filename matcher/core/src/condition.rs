@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use sluice_api::model::ResourceSelector;
+use sluice_api::secrets::{is_secret, without_message};
 use sluice_script::cel::{Rule, Unanswered};
 use sluice_script::{Limits, Script};
 
@@ -35,8 +36,17 @@ impl Condition {
         Ok(Self { rules, script: script.map_err(|error| named(&selector.evaluate_path, error))? })
     }
 
-    /// What they say of an object. A rule that has no value for it is not true; one that needed too much says nothing.
+    /// What they say of an object; of a Secret without what a script says, which may repeat what is in it. A rule that has no value for it is not true; one that needed too much says nothing.
     pub(crate) fn ask(&self, object: &Value, limits: &Limits) -> Answer {
+        match (self.say(object, limits), is_secret(object)) {
+            (Answer::Yes(_), true) => Answer::Yes(String::new()),
+            (Answer::No(_), true) => Answer::No("a rule or script says no".to_owned()),
+            (Answer::Failed(error), true) => Answer::Failed(without_message(&error)),
+            (answer, false) => answer,
+        }
+    }
+
+    fn say(&self, object: &Value, limits: &Limits) -> Answer {
         let (mut reasons, mut failed) = (Vec::new(), None);
         for (name, rule) in &self.rules {
             match rule.holds(object, limits) {

@@ -7,10 +7,12 @@
 //! ```
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use sluice_api::model::HelmChart;
 use sluice_api::object;
+use sluice_api::secrets::{without_message, without_text};
 use sluice_chart::Release;
 use sluice_protocol::report::NOTE;
 use sluice_protocol::rows::{self, Policy};
@@ -108,24 +110,13 @@ impl ChartRender<'_> {
             revision: 1,
             is_upgrade: false,
         };
-        let (options, now) = (chart.options, self.templates.now_unix_nanos());
-        let (salt, capabilities) = (self.templates.salt(), self.capabilities);
-        let scope = self.templates.scope(&destination.cluster.id);
-        let input = Input {
-            loaded: &loaded,
-            values: &values,
-            release: &release,
-            capabilities,
-            options,
-            salt,
-            scope,
-            now,
-        };
-        let output = self.outputs.of(&input);
+        let output = self.output(&chart, (&loaded, &values, &release), destination);
         reads.keep(output.clone());
         self.has_drawn |= output.has_drawn();
+        let is_secret = destination.reads_secret() || sources.iter().any(|source| source.kind == "Secret");
         let (objects, crds) = output.objects().map_err(|error| {
             let error: String = error.chars().take(TOLD).collect();
+            let error = if is_secret { without_message(&error) } else { error };
             named(&format!("{error}; correct the values, or take another version of the chart"))
         })?;
         let said = notes(&output, chart.options.disable_hooks);
@@ -150,6 +141,24 @@ impl ChartRender<'_> {
         }))
     }
 
+    fn output(
+        &self,
+        chart: &HelmChart,
+        (loaded, values, release): (&LoadedChart, &Map<String, Value>, &Release),
+        destination: Destination<'_>,
+    ) -> Arc<ChartOutput> {
+        self.outputs.of(&Input {
+            loaded,
+            values,
+            release,
+            capabilities: self.capabilities,
+            options: chart.options,
+            salt: self.templates.salt(),
+            scope: self.templates.scope(&destination.cluster.id),
+            now: self.templates.now_unix_nanos(),
+        })
+    }
+
     /// The values of a release: those of ConfigMaps and Secrets in order, and over them its own.
     fn values(
         &self,
@@ -162,7 +171,12 @@ impl ChartRender<'_> {
             for (key, text) in &source.texts {
                 let held = (Held::Values, text.as_str());
                 let text = for_destination(source, held, destination, self.name, self.templates);
-                let more = text.and_then(|text| sluice_chart::read_values(&text));
+                let read = |text: String| {
+                    let secret = source.kind == "Secret" || destination.reads_secret();
+                    let told = |error: String| if secret { without_text(&error) } else { error };
+                    sluice_chart::read_values(&text).map_err(told)
+                };
+                let more = text.and_then(read);
                 let more = more.map_err(|error| {
                     let PolicySource { kind, namespace, name, .. } = source;
                     format!("{}.valuesFrom: {kind} {namespace}/{name}: data.{key}: {error}", chart.path)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sluice_api::cloud_event::is_event;
 use sluice_api::model::EventSource;
+use sluice_api::secrets::{is_secret, without_message};
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_script::{Limits, Script};
 
@@ -136,7 +137,10 @@ fn choose(manifest: &Value, set: &Set, version: u64, former: Option<&Chosen>) ->
         // What two selectors select is there once.
         given.extend(found.object.as_deref().filter(|_| seen.insert(key)));
     }
-    let returned = script.choose(&given, &Limits::default()).map_err(|error| named(error.to_string()))?;
+    let told =
+        |error: String| if given.iter().any(|one| is_secret(one)) { without_message(&error) } else { error };
+    let returned =
+        script.choose(&given, &Limits::default()).map_err(|error| named(told(error.to_string())))?;
     let mut chosen = Chosen::new();
     for (place, object) in returned.into_iter().enumerate() {
         let key = key_of(&object).map_err(|error| named(format!("resources[{}] {error}", place + 1)))?;

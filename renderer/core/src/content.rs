@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use sluice_api::model::SECRET_TYPE;
+use sluice_api::secrets::without_text;
 use sluice_api::{Digest, object};
 
 /// Parsed manifests kept for content that many clusters share.
@@ -53,6 +54,26 @@ pub(crate) fn data(kind: &str, texts: &BTreeMap<String, String>) -> Map<String, 
     texts.iter().map(|(key, text)| (key.clone(), Value::String(value(text)))).collect()
 }
 
+/// Why the manifests in a text cannot be read.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Unread {
+    key: String,
+    error: String,
+}
+
+// === impl Unread ===
+
+impl Unread {
+    /// What is told; of a text with something secret in it the place alone.
+    pub(crate) fn told(self, is_secret: bool) -> String {
+        let Self { key, error } = self;
+        // That is said of no value.
+        let is_plain = error.ends_with(" is missing or no text");
+        let error = if is_secret && !is_plain { without_text(&error) } else { error };
+        format!("data.{key}: {error}")
+    }
+}
+
 /// Manifests by the digest of their text. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Manifests {
@@ -75,10 +96,10 @@ impl Manifests {
         &self,
         texts: &BTreeMap<String, String>,
         shared: bool,
-    ) -> Result<Vec<Value>, String> {
+    ) -> Result<Vec<Value>, Unread> {
         let mut objects = Vec::new();
         for (key, text) in texts {
-            let named = |error: String| format!("data.{key}: {error}");
+            let named = |error: String| Unread { key: key.clone(), error };
             if shared || self.everything {
                 objects.extend(self.kept(text).map_err(named)?.iter().cloned());
             } else {
@@ -221,15 +242,20 @@ mod tests {
             |text: String| Manifests::default().objects(&BTreeMap::from([("k".to_owned(), text)]), false);
         let names: Vec<_> = objects(text).unwrap().iter().map(|o| object::name(o).to_owned()).collect();
         assert_eq!(names, ["a", "b", "c"]);
-        assert!(objects("['a: 1', 'a: [']".into()).unwrap_err().starts_with("data.k: document 1, text 2: "));
-        assert!(objects("[1]".into()).unwrap_err().contains("document 1: apiVersion is missing"));
+        assert!(
+            objects("['a: 1', 'a: [']".into())
+                .unwrap_err()
+                .told(false)
+                .starts_with("data.k: document 1, text 2: ")
+        );
+        assert!(objects("[1]".into()).unwrap_err().told(false).contains("document 1: apiVersion is missing"));
     }
 
     #[test]
     fn incomplete_manifests_are_named() {
         let texts = BTreeMap::from([("k.yaml".to_owned(), "apiVersion: v1\nkind: ConfigMap\n".to_owned())]);
         assert_eq!(
-            Manifests::default().objects(&texts, false).unwrap_err(),
+            Manifests::default().objects(&texts, false).unwrap_err().told(true),
             "data.k.yaml: document 1: metadata.name is missing or no text"
         );
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 use sluice_api::cloud_event::{is_event, item_of};
 use sluice_api::model::{Cluster, NAMESPACE, PolicyRef, ResourceRef, Trigger, no_action};
+use sluice_api::secrets::without_text;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount, names, object};
 use sluice_protocol::rows::EventCause;
 use sluice_template::Data;
@@ -269,7 +270,7 @@ impl EventRender<'_> {
             return Ok(Some((source, None)));
         }
         source.texts = self
-            .instantiate(source.language, &source.texts, dot)
+            .instantiate(&item.kind, source.language, &source.texts, dot)
             .map_err(|error| named(item, &key, &error))?;
         source.shared = false;
         source.name = names::generated(
@@ -288,6 +289,7 @@ impl EventRender<'_> {
     /// Every value is a template of its own, rendered in the order of the keys.
     pub(crate) fn instantiate(
         &self,
+        kind: &str,
         language: Language,
         texts: &BTreeMap<String, String>,
         dot: &Data<'_>,
@@ -296,6 +298,9 @@ impl EventRender<'_> {
             let veil = self.templates.veil();
             let text = match veil.open(text) {
                 Some(opened) => veil.close(text, self.template_in(language, &opened, dot)),
+                None if kind == "Secret" => {
+                    self.template_in(language, text, dot).map_err(|error| without_text(&error))
+                }
                 None => self.template_in(language, text, dot),
             };
             Ok((key.clone(), text.map_err(|error| format!("data.{key}: {error}"))?))

@@ -72,7 +72,7 @@ impl EventRender<'_> {
         let key: ContentKey = (generator.kind.to_owned(), NAMESPACE.to_owned(), name);
         let instantiated = Language::of(source).and_then(|language| {
             let texts = content::texts(source)?;
-            self.instantiate(language, &texts, dot)
+            self.instantiate(generator.kind, language, &texts, dot)
         });
         let texts = instantiated.map_err(|error| format!("{}: {error}", described(&from)))?;
         let labels = self.generated_labels(&from);

@@ -6,9 +6,10 @@ use serde_json::Value;
 use sluice_api::model::{PatchContent, SpecCommon};
 use sluice_api::object;
 use sluice_api::patch::{Patch, Rule, Target};
+use sluice_api::secrets::without_text;
 
 use crate::language::Language;
-use crate::render::{Part, for_destination};
+use crate::render::{Part, PolicySource, for_destination};
 use crate::resources::Destination;
 use crate::templates::Templates;
 use crate::veil::Held;
@@ -58,8 +59,8 @@ pub(crate) fn for_cluster<'a>(
         for (key, text) in &source.texts {
             let place = format!("spec.patchesFrom: {}: data.{key}", source.described());
             let text = for_destination(source, (Held::Patches, text), destination, name, templates);
-            let rules =
-                text.and_then(|text| Rule::read_all(&text)).map_err(|error| format!("{place}: {error}"))?;
+            let rules = text.and_then(|text| Rule::read_all(&text).map_err(|error| of_source(source, error)));
+            let rules = rules.map_err(|error| format!("{place}: {error}"))?;
             changes.extend(rules.into_iter().map(|Rule { patch, target }| Change {
                 place: place.clone(),
                 patch: Cow::Owned(patch),
@@ -68,6 +69,10 @@ pub(crate) fn for_cluster<'a>(
         }
     }
     Ok(changes)
+}
+
+fn of_source(source: &PolicySource, error: String) -> String {
+    if source.kind == "Secret" { without_text(&error) } else { error }
 }
 
 /// The objects with all of it, in order; those that a patch deletes are left out.

@@ -5,6 +5,7 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
 use sluice_api::model::{Cluster, Deployment, HelmChart, LUA, PolicyRef, ResourceRef, SpecCommon, TEMPLATE};
+use sluice_api::secrets::{without_message, without_text};
 use sluice_api::{ClusterRef, Digest, ProfileId, ServiceAccount, marks, names, object};
 use sluice_protocol::rows::{Cause, Desired, Policy};
 use sluice_script::Script;
@@ -210,12 +211,21 @@ pub(crate) fn for_destination(
     templates: &Templates,
 ) -> Result<String, String> {
     match templates.veil().open(text) {
-        None => written(source, text, destination, name, templates),
+        None => written(source, text, destination, name, templates)
+            .map_err(|error| untold(source, destination, error)),
         Some(opened) => {
             let written = written(source, &opened, destination, name, templates);
             templates.veil().cover(text, held, written)
         }
     }
+}
+
+/// Why a text cannot be rendered or read, without what is secret in it.
+fn untold(source: &PolicySource, destination: Destination<'_>, error: String) -> String {
+    if source.kind == "Secret" {
+        return without_text(&error);
+    }
+    if source.lua && destination.reads_secret() { without_message(&error) } else { error }
 }
 
 fn written(
@@ -276,6 +286,7 @@ pub(crate) fn policies(
         } else {
             manifests.objects(&source.texts, source.shared)
         };
+        let is_secret = source.kind == "Secret" || destination.reads_secret();
         policies.push(Policy {
             kind: source.kind.clone(),
             namespace: source.namespace.clone(),
@@ -283,7 +294,7 @@ pub(crate) fn policies(
             tier: source.tier,
             skip_namespace_creation: source.skip_namespace_creation,
             force: source.force,
-            objects: patches::apply(&changes, plain(objects.map_err(place)?))?,
+            objects: patches::apply(&changes, plain(objects.map_err(|error| place(error.told(is_secret)))?))?,
             ..Policy::default()
         });
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::model::{Cluster, ResourceRef};
+use sluice_api::secrets::is_secret;
 use sluice_api::{Gvk, ObjectKey, identity};
 use sluice_template::{Data, Stage};
 
@@ -41,6 +42,11 @@ impl Sight {
 }
 
 impl<'a> Destination<'a> {
+    /// Whether a template or a script for it reads a Secret.
+    pub(crate) fn reads_secret(self) -> bool {
+        self.resources.iter().any(|(_, object)| is_secret(object))
+    }
+
     /// The variables.
     pub(crate) fn dot(self) -> Data<'a> {
         let provider = self.provider.iter().map(|(name, object)| (name.as_str(), Data::Json(object)));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use sluice_api::secrets::{is_secret, without_message};
 use sluice_api::{ClusterRef, Digest, ObjectKey};
 use sluice_template::{Cache, Data, Engine, Env, Limits, NoEngine, Options, Request, Stage};
 
@@ -177,12 +178,25 @@ impl Templates {
         let env = self.env(name, text, place);
         let env =
             resources.iter().fold(env, |env, (identifier, object)| env.with_resource(identifier, object));
-        if language == Language::Tera {
-            return self.tera.render(&Request { name, text, stage, dot, env: &env, limits: &self.limits });
-        }
-        let options = Options { stage, ..Options::default() };
-        let program = self.cache.get(name, text, &options).map_err(|error| error.to_string())?;
-        program.render(dot, &env, &self.limits).map_err(|error| error.to_string())
+        let rendered = if language == Language::Tera {
+            self.tera.render(&Request { name, text, stage, dot, env: &env, limits: &self.limits })
+        } else {
+            let options = Options { stage, ..Options::default() };
+            let program = self.cache.get(name, text, &options).map_err(|error| error.to_string())?;
+            program.render(dot, &env, &self.limits).map_err(|error| error.to_string())
+        };
+        let reads_secret = || resources.iter().any(|(_, object)| is_secret(object)) || holds_secret(dot);
+        rendered.map_err(|error| if reads_secret() { without_message(&error) } else { error })
+    }
+}
+
+/// Whether a template over this reads a Secret.
+fn holds_secret(dot: &Data<'_>) -> bool {
+    match dot {
+        Data::Json(object) => is_secret(object),
+        Data::Map(fields) => fields.iter().any(|(_, value)| holds_secret(value)),
+        Data::List(items) => items.iter().any(holds_secret),
+        _ => false,
     }
 }
 

@@ -58,7 +58,8 @@ impl Renderer {
                         let held = (Held::Manifests, text.as_str());
                         let text = render::for_destination(source, held, destination, name, templates);
                         let objects = text.and_then(|text| {
-                            self.manifests.objects(&[(key.clone(), text)].into(), source.shared)
+                            let texts = [(key.clone(), text)].into();
+                            self.manifests.objects(&texts, source.shared).map_err(|error| error.told(true))
                         });
                         let place = match source.deployment {
                             Deployment::Remote => cluster.id.clone(),

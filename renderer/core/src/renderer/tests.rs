@@ -29,6 +29,7 @@ mod provider;
 mod random;
 mod redeploy;
 mod resources;
+mod secrets;
 mod syntax;
 
 const INCARNATION: u64 = 7;

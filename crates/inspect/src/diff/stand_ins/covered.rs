@@ -93,13 +93,15 @@ impl StandIns {
     }
 
     fn values(&self, place: &str, text: &str) -> Option<String> {
-        let mut documents = yaml::documents(text).ok()?.into_iter();
-        let Some(mut values) = documents.next() else { return Some(String::new()) };
-        if documents.next().is_some() || !values.is_object() {
-            return None;
+        let mut covered = String::new();
+        for mut values in yaml::documents(text).ok()?.into_iter() {
+            if !values.is_object() {
+                return None;
+            }
+            self.leaves(place, &mut values, Plain::Kept);
+            covered.push_str(&written(&values));
         }
-        self.leaves(place, &mut values, Plain::Kept);
-        Some(values.to_string())
+        Some(covered)
     }
 
     fn patches(&self, place: &str, text: &str) -> Option<String> {

@@ -113,17 +113,13 @@ fn what_cannot_be_read_has_one_stand_in_that_changes_with_it() {
 #[test]
 fn values_of_charts_keep_what_charts_choose_and_count_by() {
     let text = "enabled: false\nreplicas: 1234567\npassword: hunter2\nempty: ''\nlist: [{name: hunter2}]\n";
-    let found: Value = serde_json::from_str(&covered(Held::Values, text).unwrap()).unwrap();
+    let found = sluice_api::yaml::documents(&covered(Held::Values, text).unwrap()).unwrap().remove(0);
     let replicas = found["replicas"].as_u64().unwrap();
     assert!((1..=COUNTABLE).contains(&replicas), "{found}");
     let expected = json!({"enabled": false, "replicas": replicas, "password": "*", "empty": "", "list": [{"name": "*"}]});
     assert_eq!(starred(found), expected);
     assert_eq!(covered(Held::Values, "").unwrap(), "");
-    assert!(
-        ["5", "- hunter2", "a: 1\n---\nb: 2\n", "a: ["]
-            .iter()
-            .all(|text| covered(Held::Values, text).is_err())
-    );
+    assert!(["5", "- hunter2", "a: ["].iter().all(|text| covered(Held::Values, text).is_err()));
 }
 
 #[test]
