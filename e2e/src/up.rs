@@ -17,6 +17,7 @@ pub struct Up {
     kubeconfig: PathBuf,
     nats: String,
     inspect: String,
+    admin: String,
 }
 
 // === impl Up ===
@@ -37,7 +38,8 @@ impl Up {
             if let Some(line) = output.lines().find(|line| line.starts_with("ready ")) {
                 let kubeconfig = value(line, "kubeconfig")?.into();
                 let (nats, inspect) = (value(line, "nats")?, value(line, "inspect")?);
-                return Ok(Self { process, kubeconfig, nats, inspect });
+                let admin = value(line, "admin")?;
+                return Ok(Self { process, kubeconfig, nats, inspect, admin });
             }
             if let Some(status) = process.ended()? {
                 bail!("sluice up ended with {status}: {}", process.log_end());
@@ -62,6 +64,16 @@ impl Up {
     /// URL of its Inspect service.
     pub fn inspect_url(&self) -> &str {
         &self.inspect
+    }
+
+    /// URL of its metrics and its health.
+    pub fn admin_url(&self) -> &str {
+        &self.admin
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
     }
 
     /// What it has told so far.
