@@ -1,11 +1,13 @@
 //! What a job makes of the answers to its calls.
 
-use sluice_api::ObjectKey;
 use sluice_api::secrets::without_values;
+use sluice_api::{Gvk, ObjectKey, object};
 
 use super::{Ended, INVENTORY, Job, JobContext, Phase};
 use crate::request::{Class, Failure, Live, Reply, Request};
 
+/// What a deployed object says of the kind that it comes from.
+const REFERENCE_KIND: &str = "projectsveltos.io/reference-kind";
 /// Re-plans of one object because of conflicts, before it counts as failed.
 const MAX_CONFLICTS: u32 = 8;
 
@@ -131,6 +133,15 @@ impl Job {
         }
     }
 
+    /// The kind of an object for what is said of it: what a Secret holds is one, whatever it is deployed as.
+    fn told_as(&self, key: &ObjectKey) -> Gvk {
+        let object = self.run.objects.get(key).map(|one| &*one.object);
+        match object.and_then(|object| object::annotation(object, REFERENCE_KIND)) {
+            Some("Secret") => Gvk::new("", "v1", "Secret"),
+            _ => key.gvk.clone(),
+        }
+    }
+
     fn failed(&mut self, key: &ObjectKey, failure: &Failure, context: &mut JobContext<'_>) {
         let live = context.live.remove(key);
         if failure.class == Class::Immutable && self.remakes(key, live, context) {
@@ -144,7 +155,7 @@ impl Job {
             }
         }
         let remedy = if failure.class == Class::Immutable { self.remedy(key) } else { "" };
-        let message = without_values(&key.gvk, &failure.message);
+        let message = without_values(&self.told_as(key), &failure.message);
         let text = format!("{key}: {message}{remedy}");
         self.run.errors.insert(key.to_string(), Fault::new(text, failure.class.is_transient()));
     }

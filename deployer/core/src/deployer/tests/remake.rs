@@ -145,3 +145,20 @@ fn what_cannot_be_done_yet_counts_as_failed_while_the_rest_is_applied_once() {
     assert!(summary.errors.is_empty() && summary.failures == 0 && summary.lacks.contains_key(&feature));
     assert!(fixture.deployer.clusters[&cluster()].jobs.values().all(|job| job.retry_at.is_none()));
 }
+
+#[test]
+fn of_what_a_secret_holds_the_path_is_told_and_no_value() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.fail = Box::new(|request| {
+        let refused = r#"ConfigMap "a" is invalid: data.a: Invalid value: "hunter2": too short"#;
+        matches!(request, Request::Apply { .. }).then(|| Failure::new(Class::Refused, refused))
+    });
+    for (kind, is_told) in [("Secret", false), ("ConfigMap", true)] {
+        let mut row = desired(kind, 100, vec![config_map(&kind.to_lowercase(), "1")]);
+        row.policies[0].kind = kind.into();
+        fixture.row(kind, Some(row));
+        let errors = &fixture.statuses[kind].as_ref().unwrap().errors;
+        assert!(errors[0].contains("data.a") && errors[0].contains("hunter2") == is_told, "{errors:?}");
+    }
+}
