@@ -55,6 +55,7 @@ pub async fn bare(dir: &Path, rows: u64, form: BareForm, nodes: usize) -> anyhow
         shards: SHARDS,
         replicas: nodes,
         tombstone_ttl: Duration::from_secs(3600),
+        keys: sluice_bus::BusKeys::default(),
     };
     let bus = Bus::connect(&options, &Tasks::default()).await?;
     let patience = Instant::now() + PATIENCE;

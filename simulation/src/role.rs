@@ -75,5 +75,6 @@ pub(crate) trait Role {
 
 /// The configuration of every owner in the simulation.
 pub(crate) fn owner_config(role: &impl Role, outputs: usize, tombstone_ttl: i64) -> OwnerConfig {
-    OwnerConfig { outputs, reads: role.input().is_some(), patience: 20 * STEP, max_lag: tombstone_ttl / 2 }
+    let (reads, max_lag) = (role.input().is_some(), tombstone_ttl / 2);
+    OwnerConfig { outputs, reads, patience: 20 * STEP, max_lag, digest_key: None }
 }

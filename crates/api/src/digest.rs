@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
 /// The first 128 bits of SHA-256, written as 32 hexadecimal digits.
@@ -26,6 +27,37 @@ impl Digest {
     /// The bits.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+}
+
+/// What digests of secrets are made with: whoever does not know it cannot try what a digest is of.
+#[derive(Clone)]
+pub struct DigestKey([u8; 32]);
+
+impl DigestKey {
+    /// A key of these bytes, which nobody can guess.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// As [`Digest::of`], by HMAC-SHA256.
+    pub fn digest(&self, parts: &[&[u8]]) -> Digest {
+        let mac = Hmac::<Sha256>::new_from_slice(&self.0);
+        let mut mac = mac.expect("HMAC takes a key of any length");
+        for part in parts {
+            mac.update(&(part.len() as u64).to_le_bytes());
+            mac.update(part);
+        }
+        let full = mac.finalize().into_bytes();
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&full[..16]);
+        Digest(bytes)
+    }
+}
+
+impl fmt::Debug for DigestKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DigestKey")
     }
 }
 
@@ -93,6 +125,19 @@ mod tests {
         assert_eq!(digest.to_string().parse(), Ok(digest));
         assert_ne!(digest, Digest::of(&[b"ab", b"c"]));
         assert_eq!("zz".parse::<Digest>(), Err(NotADigest));
+    }
+
+    #[test]
+    fn a_keyed_digest_differs_with_the_key_and_with_the_borders_of_its_parts() {
+        let (key, other) = (DigestKey::new([1; 32]), DigestKey::new([2; 32]));
+        let digest = key.digest(&[b"a", b"bc"]);
+        assert_eq!(digest, DigestKey::new([1; 32]).digest(&[b"a", b"bc"]));
+        for different in
+            [other.digest(&[b"a", b"bc"]), key.digest(&[b"ab", b"c"]), Digest::of(&[b"a", b"bc"])]
+        {
+            assert_ne!(digest, different);
+        }
+        assert_eq!(format!("{key:?}"), "DigestKey", "it is in no log");
     }
 
     #[test]

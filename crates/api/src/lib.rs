@@ -35,7 +35,7 @@ pub mod wire;
 pub mod yaml;
 
 pub use cluster::{ClusterKind, ClusterRef, MANAGEMENT};
-pub use digest::Digest;
+pub use digest::{Digest, DigestKey};
 pub use error::FieldError;
 pub use few::few;
 pub use object::{Gvk, ObjectKey};

@@ -19,6 +19,7 @@ use crate::layout::consumers::Consumers;
 use crate::layout::incarnations::{Follower, Incarnations};
 use crate::layout::ledger::Ledger;
 use crate::layout::{BusOptions, check_version, lay_out};
+use crate::seal::Sealing;
 
 /// Parts of tables that are read to their end at the same time.
 const READS_AT_ONCE: usize = 64;
@@ -39,6 +40,7 @@ pub struct Bus {
     pub(crate) ledger: Ledger,
     pub(crate) consumers: Consumers,
     pub(crate) tasks: Tasks,
+    pub(crate) sealing: Sealing,
     /// Different for every connection to a bus.
     pub(crate) session: u64,
     options: Arc<BusOptions>,
@@ -71,7 +73,7 @@ impl Bus {
                 }
             }
         };
-        Ok(Self {
+        let mut bus = Self {
             contents: Contents::new(js.clone(), layout.tombstone_ttl, incarnations.clone()),
             consumers: Consumers::start(js.clone(), tasks),
             tasks: tasks.clone(),
@@ -86,7 +88,10 @@ impl Bus {
             turns: Arc::new(Semaphore::new(READS_AT_ONCE)),
             batches: Arc::default(),
             replicated: Arc::default(),
-        })
+            sealing: Sealing::default(),
+        };
+        bus.sealing = Sealing::start(&bus, &layout).await?;
+        Ok(bus)
     }
 
     /// Whether rows of tables are shown to who we are: with accounts, people have no right to them, and are not answered.
@@ -130,6 +135,11 @@ impl Bus {
     /// The server treats a stream as a replicated one.
     pub(crate) fn note_replicated(&self, stream: &str) {
         self.replicated.lock().unwrap_or_else(PoisonError::into_inner).insert(stream.to_owned());
+    }
+
+    /// Whether what Secrets hold is sealed on it.
+    pub fn is_sealed(&self) -> bool {
+        self.sealing.is_on()
     }
 
     /// Number of shards of each table.

@@ -12,7 +12,7 @@ use zstd::bulk::Compressor;
 
 /// Counts the changes of what rows look like: grows when this version writes rows that one before it cannot read. While
 /// versions are mixed, only replicas of the newest format own shards.
-pub(crate) const ROW_FORMAT: u16 = 3;
+pub(crate) const ROW_FORMAT: u16 = 4;
 
 /// Bodies above this are compressed.
 const COMPRESS_ABOVE: usize = 4096;
@@ -27,6 +27,8 @@ const LEVEL: i32 = 1;
 
 const PLAIN: u8 = 0;
 const ZSTD: u8 = 1;
+/// The body, packed in one of the other ways, sealed for some: see `seal`.
+pub(crate) const SEALED: u8 = 2;
 
 const DIGEST: &str = "Sluice-Digest";
 const TIME: &str = "Sluice-Time";
@@ -35,6 +37,8 @@ const META: &str = "Sluice-Meta";
 const TOMBSTONE: &str = "Sluice-Tombstone";
 /// Names the body in the `content` bucket; the message itself has none.
 pub(crate) const CONTENT: &str = "Sluice-Content";
+/// The keys that a row is sealed for.
+pub(crate) const SEALED_FOR: &str = "Sluice-Sealed-For";
 
 /// How large a body may become when it is decompressed, bytes.
 #[derive(Clone, Copy, Debug)]
@@ -150,6 +154,11 @@ pub(crate) fn headers(head: &Head) -> HeaderMap {
 /// The body's name in the `content` bucket, when it is not in the message.
 pub(crate) fn content(headers: Option<&HeaderMap>) -> Option<Digest> {
     headers.and_then(|headers| headers.get(CONTENT)).and_then(|value| value.as_str().parse().ok())
+}
+
+/// The keys that a row is sealed for, as its header has them.
+pub(crate) fn sealed_for(headers: Option<&HeaderMap>) -> Option<&str> {
+    headers.and_then(|headers| headers.get(SEALED_FOR)).map(|value| value.as_str())
 }
 
 /// Header values are one line; JSON without line breaks always is.

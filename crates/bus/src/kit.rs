@@ -7,9 +7,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use async_nats::jetstream::consumer::{AckPolicy, pull};
+use futures::StreamExt as _;
 use sluice_protocol::{Claim, Group, Outgoing, Publish, Row, Subject};
 
 use crate::bus::Bus;
+use crate::codec::{self, Limit};
 use crate::shard::answer::Answer;
 use crate::shard::fence::{Claimed, Fence, Holder};
 use crate::shard::read_spec::ReadSpec;
@@ -81,7 +84,11 @@ pub async fn write_as(bus: &Bus, owner: &str, rows: impl IntoIterator<Item = Pub
     for row in rows {
         let place =
             (row.subject.table().stream(row.subject.shard()), row.subject.table(), row.subject.shard());
-        streams.entry(place).or_default().push(Outgoing { id: 0, head: row.head(), row });
+        streams.entry(place).or_default().push(Outgoing {
+            id: 0,
+            head: row.head_by(bus.sealing.digest_key().as_ref()),
+            row,
+        });
     }
     for ((stream, table, shard), rows) in streams {
         let subject = Subject::fence(table, usize::from(shard), owner).to_string();
@@ -95,6 +102,52 @@ pub async fn write_as(bus: &Bus, owner: &str, rows: impl IntoIterator<Item = Pub
                 .await;
         assert!(matches!(sent.answer, Some(Answer::Stored(_))), "{sent:?}");
     }
+}
+
+/// A message as it lies on a disk of the bus.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// Where it was sent.
+    pub subject: String,
+    /// Headers and body as they are, and after these the body unpacked, where it is packed.
+    pub bytes: Vec<u8>,
+}
+
+/// Every message of every stream.
+///
+/// # Panics
+/// When the bus cannot be read.
+pub async fn dump(url: &str) -> Vec<Stored> {
+    let js = crate::connection::Connection::plain(url).jetstream("dump").await.unwrap();
+    let names: Vec<String> = js.stream_names().map(Result::unwrap).collect().await;
+    let mut found = Vec::new();
+    for name in names {
+        let mut stream = js.get_stream(&name).await.unwrap();
+        let left = stream.info().await.unwrap().state.messages;
+        let consumer = stream.create_consumer(unacknowledged()).await.unwrap();
+        let mut messages = consumer.messages().await.unwrap();
+        for _ in 0..left {
+            // Rows are replaced while they are read: then fewer come.
+            let next = tokio::time::timeout(Duration::from_secs(1), messages.next()).await;
+            let Ok(Some(message)) = next else { break };
+            let message = message.unwrap();
+            let mut bytes = format!("{:?} ", message.headers).into_bytes();
+            bytes.extend_from_slice(&message.payload);
+            bytes.extend(codec::decode(&message.payload, Limit::LARGEST).iter().flat_map(|body| body.iter()));
+            found.push(Stored { subject: message.subject.to_string(), bytes });
+        }
+    }
+    found
+}
+
+fn unacknowledged() -> pull::Config {
+    pull::Config { ack_policy: AckPolicy::None, ..pull::Config::default() }
+}
+
+/// The subjects of the messages in which these words are.
+pub fn with_words<'d>(dump: &'d [Stored], words: &str) -> Vec<&'d str> {
+    let has = |bytes: &[u8]| bytes.windows(words.len()).any(|part| part == words.as_bytes());
+    dump.iter().filter(|stored| has(&stored.bytes)).map(|stored| stored.subject.as_str()).collect()
 }
 
 /// Waits for a row of the stream: the first, of those that are there and those that come, that is wanted.

@@ -24,6 +24,7 @@ use crate::clock::now_micros;
 use crate::connection::Connection;
 use crate::error::BusError;
 use crate::layout::streams::Streams;
+use crate::seal::BusKeys;
 
 /// The oldest server with everything that is used: atomic batches came with it.
 const OLDEST_SERVER: (u64, u64) = (2, 12);
@@ -38,6 +39,8 @@ pub(crate) const CONTENT: &str = "content";
 /// Settings of the whole bus in the bucket `sluice`.
 pub(crate) const SHARDS: &str = "shards";
 pub(crate) const REPLICAS: &str = "replicas";
+/// Whether Secrets are sealed.
+pub(crate) const SEALED: &str = "sealed";
 /// Stream of the journal.
 pub(crate) const JOURNAL: &str = "JOURNAL";
 /// Stream that CloudEvents are sent to.
@@ -56,6 +59,8 @@ pub struct BusOptions {
     pub replicas: usize,
     /// How long tombstones live, and large bodies that no row names. Only counts when the bus is new.
     pub tombstone_ttl: Duration,
+    /// Where the private keys are with which Secrets are sealed and read. A new bus is sealed when there are any.
+    pub keys: BusKeys,
 }
 
 impl BusOptions {
@@ -100,12 +105,14 @@ pub(crate) fn check_version(version: &str) -> Result<(), BusError> {
 /// When the server does not answer, which may heal, or a stream is another one than the pipeline needs.
 pub(crate) async fn lay_out(js: &Context, options: &BusOptions) -> Result<BusOptions, BusError> {
     ensure(js, &Streams::ask(js).await?, bucket_config(CONFIG, options)).await?;
+    let sealed = is_sealed(js, options).await?;
     let shards = fixed(js, SHARDS, options.shards.into()).await?;
     let replicas = fixed(js, REPLICAS, options.replicas as u64).await?;
     let shards = u16::try_from(shards)
         .map_err(|_| BusError::Unsuitable(format!("bucket {CONFIG}: {shards} shards are too many")))?;
     let mut layout =
         BusOptions { shards, replicas: usize::try_from(replicas).unwrap_or(1), ..options.clone() };
+    layout.keys.sealed = sealed;
     let mut streams = Streams::ask(js).await?;
     for config in layout.configs() {
         ensure(js, &streams, config).await?;
@@ -117,6 +124,20 @@ pub(crate) async fn lay_out(js: &Context, options: &BusOptions) -> Result<BusOpt
     }
     layout.tombstone_ttl = age_of_bodies(&streams, &bodies)?;
     Ok(layout)
+}
+
+/// What a bus says of itself that is sealed, or is not.
+pub(crate) fn seal_setting(sealed: bool) -> u64 {
+    if sealed { 2 } else { 1 }
+}
+
+/// Whether a bus is sealed: who makes it says so before anything else.
+async fn is_sealed(js: &Context, options: &BusOptions) -> Result<bool, BusError> {
+    let found = match stored(js, SHARDS).await? {
+        None => Some(fixed(js, SEALED, seal_setting(options.keys.wants())).await?),
+        Some(_) => stored(js, SEALED).await?,
+    };
+    Ok(found == Some(seal_setting(true)))
 }
 
 /// How long the bucket keeps bodies; what is `wanted` where that is for ever.
@@ -308,6 +329,7 @@ mod tests {
             shards,
             replicas: 3,
             tombstone_ttl: Duration::from_secs(3600),
+            keys: BusKeys::default(),
         }
     }
 

@@ -26,6 +26,7 @@ mod error;
 pub mod kit;
 mod layout;
 mod membership;
+mod seal;
 mod shard;
 #[cfg(test)]
 mod tests;
@@ -52,6 +53,9 @@ pub use layout::wipe::wipe;
 pub use membership::own_agents::OwnAgents;
 pub use membership::roll_call::roll_call;
 pub use membership::{Lease, MEMBER_TTL, Membership};
+pub use seal::BusKeys;
+pub use seal::keys::{KeyFiles, KeyStore, Stored as StoredKeys};
+pub use seal::rotate::{Rotation, SEALED_FOR, retire, rotate, seal};
 pub use shard::look::{Owner, Stored, look, look_each, look_until, owner, owners};
 pub use shard::observer::{Effects, Observer, Span};
 pub use shard::read_spec::ReadSpec;

@@ -20,6 +20,7 @@ use crate::connection::Connection;
 use crate::kit::{Server, arguments, spawn};
 use crate::layout::BusOptions;
 use crate::membership::{MEMBER_TTL, Membership};
+use crate::seal::BusKeys;
 use crate::shard::answer::Answer;
 use crate::shard::fence::{Claimed, Fence, Holder};
 use crate::shard::read_spec::ReadSpec;
@@ -49,6 +50,7 @@ fn options(server: &Server) -> BusOptions {
         shards: 2,
         replicas: 1,
         tombstone_ttl: Duration::from_secs(1),
+        keys: BusKeys::default(),
     }
 }
 

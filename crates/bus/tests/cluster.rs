@@ -145,6 +145,7 @@ async fn three_servers_are_a_bus_with_tls_and_users() {
         shards: 1,
         replicas: 3,
         tombstone_ttl: Duration::from_secs(60),
+        keys: sluice_bus::BusKeys::default(),
     };
     let connected = tokio::time::timeout(PATIENCE, Bus::connect(&options, &Tasks::default())).await;
     let _bus = connected.unwrap_or_else(|_| panic!("no bus; the servers: {}", logs(dir.path()))).unwrap();

@@ -8,8 +8,9 @@ use std::time::Duration;
 use server::Server;
 use sluice_api::ClusterRef;
 use sluice_bus::{
-    Bus, BusOptions, Connection, Credentials, InterestWriter, Journal, Membership, OwnAgents, Problems,
-    ReadSpec, Seed, accounts, interest_feed, interest_feed_of, journal, look, problem_feed, read,
+    Bus, BusKeys, BusOptions, Connection, Credentials, InterestWriter, Journal, KeyFiles, Membership,
+    OwnAgents, Problems, ReadSpec, Seed, accounts, interest_feed, interest_feed_of, journal, look,
+    problem_feed, read,
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
@@ -73,6 +74,7 @@ async fn every_role_finds_what_it_needs() {
         shards: 2,
         replicas: 1,
         tombstone_ttl: Duration::from_secs(60),
+        keys: BusKeys::at(KeyFiles::new(dir.path().join("keys"))),
     };
     let stop = CancellationToken::new();
     let renderer = connected(options(Role::Renderer)).await;
@@ -150,6 +152,18 @@ async fn every_role_finds_what_it_needs() {
         };
         within(&format!("{role}: problem"), told).await;
         drop(source);
+    }
+    // Whoever reads Secrets has been able to say with which key.
+    let js = options(Role::Operator).connection.jetstream("recipients").await.unwrap();
+    let bucket = js.get_stream("KV_sluice").await.unwrap();
+    for stage in ["matcher", "renderer", "deployer", "inspect"] {
+        let subject = format!("$KV.sluice.recipients.{stage}");
+        let said = async {
+            while bucket.direct_get_last_for_subject(subject.as_str()).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        within(&subject, said).await;
     }
     stop.cancel();
 }

@@ -43,6 +43,7 @@ impl Fixture {
             shards: SHARDS,
             replicas: 1,
             tombstone_ttl: Duration::from_secs(60),
+            keys: sluice_bus::BusKeys::default(),
         };
         let bus = Bus::connect(&options, &Tasks::default()).await.unwrap();
         let fixture = Self { operator: connection.client("operator").await.unwrap(), server, _bus: bus };
@@ -481,6 +482,7 @@ async fn a_renderer_reads_what_clusters_can_do_to_the_estimated_end() {
         shards: SHARDS,
         replicas: 1,
         tombstone_ttl: Duration::from_secs(60),
+        keys: sluice_bus::BusKeys::default(),
     };
     let tasks = Tasks::default();
     let bus = Bus::connect(&options, &tasks).await.unwrap();
@@ -503,6 +505,7 @@ async fn the_agent_of_one_cluster_reads_what_is_asked_of_it_to_the_end() {
         shards: SHARDS,
         replicas: 1,
         tombstone_ttl: Duration::from_secs(60),
+        keys: sluice_bus::BusKeys::default(),
     };
     let tasks = Tasks::default();
     let bus = Bus::connect(&options, &tasks).await.unwrap();

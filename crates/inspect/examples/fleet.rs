@@ -42,6 +42,7 @@ async fn main() {
         shards: SHARDS,
         replicas: 1,
         tombstone_ttl: Duration::from_secs(6 * 3600),
+        keys: sluice_bus::BusKeys::default(),
     };
     let bus = Bus::connect(&options, &tasks).await.unwrap();
     let begin = Instant::now();

@@ -32,6 +32,7 @@ pub async fn connect(server: &Server) -> (Bus, Tasks) {
         shards: 1,
         replicas: 1,
         tombstone_ttl: std::time::Duration::from_secs(60),
+        keys: sluice_bus::BusKeys::default(),
     };
     (Bus::connect(&options, &tasks).await.unwrap(), tasks)
 }

@@ -41,6 +41,7 @@ async fn connect(server: &Server, tasks: &Tasks) -> Bus {
         shards: 1,
         replicas: 1,
         tombstone_ttl: Duration::from_secs(60),
+        keys: sluice_bus::BusKeys::default(),
     };
     Bus::connect(&options, tasks).await.unwrap()
 }

@@ -320,7 +320,8 @@ impl<C: Core> Owner<C> {
     /// A row that the core wants to exist.
     fn take(&mut self, row: Publish) {
         if !self.caught_up {
-            let stored = self.own.says(&row.subject.to_string(), &row.head());
+            let head = row.head_by(self.config.digest_key.as_ref());
+            let stored = self.own.says(&row.subject.to_string(), &head);
             self.early.hold(row, stored);
         } else if row.barrier {
             // What was wanted there before must not come after it.
@@ -367,7 +368,7 @@ impl<C: Core> Owner<C> {
 
     fn publish(&mut self, row: Publish) {
         let Some(mut row) = self.newer.hold(row) else { return };
-        let (key, head) = (row.subject.to_string(), row.head());
+        let (key, head) = (row.subject.to_string(), row.head_by(self.config.digest_key.as_ref()));
         if self.own.says(&key, &head) && !row.forced {
             return;
         }

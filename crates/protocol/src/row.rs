@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluice_api::Digest;
+use sluice_api::{Digest, DigestKey};
 
 use crate::meta::Meta;
 use crate::report::JournalEntry;
@@ -66,6 +66,8 @@ pub struct Publish {
     /// Whether it also replaces what was made from newer knowledge: what it is about has gone for good, and nobody is to know it
     /// better. Then it has no view.
     pub parting: bool,
+    /// Whether its body holds what a Secret holds: such a row is sealed for who reads it, and its digest says nothing to others.
+    pub secret: bool,
     /// What people are told when it says something that the table does not say.
     pub line: Option<Box<Line>>,
 }
@@ -92,9 +94,10 @@ impl Body {
 // === impl Publish ===
 
 impl Publish {
-    /// A row without meta and view.
+    /// A row without meta and view. It is secret where its subject names a Secret.
     pub fn new(subject: Subject, body: Body, time: i64) -> Self {
         Self {
+            secret: subject.is_of_secret(),
             subject,
             body,
             time,
@@ -142,6 +145,13 @@ impl Publish {
         self
     }
 
+    /// Its body holds what a Secret holds, whatever its subject says.
+    #[must_use]
+    pub fn secret(mut self, secret: bool) -> Self {
+        self.secret |= secret;
+        self
+    }
+
     /// People are told so when it says something new.
     #[must_use]
     pub fn line(mut self, line: Line) -> Self {
@@ -149,13 +159,66 @@ impl Publish {
         self
     }
 
-    /// The head this row will have. The digest covers content and meta, not time and view: a newer look at
-    /// the same thing is the same row.
+    /// The head this row will have on a bus that seals nothing.
     pub fn head(&self) -> Head {
-        let (digest, tombstone) = match &self.body {
-            Body::Value(bytes) => (Digest::of(&[bytes, self.meta.to_string().as_bytes()]), false),
-            Body::Tombstone => (Digest::default(), true),
+        self.head_by(None)
+    }
+
+    /// The head this row will have. The digest covers content and meta, not time and view: a newer look at
+    /// the same thing is the same row. That of a secret is made with the key, where there is one.
+    pub fn head_by(&self, key: Option<&DigestKey>) -> Head {
+        let (digest, tombstone) = match (&self.body, key.filter(|_| self.secret)) {
+            (Body::Value(bytes), Some(key)) => {
+                (key.digest(&[bytes, self.meta.to_string().as_bytes()]), false)
+            }
+            (Body::Value(bytes), None) => (Digest::of(&[bytes, self.meta.to_string().as_bytes()]), false),
+            (Body::Tombstone, _) => (Digest::default(), true),
         };
         Head { digest, time: self.time, view: self.view.clone(), meta: self.meta.clone(), tombstone }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId};
+
+    use super::*;
+
+    fn object(group: &str, kind: &str) -> ObjectKey {
+        ObjectKey { gvk: Gvk::new(group, "v1", kind), namespace: "n".into(), name: "x".into() }
+    }
+
+    fn change(group: &str, kind: &str) -> Publish {
+        let (cluster, object) = (ClusterRef::sveltos("a", "b"), object(group, kind));
+        let subject = Subject::Change { shard: 0, cluster, viewer: String::new(), object };
+        Publish::new(subject, Body::value(*b"{}"), 1)
+    }
+
+    #[test]
+    fn rows_about_secrets_are_secret_and_others_when_their_maker_says_so() {
+        assert!(change("", "Secret").secret);
+        assert!(!change("", "ConfigMap").secret && !change("example.com", "Secret").secret);
+        let (cluster, object) = (ClusterRef::sveltos("a", "b"), object("", "Secret"));
+        let report =
+            Subject::Report { shard: 0, cluster: cluster.clone(), source: "s".into(), origin: 0, object };
+        assert!(Publish::new(report, Body::value([]), 1).secret);
+        let desired = Subject::Desired { shard: 0, cluster, origin: 0, profile: ProfileId::cluster("p") };
+        let row = Publish::new(desired, Body::value([]), 1);
+        assert!(!row.secret && row.clone().secret(true).secret);
+        assert!(row.secret(true).secret(false).secret, "nobody takes it back");
+    }
+
+    #[test]
+    fn only_the_digest_of_a_secret_depends_on_the_key() {
+        let (one, other) = (DigestKey::new([1; 32]), DigestKey::new([2; 32]));
+        let (secret, plain) = (change("", "Secret"), change("", "ConfigMap"));
+        assert_eq!(plain.head_by(Some(&one)), plain.head());
+        assert_eq!(
+            secret.head_by(Some(&one)),
+            secret.head_by(Some(&one)),
+            "equal content is found to be equal"
+        );
+        let digests = [None, Some(&one), Some(&other)].map(|key| secret.head_by(key).digest);
+        assert!(digests[0] != digests[1] && digests[1] != digests[2] && digests[0] != digests[2]);
     }
 }

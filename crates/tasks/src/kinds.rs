@@ -50,6 +50,8 @@ kinds! {
     Kept {
         /// Asks the bus whether messages come through. It knows nothing; without it every lease would lapse 15 s later.
         Echo: "echo" => Restart,
+        /// Says which keys a stage reads with, and takes those that come. It reads both again.
+        BusKeys: "bus-keys" => Restart,
         /// Says over one server of the bus that this replica lives, and hears the others. It joins again.
         Link: "link" => Restart,
         /// Hears which clusters have an agent of their own. It listens again, and until then takes nobody for dead.

@@ -17,6 +17,7 @@ async fn lay_out(server: &BusServer) -> Bus {
         shards: SHARDS,
         replicas: server.nodes(),
         tombstone_ttl: Duration::from_secs(60),
+        keys: sluice_bus::BusKeys::default(),
     };
     Bus::connect(&options, &Tasks::default()).await.unwrap()
 }

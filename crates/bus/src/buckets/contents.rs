@@ -54,6 +54,11 @@ impl Place {
         Self { home, digest }
     }
 
+    /// What rows name the body by.
+    pub(crate) fn digest(&self) -> Digest {
+        self.digest
+    }
+
     pub(crate) fn subject(&self) -> String {
         format!("$KV.{CONTENT}.{}.{}", self.home, self.digest)
     }

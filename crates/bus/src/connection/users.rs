@@ -20,6 +20,7 @@ use crate::buckets::contents::CAPABILITIES;
 use crate::buckets::interest;
 use crate::layout::losses;
 use crate::layout::{CLOUD_EVENTS, CONFIG, CONTENT, INTEREST, JOURNAL, PROBLEMS};
+use crate::seal::{keys, recipients};
 
 /// What one user may send and hear.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +95,10 @@ impl Rights {
                 rights.reads(&[bucket(PROBLEMS)]);
                 rights.subscribe.push("journal.>".to_owned());
             }
+        }
+        if keys::reads(role) {
+            // Which key it reads with.
+            rights.publish.push(recipients::subject(role.name()));
         }
         Some(rights)
     }
@@ -311,6 +316,23 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn who_rows_are_sealed_for_is_said_by_the_stage_itself() {
+        let says = |role: &Role, stage: &str| may_publish(role, &recipients::subject(stage));
+        for stage in ["matcher", "deployer", "inspect"] {
+            for role in Role::OF_ALL_CLUSTERS.into_iter().chain([agent("c")]) {
+                // The renderer lays out the bus, and may write every setting.
+                let may = role.name() == stage || [Role::Renderer, Role::Operator].contains(&role);
+                assert_eq!(says(&role, stage), may, "{role}: {stage}");
+            }
+        }
+        assert!(!says(&agent("c"), "renderer") && !says(&Role::Matcher, "renderer"));
+        assert!(
+            !may_publish(&agent("c"), "$KV.sluice.sealed")
+                && !may_publish(&Role::Matcher, "$KV.sluice.sealed")
+        );
     }
 
     #[test]

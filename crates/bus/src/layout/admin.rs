@@ -263,6 +263,7 @@ pub async fn scale(
         shards: 1,
         replicas,
         tombstone_ttl: Duration::from_secs(1),
+        keys: crate::seal::BusKeys::default(),
     };
     let streams = patiently(async || Streams::ask(&js).await).await?;
     let Some(shards) = setting(&js, &streams, layout::SHARDS).await? else {

@@ -23,11 +23,13 @@ pub(crate) async fn heads(
             source: "the stream is another one now".into(),
         });
     };
-    let missing = content_refs.adopt(&bus.contents, reader.take_named()).await?;
+    let mut missing = content_refs.adopt(&bus.contents, reader.take_named()).await?;
+    let fence = spec.until.as_ref().map_or("", |(fence, _)| fence);
+    missing.extend(bus.sealing.stale(fence, reader.take_sealed()));
     let head = |event| match event {
         ReadEvent::Row(Row { subject: Subject::Owner { .. }, .. }, _) => None,
         ReadEvent::Row(Row { subject, mut head, .. }, _) => {
-            // A row whose body is lost is published again, whatever its content.
+            // A row whose body is lost, or that is sealed for a former key, is published again, whatever its content.
             if missing.contains(&subject) {
                 head.digest = Digest::default();
             }

@@ -9,8 +9,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
+use sluice_api::Digest;
 use sluice_protocol::{Row, Subject};
 use tokio::time::Instant;
 
@@ -40,6 +42,17 @@ struct Waiter {
     /// When the server stored it, microseconds since 1970.
     stored: i64,
     place: Place,
+    /// What is sealed in its message.
+    sealed: Option<Bytes>,
+}
+
+/// A row whose body is found, and what it is opened with where that is sealed.
+pub(super) struct Settled {
+    pub(super) row: Row,
+    /// When the server stored it, microseconds since 1970.
+    pub(super) stored: i64,
+    pub(super) sealed: Option<Bytes>,
+    pub(super) content: Digest,
 }
 
 struct Found {
@@ -60,11 +73,18 @@ impl Late {
     }
 
     /// This row, stored at a time, has come without its body.
-    pub(super) fn wait(&mut self, contents: &Contents, row: &Row, stored: i64, place: Place) {
+    pub(super) fn wait(
+        &mut self,
+        contents: &Contents,
+        row: &Row,
+        stored: i64,
+        place: Place,
+        sealed: Option<Bytes>,
+    ) {
         self.waiting.insert(row.subject.clone(), row.sequence);
         let cluster = cluster_of(&row.subject);
         let (_, next) = self.clusters.entry(cluster.clone()).or_default();
-        next.push_back(Waiter { row: row.clone(), stored, place });
+        next.push_back(Waiter { row: row.clone(), stored, place, sealed });
         self.look_on(contents, &cluster);
     }
 
@@ -75,10 +95,10 @@ impl Late {
         }
     }
 
-    /// The next row whose body is found, and when it was stored; `None` when no row waits any more.
-    pub(super) async fn next(&mut self, contents: &Contents) -> Option<(Row, i64)> {
-        while let Some(Found { cluster, waiter: Waiter { row, stored, .. }, body }) = self.looks.next().await
-        {
+    /// The next row whose body is found; `None` when no row waits any more.
+    pub(super) async fn next(&mut self, contents: &Contents) -> Option<Settled> {
+        while let Some(Found { cluster, waiter, body }) = self.looks.next().await {
+            let Waiter { row, stored, place, sealed } = waiter;
             if let Some((looked_for, _)) = self.clusters.get_mut(&cluster) {
                 *looked_for -= 1;
             }
@@ -88,7 +108,10 @@ impl Late {
                 self.waiting.remove(&row.subject);
             }
             match body {
-                Some(body) if waits => return Some((Row { body, ..row }, stored)),
+                Some(body) if waits => {
+                    let row = Row { body, ..row };
+                    return Some(Settled { row, stored, sealed, content: place.digest() });
+                }
                 Some(_) => {}
                 None => tracing::warn!(subject = %row.subject, "the content of a row was not found in time"),
             }

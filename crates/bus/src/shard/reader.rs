@@ -22,9 +22,12 @@ use crate::bus::Bus;
 use crate::codec::{self, Limit};
 use crate::error::BusError;
 use crate::layout::consumers::Consumer;
+use crate::seal::envelope::KeyId;
 use crate::shard::end::End;
 use crate::shard::late::Late;
 use crate::shard::read_spec::ReadSpec;
+
+mod sealed;
 
 /// Without a sign of life for twice this long the consumer counts as gone.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -71,6 +74,7 @@ pub struct Reader {
     spec: ReadSpec,
     named: HashMap<Subject, Digest>,
     late: Late,
+    sealed: Vec<(Subject, Vec<KeyId>)>,
     end: End,
     open: Option<Open>,
     /// Until when nothing can have been missed.
@@ -104,6 +108,7 @@ pub async fn read(bus: &Bus, spec: &ReadSpec) -> Result<Reader, BusError> {
         spec: spec.clone(),
         named: HashMap::new(),
         late: Late::default(),
+        sealed: Vec::new(),
         end: End::of(bus, spec).await?,
         open: None,
         heard: Instant::now(),
@@ -143,9 +148,14 @@ impl Reader {
             let messages = &mut self.open.as_mut()?.messages;
             let next = tokio::select! {
                 next = tokio::time::timeout(patience, messages.next()) => next,
-                Some((row, stored)) = self.late.next(&self.bus.contents), if !self.late.is_empty() => {
-                    self.stored = stored;
-                    return Some(ReadEvent::Row(row, self.pending));
+                Some(found) = self.late.next(&self.bus.contents), if !self.late.is_empty() => {
+                    match self.settled(found) {
+                        Ok(row) => return Some(ReadEvent::Row(row, self.pending)),
+                        Err(unreadable) => {
+                            let (row, reason) = *unreadable;
+                            return Some(ReadEvent::Unreadable(row, self.pending, reason));
+                        }
+                    }
                 }
             };
             match next {
@@ -307,7 +317,13 @@ impl Reader {
         };
         self.late.replace(&subject);
         let limit = Limit::from(subject.table());
-        let body = match codec::content(message.headers.as_ref()) {
+        let (content, sealed) = (codec::content(message.headers.as_ref()), sealed::payload(message));
+        if self.spec.heads_only
+            && let Some(ids) = codec::sealed_for(message.headers.as_ref())
+        {
+            self.sealed.push((subject.clone(), sealed::ids(ids)));
+        }
+        let body = match content {
             Some(digest) if self.spec.heads_only => {
                 self.named.insert(subject.clone(), digest);
                 Ok(Arc::from([]))
@@ -323,7 +339,7 @@ impl Reader {
                     Some(Ok(Some(body))) => Ok(body),
                     missing => {
                         let row = Row { subject, head, body: UNREADABLE.into(), sequence };
-                        self.late.wait(&self.bus.contents, &row, self.stored, place);
+                        self.late.wait(&self.bus.contents, &row, self.stored, place, sealed);
                         let reason = missing
                             .and_then(Result::err)
                             .map_or("its content is not there yet".into(), |e| e.to_string());
@@ -331,15 +347,13 @@ impl Reader {
                     }
                 }
             }
-            None if self.spec.heads_only => Ok(Arc::from([])),
+            None if self.spec.heads_only || sealed.is_some() => Ok(Arc::from([])),
             None => codec::decode(&message.payload, limit).map_err(|error| error.to_string()),
         };
-        match body {
-            Ok(body) => ReadEvent::Row(Row { subject, head, body, sequence }, pending),
-            Err(reason) => {
-                let body = UNREADABLE.into();
-                ReadEvent::Unreadable(Row { subject, head, body, sequence }, pending, reason)
-            }
+        let row = Row { subject, head, body: UNREADABLE.into(), sequence };
+        match body.and_then(|body| self.opened(&row, body, (sealed, content))) {
+            Ok(body) => ReadEvent::Row(Row { body, ..row }, pending),
+            Err(reason) => ReadEvent::Unreadable(row, pending, reason),
         }
     }
 
@@ -355,10 +369,12 @@ impl Reader {
 
     /// A row that came without its body, once that is found; `None` when none is late any more, or all are for too long.
     pub(crate) async fn settle(&mut self) -> Option<Row> {
-        let next = tokio::time::timeout(SETTLE, self.late.next(&self.bus.contents)).await;
-        let (row, stored) = next.ok().flatten()?;
-        self.stored = stored;
-        Some(row)
+        loop {
+            let next = tokio::time::timeout(SETTLE, self.late.next(&self.bus.contents)).await;
+            if let Ok(row) = self.settled(next.ok().flatten()?) {
+                return Some(row);
+            }
+        }
     }
 
     /// Every event until everything that was there has been delivered; `None` when the reader ended before.

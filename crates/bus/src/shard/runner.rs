@@ -15,6 +15,7 @@ use crate::bus::Bus;
 use crate::clock::{self, now_micros};
 use crate::layout::incarnation_watch::IncarnationWatch;
 use crate::membership::Lease;
+use crate::seal::SealWatch;
 use crate::shard::end::End;
 use crate::shard::fence::Fence;
 use crate::shard::heads::heads;
@@ -75,6 +76,8 @@ where
     E: Effects<C>,
 {
     let mut incarnations = IncarnationWatch::of(bus, spec);
+    let outputs = spec.output_streams(bus.shards).len();
+    let mut keys = SealWatch::of(bus, spec, (0..outputs).map(|output| fence(spec, output).subject).collect());
     let (mut runner, mut inbox, first) = Runner::begin(bus, lease, spec, core, effects, observer);
     runner.execute(first).await;
     let mut lost = pin!(runner.tasks.lost());
@@ -110,6 +113,7 @@ where
                 Event::Tick
             }
             () = incarnations.ended() => Event::Ended(Stop::Reborn),
+            () = keys.ended() => Event::Ended(Stop::Keys),
         };
         runner.handle(event).await;
     }
@@ -136,8 +140,13 @@ where
     ) -> (Self, mpsc::Receiver<Inner<C::External>>, Vec<Command<C::Effect>>) {
         let max_lag = micros(bus.tombstone_ttl) / 2;
         let outputs = spec.output_streams(bus.shards).len();
-        let config =
-            OwnerConfig { outputs, reads: spec.input.is_some(), patience: micros(PATIENCE), max_lag };
+        let config = OwnerConfig {
+            outputs,
+            reads: spec.input.is_some(),
+            patience: micros(PATIENCE),
+            max_lag,
+            digest_key: bus.sealing.digest_key(),
+        };
         let (owner, first) = Owner::begin(core, config);
         let (sender, inbox) = mpsc::channel(READ_AHEAD);
         let life = crate::bus::random();

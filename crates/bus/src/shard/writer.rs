@@ -17,6 +17,7 @@ use crate::buckets::contents::{LARGE, Place};
 use crate::bus::Bus;
 use crate::codec::{self, Limit};
 use crate::error::BusError;
+use crate::seal::SealedRow;
 use crate::shard::answer::Answer;
 use crate::shard::fence::{self, Fence};
 
@@ -50,11 +51,11 @@ struct Message {
 }
 
 /// The messages of a group, and for each row what [`Sent`] says of it; or why nothing can be sent now.
-async fn messages(bus: &Bus, group: &Group) -> Result<(Vec<RowSent>, Vec<Message>), String> {
+async fn messages(bus: &Bus, fence: &Fence, group: &Group) -> Result<(Vec<RowSent>, Vec<Message>), String> {
     let (mut rows, mut messages) =
         (Vec::with_capacity(group.rows.len()), Vec::with_capacity(group.rows.len()));
     for row in group.rows.iter() {
-        match message(bus, row).await {
+        match message(bus, fence, row).await {
             Ok((message, content)) => {
                 messages.push(message);
                 rows.push(Ok(content));
@@ -68,7 +69,7 @@ async fn messages(bus: &Bus, group: &Group) -> Result<(Vec<RowSent>, Vec<Message
 
 /// Stores the rows of a group while its fence holds.
 pub(crate) async fn send(bus: &Bus, fence: &Fence, group: &Group) -> Sent {
-    let (rows, messages) = match messages(bus, group).await {
+    let (rows, messages) = match messages(bus, fence, group).await {
         Ok(made) => made,
         Err(why) => return Sent { answer: Some(Answer::Held(why)), rows: Vec::new() },
     };
@@ -103,6 +104,7 @@ pub(crate) async fn send(bus: &Bus, fence: &Fence, group: &Group) -> Sent {
 /// A row as a message, and the name of its body when that is large and stored apart.
 async fn message(
     bus: &Bus,
+    fence: &Fence,
     Outgoing { head, row, .. }: &Outgoing,
 ) -> Result<(Message, Option<Digest>), BusError> {
     let (mut headers, mut content, tombstone) = (codec::headers(head), None, row.body == Body::Tombstone);
@@ -110,6 +112,22 @@ async fn message(
         && let Some(reason) = Limit::from(row.subject.table()).refuse(bytes.len())
     {
         return Err(BusError::TooLarge(reason));
+    }
+    let sealed = match &row.body {
+        Body::Value(bytes) if row.secret => bus.sealing.seal(&fence.subject, (&row.subject, head), bytes)?,
+        _ => None,
+    };
+    if let Some(SealedRow { payload, apart, ids }) = sealed {
+        headers.insert(codec::SEALED_FOR, ids);
+        if let Some((name, bytes)) = apart {
+            bus.contents.put(&Place::of(&row.subject, name), &bytes).await?;
+            headers.insert(codec::CONTENT, name.to_string());
+            content = Some(name);
+        }
+        return Ok((
+            Message { subject: row.subject.to_string(), headers, body: payload, tombstone },
+            content,
+        ));
     }
     let body = match &row.body {
         Body::Value(bytes) if bytes.len() > LARGE => {
@@ -167,7 +185,7 @@ async fn batch(bus: &Bus, fence: &Fence, sequence: u64, messages: Vec<Message>) 
 /// Each once the one before is stored, the fence compared for each: of a replicated stream the server admits one at a time.
 async fn one_by_one(bus: &Bus, fence: &Fence, group: &Group) -> Answer {
     let mut answer = Answer::Held("no row".to_owned());
-    let messages = match messages(bus, group).await {
+    let messages = match messages(bus, fence, group).await {
         Ok((_, messages)) => messages,
         Err(why) => return Answer::Held(why),
     };

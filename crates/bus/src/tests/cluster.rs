@@ -37,7 +37,14 @@ impl Cluster {
         let urls: Vec<&str> = self.servers.iter().map(|server| server.url.as_str()).collect();
         let connection = Connection::plain(urls.join(","));
         let ttl = Duration::from_secs(60);
-        BusOptions { connection, name: "test".into(), shards: 2, replicas: 3, tombstone_ttl: ttl }
+        BusOptions {
+            connection,
+            name: "test".into(),
+            shards: 2,
+            replicas: 3,
+            tombstone_ttl: ttl,
+            keys: BusKeys::default(),
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sluice_api::DigestKey;
+
 use crate::report::JournalEntry;
 use crate::row::{Head, Publish, Row};
 use crate::subject::Subject;
@@ -131,6 +133,8 @@ pub enum Stop {
     Lease,
     /// A large body that its rows name has expired.
     Content,
+    /// Who reads its rows has another key, or a key has come that rows are sealed for: they are sealed, or read, anew.
+    Keys,
     /// A task of the shard has failed.
     Failed,
 }
@@ -145,6 +149,7 @@ impl Stop {
             Self::Reborn => "reborn",
             Self::Lease => "lease",
             Self::Content => "content",
+            Self::Keys => "keys",
             Self::Failed => "failed",
         }
     }
@@ -161,4 +166,6 @@ pub struct OwnerConfig {
     pub patience: i64,
     /// How long the owner may lag behind its input before it may have missed a tombstone, microseconds.
     pub max_lag: i64,
+    /// What digests of secrets are made with, on a bus where they are sealed.
+    pub digest_key: Option<DigestKey>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluice_api::{ClusterRef, ProfileId};
+use sluice_api::{ClusterRef, DigestKey, ProfileId};
 
 use super::*;
 use crate::report::JournalEntry;
@@ -27,6 +27,8 @@ struct Copier {
     follows: bool,
     /// What it says of all rows at the end of the input, and again with every news.
     says: Option<&'static str>,
+    /// Whether its rows are secret.
+    secret: bool,
     view: View,
 }
 
@@ -71,7 +73,7 @@ impl Core for Copier {
         let body = if said.is_empty() { Body::Tombstone } else { Body::value(row.body.clone()) };
         let line = JournalEntry::new("stage", "said", "c", said, 0, 0);
         let line = if self.begins { Line::Begin(line) } else { Line::Change(line) };
-        step.publish(Publish::new(row.subject.clone(), body, 1).line(line));
+        step.publish(Publish::new(row.subject.clone(), body, 1).secret(self.secret).line(line));
     }
 
     fn awaits_end(&self) -> bool {
@@ -127,7 +129,7 @@ fn row(name: &str, body: &str) -> Row {
 }
 
 fn config() -> OwnerConfig {
-    OwnerConfig { outputs: 1, reads: true, patience: 30, max_lag: 100 }
+    OwnerConfig { outputs: 1, reads: true, patience: 30, max_lag: 100, digest_key: None }
 }
 
 /// An owner that has claimed and loaded, and whose input was empty then; `needed` is what the predecessor saw.
@@ -146,6 +148,25 @@ fn loaded_as(config: OwnerConfig, needed: &str) -> (Owner<Copier>, Vec<Command<&
     owner.handle(0, Event::Found(body.subject.clone(), body.head()));
     let commands = owner.handle(0, Event::Loaded);
     (owner, commands)
+}
+
+#[test]
+fn an_equal_secret_is_found_to_be_equal_by_its_key_and_by_no_other() {
+    let digest_key = Some(DigestKey::new([7; 32]));
+    let secret = |row: Publish| row.secret(true);
+    let there = secret(Publish::new(subject("old"), Body::value(&b"same"[..]), 1));
+    for (found, sent_again) in [(there.head_by(digest_key.as_ref()), false), (there.head(), true)] {
+        let (mut owner, _) = Owner::begin(
+            Copier { secret: true, ..Copier::default() },
+            OwnerConfig { digest_key: digest_key.clone(), ..config() },
+        );
+        owner.handle(0, Event::Claimed { output: 0, sequence: 42 });
+        owner.handle(0, Event::Found(subject("old"), found));
+        owner.handle(0, Event::Loaded);
+        owner.handle(0, Event::CaughtUp(0));
+        let commands = owner.handle(1, Event::Row(row("old", "same"), false));
+        assert_eq!(!sent(&commands).is_empty(), sent_again);
+    }
 }
 
 #[test]

@@ -1,0 +1,157 @@
+//! What this process has sealed, and for whom; and which streams it could not read all of.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use sluice_api::Digest;
+use tokio::sync::watch;
+
+use crate::bus::Bus;
+use crate::seal::envelope::{KeyId, Sealed};
+use crate::seal::keys::Keyring;
+use crate::seal::{Sealing, Shared, ids_of};
+use crate::shard::shard_spec::ShardSpec;
+
+/// Large contents kept for the next row that names them, bytes.
+const KEPT: usize = 16 << 20;
+/// Keys that are waited for because of one stream.
+const LACKING: usize = 64;
+
+/// Kept beside the lives of shards.
+#[derive(Debug, Default)]
+pub(crate) struct Writers {
+    /// The keys for which rows are sealed, by the fence row of who wrote them.
+    sealed: HashMap<String, BTreeSet<Vec<KeyId>>>,
+    /// Streams with rows that could not be opened, and keys of which one would have.
+    locked: HashMap<String, BTreeSet<KeyId>>,
+    /// How often a key has come for rows of a stream.
+    unlocked: HashMap<String, u64>,
+    /// By the keyed digest of what is in them.
+    bodies: HashMap<Digest, Arc<SealedBody>>,
+    order: VecDeque<Digest>,
+    bytes: usize,
+}
+
+/// A large content, which all rows name that have it.
+pub(crate) struct SealedBody {
+    /// Digest of the ciphertext.
+    pub(crate) name: Digest,
+    pub(crate) key: Sealed,
+    pub(crate) content: Arc<[u8]>,
+}
+
+impl std::fmt::Debug for SealedBody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SealedBody({})", self.name)
+    }
+}
+
+// === impl Writers ===
+
+impl Writers {
+    /// Rows are sealed for these keys under this fence row; whether they are the first ones.
+    pub(crate) fn note(&mut self, fence: &str, ids: &[KeyId]) -> bool {
+        self.sealed.entry(fence.to_owned()).or_default().insert(ids.to_vec())
+    }
+
+    /// No row was, after all.
+    pub(crate) fn take_back(&mut self, fence: &str, ids: &[KeyId]) {
+        if let Some(sealed) = self.sealed.get_mut(fence) {
+            sealed.remove(ids);
+        }
+    }
+
+    /// A row of this stream cannot be opened, for lack of one of these keys.
+    pub(crate) fn lock(&mut self, stream: &str, ids: &[KeyId]) {
+        let lacking = self.locked.entry(stream.to_owned()).or_default();
+        // Whoever may write rows may name any keys.
+        lacking.extend(ids.iter().take(LACKING.saturating_sub(lacking.len())));
+    }
+
+    /// Whether there are rows that cannot be opened.
+    pub(crate) fn is_locked(&self) -> bool {
+        !self.locked.is_empty()
+    }
+
+    /// These keys are here: where a row lacked one of them, its stream is read again.
+    pub(crate) fn unlock(&mut self, ring: &Keyring) {
+        let come = |ids: &BTreeSet<KeyId>| ids.iter().any(|id| ring.identity(*id).is_some());
+        for (stream, _) in self.locked.extract_if(|_, ids| come(ids)) {
+            *self.unlocked.entry(stream).or_default() += 1;
+        }
+    }
+
+    /// A large content that was sealed a short while ago.
+    pub(crate) fn body(&self, digest: Digest) -> Option<Arc<SealedBody>> {
+        self.bodies.get(&digest).cloned()
+    }
+
+    /// A large content is sealed.
+    pub(crate) fn keep(&mut self, digest: Option<Digest>, mut key: Sealed) -> Arc<SealedBody> {
+        let content: Arc<[u8]> = std::mem::take(&mut key.content).into();
+        let body = Arc::new(SealedBody { name: Digest::of(&[&content]), key, content });
+        let Some(digest) = digest else { return body };
+        self.bytes += body.content.len();
+        if let Some(former) = self.bodies.insert(digest, body.clone()) {
+            self.bytes -= former.content.len();
+        } else {
+            self.order.push_back(digest);
+        }
+        while self.bytes > KEPT {
+            let Some(oldest) = self.order.pop_front() else { break };
+            self.bytes -= self.bodies.remove(&oldest).map_or(0, |body| body.content.len());
+        }
+        body
+    }
+}
+
+/// Sees when rows of a shard are to be sealed, or read, anew.
+pub(crate) struct SealWatch {
+    shared: Option<Arc<Shared>>,
+    changed: Option<watch::Receiver<u64>>,
+    fences: Vec<String>,
+    spec: ShardSpec,
+    unlocked: u64,
+}
+
+impl SealWatch {
+    /// For a shard that begins, under these fence rows.
+    pub(crate) fn of(bus: &Bus, spec: &ShardSpec, fences: Vec<String>) -> Self {
+        let Sealing(shared) = &bus.sealing;
+        let changed = shared.as_ref().map(|shared| shared.changed.subscribe());
+        let mut this = Self { shared: shared.clone(), changed, fences, spec: spec.clone(), unlocked: 0 };
+        if let Some(shared) = &this.shared {
+            let mut writers = shared.writers();
+            this.fences.iter().for_each(|fence| drop(writers.sealed.remove(fence)));
+        }
+        this.unlocked = this.unlocked();
+        this
+    }
+
+    /// Waits until that is so.
+    pub(crate) async fn ended(&mut self) {
+        while !self.is_due() {
+            let Some(changed) = &mut self.changed else { return std::future::pending().await };
+            if changed.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        let Some(shared) = &self.shared else { return false };
+        if self.unlocked() != self.unlocked {
+            return true;
+        }
+        let Ok(recipients) = shared.recipients(self.spec.outputs.table) else { return false };
+        let (ids, writers) = (ids_of(&recipients), shared.writers());
+        let mut sealed = self.fences.iter().filter_map(|fence| writers.sealed.get(fence)).flatten();
+        sealed.any(|sealed| *sealed != ids)
+    }
+
+    fn unlocked(&self) -> u64 {
+        let input = self.spec.input.as_ref().map(|input| &input.stream);
+        let count = |shared: &Arc<Shared>| shared.writers().unlocked.get(input?).copied();
+        self.shared.as_ref().and_then(count).unwrap_or(0)
+    }
+}
