@@ -43,6 +43,7 @@ mod publish;
 mod refresh;
 mod rows;
 mod saying;
+mod secrecy;
 
 pub(crate) const STAGE: &str = "renderer";
 

@@ -11,7 +11,7 @@ use sluice_protocol::{Body, JournalEntry, Line, Meta, Publish, Step, Subject};
 
 use super::lacks::Lack;
 use super::place::{unsupported, without_effect};
-use super::rows::{Rendition, common};
+use super::rows::{Rendition, RowBody, common};
 use super::{Effect, Renderer, STAGE};
 use crate::catalog::{ContentKey, is_made};
 use crate::draws::Draws;
@@ -227,6 +227,8 @@ impl Renderer {
         time: i64,
         step: &mut Step<Effect>,
     ) -> Result<(), String> {
+        // Also the values of charts and the spec may hold what was read.
+        let secret = self.uses_secrets(cause);
         let (mut rows, mut places) = (Vec::new(), BTreeSet::<Place>::new());
         let mut unrendered = Vec::new();
         let mut failed = Failures::new();
@@ -235,7 +237,7 @@ impl Renderer {
             match body {
                 Ok(body) => {
                     places.insert(place);
-                    rows.push((cluster, body));
+                    rows.push((cluster, RowBody { secret: secret || body.secret, ..body }));
                 }
                 Err(lack) => {
                     if self.wants_name(cause, &place) {
@@ -274,7 +276,7 @@ impl Renderer {
         &self,
         cause: &Cause,
         profile: &ProfileId,
-        rows: Vec<(ClusterRef, Arc<[u8]>)>,
+        rows: Vec<(ClusterRef, RowBody)>,
         time: i64,
         step: &mut Step<Effect>,
     ) {
@@ -284,7 +286,8 @@ impl Renderer {
             if let Cause::Event(event) = cause {
                 line = line.because_of(&event.cluster, time);
             }
-            step.publish(self.row(cause, &cluster, profile, body, time).line(Line::Change(line)));
+            let row = self.row(cause, &cluster, profile, body.bytes, time).secret(body.secret);
+            step.publish(row.line(Line::Change(line)));
         }
     }
 

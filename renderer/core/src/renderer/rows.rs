@@ -9,6 +9,7 @@ use sluice_protocol::rows::{Cause, Desired, Policy};
 
 use super::Renderer;
 use super::lacks::{Lack, waiting};
+use super::secrecy;
 use crate::catalog::Catalog;
 use crate::charts::{ChartRender, ClusterCapabilities};
 use crate::reads::Reads;
@@ -18,7 +19,15 @@ use crate::roles;
 use crate::templates::Templates;
 
 /// A destination and the body of its row, or why there is none.
-pub(super) type Rendition = (ClusterRef, Result<Arc<[u8]>, Lack>);
+pub(super) type Rendition = (ClusterRef, Result<RowBody, Lack>);
+
+/// The body of a row.
+#[derive(Clone)]
+pub(super) struct RowBody {
+    pub(super) bytes: Arc<[u8]>,
+    /// Whether there is a Secret in it.
+    pub(super) secret: bool,
+}
 
 /// What one destination gets.
 struct Policies {
@@ -46,7 +55,7 @@ impl Renderer {
             let same = render::same_everywhere(common, rendered, part);
             let has_charts = rendered.charts.iter().any(|chart| !chart.uninstall);
             // By what the destinations can do, where that counts, and what they were asked to be redeployed with.
-            let mut shared = BTreeMap::<(Option<Digest>, String), Arc<[u8]>>::new();
+            let mut shared = BTreeMap::<(Option<Digest>, String), RowBody>::new();
             for id in &part.destinations {
                 let Some(cluster) = self.catalog.clusters.get(id) else { continue };
                 // Another cause of this shard makes a profile of this name there: it keeps it, and this one waits.
@@ -140,8 +149,10 @@ pub(super) fn common<'c>(catalog: &'c Catalog, cause: &Cause) -> Result<&'c Spec
     found.ok_or_else(|| format!("{cause} does not exist"))
 }
 
-pub(super) fn body_of(desired: &Desired) -> Result<Arc<[u8]>, String> {
-    Ok(serde_json::to_vec(desired).map_err(|error| error.to_string())?.into())
+pub(super) fn body_of(desired: &Desired) -> Result<RowBody, String> {
+    let mut objects = desired.policies.iter().flat_map(|policy| &policy.objects);
+    let secret = objects.any(secrecy::is_secret);
+    Ok(RowBody { bytes: serde_json::to_vec(desired).map_err(|error| error.to_string())?.into(), secret })
 }
 
 /// What is said where two causes would make a profile of one name.

@@ -29,6 +29,7 @@ mod provider;
 mod random;
 mod redeploy;
 mod resources;
+mod secrecy;
 mod secrets;
 mod syntax;
 
@@ -52,6 +53,8 @@ struct Fixture {
     interests: BTreeMap<ClusterRef, Interest>,
     /// Completeness rows of `desired`.
     said: Vec<Publish>,
+    /// Whether each row with content was secret, in the order in which they were published.
+    secrecies: Vec<bool>,
     statuses: BTreeMap<String, Value>,
     watched: BTreeSet<ObjectKey>,
     fetched: BTreeSet<ChartRequest>,
@@ -182,6 +185,7 @@ impl Fixture {
             projected: BTreeMap::new(),
             interests: BTreeMap::new(),
             said: Vec::new(),
+            secrecies: Vec::new(),
             statuses: BTreeMap::new(),
             watched: BTreeSet::new(),
             fetched: BTreeSet::new(),
@@ -266,6 +270,7 @@ impl Fixture {
                 Body::Tombstone => None,
             };
             self.log.push(format!("{}{}", if value.is_some() { "+" } else { "-" }, cluster.name));
+            self.secrecies.extend(value.is_some().then_some(row.secret));
             self.rows.insert(key, value);
         }
         for effect in effects {

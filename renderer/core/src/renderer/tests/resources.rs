@@ -37,7 +37,7 @@ fn begin(extra: Value) -> Fixture {
 }
 
 impl Fixture {
-    fn resource(&mut self, key: &ObjectKey, resource: Resource) {
+    pub(super) fn resource(&mut self, key: &ObjectKey, resource: Resource) {
         self.run(|renderer, step| renderer.external(ExternalInput::Resource(key.clone(), resource), step));
     }
 }
