@@ -4,15 +4,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::Client;
-use sluice_bus::{Bus, BusOptions};
+use sluice_bus::{Bus, BusKeys, BusOptions};
 pub(crate) use sluice_inspect::{cluster, destination};
 use sluice_kube::management_client;
 use sluice_protocol::Role;
-use sluice_runtime::NatsArgs;
+use sluice_runtime::{NatsArgs, bus_keys};
 use sluice_tasks::Tasks;
 
 /// Where `sluice up` keeps its data, and in it the address of its bus for as long as it runs.
 pub(crate) const DIR: &str = ".sluice";
+/// And the keys of its stages.
+pub(crate) const KEYS: &str = "keys";
 pub(crate) const ADDRESS: &str = "nats.url";
 /// And that of its Inspect service.
 pub(crate) const INSPECT: &str = "inspect.url";
@@ -25,6 +27,25 @@ pub(crate) struct Reach {
     /// How long tombstones live, in seconds, as the stages are told: the bus is held against it.
     #[arg(long, env = "SLUICE_TOMBSTONE_TTL", default_value_t = 6 * 3600, hide = true)]
     tombstone_ttl: u64,
+    #[command(flatten)]
+    keys: KeyPlace,
+}
+
+/// Where keys are.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct KeyPlace {
+    /// Where the keys are with which Secrets are read on a sealed bus: a folder, `kubernetes`, or `kubernetes:` and a kubeconfig.
+    /// Without it those of a `sluice up` that runs in this folder; rows of Secrets are not shown without any.
+    #[arg(long, env = "SLUICE_BUS_KEYS", value_name = "PLACE")]
+    bus_keys: Option<String>,
+}
+
+impl KeyPlace {
+    pub(crate) fn keys(&self) -> anyhow::Result<BusKeys> {
+        let dir = Path::new(DIR);
+        let beside = dir.join(ADDRESS).exists().then(|| dir.join(KEYS).display().to_string());
+        bus_keys(self.bus_keys.clone().or(beside).as_deref())
+    }
 }
 
 /// What a bus is made with that is not there yet; of one that is there it says nothing.
@@ -52,6 +73,7 @@ impl Reach {
             shards: SHARDS,
             replicas: 1,
             tombstone_ttl: Duration::from_secs(self.tombstone_ttl.max(1)),
+            keys: self.keys.keys()?,
         })
     }
 

@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Args;
+use crate::reach;
 
 /// How long the stages get to leave properly.
 const GRACE: Duration = Duration::from_secs(5);
@@ -47,6 +48,7 @@ impl Pipeline {
                 tombstone_ttl: args.tombstone_ttl,
                 shards: args.shards,
                 stream_replicas: args.nodes,
+                bus_keys: Some(args.dir.join(reach::KEYS).display().to_string()),
             };
             let (metrics, ready) = (metrics.clone(), ready.clone());
             let forget = args.forget;
@@ -54,7 +56,8 @@ impl Pipeline {
                 Context::connect(role, &common, metrics, ready, tasks).await.map(|it| it.forgets(forget))
             }
         };
-        let bus = context(Role::Operator, 0).await?.bus;
+        // What people are shown of Secrets is sealed for it.
+        let bus = context(Role::Inspect, 0).await?.bus;
         for replica in 1..=args.replicas.max(1) {
             for stage in args.stages.split(',').map(str::trim) {
                 match stage {
@@ -92,7 +95,7 @@ impl Pipeline {
         self.admin
     }
 
-    /// Its bus, as the operator.
+    /// Its bus, as those see it who answer.
     pub(super) fn bus(&self) -> Bus {
         self.bus.clone()
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use sluice_bus::BusOptions;
 use sluice_protocol::Role;
 
+use crate::keys;
 use crate::nats::NatsArgs;
 
 /// Arguments of every stage.
@@ -31,6 +32,11 @@ pub struct CommonArgs {
     /// Shards of each table. Only counts when the bus is new.
     #[arg(long, env = "SLUICE_SHARDS", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub shards: u16,
+
+    /// Where the keys are with which Secrets are sealed on the bus, and read: a folder, `kubernetes`, or `kubernetes:` and a
+    /// kubeconfig. A new bus is sealed when this is given; then every stage needs it.
+    #[arg(long, env = "SLUICE_BUS_KEYS", value_name = "PLACE")]
+    pub bus_keys: Option<String>,
 
     /// Copies of each stream. Only counts when the bus is new; 3 in production.
     #[arg(long, env = "SLUICE_STREAM_REPLICAS", default_value_t = 1)]
@@ -78,6 +84,7 @@ impl CommonArgs {
             shards: self.shards,
             replicas: self.stream_replicas,
             tombstone_ttl: Duration::from_secs(self.tombstone_ttl.max(1)),
+            keys: keys::bus_keys(self.bus_keys.as_deref())?,
         })
     }
 }

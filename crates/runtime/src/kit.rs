@@ -19,6 +19,7 @@ pub fn args(server: &Server) -> CommonArgs {
         tombstone_ttl: 3600,
         shards: 1,
         stream_replicas: 1,
+        bus_keys: None,
     }
 }
 

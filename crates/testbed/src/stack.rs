@@ -172,6 +172,7 @@ impl Stack {
         if stage != "matcher" {
             arguments.push(format!("--kubeconfig={}", self.kubeconfig().display()));
         }
+        arguments.push(format!("--bus-keys={}", self.dir.join("keys").display()));
         arguments.push(format!("--stream-replicas={}", self.options.stream_replicas));
         if let Some(seconds) = self.options.tombstone_ttl {
             arguments.push(format!("--tombstone-ttl={seconds}"));
