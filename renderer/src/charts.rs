@@ -54,6 +54,9 @@ impl Default for ChartSettings {
     }
 }
 
+/// Bytes of memory of all charts that somebody asks for.
+const TOGETHER: usize = 1 << 30;
+
 /// All charts of a process. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Charts {
@@ -74,6 +77,33 @@ struct Asked {
     readers: HashMap<u16, Sender>,
     known: Option<ChartState>,
     _task: Group,
+}
+
+/// The charts of all other requests, each once, and this one take no more memory than they may together: one that does not
+/// fit is not kept, and what was kept of it before stays.
+fn fitting(
+    all: &BTreeMap<ChartRequest, Asked>,
+    request: &ChartRequest,
+    state: ChartState,
+    together: usize,
+) -> ChartState {
+    let Some(chart) = &state.chart else { return state };
+    let mut others: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, asked) in all.iter().filter(|(other, _)| *other != request) {
+        let kept = asked.known.as_ref().and_then(|known| known.chart.as_ref());
+        others.extend(kept.map(|kept| (&*kept.digest, kept.chart.bytes())));
+    }
+    others.remove(&*chart.digest);
+    let (taken, more) = (others.values().sum::<usize>(), chart.chart.bytes());
+    if taken + more <= together {
+        return state;
+    }
+    let known = all.get(request).and_then(|asked| asked.known.as_ref());
+    let text = format!(
+        "the charts that are in use take {taken} bytes of memory, this one {more}, and they may take {together} together; take away profiles \
+         that deploy charts, or charts that are large"
+    );
+    ChartState { chart: known.and_then(|known| known.chart.clone()), trouble: Some(text) }
 }
 
 // === impl Charts ===
@@ -131,6 +161,7 @@ impl Charts {
     /// Takes what has become known of a chart; whether anybody still asks for it.
     fn tell(&self, request: &ChartRequest, state: ChartState) -> bool {
         let mut all = self.lock();
+        let state = fitting(&all, request, state, TOGETHER);
         let Some(asked) = all.get_mut(request) else { return false };
         if asked.known.as_ref() != Some(&state) {
             asked.readers.values().for_each(|reader| send(reader, request, state.clone()));

@@ -35,6 +35,14 @@ pub struct Chart {
 // === impl Chart ===
 
 impl Chart {
+    /// About how many bytes of memory its files take, those of its dependencies included.
+    pub fn bytes(&self) -> usize {
+        let files = self.templates.iter().chain(&self.files).map(|file| file.data.len() + file.name.len());
+        files.sum::<usize>()
+            + self.schema.as_ref().map_or(0, Vec::len)
+            + self.dependencies.iter().map(Self::bytes).sum::<usize>()
+    }
+
     /// Reads a gzipped archive.
     ///
     /// # Errors

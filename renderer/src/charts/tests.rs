@@ -9,7 +9,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
 use futures::{StreamExt as _, stream};
 use sluice_api::digest::sveltos_hash;
-use sluice_renderer_core::Access;
+use sluice_chart::{Chart, LoadLimits};
+use sluice_renderer_core::{Access, LoadedChart};
 use sluice_tasks::Once;
 
 use super::*;
@@ -363,4 +364,39 @@ async fn a_chart_is_fetched_once_for_all_who_ask_until_nobody_does() {
     assert_eq!(charts.lock().len(), 1);
     drop(two);
     assert!(charts.lock().is_empty());
+}
+
+#[test]
+fn charts_that_are_in_use_take_so_much_memory_together_and_no_more() {
+    let chart = |digest: &str| {
+        let mut chart = Chart::from_archive(&archive("1.0.0"), LoadLimits::default()).unwrap();
+        chart.schema = Some(vec![b' '; 1000]);
+        Arc::new(LoadedChart { digest: digest.to_owned(), chart })
+    };
+    let one = chart("a").chart.bytes();
+    assert!(one > 0);
+    let request = |name: &str| {
+        ChartRequest::new("https://charts.example.com", name, "1.0.0", Access::default()).unwrap()
+    };
+    let asked = |known: Option<ChartState>| {
+        let (readers, _task) = (HashMap::new(), Tasks::default().group("test"));
+        Asked { readers, known, _task }
+    };
+    let all: BTreeMap<ChartRequest, Asked> = [
+        (request("a"), asked(Some(ChartState::there(chart("a"))))),
+        (request("same"), asked(Some(ChartState::there(chart("a"))))),
+        (request("b"), asked(None)),
+    ]
+    .into();
+    let fits = |digest: &str, together: usize| {
+        let state = fitting(&all, &request("b"), ChartState::there(chart(digest)), together);
+        (state.chart.is_some(), state.trouble.unwrap_or_default())
+    };
+    assert_eq!(fits("b", 2 * one), (true, String::new()), "equal charts are there once");
+    let (there, trouble) = fits("b", 2 * one - 1);
+    assert!(!there && trouble.contains(&format!("take {one} bytes")), "{trouble}");
+    assert_eq!(fits("a", one), (true, String::new()), "it is there already");
+    // What is known of it stays.
+    let state = fitting(&all, &request("a"), ChartState::there(chart("newer")), one);
+    assert!(state.chart.is_some_and(|chart| chart.digest == "a") && state.trouble.is_some());
 }
