@@ -24,9 +24,27 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Time for what is written later than a problem: statuses and reports.
 const LATER: Duration = Duration::from_secs(8);
 
-/// Streams of which everything is searched. What carries content (`changes`, `reports`, `desired` and the bucket `content`) may be
-/// added once nothing in it is in clear.
-const STREAMS: &[&str] = &["KV_problems", "KV_interest", "KV_sluice", "JOURNAL", "STATUS"];
+/// Streams of which everything is searched: all that there are, since the bus is sealed.
+const STREAMS: &[&str] = &[
+    "KV_problems",
+    "KV_interest",
+    "KV_sluice",
+    "KV_content",
+    "JOURNAL",
+    "STATUS",
+    "CHANGES-00",
+    "CHANGES-01",
+    "CHANGES-02",
+    "CHANGES-03",
+    "REPORTS-00",
+    "REPORTS-01",
+    "REPORTS-02",
+    "REPORTS-03",
+    "DESIRED-00",
+    "DESIRED-01",
+    "DESIRED-02",
+    "DESIRED-03",
+];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_that_is_told_holds_what_a_secret_holds() {
