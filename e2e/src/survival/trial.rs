@@ -21,8 +21,8 @@ const RESTING: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(500);
 /// Shards of the three tables that are read.
 const SHARDS_READ: usize = 3 * 16;
-/// Small tables that each replica follows, taken over all of them.
-const FEEDS: usize = 2;
+/// Small tables that each replica follows, taken over all of them: one is that of the keys for which rows are sealed.
+const FEEDS: usize = 3;
 
 /// What a trial is made of; the environment replaces each of it, so that variants need no other test.
 #[derive(Clone, Debug)]
