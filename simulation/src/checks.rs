@@ -136,7 +136,7 @@ impl History {
             return Ok(());
         }
         self.check_edit(cluster, key, old, new)?;
-        let grounds = Grounds::new(&self.told, &self.reasons, (cluster, old), self.now);
+        let grounds = Grounds::new((&self.told, &self.reasons), cluster, (old, new), self.now);
         if let Some(service) = key.name.strip_prefix("each-") {
             return self.check_each(&grounds, (cluster, key), service, old, new);
         }

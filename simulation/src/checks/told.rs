@@ -54,9 +54,14 @@ impl Told {
         rows.push(Written { at: now, reasons: reasons.clone(), replaced_at: None });
     }
 
-    /// The rows that a write to this object may follow from.
-    fn about<'a>(&'a self, cluster: &str, object: &Value, now: i64) -> impl Iterator<Item = &'a Written> {
-        let owner = Live::of(object).owner;
+    /// The rows that a write to this object may follow from. A user may have taken the marks off what was there before.
+    fn about<'a>(
+        &'a self,
+        cluster: &str,
+        (old, new): (&Value, Option<&Value>),
+        now: i64,
+    ) -> impl Iterator<Item = &'a Written> {
+        let owner = Live::of(old).owner.or_else(|| Live::of(new?).owner);
         let place = owner.map(|owner| (cluster.to_owned(), owner.kind, owner.name));
         let rows = place.and_then(|place| self.0.get(&place)).into_iter().flatten();
         rows.filter(move |row| row.is_there_lately(now))
@@ -71,11 +76,11 @@ impl Written {
 }
 
 impl<'a> Grounds<'a> {
-    /// For a write to this object, as it was before.
+    /// For a write to an object of a cluster, as it was before and is afterwards.
     pub(super) fn new(
-        told: &'a Told,
-        reasons: &'a Reasons,
-        (cluster, object): (&str, &Value),
+        (told, reasons): (&'a Told, &'a Reasons),
+        cluster: &str,
+        object: (&Value, Option<&Value>),
         now: i64,
     ) -> Self {
         let rows = told.about(cluster, object, now).map(|row| (row.at, &row.reasons));
