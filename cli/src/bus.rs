@@ -66,7 +66,8 @@ enum Command {
     },
     /// Seal a bus that was made without, from the next start of each process on. They need --bus-keys from then on.
     #[command(after_help = "Examples:
-  sluice bus seal --nats-url nats://bus:4222")]
+  sluice bus seal --nats-url nats://bus:4222
+  sluice bus seal --nats-url tls://n0:4222,tls://n1:4222,tls://n2:4222 --nats-nkey operator.nk")]
     Seal {
         #[command(flatten)]
         nats: NatsArgs,
