@@ -32,6 +32,7 @@ impl Renderer {
         let time = row.head.time;
         let former = self.sets.get(cluster, source).and_then(|set| set.get(key));
         let mut owner = former.and_then(|former| former.owner.clone());
+        let was_unreadable = former.is_some_and(|former| former.unreadable);
         if row.head.tombstone {
             if self.sets.remove(cluster, source, key).is_some_and(|former| former.unreadable) {
                 let about = About::Match(source.clone(), key.clone());
@@ -52,6 +53,11 @@ impl Renderer {
             let gone = is_proof.then_some(revision);
             let change = SetChange { gone, time, owner: owner.as_ref() };
             self.set_changed((cluster, source, key), change, step);
+            let set = self.sets.get(cluster, source);
+            if was_unreadable && !set.is_some_and(|set| set.values().any(|found| found.unreadable)) {
+                // What is absent was not known to be, as long as one of the set could not be read.
+                self.refresh_complete(cluster, step);
+            }
         }
     }
 
