@@ -201,3 +201,19 @@ fn every_field_of_a_users_profile_is_in_its_rows_as_written() {
     let row = fixture.rows["a/p"].as_ref().unwrap();
     assert_eq!(json!(row.spec), spec);
 }
+
+#[test]
+fn what_went_while_another_of_the_set_could_not_be_read_goes_once_it_can() {
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
+    fixture.ready(&["x", "y"]);
+    assert_eq!(fixture.wanted(), ["a x 1", "a y 1"]);
+    fixture.row(Row { body: b"?".as_slice().into(), ..report("x", false) });
+    // Of an older interest: it proves nothing by itself.
+    let mut gone = report("y", true);
+    gone.head.view.note(&cluster("a").to_string(), 1);
+    assert!(fixture.revision() > 1);
+    fixture.row(gone);
+    assert_eq!(fixture.wanted(), ["a x 1", "a y 1"], "not everything of the set is known");
+    fixture.row(report("x", false));
+    assert_eq!(fixture.wanted(), ["a x 1"]);
+}
