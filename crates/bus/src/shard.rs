@@ -16,4 +16,5 @@ pub(crate) mod shard_spec;
 pub(crate) mod shipping;
 pub(crate) mod stopwatch;
 pub(crate) mod supervisor;
+pub(crate) mod waiting;
 pub(crate) mod writer;

@@ -4,7 +4,6 @@
 //! subject has come meanwhile. So many bodies of one cluster are looked for at a time: one that names many which are not
 //! there keeps nobody else waiting.
 
-use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,33 +16,22 @@ use sluice_protocol::{Row, Subject};
 use tokio::time::Instant;
 
 use crate::buckets::contents::{Contents, Place};
+use crate::codec::Limit;
+use crate::shard::waiting::{Waiter, Waiting};
 
 /// How long a body is looked for that is not there. A new bucket is filled again by those whose rows name it.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often.
-const LOOK: Duration = Duration::from_millis(100);
-/// Bodies of one cluster that are looked for at a time.
-const OF_ONE: usize = 4;
+/// Pauses between two looks, doubled from the first to the last.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LAST_PAUSE: Duration = Duration::from_secs(2);
 
 type Look = Pin<Box<dyn Future<Output = Found> + Send>>;
 
 /// The rows of one reader that wait for their bodies.
 #[derive(Default)]
 pub(super) struct Late {
-    /// The last row of each subject that waits.
-    waiting: HashMap<Subject, u64>,
-    /// By cluster: how many bodies are looked for, and which are the next.
-    clusters: HashMap<String, (usize, VecDeque<Waiter>)>,
+    waiting: Waiting,
     looks: FuturesUnordered<Look>,
-}
-
-struct Waiter {
-    row: Row,
-    /// When the server stored it, microseconds since 1970.
-    stored: i64,
-    place: Place,
-    /// What is sealed in its message.
-    sealed: Option<Bytes>,
 }
 
 /// A row whose body is found, and what it is opened with where that is sealed.
@@ -56,7 +44,6 @@ pub(super) struct Settled {
 }
 
 struct Found {
-    cluster: String,
     waiter: Waiter,
     body: Option<Arc<[u8]>>,
 }
@@ -69,44 +56,27 @@ impl Late {
 
     /// Whether bodies of this row's cluster are missing already: then another one is not asked for in the path of the stream.
     pub(super) fn is_late(&self, subject: &Subject) -> bool {
-        !self.clusters.is_empty() && self.clusters.contains_key(&cluster_of(subject))
+        self.waiting.has_cluster_of(subject)
     }
 
-    /// This row, stored at a time, has come without its body.
-    pub(super) fn wait(
-        &mut self,
-        contents: &Contents,
-        row: &Row,
-        stored: i64,
-        place: Place,
-        sealed: Option<Bytes>,
-    ) {
-        self.waiting.insert(row.subject.clone(), row.sequence);
-        let cluster = cluster_of(&row.subject);
-        let (_, next) = self.clusters.entry(cluster.clone()).or_default();
-        next.push_back(Waiter { row: row.clone(), stored, place, sealed });
-        self.look_on(contents, &cluster);
+    /// This row has come without its body.
+    pub(super) fn wait(&mut self, contents: &Contents, waiter: Waiter) {
+        let subject = waiter.row.subject.clone();
+        self.waiting.wait(waiter);
+        self.look_on(contents, &subject);
     }
 
     /// A later row of the subject has come.
     pub(super) fn replace(&mut self, subject: &Subject) {
-        if !self.waiting.is_empty() {
-            self.waiting.remove(subject);
-        }
+        self.waiting.replace(subject);
     }
 
     /// The next row whose body is found; `None` when no row waits any more.
     pub(super) async fn next(&mut self, contents: &Contents) -> Option<Settled> {
-        while let Some(Found { cluster, waiter, body }) = self.looks.next().await {
+        while let Some(Found { waiter, body }) = self.looks.next().await {
+            let waits = self.waiting.end(&waiter);
+            self.look_on(contents, &waiter.row.subject);
             let Waiter { row, stored, place, sealed } = waiter;
-            if let Some((looked_for, _)) = self.clusters.get_mut(&cluster) {
-                *looked_for -= 1;
-            }
-            self.look_on(contents, &cluster);
-            let waits = self.waiting.get(&row.subject) == Some(&row.sequence);
-            if waits {
-                self.waiting.remove(&row.subject);
-            }
             match body {
                 Some(body) if waits => {
                     let row = Row { body, ..row };
@@ -119,37 +89,22 @@ impl Late {
         None
     }
 
-    /// Looks for the next bodies of a cluster.
-    fn look_on(&mut self, contents: &Contents, cluster: &str) {
-        let Some((looked_for, next)) = self.clusters.get_mut(cluster) else { return };
-        while *looked_for < OF_ONE
-            && let Some(waiter) = next.pop_front()
-        {
-            // It has been replaced while it waited for its turn.
-            if self.waiting.get(&waiter.row.subject) != Some(&waiter.row.sequence) {
-                continue;
-            }
-            *looked_for += 1;
-            let (contents, cluster) = (contents.clone(), cluster.to_owned());
+    /// Looks for the next bodies of a row's cluster.
+    fn look_on(&mut self, contents: &Contents, subject: &Subject) {
+        while let Some(waiter) = self.waiting.begin(subject) {
+            let contents = contents.clone();
             let limit = waiter.row.subject.table().into();
             self.looks.push(Box::pin(async move {
                 let body = look(&contents, &waiter.place, limit).await;
-                Found { cluster, waiter, body }
+                Found { waiter, body }
             }));
-        }
-        if *looked_for == 0 {
-            self.clusters.remove(cluster);
         }
     }
 }
 
-fn cluster_of(subject: &Subject) -> String {
-    subject.cluster().map(ToString::to_string).unwrap_or_default()
-}
-
 /// Looks for a body until it is there, or has been missing for too long. While the bucket does not answer that is not known.
-async fn look(contents: &Contents, place: &Place, limit: crate::codec::Limit) -> Option<Arc<[u8]>> {
-    let mut deadline = Instant::now() + PATIENCE;
+async fn look(contents: &Contents, place: &Place, limit: Limit) -> Option<Arc<[u8]>> {
+    let (mut deadline, mut pause) = (Instant::now() + PATIENCE, FIRST_PAUSE);
     loop {
         let asked = Instant::now();
         match contents.get(place, limit).await {
@@ -158,9 +113,10 @@ async fn look(contents: &Contents, place: &Place, limit: crate::codec::Limit) ->
             Ok(None) => return None,
             Err(error) => {
                 tracing::debug!(%error, "content cannot be read now");
-                deadline += asked.elapsed() + LOOK;
+                deadline += asked.elapsed() + pause;
             }
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(pause).await;
+        pause = (2 * pause).min(LAST_PAUSE);
     }
 }

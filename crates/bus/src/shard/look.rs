@@ -1,6 +1,7 @@
 //! Tables as they are now, for people: nothing is followed, and nothing is concluded.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use sluice_protocol::{Row, Subject, Table};
 
@@ -9,6 +10,9 @@ use crate::error::BusError;
 use crate::shard::fence::Holder;
 use crate::shard::read_spec::ReadSpec;
 use crate::shard::reader::{ReadEvent, read};
+
+/// How long bodies may be late at the end: people wait for an answer.
+const SETTLE: Duration = Duration::from_secs(2);
 
 /// A row, and when the server stored it.
 #[derive(Clone, Debug)]
@@ -79,7 +83,7 @@ pub async fn look_until(
             }
         }
     }
-    while let Some(row) = reader.settle().await {
+    while let Ok(Some(row)) = tokio::time::timeout(SETTLE, reader.settle()).await {
         if each(Stored { row, at: reader.stored() }).is_break() {
             break;
         }

@@ -26,6 +26,7 @@ use crate::seal::envelope::KeyId;
 use crate::shard::end::End;
 use crate::shard::late::Late;
 use crate::shard::read_spec::ReadSpec;
+use crate::shard::waiting::Waiter;
 
 mod sealed;
 
@@ -39,8 +40,6 @@ const ASK_AFTER: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_secs(5);
 /// Bytes asked for at once, at least; a message that is larger than what is asked for would never come.
 const BATCH_BYTES: usize = 8 << 20;
-/// How long rows may be late at the end, for who follows nothing.
-const SETTLE: Duration = Duration::from_secs(2);
 /// Stands for a body that cannot be read; no row has it, since bodies are JSON.
 const UNREADABLE: &[u8] = b"\0";
 /// The server forgets a consumer that nobody asks for this long.
@@ -339,7 +338,8 @@ impl Reader {
                     Some(Ok(Some(body))) => Ok(body),
                     missing => {
                         let row = Row { subject, head, body: UNREADABLE.into(), sequence };
-                        self.late.wait(&self.bus.contents, &row, self.stored, place, sealed);
+                        let waiter = Waiter { row: row.clone(), stored: self.stored, place, sealed };
+                        self.late.wait(&self.bus.contents, waiter);
                         let reason = missing
                             .and_then(Result::err)
                             .map_or("its content is not there yet".into(), |e| e.to_string());
@@ -367,11 +367,11 @@ impl Reader {
         self.stored
     }
 
-    /// A row that came without its body, once that is found; `None` when none is late any more, or all are for too long.
+    /// A row that came without its body, once that is found; `None` when none is late any more.
     pub(crate) async fn settle(&mut self) -> Option<Row> {
         loop {
-            let next = tokio::time::timeout(SETTLE, self.late.next(&self.bus.contents)).await;
-            if let Ok(row) = self.settled(next.ok().flatten()?) {
+            let next = self.late.next(&self.bus.contents).await?;
+            if let Ok(row) = self.settled(next) {
                 return Some(row);
             }
         }

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::bus::Bus;
 use crate::shard::read_spec::ReadSpec;
-use crate::shard::reader::{ReadEvent, read};
+use crate::shard::reader::{ReadEvent, Reader, read};
 
 /// Pause before a replay that failed restarts.
 const AGAIN: Duration = Duration::from_millis(200);
@@ -29,46 +29,49 @@ pub async fn replay<S>(
     done: S,
 ) {
     while !sender.is_closed() {
-        let turn = bus.turn().await;
+        let (mut sent, turn) = (Sent::default(), bus.turn().await);
         // Boxed, since it is large and thousands may wait for their turn.
-        let ended = Box::pin(once(bus, spec, sender, &row)).await;
+        let reader = Box::pin(once(bus, spec, sender, &row, &mut sent)).await;
         drop(turn);
-        if ended.is_some() {
-            // A closed channel means that the shard has ended: there is nobody to tell.
-            if sender.send(done).is_err() {
-                tracing::debug!("the shard ended during a replay");
+        let Some(mut reader) = reader else {
+            tokio::time::sleep(AGAIN).await;
+            continue;
+        };
+        // What lacks its body takes nobody's turn while that is looked for.
+        while let Some(found) = reader.settle().await {
+            if sent.send(sender, found, &row).await.is_none() {
+                break;
             }
-            return;
         }
-        tokio::time::sleep(AGAIN).await;
+        // A closed channel means that the shard has ended: there is nobody to tell.
+        if sender.send(done).is_err() {
+            tracing::debug!("the shard ended during a replay");
+        }
+        return;
     }
 }
 
-/// `None` when it did not come to its end.
+/// The reader at its end, whose last rows may lack their bodies; `None` when it did not come so far.
 async fn once<S>(
     bus: &Bus,
     spec: &ReadSpec,
     sender: &mpsc::UnboundedSender<S>,
     row: &impl Fn(Row) -> S,
-) -> Option<()> {
+    sent: &mut Sent,
+) -> Option<Reader> {
     let mut reader = read(bus, spec)
         .await
         .inspect_err(|error| tracing::warn!(%error, stream = spec.stream, "replay failed; trying again"))
         .ok()?;
-    let mut sent = Sent::default();
     loop {
         match reader.next().await? {
             ReadEvent::Row(found, _) | ReadEvent::Unreadable(found, ..) => {
-                sent.send(sender, found, row).await?
+                sent.send(sender, found, row).await?;
             }
-            ReadEvent::CaughtUp(_) => break,
+            ReadEvent::CaughtUp(_) => return Some(reader),
             _ => {}
         }
     }
-    while let Some(found) = reader.settle().await {
-        sent.send(sender, found, row).await?;
-    }
-    Some(())
 }
 
 /// Bodies that were sent, until they have been taken.
