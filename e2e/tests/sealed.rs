@@ -3,12 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use async_nats::jetstream::consumer::{AckPolicy, pull};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use futures::StreamExt as _;
 use serde_json::{Value, json};
 use sluice_api::{Gvk, ObjectKey};
+use sluice_bus::kit::{dump, with_words};
 use sluice_e2e::fleet::Fleet;
 use sluice_e2e::scenario::MANAGEMENT;
 use sluice_e2e::up::Up;
@@ -69,39 +68,6 @@ async fn arrives(fleet: &Fleet, kind: &str, name: &str, data: (&str, &str)) {
         assert!(Instant::now() < deadline, "{key} does not come with {}", data.0);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-}
-
-/// Every message of every stream, by its subject: headers and payload as they are, and after these the payload unpacked, where it is
-/// packed in a way that needs no key.
-async fn dump(url: &str) -> Vec<(String, Vec<u8>)> {
-    let js = async_nats::jetstream::new(async_nats::connect(url).await.unwrap());
-    let names: Vec<String> = js.stream_names().map(Result::unwrap).collect().await;
-    let mut found = Vec::new();
-    for name in names {
-        let mut stream = js.get_stream(&name).await.unwrap();
-        let left = stream.info().await.unwrap().state.messages;
-        let config = pull::Config { ack_policy: AckPolicy::None, ..pull::Config::default() };
-        let mut messages = stream.create_consumer(config).await.unwrap().messages().await.unwrap();
-        for _ in 0..left {
-            // Rows are replaced while they are read: then fewer come.
-            let next = tokio::time::timeout(Duration::from_secs(2), messages.next()).await;
-            let Ok(Some(message)) = next else { break };
-            let message = message.unwrap();
-            let mut bytes = format!("{:?} ", message.headers).into_bytes();
-            bytes.extend_from_slice(&message.payload);
-            // Behind the format byte.
-            let frame = message.payload.get(1..).unwrap_or_default();
-            bytes.extend(zstd::bulk::decompress(frame, 64 << 20).unwrap_or_default());
-            found.push((message.subject.to_string(), bytes));
-        }
-    }
-    found
-}
-
-/// The subjects of the messages in which these words are.
-fn with_words<'d>(dump: &'d [(String, Vec<u8>)], words: &str) -> Vec<&'d str> {
-    let has = |bytes: &[u8]| bytes.windows(words.len()).any(|part| part == words.as_bytes());
-    dump.iter().filter(|(_, bytes)| has(bytes)).map(|(subject, _)| subject.as_str()).collect()
 }
 
 /// Nothing of the marker is on the bus, and what is no Secret is.

@@ -103,6 +103,11 @@ impl Rights {
         Some(rights)
     }
 
+    /// Whether a server takes this subject of who has these rights.
+    pub fn may_publish(&self, subject: &str) -> bool {
+        self.publish.iter().any(|pattern| matches(pattern, subject))
+    }
+
     /// Looking at the server, and at how the bus is laid out.
     fn common(role: &Role) -> Self {
         let lists = (!matches!(role, Role::Agent(Some(_)))).then_some(&SUBJECTS);
@@ -189,6 +194,18 @@ impl Rights {
     }
 }
 
+/// Whether a server matches the subject by this pattern.
+fn matches(pattern: &str, subject: &str) -> bool {
+    let (mut patterns, mut tokens) = (pattern.split('.'), subject.split('.'));
+    loop {
+        match (patterns.next(), tokens.next()) {
+            (Some(">"), Some(_)) | (None, None) => return true,
+            (Some(pattern), Some(token)) if pattern == "*" || pattern == token => {}
+            _ => return false,
+        }
+    }
+}
+
 /// What a stage tells people; the agent of one cluster tells of that one.
 pub(super) fn journal_of(role: &Role) -> String {
     match role {
@@ -220,21 +237,8 @@ mod tests {
 
     use super::*;
 
-    /// Whether a server matches the subject by this pattern.
-    fn matches(pattern: &str, subject: &str) -> bool {
-        let (mut patterns, mut tokens) = (pattern.split('.'), subject.split('.'));
-        loop {
-            match (patterns.next(), tokens.next()) {
-                (Some(">"), Some(_)) | (None, None) => return true,
-                (Some(pattern), Some(token)) if pattern == "*" || pattern == token => {}
-                _ => return false,
-            }
-        }
-    }
-
     fn may_publish(role: &Role, subject: &str) -> bool {
-        Rights::of(role, 4)
-            .is_none_or(|rights| rights.publish.iter().any(|pattern| matches(pattern, subject)))
+        Rights::of(role, 4).is_none_or(|rights| rights.may_publish(subject))
     }
 
     fn agent(name: &str) -> Role {

@@ -58,14 +58,13 @@ pub async fn rotate(
     stage: &str,
     patience: Duration,
 ) -> Result<Rotation, BusError> {
-    let kept = |error: String| BusError::Unsuitable(error);
-    let ring = Keyring::read(&store.load(stage).await.map_err(kept)?).map_err(kept)?;
+    let ring = ring_of(store, stage).await?;
     // Above those that are known of, too: they may be lost.
     let (known, _) = recipients::read(bus, stage).await?;
     let numbers = ring.identities.keys().copied().chain(known.iter().map(|entry| entry.number));
     let number = numbers.max().unwrap_or(0) + 1;
-    store.add(stage, &name(number), Identity::generate()).await.map_err(kept)?;
-    let ring = Keyring::read(&store.load(stage).await.map_err(kept)?).map_err(kept)?;
+    store.add(stage, &name(number), Identity::generate()).await.map_err(BusError::Unsuitable)?;
+    let ring = ring_of(store, stage).await?;
     let key = ring.identities.get(&number).map(|identity| identity.id.to_string()).unwrap_or_default();
     change(bus, stage, |entries| entries.extend(recipients::missing(entries, &ring, now_micros()))).await?;
     let retired = retire(bus, store, stage, patience).await?;
@@ -82,8 +81,7 @@ pub async fn retire(
     stage: &str,
     patience: Duration,
 ) -> Result<Rotation, BusError> {
-    let kept = |error: String| BusError::Unsuitable(error);
-    let ring = Keyring::read(&store.load(stage).await.map_err(kept)?).map_err(kept)?;
+    let ring = ring_of(store, stage).await?;
     let newest = ring.identities.keys().max().copied().unwrap_or(0);
     let former: Vec<(u32, KeyId)> = ring
         .identities
@@ -104,12 +102,17 @@ pub async fn retire(
     if rows == 0 {
         change(bus, stage, |entries| entries.retain(|entry| entry.number >= newest)).await?;
         for (number, id) in former {
-            store.remove(stage, &name(number)).await.map_err(kept)?;
+            store.remove(stage, &name(number)).await.map_err(BusError::Unsuitable)?;
             gone.push(id.to_string());
         }
     }
     let key = ring.identities.get(&newest).map(|identity| identity.id.to_string()).unwrap_or_default();
     Ok(Rotation { key, gone, rows })
+}
+
+/// What the store has of a stage now.
+async fn ring_of(store: &dyn KeyStore, stage: &str) -> Result<Keyring, BusError> {
+    Keyring::read(&store.load(stage).await.map_err(BusError::Unsuitable)?).map_err(BusError::Unsuitable)
 }
 
 /// Changes the entry of a stage; again, when somebody else was faster.
