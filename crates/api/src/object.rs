@@ -44,6 +44,11 @@ impl Gvk {
         Self::new(group, version, kind)
     }
 
+    /// Whether its objects are Secrets.
+    pub fn is_secret(&self) -> bool {
+        self.group.is_empty() && &*self.kind == "Secret"
+    }
+
     /// Whether it is the same kind, in whatever version.
     pub fn is_kind_of(&self, other: &Self) -> bool {
         self.group == other.group && self.kind == other.kind

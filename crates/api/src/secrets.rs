@@ -18,7 +18,7 @@ const UNSAID: &str = " (what a Secret holds is not shown)";
 
 /// A server's message about an object of this kind: of a Secret everything up to the first value, which is the path to it.
 pub fn without_values<'m>(gvk: &Gvk, message: &'m str) -> Cow<'m, str> {
-    if gvk.kind != "Secret" || !gvk.group.is_empty() {
+    if !gvk.is_secret() {
         return message.into();
     }
     let first = BEFORE_VALUES.iter().filter_map(|words| message.find(words)).min();

@@ -245,7 +245,7 @@ impl Subject {
     /// Whether it is about a Secret of a managed cluster.
     pub fn is_of_secret(&self) -> bool {
         let (Self::Change { object, .. } | Self::Report { object, .. }) = self else { return false };
-        object.gvk.group.is_empty() && &*object.gvk.kind == "Secret"
+        object.gvk.is_secret()
     }
 
     /// The fence row of `owner` in one of its output streams. `status` is one stream for all: there a fence row is in the

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_api::model::{Deployment, SpecCommon};
+use sluice_api::secrets::is_secret;
 use sluice_api::{ClusterRef, Digest, ProfileId};
 use sluice_protocol::rows::{Cause, Desired, Policy};
 
 use super::Renderer;
 use super::lacks::{Lack, waiting};
-use super::secrecy;
 use crate::catalog::Catalog;
 use crate::charts::{ChartRender, ClusterCapabilities};
 use crate::reads::Reads;
@@ -151,7 +151,7 @@ pub(super) fn common<'c>(catalog: &'c Catalog, cause: &Cause) -> Result<&'c Spec
 
 pub(super) fn body_of(desired: &Desired) -> Result<RowBody, String> {
     let mut objects = desired.policies.iter().flat_map(|policy| &policy.objects);
-    let secret = objects.any(secrecy::is_secret);
+    let secret = objects.any(is_secret);
     Ok(RowBody { bytes: serde_json::to_vec(desired).map_err(|error| error.to_string())?.into(), secret })
 }
 
