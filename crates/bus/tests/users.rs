@@ -235,6 +235,12 @@ fn requests() -> Vec<(String, Value, &'static str)> {
     ]
 }
 
+/// Whether somebody may ask this, or write it: the server answers what it takes, if only with an error.
+async fn is_answered(client: &Client, subject: &str, body: String) -> bool {
+    let asked = client.request(subject.to_owned(), body.into());
+    matches!(tokio::time::timeout(PATIENCE, asked).await, Ok(Ok(_)))
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_user_may_do_what_it_needs_and_nothing_else() {
     let fixture = Fixture::start().await;
@@ -242,9 +248,7 @@ async fn every_user_may_do_what_it_needs_and_nothing_else() {
     for (letter, role) in everybody() {
         let client = fixture.client(role.clone()).await;
         let tries = requests().into_iter().map(async |(subject, body, who)| {
-            let asked = client.request(subject.clone(), body.to_string().into());
-            // Whether it was allowed to ask; an answer may well be an error.
-            let answered = matches!(tokio::time::timeout(PATIENCE, asked).await, Ok(Ok(_)));
+            let answered = is_answered(&client, &subject, body.to_string()).await;
             (answered != who.contains(letter))
                 .then(|| format!("{role}: {subject} {body}: answered {answered}"))
         });
@@ -286,9 +290,7 @@ async fn what_is_on_the_list_of_others_is_refused() {
         let (client, own) = (fixture.client(role.clone()).await, rights(role));
         let tries = all.iter().map(async |subject| {
             let may = own.may_publish(subject);
-            let asked = client.request(subject.clone(), "{}".into());
-            // The server answers what it takes, if only with an error.
-            let answered = matches!(tokio::time::timeout(PATIENCE, asked).await, Ok(Ok(_)));
+            let answered = is_answered(&client, subject, "{}".to_owned()).await;
             (answered && !may).then(|| format!("{role}: {subject}"))
         });
         wrong.extend(join_all(tries).await.into_iter().flatten());
@@ -561,10 +563,7 @@ async fn a_reload_adds_one_cluster_and_ends_the_rights_of_another() {
     let [first, second] =
         [fixture.client(agent_of("cluster-1")).await, fixture.client(agent_of("cluster-2")).await];
     let row = |cluster: u8| format!("changes.00.sveltos:default/cluster-{cluster}.-.y");
-    let may = async |client: &Client, cluster| {
-        let asked = client.request(row(cluster), "".into());
-        matches!(tokio::time::timeout(PATIENCE, asked).await, Ok(Ok(_)))
-    };
+    let may = async |client: &Client, cluster| is_answered(client, &row(cluster), String::new()).await;
     assert!(may(&first, 1).await && may(&second, 2).await);
     let changed = config(fixture.server.dir.path(), &["cluster-1", "cluster-3"]);
     fixture.server.reload(&changed);
