@@ -5,15 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{Cause, State};
 use sluice_protocol::{
-    About, Core, Head, JournalEntry, Meta, Problem, ProblemKey, ProblemSet, Row, Step, Subject, View,
+    About, Core, Head, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Step, Subject, View,
 };
 
 use crate::budget::BREAK_AFTER;
 use crate::cluster::{Cluster, Outcome};
-use crate::configuration::Configuration;
 use crate::job::Ended;
 use crate::late_calls::LateCalls;
-use crate::request::{Reply, Request};
+use crate::messages::{Effect, ExternalInput};
 use crate::summary::Summary;
 
 mod gone;
@@ -50,44 +49,6 @@ pub struct Config {
     pub former_calls: i64,
     /// How long a cluster is not registered before nothing is said of it any more, microseconds.
     pub forget_after: i64,
-}
-
-/// What a deployer learns besides `desired`.
-#[derive(Debug)]
-pub enum ExternalInput {
-    /// A cluster of this shard can be reached, or is reached in another way from now on: over another kubeconfig.
-    Reachable(ClusterRef),
-    /// A cluster is paused, or nobody knows how to reach it.
-    Unreachable(ClusterRef),
-    /// A cluster is no longer registered.
-    Unregistered(ClusterRef),
-    /// Every registered cluster has been told by one of the two first.
-    Listed,
-    /// Kinds of this group came or went in a cluster.
-    Kinds(ClusterRef, String),
-    /// The answer to [`Effect::Call`].
-    Reply(ClusterRef, u64, Reply),
-}
-
-/// What a deployer wants done.
-#[derive(Debug, PartialEq)]
-pub enum Effect {
-    /// Calls to this cluster go from now on over the way that the last [`ExternalInput::Reachable`], [`ExternalInput::Unreachable`] or
-    /// [`ExternalInput::Unregistered`] was about; there is one for each of them.
-    Switch(ClusterRef),
-    /// Profiles have objects of kinds that can come and go in this cluster: [`ExternalInput::Kinds`] is wanted from now on, until the
-    /// next switch.
-    FollowKinds(ClusterRef),
-    /// A call to a cluster's API server; answered by [`ExternalInput::Reply`].
-    Call(ClusterRef, u64, Request),
-    /// The ClusterSummary should say this.
-    Summary(Summary),
-    /// The ClusterConfiguration should say this.
-    Configuration(Configuration),
-    /// Something is wrong, or no longer.
-    Problem(Problem),
-    /// Something happened.
-    Journal(JournalEntry),
 }
 
 /// Remembers nothing that rows and inventories do not hold: another one can take its place at any time.

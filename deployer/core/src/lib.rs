@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+mod call_queue;
 mod claims;
 mod cluster;
 mod configuration;
@@ -20,6 +21,7 @@ mod inventory;
 mod job;
 mod late_calls;
 mod marks;
+mod messages;
 mod own;
 mod prepare;
 mod releases;
@@ -27,9 +29,10 @@ mod request;
 mod summary;
 
 pub use configuration::{Configuration, Owned, cluster_configuration};
-pub use deployer::{Config, Deployer, Effect, ExternalInput};
+pub use deployer::{Config, Deployer};
 pub use inventory::{Inventory, Kept, Stored};
 pub use marks::without_marks;
+pub use messages::{Effect, ExternalInput};
 pub use own::{is_own, own};
 pub use prepare::{Brought, Prepared, prepare};
 pub use releases::{Helm, ReleaseSummary};

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use sluice_api::{Gvk, ObjectKey, ProfileId};
 
-use super::{Cluster, Outcome, Reachability};
+use super::reachability::Reachability;
+use super::{Cluster, Outcome};
 use crate::budget::{backoff, micros};
 use crate::inventory::Stored;
 use crate::job::Job;
@@ -55,12 +56,12 @@ impl Cluster {
             inventory.objects.iter().for_each(|key| *kinds.entry(&key.gvk).or_default() += 1);
         }
         let many = kinds.into_iter().filter(|(_, count)| *count >= MANY).map(|(gvk, _)| gvk.clone());
-        let lists: Vec<_> = many.filter(|_| self.in_flight.is_empty() && self.live.is_empty()).collect();
+        let lists: Vec<_> = many.filter(|_| self.calls.is_quiet() && self.live.is_empty()).collect();
         if lists.is_empty() {
             return self.open(now, outcome);
         }
         self.reachability = Reachability::Looking(lists.len());
-        self.queue.extend(lists.into_iter().map(|gvk| (Request::List(gvk), None)));
+        lists.into_iter().for_each(|gvk| self.calls.push(Request::List(gvk), None));
     }
 
     /// A list came, or cannot be had: what it does not tell is read one by one. One that nobody waits for any more, as

@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::{About, ProblemKey, Step};
 
-use super::{Deployer, Effect};
+use super::Deployer;
 use crate::configuration::Configuration;
+use crate::messages::Effect;
 use crate::summary::Summary;
 
 /// Which clusters are registered, and which have not been for how long. Times are of the clock that nobody sets.

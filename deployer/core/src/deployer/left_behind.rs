@@ -6,7 +6,8 @@ use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 use sluice_protocol::report::NOTE;
 use sluice_protocol::{About, ProblemKey, Step};
 
-use super::{Deployer, Effect};
+use super::Deployer;
+use crate::messages::Effect;
 
 /// For how long, microseconds.
 const SHOWN: i64 = 3_600_000_000;

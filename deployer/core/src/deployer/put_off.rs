@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use sluice_api::ClusterRef;
 use sluice_protocol::{About, ProblemKey, Step, Table};
 
-use super::{Deployer, Effect};
+use super::Deployer;
+use crate::messages::Effect;
 
 /// For how long a deletion may wait before people are told, microseconds: as long as a renderer waits for clusters that
 /// are away before it says so in any case.

@@ -3,8 +3,9 @@
 use sluice_protocol::rows::UNRENDERED;
 use sluice_protocol::{About, ProblemKey, Row, Step, Subject};
 
-use super::{Deployer, Effect};
+use super::Deployer;
 use crate::job::{Goal, MakerRow, Target};
+use crate::messages::Effect;
 
 impl Deployer {
     pub(super) fn desired(&mut self, row: &Row, step: &mut Step<Effect>) {

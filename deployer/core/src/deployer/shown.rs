@@ -7,9 +7,10 @@ use sluice_api::{ClusterRef, Digest, ProfileId};
 use sluice_protocol::rows::{Desired, State};
 use sluice_protocol::{Step, WantedSet};
 
-use super::{Deployer, Effect};
+use super::Deployer;
 use crate::configuration::{Configuration, Owned};
 use crate::job::Job;
+use crate::messages::Effect;
 use crate::releases;
 use crate::summary::Summary;
 

@@ -7,8 +7,9 @@ use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::Step;
 use sluice_protocol::rows::{State, Status};
 
+use super::Deployer;
 use super::told::status_row;
-use super::{Deployer, Effect};
+use crate::messages::Effect;
 
 /// Work on a row that came may take so long before it is said, microseconds.
 const PATIENCE: i64 = 3_000_000;

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Map, Value, json};
 use sluice_api::{Digest, ObjectKey, ProfileId, object};
-use sluice_protocol::Body;
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, Status};
+use sluice_protocol::{Body, Problem};
 
 use super::*;
+use crate::configuration::Configuration;
 use crate::inventory::Stored;
-use crate::request::{Class, Failure, Live};
+use crate::request::{Class, Failure, Live, Reply, Request};
 
 /// Incarnation of `desired`.
 const LIFE: u64 = 7;

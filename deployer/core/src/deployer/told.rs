@@ -7,7 +7,8 @@ use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{Cause, Desired, State, Status};
 use sluice_protocol::{About, Body, Meta, ProblemKey, Publish, Step, Subject, json};
 
-use super::{Deployer, Effect};
+use super::Deployer;
+use crate::messages::Effect;
 
 impl Deployer {
     /// The inventories are known: status rows for makers that own nothing any more are withdrawn.

@@ -1,0 +1,46 @@
+//! What a deployer learns, and what it wants done.
+
+use sluice_api::ClusterRef;
+use sluice_protocol::{JournalEntry, Problem};
+
+use crate::configuration::Configuration;
+use crate::request::{Reply, Request};
+use crate::summary::Summary;
+
+/// What a deployer learns besides `desired`.
+#[derive(Debug)]
+pub enum ExternalInput {
+    /// A cluster of this shard can be reached, or is reached in another way from now on: over another kubeconfig.
+    Reachable(ClusterRef),
+    /// A cluster is paused, or nobody knows how to reach it.
+    Unreachable(ClusterRef),
+    /// A cluster is no longer registered.
+    Unregistered(ClusterRef),
+    /// Every registered cluster has been told by one of the two first.
+    Listed,
+    /// Kinds of this group came or went in a cluster.
+    Kinds(ClusterRef, String),
+    /// The answer to [`Effect::Call`].
+    Reply(ClusterRef, u64, Reply),
+}
+
+/// What a deployer wants done.
+#[derive(Debug, PartialEq)]
+pub enum Effect {
+    /// Calls to this cluster go from now on over the way that the last [`ExternalInput::Reachable`], [`ExternalInput::Unreachable`] or
+    /// [`ExternalInput::Unregistered`] was about; there is one for each of them.
+    Switch(ClusterRef),
+    /// Profiles have objects of kinds that can come and go in this cluster: [`ExternalInput::Kinds`] is wanted from now on, until the
+    /// next switch.
+    FollowKinds(ClusterRef),
+    /// A call to a cluster's API server; answered by [`ExternalInput::Reply`].
+    Call(ClusterRef, u64, Request),
+    /// The ClusterSummary should say this.
+    Summary(Summary),
+    /// The ClusterConfiguration should say this.
+    Configuration(Configuration),
+    /// Something is wrong, or no longer.
+    Problem(Problem),
+    /// Something happened.
+    Journal(JournalEntry),
+}
