@@ -10,6 +10,9 @@ pub(crate) struct Reported {
     rows: HashMap<ClusterRef, BTreeMap<ObjectKey, BTreeMap<String, bool>>>,
     /// Those that were not found, and wait for the end of the input: they may follow from rows that were replaced long ago.
     early: BTreeSet<(ClusterRef, ObjectKey, String)>,
+    /// Those that were found and taken back before the end of the input has been seen. Nothing of that is published yet, and nothing
+    /// will be where a newer row cannot be judged: then they are reports as before.
+    taken_back: BTreeSet<(ClusterRef, ObjectKey, String)>,
 }
 
 impl Reported {
@@ -27,16 +30,32 @@ impl Reported {
         }
     }
 
-    /// The end of the input has been seen: what is noted is published.
+    /// Takes back a report before the end of the input has been seen; whether there was one.
+    pub(crate) fn remove_early(&mut self, cluster: &ClusterRef, object: &ObjectKey, source: &str) -> bool {
+        let was = self.remove(cluster, object, source);
+        let place = (cluster.clone(), object.clone(), source.to_owned());
+        if was && !self.early.remove(&place) {
+            self.taken_back.insert(place);
+        }
+        was
+    }
+
+    /// The end of the input has been seen: what is noted or taken back is published.
     pub(crate) fn settle(&mut self) {
         self.early.clear();
+        self.taken_back.clear();
     }
 
     /// Notes that the cause of a report still stands; false when there is no such report, nor one that waits.
     pub(crate) fn confirm(&mut self, cluster: &ClusterRef, object: &ObjectKey, source: &str) -> bool {
-        if !self.early.is_empty() && self.early.remove(&(cluster.clone(), object.clone(), source.to_owned()))
-        {
-            self.remove(cluster, object, source);
+        if !self.early.is_empty() || !self.taken_back.is_empty() {
+            let place = (cluster.clone(), object.clone(), source.to_owned());
+            if self.early.remove(&place) {
+                self.remove(cluster, object, source);
+            }
+            if self.taken_back.remove(&place) {
+                self.note(cluster, object, source, true);
+            }
         }
         let sources = self.rows.get_mut(cluster).and_then(|objects| objects.get_mut(object));
         let Some(seen) = sources.and_then(|sources| sources.get_mut(source)) else { return false };
@@ -58,6 +77,7 @@ impl Reported {
     /// Nothing of the cluster is reported, nor remembered.
     pub(crate) fn forget(&mut self, cluster: &ClusterRef) {
         self.rows.remove(cluster);
+        self.taken_back.retain(|(of, ..)| of != cluster);
     }
 
     /// The sources that reported an object.
@@ -129,6 +149,23 @@ mod tests {
         assert_eq!(reported.of_cluster(&cluster, |_, _| true).len(), 2);
         reported.settle();
         assert!(reported.confirm(&cluster, &key("other"), "s"));
+    }
+
+    #[test]
+    fn what_is_taken_back_before_the_end_of_the_input_is_a_report_until_that_is_published() {
+        let cluster = ClusterRef::sveltos("a", "b");
+        let mut reported = Reported::default();
+        reported.note(&cluster, &key("found"), "s", false);
+        reported.note_early(&cluster, &key("new"), "s");
+        assert!(reported.remove_early(&cluster, &key("found"), "s"));
+        assert!(reported.remove_early(&cluster, &key("new"), "s"));
+        assert!(!reported.remove_early(&cluster, &key("other"), "s"));
+        assert!(reported.of_cluster(&cluster, |_, _| true).is_empty());
+        assert!(reported.confirm(&cluster, &key("found"), "s"));
+        assert!(!reported.confirm(&cluster, &key("new"), "s"));
+        assert!(reported.remove_early(&cluster, &key("found"), "s"));
+        reported.settle();
+        assert!(!reported.confirm(&cluster, &key("found"), "s"));
     }
 
     #[test]

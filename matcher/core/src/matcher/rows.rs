@@ -58,7 +58,11 @@ impl Matcher {
         (time, known): (i64, Option<u64>),
         step: &mut Step<Effect>,
     ) {
-        if !self.reported.remove(cluster, key, source) {
+        let was = match self.caught_up {
+            true => self.reported.remove(cluster, key, source),
+            false => self.reported.remove_early(cluster, key, source),
+        };
+        if !was {
             return;
         }
         let line = line("unmatched", cluster, key, source, (step.now, time));

@@ -340,6 +340,28 @@ fn an_unreadable_row_withdraws_nothing_after_a_takeover() {
 }
 
 #[test]
+fn what_was_taken_back_before_an_unreadable_row_is_still_reported_after_a_takeover() {
+    let mut matcher = matcher();
+    step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1)]), s));
+    let found = Subject::Report {
+        shard: cluster_shard(&cluster(), 1),
+        cluster: cluster(),
+        source: "a".into(),
+        origin: 0,
+        object: key("x"),
+    };
+    matcher.found(&found, &Head::default());
+    step(&mut matcher, |m, s| m.start(s));
+    let object = change("x", Some("a"), 1);
+    let gone = Row { head: Head { tombstone: true, ..Head::default() }, ..object.clone() };
+    // The owner publishes none of this yet, and the last row says that what there is stays.
+    rows(&mut matcher, gone.clone());
+    assert!(rows(&mut matcher, Row { body: b"{".as_slice().into(), ..object }).is_empty());
+    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
+    assert_eq!(rows(&mut matcher, gone), ["-a/x"]);
+}
+
+#[test]
 fn a_malformed_row_is_a_problem_and_no_more() {
     let mut matcher = started(&[("a", 1)]);
     let row = Row { body: b"{".as_slice().into(), ..change("x", None, 1) };
