@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 pure=(sluice-api:crates/api sluice-protocol:crates/protocol sluice-chart:crates/chart sluice-agent-core:agent/core
-  sluice-matcher-core:matcher/core sluice-renderer-core:renderer/core sluice-deployer-core:deployer/core)
+  sluice-matcher-core:matcher/core sluice-status-core:status/core sluice-renderer-core:renderer/core sluice-deployer-core:deployer/core)
 status=0
 
 for entry in "${pure[@]}"; do

@@ -6,7 +6,7 @@
 //! repositories ─► charts ─────────────────┤
 //! interest, status ───────────────────────┼─► sluice_renderer_core ─► desired
 //! reports ────────────────────────────────┘        └──► projections, interest, problems
-//! status, problems ─► verdicts ─► status of users' objects
+//! status, problems ─► object_status ─► status of users' objects
 //! ```
 
 #![forbid(unsafe_code)]
@@ -17,12 +17,12 @@ mod charts;
 mod engine;
 mod leftovers;
 mod management;
+mod object_status;
 mod resources;
 mod rights;
 mod salt;
 mod shard;
 mod status;
-mod verdicts;
 
 pub use args::Args;
 pub use charts::{ChartHosts, ChartSettings, Fetcher};

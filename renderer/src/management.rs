@@ -11,8 +11,9 @@ use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_bus::Feed;
 use sluice_kube::{WatchEvent, watch_versioned};
 use sluice_protocol::Problem;
-use sluice_renderer_core::{Change, MadeProfile, generated_for, is_generator_output};
+use sluice_renderer_core::{Change, generated_for, is_generator_output};
 use sluice_runtime::{Context, Reporter};
+use sluice_status_core::GeneratedProfile;
 use sluice_tasks::{End, Kept};
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +28,7 @@ pub(crate) struct Made {
     /// The cluster that it is for.
     pub(crate) cluster: ClusterRef,
     /// What it says of itself, of a ClusterProfile.
-    pub(crate) profile: Option<MadeProfile>,
+    pub(crate) profile: Option<GeneratedProfile>,
 }
 
 /// The feeds of user-written and of generated objects.
@@ -128,7 +129,7 @@ fn take(written: &Management, generated: &Generated, kind: &Gvk, event: WatchEve
 /// It is not there any more, or no generated one.
 fn lose(generated: &Generated, key: &ObjectKey) {
     let Some(made) = generated.get(key) else { return };
-    let profile = made.profile.map(|profile| MadeProfile { status: None, ..profile });
+    let profile = made.profile.map(|profile| GeneratedProfile { status: None, ..profile });
     generated.remove(key, Made { profile, ..made });
 }
 
@@ -143,7 +144,7 @@ fn put(written: &Management, generated: &Generated, object: Value) {
     let (made_for, is_read) = (generated_for(&object), is_generator_output(&object));
     match &made_for {
         Some(cluster) => {
-            let made = Made { cluster: cluster.clone(), profile: MadeProfile::of(&object, false) };
+            let made = Made { cluster: cluster.clone(), profile: GeneratedProfile::of(&object, false) };
             generated.put(key.clone(), made);
         }
         None => lose(generated, &key),

@@ -23,11 +23,11 @@ use tokio::sync::mpsc;
 use crate::charts::{Asking, ChartSettings, Charts};
 use crate::engine::Waiting;
 use crate::management::{Generated, Management};
+use crate::object_status::Problems;
 use crate::resources::{Reading, Registry};
 use crate::rights::{Inquirer, Rights};
 use crate::status::Statuses;
-use crate::verdicts::Problems;
-use crate::{capabilities, leftovers, management, salt, status, verdicts};
+use crate::{capabilities, leftovers, management, object_status, salt, status};
 
 /// Pause before an interest row that could not be written is written again.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
@@ -43,7 +43,7 @@ struct Shared {
     interests: sluice_bus::Feed<ClusterRef, (ClusterRef, Interest)>,
     capabilities: capabilities::Known,
     projector: Projector,
-    verdicts: Projector,
+    status_writer: Projector,
     resources: Registry,
     charts: Charts,
     rights: Rights,
@@ -75,7 +75,7 @@ pub async fn run(context: Context, client: Client, charts: ChartSettings) -> any
         interests: interest_feed(&context.bus, stop.clone()),
         capabilities: capabilities::follow(&context.bus, stop.clone()),
         projector: Projector::start(&context, client.clone(), "sluice-renderer"),
-        verdicts: Projector::start(&context, client.clone(), "sluice-status"),
+        status_writer: Projector::start(&context, client.clone(), "sluice-status"),
         rights: Rights::start(client.clone(), &context.tasks),
         resources: Registry::new(client, context.tasks.clone()),
         charts: Charts::new(charts, context.tasks.clone()),
@@ -105,8 +105,8 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     tasks.keep(Kept::Verdicts, move || {
         let (problems, statuses) = (all.problems.clone(), all.statuses.clone());
         let written = (all.written.clone(), all.generated.clone());
-        let (known, projector) = (all.capabilities.clone(), all.verdicts.clone());
-        verdicts::keep(written, problems, statuses, known, projector, place)
+        let (known, projector) = (all.capabilities.clone(), all.status_writer.clone());
+        object_status::keep(written, problems, statuses, known, projector, place)
     });
     forward(&tasks, shared.written.subscribe(), &sender, ExternalInput::Management);
     forward(&tasks, shared.interests.subscribe(), &sender, |(cluster, row)| {
@@ -133,7 +133,7 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     let mut effects = Shell {
         reporter: observer.clone(),
         projector: shared.projector.clone(),
-        statuses: shared.verdicts.clone(),
+        statuses: shared.status_writer.clone(),
         resources: shared.resources.reading(shard, sender.clone()),
         charts: shared.charts.asking(shard, sender.clone()),
         rights: shared.rights.inquirer(shard, sender.clone()),

@@ -115,28 +115,6 @@ pub(crate) fn bound(
     }
 }
 
-/// Whether events of `cluster` count for `trigger`.
-///
-/// # Errors
-/// What [`unsure`] says, where nothing selects the cluster.
-pub(crate) fn selects(trigger: &Trigger, cluster: &Cluster, catalog: &Catalog) -> Result<bool, String> {
-    if is_selected(trigger, cluster, catalog) {
-        return Ok(true);
-    }
-    unsure(trigger, catalog).map_or(Ok(false), Err)
-}
-
-/// Whether events of `cluster` count for `trigger`. Where it is [`unsure`], those of others may count too.
-pub(crate) fn is_selected(trigger: &Trigger, cluster: &Cluster, catalog: &Catalog) -> bool {
-    let by_label = !trigger.source_selector.is_empty() && trigger.source_selector.matches(cluster.labels());
-    by_label || catalog.is_in(&trigger.source_sets, cluster)
-}
-
-/// Why it is not known whether events of further clusters count for `trigger`.
-pub(crate) fn unsure(trigger: &Trigger, catalog: &Catalog) -> Option<String> {
-    catalog.unsure(&trigger.source_sets, "spec.clusterSetRefs")
-}
-
 /// The EventSource that `trigger` listens to on `cluster`; `None` when it does not select the cluster.
 fn source_name(
     trigger: &Trigger,
@@ -144,7 +122,7 @@ fn source_name(
     catalog: &Catalog,
     templates: &Templates,
 ) -> Option<Result<String, String>> {
-    match selects(trigger, cluster, catalog) {
+    match trigger.selects(cluster, &catalog.fleet) {
         Ok(true) => {}
         Ok(false) => return None,
         Err(error) => return Some(Err(error)),

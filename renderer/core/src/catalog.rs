@@ -1,10 +1,10 @@
 //! The management cluster as this renderer sees it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sluice_api::model::{Attention, Cluster, ClusterSet, ClusterSetId, Profile, Trigger};
+use sluice_api::model::{Attention, ClusterSetId, Fleet, FleetChange, Profile, Trigger};
 use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object};
 use sluice_protocol::View;
 use sluice_protocol::rows::Cause;
@@ -14,11 +14,9 @@ use crate::rights::Rights;
 
 pub use self::additions::{Resource, is_generator_output};
 pub(crate) use self::additions::{content_key, is_made};
-pub(crate) use self::selection::{NOTHING_WITHDRAWN, Selections, not_registered};
 
 mod additions;
 mod references;
-mod selection;
 
 /// The kinds a renderer has to know.
 pub const KINDS: [&str; 12] = [
@@ -71,13 +69,10 @@ pub(crate) struct Catalog {
     /// EventSources: kind, name and spec only, as they go into interest rows.
     pub(crate) sources: BTreeMap<String, Arc<Value>>,
     pub(crate) triggers: BTreeMap<TriggerId, Arc<Result<Trigger, FieldError>>>,
-    pub(crate) clusters: BTreeMap<ClusterRef, Arc<Cluster>>,
+    /// Clusters and cluster sets.
+    pub(crate) fleet: Fleet,
     pub(crate) profiles: BTreeMap<ProfileId, Arc<Result<Profile, FieldError>>>,
     content: HashMap<ContentKey, Arc<Value>>,
-    /// Cluster sets, each with its status as it is.
-    pub(crate) sets: BTreeMap<ClusterSetId, HeldSet>,
-    /// What they select, once somebody has asked.
-    selections: OnceLock<Arc<Selections>>,
     /// Objects that templates read by an identifier.
     resources: HashMap<ObjectKey, Resource>,
     /// Charts that have been asked for.
@@ -94,13 +89,6 @@ pub(crate) struct Catalog {
     /// Up to which version everything of a kind was there when it was listed.
     listed: View,
     version: u64,
-}
-
-/// A cluster set.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct HeldSet {
-    pub(crate) set: Result<ClusterSet, FieldError>,
-    pub(crate) status: Value,
 }
 
 // === impl Catalog ===
@@ -153,15 +141,11 @@ impl Catalog {
                     Touched::Nothing
                 }
             }
-            "ClusterSet" | "Set" => {
-                let id = ClusterSetId { namespace: object::namespace(object).to_owned(), name };
-                self.put_set(id, (!gone).then_some(object))
-            }
             "ConfigMap" | "Secret" => {
                 let key = (kind.to_owned(), object::namespace(object).to_owned(), name);
                 self.put_content(key, (!gone).then(|| object.clone()))
             }
-            _ => self.put_cluster(object, gone),
+            _ => self.put_fleet(object, gone),
         }
     }
 
@@ -177,30 +161,13 @@ impl Catalog {
         }
     }
 
-    fn put_cluster(&mut self, object: &Arc<Value>, gone: bool) -> Touched {
-        let Some(cluster) = Cluster::read(object) else { return Touched::Nothing };
-        let gone = gone || !cluster.is_registered();
-        let id = cluster.id.clone();
-        let (is_down, new) = (cluster.is_down(), (!gone).then(|| Arc::new(cluster)));
-        let old = match new {
-            Some(cluster) => self.clusters.insert(id.clone(), cluster),
-            None => self.clusters.remove(&id),
-        };
-        let touched = match old {
-            None if gone => Touched::Nothing,
-            Some(old) if !gone && same_registration(&old.object, object) => {
-                if old.is_down() == is_down {
-                    Touched::Nothing
-                } else {
-                    Touched::Connection
-                }
-            }
-            _ => Touched::Cluster(id),
-        };
-        if touched != Touched::Nothing {
-            self.selections.take();
+    fn put_fleet(&mut self, object: &Arc<Value>, gone: bool) -> Touched {
+        match self.fleet.put(object, gone) {
+            FleetChange::Cluster(cluster) => Touched::Cluster(cluster),
+            FleetChange::Connection => Touched::Connection,
+            FleetChange::Set(id) => Touched::Set(id),
+            FleetChange::Nothing => Touched::Nothing,
         }
-        touched
     }
 
     /// The newest versions that were seen, by kind: what rows are made from. Not that of a list: it is newer than every
@@ -215,14 +182,6 @@ impl Catalog {
         knowledge.merge(&self.listed);
         knowledge
     }
-}
-
-/// Heartbeats change the status of a registration; they are no reason to render anything.
-fn same_registration(a: &Value, b: &Value) -> bool {
-    let meta = |value: &Value, field: &str| object::at(value, &["metadata", field]).cloned();
-    a.get("spec") == b.get("spec")
-        && meta(a, "labels") == meta(b, "labels")
-        && meta(a, "annotations") == meta(b, "annotations")
 }
 
 /// Inserts or removes; whether anything changed.

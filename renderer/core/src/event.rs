@@ -21,7 +21,6 @@ use crate::render::{PolicySource, Rendered, named, namespace_or, object_name, re
 use crate::resources;
 use crate::sets::{Match, Set, in_order, newest_of};
 use crate::templates::{Templates, reference};
-use crate::verdict;
 
 /// What becomes of what a CloudEvent has led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -345,9 +344,9 @@ impl EventRender<'_> {
             (Some(selector), _) => spec.insert("clusterSelector".into(), selector.to_label_selector()),
             (None, destination) => {
                 let id = destination.unwrap_or(&self.cluster.id);
-                let reference = match self.catalog.clusters.get(id) {
+                let reference = match self.catalog.fleet.clusters().get(id) {
                     Some(cluster) => project::cluster_reference(cluster),
-                    None => verdict::reference(id),
+                    None => sluice_status_core::reference(id),
                 };
                 spec.insert("clusterRefs".into(), vec![reference].into())
             }

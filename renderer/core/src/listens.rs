@@ -29,17 +29,17 @@ pub fn listens(objects: &[Arc<Value>], trigger: &TriggerId) -> BTreeMap<ClusterR
     let bound = |(id, cluster): (&ClusterRef, &Arc<sluice_api::model::Cluster>)| {
         Some((id.clone(), bindings::bound(trigger, cluster, &catalog, &templates, None)?))
     };
-    catalog.clusters.iter().filter_map(bound).collect()
+    catalog.fleet.clusters().iter().filter_map(bound).collect()
 }
 
 /// What each trigger that can be read has to do with the events of a cluster, decided in the same way. Nothing of a cluster that
 /// is not registered.
 pub fn listeners(objects: &[Arc<Value>], cluster: &ClusterRef) -> BTreeMap<TriggerId, Listener> {
     let (catalog, templates) = known(objects);
-    let Some(cluster) = catalog.clusters.get(cluster) else { return BTreeMap::new() };
+    let Some(cluster) = catalog.fleet.clusters().get(cluster) else { return BTreeMap::new() };
     let readable = catalog.triggers.values().filter_map(|trigger| trigger.as_ref().as_ref().ok());
     let listener = |trigger: &sluice_api::model::Trigger| Listener {
-        selects: bindings::selects(trigger, cluster, &catalog),
+        selects: trigger.selects(cluster, &catalog.fleet),
         source: bindings::named(trigger, cluster, &templates),
     };
     readable.map(|trigger| (trigger.id(), listener(trigger))).collect()

@@ -21,8 +21,8 @@ pub(crate) fn render(
     reads: &mut Reads,
 ) -> Rendered {
     let (mut parts, mut failed) = (BTreeMap::<Vec<ContentKey>, Part>::new(), Vec::new());
-    for cluster in catalog.clusters.values() {
-        if !is_selected(profile, cluster, catalog) {
+    for cluster in catalog.fleet.clusters().values() {
+        if !profile.is_for(cluster, &catalog.fleet) {
             continue;
         }
         let keys = references(profile, cluster, (catalog, templates), reads);
@@ -54,26 +54,11 @@ pub(crate) fn render(
         grants_to: profile.grants_to.clone(),
         resources: resources(profile),
         failed,
-        unsure: unsure(profile, catalog),
+        unsure: profile.unsure(&catalog.fleet),
         warnings: Vec::new(),
         spec: profile.common.raw.clone(),
         projections: Vec::new(),
     }
-}
-
-/// Whether `profile` is for `cluster`. Where it is [`unsure`], it may be for others too.
-pub(crate) fn is_selected(profile: &Profile, cluster: &Cluster, catalog: &Catalog) -> bool {
-    let own = profile.id.namespace.is_empty() || profile.id.namespace == cluster.id.namespace;
-    let by_label = !profile.selector.is_empty() && profile.selector.matches(cluster.labels());
-    own && (by_label || profile.clusters.contains(&cluster.id) || catalog.is_in(&profile.sets, cluster))
-}
-
-/// Why it is not known whether `profile` is for further clusters.
-pub(crate) fn unsure(profile: &Profile, catalog: &Catalog) -> Option<String> {
-    let clusters = catalog.missing(&profile.clusters, "spec.clusterRefs");
-    let both: Vec<String> =
-        clusters.into_iter().chain(catalog.unsure(&profile.sets, "spec.setRefs")).collect();
-    (!both.is_empty()).then(|| both.join("; "))
 }
 
 /// What its templates read; a Profile reads only in its own namespace.

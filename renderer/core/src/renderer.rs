@@ -306,7 +306,7 @@ impl Core for Renderer {
                 } else if row.head.tombstone {
                     self.completeness.withdraw(cluster, *origin);
                 }
-                if !self.catalog.clusters.contains_key(cluster) {
+                if !self.catalog.fleet.clusters().contains_key(cluster) {
                     self.mind_registration(cluster, step);
                 }
             }

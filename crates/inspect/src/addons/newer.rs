@@ -8,7 +8,7 @@ use sluice_bus::{Bus, BusError, ReadSpec, Stored, look_each};
 use sluice_protocol::rows::{Desired, State, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table, WantedSet};
-use sluice_renderer_core::seconds;
+use sluice_status_core::timestamp;
 
 use super::on_bus::{MOST, of_desired};
 use super::{Addon, AddonFilter, OfRows};
@@ -118,7 +118,7 @@ async fn said(bus: &Bus, clusters: &BTreeSet<ClusterRef>) -> Result<BTreeMap<Pai
                 && let Ok(desired) = serde_json::from_slice::<Desired>(&row.body)
             {
                 (said.provisioned, said.one_time) = (true, desired.one_time);
-                said.wanted = of_desired(&cluster, &profile, &desired, &seconds(at));
+                said.wanted = of_desired(&cluster, &profile, &desired, &timestamp(at));
             }
         };
         look_each(bus, &ReadSpec::some(Table::Desired.stream(shard), filters), each).await?;

@@ -8,7 +8,7 @@ use sluice_bus::{Bus, BusError, ReadSpec, Stored, look_each};
 use sluice_protocol::rows::{Desired, Policy, State, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table};
-use sluice_renderer_core::seconds;
+use sluice_status_core::timestamp;
 
 use super::{Addon, AddonFilter, CHART, merged};
 
@@ -59,7 +59,7 @@ fn add_row(found: &mut Vec<Addon>, Stored { row, at }: &Stored, provisioned: &BT
         && provisioned.contains(&place)
         && let Ok(desired) = serde_json::from_slice::<Desired>(&row.body)
     {
-        found.extend(of_desired(cluster, profile, &desired, &seconds(*at)));
+        found.extend(of_desired(cluster, profile, &desired, &timestamp(*at)));
     }
 }
 

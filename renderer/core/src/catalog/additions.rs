@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::model::{ClusterSetId, OWNER_NAME};
+use sluice_api::model::OWNER_NAME;
 use sluice_api::{ClusterRef, ObjectKey, ServiceAccount, TriggerId, object};
 use sluice_protocol::rows::Cause;
 
@@ -174,18 +174,6 @@ impl Catalog {
         }
         self.version += u64::from(!changed.is_empty());
         changed
-    }
-
-    pub(super) fn put_set(&mut self, id: ClusterSetId, object: Option<&Value>) -> Touched {
-        let held = object.map(|object| super::HeldSet {
-            set: sluice_api::model::ClusterSet::read(object),
-            status: object.get("status").cloned().unwrap_or_default(),
-        });
-        if !super::replace(&mut self.sets, &id, held) {
-            return Touched::Nothing;
-        }
-        self.selections.take();
-        Touched::Set(id)
     }
 }
 

@@ -1,11 +1,10 @@
 //! Where the profile of an event goes.
 
-use sluice_api::model::{CAPI_GROUP, DestinationCluster, LIB_GROUP};
+use sluice_api::model::{CAPI_GROUP, DestinationCluster, LIB_GROUP, not_registered};
 use sluice_api::{ClusterKind, ClusterRef, Gvk};
 use sluice_template::Data;
 
 use super::EventRender;
-use crate::catalog::not_registered;
 
 /// Where a profile goes.
 pub(super) struct Destinations {
@@ -24,7 +23,7 @@ impl EventRender<'_> {
     pub(super) fn destinations(&self, dot: &Data<'_>) -> Result<Destinations, String> {
         if let Some(destination) = &self.trigger.destination_cluster {
             let id = self.destination_cluster(destination, dot)?;
-            if self.catalog.clusters.contains_key(&id) {
+            if self.catalog.fleet.clusters().contains_key(&id) {
                 return Ok(Destinations::of(vec![id]));
             }
             let unsure = Some(not_registered("spec.destinationCluster", &id));
@@ -33,7 +32,8 @@ impl EventRender<'_> {
         let Some(selector) = &self.trigger.destination_selector else {
             return Ok(Destinations::of(vec![self.cluster.id.clone()]));
         };
-        let selected = self.catalog.clusters.values().filter(|cluster| selector.matches(cluster.labels()));
+        let selected =
+            self.catalog.fleet.clusters().values().filter(|cluster| selector.matches(cluster.labels()));
         Ok(Destinations::of(selected.map(|cluster| cluster.id.clone()).collect()))
     }
 

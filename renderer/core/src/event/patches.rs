@@ -69,7 +69,7 @@ impl EventRender<'_> {
         }
         let mut projections = BTreeMap::new();
         for id in destinations {
-            let Some(cluster) = self.catalog.clusters.get(&id) else { continue };
+            let Some(cluster) = self.catalog.fleet.clusters().get(&id) else { continue };
             let provider = provider::of_names(named.all(), cluster, self.catalog, reads);
             let there = provider.and_then(|provider| {
                 let dot = provider::of_cluster(cluster, &provider);

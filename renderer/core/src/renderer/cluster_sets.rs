@@ -2,22 +2,16 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-use sluice_api::model::{ClusterSet, ClusterSetId, LIB_GROUP};
-use sluice_api::{ClusterRef, FieldError, Gvk, ObjectKey, TriggerId, object};
+use sluice_api::model::{ClusterSetId, LIB_GROUP, Selections};
+use sluice_api::{Gvk, ObjectKey, TriggerId};
 use sluice_protocol::{About, ProblemKey, Step};
 
 use super::{Effect, Renderer};
-use crate::catalog::Selections;
-use crate::verdict::{judgement, own_condition, reference, right, seconds, wrong};
-
-/// The fields of a set's status besides conditions.
-const LISTS: [&str; 2] = ["matchingClusterRefs", "selectedClusterRefs"];
 
 impl Renderer {
     /// What sets select differs from `before`, or may: triggers and profiles over sets are looked at again.
     pub(super) fn sets_changed(&mut self, before: &Arc<Selections>, step: &mut Step<Effect>) {
-        let now = self.catalog.selections().clone();
+        let now = self.catalog.fleet.selections().clone();
         self.write_sets(step);
         if *before == now {
             return;
@@ -44,18 +38,12 @@ impl Renderer {
     /// they say.
     pub(super) fn write_sets(&mut self, step: &mut Step<Effect>) {
         let mut problems = Vec::new();
-        for (id, held) in &self.catalog.sets {
+        for (id, known) in self.catalog.fleet.sets() {
             if !self.owns_name(&id.to_string()) {
                 continue;
             }
-            let (status, error) = match &held.set {
-                Ok(set) => {
-                    let error = self.catalog.missing(&set.clusters, "spec.clusterRefs");
-                    (self.set_status(set, error.as_deref(), &held.status, step.now), error)
-                }
-                Err(error) => (broken_status(error, &held.status, step.now), Some(error.to_string())),
-            };
-            if !says(&held.status, &status) {
+            let (status, error) = sluice_status_core::set_status(known, &self.catalog.fleet, step.now);
+            if let Some(status) = status {
                 step.effect(Effect::WriteStatus(key(id), status));
             }
             problems.push((id.clone(), error));
@@ -67,51 +55,10 @@ impl Renderer {
 
     /// Nothing is wrong with a set that is gone.
     pub(super) fn set_gone(&mut self, id: &ClusterSetId, step: &mut Step<Effect>) {
-        if !self.catalog.sets.contains_key(id) {
+        if !self.catalog.fleet.sets().contains_key(id) {
             self.note(ProblemKey::everywhere(About::ClusterSet(id.clone())), None, step);
         }
     }
-
-    fn set_status(&self, set: &ClusterSet, error: Option<&str>, said: &Value, now: i64) -> Value {
-        let references =
-            |clusters: &mut dyn Iterator<Item = &ClusterRef>| -> Value { clusters.map(reference).collect() };
-        let matching = set.matching(self.catalog.clusters.values().map(Arc::as_ref));
-        let selected = set.select(&matching);
-        let condition = match error {
-            Some(error) => wrong(error, &wrong_since(said, now)),
-            None => right("no problem is known", Some(said), now),
-        };
-        json!({
-            "matchingClusterRefs": references(&mut matching.iter()),
-            "selectedClusterRefs": references(&mut selected.iter()),
-            "conditions": [condition],
-        })
-    }
-}
-
-/// What a set that cannot be read says: its lists stay, since what it selected before is in them.
-fn broken_status(error: &FieldError, said: &Value, now: i64) -> Value {
-    let text = format!("{}: {}", error.field, error.reason);
-    let condition = wrong(&text, &wrong_since(said, now));
-    let mut status = json!({"conditions": [condition]});
-    for field in LISTS {
-        if let Some(list) = said.get(field) {
-            status[field] = list.clone();
-        }
-    }
-    status
-}
-
-/// Since when a status says that something is wrong; now, where it does not.
-fn wrong_since(said: &Value, now: i64) -> String {
-    let since = judgement(said).map(|condition| object::text(condition, &["lastTransitionTime"]).to_owned());
-    since.unwrap_or_else(|| seconds(now))
-}
-
-/// Whether a status says this already; conditions of others count for nothing.
-fn says(status: &Value, wanted: &Value) -> bool {
-    LISTS.iter().all(|field| status.get(field) == wanted.get(field))
-        && own_condition(status) == own_condition(wanted)
 }
 
 fn key(id: &ClusterSetId) -> ObjectKey {

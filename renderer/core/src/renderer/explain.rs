@@ -49,7 +49,7 @@ impl Renderer {
         let (name, templates) = (&rendered.id.name, &self.templates_of(cause));
         let mut origins = Vec::new();
         for part in &rendered.parts {
-            for cluster in part.destinations.iter().filter_map(|id| self.catalog.clusters.get(id)) {
+            for cluster in part.destinations.iter().filter_map(|id| self.catalog.fleet.clusters().get(id)) {
                 let known = (&self.catalog, templates);
                 let Ok(sight) = resources::seen(rendered, part, cluster, known, reads) else { continue };
                 let destination = sight.of(cluster);

@@ -23,7 +23,7 @@ pub(super) type Farewells = BTreeMap<ClusterRef, i64>;
 impl Renderer {
     /// Notes whether a cluster is registered, and forgets one of which nothing is left.
     pub(super) fn mind_registration(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
-        if self.catalog.clusters.contains_key(cluster) {
+        if self.catalog.fleet.clusters().contains_key(cluster) {
             self.farewells.remove(cluster);
             return;
         }

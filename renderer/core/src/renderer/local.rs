@@ -67,7 +67,7 @@ impl Renderer {
         for part in &rendered.parts {
             let same = render::sources_are_same(common, part, Deployment::Local);
             for (index, id) in part.destinations.iter().enumerate() {
-                let Some(cluster) = self.catalog.clusters.get(id) else { return Err(Lack::Unknown) };
+                let Some(cluster) = self.catalog.fleet.clusters().get(id) else { return Err(Lack::Unknown) };
                 let sight = resources::seen(rendered, part, cluster, known, reads);
                 let sight = sight.map_err(|_| Lack::Unknown)?;
                 if same && index > 0 {

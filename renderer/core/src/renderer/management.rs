@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use sluice_api::model::ignored;
+use sluice_api::model::{NOTHING_WITHDRAWN, ignored};
 use sluice_api::{ClusterRef, TriggerId};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::{About, ProblemKey, Step};
 
 use super::place::{now_millis, unsupported, without_effect};
 use super::{Effect, Renderer};
-use crate::bindings::{self, Bound, ClusterBindings};
-use crate::catalog::{Change, NOTHING_WITHDRAWN, Touched};
+use crate::bindings::{Bound, ClusterBindings};
+use crate::catalog::{Change, Touched};
 use crate::project::{self, Projection};
 use crate::syntax::{broken_trigger, check_source, has_broken_source_name};
 
@@ -20,7 +20,7 @@ impl Renderer {
             self.catalog.apply(change);
             return;
         }
-        let selections = self.catalog.selections().clone();
+        let selections = self.catalog.fleet.selections().clone();
         let touched = self.catalog.apply(change);
         match touched {
             Touched::Nothing => {}
@@ -76,7 +76,7 @@ impl Renderer {
     }
 
     pub(super) fn my_clusters(&self) -> Vec<ClusterRef> {
-        self.catalog.clusters.keys().filter(|cluster| self.is_mine(cluster)).cloned().collect()
+        self.catalog.fleet.clusters().keys().filter(|cluster| self.is_mine(cluster)).cloned().collect()
     }
 
     pub(super) fn cluster_changed(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
@@ -101,7 +101,7 @@ impl Renderer {
     /// Works out anew who listens to what on a cluster, and what its interest row should say.
     pub(super) fn rebind(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let before = self.bindings.get(cluster).cloned();
-        let registered = self.catalog.clusters.get(cluster).cloned();
+        let registered = self.catalog.fleet.clusters().get(cluster).cloned();
         let after = registered.as_ref().map(|registered| {
             ClusterBindings::of(registered, &self.catalog, &self.templates, before.as_ref())
         });
@@ -128,7 +128,7 @@ impl Renderer {
     /// What the interest row of a cluster should say, when it does not.
     fn write_interest(&mut self, cluster: &ClusterRef, bindings: &ClusterBindings, step: &mut Step<Effect>) {
         let known = self.completeness.interest(cluster);
-        let registered = self.catalog.clusters.contains_key(cluster);
+        let registered = self.catalog.fleet.clusters().contains_key(cluster);
         let unseen = !registered && known.is_none_or(|known| known.gone);
         let former = self.completeness.former(cluster);
         let last = self.completeness.last_revision(cluster);
@@ -158,7 +158,7 @@ impl Renderer {
     /// Works out anew what one trigger listens to, on every cluster: that is all that it can change.
     pub(super) fn rebind_trigger(&mut self, id: &TriggerId, step: &mut Step<Effect>) {
         for cluster in self.my_clusters() {
-            let Some(registered) = self.catalog.clusters.get(&cluster).cloned() else { continue };
+            let Some(registered) = self.catalog.fleet.clusters().get(&cluster).cloned() else { continue };
             let Some(mut bindings) = self.bindings.remove(&cluster) else {
                 self.rebind(&cluster, step);
                 continue;
@@ -276,7 +276,7 @@ impl Renderer {
 
     /// Why it is not known on which clusters it listens besides.
     fn unsure(&self, id: &TriggerId) -> Option<String> {
-        bindings::unsure(self.catalog.triggers.get(id)?.as_ref().as_ref().ok()?, &self.catalog)
+        self.catalog.triggers.get(id)?.as_ref().as_ref().ok()?.unsure(&self.catalog.fleet)
     }
 
     /// Whether the name of its EventSource can never be rendered.

@@ -204,7 +204,8 @@ impl Renderer {
         work: impl FnOnce(&EventRender<'_>) -> Result<T, String>,
     ) -> Result<T, String> {
         let trigger = self.catalog.triggers.get(&event.trigger).map(Arc::as_ref);
-        let (Some(Ok(trigger)), Some(cluster)) = (trigger, self.catalog.clusters.get(&event.cluster)) else {
+        let (Some(Ok(trigger)), Some(cluster)) = (trigger, self.catalog.fleet.clusters().get(&event.cluster))
+        else {
             return Err(format!("{} or {} does not exist", event.trigger, event.cluster));
         };
         let set = self.counted(&event.cluster, &event.source, event.item.as_ref());
@@ -254,8 +255,9 @@ impl Renderer {
         }
         if let Some(unsure) = &rendered.unsure {
             // What a cluster holds that is not registered stays without a row.
-            let is_there =
-                |(cluster, _): &Place| cluster.is_management() || self.catalog.clusters.contains_key(cluster);
+            let is_there = |(cluster, _): &Place| {
+                cluster.is_management() || self.catalog.fleet.clusters().contains_key(cluster)
+            };
             places.extend(self.ledger.everywhere(cause).into_iter().filter(is_there));
             failed.insert(unsure.clone(), Vec::new());
         }

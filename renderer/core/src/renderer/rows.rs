@@ -57,7 +57,7 @@ impl Renderer {
             // By what the destinations can do, where that counts, and what they were asked to be redeployed with.
             let mut shared = BTreeMap::<(Option<Digest>, String), RowBody>::new();
             for id in &part.destinations {
-                let Some(cluster) = self.catalog.clusters.get(id) else { continue };
+                let Some(cluster) = self.catalog.fleet.clusters().get(id) else { continue };
                 // Another cause of this shard makes a profile of this name there: it keeps it, and this one waits.
                 if let Some(user) = self.ledger.ask_for(&(id.clone(), rendered.id.clone()), cause) {
                     rows.push((id.clone(), Err(Lack::Wrong(name_taken(&rendered.id, user)))));

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use sluice_bus::{Feed, now_micros};
 use sluice_protocol::report::ProblemRow;
-use sluice_renderer_core::Seen;
+use sluice_renderer_core::Change;
 use sluice_runtime::Projector;
+use sluice_status_core::Statuses;
 use sluice_tasks::End;
 
 use crate::capabilities::Known;
 use crate::management::{Generated, Management};
-use crate::status::Statuses;
+use crate::status;
 
 /// So many changes are taken before it is looked whether something is due.
 const AT_ONCE: usize = 1024;
@@ -22,19 +23,19 @@ pub(crate) type Problems = Feed<String, ProblemRow>;
 pub(crate) async fn keep(
     (written, generated): (Management, Generated),
     problems: Problems,
-    statuses: Statuses,
+    statuses: status::Statuses,
     capabilities: Known,
     projector: Projector,
     (shard, shards): (u16, u16),
 ) -> End {
-    let mut seen = Seen::new(shard, shards);
+    let mut core = Statuses::new(shard, shards);
     let (mut changes, mut errors, mut rows) =
         (written.subscribe(), problems.subscribe(), statuses.subscribe());
     let (mut known, mut made) = (capabilities.subscribe(), generated.subscribe());
     let (mut some_changes, mut some_errors, mut some_rows) = (Vec::new(), Vec::new(), Vec::new());
     let (mut some_known, mut some_made) = (Vec::new(), Vec::new());
     loop {
-        let pause = seen.next().map(|at| u64::try_from(at - now_micros()).unwrap_or(0));
+        let pause = core.next().map(|at| u64::try_from(at - now_micros()).unwrap_or(0));
         let due = async {
             match pause {
                 Some(micros) => tokio::time::sleep(Duration::from_micros(micros)).await,
@@ -53,14 +54,20 @@ pub(crate) async fn keep(
             return End::Early;
         }
         let now = now_micros();
-        some_changes.drain(..).for_each(|change| seen.change(&change, now));
-        some_errors.drain(..).for_each(|row| seen.problem(row, now));
-        some_rows.drain(..).for_each(|status| seen.row(&status.row, now));
-        some_made.drain(..).filter_map(|made| made.profile).for_each(|profile| seen.made(&profile, now));
-        for (cluster, can) in some_known.drain(..) {
-            seen.capabilities(&cluster, can.as_ref().map(|can| can.version()), now);
+        for change in some_changes.drain(..) {
+            match change {
+                Change::Upsert(object) => core.change(&object, false, now),
+                Change::Delete(object) => core.change(&object, true, now),
+                Change::Listed(..) => {}
+            }
         }
-        let writes = seen.take_due(now);
+        some_errors.drain(..).for_each(|row| core.problem(row, now));
+        some_rows.drain(..).for_each(|status| core.row(&status.row, now));
+        some_made.drain(..).filter_map(|made| made.profile).for_each(|profile| core.made(&profile, now));
+        for (cluster, can) in some_known.drain(..) {
+            core.capabilities(&cluster, can.as_ref().map(|can| can.version()), now);
+        }
+        let writes = core.take_due(now);
         for (key, status) in writes.statuses {
             projector.project_status(key, status);
         }

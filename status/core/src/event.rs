@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use sluice_api::{Digest, Gvk, ObjectKey, object};
 
-use crate::verdict::{clipped, complaint, seconds};
+use crate::condition::{clipped, complaint, timestamp};
 
 /// API servers take no longer message, bytes.
 const LONGEST: usize = 1024;
@@ -14,7 +14,7 @@ const NAMESPACE: &str = "default";
 const COMPONENT: &str = "sluice-renderer";
 
 /// The Event that is due when the object's status was `before` and becomes `after`, if one is.
-pub(super) fn event(
+pub(crate) fn of(
     key: &ObjectKey,
     uid: &str,
     before: Option<&Value>,
@@ -42,8 +42,8 @@ pub(super) fn event(
         "type": kind,
         "reason": reason,
         "message": clipped(&message, LONGEST - 4),
-        "firstTimestamp": seconds(now),
-        "lastTimestamp": seconds(now),
+        "firstTimestamp": timestamp(now),
+        "lastTimestamp": timestamp(now),
         "count": 1,
         "source": {"component": COMPONENT},
         "reportingComponent": COMPONENT,
@@ -72,7 +72,7 @@ mod tests {
     }
 
     fn told(before: Option<&str>, after: Option<&str>) -> Option<[String; 2]> {
-        let (_, event) = event(&key("team", "p"), "7", Some(&status(before)), &status(after), 0)?;
+        let (_, event) = of(&key("team", "p"), "7", Some(&status(before)), &status(after), 0)?;
         Some(["type", "message"].map(|field| object::text(&event, &[field]).to_owned()))
     }
 
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn an_event_is_found_by_its_object_and_is_where_api_servers_want_it() {
-        let (place, told) = event(&key("", "p"), "7", None, &status(Some("a")), 0).unwrap();
+        let (place, told) = of(&key("", "p"), "7", None, &status(Some("a")), 0).unwrap();
         assert_eq!(place.to_string(), "Event default/p.profile-problem");
         assert_eq!(told["involvedObject"]["uid"], "7");
         assert_eq!(told["involvedObject"]["namespace"], "");
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn no_text_is_longer_than_api_servers_take() {
         let (long, name) = ("ä".repeat(3000), "n".repeat(253));
-        let (place, told) = event(&key("team", &name), "7", None, &status(Some(&long)), 0).unwrap();
+        let (place, told) = of(&key("team", &name), "7", None, &status(Some(&long)), 0).unwrap();
         assert!(place.name.len() <= 253 && place.name.is_ascii(), "{}", place.name);
         assert!(object::text(&told, &["message"]).len() <= LONGEST);
     }

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 use sluice_api::model::{PAUSED, SUSPEND};
-use sluice_api::{ClusterRef, few, object};
+use sluice_api::{ClusterRef, ObjectKey, few, object};
 use sluice_protocol::report::ProblemRow;
 
-use super::SeenObject;
-use super::standing::{At, Kind, Standing, Standings};
-use crate::verdict::{self, CONDITION, FAILED, LONGEST, clipped, own_condition, reference, seconds};
+use crate::condition::{self, CONDITION, FAILED, LONGEST, clipped, own_condition, reference, timestamp};
+use crate::object::KnownObject;
+use crate::rollout::{OnCluster, Phase, Rollout, Shape};
 
 /// A status lists no more clusters than this: the worst are kept.
 const CLUSTERS: usize = 500;
@@ -26,49 +26,57 @@ const FIELDS: [&str; 7] = [
 ];
 
 /// What the object should say.
-pub(super) fn of(standings: &Standings, seen: &SeenObject, problems: &[&ProblemRow], now: i64) -> Value {
+pub(crate) fn of(rollout: &Rollout, known: &KnownObject, problems: &[&ProblemRow], now: i64) -> Value {
     let mut status = Map::new();
     let mut put = |field: &str, list: Vec<Value>| {
         if !list.is_empty() {
             status.insert(field.to_owned(), list.into());
         }
     };
-    let failing = standings.at.values().filter(|at| at.standing == Standing::Failed).count();
+    let failing = rollout.at.values().filter(|at| at.phase == Phase::Failed).count();
     let longest = (MESSAGES / failing.clamp(1, CLUSTERS)).min(LONGEST);
-    let message = |at: &At| {
+    let message = |at: &OnCluster| {
         let lines: Vec<_> = at.errors.iter().map(String::as_str).collect();
         clipped(&lines.join("\n"), longest)
     };
-    put("matchingClusters", references(standings.matching.iter()));
-    match standings.kind {
-        Kind::Trigger | Kind::RoleRequest => {
-            put("destinationMatchingClusterRefs", references(standings.destinations.iter()));
-            let info = worst(standings).into_iter().map(|(cluster, at)| info(cluster, at, seen, message(at)));
+    put("matchingClusters", references(rollout.matching.iter()));
+    match rollout.shape {
+        Shape::Trigger | Shape::RoleRequest => {
+            put("destinationMatchingClusterRefs", references(rollout.destinations.iter()));
+            let info = worst(rollout).into_iter().map(|(cluster, at)| info(cluster, at, known, message(at)));
             put("clusterInfo", info.collect());
         }
-        Kind::Profile => {
-            let failed = standings.at.iter().filter(|(_, at)| at.standing == Standing::Failed);
+        Shape::Profile => {
+            let failed = rollout.at.iter().filter(|(_, at)| at.phase == Phase::Failed);
             let failed = failed.take(CLUSTERS).map(
                 |(cluster, at)| json!({"clusterRef": reference(cluster), "failureMessage": message(at)}),
             );
             put("failedClusters", failed.collect());
-            for (field, standing) in
-                [("updatedClusters", Standing::Provisioned), ("updatingClusters", Standing::Provisioning)]
+            for (field, phase) in
+                [("updatedClusters", Phase::Provisioned), ("updatingClusters", Phase::Provisioning)]
             {
-                let those = standings.at.iter().filter(|(_, at)| at.standing == standing);
+                let those = rollout.at.iter().filter(|(_, at)| at.phase == phase);
                 let those = references(those.map(|(cluster, _)| cluster));
                 if !those.is_empty() {
-                    status.insert(field.to_owned(), json!({"hash": seen.hash, "clusters": those}));
+                    status.insert(field.to_owned(), json!({"hash": known.hash, "clusters": those}));
                 }
             }
         }
     }
-    status.insert("conditions".into(), json!([condition(standings, seen, problems, now)]));
+    status.insert("conditions".into(), json!([condition(rollout, known, problems, now)]));
     status.into()
 }
 
+/// Whether the object does not say this already.
+pub(crate) fn is_news(known: &KnownObject, key: &ObjectKey, status: &Value) -> bool {
+    if matches!(key.gvk.kind.as_str(), "EventSource" | "SveltosCluster") {
+        return is_missing(known.there.as_ref(), status) || known.is_withdrawn(status);
+    }
+    !known.there.as_ref().is_some_and(|there| says(there, status))
+}
+
 /// Whether a status says this already; conditions of others count for nothing.
-pub(super) fn says(there: &Value, wanted: &Value) -> bool {
+pub(crate) fn says(there: &Value, wanted: &Value) -> bool {
     FIELDS.iter().all(|field| match *field {
         "conditions" => own_condition(there) == own_condition(wanted),
         field => there.get(field) == wanted.get(field),
@@ -76,7 +84,7 @@ pub(super) fn says(there: &Value, wanted: &Value) -> bool {
 }
 
 /// Whether there is something in a status that is not said there; conditions of others count for nothing.
-pub(super) fn lacks(there: Option<&Value>, wanted: &Value) -> bool {
+fn is_missing(there: Option<&Value>, wanted: &Value) -> bool {
     let said = |(field, value): (&String, &Value)| {
         let Some(there) = there else { return false };
         if field == "conditions" {
@@ -93,39 +101,39 @@ fn references<'c>(clusters: impl Iterator<Item = &'c ClusterRef>) -> Vec<Value> 
 }
 
 /// As many clusters as a status lists, by name; the worst are among them.
-fn worst(standings: &Standings) -> Vec<(&ClusterRef, &At)> {
-    let mut all: Vec<_> = standings.at.iter().collect();
+fn worst(rollout: &Rollout) -> Vec<(&ClusterRef, &OnCluster)> {
+    let mut all: Vec<_> = rollout.at.iter().collect();
     if all.len() > CLUSTERS {
-        all.sort_by_key(|(cluster, at)| (at.standing, *cluster));
+        all.sort_by_key(|(cluster, at)| (at.phase, *cluster));
         all.truncate(CLUSTERS);
         all.sort_by_key(|(cluster, _)| *cluster);
     }
     all
 }
 
-fn info(cluster: &ClusterRef, at: &At, seen: &SeenObject, message: String) -> Value {
-    let status = match at.standing {
-        Standing::Failed => "Failed",
-        Standing::Removing => "Removing",
-        Standing::Provisioning => "Provisioning",
-        Standing::Provisioned => "Provisioned",
+fn info(cluster: &ClusterRef, at: &OnCluster, known: &KnownObject, message: String) -> Value {
+    let status = match at.phase {
+        Phase::Failed => "Failed",
+        Phase::Removing => "Removing",
+        Phase::Provisioning => "Provisioning",
+        Phase::Provisioned => "Provisioned",
     };
-    let mut info = json!({"cluster": reference(cluster), "hash": seen.hash, "status": status});
+    let mut info = json!({"cluster": reference(cluster), "hash": known.hash, "status": status});
     if !message.is_empty() {
         info["failureMessage"] = message.into();
     }
     info
 }
 
-fn condition(standings: &Standings, seen: &SeenObject, problems: &[&ProblemRow], now: i64) -> Value {
-    if let Some(condition) = verdict::condition(problems) {
+fn condition(rollout: &Rollout, known: &KnownObject, problems: &[&ProblemRow], now: i64) -> Value {
+    if let Some(condition) = condition::condition(problems) {
         return condition;
     }
-    let (state, reason, mut message) = told(standings);
-    if standings.at.len().max(standings.destinations.len()) > CLUSTERS {
+    let (state, reason, mut message) = summary(rollout);
+    if rollout.at.len().max(rollout.destinations.len()) > CLUSTERS {
         message.push_str(&format!("; lists of clusters end after {CLUSTERS}"));
     }
-    let before = seen.before().and_then(own_condition);
+    let before = known.before().and_then(own_condition);
     let since = before.filter(|one| object::text(one, &["status"]) == state);
     let since = since.map(|one| object::text(one, &["lastTransitionTime"])).filter(|time| !time.is_empty());
     json!({
@@ -133,21 +141,21 @@ fn condition(standings: &Standings, seen: &SeenObject, problems: &[&ProblemRow],
         "status": state,
         "reason": reason,
         "message": message,
-        "lastTransitionTime": since.map_or_else(|| seconds(now), str::to_owned),
+        "lastTransitionTime": since.map_or_else(|| timestamp(now), str::to_owned),
     })
 }
 
 /// Whether all is well, a word for why, and a text.
-fn told(standings: &Standings) -> (&'static str, &'static str, String) {
-    if standings.suspended {
-        let annotation = if standings.kind == Kind::Trigger { SUSPEND } else { PAUSED };
+fn summary(rollout: &Rollout) -> (&'static str, &'static str, String) {
+    if rollout.suspended {
+        let annotation = if rollout.shape == Shape::Trigger { SUSPEND } else { PAUSED };
         let text = format!("what is there stays as it is; remove the annotation {annotation} to go on");
         return ("Unknown", "Suspended", text);
     }
-    let are = |standing: Standing| standings.at.iter().filter(move |(_, at)| at.standing == standing);
-    let failed: Vec<_> = are(Standing::Failed).map(|(cluster, _)| cluster).collect();
+    let are = |phase: Phase| rollout.at.iter().filter(move |(_, at)| at.phase == phase);
+    let failed: Vec<_> = are(Phase::Failed).map(|(cluster, _)| cluster).collect();
     if !failed.is_empty() {
-        let texts: Vec<String> = are(Standing::Failed)
+        let texts: Vec<String> = are(Phase::Failed)
             .map(|(cluster, at)| {
                 let lines: Vec<_> = at.errors.iter().map(String::as_str).collect();
                 format!("{cluster}: {}", lines.join("; "))
@@ -156,14 +164,14 @@ fn told(standings: &Standings) -> (&'static str, &'static str, String) {
         return ("False", FAILED, clipped(&texts.join("\n"), LONGEST));
     }
     let open: Vec<_> =
-        are(Standing::Provisioning).chain(are(Standing::Removing)).map(|(cluster, _)| cluster).collect();
+        are(Phase::Provisioning).chain(are(Phase::Removing)).map(|(cluster, _)| cluster).collect();
     if open.is_empty() {
-        return ("True", "Provisioned", counted(standings.matching.len()));
+        return ("True", "Provisioned", counted(rollout.matching.len()));
     }
-    if standings.dry_run {
+    if rollout.dry_run {
         return ("False", "DryRun", "syncMode is DryRun: nothing is applied".into());
     }
-    let (count, all) = (open.len(), standings.at.len());
+    let (count, all) = (open.len(), rollout.at.len());
     let text = format!("{count} of {all} clusters are not done yet: {}", few(", ", open));
     ("False", "Provisioning", text)
 }

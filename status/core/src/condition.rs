@@ -57,7 +57,7 @@ pub(crate) fn user_object(kind: &str, namespace: &str, name: &str) -> ObjectKey 
 }
 
 /// Whether objects of this kind have a status that is written here. That of a cluster set is written as a whole by who decides
-/// what it selects (`renderer/cluster_sets.rs`): of two writers each would take away what the other one has said.
+/// what it selects ([`crate::set_status`]): of two writers each would take away what the other one has said.
 pub(crate) fn has_status(key: &ObjectKey) -> bool {
     matches!(
         key.gvk.kind.as_str(),
@@ -74,7 +74,7 @@ pub(crate) fn has_status(key: &ObjectKey) -> bool {
 /// What the condition says when something is wrong.
 pub(crate) fn condition(problems: &[&ProblemRow]) -> Option<Value> {
     let first = problems.iter().min_by_key(|problem| problem.since)?;
-    Some(wrong(&texts(problems), &seconds(first.since)))
+    Some(wrong(&texts(problems), &timestamp(first.since)))
 }
 
 /// The condition that says what is wrong, since then.
@@ -97,7 +97,7 @@ pub(crate) fn right(text: &str, before: Option<&Value>, now: i64) -> Value {
         "status": "True",
         "reason": WELL,
         "message": text,
-        "lastTransitionTime": since.map_or_else(|| seconds(now), str::to_owned),
+        "lastTransitionTime": since.map_or_else(|| timestamp(now), str::to_owned),
     })
 }
 
@@ -194,7 +194,7 @@ pub(crate) fn line(problem: &ProblemRow) -> String {
 }
 
 /// A reference to a cluster, as statuses have it.
-pub(crate) fn reference(cluster: &ClusterRef) -> Value {
+pub fn reference(cluster: &ClusterRef) -> Value {
     let (version, kind) = match cluster.kind {
         ClusterKind::Sveltos => ("lib.projectsveltos.io/v1beta1", "SveltosCluster"),
         ClusterKind::Capi => ("cluster.x-k8s.io/v1beta2", "Cluster"),
@@ -213,7 +213,7 @@ pub(crate) fn clipped(text: &str, longest: usize) -> String {
 }
 
 /// A time in the form of the API, of microseconds since 1970.
-pub fn seconds(micros: i64) -> String {
+pub fn timestamp(micros: i64) -> String {
     let second = Timestamp::from_second(micros.div_euclid(1_000_000)).unwrap_or(Timestamp::UNIX_EPOCH);
     second.to_string()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use sluice_api::Gvk;
-use sluice_protocol::rows::{EventCause, Status};
+use sluice_protocol::rows::{EventCause, State, Status, spec_digest};
 use sluice_protocol::{Body, Head, Meta, Publish};
 
 use super::*;
@@ -13,11 +13,11 @@ fn cluster(name: &str) -> ClusterRef {
     ClusterRef::sveltos("default", name)
 }
 
-fn upsert(object: Value) -> Change {
-    Change::Upsert(Arc::new(object))
+fn upsert(object: Value) -> Arc<Value> {
+    Arc::new(object)
 }
 
-fn registered(name: &str, env: &str) -> Change {
+fn registered(name: &str, env: &str) -> Arc<Value> {
     upsert(json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
         "metadata": {"namespace": "default", "name": name, "labels": {"env": env}}, "spec": {}}))
 }
@@ -63,19 +63,19 @@ fn problem(cluster: &str, object: &str, error: &str) -> ProblemRow {
 }
 
 /// One shard that knows two selected clusters and another one.
-fn seen(objects: impl IntoIterator<Item = Value>) -> Seen {
-    let mut seen = Seen::new(0, 1);
+fn statuses(objects: impl IntoIterator<Item = Value>) -> Statuses {
+    let mut statuses = Statuses::new(0, 1);
     for (name, env) in [("a", "fv"), ("b", "fv"), ("c", "prod")] {
-        seen.change(&registered(name, env), T0);
+        statuses.change(&registered(name, env), false, T0);
     }
-    objects.into_iter().for_each(|object| seen.change(&upsert(object), T0));
-    seen
+    objects.into_iter().for_each(|object| statuses.change(&upsert(object), false, T0));
+    statuses
 }
 
 /// The status that is written once nothing has come for a while.
-fn written(seen: &mut Seen) -> Option<Value> {
-    let at = seen.next()?;
-    seen.take_due(at).statuses.into_iter().map(|(_, status)| status).next()
+fn written(statuses: &mut Statuses) -> Option<Value> {
+    let at = statuses.next()?;
+    statuses.take_due(at).statuses.into_iter().map(|(_, status)| status).next()
 }
 
 fn infos(status: &Value) -> Vec<(&str, &str)> {
@@ -90,17 +90,18 @@ fn names(list: &Value) -> Vec<&str> {
 #[test]
 fn a_trigger_says_where_it_applies_and_what_became_of_it_there() {
     let (a, b) = (cluster("a"), cluster("b"));
-    let mut seen = seen([trigger(json!({"destinationClusterSelector": {"matchLabels": {"env": "prod"}}}))]);
-    seen.row(&row(&cluster("c"), &event(&a), Some(State::Provisioned), &[]), T0);
-    let status = written(&mut seen).unwrap();
+    let mut statuses =
+        statuses([trigger(json!({"destinationClusterSelector": {"matchLabels": {"env": "prod"}}}))]);
+    statuses.row(&row(&cluster("c"), &event(&a), Some(State::Provisioned), &[]), T0);
+    let status = written(&mut statuses).unwrap();
     assert_eq!(names(&status["matchingClusters"]), ["a", "b"]);
     assert_eq!(names(&status["destinationMatchingClusterRefs"]), ["c"]);
     assert_eq!(infos(&status), [("a", "Provisioned"), ("b", "Provisioned")]);
     assert!(!status["clusterInfo"][0]["hash"].as_str().unwrap().is_empty());
     let ready = &status["conditions"][0];
     assert_eq!((ready["status"].as_str(), ready["reason"].as_str()), (Some("True"), Some("Provisioned")));
-    seen.row(&row(&cluster("c"), &event(&b), Some(State::Failed), &["it is refused"]), T0);
-    let status = written(&mut seen).unwrap();
+    statuses.row(&row(&cluster("c"), &event(&b), Some(State::Failed), &["it is refused"]), T0);
+    let status = written(&mut statuses).unwrap();
     assert_eq!(infos(&status), [("a", "Provisioned"), ("b", "Failed")]);
     assert_eq!(status["clusterInfo"][1]["failureMessage"], "on sveltos:default/c: it is refused");
     let ready = &status["conditions"][0];
@@ -110,59 +111,60 @@ fn a_trigger_says_where_it_applies_and_what_became_of_it_there() {
 
 #[test]
 fn what_is_only_to_be_known_is_nothing_against_an_object() {
-    let mut seen = seen([profile()]);
-    let ready = |seen: &mut Seen| written(seen).map(|status| status["conditions"][0]["status"].clone());
-    assert_eq!(ready(&mut seen), Some(json!("False")), "its clusters are not done yet");
+    let mut statuses = statuses([profile()]);
+    let ready =
+        |statuses: &mut Statuses| written(statuses).map(|status| status["conditions"][0]["status"].clone());
+    assert_eq!(ready(&mut statuses), Some(json!("False")), "its clusters are not done yet");
     let cause = Cause::Profile(ProfileId::cluster("p"));
     for name in ["a", "b"] {
         let place = cluster(name);
         let subject =
             Subject::Status { shard: 0, cluster: place.clone(), origin: 0, profile: ProfileId::cluster("p") };
         let done = row(&place, &cause, Some(State::Provisioned), &[]);
-        seen.row(&Row { subject, ..done }, T0);
+        statuses.row(&Row { subject, ..done }, T0);
     }
-    assert_eq!(ready(&mut seen), Some(json!("True")));
-    seen.problem(
+    assert_eq!(ready(&mut statuses), Some(json!("True")));
+    statuses.problem(
         problem("", "ClusterProfile p", "spec.dependsOn: is not awaited; note: spec.reloader: has no effect"),
         T0,
     );
-    assert_eq!(ready(&mut seen), Some(json!("False")));
-    seen.problem(problem("", "ClusterProfile p", "note: spec.reloader: has no effect"), T0);
-    assert_eq!(ready(&mut seen), Some(json!("True")));
+    assert_eq!(ready(&mut statuses), Some(json!("False")));
+    statuses.problem(problem("", "ClusterProfile p", "note: spec.reloader: has no effect"), T0);
+    assert_eq!(ready(&mut statuses), Some(json!("True")));
 }
 
 #[test]
 fn what_waits_and_what_still_goes_is_said() {
     let (a, c) = (cluster("a"), cluster("c"));
-    let mut seen = seen([trigger(json!({}))]);
-    seen.row(&row(&a, &event(&a), Some(State::Provisioning), &[]), T0);
-    seen.row(&row(&c, &event(&c), Some(State::Provisioned), &[]), T0);
-    let status = written(&mut seen).unwrap();
+    let mut statuses = statuses([trigger(json!({}))]);
+    statuses.row(&row(&a, &event(&a), Some(State::Provisioning), &[]), T0);
+    statuses.row(&row(&c, &event(&c), Some(State::Provisioned), &[]), T0);
+    let status = written(&mut statuses).unwrap();
     assert_eq!(infos(&status), [("a", "Provisioning"), ("b", "Provisioned"), ("c", "Removing")]);
     let message = status["conditions"][0]["message"].as_str().unwrap();
     assert_eq!(message, "2 of 3 clusters are not done yet: sveltos:default/a, sveltos:default/c");
-    seen.row(&row(&a, &event(&a), Some(State::Held), &[]), T0);
-    seen.row(&row(&c, &event(&c), None, &[]), T0);
-    assert_eq!(infos(&written(&mut seen).unwrap()), [("a", "Provisioning"), ("b", "Provisioned")]);
+    statuses.row(&row(&a, &event(&a), Some(State::Held), &[]), T0);
+    statuses.row(&row(&c, &event(&c), None, &[]), T0);
+    assert_eq!(infos(&written(&mut statuses).unwrap()), [("a", "Provisioning"), ("b", "Provisioned")]);
 }
 
 #[test]
 fn a_profile_says_which_clusters_have_its_present_form() {
     let cause = Cause::Profile(ProfileId::cluster("p"));
-    let mut seen = seen([profile()]);
-    let status = written(&mut seen).unwrap();
+    let mut statuses = statuses([profile()]);
+    let status = written(&mut statuses).unwrap();
     assert_eq!(names(&status["updatingClusters"]["clusters"]), ["a", "b"]);
     assert_eq!(status.get("updatedClusters"), None);
-    seen.row(&row(&cluster("a"), &cause, Some(State::Provisioned), &[]), T0);
-    seen.row(&row(&cluster("b"), &cause, Some(State::Failed), &["no", "never"]), T0);
-    let status = written(&mut seen).unwrap();
+    statuses.row(&row(&cluster("a"), &cause, Some(State::Provisioned), &[]), T0);
+    statuses.row(&row(&cluster("b"), &cause, Some(State::Failed), &["no", "never"]), T0);
+    let status = written(&mut statuses).unwrap();
     assert_eq!(names(&status["updatedClusters"]["clusters"]), ["a"]);
     assert_eq!(status["updatedClusters"]["hash"], hash(profile().get("spec")));
     assert_eq!(status.get("updatingClusters"), None);
     assert_eq!(status["failedClusters"][0]["clusterRef"]["name"], "b");
     assert_eq!(status["failedClusters"][0]["failureMessage"], "never\nno");
-    seen.row(&row(&cluster("b"), &cause, Some(State::Provisioned), &[]), T0);
-    let status = written(&mut seen).unwrap();
+    statuses.row(&row(&cluster("b"), &cause, Some(State::Provisioned), &[]), T0);
+    let status = written(&mut statuses).unwrap();
     assert_eq!(names(&status["updatedClusters"]["clusters"]), ["a", "b"]);
     assert_eq!(status["conditions"][0]["status"], "True");
     assert_eq!(status["conditions"][0]["message"], "everything is in place for 2 clusters");
@@ -180,20 +182,20 @@ fn what_became_of_a_former_spec_is_not_said_of_the_present_one() {
     };
     let mut edited = profile();
     edited["spec"]["tier"] = json!(50);
-    let mut seen = seen([profile()]);
-    seen.row(&row(&cluster("b"), &cause, Some(State::Provisioned), &[]), T0);
-    seen.row(&about(&profile()["spec"], State::Provisioned, &[]), T0);
-    assert_eq!(names(&written(&mut seen).unwrap()["updatedClusters"]["clusters"]), ["a", "b"]);
-    seen.change(&upsert(edited.clone()), T0);
-    let status = written(&mut seen).unwrap();
+    let mut statuses = statuses([profile()]);
+    statuses.row(&row(&cluster("b"), &cause, Some(State::Provisioned), &[]), T0);
+    statuses.row(&about(&profile()["spec"], State::Provisioned, &[]), T0);
+    assert_eq!(names(&written(&mut statuses).unwrap()["updatedClusters"]["clusters"]), ["a", "b"]);
+    statuses.change(&upsert(edited.clone()), false, T0);
+    let status = written(&mut statuses).unwrap();
     assert_eq!(names(&status["updatingClusters"]["clusters"]), ["a"]);
     assert_eq!(status["conditions"][0]["status"], "False", "a former deployer does not say it: b counts");
-    seen.row(&about(&profile()["spec"], State::Failed, &["the former content"]), T0);
-    let status = written(&mut seen).unwrap_or(status);
+    statuses.row(&about(&profile()["spec"], State::Failed, &["the former content"]), T0);
+    let status = written(&mut statuses).unwrap_or(status);
     assert_eq!(names(&status["updatingClusters"]["clusters"]), ["a"], "it is still not about this one");
     assert_eq!(status.get("failedClusters"), None);
-    seen.row(&about(&edited["spec"], State::Provisioned, &[]), T0);
-    let status = written(&mut seen).unwrap();
+    statuses.row(&about(&edited["spec"], State::Provisioned, &[]), T0);
+    let status = written(&mut statuses).unwrap();
     assert_eq!(names(&status["updatedClusters"]["clusters"]), ["a", "b"]);
     assert_eq!(status["conditions"][0]["status"], "True");
 }
@@ -202,13 +204,13 @@ fn what_became_of_a_former_spec_is_not_said_of_the_present_one() {
 fn a_role_request_says_what_became_of_it_as_triggers_do() {
     let request = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "RoleRequest", "metadata": {"name": "p"},
         "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}}, "serviceAccountName": "a", "serviceAccountNamespace": "b"}});
-    let mut seen = seen([request, profile()]);
+    let mut statuses = statuses([request, profile()]);
     let cause = Cause::Profile(ProfileId::role_request("p"));
-    seen.row(&row(&cluster("a"), &cause, Some(State::Provisioned), &[]), T0);
-    seen.problem(problem("", "RoleRequest p", "no such role"), T0);
-    let at = seen.next().unwrap();
+    statuses.row(&row(&cluster("a"), &cause, Some(State::Provisioned), &[]), T0);
+    statuses.problem(problem("", "RoleRequest p", "no such role"), T0);
+    let at = statuses.next().unwrap();
     let written: BTreeMap<_, _> =
-        seen.take_due(at).statuses.into_iter().map(|(key, status)| (key.gvk.kind, status)).collect();
+        statuses.take_due(at).statuses.into_iter().map(|(key, status)| (key.gvk.kind, status)).collect();
     let status = &written["RoleRequest"];
     assert_eq!(names(&status["matchingClusters"]), ["a", "b"]);
     assert_eq!(infos(status), [("a", "Provisioned"), ("b", "Provisioning")]);
@@ -222,11 +224,11 @@ fn a_dry_run_is_not_called_done() {
     let cause = Cause::Profile(ProfileId::cluster("p"));
     let mut dry = profile();
     dry["spec"]["syncMode"] = "DryRun".into();
-    let mut seen = seen([dry]);
+    let mut statuses = statuses([dry]);
     for name in ["a", "b"] {
-        seen.row(&row(&cluster(name), &cause, Some(State::DryRun), &[]), T0);
+        statuses.row(&row(&cluster(name), &cause, Some(State::DryRun), &[]), T0);
     }
-    let status = written(&mut seen).unwrap();
+    let status = written(&mut statuses).unwrap();
     assert_eq!(names(&status["updatingClusters"]["clusters"]), ["a", "b"]);
     assert_eq!(status["conditions"][0]["reason"], "DryRun");
 }
@@ -235,7 +237,7 @@ fn a_dry_run_is_not_called_done() {
 fn a_suspended_trigger_says_so() {
     let mut suspended = trigger(json!({}));
     suspended["metadata"]["annotations"] = json!({"sluice.dev/suspend": "true"});
-    let status = written(&mut seen([suspended])).unwrap();
+    let status = written(&mut statuses([suspended])).unwrap();
     let ready = &status["conditions"][0];
     assert_eq!((ready["status"].as_str(), ready["reason"].as_str()), (Some("Unknown"), Some("Suspended")));
     assert!(ready["message"].as_str().unwrap().contains("sluice.dev/suspend"), "{ready}");
@@ -243,14 +245,14 @@ fn a_suspended_trigger_says_so() {
 
 #[test]
 fn what_is_wrong_comes_first_and_goes_when_it_is_mended() {
-    let mut seen = seen([trigger(json!({}))]);
+    let mut statuses = statuses([trigger(json!({}))]);
     let rows = [
         problem("sveltos:default/a", "EventTrigger t, EventSource s, Service default/x", "it fails"),
         problem("sveltos:default/a", "EventTrigger t, EventSource s, Service default/y", "it fails too"),
         problem("", "EventTrigger t", "EventTrigger t: spec.helmCharts: not yet"),
     ];
-    rows.iter().for_each(|row| seen.problem(row.clone(), T0));
-    let status = written(&mut seen).unwrap();
+    rows.iter().for_each(|row| statuses.problem(row.clone(), T0));
+    let status = written(&mut statuses).unwrap();
     assert_eq!(infos(&status), [("a", "Failed"), ("b", "Provisioned")]);
     assert_eq!(
         status["clusterInfo"][0]["failureMessage"],
@@ -268,9 +270,9 @@ fn what_is_wrong_comes_first_and_goes_when_it_is_mended() {
     );
     for mut row in rows {
         row.error.clear();
-        seen.problem(row, T0);
+        statuses.problem(row, T0);
     }
-    let status = written(&mut seen).unwrap();
+    let status = written(&mut statuses).unwrap();
     assert_eq!(infos(&status), [("a", "Provisioned"), ("b", "Provisioned")]);
     assert_eq!(status["conditions"][0]["status"], "True");
 }
@@ -278,46 +280,46 @@ fn what_is_wrong_comes_first_and_goes_when_it_is_mended() {
 #[test]
 fn a_trigger_that_cannot_be_read_is_where_it_was() {
     let a = cluster("a");
-    let mut seen = seen([trigger(json!({"sourceClusterSelector": {"matchLabels": 5}}))]);
-    seen.row(&row(&a, &event(&a), Some(State::Provisioned), &[]), T0);
-    let status = written(&mut seen).unwrap();
+    let mut statuses = statuses([trigger(json!({"sourceClusterSelector": {"matchLabels": 5}}))]);
+    statuses.row(&row(&a, &event(&a), Some(State::Provisioned), &[]), T0);
+    let status = written(&mut statuses).unwrap();
     assert_eq!((names(&status["matchingClusters"]), infos(&status)), (vec!["a"], vec![("a", "Provisioned")]));
 }
 
 #[test]
 fn an_object_is_written_at_most_every_two_seconds_and_only_when_it_says_something_new() {
     let a = cluster("a");
-    let mut seen = seen([trigger(json!({}))]);
+    let mut statuses = statuses([trigger(json!({}))]);
     let first = T0 + QUIET;
-    assert_eq!(seen.next(), Some(first));
-    assert!(seen.take_due(first - 1).statuses.is_empty());
-    let status = seen.take_due(first).statuses.remove(0).1;
+    assert_eq!(statuses.next(), Some(first));
+    assert!(statuses.take_due(first - 1).statuses.is_empty());
+    let status = statuses.take_due(first).statuses.remove(0).1;
     for step in 1..=20 {
         let state = if step % 2 == 0 { State::Provisioned } else { State::Failed };
-        seen.row(&row(&a, &event(&a), Some(state), &[]), first + step * 100_000);
-        assert_eq!(seen.next(), Some(first + PERIOD), "it waits, whatever comes");
+        statuses.row(&row(&a, &event(&a), Some(state), &[]), first + step * 100_000);
+        assert_eq!(statuses.next(), Some(first + PERIOD), "it waits, whatever comes");
     }
     let mut there = trigger(json!({}));
     there["status"] = status;
-    seen.change(&upsert(there), first + PERIOD);
-    assert!(seen.take_due(first + PERIOD).statuses.is_empty(), "the last word is what it says already");
-    assert_eq!(seen.next(), None);
+    statuses.change(&upsert(there), false, first + PERIOD);
+    assert!(statuses.take_due(first + PERIOD).statuses.is_empty(), "the last word is what it says already");
+    assert_eq!(statuses.next(), None);
 }
 
 #[test]
 fn a_new_owner_writes_nothing_that_is_there_and_keeps_since_when_it_is_so() {
-    let mut first = seen([trigger(json!({}))]);
+    let mut first = statuses([trigger(json!({}))]);
     let status = written(&mut first).unwrap();
     let mut there = trigger(json!({}));
     there["status"] = status.clone();
     there["status"]["conditions"].as_array_mut().unwrap().push(json!({"type": "Synced", "status": "True"}));
-    let mut second = Seen::new(0, 1);
+    let mut second = Statuses::new(0, 1);
     for name in ["a", "b"] {
-        second.change(&registered(name, "fv"), T0 + 1_000_000_000);
+        second.change(&registered(name, "fv"), false, T0 + 1_000_000_000);
     }
-    second.change(&upsert(there), T0 + 1_000_000_000);
+    second.change(&upsert(there), false, T0 + 1_000_000_000);
     assert_eq!(written(&mut second), None);
-    second.change(&registered("d", "fv"), T0 + 2_000_000_000);
+    second.change(&registered("d", "fv"), false, T0 + 2_000_000_000);
     let grown = written(&mut second).unwrap();
     assert_eq!(names(&grown["matchingClusters"]), ["a", "b", "d"]);
     let since = |status: &Value| status["conditions"][0]["lastTransitionTime"].clone();
@@ -326,13 +328,13 @@ fn a_new_owner_writes_nothing_that_is_there_and_keeps_since_when_it_is_so() {
 
 #[test]
 fn long_lists_are_cut_and_say_so_and_what_failed_is_among_them() {
-    let mut seen = seen([trigger(json!({}))]);
+    let mut statuses = statuses([trigger(json!({}))]);
     for number in 0..600 {
-        seen.change(&registered(&format!("x{number:03}"), "fv"), T0);
+        statuses.change(&registered(&format!("x{number:03}"), "fv"), false, T0);
     }
     let last = cluster("x599");
-    seen.row(&row(&last, &event(&last), Some(State::Failed), &[&"long ".repeat(2_000)]), T0);
-    let status = written(&mut seen).unwrap();
+    statuses.row(&row(&last, &event(&last), Some(State::Failed), &[&"long ".repeat(2_000)]), T0);
+    let status = written(&mut statuses).unwrap();
     assert_eq!(status["matchingClusters"].as_array().unwrap().len(), 500);
     let infos = infos(&status);
     assert_eq!((infos.len(), infos[499]), (500, ("x599", "Failed")));
@@ -348,72 +350,72 @@ fn an_object_is_the_business_of_one_shard_and_one_that_nobody_wrote_of_none() {
         object["metadata"]["name"] = name.into();
         (0..8)
             .filter(|shard| {
-                let mut seen = Seen::new(*shard, 8);
-                seen.change(&upsert(object.clone()), T0);
-                written(&mut seen).is_some()
+                let mut statuses = Statuses::new(*shard, 8);
+                statuses.change(&upsert(object.clone()), false, T0);
+                written(&mut statuses).is_some()
             })
             .count()
     };
     assert!(["a", "b", "c", "d"].iter().all(|name| owners(name) == 1));
     let a = cluster("a");
-    let mut seen = seen([]);
-    seen.row(&row(&a, &event(&a), Some(State::Provisioned), &[]), T0);
-    seen.problem(problem("", "EventTrigger t", "no"), T0);
-    assert_eq!(written(&mut seen), None);
-    seen.change(&upsert(trigger(json!({}))), T0);
-    assert_eq!(written(&mut seen).unwrap()["conditions"][0]["message"], "no");
-    let gone = Change::Delete(Arc::new(trigger(json!({}))));
-    seen.change(&gone, T0);
-    assert_eq!(written(&mut seen), None);
+    let mut statuses = statuses([]);
+    statuses.row(&row(&a, &event(&a), Some(State::Provisioned), &[]), T0);
+    statuses.problem(problem("", "EventTrigger t", "no"), T0);
+    assert_eq!(written(&mut statuses), None);
+    statuses.change(&upsert(trigger(json!({}))), false, T0);
+    assert_eq!(written(&mut statuses).unwrap()["conditions"][0]["message"], "no");
+    let gone = upsert(trigger(json!({})));
+    statuses.change(&gone, true, T0);
+    assert_eq!(written(&mut statuses), None);
 }
 
-fn made(status: Option<&str>) -> MadeProfile {
-    MadeProfile { name: "made".into(), hash: "h".into(), status: status.map(Into::into) }
+fn made(status: Option<&str>) -> GeneratedProfile {
+    GeneratedProfile { name: "made".into(), hash: "h".into(), status: status.map(Into::into) }
 }
 
 #[test]
 fn a_profile_that_was_made_of_an_event_says_what_became_of_it_as_one_of_a_user_does() {
     let (a, b) = (cluster("a"), cluster("b"));
-    let mut seen = seen([]);
-    seen.row(&row(&a, &event(&a), Some(State::Provisioned), &[]), T0);
-    assert_eq!(written(&mut seen), None, "it is not there yet");
-    seen.made(&made(Some("{}")), T0 + PERIOD);
-    let status = written(&mut seen).unwrap();
+    let mut statuses = statuses([]);
+    statuses.row(&row(&a, &event(&a), Some(State::Provisioned), &[]), T0);
+    assert_eq!(written(&mut statuses), None, "it is not there yet");
+    statuses.made(&made(Some("{}")), T0 + PERIOD);
+    let status = written(&mut statuses).unwrap();
     assert_eq!(
         (names(&status["matchingClusters"]), status["updatedClusters"]["hash"].as_str()),
         (vec!["a"], Some("h"))
     );
     assert_eq!(status["conditions"][0]["status"], "True");
-    seen.made(&made(Some(&status.to_string())), T0 + 2 * PERIOD);
-    assert_eq!(written(&mut seen), None, "it says so");
-    seen.row(&row(&b, &event(&a), Some(State::Failed), &["no"]), T0 + 3 * PERIOD);
-    let status = written(&mut seen).unwrap();
+    statuses.made(&made(Some(&status.to_string())), T0 + 2 * PERIOD);
+    assert_eq!(written(&mut statuses), None, "it says so");
+    statuses.row(&row(&b, &event(&a), Some(State::Failed), &["no"]), T0 + 3 * PERIOD);
+    let status = written(&mut statuses).unwrap();
     assert_eq!(names(&status["updatedClusters"]["clusters"]), ["a"]);
     let failed = &status["failedClusters"][0];
     assert_eq!(
         (failed["clusterRef"]["name"].as_str(), failed["failureMessage"].as_str()),
         (Some("b"), Some("no"))
     );
-    seen.made(&made(None), T0 + 4 * PERIOD);
-    assert_eq!(written(&mut seen), None);
+    statuses.made(&made(None), T0 + 4 * PERIOD);
+    assert_eq!(written(&mut statuses), None);
 }
 
 #[test]
 fn a_profile_that_was_made_is_written_at_most_every_two_seconds() {
     let a = cluster("a");
-    let mut seen = seen([]);
-    seen.made(&made(Some("{}")), T0);
-    seen.row(&row(&a, &event(&a), Some(State::Provisioned), &[]), T0);
-    let profiles = |seen: &mut Seen, at: i64| {
-        seen.take_due(at).statuses.iter().filter(|(key, _)| key.gvk.kind == "ClusterProfile").count()
+    let mut statuses = statuses([]);
+    statuses.made(&made(Some("{}")), T0);
+    statuses.row(&row(&a, &event(&a), Some(State::Provisioned), &[]), T0);
+    let profiles = |statuses: &mut Statuses, at: i64| {
+        statuses.take_due(at).statuses.iter().filter(|(key, _)| key.gvk.kind == "ClusterProfile").count()
     };
-    assert_eq!(profiles(&mut seen, T0 + QUIET), 1);
+    assert_eq!(profiles(&mut statuses, T0 + QUIET), 1);
     for step in 1..=11 {
         let state = if step % 2 == 0 { State::Provisioned } else { State::Failed };
-        seen.row(&row(&a, &event(&a), Some(state), &[]), T0 + QUIET + step * 100_000);
+        statuses.row(&row(&a, &event(&a), Some(state), &[]), T0 + QUIET + step * 100_000);
     }
-    assert_eq!(profiles(&mut seen, T0 + QUIET + PERIOD - 1), 0);
-    assert_eq!(profiles(&mut seen, T0 + QUIET + PERIOD), 1);
+    assert_eq!(profiles(&mut statuses, T0 + QUIET + PERIOD - 1), 0);
+    assert_eq!(profiles(&mut statuses, T0 + QUIET + PERIOD), 1);
 }
 
 #[test]
@@ -421,70 +423,70 @@ fn a_users_profile_says_nothing_of_what_an_event_has_made_under_its_name() {
     let a = cluster("a");
     let mut own = profile();
     own["metadata"]["name"] = "made".into();
-    let mut seen = seen([own]);
-    seen.row(&row(&a, &event(&a), Some(State::Failed), &["of the event"]), T0);
-    let status = written(&mut seen).unwrap();
+    let mut statuses = statuses([own]);
+    statuses.row(&row(&a, &event(&a), Some(State::Failed), &["of the event"]), T0);
+    let status = written(&mut statuses).unwrap();
     assert!(!status.to_string().contains("of the event"), "{status}");
     assert_eq!(names(&status["updatingClusters"]["clusters"]), ["a", "b"]);
 }
 
 #[test]
 fn a_cluster_says_once_which_version_it_has_and_that_it_is_ready_and_what_is_wrong_with_it() {
-    let mut seen = seen([]);
-    assert!(seen.take_due(T0 + PERIOD).statuses.is_empty(), "nobody has heard of them");
-    seen.capabilities(&cluster("a"), Some("v1.33.4"), T0 + PERIOD);
-    let status = written(&mut seen).unwrap();
+    let mut statuses = statuses([]);
+    assert!(statuses.take_due(T0 + PERIOD).statuses.is_empty(), "nobody has heard of them");
+    statuses.capabilities(&cluster("a"), Some("v1.33.4"), T0 + PERIOD);
+    let status = written(&mut statuses).unwrap();
     let well = json!({"type": "Ready", "status": "True", "reason": "NoProblem", "message": "its API server is reached",
         "lastTransitionTime": status["conditions"][0]["lastTransitionTime"]});
     let well =
         json!({"ready": true, "version": "v1.33.4", "connectionStatus": "Healthy", "conditions": [well]});
     assert_eq!(status, well);
-    seen.capabilities(&cluster("a"), Some("v1.33.4"), T0 + 2 * PERIOD);
-    assert_eq!(seen.next(), None, "it is no news");
+    statuses.capabilities(&cluster("a"), Some("v1.33.4"), T0 + 2 * PERIOD);
+    assert_eq!(statuses.next(), None, "it is no news");
     let said = |status: &Value| {
         let mut object = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
             "metadata": {"namespace": "default", "name": "a", "labels": {"env": "fv"}}, "spec": {}});
         object["status"] = status.clone();
         upsert(object)
     };
-    seen.change(&said(&status), T0 + 3 * PERIOD);
-    assert_eq!(written(&mut seen), None, "it is there");
+    statuses.change(&said(&status), false, T0 + 3 * PERIOD);
+    assert_eq!(written(&mut statuses), None, "it is there");
     let down = |error: &str| problem("sveltos:default/a", "cluster", error);
-    seen.problem(down("it does not answer"), T0 + 4 * PERIOD);
-    let status = written(&mut seen).unwrap();
+    statuses.problem(down("it does not answer"), T0 + 4 * PERIOD);
+    let status = written(&mut statuses).unwrap();
     let fields = ["ready", "version", "connectionStatus"].map(|field| status[field].clone());
     assert_eq!(fields, [Value::Null, json!("v1.33.4"), json!("Down")], "what is down is not ready");
-    seen.change(&said(&status), T0 + 5 * PERIOD);
-    seen.problem(down(""), T0 + 5 * PERIOD);
-    let again = written(&mut seen).unwrap();
+    statuses.change(&said(&status), false, T0 + 5 * PERIOD);
+    statuses.problem(down(""), T0 + 5 * PERIOD);
+    let again = written(&mut statuses).unwrap();
     assert_eq!((&again["ready"], &again["connectionStatus"]), (&well["ready"], &well["connectionStatus"]));
     assert_eq!(again.get("failureMessage"), None);
-    seen.capabilities(&cluster("a"), Some("v1.34.0"), T0 + 6 * PERIOD);
-    assert_eq!(written(&mut seen).unwrap()["version"], "v1.34.0");
+    statuses.capabilities(&cluster("a"), Some("v1.34.0"), T0 + 6 * PERIOD);
+    assert_eq!(written(&mut statuses).unwrap()["version"], "v1.34.0");
 }
 
 #[test]
 fn a_cluster_that_a_user_calls_down_stays_so() {
-    let mut seen = seen([]);
-    seen.take_due(T0 + PERIOD);
+    let mut statuses = statuses([]);
+    statuses.take_due(T0 + PERIOD);
     let mut object = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
         "metadata": {"namespace": "default", "name": "a"}, "spec": {}});
     object["status"] = json!({"connectionStatus": "Down"});
-    seen.change(&upsert(object), T0);
-    seen.capabilities(&cluster("a"), Some("v1.33.4"), T0 + PERIOD);
-    assert_eq!(written(&mut seen).unwrap(), json!({"ready": true, "version": "v1.33.4"}));
+    statuses.change(&upsert(object), false, T0);
+    statuses.capabilities(&cluster("a"), Some("v1.33.4"), T0 + PERIOD);
+    assert_eq!(written(&mut statuses).unwrap(), json!({"ready": true, "version": "v1.33.4"}));
 }
 
 #[test]
 fn a_source_says_what_is_wrong_and_whether_all_is_well() {
     let source = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "EventSource", "metadata": {"name": "s"}, "spec": {}});
-    let mut seen = seen([source]);
+    let mut statuses = statuses([source]);
     let ready = |status: Value| status["conditions"][0]["status"].clone();
-    assert_eq!(written(&mut seen).map(ready), Some(json!("True")));
-    seen.problem(problem("", "EventSource s", "no such operation"), T0);
-    assert_eq!(written(&mut seen).unwrap()["agentFailureMessage"], "no such operation");
-    seen.problem(problem("", "EventSource s", ""), T0);
-    let status = written(&mut seen).unwrap();
+    assert_eq!(written(&mut statuses).map(ready), Some(json!("True")));
+    statuses.problem(problem("", "EventSource s", "no such operation"), T0);
+    assert_eq!(written(&mut statuses).unwrap()["agentFailureMessage"], "no such operation");
+    statuses.problem(problem("", "EventSource s", ""), T0);
+    let status = written(&mut statuses).unwrap();
     assert_eq!((status.get("agentFailureMessage"), ready(status.clone())), (None, json!("True")));
     assert_eq!(
         maker(&Cause::Profile(ProfileId::new("team", "p"))).gvk,

@@ -1,0 +1,21 @@
+//! What users' objects say of themselves: the core beside the renderer's that writes their status, without IO or clock.
+//!
+//! ```text
+//! condition ◄─ object ◄─ rollout ◄─ status, event ◄─ statuses
+//!     └─ cluster_set: what ClusterSets and Sets say, for the renderer, which decides what they select
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod cluster_set;
+mod condition;
+mod event;
+mod object;
+mod rollout;
+mod status;
+mod statuses;
+
+pub use cluster_set::set_status;
+pub use condition::{reference, timestamp};
+pub use object::GeneratedProfile;
+pub use statuses::{Statuses, Writes};

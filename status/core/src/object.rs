@@ -1,0 +1,114 @@
+//! What is known of one object, and of the profiles that were made of events.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use sluice_api::{ClusterRef, ObjectKey, ProfileId};
+use sluice_protocol::report::ProblemRow;
+use sluice_protocol::rows::{Cause, State, Status, spec_digest};
+
+use crate::condition;
+
+/// A profile on a cluster, and the shard of the renderer that it is for.
+pub(crate) type RowKey = (ClusterRef, u16, ProfileId);
+
+/// What is known of one object.
+#[derive(Default)]
+pub(crate) struct KnownObject {
+    /// Its status as it is; nothing while nobody has written the object.
+    pub(crate) there: Option<Value>,
+    /// The same of a profile that was made of an event.
+    pub(crate) made: Option<Box<str>>,
+    /// Tells it from a later one of its name.
+    pub(crate) uid: String,
+    /// Digest of its spec.
+    pub(crate) hash: String,
+    /// By stage, cluster and what they are about.
+    pub(crate) problems: BTreeMap<(String, String, String), ProblemRow>,
+    pub(crate) rows: BTreeMap<RowKey, StatusRow>,
+    /// What was last asked for.
+    pub(crate) wanted: Option<Value>,
+    /// When it is looked at.
+    pub(crate) due: Option<i64>,
+    /// When it may be written again.
+    pub(crate) free_at: i64,
+}
+
+/// A ClusterProfile that Sluice has made of an event, as it is in the management cluster. There are many: its status is kept as text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GeneratedProfile {
+    /// Its name.
+    pub name: String,
+    /// Digest of its spec.
+    pub hash: String,
+    /// Its status; nothing when it is gone.
+    pub status: Option<Box<str>>,
+}
+
+/// What a status row says.
+#[derive(Clone)]
+pub(crate) struct StatusRow {
+    pub(crate) cause: Arc<Cause>,
+    pub(crate) state: State,
+    pub(crate) errors: Vec<String>,
+    /// Of the spec that it is about, where that is said.
+    pub(crate) hash: Option<String>,
+}
+
+// === impl KnownObject ===
+
+impl KnownObject {
+    /// What it says, or should by now.
+    pub(crate) fn before(&self) -> Option<&Value> {
+        self.wanted.as_ref().or(self.there.as_ref())
+    }
+
+    /// Whether something that was said here does not hold any more.
+    pub(crate) fn is_withdrawn(&self, status: &Value) -> bool {
+        let has = |field: &str| status.get(field).is_some();
+        match self.wanted.as_ref().and_then(Value::as_object) {
+            Some(wanted) => wanted.keys().any(|field| !has(field)),
+            None => self.there.as_ref().is_some_and(|there| {
+                condition::is_judged(there)
+                    && (!has("conditions") || there.get("ready").is_some() && !has("ready"))
+            }),
+        }
+    }
+}
+
+// === impl StatusRow ===
+
+impl StatusRow {
+    pub(crate) fn read(cause: &Cause, body: &[u8]) -> Self {
+        // One that a newer deployer wrote: whatever it says, it is not that all is well.
+        let unreadable = Status::new(State::Provisioning, Vec::new());
+        let Status { state, errors, spec } = serde_json::from_slice(body).unwrap_or(unreadable);
+        let hash = (!spec.is_empty()).then(|| STANDARD.encode(spec));
+        Self { cause: Arc::new(cause.clone()), state, errors, hash }
+    }
+
+    /// Where the event is that it came of.
+    pub(crate) fn source(&self) -> Option<&ClusterRef> {
+        if let Cause::Event(event) = &*self.cause { Some(&event.cluster) } else { None }
+    }
+}
+
+// === impl GeneratedProfile ===
+
+impl GeneratedProfile {
+    /// The profile, as it is or is not any more; nothing of an object of another kind.
+    pub fn of(object: &Value, is_gone: bool) -> Option<Self> {
+        let key = ObjectKey::of(object).filter(|key| key.gvk.kind == "ClusterProfile")?;
+        let status = object.get("status").map_or_else(|| "{}".to_owned(), ToString::to_string);
+        let hash = hash(object.get("spec"));
+        Some(Self { name: key.name, hash, status: (!is_gone).then(|| status.into()) })
+    }
+}
+
+/// The digest of a spec, in the form of the API.
+pub(crate) fn hash(spec: Option<&Value>) -> String {
+    STANDARD.encode(spec_digest(spec.unwrap_or(&Value::Null)))
+}

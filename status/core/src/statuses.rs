@@ -1,0 +1,334 @@
+//! What users' objects say of themselves: of triggers and profiles where they apply and what became of them there, of all kinds
+//! what is wrong with them.
+//!
+//! ```text
+//! clusters, cluster sets, triggers, profiles ─┐
+//! problems ───────────────────────────────────┼─► Statuses ─► status of each object whose name is this shard's
+//! status rows, of every shard ────────────────┘
+//! ```
+//!
+//! It stands beside the renderer's core and has nothing to do with its work: no event waits for it, and what it
+//! forgets is told to it again. An object has one writer, the owner of its name, and is written once in two seconds at most.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde_json::Value;
+use sluice_api::model::{Fleet, FleetChange, Profile, Trigger};
+use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object};
+use sluice_protocol::report::{NOTE, ProblemRow};
+use sluice_protocol::rows::Cause;
+use sluice_protocol::subject::hash_shard;
+use sluice_protocol::{Row, Subject};
+
+use crate::object::{GeneratedProfile, KnownObject, RowKey, StatusRow, hash};
+use crate::rollout::Rollout;
+use crate::{condition, event, status};
+
+/// Changes that are looked at together, microseconds.
+const QUIET: i64 = 300_000;
+/// An object is written at most this often, microseconds.
+const PERIOD: i64 = 2_000_000;
+
+/// What triggers and profiles say of themselves, for one shard.
+pub struct Statuses {
+    shard: u16,
+    shards: u16,
+    /// Clusters and cluster sets.
+    fleet: Fleet,
+    /// Those of this shard.
+    triggers: BTreeMap<TriggerId, Arc<Result<Trigger, FieldError>>>,
+    profiles: BTreeMap<ProfileId, Arc<Result<Profile, FieldError>>>,
+    objects: BTreeMap<ObjectKey, KnownObject>,
+    /// Which object each row counts for.
+    rows: HashMap<RowKey, ObjectKey>,
+    /// Which profile that was made of an event.
+    made_rows: HashMap<RowKey, ObjectKey>,
+    due: BTreeSet<(i64, ObjectKey)>,
+    /// Versions of clusters whose agents have spoken.
+    versions: BTreeMap<ObjectKey, String>,
+}
+
+/// What is to be written to the management cluster.
+#[derive(Debug, Default, PartialEq)]
+pub struct Writes {
+    /// What objects of users say of themselves.
+    pub statuses: Vec<(ObjectKey, Value)>,
+    /// Kubernetes Events about them.
+    pub events: Vec<(ObjectKey, Value)>,
+}
+
+// === impl Statuses ===
+
+impl Statuses {
+    /// Nothing is known yet. Of the objects, those are this one's whose names are of this shard.
+    pub fn new(shard: u16, shards: u16) -> Self {
+        Self {
+            shard,
+            shards,
+            fleet: Fleet::default(),
+            triggers: BTreeMap::new(),
+            profiles: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            rows: HashMap::new(),
+            made_rows: HashMap::new(),
+            due: BTreeSet::new(),
+            versions: BTreeMap::new(),
+        }
+    }
+
+    /// An object of the management cluster is like this, or was when it went; `now` is microseconds since 1970, here and everywhere.
+    pub fn change(&mut self, object: &Arc<Value>, gone: bool, now: i64) {
+        let Some(key) = ObjectKey::of(object) else { return };
+        let everywhere = matches!(key.gvk.kind.as_str(), "SveltosCluster" | "Cluster" | "ClusterSet" | "Set");
+        let own = condition::has_status(&key) && self.is_mine(&key);
+        if everywhere && self.fleet.put(object, gone) != FleetChange::Nothing {
+            self.look_at_all(now);
+        }
+        if own {
+            self.read(&key, object, gone);
+            let known = self.objects.entry(key.clone()).or_default();
+            known.there = (!gone).then(|| object.get("status").cloned().unwrap_or_default());
+            object::text(object, &["metadata", "uid"]).clone_into(&mut known.uid);
+            known.hash = hash(object.get("spec"));
+            if gone {
+                known.wanted = None;
+            }
+            self.look_at(key, now);
+        }
+    }
+
+    /// Takes a trigger or a profile.
+    fn read(&mut self, key: &ObjectKey, object: &Value, gone: bool) {
+        let gone = gone || !object::text(object, &["metadata", "deletionTimestamp"]).is_empty();
+        match key.gvk.kind.as_str() {
+            kind @ ("EventTrigger" | "EventBasedAddOn") => {
+                let read = || Arc::new(Trigger::read(object));
+                replace(&mut self.triggers, TriggerId::new(kind, &key.name), (!gone).then(read));
+            }
+            kind @ ("ClusterProfile" | "Profile" | "RoleRequest") => {
+                let id = ProfileId::of_object(kind, &key.namespace, &key.name);
+                let read = || Arc::new(Profile::read(object));
+                replace(&mut self.profiles, id, (!gone).then(read));
+            }
+            _ => {}
+        }
+    }
+
+    /// A ClusterProfile that was made of an event is like this, or has gone.
+    pub fn made(&mut self, profile: &GeneratedProfile, now: i64) {
+        let key = condition::user_object("ClusterProfile", "", &profile.name);
+        if !self.is_mine(&key) {
+            return;
+        }
+        let known = self.objects.entry(key.clone()).or_default();
+        known.made.clone_from(&profile.status);
+        if known.there.is_none() {
+            known.hash.clone_from(&profile.hash);
+        }
+        self.look_at(key, now);
+    }
+
+    /// The agent of a cluster has said what it can do, and which version its server has; nothing when it has left a cluster that
+    /// is no longer registered.
+    pub fn capabilities(&mut self, cluster: &ClusterRef, version: Option<&str>, now: i64) {
+        let Some(key) = condition::registration(cluster).filter(|key| self.is_mine(key)) else { return };
+        let known = self.versions.get(&key).map(String::as_str);
+        match version {
+            Some(version) if known != Some(version) => {
+                self.versions.insert(key.clone(), version.to_owned());
+                self.look_at(key, now);
+            }
+            Some(_) => {}
+            None => drop(self.versions.remove(&key)),
+        }
+    }
+
+    /// Takes a row of `problems`; one without an error is one that has ended.
+    pub fn problem(&mut self, row: ProblemRow, now: i64) {
+        let Some(key) = condition::concerned(&row).filter(|key| self.is_mine(key)) else { return };
+        let about = (row.stage.clone(), row.cluster.clone(), row.object.clone());
+        let known = self.objects.entry(key.clone()).or_default();
+        // What is only to be known is not wrong.
+        if row.error.is_empty() || row.error.starts_with(NOTE) {
+            known.problems.remove(&about);
+        } else {
+            known.problems.insert(about, row);
+        }
+        self.look_at(key, now);
+    }
+
+    /// Takes a row of `status`.
+    pub fn row(&mut self, row: &Row, now: i64) {
+        let Subject::Status { cluster, origin, profile, .. } = &row.subject else { return };
+        let place = (cluster.clone(), *origin, profile.clone());
+        if let Some(key) = self.rows.remove(&place) {
+            if let Some(known) = self.objects.get_mut(&key) {
+                known.rows.remove(&place);
+            }
+            self.look_at(key, now);
+        }
+        if let Some(key) = self.made_rows.remove(&place) {
+            if let Some(known) = self.objects.get_mut(&key) {
+                known.rows.remove(&place);
+            }
+            self.made_changed(key, now);
+        }
+        let Some(cause) = row.head.meta.cause().filter(|_| !row.head.tombstone) else { return };
+        let key = maker(cause);
+        let is_mine = self.is_mine(&key);
+        let made = made_of_event(cause, profile).filter(|made| self.is_mine(made));
+        if !is_mine && made.is_none() {
+            return;
+        }
+        let known = StatusRow::read(cause, &row.body);
+        if let Some(made) = made {
+            self.made_rows.insert(place.clone(), made.clone());
+            self.objects.entry(made.clone()).or_default().rows.insert(place.clone(), known.clone());
+            self.made_changed(made, now);
+        }
+        if is_mine {
+            self.rows.insert(place.clone(), key.clone());
+            self.objects.entry(key.clone()).or_default().rows.insert(place, known);
+            self.look_at(key, now);
+        }
+    }
+
+    /// When there is something to do next.
+    pub fn next(&self) -> Option<i64> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// What objects should say from now on and do not yet.
+    pub fn take_due(&mut self, now: i64) -> Writes {
+        let mut writes = Writes::default();
+        while self.next().is_some_and(|at| at <= now)
+            && let Some((_, key)) = self.due.pop_first()
+        {
+            if let Some((status, event)) = self.look(&key, now) {
+                writes.statuses.push((key, status));
+                writes.events.extend(event);
+            }
+        }
+        writes
+    }
+
+    /// What the object should say, and the Event that is due because of it.
+    fn look(&mut self, key: &ObjectKey, now: i64) -> Option<(Value, Option<(ObjectKey, Value)>)> {
+        let known = self.objects.get_mut(key)?;
+        known.due = None;
+        if known.there.is_none() && known.made.is_some() {
+            return Some((self.look_at_made(key, now)?, None));
+        }
+        if known.there.is_none() {
+            // An object that nobody wrote has no status.
+            if known.rows.is_empty() && known.problems.is_empty() {
+                self.objects.remove(key);
+            }
+            return None;
+        }
+        let known = self.objects.get(key)?;
+        let status = self.status(key, known, now);
+        let known = self.objects.get_mut(key)?;
+        if !status::is_news(known, key, &status) {
+            return None;
+        }
+        let event = event::of(key, &known.uid, known.before(), &status, now);
+        known.wanted = Some(status.clone());
+        known.free_at = now + PERIOD;
+        Some((status, event))
+    }
+
+    /// Something has become of a profile that was made of an event. Before it is there it says nothing, and is looked at when it comes.
+    fn made_changed(&mut self, key: ObjectKey, now: i64) {
+        let Some(known) = self.objects.get(&key) else { return };
+        if known.made.is_some() {
+            self.look_at(key, now);
+        } else if known.there.is_none() && known.rows.is_empty() && known.problems.is_empty() {
+            self.objects.remove(&key);
+        }
+    }
+
+    /// What a profile that was made of an event should say and does not. What is written comes back as what it says: nothing else
+    /// of it is kept.
+    fn look_at_made(&mut self, key: &ObjectKey, now: i64) -> Option<Value> {
+        let known = self.objects.get_mut(key)?;
+        let there: Value = serde_json::from_str(known.made.as_deref()?).unwrap_or_default();
+        if known.rows.is_empty() {
+            return None;
+        }
+        known.there = Some(there);
+        let status = status::of(&Rollout::of_made(known), known, &[], now);
+        let there = known.there.take()?;
+        if status::says(&there, &status) {
+            return None;
+        }
+        known.free_at = now + PERIOD;
+        Some(status)
+    }
+
+    fn status(&self, key: &ObjectKey, known: &KnownObject, now: i64) -> Value {
+        let problems: Vec<&ProblemRow> = known.problems.values().collect();
+        let rollout = match key.gvk.kind.as_str() {
+            "EventTrigger" | "EventBasedAddOn" => {
+                let id = TriggerId::new(&key.gvk.kind, &key.name);
+                Rollout::of_trigger(self.triggers.get(&id), known, &self.fleet)
+            }
+            "ClusterProfile" | "Profile" | "RoleRequest" => {
+                let id = ProfileId::of_object(&key.gvk.kind, &key.namespace, &key.name);
+                Rollout::of_profile(&id, self.profiles.get(&id), known, &self.fleet)
+            }
+            _ => {
+                let version = self.versions.get(key).map(String::as_str);
+                return condition::status(key, &problems, version, known.there.as_ref(), now);
+            }
+        };
+        status::of(&rollout, known, &problems, now)
+    }
+
+    fn look_at_all(&mut self, now: i64) {
+        let keys: Vec<ObjectKey> = self.objects.keys().cloned().collect();
+        keys.into_iter().for_each(|key| self.look_at(key, now));
+    }
+
+    fn look_at(&mut self, key: ObjectKey, now: i64) {
+        let Some(known) = self.objects.get_mut(&key) else { return };
+        if known.due.is_none() {
+            let at = (now + QUIET).max(known.free_at);
+            known.due = Some(at);
+            self.due.insert((at, key));
+        }
+    }
+
+    fn is_mine(&self, key: &ObjectKey) -> bool {
+        hash_shard(&[&key.to_string()], self.shards) == self.shard
+    }
+}
+
+fn replace<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
+    match value {
+        Some(value) => drop(map.insert(key, value)),
+        None => drop(map.remove(&key)),
+    }
+}
+
+/// The object because of which a row exists.
+fn maker(cause: &Cause) -> ObjectKey {
+    match cause {
+        Cause::Event(event) => {
+            let described = event.trigger.described();
+            let (kind, name) = described.split_once(' ').unwrap_or(("", &described));
+            condition::user_object(kind, "", name)
+        }
+        Cause::Profile(id) => condition::user_object(id.kind(), &id.namespace, id.object_name()),
+    }
+}
+
+/// The profile that an event has led to. A user's is shown by its own rows.
+fn made_of_event(cause: &Cause, profile: &ProfileId) -> Option<ObjectKey> {
+    let is_made = matches!(cause, Cause::Event(_)) && profile.namespace.is_empty();
+    is_made.then(|| condition::user_object("ClusterProfile", "", &profile.name))
+}
+
+#[cfg(test)]
+mod tests;
