@@ -8,8 +8,8 @@ use sluice_api::model::{Cluster, Trigger};
 use sluice_api::{ClusterRef, TriggerId};
 use sluice_template::Stage;
 
-use crate::catalog::Catalog;
 use crate::draws::Draws;
+use crate::knowledge::catalog::Catalog;
 use crate::templates::{Templates, cluster_only};
 
 /// The EventSource of a trigger on a cluster, or why its name cannot be told.
@@ -153,7 +153,7 @@ mod tests {
     use sluice_template::Limits;
 
     use super::*;
-    use crate::catalog::Change;
+    use crate::knowledge::catalog::Change;
     use crate::renderer::Config;
     use crate::salt::Salt;
     use crate::templates::Caches;

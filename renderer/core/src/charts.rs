@@ -17,22 +17,21 @@ use sluice_chart::Release;
 use sluice_protocol::report::NOTE;
 use sluice_protocol::rows::{self, Policy};
 
-use crate::catalog::Catalog;
+use crate::knowledge::capabilities::ClusterCapabilities;
+use crate::knowledge::catalog::Catalog;
+use crate::knowledge::chart_output::ChartOutput;
+use crate::knowledge::chart_request::{ChartRequest, LoadedChart};
+use crate::knowledge::reads::Reads;
 use crate::language::Language;
-use crate::reads::Reads;
 use crate::render::{Part, PolicySource, for_destination, namespace_or};
 use crate::resources::Destination;
 use crate::templates::Templates;
 use crate::veil::Held;
 
 mod access;
-mod capabilities;
 mod output;
-mod request;
 
-pub use capabilities::ClusterCapabilities;
-pub(crate) use output::{ChartOutput, Input, Outputs};
-pub use request::{Access, ChartRequest, ChartState, LoadedChart};
+pub(crate) use output::{Input, Outputs};
 
 /// The kind that objects of a chart say they come from.
 const KIND: &str = "HelmChart";

@@ -11,15 +11,15 @@ use sluice_protocol::rows::EventCause;
 use sluice_template::Data;
 
 use crate::bindings::template_name;
-use crate::catalog::{Catalog, ContentKey};
 use crate::charts;
 use crate::content;
+use crate::knowledge::catalog::{Catalog, ContentKey};
+use crate::knowledge::reads::Reads;
+use crate::knowledge::sets::{Match, Set, in_order, newest_of};
 use crate::language::Language;
 use crate::project::{self, Projection};
-use crate::reads::Reads;
 use crate::render::{PolicySource, Rendered, named, namespace_or, object_name, referenced, verbatim};
 use crate::resources;
-use crate::sets::{Match, Set, in_order, newest_of};
 use crate::templates::{Templates, reference};
 
 /// What becomes of what a CloudEvent has led to.

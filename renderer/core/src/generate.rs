@@ -8,12 +8,13 @@ use sluice_api::object;
 use sluice_protocol::rows::Cause;
 use sluice_template::Data;
 
-use crate::catalog::ContentKey;
 use crate::content;
 use crate::event::EventRender;
+use crate::knowledge::catalog::ContentKey;
+use crate::knowledge::labels;
+use crate::knowledge::reads::Reads;
 use crate::language::Language;
 use crate::project::{self, Projection};
-use crate::reads::Reads;
 use crate::render::{described, missing, namespace_or, object_name};
 
 /// What a generator makes.
@@ -89,10 +90,10 @@ impl EventRender<'_> {
     /// The labels of what a generator makes. They do not name the EventSource, and say where it comes from.
     fn generated_labels(&self, from: &ContentKey) -> Map<String, Value> {
         let mut labels = self.labels();
-        labels.remove(project::EVENT_SOURCE);
+        labels.remove(labels::EVENT_SOURCE);
         project::label(&mut labels, "refnamespace", &from.1);
         project::label(&mut labels, "refname", &from.2);
-        labels.insert(project::FROM_GENERATOR.into(), "ok".into());
+        labels.insert(labels::FROM_GENERATOR.into(), "ok".into());
         labels
     }
 

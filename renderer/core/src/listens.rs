@@ -8,7 +8,7 @@ use sluice_api::{ClusterRef, TriggerId};
 use sluice_template::Limits;
 
 use crate::bindings;
-use crate::catalog::{Catalog, Change};
+use crate::knowledge::catalog::{Catalog, Change};
 use crate::renderer::Config;
 use crate::salt::Salt;
 use crate::templates::{Caches, Templates};

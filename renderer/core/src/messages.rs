@@ -7,10 +7,11 @@ use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::{Problem, Row};
 
-use crate::catalog::{Change, Resource};
-use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
+use crate::knowledge::capabilities::ClusterCapabilities;
+use crate::knowledge::catalog::{Change, Resource};
+use crate::knowledge::chart_request::{ChartRequest, ChartState};
+use crate::knowledge::rights::{Question, Right};
 use crate::project::Projection;
-use crate::rights::{Question, Right};
 
 /// What a renderer learns besides `reports`.
 #[derive(Clone, Debug)]

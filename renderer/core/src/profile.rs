@@ -6,9 +6,9 @@ use std::collections::btree_map::Entry;
 use sluice_api::model::{Cluster, PolicyRef, Profile, ResourceRef};
 use sluice_template::Stage;
 
-use crate::catalog::{Catalog, ContentKey};
+use crate::knowledge::catalog::{Catalog, ContentKey};
+use crate::knowledge::reads::Reads;
 use crate::provider;
-use crate::reads::Reads;
 use crate::render::{Part, PolicySource, Rendered, namespace_or, referenced, verbatim};
 use crate::templates::Templates;
 

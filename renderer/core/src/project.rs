@@ -7,19 +7,11 @@ use sluice_api::cloud_event::{is_event, source_and_subject};
 use sluice_api::model::{
     CONFIG_GROUP, Cluster, LIB_GROUP, MADE_OF_EVENTS, NAMESPACE, PolicyRef, SECRET_TYPE,
 };
-use sluice_api::{ClusterKind, ClusterRef, Gvk, ObjectKey, names};
+use sluice_api::{ClusterRef, Gvk, ObjectKey, names};
 use sluice_protocol::rows::EventCause;
 
+use crate::knowledge::sets::{Set, in_order};
 use crate::render::PolicySource;
-use crate::sets::{Set, in_order};
-
-/// Label of what a generator has made.
-pub(crate) const FROM_GENERATOR: &str = "eventtrigger.lib.projectsveltos.io/fromgenerator";
-/// The label that names the trigger of what is made.
-pub(crate) const TRIGGER_NAME: &str = "eventtrigger.lib.projectsveltos.io/eventtriggername";
-
-/// Label with the name of the EventSource.
-pub(crate) const EVENT_SOURCE: &str = "eventtrigger.lib.projectsveltos.io/eventsourcename";
 
 /// Bytes of references and collected objects that fit into one EventReport; etcd refuses requests above 1.5 MiB, and in base64
 /// objects are a third larger.
@@ -186,17 +178,6 @@ pub(crate) fn event_report(cluster: &ClusterRef, source: &str, set: &Set) -> Pro
     Projection::of(report_key(cluster, source), object, labels)
 }
 
-/// The cluster that a generated object was made for, from its labels; `None` when it is not one of ours.
-pub fn generated_for(object: &Value) -> Option<ClusterRef> {
-    let label = |key: &str| sluice_api::object::label(object, &format!("{MADE_OF_EVENTS}{key}"));
-    let kind = if label("clustertype")? == "Capi" { ClusterKind::Capi } else { ClusterKind::Sveltos };
-    Some(ClusterRef {
-        kind,
-        namespace: label("clusterNamespace")?.to_owned(),
-        name: label("clustername")?.to_owned(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -204,7 +185,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::sets::Match;
+    use crate::knowledge::sets::Match;
 
     fn set(count: usize, size: usize) -> Set {
         let entry = |index: usize| {
@@ -316,7 +297,7 @@ mod tests {
             item: None,
         };
         let profile = cluster_profile("p", &Map::new(), cause_labels(&cause, "t")).object.unwrap();
-        assert_eq!(generated_for(&profile), Some(cause.cluster));
-        assert_eq!(generated_for(&json!({"metadata": {}})), None);
+        assert_eq!(crate::knowledge::labels::generated_for(&profile), Some(cause.cluster));
+        assert_eq!(crate::knowledge::labels::generated_for(&json!({"metadata": {}})), None);
     }
 }

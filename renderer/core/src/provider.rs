@@ -4,9 +4,9 @@ use sluice_api::ClusterKind;
 use sluice_api::model::{Attention, Cluster, PolicyRef};
 use sluice_template::Data;
 
-use crate::catalog::Catalog;
+use crate::knowledge::catalog::Catalog;
+use crate::knowledge::reads::Reads;
 use crate::language::Language;
-use crate::reads::Reads;
 use crate::render::{Part, PolicySource, Rendered};
 use crate::resources::Resources;
 

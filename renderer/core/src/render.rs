@@ -10,13 +10,13 @@ use sluice_api::{ClusterRef, Digest, ProfileId, ServiceAccount, marks, names, ob
 use sluice_protocol::rows::{Cause, Desired, Policy};
 use sluice_script::Script;
 
-use crate::catalog::{Catalog, ContentKey};
 use crate::charts;
 use crate::content::{self, Manifests};
+use crate::knowledge::catalog::{Catalog, ContentKey};
+use crate::knowledge::reads::Reads;
 use crate::language::Language;
 use crate::patches;
 use crate::project::Projection;
-use crate::reads::Reads;
 use crate::resources::Destination;
 use crate::templates::Templates;
 use crate::veil::Held;

@@ -14,17 +14,14 @@ use self::farewell::Farewells;
 use self::saying::Saying;
 use crate::agenda::Agenda;
 use crate::bindings::ClusterBindings;
-use crate::catalog::Catalog;
 use crate::charts::Outputs;
-use crate::choices::Choices;
-use crate::completeness::Completeness;
 use crate::content::Manifests;
+use crate::knowledge::Knowledge;
 use crate::messages::{Effect, ExternalInput};
 use crate::rates::Rates;
 use crate::renderings::Renderings;
 use crate::row_ledger::RowLedger;
 use crate::salt::Salt;
-use crate::sets::Sets;
 use crate::templates::{Caches, Templates};
 use crate::veil::Veil;
 
@@ -85,23 +82,18 @@ impl Config {
 /// The renderer of one shard.
 pub struct Renderer {
     pub(crate) config: Config,
-    pub(crate) catalog: Catalog,
-    pub(crate) sets: Sets,
-    choices: Choices,
+    knowledge: Knowledge,
     templates: Templates,
     manifests: Manifests,
     outputs: Outputs,
     ledger: RowLedger,
     bindings: BTreeMap<ClusterRef, ClusterBindings>,
-    completeness: Completeness,
     renderings: Renderings,
     problems: ProblemSet,
     agenda: Agenda,
     rates: Rates,
     /// What the input of a cause that leads to itself comes from.
     circles: BTreeMap<Cause, String>,
-    /// Now, microseconds since 1970.
-    clock: i64,
     /// Events that have gone, until that has been acted upon, and the revision of interest that their tombstones are of.
     gone: BTreeMap<Cause, u64>,
     /// Matches whose tombstones came before the whole table had been read, and the revision of interest that each of these
@@ -151,11 +143,8 @@ impl Renderer {
     pub fn with_caches(config: Config, caches: &Caches) -> Self {
         Self {
             templates: Templates::new(&config, caches),
-            completeness: Completeness::new(config.shards, config.input),
+            knowledge: Knowledge::new(config.shards, config.input),
             config,
-            catalog: Catalog::default(),
-            sets: Sets::default(),
-            choices: Choices::default(),
             manifests: caches.manifests.clone(),
             outputs: caches.outputs.clone(),
             ledger: RowLedger::default(),
@@ -165,7 +154,6 @@ impl Renderer {
             agenda: Agenda::default(),
             rates: Rates::default(),
             circles: BTreeMap::new(),
-            clock: 0,
             gone: BTreeMap::new(),
             gone_early: Vec::new(),
             unwritten: BTreeSet::new(),
@@ -246,7 +234,7 @@ impl Core for Renderer {
     }
 
     fn view(&self) -> View {
-        self.catalog.knowledge()
+        self.knowledge.catalog.knowledge()
     }
 
     fn is_ready(&self) -> bool {
@@ -258,7 +246,7 @@ impl Core for Renderer {
             ExternalInput::Told => self.reach(Progress::Told),
             ExternalInput::Management(change) => self.management(&change, step),
             ExternalInput::Interest(cluster, row) => {
-                self.completeness.set_interest(&cluster, row);
+                self.knowledge.completeness.set_interest(&cluster, row);
                 if self.is_started() && self.is_mine(&cluster) {
                     self.rebind(&cluster, step);
                     if self.is_caught_up() {
@@ -276,17 +264,17 @@ impl Core for Renderer {
 
     fn start(&mut self, step: &mut Step<Effect>) {
         self.reach(Progress::Started);
-        let unregistered = self.completeness.clusters().filter(|cluster| self.is_mine(cluster));
+        let unregistered = self.knowledge.completeness.clusters().filter(|cluster| self.is_mine(cluster));
         let clusters: BTreeSet<_> = unregistered.cloned().chain(self.my_clusters()).collect();
         for cluster in clusters {
             self.rebind(&cluster, step);
         }
-        let triggers: Vec<_> = self.catalog.triggers.keys().cloned().collect();
+        let triggers: Vec<_> = self.knowledge.catalog.triggers.keys().cloned().collect();
         triggers.iter().for_each(|id| self.check_trigger(id, step));
-        let sources: Vec<_> = self.catalog.sources.keys().cloned().collect();
+        let sources: Vec<_> = self.knowledge.catalog.sources.keys().cloned().collect();
         sources.iter().for_each(|name| self.check_source(name, step));
         self.write_sets(step);
-        let profiles: Vec<_> = self.catalog.profiles.keys().cloned().collect();
+        let profiles: Vec<_> = self.knowledge.catalog.profiles.keys().cloned().collect();
         profiles.iter().for_each(|id| self.refresh_profile(id, step));
         self.agenda.sweep_after(step.now, self.config.tombstone_ttl / 4);
         step.wake_at(self.agenda.next());
@@ -301,12 +289,12 @@ impl Core for Renderer {
             }
             Subject::Complete { cluster, origin: Some(origin), .. } => {
                 if let Some(complete) = row.head.meta.complete() {
-                    self.completeness.announce(cluster, *origin, complete, row.sequence);
+                    self.knowledge.completeness.announce(cluster, *origin, complete, row.sequence);
                     self.hear(cluster, complete.revision, step);
                 } else if row.head.tombstone {
-                    self.completeness.withdraw(cluster, *origin);
+                    self.knowledge.completeness.withdraw(cluster, *origin);
                 }
-                if !self.catalog.fleet.clusters().contains_key(cluster) {
+                if !self.knowledge.catalog.fleet.clusters().contains_key(cluster) {
                     self.mind_registration(cluster, step);
                 }
             }
@@ -315,7 +303,7 @@ impl Core for Renderer {
     }
 
     fn caught_up(&mut self, sequence: u64, step: &mut Step<Effect>) {
-        let news = self.completeness.caught_up(sequence);
+        let news = self.knowledge.completeness.caught_up(sequence);
         let first = !self.is_caught_up();
         self.reach(Progress::CaughtUp);
         if first {
@@ -335,7 +323,7 @@ impl Core for Renderer {
     }
 
     fn awaits_end(&self) -> bool {
-        self.completeness.awaits_end()
+        self.knowledge.completeness.awaits_end()
     }
 
     fn tick(&mut self, step: &mut Step<Effect>) {

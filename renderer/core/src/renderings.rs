@@ -6,14 +6,11 @@ use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::rows::Cause;
 
-use crate::catalog::ContentKey;
-use crate::charts::ChartRequest;
-use crate::reads::Reads;
-use crate::rights::Question;
-
-/// Versions of the management cluster, and of the matches, that a cause is rendered from: while they are the same, rendering
-/// again gives the same.
-pub(crate) type Basis = (u64, u64);
+use crate::knowledge::Basis;
+use crate::knowledge::catalog::ContentKey;
+use crate::knowledge::chart_request::ChartRequest;
+use crate::knowledge::reads::Reads;
+use crate::knowledge::rights::Question;
 
 /// Which objects are to be watched from now on and which charts fetched, and which no longer.
 #[derive(Debug, Default, PartialEq)]
@@ -201,7 +198,7 @@ mod tests {
     use sluice_api::{Gvk, ProfileId};
 
     use super::*;
-    use crate::catalog::Catalog;
+    use crate::knowledge::catalog::Catalog;
 
     fn cause(name: &str) -> Cause {
         Cause::Profile(ProfileId::cluster(name))

@@ -8,9 +8,9 @@ use sluice_api::secrets::is_secret;
 use sluice_api::{Gvk, ObjectKey, identity};
 use sluice_template::{Data, Stage};
 
-use crate::catalog::Catalog;
+use crate::knowledge::catalog::Catalog;
+use crate::knowledge::reads::Reads;
 use crate::provider;
-use crate::reads::Reads;
 use crate::render::{Part, Rendered, missing, namespace_or};
 use crate::templates::Templates;
 

@@ -10,8 +10,10 @@ use sluice_api::{Digest, object};
 use sluice_chart::{CompiledCharts, Options, Release, Warning};
 use sluice_template::Env;
 
-use super::{ClusterCapabilities, LoadedChart};
 use crate::content;
+use crate::knowledge::capabilities::ClusterCapabilities;
+use crate::knowledge::chart_output::ChartOutput;
+use crate::knowledge::chart_request::LoadedChart;
 use crate::salt::Salt;
 
 /// So many warnings are told of.
@@ -31,20 +33,6 @@ pub(crate) struct Input<'a> {
     pub(crate) scope: Option<Digest>,
     /// Nanoseconds since 1970.
     pub(crate) now: i64,
-}
-
-/// What a chart renders to, as text: it is kept for as long as it is deployed.
-#[derive(Debug)]
-pub(crate) struct ChartOutput {
-    /// Those of `crds/`, and those of the templates.
-    objects: Result<[Box<str>; 2], String>,
-    /// What is in `crds/` and defines no kind.
-    no_crds: Vec<String>,
-    hooks: Vec<String>,
-    warnings: Vec<String>,
-    /// Digest of the values.
-    values: String,
-    has_drawn: bool,
 }
 
 /// Outputs by the digests of their inputs, and the parsed templates of their charts. Cheap to clone.
@@ -67,7 +55,7 @@ impl Outputs {
         if let Some(known) = find(&digest).or_else(|| find(&own)) {
             return known;
         }
-        let output = Arc::new(ChartOutput::of(input, drawn_from, &self.compiled));
+        let output = Arc::new(made(input, drawn_from, &self.compiled));
         let mut kept = self.lock();
         if kept.len() == kept.capacity() {
             kept.retain(|_, output| output.strong_count() > 0);
@@ -100,86 +88,44 @@ impl Input<'_> {
     }
 }
 
-// === impl ChartOutput ===
-
-impl ChartOutput {
-    fn of(input: &Input<'_>, drawn_from: Digest, compiled: &CompiledCharts) -> Self {
-        let values = Digest::of(&[Value::Object(input.values.clone()).to_string().as_bytes()]).to_string();
-        let seed = input.salt.seed(input.scope, &[drawn_from.as_bytes()]);
-        let env = Env::new(input.now, seed).with_steady_certificates();
-        let compiled = compiled.of(&input.loaded.digest);
-        let options = Options { skip_schema: input.options.skip_schema, compiled, ..Options::default() };
-        let rendered = sluice_chart::render(
-            &input.loaded.chart,
-            input.values,
-            input.release,
-            input.capabilities.chart(),
-            &env,
-            &options,
-        );
-        let rendered = match rendered {
-            Ok(rendered) => rendered,
-            Err(error) => {
-                let (no_crds, hooks, warnings) = Default::default();
-                let (objects, has_drawn) = (Err(error.to_string()), env.has_drawn());
-                return Self { objects, no_crds, hooks, warnings, values, has_drawn };
-            }
-        };
-        let crds = rendered.crds.iter().filter(|_| !input.options.skip_crds);
-        let parsed = parsed(crds, &rendered.manifests, &input.release.namespace);
-        let hooks = rendered.hooks.iter().filter(|hook| !hook.is_test());
-        let warnings: BTreeSet<String> = rendered.warnings.iter().map(Warning::without_values).collect();
-        let (objects, no_crds) = match parsed {
-            Ok(parsed) => (Ok([parsed.crds, parsed.objects].map(text)), parsed.no_crds),
-            Err(error) => (Err(error), Vec::new()),
-        };
-        Self {
-            objects,
-            no_crds: no_crds.iter().take(TOLD).map(object::describe).collect(),
-            hooks: hooks.map(|hook| format!("{} {}", hook.manifest.kind, hook.name)).collect(),
-            warnings: warnings.into_iter().take(TOLD).collect(),
-            values,
-            has_drawn: env.has_drawn(),
+/// What this input renders to, for the first time.
+fn made(input: &Input<'_>, drawn_from: Digest, compiled: &CompiledCharts) -> ChartOutput {
+    let values = Digest::of(&[Value::Object(input.values.clone()).to_string().as_bytes()]).to_string();
+    let seed = input.salt.seed(input.scope, &[drawn_from.as_bytes()]);
+    let env = Env::new(input.now, seed).with_steady_certificates();
+    let compiled = compiled.of(&input.loaded.digest);
+    let options = Options { skip_schema: input.options.skip_schema, compiled, ..Options::default() };
+    let rendered = sluice_chart::render(
+        &input.loaded.chart,
+        input.values,
+        input.release,
+        input.capabilities.chart(),
+        &env,
+        &options,
+    );
+    let rendered = match rendered {
+        Ok(rendered) => rendered,
+        Err(error) => {
+            let (no_crds, hooks, warnings) = Default::default();
+            let (objects, has_drawn) = (Err(error.to_string()), env.has_drawn());
+            return ChartOutput { objects, no_crds, hooks, warnings, values, has_drawn };
         }
-    }
-
-    /// The definitions of `crds/`, after them the objects of the templates in the order of installation, and how many are
-    /// definitions of `crds/`.
-    ///
-    /// # Errors
-    /// Why it could not be rendered.
-    pub(crate) fn objects(&self) -> Result<(Vec<Value>, usize), String> {
-        let [crds, objects] = self.objects.as_ref().map_err(Clone::clone)?;
-        let read = |text: &str| serde_json::from_str::<Vec<Value>>(text).map_err(|error| error.to_string());
-        let (mut all, objects) = (read(crds)?, read(objects)?);
-        let crds = all.len();
-        all.extend(objects);
-        Ok((all, crds))
-    }
-
-    /// What is in `crds/` and defines no kind, by kind and name; the first ten.
-    pub(crate) fn no_crds(&self) -> &[String] {
-        &self.no_crds
-    }
-
-    /// Whether there is anything random in it.
-    pub(crate) fn has_drawn(&self) -> bool {
-        self.has_drawn
-    }
-
-    /// Digest of the values that it was rendered with.
-    pub(crate) fn values(&self) -> &str {
-        &self.values
-    }
-
-    /// What Helm warns of, each once, at most ten.
-    pub(crate) fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
-
-    /// What would be run before or after, as `<kind> <name>`.
-    pub(crate) fn hooks(&self) -> &[String] {
-        &self.hooks
+    };
+    let crds = rendered.crds.iter().filter(|_| !input.options.skip_crds);
+    let parsed = parsed(crds, &rendered.manifests, &input.release.namespace);
+    let hooks = rendered.hooks.iter().filter(|hook| !hook.is_test());
+    let warnings: BTreeSet<String> = rendered.warnings.iter().map(Warning::without_values).collect();
+    let (objects, no_crds) = match parsed {
+        Ok(parsed) => (Ok([parsed.crds, parsed.objects].map(text)), parsed.no_crds),
+        Err(error) => (Err(error), Vec::new()),
+    };
+    ChartOutput {
+        objects,
+        no_crds: no_crds.iter().take(TOLD).map(object::describe).collect(),
+        hooks: hooks.map(|hook| format!("{} {}", hook.manifest.kind, hook.name)).collect(),
+        warnings: warnings.into_iter().take(TOLD).collect(),
+        values,
+        has_drawn: env.has_drawn(),
     }
 }
 

@@ -8,10 +8,10 @@ use sluice_api::model::{HelmChart, PolicyRef};
 use sluice_template::{Data, Stage};
 
 use super::EventRender;
+use crate::knowledge::reads::Reads;
 use crate::language::Language;
 use crate::project::Projection;
 use crate::provider;
-use crate::reads::Reads;
 use crate::render::{Part, PolicySource};
 
 /// What destinations get, with the patches and the values for them.

@@ -9,11 +9,13 @@ use sluice_protocol::Step;
 use sluice_protocol::rows::Cause;
 
 use super::{Effect, Renderer};
-use crate::catalog::{ContentKey, Resource, is_made};
-use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
-use crate::reads::{Reads, object_key};
+use crate::knowledge::capabilities::ClusterCapabilities;
+use crate::knowledge::catalog::{ContentKey, Resource};
+use crate::knowledge::chart_request::{ChartRequest, ChartState};
+use crate::knowledge::labels::is_made;
+use crate::knowledge::reads::{Reads, object_key};
+use crate::knowledge::rights::{Question, Right};
 use crate::renderings::Attended;
-use crate::rights::{Question, Right};
 
 impl Renderer {
     /// An object that templates read is known to be like this.
@@ -21,7 +23,7 @@ impl Renderer {
         if !self.renderings.is_read(&key) {
             return;
         }
-        let before = self.catalog.put_resource(key.clone(), resource.clone());
+        let before = self.knowledge.catalog.put_resource(key.clone(), resource.clone());
         if before.as_ref() == Some(&resource) {
             return;
         }
@@ -39,7 +41,7 @@ impl Renderer {
     /// A chart that somebody asks for is known to be like this.
     pub(super) fn chart(&mut self, request: ChartRequest, state: ChartState, step: &mut Step<Effect>) {
         let readers = self.renderings.chart_readers(&request);
-        if readers.is_empty() || !self.catalog.put_chart(request, state) {
+        if readers.is_empty() || !self.knowledge.catalog.put_chart(request, state) {
             return;
         }
         for cause in readers {
@@ -54,7 +56,7 @@ impl Renderer {
         (right, asked): (Right, u64),
         step: &mut Step<Effect>,
     ) {
-        let Some(differs) = self.catalog.put_right(question, right, asked) else { return };
+        let Some(differs) = self.knowledge.catalog.put_right(question, right, asked) else { return };
         for cause in self.renderings.askers(question) {
             if differs || self.renderings.is_waiting(&cause) {
                 self.refresh(&cause, step.now, step);
@@ -65,9 +67,9 @@ impl Renderer {
     /// Asks what a cause must know of its tenant's rights and nobody has said since it counts.
     pub(super) fn ask_for(&mut self, reads: &Reads, step: &mut Step<Effect>) {
         let (questions, since) = reads.unanswered();
-        let now = self.catalog.version();
+        let now = self.knowledge.catalog.version();
         for question in questions {
-            if self.catalog.rights.must_ask(question, since, now) {
+            if self.knowledge.catalog.rights.must_ask(question, since, now) {
                 step.effect(Effect::Ask(question.clone(), now));
             }
         }
@@ -75,10 +77,11 @@ impl Renderer {
 
     /// An object has changed: whether the tenants among its readers may read it is asked again.
     fn doubt(&mut self, readers: &[Cause], object: &ObjectKey) {
-        let accounts: BTreeSet<_> = readers.iter().filter_map(|cause| self.account(cause)).cloned().collect();
-        let now = self.catalog.version();
+        let accounts: BTreeSet<_> =
+            readers.iter().filter_map(|cause| self.knowledge.account(cause)).cloned().collect();
+        let now = self.knowledge.catalog.version();
         for account in accounts {
-            self.catalog.rights.object_changed(&Question { account, object: object.clone() }, now);
+            self.knowledge.catalog.rights.object_changed(&Question { account, object: object.clone() }, now);
         }
     }
 
@@ -89,7 +92,7 @@ impl Renderer {
         known: Option<Arc<ClusterCapabilities>>,
         step: &mut Step<Effect>,
     ) {
-        if !self.catalog.put_capabilities(cluster.clone(), known) || !self.is_started() {
+        if !self.knowledge.catalog.put_capabilities(cluster.clone(), known) || !self.is_started() {
             return;
         }
         let concerns = |cause: &Cause| {
@@ -136,7 +139,7 @@ impl Renderer {
 
     /// The generators of a cause make exactly this: who reads it is looked at again as soon as the cause itself is done.
     pub(super) fn put_generated(&mut self, cause: &Cause, made: Vec<(ContentKey, Arc<Value>)>) {
-        for key in self.catalog.generate(cause, made) {
+        for key in self.knowledge.catalog.generate(cause, made) {
             // What was made before is not kept: every change of it counts.
             let object = object_key(&key);
             let mut readers = self.renderings.readers(&key);
@@ -163,23 +166,23 @@ impl Renderer {
 
     /// Lets the shell watch what is read now, and fetch what is asked for. Contents are known anyway.
     pub(super) fn attend(&mut self, attended: Attended, step: &mut Step<Effect>) {
-        let dynamic = |key: &ObjectKey| crate::catalog::content_key(key).is_none();
+        let dynamic = |key: &ObjectKey| crate::knowledge::catalog::content_key(key).is_none();
         for key in attended.begun.into_iter().filter(dynamic) {
             step.effect(Effect::Watch(key));
         }
         for key in attended.ended.into_iter().filter(dynamic) {
-            self.catalog.forget_resource(&key);
+            self.knowledge.catalog.forget_resource(&key);
             step.effect(Effect::Unwatch(key));
         }
         for question in attended.settled {
-            self.catalog.rights.forget(&question);
+            self.knowledge.catalog.rights.forget(&question);
             step.effect(Effect::Unask(question));
         }
         for request in attended.wanted {
             step.effect(Effect::Fetch(request));
         }
         for request in attended.unwanted {
-            self.catalog.forget_chart(&request);
+            self.knowledge.catalog.forget_chart(&request);
             step.effect(Effect::Unfetch(request));
         }
     }

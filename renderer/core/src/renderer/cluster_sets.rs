@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sluice_api::model::{ClusterSetId, LIB_GROUP, Selections};
-use sluice_api::{Gvk, ObjectKey, TriggerId};
+use sluice_api::{Gvk, ObjectKey};
 use sluice_protocol::{About, ProblemKey, Step};
 
 use super::{Effect, Renderer};
@@ -11,23 +11,19 @@ use super::{Effect, Renderer};
 impl Renderer {
     /// What sets select differs from `before`, or may: triggers and profiles over sets are looked at again.
     pub(super) fn sets_changed(&mut self, before: &Arc<Selections>, step: &mut Step<Effect>) {
-        let now = self.catalog.fleet.selections().clone();
+        let now = self.knowledge.catalog.fleet.selections().clone();
         self.write_sets(step);
         if *before == now {
             return;
         }
-        let by_set = |id: &TriggerId| {
-            let trigger = self.catalog.triggers.get(id).map(Arc::as_ref);
-            matches!(trigger, Some(Ok(trigger)) if !trigger.source_sets.is_empty())
-        };
-        let triggers: Vec<_> = self.catalog.triggers.keys().filter(|id| by_set(id)).cloned().collect();
+        let triggers = self.knowledge.triggers_where(|trigger| !trigger.source_sets.is_empty());
         for id in triggers {
             self.check_trigger(&id, step);
             self.rebind_trigger(&id, step);
             self.refresh_trigger(&id, step);
         }
         let has_sets = |profile: &Arc<Result<sluice_api::model::Profile, _>>| matches!(profile.as_ref(), Ok(profile) if !profile.sets.is_empty());
-        let profiles = self.catalog.profiles.iter().filter(|(_, profile)| has_sets(profile));
+        let profiles = self.knowledge.catalog.profiles.iter().filter(|(_, profile)| has_sets(profile));
         let profiles: Vec<_> = profiles.map(|(id, _)| id.clone()).collect();
         for id in profiles {
             self.refresh_profile(&id, step);
@@ -38,11 +34,12 @@ impl Renderer {
     /// they say.
     pub(super) fn write_sets(&mut self, step: &mut Step<Effect>) {
         let mut problems = Vec::new();
-        for (id, known) in self.catalog.fleet.sets() {
+        for (id, known) in self.knowledge.catalog.fleet.sets() {
             if !self.owns_name(&id.to_string()) {
                 continue;
             }
-            let (status, error) = sluice_status_core::set_status(known, &self.catalog.fleet, step.now);
+            let (status, error) =
+                sluice_status_core::set_status(known, &self.knowledge.catalog.fleet, step.now);
             if let Some(status) = status {
                 step.effect(Effect::WriteStatus(key(id), status));
             }
@@ -55,7 +52,7 @@ impl Renderer {
 
     /// Nothing is wrong with a set that is gone.
     pub(super) fn set_gone(&mut self, id: &ClusterSetId, step: &mut Step<Effect>) {
-        if !self.catalog.fleet.sets().contains_key(id) {
+        if !self.knowledge.catalog.fleet.sets().contains_key(id) {
             self.note(ProblemKey::everywhere(About::ClusterSet(id.clone())), None, step);
         }
     }

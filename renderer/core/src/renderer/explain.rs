@@ -6,7 +6,7 @@ use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 use sluice_protocol::rows::Cause;
 
 use super::Renderer;
-use crate::reads::Reads;
+use crate::knowledge::reads::Reads;
 use crate::render::{self, Rendered};
 use crate::resources;
 use crate::veil::Held;
@@ -38,7 +38,7 @@ pub struct Origin {
 impl Renderer {
     /// What this cause leads to; nothing when it cannot be rendered.
     pub fn explain(&mut self, cause: &Cause) -> Option<Explanation> {
-        let mut reads = self.reads_of(cause);
+        let mut reads = self.knowledge.reads_of(cause);
         let (rendered, _) = self.make(cause, &mut reads).ok()?;
         let origins = self.origins(cause, &rendered, &mut reads);
         let projected = rendered.projections.iter().map(|projection| projection.key.clone()).collect();
@@ -49,8 +49,10 @@ impl Renderer {
         let (name, templates) = (&rendered.id.name, &self.templates_of(cause));
         let mut origins = Vec::new();
         for part in &rendered.parts {
-            for cluster in part.destinations.iter().filter_map(|id| self.catalog.fleet.clusters().get(id)) {
-                let known = (&self.catalog, templates);
+            for cluster in
+                part.destinations.iter().filter_map(|id| self.knowledge.catalog.fleet.clusters().get(id))
+            {
+                let known = (&self.knowledge.catalog, templates);
                 let Ok(sight) = resources::seen(rendered, part, cluster, known, reads) else { continue };
                 let destination = sight.of(cluster);
                 for source in &part.sources {

@@ -23,15 +23,15 @@ pub(super) type Farewells = BTreeMap<ClusterRef, i64>;
 impl Renderer {
     /// Notes whether a cluster is registered, and forgets one of which nothing is left.
     pub(super) fn mind_registration(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
-        if self.catalog.fleet.clusters().contains_key(cluster) {
+        if self.knowledge.catalog.fleet.clusters().contains_key(cluster) {
             self.farewells.remove(cluster);
             return;
         }
-        match self.completeness.interest(cluster) {
-            Some(row) if row.gone && !self.completeness.is_behind(cluster) => {
+        match self.knowledge.completeness.interest(cluster) {
+            Some(row) if row.gone && !self.knowledge.completeness.is_behind(cluster) => {
                 self.farewells.remove(cluster);
             }
-            None if !self.completeness.is_spoken_of(cluster) => self.forget(cluster),
+            None if !self.knowledge.completeness.is_spoken_of(cluster) => self.forget(cluster),
             // Also where the row was lost with its bucket: a matcher still has something to take back, or waits for a later row than
             // the one that was written anew by a clock that is behind.
             _ => {
@@ -46,8 +46,8 @@ impl Renderer {
         self.farewells.remove(cluster);
         self.bindings.remove(cluster);
         self.unwritten.remove(cluster);
-        self.completeness.forget(cluster);
-        self.sets.forget_empty(cluster);
+        self.knowledge.completeness.forget(cluster);
+        self.knowledge.sets.forget_empty(cluster);
     }
 
     /// Says of which clusters nothing is wanted any more.
@@ -58,10 +58,10 @@ impl Renderer {
         }
         let now = step.steady;
         for (cluster, _) in self.farewells.extract_if(.., |_, due| *due <= now).collect::<Vec<_>>() {
-            let last = self.completeness.last_revision(&cluster);
+            let last = self.knowledge.completeness.last_revision(&cluster);
             let revision = self.config.revision(now_millis(step.now).max(last.saturating_add(1)));
             let row = Interest::of_gone(revision);
-            self.completeness.write(&cluster, &row);
+            self.knowledge.completeness.write(&cluster, &row);
             step.effect(Effect::WriteInterest(cluster.clone(), row));
             // Nothing that its events led to is wanted: what a former owner has left goes.
             step.effect(Effect::Projected(cluster));

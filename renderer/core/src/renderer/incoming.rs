@@ -12,8 +12,8 @@ use sluice_protocol::{About, Meta, ProblemKey, Row, Step, Subject};
 use super::place::event_cause;
 use super::{Effect, Renderer};
 use crate::bindings::ClusterBindings;
-use crate::project::{self};
-use crate::sets::Match;
+use crate::knowledge::sets::Match;
+use crate::project;
 
 /// What became of a match.
 pub(super) struct SetChange<'a> {
@@ -30,11 +30,11 @@ impl Renderer {
     pub(super) fn reported(&mut self, row: &Row, revision: u64, step: &mut Step<Effect>) {
         let Subject::Report { cluster, source, object: key, .. } = &row.subject else { return };
         let time = row.head.time;
-        let former = self.sets.get(cluster, source).and_then(|set| set.get(key));
+        let former = self.knowledge.sets.get(cluster, source).and_then(|set| set.get(key));
         let mut owner = former.and_then(|former| former.owner.clone());
         let was_unreadable = former.is_some_and(|former| former.unreadable);
         if row.head.tombstone {
-            if self.sets.remove(cluster, source, key).is_some_and(|former| former.unreadable) {
+            if self.knowledge.sets.remove(cluster, source, key).is_some_and(|former| former.unreadable) {
                 let about = About::Match(source.clone(), key.clone());
                 self.note(ProblemKey::on(cluster, about), None, step);
             }
@@ -44,16 +44,16 @@ impl Renderer {
             }
         } else {
             self.matched(cluster, source, key, row, step);
-            let found = self.sets.get(cluster, source).and_then(|set| set.get(key));
+            let found = self.knowledge.sets.get(cluster, source).and_then(|set| set.get(key));
             owner = found.and_then(|found| found.owner.clone()).or(owner);
         }
         if self.is_caught_up() {
             self.report_due(cluster, source, step);
-            let is_proof = row.head.tombstone && self.completeness.knows(cluster, source, revision);
+            let is_proof = row.head.tombstone && self.knowledge.completeness.knows(cluster, source, revision);
             let gone = is_proof.then_some(revision);
             let change = SetChange { gone, time, owner: owner.as_ref() };
             self.set_changed((cluster, source, key), change, step);
-            let set = self.sets.get(cluster, source);
+            let set = self.knowledge.sets.get(cluster, source);
             if was_unreadable && !set.is_some_and(|set| set.values().any(|found| found.unreadable)) {
                 // What is absent was not known to be, as long as one of the set could not be read.
                 self.refresh_complete(cluster, step);
@@ -87,7 +87,7 @@ impl Renderer {
         let owner = object.as_ref().and_then(deployed_by).or(said);
         let (unreadable, since) = (error.is_some(), row.head.time);
         let found = Match { selectors, object, unreadable, order, since, owner, version: 0 };
-        let before = self.sets.insert(cluster, source, key.clone(), found);
+        let before = self.knowledge.sets.insert(cluster, source, key.clone(), found);
         if error.is_some() || before.is_some_and(|before| before.unreadable) {
             let text = error.map(|error| {
                 format!(
@@ -108,10 +108,11 @@ impl Renderer {
     ) {
         let listeners =
             self.bindings.get(cluster).map(|bindings| bindings.listeners(source)).unwrap_or_default();
-        let size = self.sets.get(cluster, source).map_or(0, |set| set.len());
-        let chooses = self.chooses(source, key);
+        let size = self.knowledge.sets.get(cluster, source).map_or(0, |set| set.len());
+        let chooses = self.knowledge.chooses(source, key);
         for trigger in listeners {
-            let (pace, one) = (self.pace(&trigger), !chooses && self.is_one_for_event(&trigger));
+            let (pace, one) =
+                (self.knowledge.pace(&trigger), !chooses && self.knowledge.is_one_for_event(&trigger));
             let cause = event_cause(&trigger, cluster, source, one.then(|| item_of(key)));
             // A script that chooses looks at all that is known, and needs no proof for one of them.
             self.note_gone(&cause, gone.filter(|_| !chooses && (one || size == 0)));
@@ -154,12 +155,12 @@ impl Renderer {
         for (cluster, source) in self.agenda.take_reports(step.now) {
             // Reports go with their source, and with the last trigger that listens to it on the cluster.
             let listens = |bindings: &ClusterBindings| bindings.listens_to(&source);
-            if !self.catalog.sources.contains_key(&source)
+            if !self.knowledge.catalog.sources.contains_key(&source)
                 || !self.bindings.get(&cluster).is_some_and(listens)
             {
                 continue;
             }
-            if let Some(set) = self.counted(&cluster, &source, None) {
+            if let Some(set) = self.knowledge.counted(&cluster, &source, None) {
                 step.effect(Effect::Project(project::event_report(&cluster, &source, &set)));
             }
         }
@@ -170,14 +171,14 @@ impl Renderer {
         let Some(bindings) = self.bindings.get(cluster).cloned() else { return };
         let complete: Vec<_> = bindings
             .sources()
-            .filter(|source| self.completeness.is_complete(cluster, source))
+            .filter(|source| self.knowledge.completeness.is_complete(cluster, source))
             .cloned()
             .collect();
-        let has_events = |source: &&String| self.completeness.has_all_events(cluster, source);
+        let has_events = |source: &&String| self.knowledge.completeness.has_all_events(cluster, source);
         let events: Vec<_> = bindings
             .sources()
             .filter(|source| !complete.contains(source) && has_events(source))
-            .filter(|source| self.asks_for_events(source))
+            .filter(|source| self.knowledge.asks_for_events(source))
             .cloned()
             .collect();
         for source in complete.iter().chain(&events) {
@@ -219,8 +220,8 @@ impl Renderer {
     /// The whole table has been read for the first time.
     pub(super) fn first_look(&mut self, step: &mut Step<Effect>) {
         for (cluster, source, key, revision) in std::mem::take(&mut self.gone_early) {
-            let back = self.sets.get(&cluster, &source).is_some_and(|set| set.contains_key(&key));
-            if !back && self.completeness.knows(&cluster, &source, revision) {
+            let back = self.knowledge.sets.get(&cluster, &source).is_some_and(|set| set.contains_key(&key));
+            if !back && self.knowledge.completeness.knows(&cluster, &source, revision) {
                 let change = SetChange { gone: Some(revision), time: 0, owner: None };
                 self.set_changed((&cluster, &source, &key), change, step);
             }

@@ -8,9 +8,9 @@ use sluice_protocol::rows::{Cause, Desired, Policy};
 
 use super::Renderer;
 use super::lacks::Lack;
-use super::rows::{Rendition, body_of, common, name_taken};
+use super::rows::{Rendition, body_of, name_taken};
+use crate::knowledge::reads::Reads;
 use crate::local::Union;
-use crate::reads::Reads;
 use crate::render::{self, Rendered};
 use crate::resources;
 
@@ -27,7 +27,7 @@ impl Renderer {
         rendered: &Rendered,
         reads: &mut Reads,
     ) -> Result<Option<(Rendition, Vec<String>)>, String> {
-        let common = common(&self.catalog, cause)?;
+        let common = self.knowledge.common(cause)?;
         let has_parts = rendered.parts.iter().any(|part| !part.destinations.is_empty());
         let has_destinations = has_parts || !rendered.failed.is_empty() || rendered.unsure.is_some();
         if !(common.is_partly_local() && has_destinations) {
@@ -38,7 +38,7 @@ impl Renderer {
             let taken = Lack::Wrong(name_taken(&rendered.id, user));
             return Ok(Some(((place.0, Err(taken)), Vec::new())));
         }
-        let account = self.account(cause).cloned();
+        let account = self.knowledge.account(cause).cloned();
         let (body, told) = match self.for_management(common, cause, rendered, reads) {
             Ok((policies, told)) => {
                 let desired = render::desired(rendered, common, cause, (None, policies));
@@ -62,12 +62,14 @@ impl Renderer {
             return Err(Lack::Unknown);
         }
         let templates = &self.templates_of(cause);
-        let (name, known) = (&rendered.id.name, (&self.catalog, templates));
+        let (name, known) = (&rendered.id.name, (&self.knowledge.catalog, templates));
         let mut because = BTreeMap::new();
         for part in &rendered.parts {
             let same = render::sources_are_same(common, part, Deployment::Local);
             for (index, id) in part.destinations.iter().enumerate() {
-                let Some(cluster) = self.catalog.fleet.clusters().get(id) else { return Err(Lack::Unknown) };
+                let Some(cluster) = self.knowledge.catalog.fleet.clusters().get(id) else {
+                    return Err(Lack::Unknown);
+                };
                 let sight = resources::seen(rendered, part, cluster, known, reads);
                 let sight = sight.map_err(|_| Lack::Unknown)?;
                 if same && index > 0 {

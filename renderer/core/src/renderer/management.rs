@@ -10,18 +10,18 @@ use sluice_protocol::{About, ProblemKey, Step};
 use super::place::{now_millis, unsupported, without_effect};
 use super::{Effect, Renderer};
 use crate::bindings::{Bound, ClusterBindings};
-use crate::catalog::{Change, Touched};
+use crate::knowledge::catalog::{Change, Touched};
 use crate::project::{self, Projection};
 use crate::syntax::{broken_trigger, check_source, has_broken_source_name};
 
 impl Renderer {
     pub(super) fn management(&mut self, change: &Change, step: &mut Step<Effect>) {
         if !self.is_started() {
-            self.catalog.apply(change);
+            self.knowledge.catalog.apply(change);
             return;
         }
-        let selections = self.catalog.fleet.selections().clone();
-        let touched = self.catalog.apply(change);
+        let selections = self.knowledge.catalog.fleet.selections().clone();
+        let touched = self.knowledge.catalog.apply(change);
         match touched {
             Touched::Nothing => {}
             Touched::Source(name) => {
@@ -59,7 +59,7 @@ impl Renderer {
     /// What was made of the events of a source that is gone stays until its trigger goes, or names one that is there: it may be this
     /// one, which has come. A source that is gone has no report.
     fn source_changed(&mut self, name: &str, step: &mut Step<Effect>) {
-        let is_there = self.catalog.sources.contains_key(name);
+        let is_there = self.knowledge.catalog.sources.contains_key(name);
         for cluster in self.my_clusters() {
             let listeners = self.bindings.get(&cluster).map(|bindings| bindings.listeners(name));
             for trigger in listeners.unwrap_or_default() {
@@ -76,7 +76,14 @@ impl Renderer {
     }
 
     pub(super) fn my_clusters(&self) -> Vec<ClusterRef> {
-        self.catalog.fleet.clusters().keys().filter(|cluster| self.is_mine(cluster)).cloned().collect()
+        self.knowledge
+            .catalog
+            .fleet
+            .clusters()
+            .keys()
+            .filter(|cluster| self.is_mine(cluster))
+            .cloned()
+            .collect()
     }
 
     pub(super) fn cluster_changed(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
@@ -84,15 +91,13 @@ impl Renderer {
             self.rebind(cluster, step);
             self.refresh_cluster(cluster, step);
         }
-        let crosses = |id: &TriggerId| {
-            let trigger = self.catalog.triggers.get(id).map(Arc::as_ref);
-            matches!(trigger, Some(Ok(trigger)) if trigger.destination_selector.is_some() || trigger.destination_cluster.is_some())
-        };
-        let crossing: Vec<_> = self.catalog.triggers.keys().filter(|id| crosses(id)).cloned().collect();
+        let crossing = self.knowledge.triggers_where(|trigger| {
+            trigger.destination_selector.is_some() || trigger.destination_cluster.is_some()
+        });
         for id in crossing {
             self.refresh_trigger(&id, step);
         }
-        let profiles: Vec<_> = self.catalog.profiles.keys().cloned().collect();
+        let profiles: Vec<_> = self.knowledge.catalog.profiles.keys().cloned().collect();
         for id in profiles {
             self.refresh_profile(&id, step);
         }
@@ -101,9 +106,9 @@ impl Renderer {
     /// Works out anew who listens to what on a cluster, and what its interest row should say.
     pub(super) fn rebind(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let before = self.bindings.get(cluster).cloned();
-        let registered = self.catalog.fleet.clusters().get(cluster).cloned();
+        let registered = self.knowledge.catalog.fleet.clusters().get(cluster).cloned();
         let after = registered.as_ref().map(|registered| {
-            ClusterBindings::of(registered, &self.catalog, &self.templates, before.as_ref())
+            ClusterBindings::of(registered, &self.knowledge.catalog, &self.templates, before.as_ref())
         });
         let after = after.unwrap_or_default();
         self.check_bindings(cluster, &after, step);
@@ -127,16 +132,16 @@ impl Renderer {
 
     /// What the interest row of a cluster should say, when it does not.
     fn write_interest(&mut self, cluster: &ClusterRef, bindings: &ClusterBindings, step: &mut Step<Effect>) {
-        let known = self.completeness.interest(cluster);
-        let registered = self.catalog.fleet.clusters().contains_key(cluster);
+        let known = self.knowledge.completeness.interest(cluster);
+        let registered = self.knowledge.catalog.fleet.clusters().contains_key(cluster);
         let unseen = !registered && known.is_none_or(|known| known.gone);
-        let former = self.completeness.former(cluster);
-        let last = self.completeness.last_revision(cluster);
+        let former = self.knowledge.completeness.former(cluster);
+        let last = self.knowledge.completeness.last_revision(cluster);
         let revision = self.config.revision(now_millis(step.now).max(last.saturating_add(1)));
-        let next = Interest::next(former, bindings.interest(&self.catalog), revision);
+        let next = Interest::next(former, bindings.interest(&self.knowledge.catalog), revision);
         match next.filter(|_| !unseen) {
             Some(row) if self.is_asking() => {
-                self.completeness.write(cluster, &row);
+                self.knowledge.completeness.write(cluster, &row);
                 step.effect(Effect::WriteInterest(cluster.clone(), row));
             }
             Some(_) => drop(self.unwritten.insert(cluster.clone())),
@@ -158,12 +163,14 @@ impl Renderer {
     /// Works out anew what one trigger listens to, on every cluster: that is all that it can change.
     pub(super) fn rebind_trigger(&mut self, id: &TriggerId, step: &mut Step<Effect>) {
         for cluster in self.my_clusters() {
-            let Some(registered) = self.catalog.fleet.clusters().get(&cluster).cloned() else { continue };
+            let Some(registered) = self.knowledge.catalog.fleet.clusters().get(&cluster).cloned() else {
+                continue;
+            };
             let Some(mut bindings) = self.bindings.remove(&cluster) else {
                 self.rebind(&cluster, step);
                 continue;
             };
-            let changed = bindings.rebind(id, &registered, &self.catalog, &self.templates);
+            let changed = bindings.rebind(id, &registered, &self.knowledge.catalog, &self.templates);
             if changed.as_ref().is_some_and(|(_, others)| *others) {
                 self.write_interest(&cluster, &bindings, step);
             }
@@ -196,7 +203,7 @@ impl Renderer {
     /// and is written again by a clock that is behind: agents and matchers would wait for a row as new as what they
     /// have published.
     pub(super) fn hear(&mut self, cluster: &ClusterRef, revision: u64, step: &mut Step<Effect>) {
-        if self.completeness.hear(cluster, revision) && self.is_mine(cluster) {
+        if self.knowledge.completeness.hear(cluster, revision) && self.is_mine(cluster) {
             self.rebind(cluster, step);
         }
     }
@@ -205,7 +212,7 @@ impl Renderer {
         if !self.owns_name(id.as_str()) {
             return;
         }
-        let error = match self.catalog.triggers.get(id).map(Arc::as_ref) {
+        let error = match self.knowledge.catalog.triggers.get(id).map(Arc::as_ref) {
             Some(Err(error)) => Some(error.to_string()),
             Some(Ok(trigger)) => {
                 let wrong =
@@ -226,7 +233,7 @@ impl Renderer {
         if !self.owns_name(&about.to_string()) {
             return;
         }
-        let checked = self.catalog.sources.get(name).map(|manifest| check_source(manifest));
+        let checked = self.knowledge.catalog.sources.get(name).map(|manifest| check_source(manifest));
         let error = checked.and_then(Result::err).map(|error| error.to_string());
         self.note(ProblemKey::everywhere(about), error, step);
     }
@@ -263,7 +270,7 @@ impl Renderer {
     ) {
         let error = match bound {
             None => None,
-            Some(Ok(source)) if self.catalog.sources.contains_key(source) => None,
+            Some(Ok(source)) if self.knowledge.catalog.sources.contains_key(source) => None,
             Some(Ok(source)) => Some(format!(
                 "spec.eventSourceName: EventSource {source} does not exist; create it or correct the name; {NOTHING_WITHDRAWN}"
             )),
@@ -276,12 +283,11 @@ impl Renderer {
 
     /// Why it is not known on which clusters it listens besides.
     fn unsure(&self, id: &TriggerId) -> Option<String> {
-        self.catalog.triggers.get(id)?.as_ref().as_ref().ok()?.unsure(&self.catalog.fleet)
+        self.knowledge.trigger(id)?.unsure(&self.knowledge.catalog.fleet)
     }
 
     /// Whether the name of its EventSource can never be rendered.
     fn is_nowhere_bound(&self, id: &TriggerId) -> bool {
-        let trigger = self.catalog.triggers.get(id).map(Arc::as_ref);
-        matches!(trigger, Some(Ok(trigger)) if has_broken_source_name(trigger))
+        self.knowledge.trigger(id).is_some_and(has_broken_source_name)
     }
 }

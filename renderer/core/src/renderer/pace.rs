@@ -1,36 +1,25 @@
 //! How fast triggers act, and for how long: what their annotations say, and what leads to itself over clusters.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use sluice_api::cloud_event::item_of;
-use sluice_api::model::{Pace, Trigger};
-use sluice_api::{ObjectKey, ProfileId, TriggerId};
+use sluice_api::{ObjectKey, ProfileId};
 use sluice_protocol::Step;
-use sluice_protocol::rows::{Cause, EventCause};
+use sluice_protocol::rows::Cause;
 
 use super::{Effect, Renderer, Wanted};
 use crate::agenda::{CIRCLE, CIRCLE_TIMES};
-use crate::sets::Match;
+use crate::knowledge::sets::Match;
 
 /// A way back is not looked for over more profiles than this.
 const LONGEST_WAY: usize = 8;
 
 impl Renderer {
-    /// What the annotations of a trigger say; of one that cannot be read, nothing.
-    pub(super) fn pace(&self, trigger: &TriggerId) -> Pace {
-        match self.catalog.triggers.get(trigger).map(Arc::as_ref) {
-            Some(Ok(trigger)) => trigger.pace,
-            _ => Pace::default(),
-        }
-    }
-
     /// An event has changed: it is acted upon now, or when its trigger may. That something goes does not wait for that.
     pub(super) fn act(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
         if let Cause::Event(event) = cause {
             self.choose(&event.cluster, &event.source, step);
         }
-        if let Some(event) = self.stands_for_items(cause) {
+        if let Some(event) = self.knowledge.stands_for_items(cause) {
             return self.act_on_items(event, time, step);
         }
         let waits = self.is_limited(cause)
@@ -43,13 +32,13 @@ impl Renderer {
     }
 
     fn is_limited(&self, cause: &Cause) -> bool {
-        matches!(cause, Cause::Event(event) if self.pace(&event.trigger).max_per_minute.is_some())
+        matches!(cause, Cause::Event(event) if self.knowledge.pace(&event.trigger).max_per_minute.is_some())
     }
 
     /// Whether the trigger may act now; else it does so later.
     pub(super) fn is_in_pace(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) -> bool {
         let Cause::Event(event) = cause else { return true };
-        let Some(most) = self.pace(&event.trigger).max_per_minute else { return true };
+        let Some(most) = self.knowledge.pace(&event.trigger).max_per_minute else { return true };
         match self.rates.act(&event.trigger, &event.cluster, most, step.now) {
             Ok(()) => true,
             Err(due) => {
@@ -60,26 +49,17 @@ impl Renderer {
         }
     }
 
-    /// Matches that are not younger than this do not count for the trigger.
-    pub(super) fn oldest(&self, trigger: &Trigger) -> i64 {
-        trigger.pace.ttl.map_or(i64::MIN, |ttl| self.clock.saturating_sub(ttl))
-    }
-
     /// Looks again when the first of the matches that a cause is made of no longer counts.
     pub(super) fn watch_expiry(&mut self, cause: &Cause, step: &mut Step<Effect>) {
         let Cause::Event(event) = cause else { return };
-        let Some(ttl) = self.pace(&event.trigger).ttl else { return self.agenda.expire(cause, None) };
-        let oldest = self.clock.saturating_sub(ttl);
-        let since = self.inputs(event).into_iter().map(|(_, found)| found.since);
+        let Some(ttl) = self.knowledge.pace(&event.trigger).ttl else {
+            return self.agenda.expire(cause, None);
+        };
+        let oldest = self.knowledge.now.saturating_sub(ttl);
+        let since = self.knowledge.inputs(event).into_iter().map(|(_, found)| found.since);
         let at = since.filter(|since| *since > oldest.max(0)).min().map(|since| since.saturating_add(ttl));
         self.agenda.expire(cause, at);
         at.into_iter().for_each(|at| step.wake_at(at));
-    }
-
-    /// What an event is made of.
-    fn inputs(&self, event: &EventCause) -> Vec<(&ObjectKey, &Match)> {
-        let set = self.sets.get(&event.cluster, &event.source).into_iter().flatten();
-        set.filter(|(key, _)| event.item.as_ref().is_none_or(|item| *item == item_of(key))).collect()
     }
 
     /// An object that is deployed by `owner` has changed or gone, and is an event of this cause. When that is looked at, if it is
@@ -129,8 +109,8 @@ impl Renderer {
             if own == CIRCLE_TIMES {
                 return Some(way);
             }
-            let is_late = |found: &Match| self.clock - found.since <= CIRCLE;
-            let inputs = self.inputs(maker).into_iter().filter(|(_, found)| is_late(found));
+            let is_late = |found: &Match| self.knowledge.now - found.since <= CIRCLE;
+            let inputs = self.knowledge.inputs(maker).into_iter().filter(|(_, found)| is_late(found));
             let (key, next) = inputs.filter_map(|(key, found)| Some((key, found.owner.as_ref()?))).next()?;
             way.push_str(&format!(", {key} of {next}"));
             (at, owner) = (&maker.cluster, next);
@@ -144,7 +124,7 @@ impl Renderer {
         let mut ways = vec![(owner, format!("{key} of {owner}"))];
         let mut seen = BTreeSet::new();
         while let Some((profile, way)) = ways.pop() {
-            if self.catalog.profiles.contains_key(profile) || !seen.insert(profile) {
+            if self.knowledge.catalog.profiles.contains_key(profile) || !seen.insert(profile) {
                 continue;
             }
             let makers = self.ledger.makers_of(profile);
@@ -156,7 +136,7 @@ impl Renderer {
             }
             for maker in &makers {
                 let Cause::Event(event) = maker else { continue };
-                for (key, found) in self.inputs(event) {
+                for (key, found) in self.knowledge.inputs(event) {
                     ways.extend(
                         found.owner.as_ref().map(|owner| (owner, format!("{way}, {key} of {owner}"))),
                     );

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount, few};
+use sluice_api::{ClusterRef, ObjectKey, ProfileId, few};
 use sluice_protocol::report::NOTE;
 use sluice_protocol::rows::{Cause, EventCause, UNRENDERED};
 use sluice_protocol::subject::cluster_shard;
@@ -11,17 +11,17 @@ use sluice_protocol::{Body, JournalEntry, Line, Meta, Publish, Step, Subject};
 
 use super::lacks::Lack;
 use super::place::{unsupported, without_effect};
-use super::rows::{Rendition, RowBody, common};
+use super::rows::{Rendition, RowBody};
 use super::{Effect, Renderer, STAGE};
-use crate::catalog::{ContentKey, is_made};
 use crate::draws::Draws;
 use crate::event::EventRender;
 use crate::generate::Generated;
+use crate::knowledge::catalog::ContentKey;
+use crate::knowledge::labels::is_made;
+use crate::knowledge::reads::Reads;
 use crate::project::Projection;
-use crate::reads::Reads;
 use crate::render::{Rendered, described};
-use crate::renderings::Basis;
-use crate::rights::Tenant;
+
 use crate::row_ledger::Place;
 use crate::templates::Templates;
 
@@ -36,7 +36,7 @@ impl Renderer {
             let stale = self.ledger.set(cause, self.ledger.places(cause), step.now);
             return self.withdraw_places(stale, time, step);
         }
-        let mut reads = self.reads_of(cause);
+        let mut reads = self.knowledge.reads_of(cause);
         let made = self.make(cause, &mut reads);
         let is_unknown = reads.is_unknown();
         self.ask_for(&reads, step);
@@ -47,7 +47,7 @@ impl Renderer {
             self.ledger.keep(cause);
             return self.follow(step);
         }
-        let basis = self.basis(cause);
+        let basis = self.knowledge.basis(cause);
         let mut warnings = Vec::new();
         let result = made.and_then(|(mut rendered, rows)| {
             warnings = std::mem::take(&mut rendered.warnings);
@@ -65,27 +65,10 @@ impl Renderer {
         self.follow(step);
     }
 
-    /// Nothing is read yet for this cause, nor will be but for its tenant.
-    pub(super) fn reads_of(&self, cause: &Cause) -> Reads {
-        let account = self.account(cause).cloned();
-        let since = self.catalog.rights.since(cause);
-        Reads::of(account.map(|account| Tenant { account, cause: cause.clone(), since }))
-    }
-
-    /// For whom a cause acts.
-    pub(super) fn account(&self, cause: &Cause) -> Option<&ServiceAccount> {
-        match cause {
-            Cause::Profile(id) => self.catalog.profiles.get(id)?.as_ref().as_ref().ok()?.account.as_ref(),
-            Cause::Event(event) => {
-                self.catalog.triggers.get(&event.trigger)?.as_ref().as_ref().ok()?.account.as_ref()
-            }
-        }
-    }
-
     /// Templates that draw random values for this cause.
     pub(super) fn templates_of(&self, cause: &Cause) -> Templates {
-        let sharing = common(&self.catalog, cause).map(|common| common.random).unwrap_or_default();
-        self.templates.for_draws(Draws::of(cause, self.account(cause), sharing))
+        let sharing = self.knowledge.common(cause).map(|common| common.random).unwrap_or_default();
+        self.templates.for_draws(Draws::of(cause, self.knowledge.account(cause), sharing))
     }
 
     /// Everything that a cause leads to: first what its generators make, which the rest may refer to.
@@ -118,11 +101,11 @@ impl Renderer {
 
     /// A tenant's generator takes no name that what is not of that tenant refers to.
     fn check_name(&self, cause: &Cause, Generated { path, key, .. }: &Generated) -> Result<(), String> {
-        let Some(account) = self.account(cause) else { return Ok(()) };
-        if self.catalog.maker_account(key) == Some(account) {
+        let Some(account) = self.knowledge.account(cause) else { return Ok(()) };
+        if self.knowledge.catalog.maker_account(key) == Some(account) {
             return Ok(());
         }
-        match self.catalog.other_reader(key, account) {
+        match self.knowledge.catalog.other_reader(key, account) {
             None => Ok(()),
             Some(reader) => Err(format!(
                 "{path}: nameFormat: {reader} refers to {}, and is not of ServiceAccount {account}; make {path}.nameFormat differ",
@@ -145,11 +128,13 @@ impl Renderer {
                  what is deployed because of it"
             ));
         }
-        let made = |key: &&ContentKey| self.catalog.content(key).is_some_and(|object| is_made(object));
-        let made = |key: &&ContentKey| self.catalog.generator_of(key).is_some() || made(key);
+        let made =
+            |key: &&ContentKey| self.knowledge.catalog.content(key).is_some_and(|object| is_made(object));
+        let made = |key: &&ContentKey| self.knowledge.catalog.generator_of(key).is_some() || made(key);
         let contents = self.renderings.content_read_by(cause).filter(made).map(described);
-        let there =
-            |key: &ObjectKey| self.catalog.resource(key).and_then(|known| known.object().map(is_made));
+        let there = |key: &ObjectKey| {
+            self.knowledge.catalog.resource(key).and_then(|known| known.object().map(is_made))
+        };
         let resources = self.renderings.resources_read_by(cause).filter(|key| there(key) == Some(true));
         let names: Vec<_> = contents.chain(resources.map(ToString::to_string)).collect();
         Some(format!(
@@ -162,35 +147,27 @@ impl Renderer {
     /// What a user's profile says and nobody acts upon; of a trigger it is said once, not for each of its events.
     fn ignored_fields(&self, cause: &Cause) -> Vec<String> {
         let Cause::Profile(id) = cause else { return Vec::new() };
-        let profile = self.catalog.profiles.get(id).map(Arc::as_ref);
+        let profile = self.knowledge.catalog.profiles.get(id).map(Arc::as_ref);
         let Some(Ok(profile)) = profile else { return Vec::new() };
         let (lacks, note) =
             (unsupported(&profile.common.unsupported), without_effect(&profile.common.ignored));
         lacks.into_iter().chain(note).collect()
     }
 
-    fn basis(&self, cause: &Cause) -> Basis {
-        let matches = match cause {
-            Cause::Profile(_) => 0,
-            Cause::Event(event) => {
-                let known = || self.sets.version(&event.cluster, &event.source, event.item.as_ref());
-                self.version_of_chosen(event).unwrap_or_else(known)
-            }
-        };
-        (self.catalog.version(), matches)
-    }
-
     /// Whether a cause has been rendered, and nothing that it is made of has changed since.
     pub(super) fn is_rendered(&self, cause: &Cause) -> bool {
-        self.renderings.is_of(cause, self.basis(cause))
+        self.renderings.is_of(cause, self.knowledge.basis(cause))
     }
 
     pub(super) fn render_cause(&self, cause: &Cause, reads: &mut Reads) -> Result<Rendered, String> {
         match cause {
-            Cause::Profile(id) => match self.catalog.profiles.get(id).map(Arc::as_ref) {
-                Some(Ok(profile)) => {
-                    Ok(crate::profile::render(profile, &self.catalog, &self.templates_of(cause), reads))
-                }
+            Cause::Profile(id) => match self.knowledge.catalog.profiles.get(id).map(Arc::as_ref) {
+                Some(Ok(profile)) => Ok(crate::profile::render(
+                    profile,
+                    &self.knowledge.catalog,
+                    &self.templates_of(cause),
+                    reads,
+                )),
                 Some(Err(error)) => Err(error.to_string()),
                 None => Err(format!("{id} does not exist")),
             },
@@ -203,15 +180,17 @@ impl Renderer {
         event: &EventCause,
         work: impl FnOnce(&EventRender<'_>) -> Result<T, String>,
     ) -> Result<T, String> {
-        let trigger = self.catalog.triggers.get(&event.trigger).map(Arc::as_ref);
-        let (Some(Ok(trigger)), Some(cluster)) = (trigger, self.catalog.fleet.clusters().get(&event.cluster))
+        let trigger = self.knowledge.catalog.triggers.get(&event.trigger).map(Arc::as_ref);
+        let (Some(Ok(trigger)), Some(cluster)) =
+            (trigger, self.knowledge.catalog.fleet.clusters().get(&event.cluster))
         else {
             return Err(format!("{} or {} does not exist", event.trigger, event.cluster));
         };
-        let set = self.counted(&event.cluster, &event.source, event.item.as_ref());
+        let set = self.knowledge.counted(&event.cluster, &event.source, event.item.as_ref());
         let set = set.ok_or_else(|| format!("what EventSource {} chooses is not known", event.source))?;
-        let (catalog, templates) = (&self.catalog, &self.templates_of(&Cause::Event(event.clone())));
-        let oldest = self.oldest(trigger);
+        let (catalog, templates) =
+            (&self.knowledge.catalog, &self.templates_of(&Cause::Event(event.clone())));
+        let oldest = self.knowledge.oldest(trigger);
         work(&EventRender { catalog, templates, trigger, cluster, cause: event, set: &set, oldest })
     }
 
@@ -256,7 +235,7 @@ impl Renderer {
         if let Some(unsure) = &rendered.unsure {
             // What a cluster holds that is not registered stays without a row.
             let is_there = |(cluster, _): &Place| {
-                cluster.is_management() || self.catalog.fleet.clusters().contains_key(cluster)
+                cluster.is_management() || self.knowledge.catalog.fleet.clusters().contains_key(cluster)
             };
             places.extend(self.ledger.everywhere(cause).into_iter().filter(is_there));
             failed.insert(unsure.clone(), Vec::new());
@@ -302,22 +281,13 @@ impl Renderer {
         time: i64,
     ) -> Publish {
         let row = Publish::new(self.desired(cluster, profile), Body::Value(body), time);
-        row.meta(Meta::of_cause(cause)).view(self.catalog.view().clone())
+        row.meta(Meta::of_cause(cause)).view(self.knowledge.catalog.view().clone())
     }
 
     /// Whether a row without content must say that `cause` wants this name: it has no row there, nobody else of this shard
     /// uses the name, and makers of other shards may.
     fn wants_name(&self, cause: &Cause, place: &Place) -> bool {
-        let may_be_shared = match cause {
-            Cause::Profile(_) => true,
-            Cause::Event(event) => {
-                let trigger = self.catalog.triggers.get(&event.trigger).map(Arc::as_ref);
-                trigger.is_some_and(|trigger| {
-                    trigger.as_ref().is_ok_and(|trigger| trigger.profile_name_format.is_some())
-                })
-            }
-        };
-        may_be_shared && !self.ledger.is_used(place)
+        self.knowledge.names_may_be_shared(cause) && !self.ledger.is_used(place)
     }
 
     pub(super) fn desired(&self, cluster: &ClusterRef, profile: &ProfileId) -> Subject {
@@ -355,7 +325,9 @@ impl Renderer {
             let (cluster, profile) = place;
             let subject = self.desired(&cluster, &profile);
             step.publish(
-                Publish::new(subject, Body::Tombstone, time).view(self.catalog.view().clone()).forced(),
+                Publish::new(subject, Body::Tombstone, time)
+                    .view(self.knowledge.catalog.view().clone())
+                    .forced(),
             );
         }
     }

@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::Value;
 use sluice_api::cloud_event::is_event;
 use sluice_api::model::Trigger;
-use sluice_api::{ClusterRef, ProfileId, TriggerId, object};
+use sluice_api::{ClusterRef, ProfileId, TriggerId};
 use sluice_protocol::rows::{Cause, EventCause};
 use sluice_protocol::{Core as _, Head, Step, Subject};
 
 use super::place::event_cause;
 use super::{Effect, Renderer, Wanted};
 use crate::event::Action;
-use crate::sets::{Set, newest_of, of_item};
+use crate::knowledge::sets::{Set, newest_of, of_item};
 
 impl Renderer {
     pub(super) fn refresh_trigger(&mut self, id: &TriggerId, step: &mut Step<Effect>) {
@@ -82,17 +81,13 @@ impl Renderer {
         let all = event_cause(trigger, cluster, source, None);
         let same = |cause: &Cause| matches!(cause, Cause::Event(e) if e.trigger == *trigger && e.cluster == *cluster && e.source == source);
         let mut causes = self.ledger.causes_from(&all, same);
-        if self.is_one_for_event(trigger) {
-            let items = self.items(cluster, source).into_iter();
+        if self.knowledge.is_one_for_event(trigger) {
+            let items = self.knowledge.items(cluster, source).into_iter();
             causes.extend(items.map(|item| event_cause(trigger, cluster, source, Some(item))));
         } else {
             causes.insert(all);
         }
         causes
-    }
-
-    pub(super) fn is_one_for_event(&self, trigger: &TriggerId) -> bool {
-        matches!(self.catalog.triggers.get(trigger).map(Arc::as_ref), Some(Ok(trigger)) if trigger.one_for_event)
     }
 
     pub(super) fn refresh_profile(&mut self, id: &ProfileId, step: &mut Step<Effect>) {
@@ -108,7 +103,7 @@ impl Renderer {
             return;
         }
         self.templates.set_now(step.now);
-        self.clock = step.now;
+        self.knowledge.now = step.now;
         if let Cause::Event(event) = cause {
             self.choose(&event.cluster, &event.source, step);
         }
@@ -149,7 +144,7 @@ impl Renderer {
     pub(super) fn wanted(&self, cause: &Cause) -> Wanted {
         let event = match cause {
             Cause::Profile(id) => {
-                return match self.catalog.profiles.get(id).map(Arc::as_ref) {
+                return match self.knowledge.catalog.profiles.get(id).map(Arc::as_ref) {
                     None => Wanted::No,
                     Some(Ok(profile)) if profile.paused => Wanted::Unknown,
                     Some(_) => Wanted::Yes,
@@ -161,20 +156,20 @@ impl Renderer {
             Ok(trigger) => trigger,
             Err(wanted) => return wanted,
         };
-        let oldest = self.oldest(trigger);
+        let oldest = self.knowledge.oldest(trigger);
         if let Some(wanted) = self.wanted_of_chosen(event, self.ledger.is_new(cause), oldest) {
             return wanted;
         }
-        let set = self.sets.get(&event.cluster, &event.source);
-        let complete = || self.completeness.is_complete(&event.cluster, &event.source);
-        let knows = |revision| self.completeness.knows(&event.cluster, &event.source, revision);
+        let set = self.knowledge.sets.get(&event.cluster, &event.source);
+        let complete = || self.knowledge.completeness.is_complete(&event.cluster, &event.source);
+        let knows = |revision| self.knowledge.completeness.knows(&event.cluster, &event.source, revision);
         let unreadable = || set.is_some_and(|set| set.values().any(|found| found.unreadable));
         match &event.item {
             Some(item) if let Some((_, found)) = set.and_then(|set| newest_of(set, item)) => {
                 let unreadable = set.is_some_and(|set| of_item(set, item).any(|(_, found)| found.unreadable));
                 // Before all events have come, a newer one of another type may be missing.
-                let may_be_old =
-                    is_event(item) && !self.completeness.has_all_events(&event.cluster, &event.source);
+                let may_be_old = is_event(item)
+                    && !self.knowledge.completeness.has_all_events(&event.cluster, &event.source);
                 if unreadable || may_be_old {
                     Wanted::Unknown
                 } else if found.is_after(oldest) && !self.is_deleted_by(event, trigger) {
@@ -187,7 +182,7 @@ impl Renderer {
             // What is known of CloudEvents is what was sent lately: that there is none proves nothing.
             Some(item) if is_event(item) => Wanted::Unknown,
             _ if !complete() || unreadable() => Wanted::Unknown,
-            None if set.is_none_or(Set::is_empty) && self.asks_for_events(&event.source) => {
+            None if set.is_none_or(Set::is_empty) && self.knowledge.asks_for_events(&event.source) => {
                 match self.gone.get(cause).is_some_and(|revision| knows(*revision)) {
                     true => Wanted::No,
                     false => Wanted::Unknown,
@@ -200,7 +195,7 @@ impl Renderer {
 
     /// The trigger of a cause, when it listens to its source on its cluster, in its way; else what follows from that.
     fn listener(&self, event: &EventCause) -> Result<&Trigger, Wanted> {
-        let trigger = match self.catalog.triggers.get(&event.trigger).map(Arc::as_ref) {
+        let trigger = match self.knowledge.catalog.triggers.get(&event.trigger).map(Arc::as_ref) {
             None => return Err(Wanted::No),
             Some(Err(_)) => return Err(Wanted::Unknown),
             Some(Ok(trigger)) if trigger.pace.suspended => return Err(Wanted::Unknown),
@@ -210,7 +205,7 @@ impl Renderer {
             None => Err(Wanted::No),
             Some(Err(_)) => Err(Wanted::Unknown),
             // A name of what is not there is a mistake, and a mistake withdraws nothing.
-            Some(Ok(source)) if !self.catalog.sources.contains_key(source) => Err(Wanted::Unknown),
+            Some(Ok(source)) if !self.knowledge.catalog.sources.contains_key(source) => Err(Wanted::Unknown),
             Some(Ok(source)) if *source != event.source => Err(Wanted::No),
             Some(Ok(_)) if trigger.one_for_event != event.item.is_some() => Err(Wanted::No),
             Some(Ok(_)) => Ok(trigger),
@@ -222,13 +217,5 @@ impl Renderer {
     fn is_deleted_by(&self, event: &EventCause, trigger: &Trigger) -> bool {
         trigger.cloud_event_action.is_some()
             && self.with_event(event, |render| render.action()) == Ok(Action::Delete)
-    }
-
-    /// Whether CloudEvents may be events of the source.
-    pub(super) fn asks_for_events(&self, source: &str) -> bool {
-        let manifest = self.catalog.sources.get(source);
-        let criteria =
-            manifest.and_then(|manifest| object::at(manifest, &["spec", "messagingMatchCriteria"]));
-        criteria.and_then(Value::as_array).is_some_and(|criteria| !criteria.is_empty())
     }
 }

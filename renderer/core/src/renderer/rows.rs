@@ -10,9 +10,9 @@ use sluice_protocol::rows::{Cause, Desired, Policy};
 
 use super::Renderer;
 use super::lacks::{Lack, waiting};
-use crate::catalog::Catalog;
-use crate::charts::{ChartRender, ClusterCapabilities};
-use crate::reads::Reads;
+use crate::charts::ChartRender;
+use crate::knowledge::capabilities::ClusterCapabilities;
+use crate::knowledge::reads::Reads;
 use crate::render::{self, Part, Rendered};
 use crate::resources::{self, Destination};
 use crate::roles;
@@ -46,7 +46,7 @@ impl Renderer {
         rendered: &mut Rendered,
         reads: &mut Reads,
     ) -> Result<Vec<Rendition>, String> {
-        let common = common(&self.catalog, cause)?;
+        let common = self.knowledge.common(cause)?;
         let templates = self.templates_of(cause);
         let failed =
             rendered.failed.iter().map(|(cluster, error)| (cluster.clone(), Err(Lack::Wrong(error.clone()))));
@@ -57,20 +57,20 @@ impl Renderer {
             // By what the destinations can do, where that counts, and what they were asked to be redeployed with.
             let mut shared = BTreeMap::<(Option<Digest>, String), RowBody>::new();
             for id in &part.destinations {
-                let Some(cluster) = self.catalog.fleet.clusters().get(id) else { continue };
+                let Some(cluster) = self.knowledge.catalog.fleet.clusters().get(id) else { continue };
                 // Another cause of this shard makes a profile of this name there: it keeps it, and this one waits.
                 if let Some(user) = self.ledger.ask_for(&(id.clone(), rendered.id.clone()), cause) {
                     rows.push((id.clone(), Err(Lack::Wrong(name_taken(&rendered.id, user)))));
                     continue;
                 }
-                let known = has_charts.then(|| reads.capabilities(&self.catalog, id));
+                let known = has_charts.then(|| reads.capabilities(&self.knowledge.catalog, id));
                 if let Some(None) = known {
                     rows.push((id.clone(), Err(Lack::Unknown)));
                     continue;
                 }
                 let capabilities = known.flatten();
                 let kind = (capabilities.as_ref().map(|known| known.digest()), cluster.redeploy());
-                let known = (&self.catalog, &templates);
+                let known = (&self.knowledge.catalog, &templates);
                 let sight = resources::seen(rendered, part, cluster, known, reads);
                 let mut is_own = !same;
                 let body = sight.and_then(|sight| match shared.get(&kind) {
@@ -81,7 +81,7 @@ impl Renderer {
                         let Policies { policies, notes: told, has_drawn } = policies?;
                         is_own |= has_drawn && templates.draw_apart();
                         notes.extend(told);
-                        let account = self.account(cause).cloned();
+                        let account = self.knowledge.account(cause).cloned();
                         let place = (Some(&**cluster), policies);
                         body_of(&Desired { account, ..render::desired(rendered, common, cause, place) })
                     }
@@ -112,7 +112,7 @@ impl Renderer {
         let (mut releases, mut notes, mut has_drawn) = (Vec::new(), BTreeSet::new(), false);
         if let Some(capabilities) = capabilities {
             let mut charts = ChartRender {
-                catalog: &self.catalog,
+                catalog: &self.knowledge.catalog,
                 templates,
                 outputs: &self.outputs,
                 name: &id.name,
@@ -133,20 +133,6 @@ impl Renderer {
         };
         Ok(Policies { policies, notes, has_drawn })
     }
-}
-
-/// What a cause has in common with all others.
-pub(super) fn common<'c>(catalog: &'c Catalog, cause: &Cause) -> Result<&'c SpecCommon, String> {
-    let found = match cause {
-        Cause::Profile(id) => {
-            catalog.profiles.get(id).and_then(|profile| Some(&profile.as_ref().as_ref().ok()?.common))
-        }
-        Cause::Event(event) => catalog
-            .triggers
-            .get(&event.trigger)
-            .and_then(|trigger| Some(&trigger.as_ref().as_ref().ok()?.common)),
-    };
-    found.ok_or_else(|| format!("{cause} does not exist"))
 }
 
 pub(super) fn body_of(desired: &Desired) -> Result<RowBody, String> {

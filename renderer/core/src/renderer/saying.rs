@@ -30,7 +30,8 @@ impl Renderer {
     pub(super) fn is_decided(&self) -> bool {
         // A source that does not exist has no events.
         let decided = |cluster: &ClusterRef, source: &String| {
-            !self.catalog.sources.contains_key(source) || self.completeness.is_complete(cluster, source)
+            !self.knowledge.catalog.sources.contains_key(source)
+                || self.knowledge.completeness.is_complete(cluster, source)
         };
         self.is_caught_up()
             && self.agenda.is_clear()

@@ -12,17 +12,6 @@ impl Renderer {
         let mut resources = self.renderings.resources_read_by(cause);
         contents.any(|(kind, ..)| kind == "Secret")
             || resources.any(|key| key.gvk.is_secret())
-            || self.is_of_secret(cause)
-    }
-
-    fn is_of_secret(&self, cause: &Cause) -> bool {
-        let Cause::Event(event) = cause else { return false };
-        match &event.item {
-            Some(item) => item.gvk.is_secret(),
-            None => self
-                .sets
-                .get(&event.cluster, &event.source)
-                .is_some_and(|set| set.keys().any(|key| key.gvk.is_secret())),
-        }
+            || self.knowledge.is_of_secret(cause)
     }
 }

@@ -8,9 +8,10 @@ use sluice_protocol::subject::Table;
 use sluice_protocol::{Body, Meta, Publish};
 
 use super::*;
-use crate::catalog::{Change, Resource};
-use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
-use crate::rights::{Question, Right};
+use crate::knowledge::capabilities::ClusterCapabilities;
+use crate::knowledge::catalog::{Change, Resource};
+use crate::knowledge::chart_request::{ChartRequest, ChartState};
+use crate::knowledge::rights::{Question, Right};
 
 mod anew;
 mod arrival;
@@ -733,13 +734,13 @@ fn an_interest_row_that_is_older_than_what_others_work_with_is_written_anew() {
     let written = fixture.interests[&cluster("a")].clone();
     assert_eq!(written.sources[0].changed, after, "nobody knows what the newer one asked for");
     fixture.row(complete(newest));
-    assert!(!fixture.renderer.completeness.is_complete(&cluster("a"), "s"), "it is of another row");
+    assert!(!fixture.renderer.knowledge.completeness.is_complete(&cluster("a"), "s"), "it is of another row");
     fixture.row(row);
     fixture.put(trigger(true, json!({})));
     assert_eq!(fixture.revision(), after, "it is on its way");
     fixture.run(|renderer, step| renderer.external(ExternalInput::Interest(cluster("a"), written), step));
     fixture.row(complete(after));
-    assert!(fixture.renderer.completeness.is_complete(&cluster("a"), "s"));
+    assert!(fixture.renderer.knowledge.completeness.is_complete(&cluster("a"), "s"));
     fixture.now = 1;
     fixture.run(|renderer, step| {
         renderer.external(ExternalInput::Interest(cluster("a"), Interest::default()), step)

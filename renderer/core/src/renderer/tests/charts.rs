@@ -3,7 +3,7 @@
 use sluice_chart::{Chart, LoadLimits};
 
 use super::*;
-use crate::charts::LoadedChart;
+use crate::knowledge::chart_request::LoadedChart;
 
 const SETTINGS: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name }}'}\n\
     data: {names: '{{ .Values.who }}', mark: '{{ .Values.mark }}'}\n";

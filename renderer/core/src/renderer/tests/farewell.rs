@@ -48,8 +48,8 @@ fn a_cluster_is_gone_a_while_after_its_registration_and_forgotten_with_its_inter
     fixture.hear("a", Interest::default());
     let renderer = &fixture.renderer;
     assert!(!renderer.bindings.contains_key(&cluster("a")) && renderer.farewells.is_empty());
-    assert!(renderer.sets.get(&cluster("a"), "s").is_none());
-    let floor = renderer.completeness.last_revision(&cluster("a"));
+    assert!(renderer.knowledge.sets.get(&cluster("a"), "s").is_none());
+    let floor = renderer.knowledge.completeness.last_revision(&cluster("a"));
     fixture.elapse(10 * FORGET_AFTER);
     assert!(fixture.interests[&cluster("a")].gone, "nothing is said of it any more");
     fixture.now = 5;
@@ -108,7 +108,8 @@ fn a_cluster_is_said_to_be_gone_although_its_row_is_lost_as_long_as_a_matcher_sp
     fixture.run(|renderer, step| renderer.row(&taken_back, step));
     fixture.hear("a", Interest::default());
     assert!(
-        fixture.renderer.farewells.is_empty() && !fixture.renderer.completeness.is_spoken_of(&cluster("a"))
+        fixture.renderer.farewells.is_empty()
+            && !fixture.renderer.knowledge.completeness.is_spoken_of(&cluster("a"))
     );
 }
 

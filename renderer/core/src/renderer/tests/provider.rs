@@ -110,7 +110,7 @@ fn a_cluster_counts_from_the_time_on_when_its_control_plane_is_initialised() {
     fixture.put(capi(true, json!({})));
     assert_eq!(fixture.wanted(), ["w same "]);
     let capi_cluster = ClusterRef { kind: ClusterKind::Capi, namespace: "team".into(), name: "w".into() };
-    assert!(fixture.renderer.catalog.fleet.clusters().contains_key(&capi_cluster));
+    assert!(fixture.renderer.knowledge.catalog.fleet.clusters().contains_key(&capi_cluster));
     fixture.delete(capi(true, json!({})));
     assert!(fixture.wanted().is_empty());
 }

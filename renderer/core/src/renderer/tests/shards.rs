@@ -11,7 +11,8 @@ fn renderers(objects: &[Value]) -> Vec<Fixture> {
             renderer.config.shards = SHARDS;
             renderer.config.shard = shard;
             renderer.config.outputs = vec![9; usize::from(SHARDS)];
-            renderer.completeness = Completeness::new(SHARDS, INCARNATION);
+            renderer.knowledge.completeness =
+                crate::knowledge::completeness::Completeness::new(SHARDS, INCARNATION);
         })
     };
     (0..SHARDS).map(one).collect()

@@ -7,9 +7,11 @@ use serde_json::Value;
 use sluice_api::model::Attention;
 use sluice_api::{ClusterRef, Gvk, ObjectKey};
 
-use crate::catalog::{Catalog, ContentKey, Resource, content_key};
-use crate::charts::{ChartOutput, ChartRequest, ChartState, ClusterCapabilities};
-use crate::rights::{Question, Tenant};
+use crate::knowledge::capabilities::ClusterCapabilities;
+use crate::knowledge::catalog::{Catalog, ContentKey, Resource, content_key};
+use crate::knowledge::chart_output::ChartOutput;
+use crate::knowledge::chart_request::{ChartRequest, ChartState};
+use crate::knowledge::rights::{Question, Tenant};
 
 /// What one cause has read of the management cluster.
 #[derive(Clone, Debug, Default)]

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::model::OWNER_NAME;
 use sluice_api::{ClusterRef, ObjectKey, ServiceAccount, TriggerId, object};
 use sluice_protocol::rows::Cause;
 
 use super::{Catalog, ContentKey, Touched};
-use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
-use crate::rights::{Question, Right};
+use crate::knowledge::capabilities::ClusterCapabilities;
+use crate::knowledge::chart_request::{ChartRequest, ChartState};
+use crate::knowledge::labels;
+use crate::knowledge::rights::{Question, Right};
 
 /// What is known of an object that templates read.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,8 +145,8 @@ impl Catalog {
             Some(Cause::Event(event)) => event.trigger.clone(),
             Some(Cause::Profile(_)) => return None,
             None => {
-                let there = self.written(key).filter(|there| is_generator_output(there))?;
-                TriggerId::new("EventTrigger", object::label(there, crate::project::TRIGGER_NAME)?)
+                let there = self.written(key).filter(|there| labels::is_generator_output(there))?;
+                TriggerId::new("EventTrigger", object::label(there, labels::TRIGGER_NAME)?)
             }
         };
         self.triggers.get(&trigger)?.as_ref().as_ref().ok()?.account.as_ref()
@@ -183,15 +184,4 @@ pub(crate) fn content_key(key: &ObjectKey) -> Option<ContentKey> {
         && key.gvk.version == "v1"
         && matches!(key.gvk.kind.as_str(), "ConfigMap" | "Secret");
     is_content.then(|| (key.gvk.kind.clone(), key.namespace.clone(), key.name.clone()))
-}
-
-/// Whether an object of the management cluster was made by a generator: such are known to everybody, as if a user had written
-/// them.
-pub fn is_generator_output(object: &Value) -> bool {
-    object::label(object, crate::project::FROM_GENERATOR).is_some()
-}
-
-/// Whether Sluice has made an object of the management cluster: by a generator, or because a profile deploys it there.
-pub(crate) fn is_made(object: &Value) -> bool {
-    is_generator_output(object) || object::annotation(object, OWNER_NAME).is_some()
 }

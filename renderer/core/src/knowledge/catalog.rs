@@ -9,11 +9,12 @@ use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object
 use sluice_protocol::View;
 use sluice_protocol::rows::Cause;
 
-use crate::charts::{ChartRequest, ChartState, ClusterCapabilities};
-use crate::rights::Rights;
+use crate::knowledge::capabilities::ClusterCapabilities;
+use crate::knowledge::chart_request::{ChartRequest, ChartState};
+use crate::knowledge::rights::Rights;
 
-pub use self::additions::{Resource, is_generator_output};
-pub(crate) use self::additions::{content_key, is_made};
+pub use self::additions::Resource;
+pub(crate) use self::additions::content_key;
 
 mod additions;
 mod references;

@@ -10,7 +10,7 @@ use sluice_api::secrets::{is_secret, without_message};
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_script::{Limits, Script};
 
-use crate::sets::{Match, Set, in_order};
+use crate::knowledge::sets::{Match, Set, in_order};
 
 /// The chosen objects.
 pub(crate) type Chosen = BTreeMap<ObjectKey, Choice>;
