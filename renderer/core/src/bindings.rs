@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
+use sluice_api::TriggerId;
 use sluice_api::model::{Cluster, Trigger};
-use sluice_api::{ClusterRef, TriggerId};
 use sluice_template::Stage;
 
-use crate::draws::Draws;
 use crate::knowledge::catalog::Catalog;
-use crate::templates::{Templates, cluster_only};
+use crate::rendering::draws::Draws;
+use crate::rendering::templates::{Templates, cluster_only, template_name};
 
 /// The EventSource of a trigger on a cluster, or why its name cannot be told.
 pub(crate) type Bound = Result<String, String>;
@@ -139,11 +139,6 @@ pub(crate) fn named(trigger: &Trigger, cluster: &Cluster, templates: &Templates)
     name.map_err(|error| format!("spec.eventSourceName: {error}"))
 }
 
-/// The name that Sveltos gives to every template of a trigger; it is part of error messages.
-pub(crate) fn template_name(cluster: &ClusterRef, trigger: &Trigger) -> String {
-    format!("{}-{}-{}", cluster.namespace, cluster.name, trigger.name)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -154,23 +149,11 @@ mod tests {
 
     use super::*;
     use crate::knowledge::catalog::Change;
-    use crate::renderer::Config;
-    use crate::salt::Salt;
-    use crate::templates::Caches;
+    use crate::rendering::salt::Salt;
+    use crate::rendering::templates::Caches;
 
     fn templates() -> Templates {
-        let config = Config {
-            shard: 0,
-            shards: 1,
-            input: 1,
-            outputs: Vec::new(),
-            tombstone_ttl: 1,
-            limits: Limits::default(),
-            salt: Salt::default(),
-            forget_after: i64::MAX,
-            mark: 0,
-        };
-        Templates::new(&config, &Caches::default())
+        Templates::new(&Limits::default(), &Salt::default(), &Caches::default())
     }
 
     fn cluster() -> Cluster {

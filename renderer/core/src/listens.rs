@@ -9,9 +9,8 @@ use sluice_template::Limits;
 
 use crate::bindings;
 use crate::knowledge::catalog::{Catalog, Change};
-use crate::renderer::Config;
-use crate::salt::Salt;
-use crate::templates::{Caches, Templates};
+use crate::rendering::salt::Salt;
+use crate::rendering::templates::{Caches, Templates};
 
 /// What a trigger has to do with the events of one cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,21 +50,8 @@ fn known(objects: &[Arc<Value>]) -> (Catalog, Templates) {
     for object in objects {
         catalog.apply(&Change::Upsert(object.clone()));
     }
-    let (limits, outputs) = (Limits::default(), Vec::new());
-    let config = Config {
-        shard: 0,
-        shards: 1,
-        input: 0,
-        outputs,
-        tombstone_ttl: 1,
-        limits,
-        salt: Salt::default(),
-        forget_after: i64::MAX,
-        mark: 0,
-    };
-    (catalog, Templates::new(&config, &Caches::default()))
+    (catalog, Templates::new(&Limits::default(), &Salt::default(), &Caches::default()))
 }
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

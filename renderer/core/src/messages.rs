@@ -11,7 +11,7 @@ use crate::knowledge::capabilities::ClusterCapabilities;
 use crate::knowledge::catalog::{Change, Resource};
 use crate::knowledge::chart_request::{ChartRequest, ChartState};
 use crate::knowledge::rights::{Question, Right};
-use crate::project::Projection;
+use crate::rendering::projection::Projection;
 
 /// What a renderer learns besides `reports`.
 #[derive(Clone, Debug)]

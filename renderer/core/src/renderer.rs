@@ -9,36 +9,31 @@ use sluice_protocol::subject::{cluster_shard, hash_shard};
 use sluice_protocol::{Core, Head, ProblemKey, ProblemSet, Row, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
-pub use self::explain::{Explanation, Origin};
 use self::farewell::Farewells;
 use self::saying::Saying;
 use crate::agenda::Agenda;
 use crate::bindings::ClusterBindings;
-use crate::charts::Outputs;
-use crate::content::Manifests;
 use crate::knowledge::Knowledge;
 use crate::messages::{Effect, ExternalInput};
 use crate::rates::Rates;
+use crate::rendering::Rendering;
+use crate::rendering::explain::Explanation;
+use crate::rendering::salt::Salt;
+use crate::rendering::templates::Caches;
+use crate::rendering::veil::Veil;
 use crate::renderings::Renderings;
 use crate::row_ledger::RowLedger;
-use crate::salt::Salt;
-use crate::templates::{Caches, Templates};
-use crate::veil::Veil;
 
 mod attention;
 mod choose;
 mod cluster_sets;
-mod explain;
 mod farewell;
 mod incoming;
-mod lacks;
-mod local;
 mod management;
 mod pace;
 mod place;
 mod publish;
 mod refresh;
-mod rows;
 mod saying;
 mod secrecy;
 
@@ -83,9 +78,7 @@ impl Config {
 pub struct Renderer {
     pub(crate) config: Config,
     knowledge: Knowledge,
-    templates: Templates,
-    manifests: Manifests,
-    outputs: Outputs,
+    rendering: Rendering,
     ledger: RowLedger,
     bindings: BTreeMap<ClusterRef, ClusterBindings>,
     renderings: Renderings,
@@ -142,11 +135,9 @@ impl Renderer {
     /// The same, with caches that others use too.
     pub fn with_caches(config: Config, caches: &Caches) -> Self {
         Self {
-            templates: Templates::new(&config, caches),
+            rendering: Rendering::new(&config.limits, &config.salt, caches),
             knowledge: Knowledge::new(config.shards, config.input),
             config,
-            manifests: caches.manifests.clone(),
-            outputs: caches.outputs.clone(),
             ledger: RowLedger::default(),
             bindings: BTreeMap::new(),
             renderings: Renderings::default(),
@@ -167,14 +158,23 @@ impl Renderer {
 
     /// Lets this engine render what is written in Tera. Without one, such content is a problem.
     pub fn with_tera(mut self, engine: Arc<dyn Engine>) -> Self {
-        self.templates.set_tera(engine);
+        self.rendering.set_tera(engine);
         self
     }
 
     /// Lets this open the texts of Secrets, and cover what is made of them.
     pub fn with_veil(mut self, veil: Arc<dyn Veil>) -> Self {
-        self.templates.set_veil(veil);
+        self.rendering.set_veil(veil);
         self
+    }
+
+    /// What this cause leads to; nothing when it cannot be rendered.
+    pub fn explain(&mut self, cause: &Cause) -> Option<Explanation> {
+        let mut reads = self.knowledge.reads_of(cause);
+        let (rendered, _) = self.make(cause, &mut reads).ok()?;
+        let origins = self.rendering.origins(&self.knowledge, cause, &rendered, &mut reads);
+        let projected = rendered.projections.iter().map(|projection| projection.key.clone()).collect();
+        Some(Explanation { profile: rendered.id, origins, projected })
     }
 
     fn reach(&mut self, progress: Progress) {

@@ -38,6 +38,11 @@ pub const KINDS: [&str; 12] = [
 /// A ConfigMap or Secret: kind, namespace, name.
 pub(crate) type ContentKey = (String, String, String);
 
+/// What messages call a ConfigMap or Secret.
+pub(crate) fn described((kind, namespace, name): &ContentKey) -> String {
+    format!("{kind} {namespace}/{name}")
+}
+
 /// One change of an object of the management cluster.
 #[derive(Clone, Debug)]
 pub enum Change {

@@ -13,7 +13,7 @@ use super::place::event_cause;
 use super::{Effect, Renderer};
 use crate::bindings::ClusterBindings;
 use crate::knowledge::sets::Match;
-use crate::project;
+use crate::rendering::project;
 
 /// What became of a match.
 pub(super) struct SetChange<'a> {

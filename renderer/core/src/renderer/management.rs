@@ -11,8 +11,9 @@ use super::place::{now_millis, unsupported, without_effect};
 use super::{Effect, Renderer};
 use crate::bindings::{Bound, ClusterBindings};
 use crate::knowledge::catalog::{Change, Touched};
-use crate::project::{self, Projection};
-use crate::syntax::{broken_trigger, check_source, has_broken_source_name};
+use crate::rendering::project;
+use crate::rendering::projection::Projection;
+use crate::rendering::syntax::{broken_trigger, check_source, has_broken_source_name};
 
 impl Renderer {
     pub(super) fn management(&mut self, change: &Change, step: &mut Step<Effect>) {
@@ -108,7 +109,12 @@ impl Renderer {
         let before = self.bindings.get(cluster).cloned();
         let registered = self.knowledge.catalog.fleet.clusters().get(cluster).cloned();
         let after = registered.as_ref().map(|registered| {
-            ClusterBindings::of(registered, &self.knowledge.catalog, &self.templates, before.as_ref())
+            ClusterBindings::of(
+                registered,
+                &self.knowledge.catalog,
+                &self.rendering.templates,
+                before.as_ref(),
+            )
         });
         let after = after.unwrap_or_default();
         self.check_bindings(cluster, &after, step);
@@ -170,7 +176,8 @@ impl Renderer {
                 self.rebind(&cluster, step);
                 continue;
             };
-            let changed = bindings.rebind(id, &registered, &self.knowledge.catalog, &self.templates);
+            let changed =
+                bindings.rebind(id, &registered, &self.knowledge.catalog, &self.rendering.templates);
             if changed.as_ref().is_some_and(|(_, others)| *others) {
                 self.write_interest(&cluster, &bindings, step);
             }

@@ -9,21 +9,19 @@ use sluice_protocol::rows::{Cause, EventCause, UNRENDERED};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, JournalEntry, Line, Meta, Publish, Step, Subject};
 
-use super::lacks::Lack;
 use super::place::{unsupported, without_effect};
-use super::rows::{Rendition, RowBody};
 use super::{Effect, Renderer, STAGE};
-use crate::draws::Draws;
-use crate::event::EventRender;
-use crate::generate::Generated;
 use crate::knowledge::catalog::ContentKey;
+use crate::knowledge::catalog::described;
 use crate::knowledge::labels::is_made;
 use crate::knowledge::reads::Reads;
-use crate::project::Projection;
-use crate::render::{Rendered, described};
+use crate::rendering::generate::Generated;
+use crate::rendering::projection::Projection;
+use crate::rendering::rendered::Rendered;
 
+use crate::rendering::row::NoRow;
+use crate::rendering::row::{Rendition, RowBody, Taken};
 use crate::row_ledger::Place;
-use crate::templates::Templates;
 
 /// Where something is wrong, by what it is; nowhere, where it is not known where that would be.
 type Failures = BTreeMap<String, Vec<ClusterRef>>;
@@ -65,53 +63,39 @@ impl Renderer {
         self.follow(step);
     }
 
-    /// Templates that draw random values for this cause.
-    pub(super) fn templates_of(&self, cause: &Cause) -> Templates {
-        let sharing = self.knowledge.common(cause).map(|common| common.random).unwrap_or_default();
-        self.templates.for_draws(Draws::of(cause, self.knowledge.account(cause), sharing))
-    }
-
     /// Everything that a cause leads to: first what its generators make, which the rest may refer to.
     pub(super) fn make(
         &mut self,
         cause: &Cause,
         reads: &mut Reads,
     ) -> Result<(Rendered, Vec<Rendition>), String> {
-        let generated = self.generate(cause, reads)?;
-        generated.iter().try_for_each(|one| self.check_name(cause, one))?;
+        let generated = self.rendering.generate(&self.knowledge, cause, reads)?;
         let made = generated.iter().filter_map(Generated::object).collect();
         if !reads.is_unknown() {
             self.put_generated(cause, made);
         }
-        let mut rendered = self.render_cause(cause, reads)?;
+        let mut rendered = self.rendering.render(&self.knowledge, cause, reads)?;
         rendered.projections.extend(generated.into_iter().map(|one| one.projection));
-        let rows = self.rows(cause, &mut rendered, reads)?;
+        let taken = self.taken(cause, &rendered)?;
+        let rows = self.rendering.rows(&self.knowledge, cause, &mut rendered, &taken, reads)?;
         Ok((rendered, rows))
     }
 
-    fn generate(&self, cause: &Cause, reads: &mut Reads) -> Result<Vec<Generated>, String> {
-        match cause {
-            Cause::Event(event) => self.with_event(event, |render| {
-                render.action()?;
-                render.generate(reads)
-            }),
-            Cause::Profile(_) => Ok(Vec::new()),
+    /// Who else of this shard makes a profile of this name on its destinations: it keeps it, and this cause waits.
+    fn taken(&mut self, cause: &Cause, rendered: &Rendered) -> Result<Taken, String> {
+        let management =
+            rendered.is_for_management(self.knowledge.common(cause)?).then(ClusterRef::management);
+        let clusters = self.knowledge.catalog.fleet.clusters();
+        let destinations = rendered.parts.iter().flat_map(|part| &part.destinations);
+        let destinations = destinations.filter(|id| clusters.contains_key(*id)).cloned().chain(management);
+        let mut taken = Taken::new();
+        for cluster in destinations {
+            if let Some(user) = self.ledger.ask_for(&(cluster.clone(), rendered.id.clone()), cause) {
+                let user = user.clone();
+                taken.insert(cluster, user);
+            }
         }
-    }
-
-    /// A tenant's generator takes no name that what is not of that tenant refers to.
-    fn check_name(&self, cause: &Cause, Generated { path, key, .. }: &Generated) -> Result<(), String> {
-        let Some(account) = self.knowledge.account(cause) else { return Ok(()) };
-        if self.knowledge.catalog.maker_account(key) == Some(account) {
-            return Ok(());
-        }
-        match self.knowledge.catalog.other_reader(key, account) {
-            None => Ok(()),
-            Some(reader) => Err(format!(
-                "{path}: nameFormat: {reader} refers to {}, and is not of ServiceAccount {account}; make {path}.nameFormat differ",
-                described(key)
-            )),
-        }
+        Ok(taken)
     }
 
     /// What is said of a cause that leads to itself.
@@ -159,41 +143,6 @@ impl Renderer {
         self.renderings.is_of(cause, self.knowledge.basis(cause))
     }
 
-    pub(super) fn render_cause(&self, cause: &Cause, reads: &mut Reads) -> Result<Rendered, String> {
-        match cause {
-            Cause::Profile(id) => match self.knowledge.catalog.profiles.get(id).map(Arc::as_ref) {
-                Some(Ok(profile)) => Ok(crate::profile::render(
-                    profile,
-                    &self.knowledge.catalog,
-                    &self.templates_of(cause),
-                    reads,
-                )),
-                Some(Err(error)) => Err(error.to_string()),
-                None => Err(format!("{id} does not exist")),
-            },
-            Cause::Event(event) => self.with_event(event, |render| render.render(reads)),
-        }
-    }
-
-    pub(super) fn with_event<T>(
-        &self,
-        event: &EventCause,
-        work: impl FnOnce(&EventRender<'_>) -> Result<T, String>,
-    ) -> Result<T, String> {
-        let trigger = self.knowledge.catalog.triggers.get(&event.trigger).map(Arc::as_ref);
-        let (Some(Ok(trigger)), Some(cluster)) =
-            (trigger, self.knowledge.catalog.fleet.clusters().get(&event.cluster))
-        else {
-            return Err(format!("{} or {} does not exist", event.trigger, event.cluster));
-        };
-        let set = self.knowledge.counted(&event.cluster, &event.source, event.item.as_ref());
-        let set = set.ok_or_else(|| format!("what EventSource {} chooses is not known", event.source))?;
-        let (catalog, templates) =
-            (&self.knowledge.catalog, &self.templates_of(&Cause::Event(event.clone())));
-        let oldest = self.knowledge.oldest(trigger);
-        work(&EventRender { catalog, templates, trigger, cluster, cause: event, set: &set, oldest })
-    }
-
     /// Publishes one row for each destination and withdraws the others. Where something is wrong, the row stays as it is, or says
     /// that the name is wanted.
     ///
@@ -226,7 +175,7 @@ impl Renderer {
                     } else if self.ledger.has(cause, &place) {
                         places.insert(place);
                     }
-                    if let Lack::Wrong(error) = lack {
+                    if let NoRow::Failed(error) = lack {
                         failed.entry(error).or_default().push(cluster);
                     }
                 }

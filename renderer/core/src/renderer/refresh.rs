@@ -11,8 +11,8 @@ use sluice_protocol::{Core as _, Head, Step, Subject};
 
 use super::place::event_cause;
 use super::{Effect, Renderer, Wanted};
-use crate::event::Action;
 use crate::knowledge::sets::{Set, newest_of, of_item};
+use crate::rendering::event::Action;
 
 impl Renderer {
     pub(super) fn refresh_trigger(&mut self, id: &TriggerId, step: &mut Step<Effect>) {
@@ -102,7 +102,7 @@ impl Renderer {
         if !self.is_caught_up() && matches!(cause, Cause::Event(_)) {
             return;
         }
-        self.templates.set_now(step.now);
+        self.rendering.templates.set_now(step.now);
         self.knowledge.now = step.now;
         if let Cause::Event(event) = cause {
             self.choose(&event.cluster, &event.source, step);
@@ -216,6 +216,6 @@ impl Renderer {
     /// what is wrong with it.
     fn is_deleted_by(&self, event: &EventCause, trigger: &Trigger) -> bool {
         trigger.cloud_event_action.is_some()
-            && self.with_event(event, |render| render.action()) == Ok(Action::Delete)
+            && self.rendering.action(&self.knowledge, event) == Ok(Action::Delete)
     }
 }

@@ -52,7 +52,7 @@ fn what_can_do_the_same_gets_the_same_render_and_only_a_change_makes_another() {
     let first = known("v1.33.1", &["v1"]);
     let mut fixture = fixture(OF_CLUSTER, &first);
     say(&mut fixture, "b", &first);
-    assert_eq!(fixture.renderer.outputs.count(), 2, "it draws a value for each");
+    assert_eq!(fixture.renderer.rendering.outputs.count(), 2, "it draws a value for each");
     let before = [drawn(&fixture, "a/p"), drawn(&fixture, "b/p")];
     fixture.take_log();
     say(&mut fixture, "a", &known("v1.33.1", &["v1"]));

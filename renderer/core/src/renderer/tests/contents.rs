@@ -154,7 +154,7 @@ fn content_in_tera_is_rendered_by_the_engine_that_was_given_and_a_problem_withou
         "{:?}",
         without.problems
     );
-    let give = |renderer: &mut Renderer| renderer.templates.set_tera(Arc::new(Marking));
+    let give = |renderer: &mut Renderer| renderer.rendering.templates.set_tera(Arc::new(Marking));
     let mut with = Fixture::with(vec![trigger(true, json!({})), text], give);
     with.ready(&["x"]);
     assert_eq!((with.wanted(), with.problems.len()), (vec!["a tera m".to_owned()], 0));

@@ -64,7 +64,7 @@ fn each_cluster_draws_its_own_values_of_a_chart_for_each_profile() {
     fixture.chart(chart("{{ randAlphaNum 20 }}"));
     assert_eq!(fixture.drawn().len(), 4);
     assert_apart(fixture.drawn().values());
-    assert_eq!(fixture.renderer.outputs.count(), 4);
+    assert_eq!(fixture.renderer.rendering.outputs.count(), 4);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn what_draws_nothing_is_rendered_once_for_everybody() {
     let mut fixture = Fixture::new(vec![profile(json!({})), other]);
     fixture.chart(chart("{{ if false }}{{ randAlphaNum 20 }}{{ end }}plain"));
     assert_eq!(fixture.drawn().len(), 4);
-    assert_eq!(fixture.renderer.outputs.count(), 1);
+    assert_eq!(fixture.renderer.rendering.outputs.count(), 1);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_profile_may_share_what_it_draws_between_its_clusters_and_with_nobody_else()
     let drawn = fixture.drawn();
     assert_eq!((&drawn["a/p"], &drawn["a/other"]), (&drawn["b/p"], &drawn["b/other"]));
     assert_apart([&drawn["a/p"], &drawn["a/other"]]);
-    assert_eq!(fixture.renderer.outputs.count(), 2);
+    assert_eq!(fixture.renderer.rendering.outputs.count(), 2);
     let before = drawn["a/p"].clone();
     fixture.put(profile(json!({})));
     let drawn = fixture.drawn();
@@ -137,9 +137,9 @@ fn what_was_drawn_formerly_is_drawn_by_who_is_no_tenant_alone() {
         .map(|one| annotated(one, "as-formerly"));
     let fixture = Fixture::new([&profiles[..], std::slice::from_ref(&content)].concat());
     let (text, seen) = (sluice_api::object::text(&content, &["data", "a"]), json!({}));
-    let dot = crate::templates::cluster_only(&seen);
+    let dot = crate::rendering::templates::cluster_only(&seen);
     let formerly =
-        fixture.renderer.templates.render("p", text, sluice_template::Stage::Deploy, &dot).unwrap();
+        fixture.renderer.rendering.templates.render("p", text, sluice_template::Stage::Deploy, &dot).unwrap();
     let formerly = object_text(&sluice_api::yaml::documents(&formerly).unwrap()[0]);
     let drawn = fixture.drawn();
     assert_eq!([&drawn["a/p"], &drawn["b/p"]], [&formerly; 2]);

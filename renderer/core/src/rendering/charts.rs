@@ -22,16 +22,16 @@ use crate::knowledge::catalog::Catalog;
 use crate::knowledge::chart_output::ChartOutput;
 use crate::knowledge::chart_request::{ChartRequest, LoadedChart};
 use crate::knowledge::reads::Reads;
-use crate::language::Language;
-use crate::render::{Part, PolicySource, for_destination, namespace_or};
-use crate::resources::Destination;
-use crate::templates::Templates;
-use crate::veil::Held;
+use crate::rendering::chart_outputs::{Input, Outputs};
+use crate::rendering::destination::Destination;
+use crate::rendering::language::Language;
+use crate::rendering::part::{Part, PolicySource};
+use crate::rendering::references::namespace_or;
+use crate::rendering::templates::Templates;
+use crate::rendering::text::for_destination;
+use crate::rendering::veil::Held;
 
 mod access;
-mod output;
-
-pub(crate) use output::{Input, Outputs};
 
 /// The kind that objects of a chart say they come from.
 const KIND: &str = "HelmChart";

@@ -8,14 +8,16 @@ use sluice_api::object;
 use sluice_protocol::rows::Cause;
 use sluice_template::Data;
 
-use crate::content;
-use crate::event::EventRender;
 use crate::knowledge::catalog::ContentKey;
+use crate::knowledge::catalog::described;
 use crate::knowledge::labels;
 use crate::knowledge::reads::Reads;
-use crate::language::Language;
-use crate::project::{self, Projection};
-use crate::render::{described, missing, namespace_or, object_name};
+use crate::rendering::content;
+use crate::rendering::event::EventRender;
+use crate::rendering::language::Language;
+use crate::rendering::project;
+use crate::rendering::projection::Projection;
+use crate::rendering::references::{missing, namespace_or, object_name};
 
 /// What a generator makes.
 #[derive(Clone, Debug)]

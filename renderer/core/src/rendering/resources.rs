@@ -1,83 +1,33 @@
 //! `templateResourceRefs`: objects of the management cluster that templates read by an identifier.
 
-use std::sync::Arc;
-
-use serde_json::Value;
 use sluice_api::model::{Cluster, ResourceRef};
-use sluice_api::secrets::is_secret;
 use sluice_api::{Gvk, ObjectKey, identity};
-use sluice_template::{Data, Stage};
+use sluice_template::Stage;
 
 use crate::knowledge::catalog::Catalog;
 use crate::knowledge::reads::Reads;
-use crate::provider;
-use crate::render::{Part, Rendered, missing, namespace_or};
-use crate::templates::Templates;
-
-/// Objects by their identifiers, in the order of the references.
-pub(crate) type Resources = Vec<(String, Arc<Value>)>;
-
-/// What the templates of one destination see.
-#[derive(Clone, Copy)]
-pub(crate) struct Destination<'a> {
-    /// The cluster that the add-ons go to.
-    pub(crate) cluster: &'a Cluster,
-    /// What is read of the management cluster by an identifier.
-    pub(crate) resources: &'a Resources,
-    /// What the cluster is made of, by the names of variables.
-    pub(crate) provider: &'a Resources,
-}
-
-/// What is read for one destination.
-pub(crate) struct Sight {
-    resources: Resources,
-    provider: Resources,
-}
-
-impl Sight {
-    /// What the templates of the destination see.
-    pub(crate) fn of<'a>(&'a self, cluster: &'a Cluster) -> Destination<'a> {
-        Destination { cluster, resources: &self.resources, provider: &self.provider }
-    }
-}
-
-impl<'a> Destination<'a> {
-    /// Whether a template or a script for it reads a Secret.
-    pub(crate) fn reads_secret(self) -> bool {
-        self.resources.iter().any(|(_, object)| is_secret(object))
-    }
-
-    /// The variables.
-    pub(crate) fn dot(self) -> Data<'a> {
-        let provider = self.provider.iter().map(|(name, object)| (name.as_str(), Data::Json(object)));
-        let own =
-            [("Cluster", Data::Json(&self.cluster.object)), ("MgmtResources", variables(self.resources))];
-        Data::Map(own.into_iter().chain(provider).collect())
-    }
-}
-
-/// `.MgmtResources`.
-pub(crate) fn variables(resources: &Resources) -> Data<'_> {
-    Data::Map(
-        resources.iter().map(|(identifier, object)| (identifier.as_str(), Data::Json(object))).collect(),
-    )
-}
+use crate::rendering::destination::{Resources, Visible};
+use crate::rendering::part::Part;
+use crate::rendering::provider;
+use crate::rendering::references::{missing, namespace_or};
+use crate::rendering::rendered::Rendered;
+use crate::rendering::templates::Templates;
 
 /// What is read for one destination of what some destinations get.
 ///
 /// # Errors
 /// The reference and what is wrong with it.
-pub(crate) fn seen(
+pub(crate) fn visible(
     rendered: &Rendered,
     part: &Part,
     destination: &Cluster,
     (catalog, templates): (&Catalog, &Templates),
     reads: &mut Reads,
-) -> Result<Sight, String> {
+) -> Result<Visible, String> {
     let (refs, name) = (&rendered.resources, &rendered.id.name);
     let provider = provider::of_destination(rendered, part, destination, catalog, reads)?;
     let resources = of_destination(refs, (destination, &provider), name, (catalog, templates), reads)?;
-    Ok(Sight { resources, provider })
+    Ok(Visible { resources, provider })
 }
 
 /// The references as one destination's templates see them; names and namespaces may be templates over it, and
@@ -113,14 +63,14 @@ fn of_destination(
 
 /// What the templates of an event see of the management cluster.
 #[derive(Default)]
-pub(crate) struct EventSight {
+pub(crate) struct VisibleToEvent {
     pub(crate) resources: Resources,
     /// What is missing and must not be, by identifier. It may be what a generator of the same trigger is about to make, so that
     /// alone is no error here: only a template that reads it fails, and each destination that misses it.
     absent: Vec<(String, String)>,
 }
 
-impl EventSight {
+impl VisibleToEvent {
     /// The error of a template, with the reason where it read what is missing.
     pub(crate) fn explained(&self, error: String) -> String {
         let is_named = |identifier: &str| error.contains(&format!("{identifier:?}"));
@@ -140,21 +90,21 @@ pub(crate) fn of_event(
     cluster: &Cluster,
     catalog: &Catalog,
     reads: &mut Reads,
-) -> Result<EventSight, String> {
-    let mut sight = EventSight::default();
+) -> Result<VisibleToEvent, String> {
+    let mut visible = VisibleToEvent::default();
     for item in refs.iter().filter(|item| !item.namespace.contains("{{") && !item.name.contains("{{")) {
         let namespace = namespace_or(item.namespace.clone(), &cluster.id);
         let key = key(item, namespace, item.name.clone())?;
         match reads.resource(catalog, &key, &item.attention) {
-            Ok(Some(object)) => sight.resources.push((item.identifier.clone(), object)),
+            Ok(Some(object)) => visible.resources.push((item.identifier.clone(), object)),
             Ok(None) if item.optional || item.namespace.is_empty() || reads.is_unknown() => {}
             Ok(None) => {
-                sight.absent.push((item.identifier.clone(), format!("{}: {}", item.path, missing(&key))));
+                visible.absent.push((item.identifier.clone(), format!("{}: {}", item.path, missing(&key))));
             }
             Err(error) => return Err(format!("{}: {key}: {error}", item.path)),
         }
     }
-    Ok(sight)
+    Ok(visible)
 }
 
 fn key(item: &ResourceRef, namespace: String, name: String) -> Result<ObjectKey, String> {

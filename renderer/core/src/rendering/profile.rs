@@ -8,9 +8,11 @@ use sluice_template::Stage;
 
 use crate::knowledge::catalog::{Catalog, ContentKey};
 use crate::knowledge::reads::Reads;
-use crate::provider;
-use crate::render::{Part, PolicySource, Rendered, namespace_or, referenced, verbatim};
-use crate::templates::Templates;
+use crate::rendering::part::{Part, PolicySource};
+use crate::rendering::provider;
+use crate::rendering::references::{namespace_or, referenced, verbatim};
+use crate::rendering::rendered::Rendered;
+use crate::rendering::templates::Templates;
 
 /// Renders a user-written profile. What it refers to may be another object for each cluster, and may be missing for
 /// some of them.

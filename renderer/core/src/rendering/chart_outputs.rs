@@ -10,11 +10,11 @@ use sluice_api::{Digest, object};
 use sluice_chart::{CompiledCharts, Options, Release, Warning};
 use sluice_template::Env;
 
-use crate::content;
 use crate::knowledge::capabilities::ClusterCapabilities;
 use crate::knowledge::chart_output::ChartOutput;
 use crate::knowledge::chart_request::LoadedChart;
-use crate::salt::Salt;
+use crate::rendering::content;
+use crate::rendering::salt::Salt;
 
 /// So many warnings are told of.
 const TOLD: usize = 10;

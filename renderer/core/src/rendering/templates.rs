@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use sluice_api::model::Trigger;
 use sluice_api::secrets::{is_secret, without_message};
 use sluice_api::{ClusterRef, Digest, ObjectKey};
 use sluice_template::{Cache, Data, Engine, Env, Limits, NoEngine, Options, Request, Stage};
 
-use crate::charts::Outputs;
-use crate::content::Manifests;
-use crate::draws::Draws;
-use crate::language::Language;
-use crate::renderer::Config;
-use crate::resources::{Destination, Resources};
-use crate::salt::Salt;
-use crate::veil::{NoVeil, Veil};
+use crate::rendering::chart_outputs::Outputs;
+use crate::rendering::content::Manifests;
+use crate::rendering::destination::{Destination, Resources};
+use crate::rendering::draws::Draws;
+use crate::rendering::language::Language;
+use crate::rendering::salt::Salt;
+use crate::rendering::veil::{NoVeil, Veil};
 
 /// Compiled templates kept by one renderer.
 const KEPT: usize = 4096;
@@ -57,13 +57,13 @@ pub(crate) struct Templates {
 }
 
 impl Templates {
-    pub(crate) fn new(config: &Config, caches: &Caches) -> Self {
+    pub(crate) fn new(limits: &Limits, salt: &Salt, caches: &Caches) -> Self {
         Self {
             cache: caches.templates.clone(),
-            limits: config.limits.clone(),
+            limits: limits.clone(),
             tera: Arc::new(NoEngine),
             veil: Arc::new(NoVeil),
-            salt: config.salt.clone(),
+            salt: salt.clone(),
             draws: Draws::default(),
             now_unix_nanos: 0,
         }
@@ -216,6 +216,11 @@ pub(crate) fn reference<'a>(key: &'a ObjectKey, api_version: &'a str) -> Data<'a
     )
 }
 
+/// The name that Sveltos gives to every template of a trigger; it is part of error messages.
+pub(crate) fn template_name(cluster: &ClusterRef, trigger: &Trigger) -> String {
+    format!("{}-{}-{}", cluster.namespace, cluster.name, trigger.name)
+}
+
 /// Dot with nothing but the cluster.
 pub(crate) fn cluster_only(cluster: &Value) -> Data<'_> {
     Data::Map(vec![("Cluster", Data::Json(cluster))])
@@ -235,20 +240,7 @@ mod tests {
     }
 
     fn salted(salt: Salt) -> Templates {
-        let limits = Limits::default();
-        let (outputs, tombstone_ttl) = (Vec::new(), 1);
-        let config = Config {
-            shard: 0,
-            shards: 1,
-            input: 1,
-            outputs,
-            tombstone_ttl,
-            limits,
-            salt,
-            mark: 0,
-            forget_after: 0,
-        };
-        Templates::new(&config, &Caches::default())
+        Templates::new(&Limits::default(), &salt, &Caches::default())
     }
 
     fn render(templates: &Templates, text: &str) -> Result<String, String> {

@@ -5,11 +5,14 @@ use sluice_api::model::Deployment;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 use sluice_protocol::rows::Cause;
 
-use super::Renderer;
+use crate::knowledge::Knowledge;
+use crate::knowledge::catalog::described;
 use crate::knowledge::reads::Reads;
-use crate::render::{self, Rendered};
-use crate::resources;
-use crate::veil::Held;
+use crate::rendering::Rendering;
+use crate::rendering::rendered::Rendered;
+use crate::rendering::resources;
+use crate::rendering::text::for_destination;
+use crate::rendering::veil::Held;
 
 /// What a cause leads to.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,30 +38,28 @@ pub struct Origin {
     pub objects: Vec<ObjectKey>,
 }
 
-impl Renderer {
-    /// What this cause leads to; nothing when it cannot be rendered.
-    pub fn explain(&mut self, cause: &Cause) -> Option<Explanation> {
-        let mut reads = self.knowledge.reads_of(cause);
-        let (rendered, _) = self.make(cause, &mut reads).ok()?;
-        let origins = self.origins(cause, &rendered, &mut reads);
-        let projected = rendered.projections.iter().map(|projection| projection.key.clone()).collect();
-        Some(Explanation { profile: rendered.id, origins, projected })
-    }
-
-    fn origins(&self, cause: &Cause, rendered: &Rendered, reads: &mut Reads) -> Vec<Origin> {
-        let (name, templates) = (&rendered.id.name, &self.templates_of(cause));
+impl Rendering {
+    /// What each object of a rendered cause comes from.
+    pub(crate) fn origins(
+        &self,
+        knowledge: &Knowledge,
+        cause: &Cause,
+        rendered: &Rendered,
+        reads: &mut Reads,
+    ) -> Vec<Origin> {
+        let (name, templates) = (&rendered.id.name, &self.templates_of(knowledge, cause));
         let mut origins = Vec::new();
         for part in &rendered.parts {
             for cluster in
-                part.destinations.iter().filter_map(|id| self.knowledge.catalog.fleet.clusters().get(id))
+                part.destinations.iter().filter_map(|id| knowledge.catalog.fleet.clusters().get(id))
             {
-                let known = (&self.knowledge.catalog, templates);
-                let Ok(sight) = resources::seen(rendered, part, cluster, known, reads) else { continue };
-                let destination = sight.of(cluster);
+                let known = (&knowledge.catalog, templates);
+                let Ok(visible) = resources::visible(rendered, part, cluster, known, reads) else { continue };
+                let destination = visible.of(cluster);
                 for source in &part.sources {
                     for (key, text) in &source.texts {
                         let held = (Held::Manifests, text.as_str());
-                        let text = render::for_destination(source, held, destination, name, templates);
+                        let text = for_destination(source, held, destination, name, templates);
                         let objects = text.and_then(|text| {
                             let texts = [(key.clone(), text)].into();
                             self.manifests.objects(&texts, source.shared).map_err(|error| error.told(true))
@@ -69,7 +70,7 @@ impl Renderer {
                         };
                         origins.push(Origin {
                             cluster: place,
-                            reference: render::described(&source.from),
+                            reference: described(&source.from),
                             key: key.clone(),
                             objects: objects.iter().flatten().filter_map(ObjectKey::of).collect(),
                         });

@@ -9,10 +9,10 @@ use sluice_template::{Data, Stage};
 
 use super::EventRender;
 use crate::knowledge::reads::Reads;
-use crate::language::Language;
-use crate::project::Projection;
-use crate::provider;
-use crate::render::{Part, PolicySource};
+use crate::rendering::language::Language;
+use crate::rendering::part::{Part, PolicySource};
+use crate::rendering::projection::Projection;
+use crate::rendering::provider;
 
 /// What destinations get, with the patches and the values for them.
 #[derive(Default)]

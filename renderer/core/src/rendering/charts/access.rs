@@ -4,10 +4,10 @@ use serde_json::Value;
 use sluice_api::model::{HelmChart, SecretRef};
 use sluice_api::object;
 
-use crate::content::decode;
 use crate::knowledge::catalog::{Catalog, ContentKey};
 use crate::knowledge::chart_request::Access;
 use crate::knowledge::reads::Reads;
+use crate::rendering::content::decode;
 
 /// Keys under which a registry's configuration stands in a Secret.
 const CONFIGS: [&str; 2] = [".dockerconfigjson", "config.json"];

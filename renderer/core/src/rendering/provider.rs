@@ -6,9 +6,10 @@ use sluice_template::Data;
 
 use crate::knowledge::catalog::Catalog;
 use crate::knowledge::reads::Reads;
-use crate::language::Language;
-use crate::render::{Part, PolicySource, Rendered};
-use crate::resources::Resources;
+use crate::rendering::destination::Resources;
+use crate::rendering::language::Language;
+use crate::rendering::part::{Part, PolicySource};
+use crate::rendering::rendered::Rendered;
 
 /// Variables, and the field of the cluster's spec that names the object of each.
 const VARIABLES: [(&str, &str); 2] =

@@ -11,35 +11,12 @@ use sluice_api::{ClusterRef, Gvk, ObjectKey, names};
 use sluice_protocol::rows::EventCause;
 
 use crate::knowledge::sets::{Set, in_order};
-use crate::render::PolicySource;
+use crate::rendering::part::PolicySource;
+use crate::rendering::projection::Projection;
 
 /// Bytes of references and collected objects that fit into one EventReport; etcd refuses requests above 1.5 MiB, and in base64
 /// objects are a third larger.
 const REPORT_BYTES: usize = 700 * 1024;
-
-/// An object of the management cluster that should be, or should not be.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Projection {
-    /// Which object.
-    pub key: ObjectKey,
-    /// Its content; `None` to delete it.
-    pub object: Option<Value>,
-}
-
-impl Projection {
-    fn of(key: ObjectKey, mut object: Value, labels: Map<String, Value>) -> Self {
-        object["apiVersion"] = key.gvk.api_version().into();
-        object["kind"] = key.gvk.kind.clone().into();
-        object["metadata"]["name"] = key.name.clone().into();
-        if !key.namespace.is_empty() {
-            object["metadata"]["namespace"] = key.namespace.clone().into();
-        }
-        if !labels.is_empty() {
-            object["metadata"]["labels"] = labels.into();
-        }
-        Self { key, object: Some(object) }
-    }
-}
 
 /// Sets a label of the family, when the value can be one.
 pub(crate) fn label(labels: &mut Map<String, Value>, key: &str, value: &str) {

@@ -8,11 +8,12 @@ use sluice_api::object;
 use sluice_api::patch::{Patch, Rule, Target};
 use sluice_api::secrets::without_text;
 
-use crate::language::Language;
-use crate::render::{Part, PolicySource, for_destination};
-use crate::resources::Destination;
-use crate::templates::Templates;
-use crate::veil::Held;
+use crate::rendering::destination::Destination;
+use crate::rendering::language::Language;
+use crate::rendering::part::{Part, PolicySource};
+use crate::rendering::templates::Templates;
+use crate::rendering::text::for_destination;
+use crate::rendering::veil::Held;
 
 /// A patch as one destination gets it.
 pub(crate) struct Change<'a> {

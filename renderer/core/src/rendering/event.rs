@@ -10,17 +10,21 @@ use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount, names, object
 use sluice_protocol::rows::EventCause;
 use sluice_template::Data;
 
-use crate::bindings::template_name;
-use crate::charts;
-use crate::content;
 use crate::knowledge::catalog::{Catalog, ContentKey};
 use crate::knowledge::reads::Reads;
 use crate::knowledge::sets::{Match, Set, in_order, newest_of};
-use crate::language::Language;
-use crate::project::{self, Projection};
-use crate::render::{PolicySource, Rendered, named, namespace_or, object_name, referenced, verbatim};
-use crate::resources;
-use crate::templates::{Templates, reference};
+use crate::rendering::charts;
+use crate::rendering::content;
+use crate::rendering::destination;
+use crate::rendering::language::Language;
+use crate::rendering::part::PolicySource;
+use crate::rendering::project;
+use crate::rendering::projection::Projection;
+use crate::rendering::references::{named, namespace_or, object_name, referenced, verbatim};
+use crate::rendering::rendered::Rendered;
+use crate::rendering::resources;
+use crate::rendering::templates::template_name;
+use crate::rendering::templates::{Templates, reference};
 
 /// What becomes of what a CloudEvent has led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,10 +79,10 @@ impl EventRender<'_> {
         }
         let bare = Data::Map(variables);
         let refs = self.resource_refs(&bare)?;
-        let sight = resources::of_event(&refs, self.cluster, self.catalog, reads)?;
+        let visible = resources::of_event(&refs, self.cluster, self.catalog, reads)?;
         variables = self.variables(&matches, &versions);
-        variables.push(("MgmtResources", resources::variables(&sight.resources)));
-        work(&Scene { dot: Data::Map(variables), refs }, reads).map_err(|error| sight.explained(error))
+        variables.push(("MgmtResources", destination::variables(&visible.resources)));
+        work(&Scene { dot: Data::Map(variables), refs }, reads).map_err(|error| visible.explained(error))
     }
 
     /// The trigger's references with the places that the event gives them; what is left of templates is rendered for each

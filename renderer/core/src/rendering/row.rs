@@ -1,0 +1,53 @@
+//! The row of one destination, or why it gets none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use sluice_api::secrets::is_secret;
+use sluice_api::{ClusterRef, ProfileId, few};
+use sluice_protocol::rows::{Cause, Desired};
+
+/// A destination and the body of its row, or why there is none.
+pub(crate) type Rendition = (ClusterRef, Result<RowBody, NoRow>);
+
+/// Who else has the name of the profile on destinations of it.
+pub(crate) type Taken = BTreeMap<ClusterRef, Cause>;
+
+/// The body of a row.
+#[derive(Clone)]
+pub(crate) struct RowBody {
+    pub(crate) bytes: Arc<[u8]>,
+    /// Whether there is a Secret in it.
+    pub(crate) secret: bool,
+}
+
+/// Why a destination gets no row.
+pub(crate) enum NoRow {
+    /// Something is wrong.
+    Failed(String),
+    /// It is not known what the cluster can do.
+    Unknown,
+}
+
+/// What is said where it is not known what clusters can do.
+pub(crate) fn waiting(clusters: &BTreeSet<ClusterRef>) -> Option<String> {
+    (!clusters.is_empty()).then(|| {
+        format!(
+            "charts wait until the agents of {} have said what these clusters can do; start the agents, or upgrade them",
+            few(", ", clusters)
+        )
+    })
+}
+
+pub(crate) fn body_of(desired: &Desired) -> Result<RowBody, String> {
+    let mut objects = desired.policies.iter().flat_map(|policy| &policy.objects);
+    let secret = objects.any(is_secret);
+    Ok(RowBody { bytes: serde_json::to_vec(desired).map_err(|error| error.to_string())?.into(), secret })
+}
+
+/// What is said where two causes would make a profile of one name.
+pub(crate) fn name_taken(profile: &ProfileId, user: &Cause) -> String {
+    format!(
+        "{profile} is already made by {user}, and stays; make spec.profileNameFormat differ, or rename one of them"
+    )
+}
