@@ -186,10 +186,10 @@ async fn while_the_process_stops_only_panics_are_told_and_nothing_begins_again()
     assert_eq!(tasks.ends(), [(("admin", "panicked"), 1)].into());
 }
 
-/// The table of ARCHITECTURE.md is the one of the code.
+/// The documented table is the one of the code.
 #[test]
 fn the_documented_table_is_complete() {
-    let text = include_str!("../../../ARCHITECTURE.md");
+    let text = include_str!("../../../docs/design/07-tasks.md");
     let row = |fate: &str| text.lines().find(|line| line.starts_with(fate)).unwrap_or_default();
     let kept = Kept::ALL.iter().map(|task| task.kind());
     for kind in kept.chain(Once::ALL.iter().map(|task| task.kind())) {
