@@ -42,13 +42,15 @@ fmt-check:
 lint: ## clippy, warnings are errors
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
-doc: ## the API documentation, warnings are errors
+doc: ## the API documentation, warnings are errors; decisions and links of the documents
+	scripts/check_decisions.py
+	scripts/check_links.py
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 unit: ## unit, property and integration tests against a real nats-server
 	$(WITH_NATS); cargo build --workspace --bins --locked; cargo test --workspace --locked
 
-layers: ## pure crates stay pure
+layers: ## each crate is what the table of ARCHITECTURE.md says; pure crates stay pure
 	scripts/check_layers.sh
 
 style: ## sizes of files and functions, and whether the simulation's mutants fit the code

@@ -1,39 +1,47 @@
 #!/usr/bin/env bash
-# Pure crates stay pure: none of them may depend on a runtime, the broker or a Kubernetes client, and all of them carry
-# the same rules for clippy. Only the bus may use the broker's client.
+# Each crate keeps to its kind in the table of ARCHITECTURE.md: pure crates stay pure, one crate speaks to the broker, gRPC stays at the
+# border. The table itself is compared with the workspace. Nothing is compiled.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-pure=(sluice-api:crates/api sluice-protocol:crates/protocol sluice-chart:crates/chart sluice-agent-core:agent/core
-  sluice-matcher-core:matcher/core sluice-status-core:status/core sluice-renderer-core:renderer/core sluice-deployer-core:deployer/core)
 status=0
+complain() {
+  echo "$1" >&2
+  status=1
+}
 
-for entry in "${pure[@]}"; do
-  crate="${entry%%:*}" folder="${entry#*:}"
+rows="$(scripts/crate_table.py)" || status=1
+
+# The manifests, but for one kind, that name a dependency like this.
+users_besides() {
+  local kind="$1" pattern="$2" row_kind _crate folder
+  while read -r row_kind _crate folder; do
+    [[ " $kind " == *" $row_kind "* ]] || grep -lE "$pattern" "$folder/Cargo.toml" || true
+  done <<<"$rows"
+}
+
+while read -r kind crate folder; do
+  case "$kind" in pure | sync) ;; *) continue ;; esac
   bad="$(cargo tree --quiet --locked -p "$crate" -e normal --prefix none --format '{p}' |
     awk '{print $1}' | sort -u | grep -xE 'tokio|async-nats|kube|kube-client|hyper|reqwest' || true)"
-  if [ -n "$bad" ]; then
-    echo "$crate is a pure crate and must not depend on: $bad" >&2
-    status=1
+  [ -z "$bad" ] || complain "$crate is a $kind crate and must not depend on: $bad"
+  if [ "$kind" = pure ] && ! cmp -s scripts/core-clippy.toml "$folder/clippy.toml"; then
+    complain "$folder/clippy.toml differs from scripts/core-clippy.toml; copy it again"
   fi
-  if ! cmp -s scripts/core-clippy.toml "$folder/clippy.toml"; then
-    echo "$folder/clippy.toml differs from scripts/core-clippy.toml; copy it again" >&2
-    status=1
-  fi
-done
+done <<<"$rows"
 
 # Tests that attack the bus speak to it as strangers do.
-users="$(grep -lE '^async-nats' ./*/Cargo.toml ./*/core/Cargo.toml crates/*/Cargo.toml | grep -vE '^(crates/bus|\./e2e)/' || true)"
-if [ -n "$users" ]; then
-  echo "only crates/bus may use async-nats; remove it from: $users" >&2
-  status=1
-fi
+users="$(users_besides "broker attack" '^async-nats')"
+[ -z "$users" ] || complain "only crates/bus may use async-nats; remove it from: $users"
 
 # gRPC stays at the border: the contract, who serves and asks, and who sends traces. What is answered knows nothing of it.
-users="$(grep -lE '^(tonic|tonic-[a-z]+|prost|prost-types|protox)[. ]' ./*/Cargo.toml ./*/core/Cargo.toml crates/*/Cargo.toml |
-  grep -vE '^(\./proto|crates/inspect-rpc|crates/otlp)/' || true)"
-if [ -n "$users" ]; then
-  echo "only proto, crates/inspect-rpc and crates/otlp may use gRPC and protobuf; remove it from: $users" >&2
-  status=1
-fi
+users="$(users_besides grpc '^(tonic|tonic-[a-z]+|prost|prost-types|protox)[. ]')"
+[ -z "$users" ] || complain "only crates of the kind grpc may use gRPC and protobuf; remove it from: $users"
+
+# The tests of this kind may use the broker's client, and nothing else of it.
+while read -r kind _crate folder; do
+  [ "$kind" = attack ] || continue
+  ! sed -n '/^\[dependencies\]/,/^\[dev-dependencies\]/p' "$folder/Cargo.toml" | grep -qE '^async-nats' ||
+    complain "$folder may use async-nats in its tests only"
+done <<<"$rows"
 exit "$status"
