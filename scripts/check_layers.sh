@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Each crate keeps to its kind in the table of ARCHITECTURE.md: pure crates stay pure, one crate speaks to the broker, gRPC stays at the
 # border. The table itself is compared with the workspace. Nothing is compiled.
+# D-1401: decisions are pure.
+# D-1402: one crate speaks to the broker.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

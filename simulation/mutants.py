@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# D-1305: guards are taken out to see whether the simulation notices.
 """Takes guards out, one after the other, and tells which schedules of the simulation notice it.
 
 All mutants of mutants.toml are built into one binary, in a worktree of its own; the environment variable SLUICE_MUTANT

@@ -33,6 +33,7 @@ struct Shared {
     interests: Interests,
 }
 
+// D-0805: one agent serves one cluster or many.
 /// Runs the agent until the context stops; `only` restricts it to one cluster. An agent that serves all clusters leaves
 /// those alone that have one of their own.
 ///

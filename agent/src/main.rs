@@ -1,5 +1,7 @@
 //! `sluice-agent`: this stage alone.
 
+// D-1404: one binary for each stage.
+
 use clap::Parser as _;
 
 /// Rows and objects are parsed and built all the time: with the system's allocator that is a third of the work.

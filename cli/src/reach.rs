@@ -1,5 +1,7 @@
 //! How commands for people find what runs: by their arguments, or beside a `sluice up`.
 
+// D-1105: all answers are made in one place.
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! Carrying out a deployer's requests on one cluster.
 
+// D-1003: the API server fences a stale deployer.
+
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use crate::{failure, own};
 
 mod prove;
 
+// D-1002: server-side apply with one field manager.
 /// Field manager of everything that is applied.
 const MANAGER: &str = "sluice";
 /// Selects what profiles have deployed, by a label that everything has which is applied.

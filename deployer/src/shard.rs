@@ -108,6 +108,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     stopped
 }
 
+// D-1040: a paused cluster is left alone.
 /// Tells the core which clusters can be reached, and the shell how.
 async fn follow_access(
     shared: Shared,

@@ -1,5 +1,7 @@
 //! Whether a set of descriptors still keeps what another one has promised.
 
+// D-1110: the contract only grows.
+
 use std::collections::BTreeMap;
 
 use prost::Message as _;

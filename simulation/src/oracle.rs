@@ -10,6 +10,8 @@
 //! | own | the user's profile, or without one the same as above for the trigger that makes one of its name | clusters `tier: x`, by label, or those of the set for the profile | `own`, `both` when its tier is the lower one |
 //! | team | the profile of a namespace | the clusters of its set | `team` |
 
+// D-1303: the expectation of the simulation shares no code with the cores.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;

@@ -1,5 +1,7 @@
 //! One schedule: a seed decides everything.
 
+// D-1302: faults are simulated under a seed.
+
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use sluice_renderer_core::Caches;

@@ -107,6 +107,7 @@ impl Agent {
         self.complete(step);
     }
 
+    // D-0504: the interest row is the list of what is left to do.
     /// The cluster is no longer registered: whatever the bus has of it goes. Tombstones are made from no view, so that nobody waits
     /// for an interest row that will not come, and replace what a former owner made from any.
     fn leave(&mut self, revision: u64, step: &mut Step<Effect>) {
@@ -157,6 +158,7 @@ impl Agent {
         self.complete(step);
     }
 
+    // D-0402: a completeness row names what it says nothing of.
     /// Sources that nothing can be said of: they could never be read, or a watch that they need has not listed, or not all
     /// CloudEvents have come.
     fn lacking(&self) -> Vec<String> {
@@ -211,6 +213,7 @@ impl Agent {
         step.publish(Publish::new(self.subject(key), Body::Tombstone, step.now).view(self.view()));
     }
 
+    // D-0813: absence in the log withdraws nothing.
     /// CloudEvents become rows that nobody withdraws: which of them count is the newest of each key.
     fn sent(&mut self, events: Vec<Accepted>, step: &mut Step<Effect>) {
         for Accepted { key, body, position } in events {
@@ -245,6 +248,7 @@ impl Agent {
         if !self.watches.values().all(|watch| watch.listed || watch.troubled) {
             return;
         }
+        // D-0512: an agent says when a newer interest row does not come.
         // What was made from a newer row stays as it is, so nothing is gone and nothing is complete. That row may be lost, and everybody
         // who knew of it may have forgotten the cluster: then this is how the renderer comes to know which revision the next must follow.
         let is_behind = revision < self.found;
@@ -280,6 +284,7 @@ impl Core for Agent {
     type External = ExternalInput;
     type Effect = Effect;
 
+    // D-0801: a restart publishes differences.
     fn found(&mut self, subject: &Subject, head: &Head) {
         self.found = self.found.max(head.view.version(&self.config.cluster.to_string()));
         if let Subject::Change { object, viewer, .. } = subject

@@ -48,6 +48,7 @@ struct Early {
     ids: EventIds,
 }
 
+// D-0811: CloudEvents become rows.
 /// The events of one cluster.
 #[derive(Default)]
 pub(crate) struct Events {

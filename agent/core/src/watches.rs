@@ -33,6 +33,7 @@ pub struct WatchSpec {
     selections: BTreeSet<Selection>,
 }
 
+// D-0804: an EventSource that cannot be read keeps its watches.
 /// What each source asks for, by name; `None` for one that could never be read. One that cannot be read any more, for a
 /// typing error or because it is of a newer version, asks for what it asked for `before`: the matcher reports it.
 pub(crate) fn by_source(interest: &Interest, before: &Wishes) -> Wishes {
@@ -60,6 +61,7 @@ pub(crate) struct Wish {
     pub(crate) events: bool,
 }
 
+// D-0802: no two watches can show one object.
 /// The watches that are needed for it.
 pub(crate) fn wanted(wishes: &Wishes) -> BTreeSet<WatchSpec> {
     let all: BTreeSet<_> = wishes.values().flatten().flat_map(|wish| &wish.selections).collect();

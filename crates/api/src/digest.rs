@@ -1,5 +1,7 @@
 //! Content digests: equal bytes are never published, stored or applied twice.
 
+// D-1204: the digest of a sealed row is keyed.
+
 use std::fmt;
 use std::str::FromStr;
 

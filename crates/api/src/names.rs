@@ -1,6 +1,8 @@
 //! Generated names. Sveltos draws them at random; here they follow from their cause, so that every
 //! replica, restart and dry run gives the same.
 
+// D-0904: generated names follow from their cause.
+
 use sha2::{Digest as _, Sha256};
 
 /// `sveltos-` and 20 letters or digits, a function of `parts`.

@@ -6,6 +6,8 @@
 //! | a text of a Secret cannot be rendered or read | the line and the column |
 //! | a template, script or chart that reads a Secret | the place and the expression in it |
 
+// D-1209: what is told holds nothing of a Secret.
+
 use std::borrow::Cow;
 
 use serde_json::Value;

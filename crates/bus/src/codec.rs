@@ -10,6 +10,7 @@ use sluice_api::Digest;
 use sluice_protocol::{Head, Meta, Table, View};
 use zstd::bulk::Compressor;
 
+// D-0115: a change of format has a number.
 /// Counts the changes of what rows look like: grows when this version writes rows that one before it cannot read. While
 /// versions are mixed, only replicas of the newest format own shards.
 pub(crate) const ROW_FORMAT: u16 = 4;
@@ -21,6 +22,7 @@ const MOST: usize = 256;
 const MOST_ABOVE: usize = 64 << 10;
 /// No body may become larger than this when it is decompressed.
 const MAX_BODY: usize = 64 << 20;
+// D-0113: what is read has a size limit before it is unpacked.
 /// Nor one that an agent sends, whose cluster may be anybody's. No API server has an object that large.
 const MAX_CHANGE: usize = 8 << 20;
 const LEVEL: i32 = 1;
@@ -80,6 +82,7 @@ pub(crate) enum CodecError {
     Size(String, usize),
 }
 
+// D-0108: the body is JSON behind one format byte.
 /// The message of a body.
 pub(crate) fn encode(body: &[u8]) -> Bytes {
     if body.is_empty() {
@@ -131,6 +134,7 @@ fn size(frame: &[u8], Limit { bytes, times }: Limit) -> Result<usize, CodecError
     }
 }
 
+// D-0107: the head travels in headers.
 /// The headers of a head.
 pub(crate) fn headers(head: &Head) -> HeaderMap {
     let mut headers = HeaderMap::new();

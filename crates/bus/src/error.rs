@@ -6,6 +6,7 @@ pub enum BusError {
     /// The server or a stream is not what the pipeline needs; only its operator can heal it.
     #[error("{0}")]
     Unsuitable(String),
+    // D-0112: a row that no message can hold is a problem.
     /// A row is larger than the server takes; trying again does not help.
     #[error("{0}")]
     TooLarge(String),

@@ -158,10 +158,12 @@ fn age_of_bodies(streams: &Streams, wanted: &Config) -> Result<Duration, BusErro
     Ok(found.unwrap_or(wanted.max_age))
 }
 
+// D-0101: a stream holds the latest row of every key.
 fn table_config(name: String, subjects: Vec<String>, options: &BusOptions) -> Config {
     Config {
         name,
         subjects,
+        // D-1407: no work-queue and no interest retention.
         retention: RetentionPolicy::Limits,
         storage: StorageType::File,
         max_messages_per_subject: 1,

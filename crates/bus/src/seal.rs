@@ -9,6 +9,8 @@
 //!
 //! Whether a bus is sealed is fixed when it is made. A row is bound to its subject and digest: moved elsewhere it is refused.
 
+// D-1206: without a reader's key nothing is sent.
+
 pub(crate) mod envelope;
 mod keeper;
 pub(crate) mod keys;

@@ -29,6 +29,8 @@
 //! );
 //! # Ok::<(), sluice_chart::Error>(())
 //! ```
+
+// D-0920: charts are rendered as Helm 4 renders them, without Helm.
 #![forbid(unsafe_code)]
 
 mod archive;

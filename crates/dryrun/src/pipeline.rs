@@ -70,6 +70,7 @@ impl Default for Options {
     }
 }
 
+// D-1301: a dry run is the oracle.
 /// Computes what would exist where, now.
 pub fn build(input: &Input) -> Output {
     build_with(input, &Options::default())

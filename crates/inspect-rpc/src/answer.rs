@@ -6,6 +6,8 @@
 //!        └── how it ended ───────────────────┘
 //! ```
 
+// D-1108: a panic ends one answer.
+
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -20,6 +22,7 @@ use tonic::Status;
 
 use crate::deadline::Deadline;
 
+// D-1107: a slow reader is sent away.
 /// Messages that wait for a reader.
 const WAITING: usize = 16;
 /// How long a reader may take none.

@@ -1,5 +1,7 @@
 //! Where the service is reached.
 
+// D-1106: the Inspect server is stateless.
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! Texts as parts of what is asked of an API server. Whoever chooses a name or a namespace asks for nothing else with it.
 
+// D-1211: a name is one segment of a path.
+
 use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};

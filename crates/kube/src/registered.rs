@@ -5,6 +5,8 @@
 //! alone: all fields are looked at, those that are known to be harmless are taken over, and any other is refused. No message has a
 //! value of it: it could be a token.
 
+// D-1208: a registered kubeconfig runs no program and reads no file.
+
 use kube::config::Kubeconfig;
 use serde_json::{Map, Value, json};
 use sluice_api::yaml;

@@ -1,5 +1,7 @@
 //! Watching one kind for ever: streaming lists, backoff, kinds that come later.
 
+// D-0413: only discovery says that a kind does not exist.
+
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -13,6 +15,7 @@ use sluice_api::Gvk;
 
 use crate::raw::Raw;
 
+// D-0803: a kind that does not exist yet is looked for again.
 /// How often a kind that does not exist is looked for.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 

@@ -1,5 +1,7 @@
 //! Which lines belong together, and when they are sent.
 
+// D-1109: traces are a reading of the journal.
+
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use sluice_protocol::JournalEntry;

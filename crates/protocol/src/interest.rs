@@ -1,6 +1,8 @@
 //! The `interest` rows: which EventSources are live on a cluster. Written by the renderer, read by agents
 //! and matchers.
 
+// D-0508: a cluster that comes back begins as a new one.
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,7 @@ use serde_json::Value;
 /// The EventSources of one cluster. No row means "unknown"; an empty list means "none".
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interest {
+    // D-0509: revisions of an interest row never go back.
     /// Grows with every change, also across a wiped bucket.
     pub revision: u64,
     /// The EventSources, by name.
@@ -30,6 +33,7 @@ pub struct Source {
     pub manifest: Arc<Value>,
 }
 
+// D-0401: complete lists are said in rows.
 /// Meta of a completeness row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Complete {
@@ -43,6 +47,7 @@ pub struct Complete {
     pub lacking: Vec<String>,
 }
 
+// D-0814: the renderer waits until all CloudEvents have come.
 /// What a source is called in a completeness row that says nothing of its CloudEvents; no object has such a name.
 pub fn events_of(source: &str) -> String {
     format!("~{source}")

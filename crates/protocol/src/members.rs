@@ -1,5 +1,7 @@
 //! Who owns what: rendezvous hashing of shards over the live members of a stage.
 
+// D-1405: no leader election and no coordinator.
+
 use std::collections::{BTreeMap, VecDeque};
 
 /// FNV-1a (64 bit) of the parts with a separator, finished so that close inputs are far apart.
@@ -15,6 +17,7 @@ pub fn fnv(parts: &[&str]) -> u64 {
     hash ^ (hash >> 33)
 }
 
+// D-0201: shards are owned by hash, without a leader.
 /// The member that owns `key`; `None` without members. Every replica computes the same.
 pub fn owner<'a>(key: &str, members: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     members.into_iter().max_by_key(|member| (fnv(&[key, member]), *member))
@@ -90,6 +93,7 @@ impl Members {
         }
     }
 
+    // D-0203: who hears nothing takes nobody for dead.
     /// `member` says at `now` that it lives.
     pub fn heard(&mut self, member: &str, now: i64) {
         self.hear(now);
@@ -141,6 +145,7 @@ impl Members {
         self.lease_epoch += u64::from(held_once && !self.holds_lease(now));
     }
 
+    // D-0204: a replica without a lease writes nothing.
     /// Whether others must still take this replica for live, and it would know of a newcomer that has taken some of its
     /// keys. When not, it must not write anything.
     pub fn holds_lease(&self, now: i64) -> bool {
@@ -193,6 +198,7 @@ impl Members {
         self.known.insert(member.to_owned(), (session, known.max(claims.total)));
     }
 
+    // D-0205: while versions are mixed, only the newest row format owns shards.
     /// Whether this replica owns `key` now.
     pub fn owns(&self, key: &str, now: i64) -> bool {
         let format = |member: &str| match self.formats.get(member) {

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+// D-1304: one small suite defines the store.
 /// A stream that keeps the newest row of each subject.
 #[derive(Clone, Debug)]
 pub struct MemoryStream<T> {

@@ -281,6 +281,7 @@ impl<C: Core> Owner<C> {
 
     fn tick(&mut self, now: Now, commands: &mut Vec<Command<C::Effect>>) {
         if self.lagging_since.is_some_and(|since| now.wall - since > self.config.max_lag) {
+            // D-0315: an owner that lags for half of a tombstone's life begins again.
             return self.stop(Stop::Lagging, commands);
         }
         match self.find_at {

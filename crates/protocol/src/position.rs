@@ -8,6 +8,7 @@ const REMEMBERED: usize = 16;
 /// Digits of an id as it is written.
 const DIGITS: usize = 16;
 
+// D-0812: a CloudEvent is known by its source and id.
 /// Which message an event came with, and what it replaces. Meta of its row: whoever takes over knows what is newer, and what has
 /// been sent before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,5 +1,7 @@
 //! Which problems a core has told, so that the end of each can be told once.
 
+// D-0609: at most 100 problems about objects of one cluster.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -46,6 +48,7 @@ pub enum About {
 /// So many problems with objects of one cluster are told at a time; whatever a cluster sends, people read no more of them.
 const OF_OBJECTS: usize = 100;
 
+// D-0601: a failure is a row and blocks nothing else.
 /// The open problems of one core.
 #[derive(Clone, Debug)]
 pub struct ProblemSet {

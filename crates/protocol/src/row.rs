@@ -29,6 +29,7 @@ pub struct Head {
 pub enum Body {
     /// The content; how it is packed for the wire is the bus's matter.
     Value(Arc<[u8]>),
+    // D-0104: a deletion is a row.
     /// The value is gone. The row itself disappears after the tombstone's time to live.
     Tombstone,
 }
@@ -138,6 +139,7 @@ impl Publish {
         self
     }
 
+    // D-0506: tombstones of a farewell name no revision.
     /// In place of whatever is there, for ever.
     #[must_use]
     pub fn parting(mut self) -> Self {

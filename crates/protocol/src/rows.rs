@@ -100,6 +100,7 @@ pub struct Desired {
     pub policies: Vec<Policy>,
 }
 
+// D-0918: a profile without content says that it wants its name.
 /// Body of a `desired` row whose maker has no content for it yet: something is wrong in the profile, or it is not known what the
 /// cluster can do. It says that the name is wanted, so that nothing goes which another maker of it has deployed. No field of
 /// [`Desired`] is in it: deployers of every version take it for a row that they cannot read, and delete nothing for its sake.
@@ -169,7 +170,7 @@ pub struct Status {
 pub enum State {
     /// Found in the cluster's inventory after a take-over; not compared yet.
     Held,
-    /// Work on the newest row has not ended after a second. Renderers that do not know it take it for what it is not asked about.
+    /// Work on the newest row has not ended after three seconds. Renderers that do not know it take it for what it is not asked about.
     Provisioning,
     /// Everything is applied.
     Provisioned,
@@ -187,6 +188,7 @@ impl Desired {
         ProfileId::new(&*self.owner_namespace, &*self.owner_name)
     }
 
+    // D-1043: a status names the spec that it is about.
     /// Digest of the spec that a user wrote: whoever sees the profile can tell whether what is said of it is about what stands
     /// there. Empty for what events led to.
     pub fn of_spec(&self) -> String {

@@ -23,6 +23,7 @@ pub enum Table {
     Status,
 }
 
+// D-0109: subjects are typed values with one encoder and one decoder.
 /// The key of a row. Its text form is the NATS subject.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {

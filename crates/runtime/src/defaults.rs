@@ -35,6 +35,7 @@ pub fn install_logs(format: LogFormat) -> anyhow::Result<()> {
     installed.map_err(|error| anyhow::anyhow!("logging cannot be installed: {error}"))
 }
 
+// D-0703: a process stops in good order.
 /// The tasks of this process. The first SIGINT or SIGTERM cancels their token, the second one ends the process at once.
 pub fn stop_on_signals() -> Tasks {
     stop_on_signals_then(|| {})

@@ -8,6 +8,8 @@
 //!
 //! A thread evaluates one script at a time, so that what is left belongs to the thread: the engine's own hook finds it there.
 
+// D-1212: scripts and templates pay for what they take.
+
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 /// Nesting that scripts get to see; JSON decoding allows 128, and what holds the objects of a script takes two.
 pub(crate) const MAX_DEPTH: usize = 130;
 
+// D-1403: unsafe is in one place.
 /// Makes the table of `object`; nulls are left out, as Sveltos does.
 ///
 /// # Errors

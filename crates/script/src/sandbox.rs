@@ -1,5 +1,7 @@
 //! One Lua state: limited, read-only library, one environment that is emptied for each evaluation.
 
+// D-1411: no plug-ins.
+
 use std::collections::HashMap;
 use std::rc::Rc;
 

@@ -4,6 +4,7 @@
 //! stops the shard, which restarts, where the rows it stands for are read again with the shard; and the process
 //! otherwise, since the next process reads everything again.
 
+// D-0701: every task has a declared fate.
 /// What happens when a task ends although it should not: it panicked, or returned [`crate::End::Early`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {

@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
 
+// D-0209: a shard that ends begins again by itself.
 /// Rests are doubled from the first to the last.
 const FIRST: Duration = Duration::from_millis(50);
 const LAST: Duration = Duration::from_secs(5);

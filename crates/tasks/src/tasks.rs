@@ -1,5 +1,7 @@
 //! The tasks of a process: the one way to spawn, and what has become of them.
 
+// D-0702: there is one way to spawn.
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;

@@ -14,6 +14,7 @@ use crate::worker::{Broken, Until, Worker};
 /// Bytes of an answer besides its text, which may also need escapes.
 const OVERHEAD: usize = 64 * 1024;
 
+// D-0917: Tera runs in a child process.
 /// Renders Tera templates in child processes of this program, which must call [`crate::serve_if_asked`]. They are
 /// started when the first template needs them and end with this value.
 pub struct Workers {

@@ -6,6 +6,7 @@ use std::time::Duration;
 /// Calls in flight at first, and at most.
 const START: f64 = 16.0;
 const MAX: f64 = 64.0;
+// D-1010: a server in trouble is one problem.
 /// Failures in a row after which the server counts as dead.
 pub(crate) const BREAK_AFTER: u32 = 6;
 /// First and longest pause before a dead server is tried again.

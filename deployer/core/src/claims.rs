@@ -5,6 +5,8 @@
 //! from the same reference have it together, and it goes with the last of them. What a profile no longer wants it lets go: who
 //! waits for that takes it over as it is, and only what nobody takes is deleted.
 
+// D-1021: equal content is shared.
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sluice_api::{ObjectKey, ProfileId};
@@ -15,6 +17,7 @@ use crate::request::Owner;
 
 mod want;
 
+// D-1020: the lower tier has an object, else who has it already.
 #[derive(Default)]
 pub(crate) struct Claims {
     objects: HashMap<ObjectKey, Claim>,

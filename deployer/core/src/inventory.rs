@@ -20,6 +20,8 @@ pub enum Kept {
     Management,
 }
 
+// D-1001: the inventory is written before the first apply.
+// D-0103: the clusters are the truth, the bus is a cache.
 /// The inventory of one profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inventory {

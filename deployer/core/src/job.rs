@@ -280,6 +280,7 @@ impl Job {
                 self.unclaim(context);
                 return Ended::Removed;
             }
+            // D-0407: a deployer never withdraws by absence.
             return Ended::Settled { state: State::Held, changed: false };
         }
         // Another maker, or another profile, may want what it has and not have said so yet.
@@ -348,6 +349,7 @@ impl Job {
             Phase::Checking | Phase::Proving => self.begin(context),
             Phase::Reserving => self.apply(true, context),
             Phase::Applying { first: true } => self.apply(false, context),
+            // D-1009: nothing is pruned while its replacement fails.
             // What replaces it must be there before the old goes.
             Phase::Applying { first: false } if failed => {
                 self.settle_releases(context);

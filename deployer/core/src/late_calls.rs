@@ -6,6 +6,7 @@ use sluice_api::ObjectKey;
 
 use crate::request::Request;
 
+// D-1005: calls of a former owner may still arrive.
 /// A former owner made them, or this one before the cluster was reached in this way, or they were not answered. Times are
 /// of the clock that nobody sets: a call is not over because a machine's clock has been set forward.
 pub(crate) struct LateCalls {

@@ -1,5 +1,7 @@
 //! What is written onto objects about their owner, and how it is taken off what stays when the owner goes.
 
+// D-1046: nothing that is deployed has an ownerReference.
+
 use serde_json::{Map, Value, json};
 use sluice_api::marks::{ANNOTATIONS, EXTRA, LABELS, PREFIX};
 use sluice_api::object;

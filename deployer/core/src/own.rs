@@ -1,5 +1,7 @@
 //! What Sluice itself has in the management cluster: no profile deploys over it.
 
+// D-1045: the management cluster is one more cluster.
+
 use serde_json::Value;
 use sluice_api::model::{CONFIG_GROUP, INVENTORY, LIB_GROUP, MADE_OF_EVENTS, NAMESPACE, RANDOM};
 use sluice_api::{ObjectKey, object};

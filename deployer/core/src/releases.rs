@@ -1,6 +1,8 @@
 //! Releases of charts. A release is one profile's on a cluster, as an object is: another one that wants it waits, with
 //! everything in it.
 
+// D-1023: a chart's release is claimed like an object.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::{Gvk, ObjectKey, ServiceAccount};

@@ -1,5 +1,7 @@
 //! The ClusterSummary: what people see of a profile on a cluster.
 
+// D-1410: no shared object that many writers update.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;

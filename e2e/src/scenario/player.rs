@@ -1,5 +1,7 @@
 //! Playing a scenario on clusters, real or simulated, while Sluice runs beside it.
 
+// D-1306: a scenario is a story in files.
+
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,7 @@
 //! One trial: a healthy pipeline, changes all the while, a fault, and what must be true afterwards.
 
+// D-1308: real processes are killed.
+
 use std::fmt::Display;
 use std::str::FromStr;
 use std::time::{Duration, Instant};

@@ -154,6 +154,7 @@ impl Matcher {
         }
     }
 
+    // D-0808: the matcher publishes changes of the verdict or of what is collected.
     #[expect(clippy::too_many_arguments, reason = "one place, all of them parts of one verdict")]
     fn conclude(
         &mut self,
@@ -239,6 +240,7 @@ impl Matcher {
         }
     }
 
+    // D-0403: a completeness row counts from the end of the table on.
     /// Rows that were replaced since the agent wrote this may still follow: it counts from the end of the table on.
     fn completed(&mut self, cluster: &ClusterRef, row: &Row, step: &mut Step<Effect>) {
         if row.head.tombstone {

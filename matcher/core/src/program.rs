@@ -8,6 +8,7 @@ use sluice_script::Limits;
 
 use crate::condition::Condition;
 
+// D-0806: programs are compiled once, by content.
 /// An EventSource, ready to judge objects.
 #[derive(Debug)]
 pub struct Program {

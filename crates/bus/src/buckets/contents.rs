@@ -32,6 +32,7 @@ const CACHE: usize = 16 << 20;
 const LOOKS: usize = 3;
 const LOOK: Duration = Duration::from_millis(50);
 
+// D-0110: a large body is stored once.
 /// Where a body is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Place {

@@ -31,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How often problems are written.
 const PERIOD: Duration = Duration::from_millis(100);
 
+// D-0603: a problem lives as long as its owner says it again.
 /// How long a row lives when nobody says it again, and how often it is said.
 const LIFE: Duration = Duration::from_secs(300);
 const AGAIN: Duration = Duration::from_secs(100);

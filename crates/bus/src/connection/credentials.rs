@@ -1,5 +1,7 @@
 //! How the server knows who we are. What a file holds is read for each connection and forgotten.
 
+// D-1210: secrets of the process are in files, and files are read for every connection.
+
 use std::path::{Path, PathBuf};
 
 use async_nats::{Auth, AuthError, ConnectOptions};

@@ -13,6 +13,8 @@
 //! check it. An import does: answers stay in the account that asked. So whoever is not trusted with the whole bus has an
 //! account of its own.
 
+// D-1201: whoever is not trusted with the whole bus has an account of its own.
+
 use sluice_api::ClusterRef;
 use sluice_protocol::{Capabilities, Role, Table, subject};
 

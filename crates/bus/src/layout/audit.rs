@@ -21,6 +21,7 @@ use crate::layout::streams::Streams;
 const BELIEVE: usize = 8;
 /// Pause in between.
 const AGAIN: Duration = Duration::from_millis(500);
+// D-0307: a stream that lost rows gets another epoch.
 /// More than there will ever be.
 const LAST_EPOCH: u64 = u32::MAX as u64;
 /// It is asked this often at most: the stream may have no leader for long.

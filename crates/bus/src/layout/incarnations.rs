@@ -23,10 +23,12 @@ use crate::layout::losses;
 use crate::layout::streams::Streams;
 use crate::layout::{BusOptions, CONFIG, lay_out};
 
+// D-1408: no polling in the path of an event.
 /// How often the server is asked.
 const PERIOD: Duration = Duration::from_secs(2);
 /// Changes within this time are one.
 const TOGETHER: Duration = Duration::from_millis(100);
+// D-0308: a missing or shorter stream is believed after six seconds.
 /// For so long a stream must be missing, or shorter than it was, before that is believed: a server that comes back may say so for a
 /// moment, and says at the same time that much has changed, so that it is asked often.
 const BELIEVE: Duration = Duration::from_secs(6);
@@ -46,6 +48,7 @@ struct Known {
 }
 
 impl Incarnations {
+    // D-0114: every stream has an incarnation.
     /// The incarnation of a stream, 0 while it does not exist.
     pub(crate) fn get(&self, stream: &str) -> u64 {
         self.0.get(stream).map_or(0, |known| known.created.saturating_add(known.epoch))

@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+// D-0306: each process looks whether the bus still has what it acknowledged.
 /// Rows that are remembered of each stream: newer ones may be written to a shortened stream before it is looked at.
 const KEPT: usize = 6;
 /// Time between them.

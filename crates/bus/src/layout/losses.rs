@@ -14,6 +14,7 @@ use crate::error::BusError;
 use crate::layout::CONFIG;
 use crate::layout::audit::{Epoch, epoch_subject, raise, read_epoch};
 
+// D-0309: the agent of one cluster only reports a loss.
 /// A stream is another one so often at most because of what agents say.
 const APART: Duration = Duration::from_secs(300);
 

@@ -38,6 +38,7 @@ use crate::connection::Connection;
 use crate::error::BusError;
 use crate::membership::Membership;
 
+// D-0202: heartbeats go over core NATS, over every server, from a thread of their own.
 /// How often a replica says that it lives.
 const BEAT: Duration = Duration::from_millis(750);
 /// The least time between two answers to who asks who lives.

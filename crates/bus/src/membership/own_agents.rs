@@ -18,6 +18,7 @@ use crate::clock::mono_micros;
 use crate::codec::ROW_FORMAT;
 use crate::membership::MEMBER_TTL;
 
+// D-0210: an agent for all clusters leaves those alone that have their own.
 /// An agent of which nothing was heard for so many times the life of a member is gone: another one may take its time.
 const LONGER: u32 = 3;
 

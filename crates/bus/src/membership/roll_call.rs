@@ -1,5 +1,7 @@
 //! Which replicas live, for people: they are asked, and heard for a moment.
 
+// D-0211: who wants to know who lives asks.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

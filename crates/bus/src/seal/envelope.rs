@@ -8,6 +8,10 @@
 //!
 //! Both authenticate a context, which says what the bytes are of: elsewhere they are refused.
 
+// D-1205: a sealed row is bound to its place.
+
+// D-1202: secrets are sealed for the stages that read them.
+
 use std::fmt;
 use std::str::FromStr;
 

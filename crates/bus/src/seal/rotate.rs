@@ -1,5 +1,7 @@
 //! Giving a stage another key while everything works on, and sealing a bus that was made without.
 
+// D-1207: keys change while everything works on.
+
 use std::time::Duration;
 
 use sluice_protocol::Table;

@@ -4,6 +4,8 @@
 //! its old nor in its new place. Since absence at the end of a table is a reason to withdraw, the stream itself is
 //! asked whether it has any message after the last one that came.
 
+// D-0312: the end of a table is asked of the leader.
+
 use std::time::Duration;
 
 use async_nats::jetstream::Context;

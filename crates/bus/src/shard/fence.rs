@@ -22,6 +22,7 @@ const EXPECTED_SUBJECT: &str = "Nats-Expected-Last-Subject-Sequence-Subject";
 
 /// Tries to take a fence row this often while others do the same.
 const ATTEMPTS: usize = 8;
+// D-0310: in a stream that lost rows, a fence row is written a random number of times.
 /// In a stream that gives sequences again a fence row is written up to so many times: the former owner's fence may have been
 /// lost, and what that owner sent, and gave up, must not come through under a new one of the same sequence.
 const TIMES: u64 = 64;
@@ -30,6 +31,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long the server may take to answer a claim.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+// D-0207: a fence row names its owner.
 /// Body of a fence row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Holder {
@@ -63,6 +65,7 @@ pub(crate) enum Claimed {
     Refused(Stop, Option<String>),
 }
 
+// D-0206: the server decides between two owners.
 /// Demands that `sequence` is still the last one of the fence row.
 pub(crate) fn demand(headers: &mut HeaderMap, sequence: u64, subject: &str) {
     headers.insert(EXPECTED, sequence.to_string());

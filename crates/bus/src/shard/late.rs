@@ -4,6 +4,8 @@
 //! subject has come meanwhile. So many bodies of one cluster are looked for at a time: one that names many which are not
 //! there keeps nobody else waiting.
 
+// D-0111: no reader waits for a missing body.
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;

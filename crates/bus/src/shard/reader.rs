@@ -4,6 +4,10 @@
 //! another one and goes on after the last row that it has delivered. It ends when the stream is another one, or when it
 //! was without a consumer for so long that it may have missed a tombstone.
 
+// D-1406: no state of consumers on the server.
+
+// D-0311: a reader makes another consumer and goes on.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -102,6 +102,7 @@ where
                     runner.end = Some(*end);
                     continue;
                 }
+                // D-0602: a message that is no row is counted and skipped.
                 Inner::Malformed(subject, reason) => {
                     observer.malformed(&subject, &reason);
                     continue;

@@ -182,6 +182,7 @@ async fn batch(bus: &Bus, fence: &Fence, sequence: u64, messages: Vec<Message>) 
     Answer::Held("an empty batch".to_owned())
 }
 
+// D-0303: where no batch can be opened, rows go one after another.
 /// Each once the one before is stored, the fence compared for each: of a replicated stream the server admits one at a time.
 async fn one_by_one(bus: &Bus, fence: &Fence, group: &Group) -> Answer {
     let mut answer = Answer::Held("no row".to_owned());
@@ -203,6 +204,7 @@ async fn one_by_one(bus: &Bus, fence: &Fence, group: &Group) -> Answer {
     answer
 }
 
+// D-0302: a stream with one copy gets its rows pipelined.
 /// Each by itself, in order, the fence compared for each.
 async fn pipeline(bus: &Bus, fence: &Fence, sequence: u64, messages: Vec<Message>) -> Answer {
     let mut acks = Vec::with_capacity(messages.len());

@@ -10,6 +10,7 @@ pub(super) enum Barrier<E> {
     Effect(E),
 }
 
+// D-0316: a row can wait for all rows before it.
 /// What waits, in order, each with the number of the first row that it does not wait for.
 pub(super) struct Barriers<E>(VecDeque<(u64, Barrier<E>)>);
 

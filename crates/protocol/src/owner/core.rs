@@ -5,6 +5,7 @@ use crate::row::{Head, Row};
 use crate::subject::Subject;
 use crate::view::View;
 
+// D-0102: stages are level-triggered.
 /// What a stage decides. Synchronous; time is an argument; what must happen is pushed into the [`Step`].
 pub trait Core {
     /// What the stage learns from elsewhere than its input table.
@@ -18,6 +19,7 @@ pub trait Core {
     /// How new this core's knowledge is.
     fn view(&self) -> View;
 
+    // D-0412: an owner begins only when it has been told everything.
     /// Whether it has been told everything that was there besides rows when it began: with half of it, it would take
     /// the other half for gone.
     fn is_ready(&self) -> bool {

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use crate::row::{Body, Publish};
 use crate::subject::Subject;
 
+// D-0313: nothing is published before the end of the input.
 /// Rows that wait, by subject.
 #[derive(Debug, Default)]
 pub(super) struct Early(BTreeMap<String, Publish>);

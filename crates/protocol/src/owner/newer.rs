@@ -12,6 +12,7 @@ use crate::row::{Body, Head, Publish};
 use crate::subject::Subject;
 use crate::view::View;
 
+// D-0314: rows made from newer knowledge stay as they are.
 /// The newer rows that are left as they are.
 #[derive(Debug, Default)]
 pub(super) struct Newer {

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use super::shell::{Claim, Command, Group, Outgoing, Stop};
 use crate::row::Body;
 
+// D-0301: rows go in groups, one in flight.
 /// Rows of a group at most: the server's limit of an atomic batch.
 const MAX_ROWS: usize = 1000;
 /// Bytes of a group: less than any server takes in a message by default, and enough for a good rate.
@@ -158,6 +159,7 @@ impl Outlet {
         if self.claiming { None } else { self.send() }
     }
 
+    // D-0304: what is not answered goes again under a renewed fence.
     /// Nobody knows what became of it: a claim is made again, a group only under another fence.
     pub(super) fn unanswered<E>(&mut self) -> Command<E> {
         if !self.claiming {

@@ -11,6 +11,7 @@ use crate::subject::Subject;
 /// What happened, told by the shell.
 #[derive(Debug)]
 pub enum Event<S> {
+    // D-0208: claims are told before anything is written.
     /// The fence row of `output` is now this owner's, at `sequence`.
     Claimed {
         /// Index of the output stream.
@@ -118,6 +119,7 @@ pub struct Outgoing {
     pub row: Publish,
 }
 
+// D-0305: an election or a lost connection is a pause, not an end.
 /// Why an owner ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stop {

@@ -10,6 +10,7 @@ use crate::subject::Subject;
 pub struct Now {
     /// Since 1970. It follows a clock that is set forward.
     pub wall: i64,
+    // D-1007: how long to wait is told by a clock that nobody sets.
     /// Of a clock that nobody sets: for how long to wait where less would not be safe.
     pub steady: i64,
 }

@@ -7,6 +7,7 @@ use sluice_api::Digest;
 use crate::report::JournalEntry;
 use crate::row::{Head, Line};
 
+// D-0105: equal content is not sent again.
 /// Every row of this shard's output, by subject, as it has been found or wanted last.
 #[derive(Debug, Default)]
 pub(super) struct Told {
@@ -36,6 +37,7 @@ impl Told {
         }
     }
 
+    // D-0106: a journal line goes with its row.
     /// The lines that are to be told now, in their order.
     pub(super) fn lines(&mut self) -> impl Iterator<Item = JournalEntry> {
         self.lines.drain(..)

@@ -1,5 +1,7 @@
 //! Which clusters are registered and where their kubeconfigs are, as the watches of the management cluster tell it.
 
+// D-0501: that a registration is gone is a fact of the management cluster.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -23,6 +23,7 @@ use self::refused::Refused;
 use crate::context::Context;
 use crate::reporter::Reporter;
 
+// D-0905: the management cluster is never in the path of an event.
 /// Objects written at the same time: the management cluster has other work to do.
 const AT_ONCE: usize = 8;
 /// Pause after each write: at most 200 a second, so that a storm of events is not slowed down by its picture.

@@ -5,6 +5,10 @@
 //! the ClusterConfiguration and problems. Rows of profiles that somebody still wants there are kept in memory, for the case that the
 //! cluster comes back before their makers have heard of it.
 
+// D-0513: a deployer remembers what is still wanted on a cluster that is gone.
+
+// D-0503: what the cluster holds stays.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::{ClusterRef, ProfileId};

@@ -9,6 +9,7 @@ use sluice_protocol::{About, ProblemKey, Step, Table};
 use super::Deployer;
 use crate::messages::Effect;
 
+// D-0411: deletions that wait for a minute are a problem.
 /// For how long a deletion may wait before people are told, microseconds: as long as a renderer waits for clusters that
 /// are away before it says so in any case.
 const PATIENCE: i64 = 60_000_000;

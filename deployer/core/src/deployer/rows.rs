@@ -1,5 +1,7 @@
 //! Rows of `desired` that come.
 
+// D-0408: an old tombstone is asked for once more.
+
 use sluice_protocol::rows::UNRENDERED;
 use sluice_protocol::{About, ProblemKey, Row, Step, Subject};
 

@@ -16,6 +16,7 @@ use crate::summary::Summary;
 
 /// How long what changes on a cluster is collected, microseconds.
 const QUIET: i64 = 1_000_000;
+// D-1041: the deployer of a cluster writes what people see of it.
 /// A ClusterConfiguration is written at most this often, microseconds: it is everything on the cluster.
 const PERIOD: i64 = 5_000_000;
 

@@ -6,6 +6,8 @@
 //!
 //! An owner that ends in between leaves an inventory that says nothing of it: the next one applies everything once more.
 
+// D-1044: a redeploy is carried out once.
+
 use std::collections::BTreeSet;
 
 use sluice_api::ObjectKey;

@@ -7,6 +7,8 @@
 //!
 //! Two rows tell of a release that goes from one profile to another, and either may come first.
 
+// D-1022: what a profile no longer wants changes hands in place.
+
 use std::time::Duration;
 
 use sluice_api::ProfileId;
@@ -17,6 +19,7 @@ use crate::budget::micros;
 use crate::releases;
 use crate::request::Live;
 
+// D-1024: a release changes hands object by object.
 /// For how long a release that nobody wants waits for an heir whose row has not come yet.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Runs in a row in which a release could not be settled, before who had it gets it back. What needs a kind that has only just been

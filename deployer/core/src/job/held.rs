@@ -1,5 +1,7 @@
 //! The inventory of a profile in its cluster, as far as this owner knows it.
 
+// D-1006: a write whose fate is unknown is followed by a read.
+
 use std::sync::Arc;
 
 use crate::inventory::{Inventory, Stored};

@@ -15,6 +15,7 @@ pub(crate) struct MakerRow {
     pub(crate) time: i64,
 }
 
+// D-1027: of two makers of one profile, the inventory decides.
 /// The makers that do not have the name, by the shards of their renderers.
 #[derive(Debug, Default)]
 pub(crate) struct Makers {

@@ -5,6 +5,8 @@
 //!                                                                      └─► refused: the other one keeps it
 //! ```
 
+// D-1028: objects of a tenant are written as the tenant.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

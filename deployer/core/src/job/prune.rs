@@ -1,5 +1,9 @@
 //! Pruning and recording: what a profile has too much goes, and the inventory says what is left.
 
+// D-1025: what says that it stays is never deleted.
+
+// D-1008: only what carries the profile's mark is deleted.
+
 use sluice_api::ObjectKey;
 
 use super::{Ended, Job, JobContext, Phase, Target};

@@ -6,6 +6,7 @@ use super::{Job, JobContext, Phase};
 use crate::prepare::{Brought, DEFINITION};
 use crate::request::{Live, Reply, Request};
 
+// D-1026: what cannot be changed is made anew only where that is asked for.
 /// Kinds whose objects are never deleted to be made anew: other objects, or data, would go with them.
 const NEVER: [(&str, &str); 4] = [
     ("apiextensions.k8s.io", DEFINITION),

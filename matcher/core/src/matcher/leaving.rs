@@ -3,6 +3,8 @@
 //! Two things are told, in any order: the interest row says that the cluster is gone, and its agent has taken away what it had in
 //! this shard. After both, nothing more comes, and the cluster can be forgotten: its interest row goes as well.
 
+// D-0505: when a cluster leaves, each owner takes back its own rows, in one order.
+
 use sluice_api::ClusterRef;
 use sluice_protocol::interest::Interest;
 use sluice_protocol::{Body, Publish, Step};

@@ -16,6 +16,7 @@ pub(super) fn object_of(row: &Row, key: &ObjectKey) -> Result<Value, String> {
     Ok(object)
 }
 
+// D-0810: a row that holds another object than its subject says is no event.
 /// A row says of its subject what it says, and of nothing else.
 fn is_of(key: &ObjectKey, object: &Value) -> Result<(), String> {
     match ObjectKey::of(object) {

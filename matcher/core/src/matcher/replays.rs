@@ -1,5 +1,7 @@
 //! Rows that are judged once more.
 
+// D-0809: a changed EventSource replays rows.
+
 use std::collections::{BTreeSet, HashMap};
 
 use sluice_api::ClusterRef;

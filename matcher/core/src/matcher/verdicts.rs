@@ -1,6 +1,8 @@
 //! Objects of which nobody can tell whether they are events. What was reported of them stays, and of a source with one that
 //! was not reported the matcher does not say that everything is known.
 
+// D-0807: a failing script keeps the last verdict.
+
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::Step;
 
