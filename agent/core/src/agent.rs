@@ -158,7 +158,7 @@ impl Agent {
         self.complete(step);
     }
 
-    // D-0402: a completeness row names what it says nothing of.
+    // D-0402: a completeness row names the EventSources that it does not cover.
     /// Sources that nothing can be said of: they could never be read, or a watch that they need has not listed, or not all
     /// CloudEvents have come.
     fn lacking(&self) -> Vec<String> {
@@ -248,7 +248,7 @@ impl Agent {
         if !self.watches.values().all(|watch| watch.listed || watch.troubled) {
             return;
         }
-        // D-0512: an agent says when a newer interest row does not come.
+        // D-0512: an agent reports a newer interest row that does not come.
         // What was made from a newer row stays as it is, so nothing is gone and nothing is complete. That row may be lost, and everybody
         // who knew of it may have forgotten the cluster: then this is how the renderer comes to know which revision the next must follow.
         let is_behind = revision < self.found;

@@ -6,7 +6,7 @@
 //! | a text of a Secret cannot be rendered or read | the line and the column |
 //! | a template, script or chart that reads a Secret | the place and the expression in it |
 
-// D-1209: what is told holds nothing of a Secret.
+// D-1209: no message holds a value of a Secret.
 
 use std::borrow::Cow;
 

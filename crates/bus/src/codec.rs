@@ -22,7 +22,7 @@ const MOST: usize = 256;
 const MOST_ABOVE: usize = 64 << 10;
 /// No body may become larger than this when it is decompressed.
 const MAX_BODY: usize = 64 << 20;
-// D-0113: what is read has a size limit before it is unpacked.
+// D-0113: sizes are limited before anything is unpacked.
 /// Nor one that an agent sends, whose cluster may be anybody's. No API server has an object that large.
 const MAX_CHANGE: usize = 8 << 20;
 const LEVEL: i32 = 1;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::path::segment;
 use crate::raw::Raw;
 
-// D-1004: what a profile never had is created without a look.
+// D-1004: a new object is created without reading it first.
 /// A resourceVersion that no object has: servers give later ones. An apply with it creates what is absent, and is a conflict with
 /// what is there.
 pub const NEVER: &str = "1";

@@ -1,7 +1,7 @@
 //! What a cluster can do, as its agent says it: one row of `changes` for each cluster, of a kind that no cluster has. So its
 //! writer is fenced as that of every other row, and who reads it reads the first shard alone.
 
-// D-0815: what a cluster can do is a row of changes.
+// D-0815: the capabilities of a cluster are a row of changes.
 
 use serde::{Deserialize, Serialize};
 use sluice_api::{ClusterRef, Gvk, ObjectKey};

@@ -33,7 +33,7 @@ pub struct Source {
     pub manifest: Arc<Value>,
 }
 
-// D-0401: complete lists are said in rows.
+// D-0401: complete lists are announced in rows.
 /// Meta of a completeness row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Complete {

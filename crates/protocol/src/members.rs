@@ -93,7 +93,7 @@ impl Members {
         }
     }
 
-    // D-0203: who hears nothing takes nobody for dead.
+    // D-0203: a replica that hears nothing takes nobody for dead.
     /// `member` says at `now` that it lives.
     pub fn heard(&mut self, member: &str, now: i64) {
         self.hear(now);

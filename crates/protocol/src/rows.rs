@@ -100,7 +100,7 @@ pub struct Desired {
     pub policies: Vec<Policy>,
 }
 
-// D-0918: a profile without content says that it wants its name.
+// D-0918: a profile without content announces that it wants its name.
 /// Body of a `desired` row whose maker has no content for it yet: something is wrong in the profile, or it is not known what the
 /// cluster can do. It says that the name is wanted, so that nothing goes which another maker of it has deployed. No field of
 /// [`Desired`] is in it: deployers of every version take it for a row that they cannot read, and delete nothing for its sake.

@@ -46,7 +46,7 @@ pub struct CommonArgs {
 /// For how long clusters are remembered that are not registered any more.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct ForgetArgs {
-    // D-0502: what is said of a cluster stays for a minute.
+    // D-0502: status and rows of a cluster stay for a minute.
     /// How long a cluster is not registered before everything goes that is known of it, in seconds: rows, reports, summaries,
     /// problems. What it holds itself stays.
     #[arg(long, env = "SLUICE_FORGET_AFTER", value_name = "SECONDS", default_value_t = FORGET_AFTER.as_secs())]

@@ -1,6 +1,6 @@
 //! Which replicas live, for people: they are asked, and heard for a moment.
 
-// D-0211: who wants to know who lives asks.
+// D-0211: whoever wants to know which replicas live asks them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

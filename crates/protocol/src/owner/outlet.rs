@@ -159,7 +159,7 @@ impl Outlet {
         if self.claiming { None } else { self.send() }
     }
 
-    // D-0304: what is not answered goes again under a renewed fence.
+    // D-0304: a group without an answer goes again under a renewed fence.
     /// Nobody knows what became of it: a claim is made again, a group only under another fence.
     pub(super) fn unanswered<E>(&mut self) -> Command<E> {
         if !self.claiming {

@@ -11,7 +11,7 @@ use crate::subject::Subject;
 /// What happened, told by the shell.
 #[derive(Debug)]
 pub enum Event<S> {
-    // D-0208: claims are told before anything is written.
+    // D-0208: claims are announced before anything is written.
     /// The fence row of `output` is now this owner's, at `sequence`.
     Claimed {
         /// Index of the output stream.

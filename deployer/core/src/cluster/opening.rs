@@ -15,7 +15,7 @@ use crate::request::{Live, Reply, Request};
 /// Pause before a cluster whose inventories cannot be read is asked again.
 const FIRST_REOPEN: Duration = Duration::from_millis(250);
 const LONGEST_REOPEN: Duration = Duration::from_secs(10);
-// D-1012: after a takeover, what is many is listed.
+// D-1012: after a takeover, kinds with many objects are listed.
 /// Objects of a kind that inventories name, from which on they are listed and not read one by one.
 const MANY: usize = 3;
 

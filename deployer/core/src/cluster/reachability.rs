@@ -30,7 +30,7 @@ impl Cluster {
         self.reachability == Reachability::Open
     }
 
-    // D-1011: what is known of a cluster ends with the way to it.
+    // D-1011: another kubeconfig is another server.
     /// It can be reached from now on, and before perhaps in another way: nothing that is known of it need be so any more.
     pub(crate) fn reachable(&mut self, now: i64, next_id: &mut u64) -> Outcome {
         self.forget(now);

@@ -11,7 +11,7 @@ use super::Deployer;
 use super::told::status_row;
 use crate::messages::Effect;
 
-// D-1042: work is reported when it has taken three seconds.
+// D-1042: work is reported once it has taken three seconds.
 /// Work on a row that came may take so long before it is said, microseconds.
 const PATIENCE: i64 = 3_000_000;
 /// The same for rows that were there at the beginning: most of them have been worked on by somebody else.

@@ -7,7 +7,7 @@
 //!
 //! Two rows tell of a release that goes from one profile to another, and either may come first.
 
-// D-1022: what a profile no longer wants changes hands in place.
+// D-1022: an object that a profile no longer wants changes hands in place.
 
 use std::time::Duration;
 

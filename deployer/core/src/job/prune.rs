@@ -1,6 +1,6 @@
 //! Pruning and recording: what a profile has too much goes, and the inventory says what is left.
 
-// D-1025: what says that it stays is never deleted.
+// D-1025: an object that is to be kept is never deleted.
 
 // D-1008: only what carries the profile's mark is deleted.
 

@@ -6,7 +6,7 @@ use super::{Job, JobContext, Phase};
 use crate::prepare::{Brought, DEFINITION};
 use crate::request::{Live, Reply, Request};
 
-// D-1026: what cannot be changed is made anew only where that is asked for.
+// D-1026: an object that cannot be changed is deleted and made again only on request.
 /// Kinds whose objects are never deleted to be made anew: other objects, or data, would go with them.
 const NEVER: [(&str, &str); 4] = [
     ("apiextensions.k8s.io", DEFINITION),

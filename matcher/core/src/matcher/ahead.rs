@@ -9,7 +9,7 @@ use sluice_protocol::{Head, Row, Step, Subject};
 use super::{Effect, Matcher};
 use crate::live::Live;
 
-// D-0511: a matcher says when a newer interest row does not come.
+// D-0511: a matcher reports a newer interest row that does not come.
 /// How long the newer row may be on its way, microseconds.
 pub(super) const ON_ITS_WAY: i64 = 5_000_000;
 /// So far ahead of this clock a revision may be, milliseconds: clocks differ. An agent may claim any, and the interest row must follow
