@@ -2,8 +2,8 @@
 """Decisions of docs/design and the code hold each other: `scripts/check_decisions.py [--write-index]`.
 
 A decision is a heading `### D-0401 …` in `docs/design/04-….md`. Its *Code* and *Test* link to files; each test is named, and is in its
-file. The first code file that can hold a comment says `D-0401` where the decision holds, and no file says a number that does not
-exist. The index in ARCHITECTURE.md lists all decisions; `--write-index` writes it.
+file. The first code file that can hold a comment says `D-0401` where the decision holds, and no file, code or document, says a number
+that does not exist. The index in ARCHITECTURE.md lists all decisions; `--write-index` writes it.
 """
 
 import pathlib
@@ -80,9 +80,9 @@ def index(all_decisions) -> str:
     return "\n".join([BEGIN, "", *rows, "", END])
 
 
-def code_files():
+def files():
     for path in sorted(ROOT.rglob("*")):
-        if path.suffix in COMMENTED and not SKIPPED.intersection(path.relative_to(ROOT).parts):
+        if path.suffix in COMMENTED | {".md"} and not SKIPPED.intersection(path.relative_to(ROOT).parts):
             yield path
 
 
@@ -92,7 +92,7 @@ def complaints(all_decisions):
         if numbers.count(decision.number) > 1:
             yield f"D-{decision.number}: there are two"
         yield from (f"D-{decision.number}: {text}" for text in decision.complaints())
-    for path in code_files():
+    for path in files():
         if path == pathlib.Path(__file__).resolve():
             continue
         for number in set(NUMBER.findall(path.read_text())) - set(numbers):

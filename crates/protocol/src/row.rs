@@ -139,7 +139,7 @@ impl Publish {
         self
     }
 
-    // D-0506: tombstones of a farewell name no revision.
+    // D-0506: tombstones of a cluster that leaves name no revision.
     /// In place of whatever is there, for ever.
     #[must_use]
     pub fn parting(mut self) -> Self {
