@@ -1,5 +1,7 @@
 //! What is written onto deployed objects about who deployed them. It is no content: a copy of such an object is the object.
 
+// D-1047: marks of the owner are no content.
+
 use serde_json::Value;
 
 use crate::model::CONFIG_GROUP;
