@@ -1,4 +1,4 @@
-//! The four cores in sequence, with one shard and no bus.
+//! The cores of matcher, renderer and deployer in sequence, with one shard and no bus.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
