@@ -1,7 +1,7 @@
 //! The command line.
 //!
 //! ```text
-//! sluice build DIR    what would exist where: the four cores in sequence, no server
+//! sluice build DIR    what would exist where: the cores of the stages in sequence, no server
 //! sluice diff DIR     what manifests would change in which cluster
 //! sluice eval         which objects EventSources match, and why
 //! sluice check        what is wrong with manifests
