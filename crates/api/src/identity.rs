@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use crate::{
+    kinds::{self, Naming},
     names::{is_object_name, is_path_segment},
     object::{self, Gvk, ObjectKey},
 };
@@ -86,36 +87,21 @@ pub fn validate_reference(key: &ObjectKey) -> Result<(), String> {
 }
 
 fn check_name(gvk: &Gvk, name: &str) -> Result<(), &'static str> {
-    match name_rule(gvk) {
-        Rule::Subdomain if !is_object_name(name) => Err(SUBDOMAIN),
-        Rule::Label if !is_label(name) => Err(LABEL),
-        Rule::Segment if !is_path_segment(name) => Err(SEGMENT),
+    match naming(gvk) {
+        Naming::Subdomain if !is_object_name(name) => Err(SUBDOMAIN),
+        Naming::Label if !is_label(name) => Err(LABEL),
+        Naming::Segment if !is_path_segment(name) => Err(SEGMENT),
         _ => Ok(()),
     }
 }
 
-/// How the names of a kind are checked.
-enum Rule {
-    Subdomain,
-    Label,
-    Segment,
-}
-
-fn name_rule(gvk: &Gvk) -> Rule {
-    match (gvk.group.as_str(), gvk.kind.as_str()) {
-        // Services began with a letter until 1.34.
-        ("", "Namespace" | "Service") => Rule::Label,
-        ("rbac.authorization.k8s.io", "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding")
-        | ("certificates.k8s.io", "CertificateSigningRequest")
-        | ("apiregistration.k8s.io", "APIService")
-        | ("internal.apiserver.k8s.io", "StorageVersion")
-        // An address, which may be of IPv6.
-        | ("networking.k8s.io", "IPAddress")
-        | ("" | "events.k8s.io", "Event") => Rule::Segment,
-        // Served by an API server of their own, with names such as `system:admin` and `app:latest`.
-        (group, _) if group == "openshift.io" || group.ends_with(".openshift.io") => Rule::Segment,
-        _ => Rule::Subdomain,
+/// Services began with a letter until 1.34.
+fn naming(gvk: &Gvk) -> Naming {
+    // Served by an API server of their own, with names such as `system:admin` and `app:latest`.
+    if gvk.group == "openshift.io" || gvk.group.ends_with(".openshift.io") {
+        return Naming::Segment;
     }
+    kinds::known(gvk).map(|kind| kind.naming).unwrap_or_default()
 }
 
 /// Whether this is a version, or a group and a version.

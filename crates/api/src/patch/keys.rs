@@ -1,6 +1,8 @@
 //! By what the items of lists are told apart where a strategic merge patch changes them: a list that is not here is
 //! replaced as a whole, and a map that is not here merges field by field.
 
+use crate::kinds::is_built_in_group;
+
 /// The lists inside of a part of a built-in object.
 #[derive(Debug)]
 pub(super) struct Shape(&'static [(&'static str, Part)]);
@@ -28,7 +30,7 @@ impl Shape {
 
     /// The shape of objects of a kind. Custom resources are plain: nobody told what their lists are.
     pub(super) fn of(group: &str, kind: &str) -> &'static Self {
-        if !BUILT_IN.contains(&group) {
+        if !is_built_in_group(group) {
             return Self::PLAIN;
         }
         let kinds = KINDS.iter().find(|(names, _)| names.contains(&kind));
@@ -40,30 +42,6 @@ impl Shape {
         self.0.iter().find(|(name, _)| *name == field).map(|(_, part)| *part)
     }
 }
-
-/// Groups of kinds that every API server knows. Other groups below `k8s.io` are those of custom resources.
-const BUILT_IN: [&str; 20] = [
-    "",
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "apiregistration.k8s.io",
-    "apps",
-    "autoscaling",
-    "batch",
-    "certificates.k8s.io",
-    "coordination.k8s.io",
-    "discovery.k8s.io",
-    "events.k8s.io",
-    "extensions",
-    "flowcontrol.apiserver.k8s.io",
-    "networking.k8s.io",
-    "node.k8s.io",
-    "policy",
-    "rbac.authorization.k8s.io",
-    "resource.k8s.io",
-    "scheduling.k8s.io",
-    "storage.k8s.io",
-];
 
 /// Kinds with lists of their own; all others have those of their metadata and their conditions.
 static KINDS: [(&[&str], &Shape); 10] = [

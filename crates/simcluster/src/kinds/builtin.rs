@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
+use sluice_api::Gvk;
+
 use super::{ResourceDef, VersionDef, api_version};
 use crate::object::TypePrefix;
 use crate::schema;
@@ -13,92 +15,54 @@ const STATUS: u8 = 1;
 const GENERATION: u8 = 2;
 /// Belongs to the category `all`.
 const ALL: u8 = 4;
-/// Lives outside namespaces.
-const CLUSTER: u8 = 8;
-
-/// `(group, version, Kind, plural, short names separated by commas, flags)`.
-type Row = (&'static str, &'static str, &'static str, &'static str, &'static str, u8);
+/// `(group, Kind, flags)`; names and scopes are those of [`sluice_api::kinds`].
+type Row = (&'static str, &'static str, u8);
 
 const ROWS: &[Row] = &[
-    ("", "v1", "ConfigMap", "configmaps", "cm", 0),
-    ("", "v1", "Endpoints", "endpoints", "ep", 0),
-    ("", "v1", "Event", "events", "ev", 0),
-    ("", "v1", "LimitRange", "limitranges", "limits", 0),
-    ("", "v1", "Namespace", "namespaces", "ns", STATUS | CLUSTER),
-    ("", "v1", "Node", "nodes", "no", STATUS | CLUSTER),
-    ("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", STATUS),
-    ("", "v1", "PersistentVolume", "persistentvolumes", "pv", STATUS | CLUSTER),
-    ("", "v1", "Pod", "pods", "po", STATUS | GENERATION | ALL),
-    ("", "v1", "PodTemplate", "podtemplates", "", GENERATION),
-    ("", "v1", "ReplicationController", "replicationcontrollers", "rc", STATUS | GENERATION | ALL),
-    ("", "v1", "ResourceQuota", "resourcequotas", "quota", STATUS),
-    ("", "v1", "Secret", "secrets", "", 0),
-    ("", "v1", "ServiceAccount", "serviceaccounts", "sa", 0),
-    ("", "v1", "Service", "services", "svc", STATUS | ALL),
-    ("apps", "v1", "ControllerRevision", "controllerrevisions", "", 0),
-    ("apps", "v1", "DaemonSet", "daemonsets", "ds", STATUS | GENERATION | ALL),
-    ("apps", "v1", "Deployment", "deployments", "deploy", STATUS | GENERATION | ALL),
-    ("apps", "v1", "ReplicaSet", "replicasets", "rs", STATUS | GENERATION | ALL),
-    ("apps", "v1", "StatefulSet", "statefulsets", "sts", STATUS | GENERATION | ALL),
-    ("batch", "v1", "CronJob", "cronjobs", "cj", STATUS | GENERATION | ALL),
-    ("batch", "v1", "Job", "jobs", "", STATUS | GENERATION | ALL),
-    ("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "hpa", STATUS | ALL),
-    ("networking.k8s.io", "v1", "IngressClass", "ingressclasses", "", GENERATION | CLUSTER),
-    ("networking.k8s.io", "v1", "Ingress", "ingresses", "ing", STATUS | GENERATION),
-    ("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", "netpol", GENERATION),
-    ("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", "pdb", STATUS | GENERATION),
-    ("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", "", CLUSTER),
-    ("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", "", CLUSTER),
-    ("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", "", 0),
-    ("rbac.authorization.k8s.io", "v1", "Role", "roles", "", 0),
-    ("coordination.k8s.io", "v1", "Lease", "leases", "", 0),
-    ("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", "", GENERATION),
-    ("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", "pc", GENERATION | CLUSTER),
-    ("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", "", CLUSTER),
-    ("storage.k8s.io", "v1", "CSIDriver", "csidrivers", "", GENERATION | CLUSTER),
-    ("storage.k8s.io", "v1", "CSINode", "csinodes", "", CLUSTER),
-    ("storage.k8s.io", "v1", "StorageClass", "storageclasses", "sc", CLUSTER),
-    ("storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", "", STATUS | CLUSTER),
-    (
-        "apiextensions.k8s.io",
-        "v1",
-        "CustomResourceDefinition",
-        "customresourcedefinitions",
-        "crd,crds",
-        STATUS | GENERATION | CLUSTER,
-    ),
-    (
-        "admissionregistration.k8s.io",
-        "v1",
-        "MutatingWebhookConfiguration",
-        "mutatingwebhookconfigurations",
-        "",
-        GENERATION | CLUSTER,
-    ),
-    (
-        "admissionregistration.k8s.io",
-        "v1",
-        "ValidatingAdmissionPolicy",
-        "validatingadmissionpolicies",
-        "",
-        STATUS | GENERATION | CLUSTER,
-    ),
-    (
-        "admissionregistration.k8s.io",
-        "v1",
-        "ValidatingAdmissionPolicyBinding",
-        "validatingadmissionpolicybindings",
-        "",
-        GENERATION | CLUSTER,
-    ),
-    (
-        "admissionregistration.k8s.io",
-        "v1",
-        "ValidatingWebhookConfiguration",
-        "validatingwebhookconfigurations",
-        "",
-        GENERATION | CLUSTER,
-    ),
+    ("", "ConfigMap", 0),
+    ("", "Endpoints", 0),
+    ("", "Event", 0),
+    ("", "LimitRange", 0),
+    ("", "Namespace", STATUS),
+    ("", "Node", STATUS),
+    ("", "PersistentVolumeClaim", STATUS),
+    ("", "PersistentVolume", STATUS),
+    ("", "Pod", STATUS | GENERATION | ALL),
+    ("", "PodTemplate", GENERATION),
+    ("", "ReplicationController", STATUS | GENERATION | ALL),
+    ("", "ResourceQuota", STATUS),
+    ("", "Secret", 0),
+    ("", "ServiceAccount", 0),
+    ("", "Service", STATUS | ALL),
+    ("apps", "ControllerRevision", 0),
+    ("apps", "DaemonSet", STATUS | GENERATION | ALL),
+    ("apps", "Deployment", STATUS | GENERATION | ALL),
+    ("apps", "ReplicaSet", STATUS | GENERATION | ALL),
+    ("apps", "StatefulSet", STATUS | GENERATION | ALL),
+    ("batch", "CronJob", STATUS | GENERATION | ALL),
+    ("batch", "Job", STATUS | GENERATION | ALL),
+    ("autoscaling", "HorizontalPodAutoscaler", STATUS | ALL),
+    ("networking.k8s.io", "IngressClass", GENERATION),
+    ("networking.k8s.io", "Ingress", STATUS | GENERATION),
+    ("networking.k8s.io", "NetworkPolicy", GENERATION),
+    ("policy", "PodDisruptionBudget", STATUS | GENERATION),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding", 0),
+    ("rbac.authorization.k8s.io", "ClusterRole", 0),
+    ("rbac.authorization.k8s.io", "RoleBinding", 0),
+    ("rbac.authorization.k8s.io", "Role", 0),
+    ("coordination.k8s.io", "Lease", 0),
+    ("discovery.k8s.io", "EndpointSlice", GENERATION),
+    ("scheduling.k8s.io", "PriorityClass", GENERATION),
+    ("node.k8s.io", "RuntimeClass", 0),
+    ("storage.k8s.io", "CSIDriver", GENERATION),
+    ("storage.k8s.io", "CSINode", 0),
+    ("storage.k8s.io", "StorageClass", 0),
+    ("storage.k8s.io", "VolumeAttachment", STATUS),
+    ("apiextensions.k8s.io", "CustomResourceDefinition", STATUS | GENERATION),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration", GENERATION),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", STATUS | GENERATION),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", GENERATION),
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", GENERATION),
 ];
 
 /// A resource that only answers a `create` and stores nothing.
@@ -167,28 +131,29 @@ pub fn is_builtin_group(group: &str) -> bool {
 /// The built-in resources.
 pub fn builtins() -> &'static Builtins {
     static BUILTINS: LazyLock<Builtins> = LazyLock::new(|| {
-        let list: Vec<Arc<ResourceDef>> = ROWS.iter().map(|row| Arc::new(define(row))).collect();
+        let list: Vec<Arc<ResourceDef>> = ROWS.iter().filter_map(define).map(Arc::new).collect();
         let by_key = list.iter().map(|def| (def.key.clone(), def.clone())).collect();
         Builtins { list, by_key }
     });
     &BUILTINS
 }
 
-fn define(&(group, version, kind, plural, short, flags): &Row) -> ResourceDef {
-    let api_version = api_version(group, version);
-    ResourceDef {
+fn define(&(group, kind, flags): &Row) -> Option<ResourceDef> {
+    let known = sluice_api::kinds::known(&Gvk::new(group, "", kind))?;
+    let api_version = api_version(group, &known.version);
+    Some(ResourceDef {
         group: group.into(),
         kind: kind.into(),
         list_kind: format!("{kind}List").into(),
-        plural: plural.into(),
+        plural: known.plural.as_str().into(),
         singular: kind.to_lowercase().into(),
-        short_names: short.split(',').filter(|name| !name.is_empty()).map(Into::into).collect(),
+        short_names: known.short.iter().map(|name| name.as_str().into()).collect(),
         categories: if flags & ALL != 0 { vec!["all".into()] } else { Vec::new() },
-        namespaced: flags & CLUSTER == 0,
+        namespaced: !known.is_cluster_scoped,
         custom: false,
         generation: flags & GENERATION != 0,
         versions: vec![VersionDef {
-            name: version.into(),
+            name: known.version.as_str().into(),
             prefix: TypePrefix::new(&api_version, kind),
             api_version: api_version.into(),
             schema: schema::builtin(kind),
@@ -196,8 +161,8 @@ fn define(&(group, version, kind, plural, short, flags): &Row) -> ResourceDef {
             status: flags & STATUS != 0,
             columns: Vec::new(),
         }],
-        key: ResourceDef::key_of(group, plural).into(),
-    }
+        key: ResourceDef::key_of(group, &known.plural).into(),
+    })
 }
 
 #[cfg(test)]

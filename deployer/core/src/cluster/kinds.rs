@@ -1,29 +1,9 @@
 //! Kinds come and go in a cluster, and their objects with them.
 
-use sluice_api::{Gvk, ObjectKey};
+use sluice_api::{Gvk, ObjectKey, kinds};
 
 use super::{Cluster, Outcome};
 use crate::inventory::Inventory;
-
-/// Groups whose kinds every API server has; those of others can come and go.
-const BUILT_IN: [&str; 16] = [
-    "",
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "apiregistration.k8s.io",
-    "apps",
-    "autoscaling",
-    "batch",
-    "certificates.k8s.io",
-    "coordination.k8s.io",
-    "discovery.k8s.io",
-    "networking.k8s.io",
-    "node.k8s.io",
-    "policy",
-    "rbac.authorization.k8s.io",
-    "scheduling.k8s.io",
-    "storage.k8s.io",
-];
 
 impl Cluster {
     /// With a kind go all objects of it: who had some looks again, says what is missing, and tries until it is back.
@@ -54,7 +34,7 @@ impl Cluster {
     }
 
     pub(super) fn note_kinds(&mut self, inventory: &Inventory, outcome: &mut Outcome) {
-        let custom = |key: &ObjectKey| !BUILT_IN.contains(&&*key.gvk.group);
+        let custom = |key: &ObjectKey| !kinds::is_built_in_group(&key.gvk.group);
         if !self.custom_kinds && inventory.objects.iter().any(custom) {
             (self.custom_kinds, outcome.custom_kinds) = (true, true);
         }

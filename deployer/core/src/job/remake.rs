@@ -1,21 +1,13 @@
 //! What the server does not let be changed as wanted, and what a chart has brought along already.
 
-use sluice_api::ObjectKey;
+use sluice_api::{ObjectKey, kinds};
 
 use super::{Job, JobContext, Phase};
-use crate::prepare::{Brought, DEFINITION};
+use crate::prepare::Brought;
 use crate::request::{Live, Reply, Request};
 
-// D-1026: an object that cannot be changed is deleted and made again only on request.
-/// Kinds whose objects are never deleted to be made anew: other objects, or data, would go with them.
-const NEVER: [(&str, &str); 4] = [
-    ("apiextensions.k8s.io", DEFINITION),
-    ("", "Namespace"),
-    ("", "PersistentVolume"),
-    ("", "PersistentVolumeClaim"),
-];
-
 impl Job {
+    // D-1026: an object that cannot be changed is deleted and made again only on request.
     /// Deletes an object that cannot be changed as wanted, where that is asked for: it is in the inventory already. Whether it
     /// does. Once in a run, and not before every renderer has said that all its rows are there: until then another profile may
     /// want what is there.
@@ -82,6 +74,7 @@ impl Job {
     }
 }
 
+/// Other objects, or data, would go with it.
 fn is_never(key: &ObjectKey) -> bool {
-    NEVER.contains(&(key.gvk.group.as_str(), key.gvk.kind.as_str()))
+    kinds::known(&key.gvk).is_some_and(|kind| kind.holds_others)
 }

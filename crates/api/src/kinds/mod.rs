@@ -1,11 +1,14 @@
 //! The kinds that every API server has, and those of Sveltos: names in paths and for people, and whether they live in namespaces.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use serde_json::Value;
 
 use crate::crd;
 use crate::object::{self, Gvk, ObjectKey};
+
+mod table;
 
 /// A kind of object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,121 +25,37 @@ pub struct Kind {
     pub short: Vec<String>,
     /// Whether its objects live outside namespaces.
     pub is_cluster_scoped: bool,
+    /// What the names of its objects may be.
+    pub naming: Naming,
+    /// Whether data, or other objects, go with an object of it: it is never deleted to be made anew.
+    pub holds_others: bool,
 }
 
-/// `(group/version, Kind, plural, short names separated by commas)`.
-type Row = (&'static str, &'static str, &'static str, &'static str);
+/// What the names of a kind's objects may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Naming {
+    /// Labels of DNS with dots between them.
+    #[default]
+    Subdomain,
+    /// One label of DNS.
+    Label,
+    /// Anything that is one segment of a path.
+    Segment,
+}
 
-/// Kinds whose objects live in namespaces.
-const NAMESPACED: [Row; 39] = [
-    ("v1", "Binding", "bindings", ""),
-    ("v1", "ConfigMap", "configmaps", "cm"),
-    ("v1", "Endpoints", "endpoints", "ep"),
-    ("v1", "Event", "events", "ev"),
-    ("v1", "LimitRange", "limitranges", "limits"),
-    ("v1", "PersistentVolumeClaim", "persistentvolumeclaims", "pvc"),
-    ("v1", "Pod", "pods", "po"),
-    ("v1", "PodTemplate", "podtemplates", ""),
-    ("v1", "ReplicationController", "replicationcontrollers", "rc"),
-    ("v1", "ResourceQuota", "resourcequotas", "quota"),
-    ("v1", "Secret", "secrets", ""),
-    ("v1", "Service", "services", "svc"),
-    ("v1", "ServiceAccount", "serviceaccounts", "sa"),
-    ("apps/v1", "ControllerRevision", "controllerrevisions", ""),
-    ("apps/v1", "DaemonSet", "daemonsets", "ds"),
-    ("apps/v1", "Deployment", "deployments", "deploy"),
-    ("apps/v1", "ReplicaSet", "replicasets", "rs"),
-    ("apps/v1", "StatefulSet", "statefulsets", "sts"),
-    ("authorization.k8s.io/v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", ""),
-    ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "hpa"),
-    ("batch/v1", "CronJob", "cronjobs", "cj"),
-    ("batch/v1", "Job", "jobs", ""),
-    ("coordination.k8s.io/v1", "Lease", "leases", ""),
-    ("coordination.k8s.io/v1beta1", "LeaseCandidate", "leasecandidates", ""),
-    ("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", ""),
-    ("events.k8s.io/v1", "Event", "events", "ev"),
-    ("networking.k8s.io/v1", "Ingress", "ingresses", "ing"),
-    ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", "netpol"),
-    ("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "pdb"),
-    ("rbac.authorization.k8s.io/v1", "Role", "roles", ""),
-    ("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", ""),
-    ("resource.k8s.io/v1", "ResourceClaim", "resourceclaims", ""),
-    ("resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates", ""),
-    ("storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", ""),
-    ("extensions/v1beta1", "DaemonSet", "daemonsets", "ds"),
-    ("extensions/v1beta1", "Deployment", "deployments", "deploy"),
-    ("extensions/v1beta1", "Ingress", "ingresses", "ing"),
-    ("extensions/v1beta1", "NetworkPolicy", "networkpolicies", "netpol"),
-    ("extensions/v1beta1", "ReplicaSet", "replicasets", "rs"),
-];
+static BUILT_IN: LazyLock<Vec<Kind>> = LazyLock::new(|| table::ROWS.iter().map(Kind::of_row).collect());
 
-/// Kinds whose objects live outside namespaces.
-const CLUSTER_SCOPED: [Row; 41] = [
-    ("v1", "ComponentStatus", "componentstatuses", "cs"),
-    ("v1", "Namespace", "namespaces", "ns"),
-    ("v1", "Node", "nodes", "no"),
-    ("v1", "PersistentVolume", "persistentvolumes", "pv"),
-    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", "mutatingadmissionpolicies", ""),
-    (
-        "admissionregistration.k8s.io/v1",
-        "MutatingAdmissionPolicyBinding",
-        "mutatingadmissionpolicybindings",
-        "",
-    ),
-    ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", ""),
-    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", ""),
-    (
-        "admissionregistration.k8s.io/v1",
-        "ValidatingAdmissionPolicyBinding",
-        "validatingadmissionpolicybindings",
-        "",
-    ),
-    (
-        "admissionregistration.k8s.io/v1",
-        "ValidatingWebhookConfiguration",
-        "validatingwebhookconfigurations",
-        "",
-    ),
-    ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", "crd,crds"),
-    ("apiregistration.k8s.io/v1", "APIService", "apiservices", ""),
-    ("authentication.k8s.io/v1", "SelfSubjectReview", "selfsubjectreviews", ""),
-    ("authentication.k8s.io/v1", "TokenReview", "tokenreviews", ""),
-    ("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", ""),
-    ("authorization.k8s.io/v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", ""),
-    ("authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", ""),
-    ("certificates.k8s.io/v1", "CertificateSigningRequest", "certificatesigningrequests", "csr"),
-    ("certificates.k8s.io/v1beta1", "ClusterTrustBundle", "clustertrustbundles", ""),
-    ("flowcontrol.apiserver.k8s.io/v1", "FlowSchema", "flowschemas", ""),
-    ("flowcontrol.apiserver.k8s.io/v1", "PriorityLevelConfiguration", "prioritylevelconfigurations", ""),
-    ("internal.apiserver.k8s.io/v1alpha1", "StorageVersion", "storageversions", ""),
-    ("networking.k8s.io/v1", "IngressClass", "ingressclasses", ""),
-    ("networking.k8s.io/v1", "IPAddress", "ipaddresses", "ip"),
-    ("networking.k8s.io/v1", "ServiceCIDR", "servicecidrs", ""),
-    ("node.k8s.io/v1", "RuntimeClass", "runtimeclasses", ""),
-    ("policy/v1beta1", "PodSecurityPolicy", "podsecuritypolicies", "psp"),
-    ("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", ""),
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings", ""),
-    ("resource.k8s.io/v1", "DeviceClass", "deviceclasses", ""),
-    ("resource.k8s.io/v1alpha3", "DeviceTaintRule", "devicetaintrules", ""),
-    ("resource.k8s.io/v1", "ResourceSlice", "resourceslices", ""),
-    ("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", "pc"),
-    ("storage.k8s.io/v1", "CSIDriver", "csidrivers", ""),
-    ("storage.k8s.io/v1", "CSINode", "csinodes", ""),
-    ("storage.k8s.io/v1", "StorageClass", "storageclasses", "sc"),
-    ("storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", ""),
-    ("storage.k8s.io/v1", "VolumeAttributesClass", "volumeattributesclasses", "vac"),
-    ("storagemigration.k8s.io/v1beta1", "StorageVersionMigration", "storageversionmigrations", ""),
-    ("imagepolicy.k8s.io/v1alpha1", "ImageReview", "imagereviews", ""),
-    ("extensions/v1beta1", "PodSecurityPolicy", "podsecuritypolicies", "psp"),
-];
-
-static BUILT_IN: LazyLock<Vec<Kind>> = LazyLock::new(|| {
-    let namespaced = NAMESPACED.iter().map(|row| built_in(row, false));
-    namespaced.chain(CLUSTER_SCOPED.iter().map(|row| built_in(row, true))).collect()
-});
+static GROUPS: LazyLock<BTreeSet<&str>> =
+    LazyLock::new(|| BUILT_IN.iter().map(|kind| &*kind.group).collect());
 
 static OF_SVELTOS: LazyLock<Vec<Kind>> =
     LazyLock::new(|| crd::all().iter().filter_map(Kind::of_definition).collect());
+
+/// All of them by group and kind.
+static BY_NAME: LazyLock<HashMap<(&str, &str), &Kind>> = LazyLock::new(|| {
+    let all = BUILT_IN.iter().chain(OF_SVELTOS.iter());
+    all.map(|kind| ((kind.group.as_str(), kind.kind.as_str()), kind)).collect()
+});
 
 // === impl Kind ===
 
@@ -161,8 +80,30 @@ impl Kind {
             plural: text(&["spec", "names", "plural"]),
             short: short.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
             is_cluster_scoped: text(&["spec", "scope"]) == "Cluster",
+            naming: Naming::default(),
+            holds_others: false,
             kind,
         })
+    }
+
+    fn of_row(&(api_version, kind, plural, short, flags): &table::Row) -> Self {
+        let Gvk { group, version, kind } = Gvk::parse(api_version, kind);
+        let short = short.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let naming = match flags {
+            _ if flags & table::LABEL != 0 => Naming::Label,
+            _ if flags & table::SEGMENT != 0 => Naming::Segment,
+            _ => Naming::Subdomain,
+        };
+        Self {
+            group,
+            version,
+            kind,
+            plural: plural.to_owned(),
+            short,
+            is_cluster_scoped: flags & table::CLUSTER != 0,
+            naming,
+            holds_others: flags & table::HOLDS != 0,
+        }
     }
 
     /// As it is preferred.
@@ -182,15 +123,14 @@ impl Kind {
     }
 }
 
-fn built_in((api_version, kind, plural, short): &Row, is_cluster_scoped: bool) -> Kind {
-    let Gvk { group, version, kind } = Gvk::parse(api_version, kind);
-    let short = short.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    Kind { group, version, kind, plural: (*plural).to_owned(), short, is_cluster_scoped }
-}
-
 /// The kinds that API servers have without a definition.
 pub fn built_in_kinds() -> &'static [Kind] {
     &BUILT_IN
+}
+
+/// Whether every API server has the kinds of this group. Those of other groups can come and go.
+pub fn is_built_in_group(group: &str) -> bool {
+    GROUPS.contains(group)
 }
 
 /// The kinds of the Sveltos API.
@@ -200,7 +140,7 @@ pub fn sveltos_kinds() -> &'static [Kind] {
 
 /// The built-in kind, or the one of Sveltos, if it is one.
 pub fn known(gvk: &Gvk) -> Option<&'static Kind> {
-    built_in_kinds().iter().chain(sveltos_kinds()).find(|kind| kind.is_kind_of(gvk))
+    BY_NAME.get(&(gvk.group.as_str(), gvk.kind.as_str())).copied()
 }
 
 /// Which object it is once its namespace is completed: that of a kind that lives in none has none. Of a kind that only a server
@@ -246,8 +186,6 @@ fn plural(kind: &str) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-
-    use std::collections::BTreeSet;
 
     use super::*;
 
