@@ -7,7 +7,7 @@ use kube::Client;
 use sluice_agent_core::ExternalInput;
 use sluice_api::ClusterRef;
 use sluice_kube::{definitions, discover};
-use sluice_protocol::{Capabilities, Problem};
+use sluice_protocol::{About, Capabilities, Problem};
 use sluice_runtime::Reporter;
 use sluice_tasks::End;
 use tokio::sync::mpsc;
@@ -22,8 +22,6 @@ const LATER: Duration = Duration::from_secs(600);
 const AGAIN: Duration = Duration::from_secs(2);
 /// After so many failures in a row it is a problem.
 const GIVEN_UP: u32 = 3;
-/// What problems are about.
-const OBJECT: &str = "what the cluster can do";
 
 /// Tells the core what its cluster can do, now and whenever that may have changed.
 pub(crate) async fn follow(
@@ -40,7 +38,7 @@ pub(crate) async fn follow(
             let pause = match discover(&client).await {
                 Ok(found) => {
                     if std::mem::take(&mut failures) >= GIVEN_UP {
-                        reporter.problem(Problem::resolved("agent", &cluster, OBJECT));
+                        reporter.problem(Problem::resolved("agent", &cluster, About::Capabilities));
                     }
                     let known = Capabilities {
                         version: found.version,
@@ -57,7 +55,7 @@ pub(crate) async fn follow(
                     failures += 1;
                     if failures >= GIVEN_UP {
                         let text = format!("{error}; charts are not rendered for it anew; it is tried again");
-                        reporter.problem(Problem::open("agent", &cluster, OBJECT, text));
+                        reporter.problem(Problem::open("agent", &cluster, About::Capabilities, text));
                     }
                     AGAIN
                 }

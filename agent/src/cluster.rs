@@ -12,7 +12,7 @@ use sluice_bus::{
 use sluice_kube::client_of_kubeconfig;
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Problem, Role, Stop, Table};
+use sluice_protocol::{About, Problem, Role, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Reporter};
 use sluice_tasks::{End, Kept, Once};
 use tokio::sync::{Notify, mpsc};
@@ -92,12 +92,12 @@ async fn watch_cluster(shared: Shared, lease: Lease, key: String) -> Option<Stop
     let client = match client {
         Ok(client) => client,
         Err(error) => {
-            reporter.problem(Problem::open("agent", &cluster, "kubeconfig", error));
+            reporter.problem(Problem::open("agent", &cluster, About::Kubeconfig, error));
             tokio::time::sleep(AGAIN).await;
             return None;
         }
     };
-    reporter.problem(Problem::resolved("agent", &cluster, "kubeconfig"));
+    reporter.problem(Problem::resolved("agent", &cluster, About::Kubeconfig));
     shared.interests.synced().await;
     tokio::select! {
         stopped = own_cluster(&shared, &lease, &cluster, client, reporter) => stopped,

@@ -9,8 +9,8 @@ use sluice_agent_core::{Agent, Effect, ExternalInput, Seen, Selection, Sent, Wat
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_bus::{Bus, Effects, Message, read_cloud_events};
 use sluice_kube::{WatchEvent, only, watch_some};
-use sluice_protocol::Problem;
 use sluice_protocol::subject::channel_of;
+use sluice_protocol::{About, Problem};
 use sluice_runtime::Reporter;
 use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;
@@ -78,7 +78,7 @@ impl Watches {
         let teller = Teller {
             id,
             cluster: self.cluster.clone(),
-            object: format!("watch of {}", spec.scope.gvk),
+            about: About::Watch(spec.scope.gvk.clone()),
             failures: 0,
             sender: self.sender.clone(),
             reporter: self.reporter.clone(),
@@ -104,7 +104,7 @@ struct Teller {
     id: u64,
     cluster: ClusterRef,
     /// What problems are about.
-    object: String,
+    about: About,
     /// In a row.
     failures: u32,
     sender: mpsc::UnboundedSender<ExternalInput>,
@@ -116,7 +116,7 @@ impl Teller {
     fn tell(&mut self, event: WatchEvent) -> bool {
         let id = self.id;
         if !matches!(event, WatchEvent::Trouble(_)) && std::mem::take(&mut self.failures) > 0 {
-            self.reporter.problem(Problem::resolved("agent", &self.cluster, &self.object));
+            self.reporter.problem(Problem::resolved("agent", &self.cluster, self.about.clone()));
         }
         let input = match event {
             WatchEvent::Trouble(error) => return self.trouble(&error),
@@ -140,7 +140,7 @@ impl Teller {
     fn trouble(&mut self, error: &str) -> bool {
         self.failures += 1;
         let text = format!("{error}; it is tried again");
-        self.reporter.problem(Problem::open("agent", &self.cluster, &self.object, text));
+        self.reporter.problem(Problem::open("agent", &self.cluster, self.about.clone(), text));
         // Now and then a server does not answer; who is told so again and again is not waited for.
         if self.failures == GIVEN_UP {
             return self.sender.send(ExternalInput::Troubled(self.id)).is_ok();
@@ -236,8 +236,9 @@ mod tests {
         let (sender, mut receiver) = mpsc::unbounded_channel();
         let cluster = ClusterRef::sveltos("default", "c");
         let reporter = Reporter::new(&context, "c");
-        let object_of = "watch of ConfigMap".to_owned();
-        let mut teller = Teller { id: 1, cluster, object: object_of.clone(), failures: 0, sender, reporter };
+        let about = About::Watch(Gvk::new("", "v1", "ConfigMap"));
+        let object_of = about.to_string();
+        let mut teller = Teller { id: 1, cluster, about, failures: 0, sender, reporter };
         let trouble = || WatchEvent::Trouble("no answer".into());
         assert!(teller.tell(trouble()) && teller.tell(trouble()));
         assert!(told(&mut receiver).is_empty(), "now and then a server does not answer");

@@ -213,7 +213,7 @@ async fn a_cluster_that_cannot_be_reached_delays_only_itself_and_comes_back() {
         fleet.apply("d", "test", config_map("x", "a", "2")).unwrap();
         fleet.apply("c", "test", config_map("x", "a", "2")).unwrap();
         change(bus, "c", "x", |row| text(row) == "2").await;
-        let trouble = |row: &sluice_protocol::report::ProblemRow| row.object.starts_with("watch of ");
+        let trouble = |row: &sluice_protocol::ProblemRow| row.object.starts_with("watch of ");
         kit::told(&mut problems, |row| trouble(row) && row.error.contains("it is tried again")).await;
         fleet.faults("d").unreachable(false);
         change(bus, "d", "x", |row| text(row) == "2").await;

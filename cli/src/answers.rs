@@ -11,7 +11,7 @@ use sluice_inspect::{
     Trace, Usage, UsageFilter,
 };
 use sluice_inspect_rpc::{Access, Client, Lines};
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::ProblemRow;
 use sluice_protocol::{JournalEntry, Role};
 use sluice_tasks::Tasks;
 

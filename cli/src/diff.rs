@@ -88,8 +88,8 @@ impl Args {
 /// A difference as people read it.
 fn text(difference: &Difference) -> String {
     let mut text: String = difference.changes.iter().map(|change| change.diff.as_str()).collect();
-    for NewProblem { stage, cluster, object, error } in &difference.problems {
-        text.push_str(&format!("! {stage} {cluster} {object}: {error}\n"));
+    for NewProblem { stage, cluster, object, severity, error } in &difference.problems {
+        text.push_str(&format!("! {stage} {cluster} {object}: {}\n", severity.with(error)));
     }
     text
 }
@@ -97,6 +97,7 @@ fn text(difference: &Difference) -> String {
 #[cfg(test)]
 mod tests {
     use sluice_inspect::Change;
+    use sluice_protocol::Severity;
 
     use super::*;
 
@@ -108,6 +109,7 @@ mod tests {
             stage: "renderer".into(),
             cluster: "n/c".into(),
             object: "EventTrigger t".into(),
+            severity: Severity::Error,
             error: "new".into(),
         };
         let difference = Difference { changes: vec![change], problems: vec![problem] };

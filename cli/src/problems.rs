@@ -3,8 +3,7 @@
 mod watch;
 
 use sluice_inspect::ProblemFilter;
-use sluice_protocol::Role;
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::{ProblemRow, Role};
 use sluice_runtime::stop_on_signals;
 
 use crate::answers::{Here, Served};
@@ -70,27 +69,29 @@ fn table(problems: Vec<ProblemRow>, output: Output) -> Table {
         &["STAGE", "CLUSTER", "OBJECT", "PROBLEM"]
     };
     let mut table = Table::new(header, output.no_headers);
-    for ProblemRow { stage, cluster, object, error, since, attempts } in problems {
+    for problem in problems {
+        let text = problem.text();
+        let ProblemRow { stage, cluster, object, since, attempts, .. } = problem;
         let more = [time(since), attempts.to_string()];
         let more = more.into_iter().filter(|_| wide);
-        table.add([stage, cluster, object].into_iter().chain(more).chain([error]));
+        table.add([stage, cluster, object].into_iter().chain(more).chain([text]));
     }
     table
 }
 
 #[cfg(test)]
 mod tests {
+    use sluice_api::TriggerId;
+    use sluice_protocol::About;
+
     use super::*;
 
     #[test]
     fn wide_says_since_when() {
+        let about = || About::Trigger(TriggerId::new("EventTrigger", "t"));
         let problem = |stage: &str| ProblemRow {
-            stage: stage.into(),
-            cluster: "default/c".into(),
-            object: "EventTrigger t".into(),
-            error: "spec.x: is wrong".into(),
-            since: 1_700_000_000_000_000,
             attempts: 3,
+            ..ProblemRow::new(stage, "default/c", about(), "spec.x: is wrong", 1_700_000_000_000_000)
         };
         let print = |output| {
             table(vec![problem("matcher"), problem("renderer")], Output { output, no_headers: true })

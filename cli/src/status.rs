@@ -10,7 +10,6 @@ use sluice_api::model::LIB_GROUP;
 use sluice_bus::{BusReport, check, problem_feed, roll_call};
 use sluice_kube::{Raw, resource_of};
 use sluice_protocol::Role;
-use sluice_protocol::report::NOTE;
 use sluice_tasks::Tasks;
 
 use crate::print::put;
@@ -69,7 +68,7 @@ impl Args {
             let synced = tokio::time::timeout(PATIENCE, feed.synced()).await;
             synced.map_err(|_| anyhow::anyhow!("the bus does not tell its problems; ask again"))?;
             // What is only to be known is not wrong.
-            for problem in feed.values().into_iter().filter(|problem| !problem.error.starts_with(NOTE)) {
+            for problem in feed.values().into_iter().filter(|problem| problem.severity.is_error()) {
                 *problems.entry(problem.stage).or_default() += 1;
             }
         }

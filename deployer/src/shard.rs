@@ -13,7 +13,7 @@ use sluice_deployer_core::{
 };
 use sluice_kube::definitions;
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{Problem, Stop, Table};
+use sluice_protocol::{About, Problem, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
 use sluice_tasks::{End, Group, Once};
 use tokio::sync::mpsc;
@@ -145,8 +145,8 @@ async fn follow_access(
         };
         let error = site.as_ref().err().cloned();
         reporter.problem(match error {
-            Some(error) => Problem::open("deployer", &cluster, "kubeconfig", error),
-            None => Problem::resolved("deployer", &cluster, "kubeconfig"),
+            Some(error) => Problem::open("deployer", &cluster, About::Kubeconfig, error),
+            None => Problem::resolved("deployer", &cluster, About::Kubeconfig),
         });
         let site = site.ok().flatten().filter(|_| !paused);
         // The same way once more is no news; another one may lead to another server.

@@ -4,7 +4,6 @@
 
 use std::path::Path;
 
-use serde_json::Value;
 use sluice_e2e::cluster_client::ClusterClient;
 use sluice_e2e::control_plane::{ControlPlane, assets};
 use sluice_e2e::fleet::{Fleet, Member};
@@ -150,9 +149,8 @@ fn play_on_files(name: &str) {
     for (number, (state, expected)) in scenario.states().unwrap().iter().zip(&scenario.expected).enumerate() {
         let built = state.build().unwrap();
         // What is dropped of an object is told, and stops nothing.
-        let is_note =
-            |problem: &Value| problem["error"].as_str().is_some_and(|error| error.starts_with("note: "));
-        let wrong: Vec<_> = built.problems.iter().filter(|problem| !is_note(problem)).collect();
+        let wrong: Vec<_> =
+            built.problems.iter().filter(|problem| !sluice_dryrun::is_note(problem)).collect();
         assert!(wrong.is_empty(), "{name}, step {number}: {wrong:#?}");
         let clusters = built.clusters.keys().chain(expected.clusters.keys()).chain(expected.pending.keys());
         for cluster in clusters {

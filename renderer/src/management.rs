@@ -10,7 +10,7 @@ use sluice_api::model::{INVENTORY, management_kinds};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_bus::Feed;
 use sluice_kube::{WatchEvent, watch_versioned};
-use sluice_protocol::Problem;
+use sluice_protocol::{About, Problem};
 use sluice_renderer_core::{Change, generated_for, is_generator_output};
 use sluice_runtime::{Context, Reporter};
 use sluice_status_core::GeneratedProfile;
@@ -75,15 +75,15 @@ impl KindWatch {
 
     /// Whether anybody still listens.
     fn tell(&mut self, event: WatchEvent) -> bool {
-        let object = format!("watch of {} in the management cluster", self.kind);
+        let about = About::ManagementWatch(self.kind.to_string());
         if let WatchEvent::Trouble(error) = &event {
             self.troubled = true;
             let text = format!("{error}; it is tried again");
-            self.reporter.problem(Problem::open("renderer", "", &object, text));
+            self.reporter.problem(Problem::open("renderer", "", about, text));
             return !self.stop.is_cancelled();
         }
         if std::mem::take(&mut self.troubled) {
-            self.reporter.problem(Problem::resolved("renderer", "", &object));
+            self.reporter.problem(Problem::resolved("renderer", "", about));
         }
         // The version of what was listed comes after it.
         let listed = matches!(event, WatchEvent::Version(_));

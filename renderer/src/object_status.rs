@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sluice_bus::{Feed, now_micros};
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::ProblemRow;
 use sluice_renderer_core::Change;
 use sluice_runtime::Projector;
 use sluice_status_core::Statuses;

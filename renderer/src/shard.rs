@@ -13,7 +13,7 @@ use sluice_bus::{
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Problem, Stop, Table};
+use sluice_protocol::{About, Problem, Stop, Table};
 use sluice_renderer_core::{Config, Effect, ExternalInput, Renderer, Salt};
 use sluice_runtime::{Context, Projector, Reporter, count_shards};
 use sluice_tasks::{End, Group, Kept, Once};
@@ -209,12 +209,12 @@ fn write_interests(
             for (cluster, row) in std::mem::take(&mut newest) {
                 match writer.write(&cluster, &row).await {
                     Ok(()) if failing.remove(&cluster) => {
-                        reporter.problem(Problem::resolved("renderer", &cluster, "interest"));
+                        reporter.problem(Problem::resolved("renderer", &cluster, About::Interest));
                     }
                     Ok(()) => {}
                     Err(error) => {
                         let text = format!("{error}; it is tried again");
-                        reporter.problem(Problem::open("renderer", &cluster, "interest", text));
+                        reporter.problem(Problem::open("renderer", &cluster, About::Interest, text));
                         failing.insert(cluster.clone());
                         newest.insert(cluster, row);
                     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sluice_api::cloud_event::{CloudEvent, item_of};
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::{EventIds, Head, Meta, Position, Problem, Step};
+use sluice_protocol::{About, EventIds, Head, Meta, Position, Problem, Step};
 
 use crate::messages::Effect;
 
@@ -121,21 +121,21 @@ impl Events {
         }
         let event = CloudEvent::of_message(&sent.headers, &sent.body);
         let event = event.and_then(|event| Ok((event.key(&sent.channel)?.object_key(), event)));
-        let object = format!("CloudEvents on {}", sent.channel);
+        let about = About::CloudEvents(sent.channel.clone());
         let (key, event) = match event {
             Ok(read) => read,
             Err(error) => {
                 step.effect(Effect::Refused);
                 if self.refused.len() < TOLD || self.refused.contains(&sent.channel) {
                     let text = format!("message {}: {error}; send it again as it should be", sent.sequence);
-                    step.effect(Effect::Problem(Problem::open("agent", cluster, object, text)));
+                    step.effect(Effect::Problem(Problem::open("agent", cluster, about, text)));
                     self.refused.insert(sent.channel);
                 }
                 return Vec::new();
             }
         };
         if self.refused.remove(&sent.channel) {
-            step.effect(Effect::Problem(Problem::resolved("agent", cluster, object)));
+            step.effect(Effect::Problem(Problem::resolved("agent", cluster, about)));
         }
         let former = self.early.remove(&key);
         let mut ids = former.as_ref().map(|early| early.ids.clone()).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use sluice_inspect::{InspectError, Listed, ProblemFilter};
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::ProblemRow;
 use sluice_tasks::Tasks;
 use tokio::time::MissedTickBehavior;
 
@@ -82,9 +82,9 @@ fn place(problem: &ProblemRow) -> [&str; 3] {
 
 impl Turn {
     fn text(&self) -> String {
-        let ProblemRow { stage, cluster, object, error, .. } = &self.problem;
+        let ProblemRow { stage, cluster, object, .. } = &self.problem;
         let cluster = if cluster.is_empty() { "-" } else { cluster };
-        let error = error.replace(['\n', '\r', '\t'], " ");
+        let error = self.problem.text().replace(['\n', '\r', '\t'], " ");
         format!("{:<8}  {stage:<8}  {cluster}  {object}: {error}\n", self.what)
     }
 }
@@ -93,18 +93,15 @@ impl Turn {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use sluice_api::TriggerId;
+    use sluice_protocol::About;
+
     use super::*;
     use crate::table::Format;
 
-    fn mk_problem(object: &str, error: &str) -> ProblemRow {
-        ProblemRow {
-            stage: "renderer".into(),
-            cluster: String::new(),
-            object: object.into(),
-            error: error.into(),
-            since: 1,
-            attempts: 1,
-        }
+    fn mk_problem(trigger: &str, error: &str) -> ProblemRow {
+        let about = About::Trigger(TriggerId::new("EventTrigger", trigger));
+        ProblemRow::new("renderer", "", about, error, 1)
     }
 
     fn texts(last: &[ProblemRow], now: &[ProblemRow]) -> Vec<String> {
@@ -113,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_is_new_opens_and_what_is_gone_is_resolved() {
-        let (a, b) = (mk_problem("EventTrigger a", "wrong"), mk_problem("EventTrigger b", "bad\nvery"));
+        let (a, b) = (mk_problem("a", "wrong"), mk_problem("b", "bad\nvery"));
         assert_eq!(
             texts(std::slice::from_ref(&a), &[b]),
             [
@@ -126,23 +123,23 @@ mod tests {
 
     #[test]
     fn a_problem_that_is_met_again_has_not_opened_anew() {
-        let met = mk_problem("EventTrigger a", "wrong");
+        let met = mk_problem("a", "wrong");
         let again = ProblemRow { attempts: 2, ..met.clone() };
         assert_eq!(texts(&[met], &[again]), [""; 0]);
     }
 
     #[test]
     fn a_problem_that_says_something_else_opens_and_is_not_resolved() {
-        let now = [mk_problem("EventTrigger a", "other")];
+        let now = [mk_problem("a", "other")];
         assert_eq!(
-            texts(&[mk_problem("EventTrigger a", "wrong")], &now),
+            texts(&[mk_problem("a", "wrong")], &now),
             ["opened    renderer  -  EventTrigger a: other\n"]
         );
     }
 
     #[test]
     fn as_data_a_line_says_what_has_become_of_the_problem() {
-        let turn = turns(&[], &[mk_problem("EventTrigger a", "wrong")]).remove(0);
+        let turn = turns(&[], &[mk_problem("a", "wrong")]).remove(0);
         let text = Output { output: Format::Json, no_headers: false }.data(&turn).unwrap().unwrap();
         assert!(text.starts_with("{\"what\":\"opened\",\"stage\":\"renderer\""), "{text}");
     }

@@ -27,6 +27,16 @@ impl TriggerId {
         &self.0
     }
 
+    /// `EventTrigger` or `EventBasedAddOn`.
+    pub fn kind(&self) -> &str {
+        self.0.split_once('/').map_or("", |(kind, _)| kind)
+    }
+
+    /// The name that its user gave to it.
+    pub fn name(&self) -> &str {
+        self.0.split_once('/').map_or("", |(_, name)| name)
+    }
+
     /// `EventTrigger name`: what problems call it.
     pub fn described(&self) -> String {
         self.0.replacen('/', " ", 1)

@@ -14,7 +14,7 @@ use sluice_bus::{
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{JournalEntry, Problem, Role, Subject, Table};
+use sluice_protocol::{About, JournalEntry, Problem, Role, Subject, Table};
 use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
@@ -140,7 +140,7 @@ async fn every_role_finds_what_it_needs() {
             assert_eq!(feed.values().len(), 1, "{role}");
         }
         let source = Problems::start(&bus).source();
-        source.report(Problem::open(role.name(), first(), format!("of {role}"), "broken"));
+        source.report(Problem::open(role.name(), first(), About::Shard(role.to_string()), "broken"));
         Journal::start(&bus).record(JournalEntry::new(role.name(), "tried", first(), &role, 0, 0));
         let line = within(&format!("{role}: journal"), lines.recv()).await.unwrap();
         assert_eq!(line.object, role.to_string());

@@ -24,7 +24,7 @@ mod sources;
 pub use check::{Finding, Severity, check};
 pub use evaluate::{Evaluation, Evaluator};
 pub use input::{Input, InputError, manifests_in, objects, objects_in};
-pub use output::{Made, Output};
+pub use output::{Made, Output, is_note};
 pub use pipeline::{Former, Options, build, build_at, build_over, build_with, make};
 pub use served::{Definitions, as_served};
 pub use sources::{NoRepositories, Packed, Repositories, Sources};

@@ -6,8 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sluice_api::{ClusterRef, MANAGEMENT, ObjectKey};
-use sluice_protocol::Problem;
-use sluice_protocol::report::NOTE;
+use sluice_protocol::{Fault, Problem, Severity};
 
 use crate::because::Because;
 use crate::packed::Packed;
@@ -62,28 +61,26 @@ impl Made {
         for problem in problems {
             let cluster =
                 problem.cluster.parse::<ClusterRef>().map_or(problem.cluster, |cluster| cluster.path());
-            let key = (problem.stage, cluster, problem.object);
-            match problem.error {
-                Some(error) => drop(open.insert(key, error)),
+            let key = (problem.stage, cluster, problem.about.to_string());
+            match problem.fault {
+                Some(fault) => drop(open.insert(key, fault)),
                 None => drop(open.remove(&key)),
             }
         }
-        let problem = |((stage, cluster, object), error)| json!({"stage": stage, "cluster": cluster, "object": object, "error": error});
+        type Open = ((&'static str, String, String), Fault);
+        let problem = |((stage, cluster, object), fault): Open| value(stage, &cluster, &object, &fault);
         Self { management, clusters, problems: open.into_iter().map(problem).collect() }
     }
 
     /// Adds what is only to be known.
     pub(crate) fn note(&mut self, notes: Vec<Problem>) {
-        self.problems.extend(notes.into_iter().map(|note| {
-            json!({"stage": note.stage, "cluster": note.cluster, "object": note.object, "error": note.error})
-        }));
+        let said =
+            |note: Problem| Some(value(note.stage, &note.cluster, &note.about.to_string(), &note.fault?));
+        self.problems.extend(notes.into_iter().filter_map(said));
     }
 
     /// Whether nothing is in the way; what is only to be known is not.
     pub fn is_well(&self) -> bool {
-        let is_note = |problem: &Value| {
-            problem.get("error").and_then(Value::as_str).is_some_and(|error| error.starts_with(NOTE))
-        };
         self.problems.iter().all(is_note)
     }
 
@@ -123,15 +120,25 @@ impl Made {
                 problem.get(name).and_then(Value::as_str).unwrap_or_default().replace('\n', "\n#   ")
             };
             let (stage, cluster) = (part("stage"), part("cluster"));
-            let error = part("error");
-            let (severity, error) = match error.strip_prefix(NOTE) {
-                Some(note) => ("note", note),
-                None => ("problem", error.as_str()),
-            };
-            writeln!(out, "# {severity}: {stage} {cluster} {}: {error}", part("object"))?;
+            let what = if is_note(problem) { "note" } else { "problem" };
+            writeln!(out, "# {what}: {stage} {cluster} {}: {}", part("object"), part("error"))?;
         }
         Ok(())
     }
+}
+
+/// A problem as it is printed.
+fn value(stage: &str, cluster: &str, object: &str, fault: &Fault) -> Value {
+    let mut value = json!({"stage": stage, "cluster": cluster, "object": object, "error": fault.text});
+    if !fault.severity.is_error() {
+        value["severity"] = json!(fault.severity);
+    }
+    value
+}
+
+/// Whether it is only to be known.
+pub fn is_note(problem: &Value) -> bool {
+    problem.get("severity") == Some(&json!(Severity::Note))
 }
 
 fn place(object: &Packed) -> (String, String, String, String) {

@@ -11,8 +11,7 @@ use serde_json::Value;
 use sluice_api::cloud_event::CloudEvent;
 use sluice_api::kinds::{self, Kind};
 use sluice_api::{ClusterRef, Gvk, MANAGEMENT, object, structural};
-use sluice_protocol::Problem;
-use sluice_protocol::report::NOTE;
+use sluice_protocol::{About, Fault, Problem};
 
 use crate::input::Input;
 
@@ -198,8 +197,8 @@ fn serve_all(definitions: &Definitions, cluster: &str, objects: &mut [Value], no
 
 /// What is said of an object, if anything.
 pub(crate) fn note(cluster: &str, object: String, said: &[String]) -> Option<Problem> {
-    (!said.is_empty())
-        .then(|| Problem::open(STAGE, cluster, object, format!("{NOTE}{}", said.join("; and "))))
+    let fault = || Fault::note(said.join("; and "));
+    (!said.is_empty()).then(|| Problem::open(STAGE, cluster, About::Manifest(object), fault()))
 }
 
 /// Manifests as a management cluster would hold them that has these objects besides.

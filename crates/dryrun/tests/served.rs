@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use sluice_api::{object, yaml};
-use sluice_dryrun::{Input, Output, build_at};
+use sluice_dryrun::{Input, Output, build_at, is_note};
 
 const CLUSTER: &str = "apiVersion: lib.projectsveltos.io/v1beta1
 kind: SveltosCluster
@@ -65,7 +65,10 @@ fn notes(output: &Output) -> Vec<String> {
     output
         .problems
         .iter()
-        .map(|one| format!("{} {}: {}", text(one, "cluster"), text(one, "object"), text(one, "error")))
+        .map(|one| {
+            let note = if is_note(one) { "note: " } else { "" };
+            format!("{} {}: {note}{}", text(one, "cluster"), text(one, "object"), text(one, "error"))
+        })
         .collect()
 }
 

@@ -12,7 +12,7 @@ use sluice_inspect::{
 use sluice_proto::inspect::v1 as proto;
 use sluice_proto::inspect::v1::inspect_client::InspectClient;
 use sluice_protocol::JournalEntry;
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::ProblemRow;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;

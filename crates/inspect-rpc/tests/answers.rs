@@ -10,7 +10,7 @@ use sluice_inspect::{
 };
 use sluice_proto::inspect::v1 as proto;
 use sluice_protocol::interest::Interest;
-use sluice_protocol::{JournalEntry, Problem};
+use sluice_protocol::{About, JournalEntry, Problem};
 use tonic::Code;
 
 mod common;
@@ -83,7 +83,12 @@ async fn problems_are_listed() {
     let fixture = start(settings()).await;
     let problems = Problems::start(&fixture.bus);
     let source = problems.source();
-    source.report(Problem::open("renderer", "", "EventTrigger t", "spec.x: is wrong"));
+    source.report(Problem::open(
+        "renderer",
+        "",
+        About::Trigger(sluice_api::TriggerId::new("EventTrigger", "t")),
+        "spec.x: is wrong",
+    ));
     let client = client(fixture.address).await;
     let listed = async {
         loop {

@@ -23,9 +23,9 @@ use sluice_api::model::{OWNER_KIND, OWNER_NAME};
 use sluice_api::{ClusterRef, MANAGEMENT, ObjectKey, object};
 use sluice_dryrun::{
     Input, InputError, NoRepositories, Options, Output, Repositories, Sources, as_served, build_over,
-    objects_in,
+    is_note, objects_in,
 };
-use sluice_protocol::report::NOTE;
+use sluice_protocol::Severity;
 use sluice_renderer_core::{Veil, generated_for};
 use sluice_template::Engine;
 
@@ -75,6 +75,9 @@ pub struct NewProblem {
     pub cluster: String,
     /// The object.
     pub object: String,
+    /// Whether anything is wrong.
+    #[serde(skip_serializing_if = "Severity::is_error")]
+    pub severity: Severity,
     /// What is wrong.
     pub error: String,
 }
@@ -189,7 +192,7 @@ fn between(before: &Output, after: &Output, only: Option<&str>) -> Difference {
 fn holding(output: &Output) -> BTreeSet<(&str, String)> {
     let part = |problem: &'_ Value, name: &str| object::text(problem, &[name]).to_owned();
     let refused = output.problems.iter().filter(|problem| part(problem, "stage") == "deployer");
-    let refused = refused.filter(|problem| !part(problem, "error").starts_with(NOTE));
+    let refused = refused.filter(|problem| !is_note(problem));
     refused.map(|problem| (object::text(problem, &["cluster"]), part(problem, "object"))).collect()
 }
 
@@ -207,6 +210,7 @@ fn new_problems(before: &Output, after: &Output, only: Option<&str>) -> Vec<NewP
         stage: part(problem, "stage"),
         cluster: part(problem, "cluster"),
         object: part(problem, "object"),
+        severity: if is_note(problem) { Severity::Note } else { Severity::Error },
         error: part(problem, "error"),
     });
     let is_near =

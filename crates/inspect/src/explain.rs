@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 use sluice_api::few::NAMED;
 use sluice_api::{ClusterRef, few};
-use sluice_protocol::report::{NOTE, ProblemRow};
 use sluice_protocol::rows::{Cause, Desired, State, Status};
+use sluice_protocol::{ProblemRow, Severity};
 
 pub use self::facts::{Facts, OfEvent, OnBus, gather};
 use crate::trace::Target;
@@ -184,18 +184,19 @@ impl Steps {
     fn problems(&mut self, on_bus: &OnBus, is_meant: impl Fn(&ProblemRow) -> bool) {
         for problem in on_bus.problems.iter().filter(|problem| is_meant(problem)) {
             let ProblemRow { stage, object, error, .. } = problem;
-            match error.strip_prefix(NOTE) {
-                Some(note) => self.yes("note", format!("{stage}: {object}: {note}")),
-                None => self.no("problem", format!("{stage}: {object}: {error}"), "mend what it names"),
+            let text = format!("{stage}: {object}: {error}");
+            match problem.severity {
+                Severity::Note => self.yes("note", text),
+                Severity::Error => self.no("problem", text, "mend what it names"),
             }
         }
     }
 }
 
-/// Whether a problem is about this object of a user, by its kind and name.
-fn is_about(problem: &ProblemRow, described: &str) -> bool {
-    let rest = problem.object.strip_prefix(described);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
+/// Whether a problem is about this object of a user.
+fn is_about(problem: &ProblemRow, kind: &str, namespace: &str, name: &str) -> bool {
+    let object = problem.about.as_ref().and_then(|about| about.user_object(None));
+    object.is_some_and(|key| key.gvk.kind == kind && key.namespace == namespace && key.name == name)
 }
 
 /// Why there is a profile.

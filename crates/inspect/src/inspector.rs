@@ -12,8 +12,8 @@ use serde_json::Value;
 use sluice_api::model::Cluster;
 use sluice_api::{ClusterKind, ClusterRef, object};
 use sluice_bus::{Bus, journal, owners};
+use sluice_protocol::ProblemRow;
 use sluice_protocol::Table;
-use sluice_protocol::report::ProblemRow;
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use crate::diff::{Difference, Meant, difference};

@@ -3,7 +3,8 @@
 use kube::Client;
 use sluice_api::ClusterRef;
 use sluice_bus::{Bus, problem_feed};
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::problem::Class;
+use sluice_protocol::{ProblemRow, Severity};
 use sluice_tasks::Tasks;
 
 use crate::objects::{Shown, lines};
@@ -60,6 +61,9 @@ pub(crate) async fn said_by_objects(client: &Client) -> Result<Vec<ProblemRow>, 
             } else {
                 format!("{} {}/{}", line.kind, line.namespace, line.name)
             },
+            about: None,
+            severity: Severity::Error,
+            class: Class::Other,
             error: line.message,
             since: 0,
             attempts: 0,
@@ -70,17 +74,12 @@ pub(crate) async fn said_by_objects(client: &Client) -> Result<Vec<ProblemRow>, 
 
 #[cfg(test)]
 mod tests {
+    use sluice_protocol::About;
+
     use super::*;
 
     fn problem(stage: &str, cluster: &str) -> ProblemRow {
-        ProblemRow {
-            stage: stage.into(),
-            cluster: cluster.into(),
-            object: "EventTrigger t".into(),
-            error: "wrong".into(),
-            since: 1,
-            attempts: 1,
-        }
+        ProblemRow::new(stage, cluster, About::Source("s".into()), "wrong", 1)
     }
 
     #[test]

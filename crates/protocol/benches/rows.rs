@@ -9,10 +9,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use sluice_proto::Message;
 use sluice_proto::bus::v1 as proto;
-use sluice_protocol::JournalEntry;
 use sluice_protocol::interest::{Interest, Source};
-use sluice_protocol::report::ProblemRow;
 use sluice_protocol::rows::{State, Status};
+use sluice_protocol::{About, JournalEntry, ProblemRow};
 
 fn main() {
     println!("bytes        JSON   protobuf");
@@ -34,14 +33,10 @@ fn status() -> Status {
 }
 
 fn problem() -> ProblemRow {
-    ProblemRow {
-        stage: "renderer".into(),
-        cluster: "sveltos:default/cluster-1".into(),
-        object: "EventTrigger service-network-policy, ConfigMap default/network-policy".into(),
-        error: "spec.policyRefs[0].name: template: network-policy:3: unexpected \"}\" in operand".into(),
-        since: 1_700_000_000_000_001,
-        attempts: 3,
-    }
+    let about = About::Trigger(TriggerId::new("EventTrigger", "service-network-policy"));
+    let text = "spec.policyRefs[0].name: template: network-policy:3: unexpected \"}\" in operand";
+    let row = ProblemRow::new("renderer", "sveltos:default/cluster-1", about, text, 1_700_000_000_000_001);
+    ProblemRow { attempts: 3, ..row }
 }
 
 fn line() -> JournalEntry {
@@ -87,13 +82,13 @@ fn status_row(status: proto::Status) -> Status {
 }
 
 fn problem_message(row: ProblemRow) -> proto::Problem {
-    let ProblemRow { stage, cluster, object, error, since, attempts } = row;
+    let ProblemRow { stage, cluster, object, error, since, attempts, .. } = row;
     proto::Problem { stage, cluster, object, error, since, attempts }
 }
 
 fn problem_row(message: proto::Problem) -> ProblemRow {
     let proto::Problem { stage, cluster, object, error, since, attempts } = message;
-    ProblemRow { stage, cluster, object, error, since, attempts }
+    ProblemRow { object, attempts, ..ProblemRow::new(&stage, &cluster, About::Cluster, error, since) }
 }
 
 fn line_message(line: JournalEntry) -> proto::JournalLine {

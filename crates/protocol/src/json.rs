@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::interest::{Complete, Interest};
 use crate::position::Position;
-use crate::report::{JournalEntry, ProblemRow};
 use crate::rows::{Cause, Desired, ReportMeta, Status};
+use crate::{JournalEntry, ProblemRow};
 
 /// What has a JSON form whatever its value: the keys of its objects are texts, and no part of it refuses to be written.
 pub trait Wire: Serialize {}

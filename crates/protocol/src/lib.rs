@@ -15,14 +15,14 @@
 
 mod capabilities;
 pub mod interest;
+mod journal;
 pub mod json;
 pub mod members;
 pub mod memory;
 mod meta;
 pub mod owner;
 mod position;
-mod problem_set;
-pub mod report;
+pub mod problem;
 mod role;
 pub mod row;
 pub mod rows;
@@ -32,11 +32,11 @@ pub mod view;
 mod wanted_set;
 
 pub use capabilities::Capabilities;
+pub use journal::JournalEntry;
 pub use meta::Meta;
 pub use owner::{Claim, Command, Core, Event, Group, Now, Outgoing, Owner, OwnerConfig, Step, Stop};
 pub use position::{EventIds, Position};
-pub use problem_set::{About, ProblemKey, ProblemSet};
-pub use report::{JournalEntry, Problem};
+pub use problem::{About, Fault, Problem, ProblemKey, ProblemRow, ProblemSet, Severity};
 pub use role::Role;
 pub use row::{Body, Head, Line, Publish, Row};
 pub use subject::{Subject, Table};

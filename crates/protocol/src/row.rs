@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use sluice_api::{Digest, DigestKey};
 
+use crate::JournalEntry;
 use crate::meta::Meta;
-use crate::report::JournalEntry;
 use crate::subject::Subject;
 use crate::view::View;
 

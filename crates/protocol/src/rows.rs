@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use sluice_api::model::Feature;
 use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId, ServiceAccount, TriggerId};
 
-use crate::problem_set::{About, ProblemKey};
 use crate::subject::{cluster_shard, hash_shard};
+use crate::{About, ProblemKey};
 
 /// Meta of a `reports` row. Its body is the object, or empty when the EventSource does not collect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

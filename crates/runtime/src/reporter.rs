@@ -5,13 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sluice_bus::{Observer, ProblemSource, Span};
-use sluice_protocol::{JournalEntry, Problem};
+use sluice_protocol::problem::Class;
+use sluice_protocol::{About, JournalEntry, Problem};
 
 use crate::context::Context;
 use crate::metrics::Metrics;
-
-/// What stands in errors that say that a limit was reached.
-const LIMIT: &str = "limit: ";
 
 /// The source of one shard.
 #[derive(Clone, Debug)]
@@ -54,13 +52,13 @@ impl Reporter {
 
     /// Something is wrong, or no longer.
     pub fn problem(&self, problem: Problem) {
-        if let Some(error) = &problem.error {
+        if let Some(fault) = &problem.fault {
             self.context.metrics.problem(self.context.stage);
-            if error.contains(LIMIT) {
+            if fault.class == Class::Limit {
                 self.context.metrics.limit_hit(self.context.stage);
             }
-            tracing::debug!(cluster = problem.cluster, object = problem.object, error, "problem");
-            let object = format!("{}: {error}", problem.object);
+            tracing::debug!(cluster = problem.cluster, about = %problem.about, error = %fault, "problem");
+            let object = format!("{}: {fault}", problem.about);
             self.context.journal.record(JournalEntry::new(
                 self.context.stage,
                 "problem",
@@ -100,7 +98,7 @@ impl Observer for Reporter {
     fn malformed(&self, subject: &str, reason: &str) {
         self.context.metrics.row(self.context.stage, "malformed");
         let text = format!("the message cannot be read: {reason}; delete it from its stream");
-        self.problem(Problem::open(self.context.stage, "", format!("message {subject}"), text));
+        self.problem(Problem::open(self.context.stage, "", About::Message(subject.to_owned()), text));
     }
 
     fn unreadable(&self, subject: &str, reason: &str) {
@@ -119,10 +117,10 @@ impl Observer for Reporter {
     }
 
     fn behind(&self, why: Option<&str>) {
-        let object = format!("shard {}", self.lag.shard);
+        let about = About::Shard(self.lag.shard.clone());
         self.problem(match why {
-            Some(why) => Problem::open(self.context.stage, "", object, why),
-            None => Problem::resolved(self.context.stage, "", object),
+            Some(why) => Problem::open(self.context.stage, "", about, why),
+            None => Problem::resolved(self.context.stage, "", about),
         });
     }
 
@@ -136,13 +134,13 @@ impl Observer for Reporter {
     }
 
     fn too_large(&self, subject: &str, reason: Option<&str>) {
-        let object = format!("row {subject}");
+        let about = About::Row(subject.to_owned());
         self.problem(match reason {
             Some(reason) => {
                 self.context.metrics.row(self.context.stage, "too_large");
-                Problem::open(self.context.stage, "", object, reason)
+                Problem::open(self.context.stage, "", about, reason)
             }
-            None => Problem::resolved(self.context.stage, "", object),
+            None => Problem::resolved(self.context.stage, "", about),
         });
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{Cause, State};
 use sluice_protocol::{
-    About, Core, Head, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Step, Subject, View,
+    About, Core, Fault, Head, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Step, Subject, View,
 };
 
 use crate::budget::BREAK_AFTER;
@@ -125,7 +125,7 @@ impl Deployer {
             step.effect(Effect::FollowKinds(cluster.clone()));
         }
         if let Some(trouble) = outcome.trouble {
-            self.note(ProblemKey::on(cluster, About::Cluster), trouble, step);
+            self.note(ProblemKey::on(cluster, About::Cluster), trouble.map(Fault::from), step);
         }
         if outcome.opened {
             self.opened(cluster, step);
@@ -227,7 +227,7 @@ impl Deployer {
             step.effect(Effect::Journal(line));
         }
         let error = (!all_errors.is_empty() && !held_up).then(|| all_errors.join("\n"));
-        self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), error, step);
+        self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), error.map(Fault::from), step);
         if let Some(desired) = desired {
             self.show(cluster, profile, &desired, state, errors, step);
         }

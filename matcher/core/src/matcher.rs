@@ -8,7 +8,7 @@ use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
 use sluice_protocol::{
-    About, Body, Core, Head, Line, Meta, ProblemKey, ProblemSet, Row, Step, Subject, View,
+    About, Body, Core, Fault, Head, Line, Meta, ProblemKey, ProblemSet, Row, Step, Subject, View,
 };
 use sluice_script::Limits;
 
@@ -208,7 +208,7 @@ impl Matcher {
     }
 
     fn note(&mut self, cluster: &ClusterRef, about: About, error: Option<String>, step: &mut Step<Effect>) {
-        let told = self.problems.note(ProblemKey::on(cluster, about), error);
+        let told = self.problems.note(ProblemKey::on(cluster, about), error.map(Fault::from));
         told.into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
     }
 

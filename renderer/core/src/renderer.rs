@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, hash_shard};
-use sluice_protocol::{Core, Head, ProblemKey, ProblemSet, Row, Step, Subject, View};
+use sluice_protocol::{Core, Fault, Head, ProblemKey, ProblemSet, Row, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
 use self::farewell::Farewells;
@@ -212,8 +212,8 @@ impl Renderer {
         hash_shard(&[name], self.config.shards) == self.config.shard
     }
 
-    pub(super) fn note(&mut self, key: ProblemKey, error: Option<String>, step: &mut Step<Effect>) {
-        self.problems.note(key, error).into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
+    pub(super) fn note(&mut self, key: ProblemKey, fault: Option<Fault>, step: &mut Step<Effect>) {
+        self.problems.note(key, fault).into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
     }
 }
 

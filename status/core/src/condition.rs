@@ -5,9 +5,8 @@
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
-use sluice_api::model::{CONFIG_GROUP, LIB_GROUP};
-use sluice_api::{ClusterKind, ClusterRef, Gvk, ObjectKey, object};
-use sluice_protocol::report::ProblemRow;
+use sluice_api::{ClusterKind, ClusterRef, ObjectKey, object};
+use sluice_protocol::{About, ProblemRow};
 
 /// The condition that says whether an object does what it says.
 pub(crate) const CONDITION: &str = "Ready";
@@ -24,36 +23,13 @@ pub(crate) const LONGEST: usize = 4096;
 
 /// The object that a problem is about, when it has a status: a user's object, or the registered cluster.
 pub(crate) fn concerned(problem: &ProblemRow) -> Option<ObjectKey> {
-    if matches!(problem.object.as_str(), "kubeconfig" | "cluster") {
-        return registration(&problem.cluster.parse::<ClusterRef>().ok()?);
-    }
+    let about = problem.about.as_ref()?;
     // Agents tell of their cluster only: whoever owns one has nothing to say of objects that users wrote for all.
-    if problem.stage == AGENT {
+    if problem.stage == AGENT && !matches!(about, About::Cluster | About::Kubeconfig) {
         return None;
     }
-    let first = problem.object.split(", ").next()?;
-    let (kind, rest) = first.split_once([' ', '/'])?;
-    let (namespace, name) = rest.split_once([' ', '/']).unwrap_or(("", rest));
-    let key = user_object(kind, namespace, name);
-    // A problem of a cluster names no registration: that is done above.
-    (has_status(&key) && kind != "SveltosCluster").then_some(key)
-}
-
-/// The object by which a cluster is registered, when it has a status of ours.
-pub(crate) fn registration(cluster: &ClusterRef) -> Option<ObjectKey> {
-    let gvk = Gvk::new(LIB_GROUP, "v1beta1", "SveltosCluster");
-    let key = ObjectKey { gvk, namespace: cluster.namespace.clone(), name: cluster.name.clone() };
-    (cluster.kind == ClusterKind::Sveltos).then_some(key)
-}
-
-/// The key of an object that users write.
-pub(crate) fn user_object(kind: &str, namespace: &str, name: &str) -> ObjectKey {
-    let group = if kind.ends_with("Profile") { CONFIG_GROUP } else { LIB_GROUP };
-    ObjectKey {
-        gvk: Gvk::new(group, "v1beta1", kind),
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    }
+    let cluster = problem.cluster.parse::<ClusterRef>().ok();
+    about.user_object(cluster.as_ref()).filter(has_status)
 }
 
 /// Whether objects of this kind have a status that is written here. That of a cluster set is written as a whole by who decides
@@ -187,9 +163,9 @@ fn texts(problems: &[&ProblemRow]) -> String {
 /// The text, with what it is about besides the object itself.
 pub(crate) fn line(problem: &ProblemRow) -> String {
     let named = || problem.error.strip_prefix(&problem.object)?.strip_prefix(": ");
-    match problem.object.split_once(", ") {
-        Some((_, rest)) => format!("{rest}: {}", problem.error),
-        None => named().unwrap_or(&problem.error).to_owned(),
+    match problem.about.as_ref().map(About::besides).unwrap_or_default().as_str() {
+        "" => named().unwrap_or(&problem.error).to_owned(),
+        besides => format!("{besides}: {}", problem.error),
     }
 }
 
@@ -222,17 +198,16 @@ pub fn timestamp(micros: i64) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use sluice_api::{ProfileId, TriggerId};
+
     use super::*;
 
-    fn problem(cluster: &str, object: &str, error: &str) -> ProblemRow {
-        ProblemRow {
-            stage: "renderer".into(),
-            cluster: cluster.into(),
-            object: object.into(),
-            error: error.into(),
-            since: 1_700_000_000_123_456,
-            attempts: 1,
-        }
+    fn problem(cluster: &str, about: About, error: &str) -> ProblemRow {
+        ProblemRow::new("renderer", cluster, about, error, 1_700_000_000_123_456)
+    }
+
+    fn source() -> About {
+        About::Source("s".into())
     }
 
     fn status_of(rows: &[ProblemRow]) -> Value {
@@ -240,23 +215,11 @@ mod tests {
     }
 
     #[test]
-    fn problems_are_found_by_the_object_they_name() {
-        let name =
-            |object: &str| concerned(&problem("sveltos:default/c", object, "x")).map(|key| key.to_string());
-        assert_eq!(name("EventTrigger t, EventSource s, Service default/x"), Some("EventTrigger t".into()));
-        assert_eq!(name("EventSource s"), Some("EventSource s".into()));
-        assert_eq!(name("Profile team/p"), Some("Profile team/p".into()));
-        assert_eq!(name("RoleRequest r"), Some("RoleRequest r".into()));
-        assert_eq!(name("kubeconfig"), Some("SveltosCluster default/c".into()));
-        assert_eq!((name("message a.b"), name("Service default/x"), name("")), (None, None, None));
-    }
-
-    #[test]
     fn a_source_and_a_cluster_say_it_in_the_field_that_sveltos_has_for_it() {
-        let rows = [problem("", "EventSource s", "no such operation")];
+        let rows = [problem("", source(), "no such operation")];
         let source = status_of(&rows);
         assert_eq!(source["agentFailureMessage"], "no such operation");
-        let rows = [problem("sveltos:default/a", "cluster", "it does not answer")];
+        let rows = [problem("sveltos:default/a", About::Cluster, "it does not answer")];
         let cluster = status_of(&rows);
         assert_eq!(
             (&cluster["connectionStatus"], &cluster["failureMessage"]),
@@ -271,11 +234,12 @@ mod tests {
     #[test]
     fn an_agent_says_nothing_of_what_users_wrote_and_takes_no_cluster_down() {
         let of =
-            |object: &str| ProblemRow { stage: "agent".into(), ..problem("sveltos:default/a", object, "x") };
-        for object in ["EventTrigger t", "ClusterProfile p", "EventSource s"] {
-            assert_eq!(concerned(&of(object)), None, "{object}");
+            |about: About| ProblemRow { stage: "agent".into(), ..problem("sveltos:default/a", about, "x") };
+        let trigger = About::Trigger(TriggerId::new("EventTrigger", "t"));
+        for about in [trigger, About::Profile(ProfileId::cluster("p")), source()] {
+            assert_eq!(concerned(&of(about.clone())), None, "{about}");
         }
-        let rows = [of("kubeconfig")];
+        let rows = [of(About::Kubeconfig)];
         let key = concerned(&rows[0]).unwrap();
         let said = status(&key, &[&rows[0]], Some("v1.33.0"), None, 0);
         assert_eq!((&said["connectionStatus"], said.get("failureMessage")), (&json!("Healthy"), None));
@@ -284,12 +248,12 @@ mod tests {
 
     #[test]
     fn a_cluster_api_cluster_has_no_status_of_ours() {
-        assert_eq!(concerned(&problem("capi:default/c", "kubeconfig", "x")), None);
+        assert_eq!(concerned(&problem("capi:default/c", About::Kubeconfig, "x")), None);
     }
 
     #[test]
     fn a_long_text_is_cut_between_two_letters() {
-        let rows = [problem("", "EventSource s", &format!("x{}", "ü".repeat(4096)))];
+        let rows = [problem("", source(), &format!("x{}", "ü".repeat(4096)))];
         let status = status_of(&rows);
         let text = status["agentFailureMessage"].as_str().unwrap();
         assert!(text.len() <= LONGEST + '…'.len_utf8() && text.ends_with("ü…"), "{}", text.len());
@@ -298,8 +262,8 @@ mod tests {
     #[test]
     fn the_oldest_problem_says_since_when_and_equal_texts_are_said_once() {
         let mut rows = [
-            problem("sveltos:default/a", "EventSource s", "the same"),
-            problem("sveltos:default/b", "EventSource s", "the same"),
+            problem("sveltos:default/a", source(), "the same"),
+            problem("sveltos:default/b", source(), "the same"),
         ];
         rows[1].since -= 3_600_000_000;
         let status = status_of(&rows);
@@ -316,19 +280,19 @@ mod tests {
 
     #[test]
     fn where_nothing_is_wrong_an_object_is_ready_since_it_first_was() {
-        let key = concerned(&problem("", "EventSource s", "x")).unwrap();
+        let key = concerned(&problem("", source(), "x")).unwrap();
         let first = status(&key, &[], None, None, 1_700_000_000_000_000);
         let condition = &first["conditions"][0];
         assert_eq!((&condition["type"], &condition["status"]), (&json!("Ready"), &json!("True")));
         assert_eq!(status(&key, &[], None, Some(&first), 1_800_000_000_000_000), first);
-        let wrong = problem("", "EventSource s", "x");
+        let wrong = problem("", source(), "x");
         let wrong = status(&key, &[&wrong], None, Some(&first), 0);
         assert_ne!(status(&key, &[], None, Some(&wrong), 1_800_000_000_000_000), first);
     }
 
     #[test]
     fn a_cluster_is_ready_once_its_agent_has_reached_it_and_not_while_it_is_down() {
-        let row = problem("sveltos:default/a", "cluster", "it does not answer");
+        let row = problem("sveltos:default/a", About::Cluster, "it does not answer");
         let key = concerned(&row).unwrap();
         let of = |problems: &[&ProblemRow], version| status(&key, problems, version, None, 0);
         assert_eq!(of(&[], None), json!({}));

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::ProblemRow;
 use sluice_protocol::rows::{Cause, State, Status, spec_digest};
 
 use crate::condition;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_api::model::{Cluster, Fleet, Profile, Trigger};
 use sluice_api::{ClusterRef, FieldError, ProfileId};
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::ProblemRow;
 use sluice_protocol::rows::State;
 
 use crate::condition;

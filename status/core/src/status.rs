@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use sluice_api::model::{PAUSED, SUSPEND};
 use sluice_api::{ClusterRef, ObjectKey, few, object};
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::ProblemRow;
 
 use crate::condition::{self, CONDITION, FAILED, LONGEST, clipped, own_condition, reference, timestamp};
 use crate::object::KnownObject;

@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::model::{Fleet, FleetChange, Profile, Trigger};
+use sluice_api::model::{Fleet, FleetChange, Profile, Trigger, registration, user_object};
 use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object};
-use sluice_protocol::report::{NOTE, ProblemRow};
+use sluice_protocol::ProblemRow;
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::hash_shard;
 use sluice_protocol::{Row, Subject};
@@ -117,7 +117,7 @@ impl Statuses {
 
     /// A ClusterProfile that was made of an event is like this, or has gone.
     pub fn made(&mut self, profile: &GeneratedProfile, now: i64) {
-        let key = condition::user_object("ClusterProfile", "", &profile.name);
+        let key = user_object("ClusterProfile", "", &profile.name);
         if !self.is_mine(&key) {
             return;
         }
@@ -132,7 +132,7 @@ impl Statuses {
     /// The agent of a cluster has said what it can do, and which version its server has; nothing when it has left a cluster that
     /// is no longer registered.
     pub fn capabilities(&mut self, cluster: &ClusterRef, version: Option<&str>, now: i64) {
-        let Some(key) = condition::registration(cluster).filter(|key| self.is_mine(key)) else { return };
+        let Some(key) = registration(cluster).filter(|key| self.is_mine(key)) else { return };
         let known = self.versions.get(&key).map(String::as_str);
         match version {
             Some(version) if known != Some(version) => {
@@ -150,7 +150,7 @@ impl Statuses {
         let about = (row.stage.clone(), row.cluster.clone(), row.object.clone());
         let known = self.objects.entry(key.clone()).or_default();
         // What is only to be known is not wrong.
-        if row.error.is_empty() || row.error.starts_with(NOTE) {
+        if row.error.is_empty() || !row.severity.is_error() {
             known.problems.remove(&about);
         } else {
             known.problems.insert(about, row);
@@ -318,16 +318,16 @@ fn maker(cause: &Cause) -> ObjectKey {
         Cause::Event(event) => {
             let described = event.trigger.described();
             let (kind, name) = described.split_once(' ').unwrap_or(("", &described));
-            condition::user_object(kind, "", name)
+            user_object(kind, "", name)
         }
-        Cause::Profile(id) => condition::user_object(id.kind(), &id.namespace, id.object_name()),
+        Cause::Profile(id) => user_object(id.kind(), &id.namespace, id.object_name()),
     }
 }
 
 /// The profile that an event has led to. A user's is shown by its own rows.
 fn made_of_event(cause: &Cause, profile: &ProfileId) -> Option<ObjectKey> {
     let is_made = matches!(cause, Cause::Event(_)) && profile.namespace.is_empty();
-    is_made.then(|| condition::user_object("ClusterProfile", "", &profile.name))
+    is_made.then(|| user_object("ClusterProfile", "", &profile.name))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::cluster::Cluster;
@@ -14,7 +15,7 @@ use crate::object;
 use crate::selector::Selector;
 
 /// Which set: a `ClusterSet`, or with a namespace a `Set`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ClusterSetId {
     /// Namespace of a `Set`; empty for a `ClusterSet`.
     pub namespace: String,

@@ -35,7 +35,7 @@ pub use resources::{Attention, Generator, ResourceRef};
 pub use templated::{Sees, Templated, templated_fields, templates, templates_of};
 pub use trigger::{DestinationCluster, Era, Trigger, no_action};
 
-use crate::Gvk;
+use crate::{ClusterKind, ClusterRef, Gvk, ObjectKey};
 
 /// Annotation: the content of this ConfigMap or Secret is instantiated with the event's data.
 pub const INSTANTIATE: &str = "projectsveltos.io/instantiate";
@@ -87,6 +87,19 @@ pub fn management_kinds() -> Vec<Gvk> {
     let config = ["ClusterProfile", "Profile"].map(|kind| Gvk::new(CONFIG_GROUP, "v1beta1", kind));
     let core = ["ConfigMap", "Secret"].map(|kind| Gvk::new("", "v1", kind));
     lib.into_iter().chain(config).chain(core).chain([capi_cluster()]).collect()
+}
+
+/// The key of an object of the Sveltos API that users write.
+pub fn user_object(kind: &str, namespace: &str, name: &str) -> ObjectKey {
+    let group = if kind.ends_with("Profile") { CONFIG_GROUP } else { LIB_GROUP };
+    let gvk = Gvk::new(group, "v1beta1", kind);
+    ObjectKey { gvk, namespace: namespace.to_owned(), name: name.to_owned() }
+}
+
+/// The SveltosCluster by which a cluster is registered; `None` for one that is registered otherwise.
+pub fn registration(cluster: &ClusterRef) -> Option<ObjectKey> {
+    let key = || user_object("SveltosCluster", &cluster.namespace, &cluster.name);
+    (cluster.kind == ClusterKind::Sveltos).then(key)
 }
 
 /// The kind of Cluster API clusters, in the version that the server prefers.

@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use sluice_api::Digest;
-use sluice_protocol::report::{NOTE, ProblemRow};
-use sluice_protocol::{Problem, json, subject};
+use sluice_protocol::{About, Problem, ProblemRow, json, subject};
 use sluice_tasks::{End, Once};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -47,7 +46,7 @@ pub struct Problems {
     open: Open,
 }
 
-/// How many problems are open, by the first word of what they are about.
+/// How many problems are open, by the word for what they are about.
 type Open = Arc<Mutex<BTreeMap<String, usize>>>;
 
 /// Somebody who reports problems. Cheap to clone; with the last clone its problems are no longer said.
@@ -73,7 +72,7 @@ impl Problems {
         Self { sender, open }
     }
 
-    /// How many problems of this process are open, by the first word of what they are about: a kind, `shard`, `row` or `message`.
+    /// How many problems of this process are open, by the word for what they are about: a kind, `shard`, `row` or `message`.
     pub fn open(&self) -> BTreeMap<String, usize> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -130,7 +129,8 @@ impl Writer {
             let newest: HashMap<String, (Problem, Weak<()>)> = batch
                 .drain(..)
                 .map(|(problem, source)| {
-                    (key(problem.stage, &problem.cluster, &problem.object), (problem, source))
+                    let object = problem.about.to_string();
+                    (key(problem.stage, &problem.cluster, &object), (problem, source))
                 })
                 .collect();
             for (subject, (problem, source)) in newest {
@@ -153,8 +153,8 @@ impl Writer {
         let mut open = BTreeMap::<String, usize>::new();
         let open_ones = self.known.values().filter(|known| known.ended.is_none());
         // What is only to be known waits for nobody.
-        for known in open_ones.filter(|known| !known.row.error.starts_with(NOTE)) {
-            let word = known.row.object.split(' ').next().unwrap_or_default();
+        for known in open_ones.filter(|known| known.row.severity.is_error()) {
+            let word = known.row.about.as_ref().map(About::word).unwrap_or_default();
             *open.entry(word.to_owned()).or_default() += 1;
         }
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = open;
@@ -223,20 +223,17 @@ fn message(entry: &Entry<'_>) -> (async_nats::HeaderMap, bytes::Bytes) {
 }
 
 fn next_row(known: Option<&ProblemRow>, problem: &Problem) -> Option<ProblemRow> {
-    Some(ProblemRow {
-        stage: problem.stage.to_owned(),
-        cluster: problem.cluster.clone(),
-        object: problem.object.clone(),
-        error: problem.error.clone()?,
-        since: known.map_or_else(now_micros, |row| row.since),
-        attempts: known.map_or(0, |row| row.attempts) + 1,
-    })
+    let since = known.map_or_else(now_micros, |row| row.since);
+    let (about, fault) = (problem.about.clone(), problem.fault.clone()?);
+    let row = ProblemRow::new(problem.stage, &problem.cluster, about, fault, since);
+    Some(ProblemRow { attempts: known.map_or(0, |row| row.attempts) + 1, ..row })
 }
 
 /// The row under a subject. Rights are given by subjects, so a row that speaks for somebody else than its subject names is nobody's.
 fn read(subject: &str, body: &[u8]) -> Result<ProblemRow, String> {
     let row: ProblemRow = serde_json::from_slice(body).map_err(|error| error.to_string())?;
-    match key(&row.stage, &row.cluster, &row.object) == subject {
+    let is_one = row.about.as_ref().is_none_or(|about| about.to_string() == row.object);
+    match is_one && key(&row.stage, &row.cluster, &row.object) == subject {
         true => Ok(row),
         false => Err("it speaks of another stage, cluster or object than its subject".to_owned()),
     }
@@ -289,14 +286,15 @@ mod tests {
 
     #[test]
     fn a_row_that_speaks_for_others_than_its_subject_is_nobodys() {
-        let problem = Problem::open("agent", "sveltos:default/a", "kubeconfig", "it is broken");
+        let problem = Problem::open("agent", "sveltos:default/a", About::Kubeconfig, "it is broken");
         let row = next_row(None, &problem).unwrap();
-        let at = key(problem.stage, &problem.cluster, &problem.object);
+        let at = key(problem.stage, &problem.cluster, &row.object);
         assert_eq!(read(&at, &json::bytes(&row)).unwrap(), row);
         let forged = [
             ProblemRow { stage: "deployer".into(), ..row.clone() },
             ProblemRow { cluster: "sveltos:default/b".into(), ..row.clone() },
-            ProblemRow { object: "EventTrigger t".into(), ..row },
+            ProblemRow { object: "EventTrigger t".into(), ..row.clone() },
+            ProblemRow { about: Some(About::Source("s".into())), ..row },
         ];
         assert!(forged.iter().all(|row| read(&at, &json::bytes(row)).is_err()));
         assert!(read(&at, b"[]").is_err());

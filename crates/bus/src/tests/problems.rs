@@ -1,14 +1,17 @@
 //! Who says a problem, and what becomes of it when they end.
 
-use sluice_protocol::Problem;
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::{About, Problem, ProblemRow};
 
 use super::*;
 use crate::buckets::problems::{Problems, problem_feed};
 use crate::kit;
 
 fn open(object: &str, text: &str) -> Problem {
-    Problem::open("matcher", "", object, text)
+    Problem::open("matcher", "", about(object), text)
+}
+
+fn about(object: &str) -> About {
+    About::Manifest(object.to_owned())
 }
 
 fn is(object: &str, text: &str) -> impl Fn(&ProblemRow) -> bool {
@@ -27,7 +30,7 @@ async fn a_problem_is_there_with_its_newest_text_until_it_is_resolved() {
     source.report(open("x", "second"));
     let second = kit::told(&mut news, is("x", "second")).await;
     assert_eq!((first.attempts, second.attempts, second.since), (1, 2, first.since));
-    source.report(Problem::resolved("matcher", "", "x"));
+    source.report(Problem::resolved("matcher", "", about("x")));
     kit::told(&mut news, is("x", "")).await;
     assert!(feed.values().is_empty());
     source.report(open("x", "again"));

@@ -5,6 +5,8 @@ use sluice_dryrun::{Packed, Sources};
 use sluice_inspect::{Change, Difference, NewProblem};
 use sluice_proto::inspect::v1 as proto;
 
+use super::problem::severity;
+
 pub(crate) fn question(
     files: Vec<(String, String)>,
     charts: &Sources,
@@ -28,8 +30,9 @@ pub(crate) fn message(difference: Difference) -> proto::DiffResponse {
         proto::Change { cluster, object, diff }
     };
     let problem = |problem: NewProblem| {
-        let NewProblem { stage, cluster, object, error } = problem;
-        proto::Problem { stage, cluster, object, error, ..proto::Problem::default() }
+        let NewProblem { stage, cluster, object, severity, error } = problem;
+        let note = !severity.is_error();
+        proto::Problem { stage, cluster, object, error, note, ..proto::Problem::default() }
     };
     proto::DiffResponse {
         changes: difference.changes.into_iter().map(change).collect(),
@@ -44,8 +47,8 @@ pub(crate) fn answer(difference: proto::DiffResponse) -> Difference {
         Change { cluster, object, diff }
     };
     let problem = |problem: proto::Problem| {
-        let proto::Problem { stage, cluster, object, error, .. } = problem;
-        NewProblem { stage, cluster, object, error }
+        let proto::Problem { stage, cluster, object, error, note, .. } = problem;
+        NewProblem { stage, cluster, object, severity: severity(note), error }
     };
     Difference {
         changes: difference.changes.into_iter().map(change).collect(),
@@ -55,6 +58,8 @@ pub(crate) fn answer(difference: proto::DiffResponse) -> Difference {
 
 #[cfg(test)]
 mod tests {
+    use sluice_protocol::Severity;
+
     use super::*;
 
     #[test]
@@ -65,6 +70,7 @@ mod tests {
             stage: "renderer".into(),
             cluster: String::new(),
             object: "EventTrigger t".into(),
+            severity: Severity::Note,
             error: "wrong".into(),
         };
         let difference = Difference { changes: vec![change], problems: vec![problem] };

@@ -2,7 +2,8 @@
 
 use sluice_inspect::ProblemFilter;
 use sluice_proto::inspect::v1 as proto;
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::problem::Class;
+use sluice_protocol::{ProblemRow, Severity};
 
 use super::time::{micros, stamp};
 
@@ -14,29 +15,43 @@ pub(crate) fn question(filter: &ProblemFilter) -> proto::ListProblemsRequest {
 }
 
 pub(crate) fn message(problem: ProblemRow) -> proto::Problem {
-    let ProblemRow { stage, cluster, object, error, since, attempts } = problem;
-    proto::Problem { stage, cluster, object, error, since: stamp(since), attempts }
+    let ProblemRow { stage, cluster, object, severity, error, since, attempts, .. } = problem;
+    let note = !severity.is_error();
+    proto::Problem { stage, cluster, object, error, since: stamp(since), attempts, note }
 }
 
+pub(crate) fn severity(is_note: bool) -> Severity {
+    if is_note { Severity::Note } else { Severity::Error }
+}
+
+/// As a value what it is about, and its class, are not told.
 pub(crate) fn answer(problem: proto::Problem) -> ProblemRow {
-    let proto::Problem { stage, cluster, object, error, since, attempts } = problem;
-    ProblemRow { stage, cluster, object, error, since: micros(since), attempts }
+    let proto::Problem { stage, cluster, object, error, since, attempts, note } = problem;
+    let (about, class) = (None, Class::Other);
+    ProblemRow {
+        stage,
+        cluster,
+        object,
+        about,
+        severity: severity(note),
+        class,
+        error,
+        since: micros(since),
+        attempts,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use sluice_protocol::{About, Fault};
+
     use super::*;
 
     #[test]
     fn a_problem_comes_back_as_it_was() {
-        let problem = ProblemRow {
-            stage: "matcher".into(),
-            cluster: "sveltos:n/c".into(),
-            object: "EventTrigger t".into(),
-            error: "wrong".into(),
-            since: 1_700_000_000_000_001,
-            attempts: 3,
-        };
-        assert_eq!(answer(message(problem.clone())), problem);
+        let (about, note) = (About::Source("s".into()), Fault::note("strange"));
+        let row = ProblemRow::new("matcher", "sveltos:n/c", about, note, 1_700_000_000_000_001);
+        let row = ProblemRow { about: None, attempts: 3, ..row };
+        assert_eq!(answer(message(row.clone())), row);
     }
 }

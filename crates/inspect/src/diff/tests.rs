@@ -58,6 +58,7 @@ fn new_problems_are_told_and_known_ones_are_not() {
         stage: "renderer".into(),
         cluster: "default/a".into(),
         object: "EventTrigger t".into(),
+        severity: Severity::Error,
         error: "new".into(),
     };
     assert_eq!((found.changes.len(), found.problems), (0, vec![problem]));

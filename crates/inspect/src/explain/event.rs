@@ -143,14 +143,14 @@ fn known(
                 said.collect::<Vec<_>>().into_iter().fold(Verdict::No, either)
             }
         };
-        let says_of_source = About::Source(source.name.clone()).to_string();
+        let is_of_source = |about: &About| matches!(about, About::Source(name) if *name == source.name);
         steps.problems(on_bus, |problem| {
-            problem.cluster == cluster && source.program.is_ok() && problem.object == says_of_source
+            problem.cluster == cluster && source.program.is_ok() && problem.is_about(is_of_source)
         });
         followed(source, verdict, listening, steps);
     }
-    let keys: Vec<String> = of.objects.iter().map(|(key, _)| key.to_string()).collect();
-    steps.problems(on_bus, |problem| problem.cluster == cluster && keys.contains(&problem.object));
+    let is_of_object = |about: &About| matches!(about, About::Object(key) if of.objects.iter().any(|(object, _)| object == key));
+    steps.problems(on_bus, |problem| problem.cluster == cluster && problem.is_about(is_of_object));
 }
 
 /// What holds where one of two is enough.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use sluice_api::model::{Cluster, EventSource, LIB_GROUP, Trigger, management_kinds};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, look_each, look_until};
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::ProblemRow;
 use sluice_protocol::rows::{Desired, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table};

@@ -24,7 +24,7 @@ pub(super) fn explain(facts: &Facts, namespace: &str, name: &str, steps: &mut St
             );
         }
     };
-    steps.problems(on_bus, |problem| is_about(problem, &id.to_string()));
+    steps.problems(on_bus, |problem| is_about(problem, id.kind(), &id.namespace, id.object_name()));
     let mut rows = on_bus.desired.iter().filter(|desired| desired.profile() == id).peekable();
     if rows.peek().is_none() {
         let says = format!("nothing of {id} is rendered for {}", facts.cluster.path());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_api::{Gvk, ObjectKey, ProfileId, TriggerId};
 use sluice_protocol::rows::EventCause;
+use sluice_protocol::{About, Fault, ProblemRow};
 
 use super::*;
 
@@ -278,23 +279,20 @@ fn a_profile_of_a_namespace_is_for_the_clusters_in_it() {
 
 #[test]
 fn what_stages_cannot_do_is_told_and_notes_are_no_problem() {
-    let problem = |object: &str, error: &str| ProblemRow {
-        stage: "renderer".into(),
-        cluster: cluster("a").to_string(),
-        object: object.into(),
-        error: error.into(),
-        since: 1,
-        attempts: 1,
-    };
+    let at = cluster("a").to_string();
+    let trigger = |name: &str| TriggerId::new("EventTrigger", name);
+    let problem = |about: About, fault: Fault| ProblemRow::new("renderer", &at, about, fault, 1);
+    let event = EventCause { trigger: trigger("t"), cluster: cluster("a"), source: "s".into(), item: None };
     broken("problem", "spec.policyRefs[0]", |facts| {
         let rows = vec![
-            problem("EventTrigger tt", "of another one"),
-            problem("EventTrigger t, EventSource s, Service shop/front", "spec.policyRefs[0]: is missing"),
+            problem(About::Trigger(trigger("tt")), "of another one".into()),
+            problem(About::Event(event.clone()), "spec.policyRefs[0]: is missing".into()),
         ];
         facts.on_bus.as_mut().unwrap().problems = rows;
     });
     let mut facts = well();
-    facts.on_bus.as_mut().unwrap().problems = vec![problem("EventTrigger t", "note: hooks are not run")];
+    facts.on_bus.as_mut().unwrap().problems =
+        vec![problem(About::Trigger(trigger("t")), Fault::note("hooks are not run"))];
     let explained = of_t(&facts);
     let note = explained.steps.iter().find(|step| step.about == "note").unwrap();
     assert_eq!((note.verdict, explained.verdict), (Verdict::Yes, Verdict::Yes));

@@ -16,7 +16,7 @@ use super::{Facts, NAMED, OnBus, Steps, instead, is_about};
 pub(super) const TRIGGERS: [&str; 2] = ["EventTrigger", "EventBasedAddOn"];
 
 pub(super) fn explain(facts: &Facts, name: &str, steps: &mut Steps) {
-    let mut described = TRIGGERS.map(|kind| format!("{kind} {name}")).to_vec();
+    let mut kinds = TRIGGERS.to_vec();
     let (mut sources, mut known) = (Vec::new(), None);
     match &facts.management {
         Err(error) => {
@@ -24,7 +24,7 @@ pub(super) fn explain(facts: &Facts, name: &str, steps: &mut Steps) {
         }
         Ok(_) => {
             let Some(trigger) = manifest(facts, name, steps) else { return };
-            described = vec![trigger.id().described()];
+            kinds.retain(|kind| *kind == trigger.id().kind());
             let counting =
                 counting(facts.management.as_deref().unwrap_or_default(), &trigger, &facts.cluster);
             sources = self::sources(facts, &trigger, &counting, steps);
@@ -40,7 +40,7 @@ pub(super) fn explain(facts: &Facts, name: &str, steps: &mut Steps) {
     if !sources.is_empty() {
         events(on_bus, &sources, steps);
     }
-    steps.problems(on_bus, |problem| described.iter().any(|described| is_about(problem, described)));
+    steps.problems(on_bus, |problem| kinds.iter().any(|kind| is_about(problem, kind, "", name)));
     rendered(facts, on_bus, name, (known.as_ref(), &sources), steps);
 }
 

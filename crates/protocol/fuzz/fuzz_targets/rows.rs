@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use sluice_api::ObjectKey;
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::ProblemRow;
 use sluice_protocol::{JournalEntry, Meta, View};
 
 fuzz_target!(|input: &[u8]| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluice_api::DigestKey;
 
-use crate::report::JournalEntry;
+use crate::JournalEntry;
 use crate::row::{Head, Publish, Row};
 use crate::subject::Subject;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sluice_api::{ClusterRef, DigestKey, ProfileId};
 
 use super::*;
-use crate::report::JournalEntry;
+use crate::JournalEntry;
 use crate::row::{Body, Line, Row};
 use crate::subject::Table;
 

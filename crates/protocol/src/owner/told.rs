@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sluice_api::Digest;
 
-use crate::report::JournalEntry;
+use crate::JournalEntry;
 use crate::row::{Head, Line};
 
 // D-0105: equal content is not sent again.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sluice_api::secrets::without_values;
 use sluice_api::{Gvk, ObjectKey};
-use sluice_protocol::Problem;
+use sluice_protocol::{About, Problem};
 
 /// Objects that cannot be written as long as nobody changes something, with the reason.
 #[derive(Debug, Default)]
@@ -25,17 +25,17 @@ impl Refused {
             Some(why) => drop(self.kinds.entry(key.gvk.clone()).or_default().insert(key.clone(), why)),
             None => drop(self.kinds.get_mut(&key.gvk)?.remove(key)),
         }
-        let object = format!("projections of kind {}", key.gvk.kind);
+        let about = About::Projections(key.gvk.kind.clone());
         let Some((first, why)) = self.kinds.get(&key.gvk).and_then(BTreeMap::first_key_value) else {
             self.kinds.remove(&key.gvk);
-            return self.told.remove(&key.gvk).map(|_| Problem::resolved(stage, "", object));
+            return self.told.remove(&key.gvk).map(|_| Problem::resolved(stage, "", about));
         };
         let text = format!("{first} cannot be written: {}", without_values(&key.gvk, why));
         if self.told.get(&key.gvk) == Some(&text) {
             return None;
         }
         self.told.insert(key.gvk.clone(), text.clone());
-        Some(Problem::open(stage, "", object, text))
+        Some(Problem::open(stage, "", about, text))
     }
 }
 
@@ -66,7 +66,9 @@ mod tests {
     fn a_kind_is_one_problem_until_all_of_it_can_be_written() {
         let mut refused = Refused::default();
         let mut outcome = |name: &str, why: Option<&str>| {
-            refused.outcome("renderer", &key(name), why.map(str::to_owned)).map(|problem| problem.error)
+            refused
+                .outcome("renderer", &key(name), why.map(str::to_owned))
+                .map(|problem| problem.fault.map(|fault| fault.text))
         };
         assert_eq!(outcome("a", None), None);
         let text = outcome("b", Some("no")).unwrap().unwrap();

@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
-use sluice_protocol::report::NOTE;
-use sluice_protocol::{About, ProblemKey, Step};
+use sluice_protocol::{About, Fault, ProblemKey, Step};
 
 use super::Deployer;
 use crate::messages::Effect;
@@ -40,10 +39,10 @@ impl Deployer {
         self.end_left_behind(back, step);
         for key in left {
             let text = format!(
-                "{NOTE}stays here and is nobody's from now on, since it, or something in it, says helm.sh/resource-policy: keep; {profile} \
+                "stays here and is nobody's from now on, since it, or something in it, says helm.sh/resource-policy: keep; {profile} \
                  has let it go; delete it by hand when it is not needed"
             );
-            self.note(ProblemKey::on(cluster, About::Object(key.clone())), Some(text), step);
+            self.note(ProblemKey::on(cluster, About::Object(key.clone())), Some(Fault::note(text)), step);
             self.left_behind.0.push_back((step.steady + SHOWN, cluster.clone(), key));
         }
         let too_many = self.left_behind.0.len().saturating_sub(MOST);

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use sluice_api::ClusterRef;
-use sluice_protocol::{About, ProblemKey, Step, Table};
+use sluice_protocol::{About, Fault, ProblemKey, Step, Table};
 
 use super::Deployer;
 use crate::messages::Effect;
@@ -59,7 +59,7 @@ impl Deployer {
         if text != self.put_off.told {
             self.put_off.told.clone_from(&text);
             let stream = Table::Desired.stream(self.config.shard);
-            self.note(ProblemKey::everywhere(About::Stream(stream)), text, step);
+            self.note(ProblemKey::everywhere(About::Stream(stream)), text.map(Fault::from), step);
         }
     }
 

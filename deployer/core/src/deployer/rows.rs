@@ -24,7 +24,7 @@ impl Deployer {
         {
             // Also where the cluster cannot be reached. Of a row without content its maker says what is wrong.
             let key = ProblemKey::on(cluster, About::Profile(profile.clone()));
-            self.note(key, Some(text.clone()), step);
+            self.note(key, Some(text.as_str().into()), step);
         }
         if matches!(target, Ok(Target::Value(_))) {
             self.begun(cluster, profile, step);

@@ -749,11 +749,11 @@ fn refused_objects_are_named_delay_no_others_and_are_tried_again() {
     fixture.row("p", Some(desired("p", 100, vec![config_map("bad", "1"), config_map("good", "1")])));
     assert_eq!(fixture.names(), ["good"]);
     assert_eq!(fixture.statuses["p"].as_ref().unwrap().errors, ["ConfigMap default/bad: no such kind"]);
-    assert_eq!(fixture.problems.last().unwrap().object, "ClusterProfile p");
+    assert_eq!(fixture.problems.last().unwrap().object(), "ClusterProfile p");
     fixture.fail = Box::new(|_| None);
     fixture.wait();
     assert_eq!(fixture.state("p"), Some(State::Provisioned));
-    assert_eq!(fixture.problems.last().unwrap().error, None);
+    assert_eq!(fixture.problems.last().unwrap().error(), None);
 }
 
 #[test]
@@ -823,12 +823,12 @@ fn a_dead_server_is_left_alone_and_caught_up_with() {
         fixture
             .problems
             .iter()
-            .any(|problem| problem.error.as_ref().is_some_and(|error| error.contains("connection refused")))
+            .any(|problem| problem.error().is_some_and(|error| error.contains("connection refused")))
     );
     fixture.fail = Box::new(|_| None);
     (0..5).for_each(|_| fixture.wait());
     assert_eq!(fixture.names(), ["a"]);
-    assert_eq!(fixture.problems.last().unwrap().error, None);
+    assert_eq!(fixture.problems.last().unwrap().error(), None);
 }
 
 #[test]
@@ -840,13 +840,13 @@ fn a_server_in_trouble_is_one_problem_however_many_profiles_are_on_it() {
         fixture.row(profile, Some(desired(profile, 100, vec![config_map(profile, "1")])));
     }
     (0..40).for_each(|_| fixture.wait());
-    let open: BTreeSet<_> = fixture.problems.iter().map(|problem| problem.object.as_str()).collect();
-    assert_eq!(open, ["cluster"].into());
+    let open: BTreeSet<_> = fixture.problems.iter().map(Problem::object).collect();
+    assert_eq!(open, ["cluster".to_owned()].into());
     assert_eq!(fixture.state("p"), Some(State::Failed));
     fixture.fail = Box::new(|_| None);
     (0..40).for_each(|_| fixture.wait());
     assert_eq!(fixture.names(), ["p", "q", "r", "s", "t"]);
-    assert_eq!(fixture.problems.last().unwrap().error, None);
+    assert_eq!(fixture.problems.last().unwrap().error(), None);
 }
 
 #[test]
@@ -862,7 +862,7 @@ fn one_object_that_the_server_fails_on_is_the_problem_of_its_profile() {
     fixture.row("p", Some(desired("p", 100, vec![config_map("bad", "1"), config_map("good", "1")])));
     assert!(fixture.problems.is_empty());
     (0..8).for_each(|_| fixture.wait());
-    assert_eq!(fixture.problems.last().unwrap().object, "ClusterProfile p");
+    assert_eq!(fixture.problems.last().unwrap().object(), "ClusterProfile p");
 }
 
 #[test]
@@ -1128,7 +1128,7 @@ fn many_refused_objects_delay_nobody_and_go_with_their_profiles() {
     }
     fixture.row("good", Some(desired("good", 100, vec![config_map("a", "1")])));
     assert_eq!((fixture.names(), fixture.state("good")), (vec!["a"], Some(State::Provisioned)));
-    assert!(fixture.problems.iter().all(|problem| problem.object != "cluster"));
+    assert!(fixture.problems.iter().all(|problem| problem.about != About::Cluster));
     // One is mended, the others are withdrawn.
     fixture.row("bad0", Some(desired("bad0", 100, vec![config_map("front-p0", "1")])));
     (1..50).for_each(|index| fixture.row(&bad(index).0, None));
@@ -1353,8 +1353,8 @@ fn with_a_kind_go_its_objects_and_with_it_they_come_back() {
     fixture.row("p", Some(desired("p", 100, vec![thing("a", "2"), config_map("c", "1")])));
     assert_eq!((fixture.state("p"), fixture.state("q")), (Some(State::Failed), Some(State::Failed)));
     for profile in ["ClusterProfile p", "ClusterProfile q"] {
-        let problem = fixture.problems.iter().find(|problem| problem.object == profile).unwrap();
-        assert!(problem.error.as_ref().unwrap().contains("no kind example.com/v1 Thing"));
+        let problem = fixture.problems.iter().find(|problem| problem.object() == profile).unwrap();
+        assert!(problem.error().unwrap().contains("no kind example.com/v1 Thing"));
     }
     fixture.fail = Box::new(|_| None);
     (0..3).for_each(|_| fixture.wait());

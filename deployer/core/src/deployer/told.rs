@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{Cause, Desired, State, Status};
-use sluice_protocol::{About, Body, Meta, ProblemKey, Publish, Step, Subject, json};
+use sluice_protocol::{About, Body, Fault, Meta, ProblemKey, Publish, Step, Subject, json};
 
 use super::Deployer;
 use crate::messages::Effect;
@@ -75,12 +75,12 @@ impl Deployer {
             self.told.insert(key, texts.keys().cloned().collect());
         }
         for (key, text) in texts {
-            self.note(key, Some(text), step);
+            self.note(key, Some(text.into()), step);
         }
     }
 
-    pub(super) fn note(&mut self, key: ProblemKey, error: Option<String>, step: &mut Step<Effect>) {
-        self.problems.note(key, error).into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
+    pub(super) fn note(&mut self, key: ProblemKey, fault: Option<Fault>, step: &mut Step<Effect>) {
+        self.problems.note(key, fault).into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
     }
 }
 

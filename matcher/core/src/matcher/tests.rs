@@ -294,10 +294,10 @@ fn a_failing_script_keeps_the_last_verdict_and_heals() {
         effects.iter().find_map(|e| if let Effect::Problem(p) = e { Some(p.clone()) } else { None })
     };
     let opened = problem(&effects).unwrap();
-    assert_eq!(opened.object, "EventSource a, Service default/x");
-    assert!(opened.error.unwrap().contains("index nil"));
+    assert_eq!(opened.object(), "EventSource a, Service default/x");
+    assert!(opened.error().unwrap().contains("index nil"));
     let (_, effects) = step(&mut matcher, |m, s| m.row(&change("x", Some("b"), 3), s));
-    assert_eq!(problem(&effects).unwrap().error, None);
+    assert_eq!(problem(&effects).unwrap().error(), None);
 }
 
 #[test]
@@ -315,9 +315,9 @@ fn a_removed_source_takes_its_problems_along() {
     });
     step(&mut matcher, |m, s| m.start(s));
     let (_, effects) = step(&mut matcher, |m, s| m.row(&change("x", Some("a"), 1), s));
-    assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.error.is_some()));
+    assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.fault.is_some()));
     let (_, effects) = step(&mut matcher, |m, s| m.external(interest(2, &[]), s));
-    assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.error.is_none()), "{effects:?}");
+    assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.fault.is_none()), "{effects:?}");
 }
 
 #[test]
@@ -368,11 +368,11 @@ fn a_malformed_row_is_a_problem_and_no_more() {
     let (published, effects) = step(&mut matcher, |m, s| m.row(&row, s));
     assert!(
         published.is_empty()
-            && matches!(&effects[..], [Effect::Problem(problem)] if problem.error.as_ref().unwrap().contains("cannot be read"))
+            && matches!(&effects[..], [Effect::Problem(problem)] if problem.error().unwrap().contains("cannot be read"))
     );
     let gone = Row { head: Head { tombstone: true, ..Head::default() }, ..row };
     let (_, effects) = step(&mut matcher, |m, s| m.row(&gone, s));
-    assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.error.is_none()), "{effects:?}");
+    assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.fault.is_none()), "{effects:?}");
 }
 
 #[test]
@@ -382,7 +382,7 @@ fn a_row_that_holds_another_object_than_it_says_is_no_event() {
     for body in [change("y", Some("a"), 1).body, b"{}".as_slice().into(), b"[1]".as_slice().into()] {
         let (published, effects) = step(&mut matcher, |m, s| m.row(&Row { body, ..own.clone() }, s));
         assert!(published.is_empty(), "{published:?}");
-        assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.error.is_some()), "{effects:?}");
+        assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.fault.is_some()), "{effects:?}");
     }
     assert_eq!(rows(&mut matcher, own), ["+a/x"]);
 }

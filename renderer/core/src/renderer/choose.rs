@@ -5,7 +5,7 @@
 use sluice_api::cloud_event::is_event;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::rows::EventCause;
-use sluice_protocol::{About, ProblemKey, Step};
+use sluice_protocol::{About, Fault, ProblemKey, Step};
 
 use super::{Effect, Renderer, Wanted};
 
@@ -14,7 +14,11 @@ impl Renderer {
     pub(super) fn choose(&mut self, cluster: &ClusterRef, source: &str, step: &mut Step<Effect>) {
         let listens = self.bindings.get(cluster).is_some_and(|bindings| bindings.listens_to(source));
         if let Some(error) = self.knowledge.choose(cluster, source, listens) {
-            self.note(ProblemKey::on(cluster, About::Source(source.to_owned())), error, step);
+            self.note(
+                ProblemKey::on(cluster, About::Source(source.to_owned())),
+                error.map(Fault::from),
+                step,
+            );
         }
     }
 

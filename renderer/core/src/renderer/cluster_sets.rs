@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluice_api::model::{ClusterSetId, LIB_GROUP, Selections};
 use sluice_api::{Gvk, ObjectKey};
-use sluice_protocol::{About, ProblemKey, Step};
+use sluice_protocol::{About, Fault, ProblemKey, Step};
 
 use super::{Effect, Renderer};
 
@@ -46,7 +46,7 @@ impl Renderer {
             problems.push((id.clone(), error));
         }
         for (id, error) in problems {
-            self.note(ProblemKey::everywhere(About::ClusterSet(id)), error, step);
+            self.note(ProblemKey::everywhere(About::ClusterSet(id)), error.map(Fault::from), step);
         }
     }
 

@@ -7,7 +7,7 @@ use sluice_api::cloud_event::item_of;
 use sluice_api::model::OWNER_NAME;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, object};
 use sluice_protocol::rows::{Cause, ReportMeta, State, Status};
-use sluice_protocol::{About, Meta, ProblemKey, Row, Step, Subject};
+use sluice_protocol::{About, Fault, Meta, ProblemKey, Row, Step, Subject};
 
 use super::place::event_cause;
 use super::{Effect, Renderer};
@@ -95,7 +95,7 @@ impl Renderer {
                 )
             });
             let about = About::Match(source.to_owned(), key.clone());
-            self.note(ProblemKey::on(cluster, about), text, step);
+            self.note(ProblemKey::on(cluster, about), text.map(Fault::from), step);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sluice_api::model::{NOTHING_WITHDRAWN, ignored};
 use sluice_api::{ClusterRef, TriggerId};
 use sluice_protocol::interest::Interest;
-use sluice_protocol::{About, ProblemKey, Step};
+use sluice_protocol::{About, Fault, ProblemKey, Step};
 
 use super::place::{now_millis, unsupported, without_effect};
 use super::{Effect, Renderer};
@@ -220,13 +220,12 @@ impl Renderer {
             return;
         }
         let error = match self.knowledge.catalog.triggers.get(id).map(Arc::as_ref) {
-            Some(Err(error)) => Some(error.to_string()),
+            Some(Err(error)) => Some(Fault::new(error.to_string())),
             Some(Ok(trigger)) => {
                 let wrong =
                     [broken_trigger(trigger), self.unsure(id), unsupported(&trigger.common.unsupported)];
                 let note = without_effect(&trigger.common.ignored);
-                let wrong: Vec<_> = wrong.into_iter().flatten().chain(note).collect();
-                (!wrong.is_empty()).then(|| wrong.join("; "))
+                Fault::all(wrong.into_iter().flatten().map(Fault::from).chain(note))
             }
             None => None,
         };
@@ -241,7 +240,7 @@ impl Renderer {
             return;
         }
         let checked = self.knowledge.catalog.sources.get(name).map(|manifest| check_source(manifest));
-        let error = checked.and_then(Result::err).map(|error| error.to_string());
+        let error = checked.and_then(Result::err).map(|error| Fault::new(error.to_string()));
         self.note(ProblemKey::everywhere(about), error, step);
     }
 
@@ -285,7 +284,7 @@ impl Renderer {
             Some(Err(_)) if self.is_nowhere_bound(id) || self.unsure(id).is_some() => None,
             Some(Err(error)) => Some(error.clone()),
         };
-        self.note(ProblemKey::on(cluster, About::Trigger(id.clone())), error, step);
+        self.note(ProblemKey::on(cluster, About::Trigger(id.clone())), error.map(Fault::from), step);
     }
 
     /// Why it is not known on which clusters it listens besides.

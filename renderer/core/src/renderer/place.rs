@@ -1,7 +1,7 @@
 //! Causes, and how problems name them.
 
 use sluice_api::{ClusterRef, ObjectKey, TriggerId};
-use sluice_protocol::report::NOTE;
+use sluice_protocol::Fault;
 use sluice_protocol::rows::{Cause, EventCause};
 
 pub(super) fn now_millis(now: i64) -> u64 {
@@ -23,8 +23,8 @@ pub(super) fn event_cause(
 }
 
 /// What is said of fields that have no effect; it is no problem.
-pub(super) fn without_effect(fields: &[sluice_api::FieldError]) -> Option<String> {
-    unsupported(fields).map(|text| format!("{NOTE}{text}"))
+pub(super) fn without_effect(fields: &[sluice_api::FieldError]) -> Option<Fault> {
+    unsupported(fields).map(Fault::note)
 }
 
 pub(super) fn unsupported(fields: &[sluice_api::FieldError]) -> Option<String> {

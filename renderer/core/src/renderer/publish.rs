@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, few};
-use sluice_protocol::report::NOTE;
 use sluice_protocol::rows::{Cause, EventCause, UNRENDERED};
 use sluice_protocol::subject::cluster_shard;
-use sluice_protocol::{Body, JournalEntry, Line, Meta, Publish, Step, Subject};
+use sluice_protocol::{Body, Fault, JournalEntry, Line, Meta, Publish, Step, Subject};
 
 use super::place::{unsupported, without_effect};
 use super::{Effect, Renderer, STAGE};
@@ -55,11 +54,10 @@ impl Renderer {
         self.renderings.set(cause, result.is_ok().then_some(basis));
         self.ledger.set_failing(cause, result.is_err());
         self.ledger.keep(cause);
-        let notes = warnings.into_iter().chain(self.ignored_fields(cause)).chain(self.circle(cause));
-        let mut errors: Vec<String> = result.err().into_iter().chain(notes).collect();
-        // What begins as a note is nothing else.
-        errors.sort_by_key(|error| error.starts_with(NOTE));
-        self.note(cause.problem(), (!errors.is_empty()).then(|| errors.join("; ")), step);
+        let circle = self.circle(cause).map(Fault::from);
+        let others = warnings.into_iter().chain(self.ignored_fields(cause)).chain(circle);
+        let faults = result.err().map(Fault::from).into_iter().chain(others);
+        self.note(cause.problem(), Fault::all(faults), step);
         self.follow(step);
     }
 
@@ -129,13 +127,13 @@ impl Renderer {
     }
 
     /// What a user's profile says and nobody acts upon; of a trigger it is said once, not for each of its events.
-    fn ignored_fields(&self, cause: &Cause) -> Vec<String> {
+    fn ignored_fields(&self, cause: &Cause) -> Vec<Fault> {
         let Cause::Profile(id) = cause else { return Vec::new() };
         let profile = self.knowledge.catalog.profiles.get(id).map(Arc::as_ref);
         let Some(Ok(profile)) = profile else { return Vec::new() };
         let (lacks, note) =
             (unsupported(&profile.common.unsupported), without_effect(&profile.common.ignored));
-        lacks.into_iter().chain(note).collect()
+        lacks.map(Fault::from).into_iter().chain(note).collect()
     }
 
     /// Whether a cause has been rendered, and nothing that it is made of has changed since.

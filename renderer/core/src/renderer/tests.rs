@@ -277,9 +277,9 @@ impl Fixture {
         for effect in effects {
             match effect {
                 Effect::WriteInterest(cluster, row) => drop(self.interests.insert(cluster, row)),
-                Effect::Problem(problem) => match problem.error {
-                    Some(error) => drop(self.problems.insert(problem.object, error)),
-                    None => drop(self.problems.remove(&problem.object)),
+                Effect::Problem(problem) => match &problem.fault {
+                    Some(fault) => drop(self.problems.insert(problem.object(), fault.to_string())),
+                    None => drop(self.problems.remove(&problem.object())),
                 },
                 Effect::Project(projection) => {
                     drop(self.projected.insert(projection.key.to_string(), projection.object))

@@ -14,7 +14,7 @@ use sluice_api::model::HelmChart;
 use sluice_api::object;
 use sluice_api::secrets::{without_message, without_text};
 use sluice_chart::Release;
-use sluice_protocol::report::NOTE;
+use sluice_protocol::Fault;
 use sluice_protocol::rows::{self, Policy};
 
 use crate::knowledge::capabilities::ClusterCapabilities;
@@ -52,7 +52,7 @@ pub(crate) struct ChartRender<'a> {
     /// What the destination can do.
     pub(crate) capabilities: &'a ClusterCapabilities,
     /// What is said of charts and stops nothing.
-    pub(crate) notes: BTreeSet<String>,
+    pub(crate) notes: BTreeSet<Fault>,
     /// Whether one of them draws random values.
     pub(crate) has_drawn: bool,
 }
@@ -99,7 +99,7 @@ impl ChartRender<'_> {
         let named = |error: &dyn std::fmt::Display| format!("{}: {request}: {error}", chart.path);
         let Some(state) = reads.chart(self.catalog, &request) else { return Ok(None) };
         if let (Some(_), Some(trouble)) = (&state.chart, &state.trouble) {
-            self.notes.insert(named(&format!("{trouble}; what was fetched before is used")));
+            self.notes.insert(named(&format!("{trouble}; what was fetched before is used")).into());
         }
         let loaded = state.chart.ok_or_else(|| named(&state.trouble.unwrap_or_default()))?;
         let values = self.values(&chart, sources, destination)?;
@@ -120,7 +120,7 @@ impl ChartRender<'_> {
         })?;
         let said = notes(&output, chart.options.disable_hooks);
         let said = said.map(|note| note.chars().take(TOLD).collect::<String>());
-        self.notes.extend(said.map(|note| format!("{NOTE}{}", named(&note))));
+        self.notes.extend(said.map(|note| Fault::note(named(&note))));
         Ok(Some(Policy {
             kind: KIND.to_owned(),
             namespace: release.namespace,

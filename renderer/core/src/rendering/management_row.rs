@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sluice_api::ClusterRef;
 use sluice_api::model::{Deployment, SpecCommon};
+use sluice_protocol::Fault;
 use sluice_protocol::rows::{Cause, Desired, Policy};
 
 use crate::knowledge::Knowledge;
@@ -29,7 +30,7 @@ impl Rendering {
         rendered: &Rendered,
         taken: &Taken,
         reads: &mut Reads,
-    ) -> Result<Option<(Rendition, Vec<String>)>, String> {
+    ) -> Result<Option<(Rendition, Vec<Fault>)>, String> {
         let common = knowledge.common(cause)?;
         if !rendered.is_for_management(common) {
             return Ok(None);
@@ -57,7 +58,7 @@ impl Rendering {
         (common, cause): (&SpecCommon, &Cause),
         rendered: &Rendered,
         reads: &mut Reads,
-    ) -> Result<(Vec<Policy>, Vec<String>), NoRow> {
+    ) -> Result<(Vec<Policy>, Vec<Fault>), NoRow> {
         // Why, is said of the destination, or of the reference to it.
         if !rendered.failed.is_empty() || rendered.unsure.is_some() {
             return Err(NoRow::Unknown);

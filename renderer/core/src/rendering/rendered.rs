@@ -4,6 +4,8 @@ use serde_json::{Map, Value};
 use sluice_api::model::{HelmChart, ResourceRef, SpecCommon};
 use sluice_api::{ClusterRef, ProfileId, ServiceAccount};
 
+use sluice_protocol::Fault;
+
 use crate::rendering::part::Part;
 use crate::rendering::projection::Projection;
 
@@ -27,7 +29,7 @@ pub(crate) struct Rendered {
     /// Why it is not known where it goes besides: nothing of it is withdrawn then.
     pub(crate) unsure: Option<String>,
     /// What is wrong and stops nothing.
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Fault>,
     /// Its spec, for the ClusterProfile and the ClusterSummary.
     pub(crate) spec: Map<String, Value>,
     /// What is written to the management cluster because of it.
@@ -51,7 +53,7 @@ impl Rendered {
             resources: Vec::new(),
             failed: Vec::new(),
             unsure: None,
-            warnings: vec![text],
+            warnings: vec![text.into()],
             spec,
             projections: Vec::new(),
         }

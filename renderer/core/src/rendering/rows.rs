@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sluice_api::Digest;
 use sluice_api::model::{Cluster, Deployment, SpecCommon};
+use sluice_protocol::Fault;
 use sluice_protocol::rows::{Cause, Desired, Policy};
 
 use crate::knowledge::Knowledge;
@@ -25,7 +26,7 @@ use crate::rendering::templates::Templates;
 struct Policies {
     policies: Vec<Policy>,
     /// What is said of it that stops nothing.
-    notes: BTreeSet<String>,
+    notes: BTreeSet<Fault>,
     /// Whether a chart of it has drawn random values. Other templates are rendered for each destination anyway.
     has_drawn: bool,
 }
@@ -39,7 +40,7 @@ struct RowRender<'r> {
     templates: &'r Templates,
     rendered: &'r Rendered,
     /// What is said of rows that stops nothing.
-    notes: BTreeSet<String>,
+    notes: BTreeSet<Fault>,
 }
 
 /// Bodies that destinations of a part share: by what these can do, where that counts, and what they were asked to be redeployed with.
@@ -75,7 +76,7 @@ impl Rendering {
             rows.push(row);
         }
         rendered.warnings.extend(notes);
-        rendered.warnings.extend(waiting(reads.unknown_clusters()));
+        rendered.warnings.extend(waiting(reads.unknown_clusters()).map(Fault::from));
         Ok(rows)
     }
 }

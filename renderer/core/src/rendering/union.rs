@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey, few};
+use sluice_protocol::Fault;
 use sluice_protocol::rows::Policy;
 
 /// The union over destinations, in the order in which they are added.
@@ -64,13 +65,13 @@ impl Union {
     }
 
     /// Everything, and what is said of the conflicts.
-    pub(crate) fn end(self) -> (Vec<Policy>, Vec<String>) {
+    pub(crate) fn end(self) -> (Vec<Policy>, Vec<Fault>) {
         let told = self.conflicts.into_iter().map(|(name, (first, others))| {
-            format!(
+            Fault::new(format!(
                 "{name}: the management cluster gets it as it is because of {first}, and it is not the same because of {}; let its name \
                  differ for each destination, or its content not",
                 few(", ", &others)
-            )
+            ))
         });
         (self.policies, told.collect())
     }
@@ -124,10 +125,10 @@ mod tests {
         assert_eq!(policies[0].objects, [object("x", "1")]);
         assert_eq!(told.len(), 1);
         assert!(
-            told[0].starts_with("ConfigMap x: ") && told[0].contains("of sveltos:default/a,"),
+            told[0].text.starts_with("ConfigMap x: ") && told[0].text.contains("of sveltos:default/a,"),
             "{told:?}"
         );
-        assert!(told[0].contains("because of sveltos:default/b;"), "{told:?}");
+        assert!(told[0].text.contains("because of sveltos:default/b;"), "{told:?}");
     }
 
     #[test]
@@ -155,6 +156,6 @@ mod tests {
             );
         }
         let (_, told) = union.end();
-        assert!(told.len() == 1 && told[0].contains(" and 4 more;"), "{told:?}");
+        assert!(told.len() == 1 && told[0].text.contains(" and 4 more;"), "{told:?}");
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use sluice_api::Gvk;
 use sluice_protocol::rows::{EventCause, State, Status, spec_digest};
-use sluice_protocol::{Body, Head, Meta, Publish};
+use sluice_protocol::{About, Body, Fault, Head, Meta, Publish};
 
 use super::*;
 
@@ -51,15 +51,23 @@ fn row(cluster: &ClusterRef, cause: &Cause, state: Option<State>, errors: &[&str
     Row { subject, head: Head { tombstone, ..publish.head() }, body: body.into(), sequence: 0 }
 }
 
-fn problem(cluster: &str, object: &str, error: &str) -> ProblemRow {
-    ProblemRow {
-        stage: "renderer".into(),
-        cluster: cluster.into(),
-        object: object.into(),
-        error: error.into(),
-        since: T0 - 60_000_000,
-        attempts: 1,
-    }
+fn problem(cluster: &str, about: About, fault: impl Into<Fault>) -> ProblemRow {
+    ProblemRow::new("renderer", cluster, about, fault, T0 - 60_000_000)
+}
+
+fn of_trigger() -> About {
+    About::Trigger(TriggerId::new("EventTrigger", "t"))
+}
+
+fn event_of(service: &str) -> About {
+    let item =
+        ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "default".into(), name: service.into() };
+    About::Event(EventCause {
+        trigger: TriggerId::new("EventTrigger", "t"),
+        cluster: ClusterRef::sveltos("default", "a"),
+        source: "s".into(),
+        item: Some(item),
+    })
 }
 
 /// One shard that knows two selected clusters and another one.
@@ -125,11 +133,18 @@ fn what_is_only_to_be_known_is_nothing_against_an_object() {
     }
     assert_eq!(ready(&mut statuses), Some(json!("True")));
     statuses.problem(
-        problem("", "ClusterProfile p", "spec.dependsOn: is not awaited; note: spec.reloader: has no effect"),
+        problem(
+            "",
+            About::Profile(ProfileId::cluster("p")),
+            "spec.dependsOn: is not awaited; note: spec.reloader: has no effect",
+        ),
         T0,
     );
     assert_eq!(ready(&mut statuses), Some(json!("False")));
-    statuses.problem(problem("", "ClusterProfile p", "note: spec.reloader: has no effect"), T0);
+    statuses.problem(
+        problem("", About::Profile(ProfileId::cluster("p")), Fault::note("spec.reloader: has no effect")),
+        T0,
+    );
     assert_eq!(ready(&mut statuses), Some(json!("True")));
 }
 
@@ -207,7 +222,7 @@ fn a_role_request_says_what_became_of_it_as_triggers_do() {
     let mut statuses = statuses([request, profile()]);
     let cause = Cause::Profile(ProfileId::role_request("p"));
     statuses.row(&row(&cluster("a"), &cause, Some(State::Provisioned), &[]), T0);
-    statuses.problem(problem("", "RoleRequest p", "no such role"), T0);
+    statuses.problem(problem("", About::Profile(ProfileId::role_request("p")), "no such role"), T0);
     let at = statuses.next().unwrap();
     let written: BTreeMap<_, _> =
         statuses.take_due(at).statuses.into_iter().map(|(key, status)| (key.gvk.kind, status)).collect();
@@ -247,9 +262,9 @@ fn a_suspended_trigger_says_so() {
 fn what_is_wrong_comes_first_and_goes_when_it_is_mended() {
     let mut statuses = statuses([trigger(json!({}))]);
     let rows = [
-        problem("sveltos:default/a", "EventTrigger t, EventSource s, Service default/x", "it fails"),
-        problem("sveltos:default/a", "EventTrigger t, EventSource s, Service default/y", "it fails too"),
-        problem("", "EventTrigger t", "EventTrigger t: spec.helmCharts: not yet"),
+        problem("sveltos:default/a", event_of("x"), "it fails"),
+        problem("sveltos:default/a", event_of("y"), "it fails too"),
+        problem("", of_trigger(), "EventTrigger t: spec.helmCharts: not yet"),
     ];
     rows.iter().for_each(|row| statuses.problem(row.clone(), T0));
     let status = written(&mut statuses).unwrap();
@@ -360,7 +375,7 @@ fn an_object_is_the_business_of_one_shard_and_one_that_nobody_wrote_of_none() {
     let a = cluster("a");
     let mut statuses = statuses([]);
     statuses.row(&row(&a, &event(&a), Some(State::Provisioned), &[]), T0);
-    statuses.problem(problem("", "EventTrigger t", "no"), T0);
+    statuses.problem(problem("", of_trigger(), "no"), T0);
     assert_eq!(written(&mut statuses), None);
     statuses.change(&upsert(trigger(json!({}))), false, T0);
     assert_eq!(written(&mut statuses).unwrap()["conditions"][0]["message"], "no");
@@ -451,7 +466,7 @@ fn a_cluster_says_once_which_version_it_has_and_that_it_is_ready_and_what_is_wro
     };
     statuses.change(&said(&status), false, T0 + 3 * PERIOD);
     assert_eq!(written(&mut statuses), None, "it is there");
-    let down = |error: &str| problem("sveltos:default/a", "cluster", error);
+    let down = |error: &str| problem("sveltos:default/a", About::Cluster, error);
     statuses.problem(down("it does not answer"), T0 + 4 * PERIOD);
     let status = written(&mut statuses).unwrap();
     let fields = ["ready", "version", "connectionStatus"].map(|field| status[field].clone());
@@ -483,9 +498,9 @@ fn a_source_says_what_is_wrong_and_whether_all_is_well() {
     let mut statuses = statuses([source]);
     let ready = |status: Value| status["conditions"][0]["status"].clone();
     assert_eq!(written(&mut statuses).map(ready), Some(json!("True")));
-    statuses.problem(problem("", "EventSource s", "no such operation"), T0);
+    statuses.problem(problem("", About::Source("s".into()), "no such operation"), T0);
     assert_eq!(written(&mut statuses).unwrap()["agentFailureMessage"], "no such operation");
-    statuses.problem(problem("", "EventSource s", ""), T0);
+    statuses.problem(problem("", About::Source("s".into()), ""), T0);
     let status = written(&mut statuses).unwrap();
     assert_eq!((status.get("agentFailureMessage"), ready(status.clone())), (None, json!("True")));
     assert_eq!(

@@ -206,10 +206,10 @@ fn what_is_no_event_is_told_with_its_channel_until_a_good_one_comes() {
     };
     let effects = problem(&mut agent, message(1, "{}", 7));
     let [Effect::Refused, Effect::Problem(told)] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!((told.stage, &*told.object), ("agent", "CloudEvents on orders"));
-    let error = told.error.clone().unwrap();
+    assert_eq!((told.stage, &*told.object()), ("agent", "CloudEvents on orders"));
+    let error = told.error().map(str::to_owned).unwrap();
     assert!(error.starts_with("message 7: specversion: is required"), "{error}");
     let effects = problem(&mut agent, sent(1, "created", 8));
-    assert!(matches!(&effects[..], [Effect::Problem(resolved)] if resolved.error.is_none()), "{effects:?}");
+    assert!(matches!(&effects[..], [Effect::Problem(resolved)] if resolved.error().is_none()), "{effects:?}");
     assert!(problem(&mut agent, sent(1, "created", 9)).is_empty());
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use sluice_protocol::interest::Interest;
-use sluice_protocol::report::ProblemRow;
+use sluice_protocol::{About, ProblemRow};
 
 use super::super::tests::{
     cluster, event_source, labelled, registration, remove, replace, service, trigger, well,
@@ -398,17 +398,19 @@ fn a_cluster_must_be_registered_and_the_management_cluster_is_none() {
 
 #[test]
 fn what_a_matcher_cannot_do_is_told() {
-    let problem = |object: &str| ProblemRow {
-        stage: "matcher".into(),
-        cluster: cluster("a").to_string(),
-        object: object.into(),
-        error: "it cannot be read".into(),
-        since: 1,
-        attempts: 1,
+    let at = cluster("a").to_string();
+    let problem = |about: About| ProblemRow::new("matcher", &at, about, "it cannot be read", 1);
+    let service = |name: &str| {
+        About::Object(ObjectKey {
+            gvk: Gvk::new("", "v1", "Service"),
+            namespace: "shop".into(),
+            name: name.into(),
+        })
     };
     let mut facts = event();
-    let objects = ["EventSource s", "Service shop/front", "EventSource other", "Service shop/back"];
-    facts.on_bus.as_mut().unwrap().problems = objects.map(problem).to_vec();
+    let source = |name: &str| About::Source(name.into());
+    let about = [source("s"), service("front"), source("other"), service("back")];
+    facts.on_bus.as_mut().unwrap().problems = about.map(problem).to_vec();
     let explained = of_front(&facts);
     let told: Vec<_> =
         steps(&explained).into_iter().filter(|step| step.0 == "problem").map(|step| step.2).collect();

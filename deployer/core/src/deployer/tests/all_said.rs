@@ -28,8 +28,8 @@ impl Fixture {
 
     /// What was told of the stream since it was asked for last: the error, or its end.
     fn take_news(&mut self) -> Vec<Option<String>> {
-        let of_stream = |problem: &mut Problem| problem.object == "stream DESIRED-00";
-        self.problems.extract_if(.., of_stream).map(|problem| problem.error).collect()
+        let of_stream = |problem: &mut Problem| problem.object() == "stream DESIRED-00";
+        self.problems.extract_if(.., of_stream).map(|problem| problem.fault.map(|fault| fault.text)).collect()
     }
 }
 

@@ -48,15 +48,15 @@ fn what_says_that_it_stays_survives_an_upgrade_and_a_removal_as_nobodys() {
         assert!(!has_marks(named(&fixture, "a").unwrap()), "{:?}", fixture.objects);
         let left = |stored: &Stored| stored.inventory.objects.iter().any(|key| key.name == "a");
         assert!(!fixture.inventories.values().any(left));
-        let told = fixture.problems.iter().find(|problem| problem.object == "ConfigMap default/a").unwrap();
-        let text = told.error.as_ref().unwrap();
+        let told = fixture.problems.iter().find(|problem| problem.object() == "ConfigMap default/a").unwrap();
+        let text = told.fault.as_ref().unwrap().to_string();
         assert!(
             text.starts_with("note: stays here") && text.contains("ClusterProfile p has let it go"),
             "{text}"
         );
         fixture.now += 2 * 3_600_000_000;
         fixture.run(|deployer, step| deployer.tick(step));
-        let ended = |problem: &Problem| problem.object == "ConfigMap default/a" && problem.error.is_none();
+        let ended = |problem: &Problem| problem.object() == "ConfigMap default/a" && problem.fault.is_none();
         assert!(fixture.problems.iter().any(ended), "it is told for a while");
     }
 }

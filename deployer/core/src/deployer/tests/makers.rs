@@ -82,7 +82,7 @@ fn the_elder_of_two_makers_stays_and_the_other_is_told_and_follows_it() {
     assert!(waiting.errors[0].contains("already made on sveltos:default/c by EventTrigger t"), "{waiting:?}");
     let told = fixture.problems.last().unwrap();
     assert_eq!(
-        (&*told.cluster, &*told.object),
+        (&*told.cluster, &*told.object()),
         ("sveltos:default/b", "EventTrigger t, EventSource s, on sveltos:default/c")
     );
     fixture.take_calls();
@@ -94,7 +94,7 @@ fn the_elder_of_two_makers_stays_and_the_other_is_told_and_follows_it() {
     );
     assert_eq!(fixture.status_of("front", of_a), None);
     assert_eq!(fixture.status_of("front", of_b).unwrap().state, State::Provisioned);
-    assert!(fixture.problems.last().unwrap().error.is_none(), "it need not wait any more");
+    assert!(fixture.problems.last().unwrap().error().is_none(), "it need not wait any more");
     fixture.made(&front, of_b, 7, None);
     assert!(fixture.objects.is_empty() && fixture.inventories.is_empty());
 }
@@ -109,7 +109,7 @@ fn a_makers_tombstone_takes_nothing_from_another() {
     fixture.made(&front, b.origin(SHARDS), 3, None);
     assert!(fixture.take_calls().is_empty());
     assert_eq!((fixture.names(), fixture.status_of("front", b.origin(SHARDS))), (vec!["x"], None));
-    assert!(fixture.problems.last().unwrap().error.is_none());
+    assert!(fixture.problems.last().unwrap().error().is_none());
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn what_a_maker_wants_that_cannot_be_read_is_not_deleted() {
     fixture.made(&front, of_a, 5, Some(made("", &a, vec![config_map("x", "1")])));
     fixture.unreadable(&front, of_b, 6);
     assert_eq!(fixture.status_of("front", of_a).unwrap().state, State::Provisioned);
-    assert!(fixture.problems.last().unwrap().error.as_ref().unwrap().contains("cannot be read"));
+    assert!(fixture.problems.last().unwrap().error().unwrap().contains("cannot be read"));
     fixture.take_calls();
     fixture.made(&front, of_a, 7, None);
     assert!(fixture.take_calls().is_empty(), "what it wants may be the same");
@@ -155,7 +155,7 @@ fn what_a_maker_wants_that_cannot_be_read_is_not_deleted() {
     fixture.made(&front, of_b, 8, Some(made("", &b, vec![config_map("y", "1")])));
     assert_eq!(fixture.names(), ["y"]);
     assert_eq!(fixture.status_of("front", of_b).unwrap().state, State::Provisioned);
-    assert!(fixture.problems.last().unwrap().error.is_none());
+    assert!(fixture.problems.last().unwrap().error().is_none());
 }
 
 /// Its maker says what is wrong; here it only counts.
@@ -176,7 +176,7 @@ fn what_a_maker_without_content_yet_may_want_is_not_deleted() {
     assert!(status.errors[0].contains("ClusterProfile front has nothing to deploy yet"), "{status:?}");
     fixture.made(&front, of_b, 8, Some(made("", &b, vec![config_map("x", "2")])));
     assert_eq!(fixture.names(), ["x"]);
-    assert!(fixture.problems.last().unwrap().error.is_none());
+    assert!(fixture.problems.last().unwrap().error().is_none());
     fixture.written(&front, of_b, 9, Some(UNRENDERED.into()));
     fixture.made(&front, of_b, 10, None);
     assert!(fixture.objects.is_empty() && fixture.inventories.is_empty());
@@ -188,7 +188,8 @@ fn the_last_readable_form_of_a_row_stays_and_its_problem_too() {
     let of_a = a.origin(SHARDS);
     let mut fixture = Fixture::with_shards(SHARDS);
     fixture.unreadable(&front, of_a, 4);
-    let says = |fixture: &Fixture| fixture.problems.last().unwrap().error.clone().unwrap_or_default();
+    let says =
+        |fixture: &Fixture| fixture.problems.last().unwrap().error().map(str::to_owned).unwrap_or_default();
     assert!(says(&fixture).contains("cannot be read"), "nothing is held of it, and it is told");
     fixture.made(&front, of_a, 5, Some(made("", &a, vec![config_map("x", "1")])));
     assert_eq!(says(&fixture), "");
@@ -269,7 +270,5 @@ fn a_profile_and_a_cluster_profile_of_one_name_are_two() {
     // A row that says that it is about another profile is not acted upon.
     fixture.made(&own, 0, 3, Some(made("", &of_wide, vec![config_map("z", "1")])));
     assert_eq!(fixture.names(), ["x"]);
-    assert!(
-        fixture.problems.last().unwrap().error.as_ref().unwrap().contains("it is about ClusterProfile front")
-    );
+    assert!(fixture.problems.last().unwrap().error().unwrap().contains("it is about ClusterProfile front"));
 }

@@ -140,7 +140,7 @@ fn what_cannot_be_done_yet_counts_as_failed_while_the_rest_is_applied_once() {
         (status.state, status.errors),
         (State::Failed, vec!["spec.kustomizationRefs: not yet".to_owned()])
     );
-    assert!(fixture.problems.iter().all(|problem| problem.error.is_none()), "whose profile it is says so");
+    assert!(fixture.problems.iter().all(|problem| problem.fault.is_none()), "whose profile it is says so");
     let summary = fixture.summaries.last().unwrap();
     assert!(summary.errors.is_empty() && summary.failures == 0 && summary.lacks.contains_key(&feature));
     assert!(fixture.deployer.clusters[&cluster()].jobs.values().all(|job| job.retry_at.is_none()));

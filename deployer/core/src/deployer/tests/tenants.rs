@@ -98,7 +98,7 @@ fn a_right_that_is_missing_is_the_profiles_problem_and_no_trouble_of_the_server(
     fixture.row("q", Some(desired("q", 100, vec![config_map("b", "1")])));
     assert_eq!((fixture.state("p"), fixture.state("q")), (Some(State::Failed), Some(State::Provisioned)));
     assert!(
-        fixture.problems.iter().all(|problem| problem.object == "ClusterProfile p"),
+        fixture.problems.iter().all(|problem| problem.object() == "ClusterProfile p"),
         "{:?}",
         fixture.problems
     );

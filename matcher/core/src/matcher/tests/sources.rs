@@ -21,7 +21,7 @@ fn published(matcher: &mut Matcher, row: &Row) -> Vec<Publish> {
 
 fn problems(effects: &[Effect]) -> Vec<(String, bool)> {
     let problem = |effect: &Effect| match effect {
-        Effect::Problem(problem) => Some((problem.object.clone(), problem.error.is_some())),
+        Effect::Problem(problem) => Some((problem.object(), problem.fault.is_some())),
         _ => None,
     };
     effects.iter().filter_map(problem).collect()

@@ -1,40 +1,7 @@
-//! What people are told: problems that stay until they are resolved, and things that happened once.
+//! What people are told of things that happened once.
 
 use serde::{Deserialize, Serialize};
 use sluice_api::{ClusterRef, Digest};
-
-/// So begins what is said of something that is as it should be, and that people should know.
-pub const NOTE: &str = "note: ";
-
-/// Something that cannot be done, or (without an error) can be done again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// `agent`, `matcher`, `renderer` or `deployer`.
-    pub stage: &'static str,
-    /// The cluster, or empty when it concerns all.
-    pub cluster: String,
-    /// The object, as `Kind namespace/name`, with what depends on it.
-    pub object: String,
-    /// What is wrong and what to do; `None` when it is resolved.
-    pub error: Option<String>,
-}
-
-/// A row of the `problems` bucket.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProblemRow {
-    /// `agent`, `matcher`, `renderer` or `deployer`.
-    pub stage: String,
-    /// The cluster, or empty when it concerns all.
-    pub cluster: String,
-    /// What it is about, the user's object first.
-    pub object: String,
-    /// What is wrong and what to do.
-    pub error: String,
-    /// Since when, microseconds since 1970.
-    pub since: i64,
-    /// How often it was met.
-    pub attempts: u64,
-}
 
 /// A line of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,28 +26,6 @@ pub struct JournalEntry {
 
 fn is_zero(number: &i64) -> bool {
     *number == 0
-}
-
-impl Problem {
-    /// A problem that is there.
-    pub fn open(
-        stage: &'static str,
-        cluster: impl ToString,
-        object: impl ToString,
-        error: impl ToString,
-    ) -> Self {
-        Self {
-            stage,
-            cluster: cluster.to_string(),
-            object: object.to_string(),
-            error: Some(error.to_string()),
-        }
-    }
-
-    /// The same problem, resolved.
-    pub fn resolved(stage: &'static str, cluster: impl ToString, object: impl ToString) -> Self {
-        Self { stage, cluster: cluster.to_string(), object: object.to_string(), error: None }
-    }
 }
 
 impl JournalEntry {

@@ -3,13 +3,10 @@
 // D-0609: at most 100 problems about objects of one cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-use sluice_api::model::ClusterSetId;
-use sluice_api::{ClusterRef, ObjectKey, ProfileId, TriggerId};
+use sluice_api::ClusterRef;
 
-use crate::report::Problem;
-use crate::rows::EventCause;
+use super::{About, Fault, Problem};
 
 /// Where something is wrong, and with what.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,31 +15,6 @@ pub struct ProblemKey {
     pub cluster: Option<ClusterRef>,
     /// What it is about.
     pub about: About,
-}
-
-/// What a problem is about. Its text form names the user's object first.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum About {
-    /// The cluster itself.
-    Cluster,
-    /// An object of the cluster.
-    Object(ObjectKey),
-    /// An EventSource, by its name.
-    Source(String),
-    /// What an EventSource makes of one object.
-    Match(String, ObjectKey),
-    /// A trigger as a whole, for example one whose template is wrong.
-    Trigger(TriggerId),
-    /// What a trigger makes of an event.
-    Event(EventCause),
-    /// A profile on its way to one cluster.
-    Profile(ProfileId),
-    /// A cluster set as a whole.
-    ClusterSet(ClusterSetId),
-    /// A stream, by its name: what is wrong concerns everything in it.
-    Stream(String),
-    /// One of these that cannot be on another cluster.
-    On(Box<About>, ClusterRef),
 }
 
 /// So many problems with objects of one cluster are told at a time; whatever a cluster sends, people read no more of them.
@@ -66,8 +38,7 @@ struct Objects {
     more: bool,
 }
 
-/// What those are called that are not listed, and why they are not.
-const FURTHER: &str = "further objects";
+/// Why some are not listed.
 const MORE: &str = "more objects of the cluster have problems than are listed; they are listed once some of these are solved";
 
 // === impl ProblemKey ===
@@ -84,40 +55,6 @@ impl ProblemKey {
     }
 }
 
-// === impl About ===
-
-impl About {
-    /// Whether it is about an EventSource, or what that makes of an object.
-    pub fn is_of_source(&self, source: &str) -> bool {
-        matches!(self, Self::Source(name) | Self::Match(name, _) if name == source)
-    }
-
-    /// Whether it is about what an EventSource makes of this object.
-    pub fn is_match_of(&self, object: &ObjectKey) -> bool {
-        matches!(self, Self::Match(_, key) if key == object)
-    }
-}
-
-impl fmt::Display for About {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cluster => f.write_str("cluster"),
-            Self::Object(object) => write!(f, "{object}"),
-            Self::Source(name) => write!(f, "EventSource {name}"),
-            Self::Match(name, object) => write!(f, "EventSource {name}, {object}"),
-            Self::Trigger(id) => f.write_str(&id.described()),
-            Self::Event(event) => {
-                write!(f, "{}, EventSource {}", event.trigger.described(), event.source)?;
-                event.item.iter().try_for_each(|item| write!(f, ", {item}"))
-            }
-            Self::Profile(id) => write!(f, "{id}"),
-            Self::ClusterSet(id) => write!(f, "{id}"),
-            Self::Stream(name) => write!(f, "stream {name}"),
-            Self::On(about, cluster) => write!(f, "{about}, on {cluster}"),
-        }
-    }
-}
-
 // === impl ProblemSet ===
 
 impl ProblemSet {
@@ -126,10 +63,10 @@ impl ProblemSet {
         Self { stage, open: BTreeSet::new(), objects: BTreeMap::new() }
     }
 
-    /// Something is wrong (an error), or not, or no longer (`None`). What is to be told of it: an error each time, since
+    /// Something is wrong (a fault), or not, or no longer (`None`). What is to be told of it: a fault each time, since
     /// its text may be another; its end once.
-    pub fn note(&mut self, key: ProblemKey, error: Option<String>) -> Vec<Problem> {
-        let Some(error) = error else {
+    pub fn note(&mut self, key: ProblemKey, fault: Option<Fault>) -> Vec<Problem> {
+        let Some(fault) = fault else {
             let ended = self.open.remove(&key).then(|| self.ended(&key));
             return ended.into_iter().chain(self.make_room(&key)).collect();
         };
@@ -138,14 +75,14 @@ impl ProblemSet {
         if let Some(objects) = self.objects_of(&key).filter(|_| is_new) {
             if objects.listed == OF_OBJECTS {
                 let first = !std::mem::replace(&mut objects.more, true);
-                let more = first.then(|| Problem::open(self.stage, cluster, FURTHER, MORE));
+                let more = first.then(|| Problem::open(self.stage, cluster, About::Further, MORE));
                 return more.into_iter().collect();
             }
             objects.listed += 1;
         }
-        let object = key.about.to_string();
+        let about = key.about.clone();
         self.open.insert(key);
-        vec![Problem::open(self.stage, cluster, object, error)]
+        vec![Problem::open(self.stage, cluster, about, fault)]
     }
 
     /// The end of every problem on a cluster for which `which` holds.
@@ -169,7 +106,7 @@ impl ProblemSet {
             objects.listed -= 1;
         }
         let cluster = key.cluster.as_ref().map(ToString::to_string).unwrap_or_default();
-        Problem::resolved(self.stage, cluster, &key.about)
+        Problem::resolved(self.stage, cluster, key.about.clone())
     }
 
     /// Whoever is not listed is again as soon as it is told again and there is room.
@@ -181,13 +118,13 @@ impl ProblemSet {
         if objects.listed == 0 {
             self.objects.remove(cluster);
         }
-        has_room.then(|| Problem::resolved(self.stage, cluster, FURTHER))
+        has_room.then(|| Problem::resolved(self.stage, cluster, About::Further))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use sluice_api::Gvk;
+    use sluice_api::{Gvk, ObjectKey};
 
     use super::*;
 
@@ -201,10 +138,10 @@ mod tests {
         let mut problems = ProblemSet::new("matcher");
         let broken = ProblemKey::on(&cluster, About::Match("s".into(), key("x")));
         assert_eq!(problems.note(broken.clone(), None), []);
-        let told = Problem::open("matcher", &cluster, "EventSource s, Service n/x", "no");
+        let told = Problem::open("matcher", &cluster, broken.about.clone(), "no");
         assert_eq!(problems.note(broken.clone(), Some("no".into())), std::slice::from_ref(&told));
         assert_eq!(problems.note(broken.clone(), Some("no".into())), [told]);
-        let resolved = Problem::resolved("matcher", &cluster, "EventSource s, Service n/x");
+        let resolved = Problem::resolved("matcher", &cluster, broken.about.clone());
         assert_eq!(problems.note(broken.clone(), None), [resolved]);
         assert_eq!(problems.note(broken, None), []);
     }
@@ -224,7 +161,7 @@ mod tests {
             }
         }
         let of_source = problems.resolve(&here, |about| about.is_of_source("s"));
-        let objects: Vec<_> = of_source.into_iter().map(|problem| problem.object).collect();
+        let objects: Vec<_> = of_source.into_iter().map(|problem| problem.about.to_string()).collect();
         assert_eq!(objects, ["EventSource s", "EventSource s, Service n/x"]);
         assert_eq!(problems.resolve(&here, |about| about.is_match_of(&key("x"))).len(), 1);
         assert_eq!(problems.resolve(&there, |_| true).len(), 4);
@@ -236,13 +173,15 @@ mod tests {
         let mut problems = ProblemSet::new("matcher");
         let mut tell = |cluster: &ClusterRef, name: &str, error: Option<&str>| {
             let told =
-                problems.note(ProblemKey::on(cluster, About::Object(key(name))), error.map(str::to_owned));
-            told.into_iter().map(|problem| (problem.object, problem.error.is_some())).collect::<Vec<_>>()
+                problems.note(ProblemKey::on(cluster, About::Object(key(name))), error.map(Fault::from));
+            told.into_iter()
+                .map(|problem| (problem.about.to_string(), problem.fault.is_some()))
+                .collect::<Vec<_>>()
         };
         for number in 0..OF_OBJECTS {
             assert_eq!(tell(&here, &number.to_string(), Some("no")).len(), 1);
         }
-        assert_eq!(tell(&here, "x", Some("no")), [(FURTHER.to_owned(), true)]);
+        assert_eq!(tell(&here, "x", Some("no")), [(About::Further.to_string(), true)]);
         assert!(tell(&here, "x", Some("no")).is_empty() && tell(&here, "y", Some("no")).is_empty());
         assert_eq!(
             tell(&there, "x", Some("no")),
@@ -250,7 +189,7 @@ mod tests {
             "others are not kept from it"
         );
         assert!(tell(&here, "x", None).is_empty(), "its begin was not told");
-        let room = [("Service n/0".to_owned(), false), (FURTHER.to_owned(), false)];
+        let room = [("Service n/0".to_owned(), false), (About::Further.to_string(), false)];
         assert_eq!(tell(&here, "0", None), room);
         assert_eq!(tell(&here, "y", Some("no")), [("Service n/y".to_owned(), true)]);
         let ended = problems.resolve(&here, |_| true);

@@ -1,0 +1,151 @@
+//! What is wrong.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What the text of an error says of a limit that was reached.
+const LIMIT: &str = "limit: ";
+
+/// Whether anything is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Something cannot be done.
+    #[default]
+    Error,
+    /// Everything is as it should be, and people should know something of it.
+    Note,
+}
+
+/// What kind of fault it is: what metrics tell apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Class {
+    /// No other one.
+    #[default]
+    Other,
+    /// A limit of what a script, a template or an object may use was reached.
+    Limit,
+}
+
+/// What is wrong and what to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fault {
+    /// Whether anything is wrong.
+    pub severity: Severity,
+    /// What kind of fault it is.
+    pub class: Class,
+    /// The words for people.
+    pub text: String,
+}
+
+// === impl Severity ===
+
+impl Severity {
+    /// Whether something cannot be done.
+    pub fn is_error(&self) -> bool {
+        *self == Self::Error
+    }
+
+    /// The words with what they are, where they are no error.
+    pub fn with(self, text: &str) -> String {
+        match self {
+            Self::Error => text.to_owned(),
+            Self::Note => format!("note: {text}"),
+        }
+    }
+}
+
+// === impl Class ===
+
+impl Class {
+    /// Whether nothing more is known of it.
+    pub fn is_other(&self) -> bool {
+        *self == Self::Other
+    }
+}
+
+// === impl Fault ===
+
+impl Fault {
+    /// Something cannot be done. Scripts, templates and readers of texts say of a limit only that it is one.
+    pub fn new(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let class = if text.contains(LIMIT) { Class::Limit } else { Class::Other };
+        Self { severity: Severity::Error, class, text }
+    }
+
+    /// Something that people should know of what is as it should be.
+    pub fn note(text: impl Into<String>) -> Self {
+        Self { severity: Severity::Note, ..Self::new(text) }
+    }
+
+    /// The same, with where it is: `place: text`.
+    #[must_use]
+    pub fn within(self, place: impl fmt::Display) -> Self {
+        Self { text: format!("{place}: {}", self.text), ..self }
+    }
+
+    /// The same with other words.
+    #[must_use]
+    pub fn reworded(self, words: impl FnOnce(&str) -> String) -> Self {
+        Self { text: words(&self.text), ..self }
+    }
+
+    /// Several in one, errors first; `None` where there is none. It is an error when one of them is, and of the class that the first
+    /// has which has one.
+    pub fn all(faults: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let mut faults: Vec<_> = faults.into_iter().collect();
+        faults.sort_by_key(|fault| fault.severity);
+        faults.into_iter().reduce(|all, next| Self {
+            severity: all.severity,
+            class: if all.class.is_other() { next.class } else { all.class },
+            text: format!("{}; {next}", all.text),
+        })
+    }
+}
+
+impl From<String> for Fault {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+/// As people read it.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.severity.with(&self.text))
+    }
+}
+
+impl std::error::Error for Fault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_are_an_error_when_one_is_and_keep_their_class() {
+        assert_eq!(Fault::all([]), None);
+        let all = Fault::all([Fault::note("a"), Fault::new("b"), Fault::new("limit: c")]);
+        assert_eq!(all, Some(Fault { class: Class::Limit, ..Fault::new("b; limit: c; note: a") }));
+        let notes = Fault::all([Fault::note("a"), Fault::note("b")]);
+        assert_eq!(notes.map(|all| all.to_string()), Some("note: a; note: b".to_owned()));
+    }
+
+    #[test]
+    fn where_it_is_comes_first_and_changes_nothing_else() {
+        let fault = Fault::new("limit: too much").within("templates[0]");
+        assert_eq!(
+            (fault.class, fault.to_string()),
+            (Class::Limit, "templates[0]: limit: too much".to_owned())
+        );
+    }
+}
