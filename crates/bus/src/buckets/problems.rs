@@ -229,6 +229,8 @@ fn next_row(known: Option<&ProblemRow>, problem: &Problem) -> Option<ProblemRow>
     Some(ProblemRow { attempts: known.map_or(0, |row| row.attempts) + 1, ..row })
 }
 
+// D-0608: an agent speaks of its cluster only.
+// D-0611: a problem is a value.
 /// The row under a subject. Rights are given by subjects, so a row that speaks for somebody else than its subject names is nobody's.
 fn read(subject: &str, body: &[u8]) -> Result<ProblemRow, String> {
     let row: ProblemRow = serde_json::from_slice(body).map_err(|error| error.to_string())?;

@@ -1,5 +1,7 @@
 //! What people are told of what cannot be done, until it can: a value that nobody has to read back from its text.
 
+// D-0611: a problem is a value.
+
 mod about;
 mod fault;
 mod set;
