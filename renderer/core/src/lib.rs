@@ -14,16 +14,11 @@
 
 #![forbid(unsafe_code)]
 
-mod agenda;
-mod bindings;
 mod knowledge;
-mod listens;
 mod messages;
-mod rates;
+mod planning;
 mod renderer;
 mod rendering;
-mod renderings;
-mod row_ledger;
 
 pub use knowledge::capabilities::ClusterCapabilities;
 pub use knowledge::catalog::{Change, KINDS, Resource};
@@ -31,8 +26,8 @@ pub use knowledge::chart_request::{Access, ChartRequest, ChartState, LoadedChart
 pub use knowledge::choices::chosen_among;
 pub use knowledge::labels::{generated_for, is_generator_output};
 pub use knowledge::rights::{Question, Right};
-pub use listens::{Listener, listeners, listens};
 pub use messages::{Effect, ExternalInput};
+pub use planning::listens::{Listener, listeners, listens};
 pub use renderer::{Config, Renderer};
 pub use rendering::explain::{Explanation, Origin};
 pub use rendering::projection::Projection;

@@ -1,43 +1,35 @@
 //! The renderer of one shard of `reports`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_api::{ClusterRef, ObjectKey};
+use sluice_api::ClusterRef;
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, hash_shard};
-use sluice_protocol::{Core, Fault, Head, ProblemKey, ProblemSet, Row, Step, Subject, View};
+use sluice_protocol::{Core, Head, Row, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
-use self::farewell::Farewells;
-use self::saying::Saying;
-use crate::agenda::Agenda;
-use crate::bindings::ClusterBindings;
+use self::outgoing::{Outgoing, Progress};
 use crate::knowledge::Knowledge;
 use crate::messages::{Effect, ExternalInput};
-use crate::rates::Rates;
+use crate::planning::Planning;
+use crate::planning::wanted::Wanted;
 use crate::rendering::Rendering;
 use crate::rendering::explain::Explanation;
 use crate::rendering::salt::Salt;
 use crate::rendering::templates::Caches;
 use crate::rendering::veil::Veil;
-use crate::renderings::Renderings;
-use crate::row_ledger::RowLedger;
 
-mod attention;
-mod choose;
+mod all_published;
 mod cluster_sets;
-mod farewell;
+mod departures;
+mod dependents;
 mod incoming;
 mod management;
-mod pace;
-mod place;
+mod outgoing;
 mod publish;
 mod refresh;
-mod saying;
-mod secrecy;
-
-pub(crate) const STAGE: &str = "renderer";
+mod words;
 
 /// What a renderer must know of its place.
 #[derive(Clone, Debug)]
@@ -76,55 +68,14 @@ impl Config {
 
 /// The renderer of one shard.
 pub struct Renderer {
-    pub(crate) config: Config,
+    config: Config,
     knowledge: Knowledge,
     rendering: Rendering,
-    ledger: RowLedger,
-    bindings: BTreeMap<ClusterRef, ClusterBindings>,
-    renderings: Renderings,
-    problems: ProblemSet,
-    agenda: Agenda,
-    rates: Rates,
-    /// What the input of a cause that leads to itself comes from.
-    circles: BTreeMap<Cause, String>,
-    /// Events that have gone, until that has been acted upon, and the revision of interest that their tombstones are of.
-    gone: BTreeMap<Cause, u64>,
-    /// Matches whose tombstones came before the whole table had been read, and the revision of interest that each of these
-    /// is of.
-    gone_early: Vec<(ClusterRef, String, ObjectKey, u64)>,
-    /// Clusters whose interest row is to be written once it knows the revision that must follow.
-    unwritten: BTreeSet<ClusterRef>,
-    farewells: Farewells,
-    /// Causes that read something that has changed.
-    touched: BTreeSet<Cause>,
-    is_following: bool,
-    progress: Progress,
-    saying: Saying,
+    planning: Planning,
+    outgoing: Outgoing,
 }
 
-/// How far it is on its way to work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Progress {
-    /// Not everything that was there at the beginning has been told.
-    Listening,
-    /// It has.
-    Told,
-    /// It owns its shard, and what is its may be published.
-    Started,
-    /// It knows every revision of interest that a matcher said it has worked with.
-    Asking,
-    /// Its input has been read to its end: absence means something.
-    CaughtUp,
-}
-
-/// Whether a cause should lead to anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
-    Yes,
-    No,
-    /// Not enough is known: what is there stays as it is.
-    Unknown,
-}
+// === impl Renderer ===
 
 impl Renderer {
     /// A renderer that knows nothing yet.
@@ -135,24 +86,11 @@ impl Renderer {
     /// The same, with caches that others use too.
     pub fn with_caches(config: Config, caches: &Caches) -> Self {
         Self {
-            rendering: Rendering::new(&config.limits, &config.salt, caches),
             knowledge: Knowledge::new(config.shards, config.input),
+            rendering: Rendering::new(&config.limits, &config.salt, caches),
+            planning: Planning::default(),
+            outgoing: Outgoing::new(),
             config,
-            ledger: RowLedger::default(),
-            bindings: BTreeMap::new(),
-            renderings: Renderings::default(),
-            problems: ProblemSet::new(STAGE),
-            agenda: Agenda::default(),
-            rates: Rates::default(),
-            circles: BTreeMap::new(),
-            gone: BTreeMap::new(),
-            gone_early: Vec::new(),
-            unwritten: BTreeSet::new(),
-            farewells: Farewells::new(),
-            touched: BTreeSet::new(),
-            is_following: false,
-            progress: Progress::Listening,
-            saying: Saying::default(),
         }
     }
 
@@ -177,31 +115,55 @@ impl Renderer {
         Some(Explanation { profile: rendered.id, origins, projected })
     }
 
-    fn reach(&mut self, progress: Progress) {
-        self.progress = self.progress.max(progress);
-    }
-
     /// From now on it says what it wants to know of clusters: it knows which revision its interest rows must follow. The
     /// end of its input is the time for that; whoever has no input may say so before.
     pub fn ask(&mut self, step: &mut Step<Effect>) {
-        self.reach(Progress::Asking);
-        for cluster in std::mem::take(&mut self.unwritten) {
+        self.outgoing.reach(Progress::Asking);
+        for cluster in std::mem::take(&mut self.outgoing.unwritten) {
             self.rebind(&cluster, step);
         }
         // What was due before could not be said, and nothing else may come.
-        self.say_farewell(step);
+        self.report_departures(step);
     }
 
-    fn is_asking(&self) -> bool {
-        self.progress >= Progress::Asking
+    /// Looks at one cause, because something that it is made of may have changed, at `time`:
+    ///
+    /// 1. nothing is concluded from events before the whole input has been read;
+    /// 2. the script of its EventSource chooses, where it has one and that is due;
+    /// 3. where it is not known whether the cause is wanted, what is there stays;
+    /// 4. one that is not wanted is withdrawn;
+    /// 5. a new one is deferred while its trigger may not act;
+    /// 6. where nothing that it is made of has changed, only what clusters hold besides is withdrawn;
+    /// 7. else it is rendered: what its generators make comes first, then the profile, then a row for each destination; what was
+    ///    read is watched; rows are published and former ones withdrawn; what is wrong is said; who reads what it makes comes next;
+    /// 8. it is looked at again when the first of its matches no longer counts.
+    fn act(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
+        if !self.outgoing.is_caught_up() && matches!(cause, Cause::Event(_)) {
+            return;
+        }
+        self.set_now(step.now);
+        if let Cause::Event(event) = cause {
+            self.choose(&event.cluster, &event.source, step);
+        }
+        match self.planning.wanted(&self.knowledge, &self.rendering, cause) {
+            Wanted::Unknown => return,
+            Wanted::No => return self.withdraw(cause, time, step),
+            Wanted::Yes if self.planning.ledger.is_new(cause) && self.is_deferred(cause, time, step) => {
+                return;
+            }
+            Wanted::Yes if self.planning.is_rendered(&self.knowledge, cause) => {
+                self.withdraw_stale(cause, time, step);
+            }
+            Wanted::Yes => self.render(cause, time, step),
+        }
+        let expiry = self.planning.expire(&self.knowledge, cause);
+        expiry.into_iter().for_each(|at| step.wake_at(at));
     }
 
-    fn is_started(&self) -> bool {
-        self.progress >= Progress::Started
-    }
-
-    fn is_caught_up(&self) -> bool {
-        self.progress == Progress::CaughtUp
+    /// The time at which causes are looked at.
+    fn set_now(&mut self, now: i64) {
+        self.rendering.templates.set_now(now);
+        self.knowledge.now = now;
     }
 
     pub(super) fn is_mine(&self, cluster: &ClusterRef) -> bool {
@@ -210,10 +172,6 @@ impl Renderer {
 
     pub(super) fn owns_name(&self, name: &str) -> bool {
         hash_shard(&[name], self.config.shards) == self.config.shard
-    }
-
-    pub(super) fn note(&mut self, key: ProblemKey, fault: Option<Fault>, step: &mut Step<Effect>) {
-        self.problems.note(key, fault).into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
     }
 }
 
@@ -227,9 +185,9 @@ impl Core for Renderer {
         let Subject::Desired { cluster, profile, .. } = subject else { return };
         let place = (cluster.clone(), profile.clone());
         if head.tombstone {
-            self.ledger.found_withdrawn(place, head.time.max(1));
+            self.planning.ledger.found_withdrawn(place, head.time.max(1));
         } else if let Some(cause) = head.meta.cause().cloned() {
-            self.ledger.found(place, cause);
+            self.planning.ledger.found(place, cause);
         }
     }
 
@@ -238,18 +196,18 @@ impl Core for Renderer {
     }
 
     fn is_ready(&self) -> bool {
-        self.progress >= Progress::Told
+        self.outgoing.is_told()
     }
 
     fn external(&mut self, input: ExternalInput, step: &mut Step<Effect>) {
         match input {
-            ExternalInput::Told => self.reach(Progress::Told),
+            ExternalInput::Told => self.outgoing.reach(Progress::Told),
             ExternalInput::Management(change) => self.management(&change, step),
             ExternalInput::Interest(cluster, row) => {
                 self.knowledge.completeness.set_interest(&cluster, row);
-                if self.is_started() && self.is_mine(&cluster) {
+                if self.outgoing.is_started() && self.is_mine(&cluster) {
                     self.rebind(&cluster, step);
-                    if self.is_caught_up() {
+                    if self.outgoing.is_caught_up() {
                         self.refresh_complete(&cluster, step);
                     }
                 }
@@ -263,7 +221,7 @@ impl Core for Renderer {
     }
 
     fn start(&mut self, step: &mut Step<Effect>) {
-        self.reach(Progress::Started);
+        self.outgoing.reach(Progress::Started);
         let unregistered = self.knowledge.completeness.clusters().filter(|cluster| self.is_mine(cluster));
         let clusters: BTreeSet<_> = unregistered.cloned().chain(self.my_clusters()).collect();
         for cluster in clusters {
@@ -276,8 +234,8 @@ impl Core for Renderer {
         self.write_sets(step);
         let profiles: Vec<_> = self.knowledge.catalog.profiles.keys().cloned().collect();
         profiles.iter().for_each(|id| self.refresh_profile(id, step));
-        self.agenda.sweep_after(step.now, self.config.tombstone_ttl / 4);
-        step.wake_at(self.agenda.next());
+        self.planning.agenda.sweep_after(step.now, self.config.tombstone_ttl / 4);
+        step.wake_at(self.planning.agenda.next());
     }
 
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
@@ -304,8 +262,8 @@ impl Core for Renderer {
 
     fn caught_up(&mut self, sequence: u64, step: &mut Step<Effect>) {
         let news = self.knowledge.completeness.caught_up(sequence);
-        let first = !self.is_caught_up();
-        self.reach(Progress::CaughtUp);
+        let first = !self.outgoing.is_caught_up();
+        self.outgoing.reach(Progress::CaughtUp);
         if first {
             self.ask(step);
             self.first_look(step);
@@ -314,11 +272,11 @@ impl Core for Renderer {
                 self.refresh_complete(&cluster, step);
             }
         }
-        self.say_all(step);
+        self.report_all_published(step);
     }
 
     fn reconsider(&mut self, rows: &[(Subject, Head)], step: &mut Step<Effect>) -> bool {
-        self.decide_anew(rows, step);
+        self.decide_again(rows, step);
         true
     }
 
@@ -328,29 +286,31 @@ impl Core for Renderer {
 
     fn tick(&mut self, step: &mut Step<Effect>) {
         let now = step.now;
-        for (cause, time) in self.agenda.take_due(now) {
-            self.act(&cause, time, step);
+        for (cause, time) in self.planning.agenda.take_due(now) {
+            self.event_changed(&cause, time, step);
         }
-        let calm = self.agenda.take_calm(now);
-        calm.iter().for_each(|cause| drop(self.circles.remove(cause)));
-        for cause in calm.into_iter().chain(self.agenda.take_expired(now)) {
-            self.renderings.set(&cause, None);
-            self.refresh(&cause, now, step);
+        let calm = self.planning.agenda.take_calm(now);
+        calm.iter().for_each(|cause| drop(self.planning.loops.remove(cause)));
+        for cause in calm.into_iter().chain(self.planning.agenda.take_expired(now)) {
+            self.planning.renderings.set(&cause, None);
+            self.act(&cause, now, step);
         }
         self.write_reports(step);
-        self.say_farewell(step);
-        let sweeps = self.agenda.take_sweep(now, self.config.tombstone_ttl / 4);
+        self.report_departures(step);
+        let sweeps = self.planning.agenda.take_sweep(now, self.config.tombstone_ttl / 4);
         if sweeps {
-            self.rates.sweep(now);
+            self.planning.rates.sweep(now);
         }
-        if sweeps && self.ledger.forget_withdrawn(now - self.config.tombstone_ttl / 2) && self.is_caught_up()
+        if sweeps
+            && self.planning.ledger.forget_withdrawn(now - self.config.tombstone_ttl / 2)
+            && self.outgoing.is_caught_up()
         {
             self.look_at_everything(step);
         }
-        if self.is_caught_up() {
-            self.say_all(step);
+        if self.outgoing.is_caught_up() {
+            self.report_all_published(step);
         }
-        step.wake_at(self.agenda.next());
+        step.wake_at(self.planning.agenda.next());
     }
 }
 

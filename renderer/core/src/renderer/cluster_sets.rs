@@ -46,14 +46,14 @@ impl Renderer {
             problems.push((id.clone(), error));
         }
         for (id, error) in problems {
-            self.note(ProblemKey::everywhere(About::ClusterSet(id)), error.map(Fault::from), step);
+            self.outgoing.note(ProblemKey::everywhere(About::ClusterSet(id)), error.map(Fault::from), step);
         }
     }
 
     /// Nothing is wrong with a set that is gone.
     pub(super) fn set_gone(&mut self, id: &ClusterSetId, step: &mut Step<Effect>) {
         if !self.knowledge.catalog.fleet.sets().contains_key(id) {
-            self.note(ProblemKey::everywhere(About::ClusterSet(id.clone())), None, step);
+            self.outgoing.note(ProblemKey::everywhere(About::ClusterSet(id.clone())), None, step);
         }
     }
 }

@@ -6,13 +6,13 @@ use serde_json::Value;
 use sluice_api::cloud_event::item_of;
 use sluice_api::model::OWNER_NAME;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, object};
-use sluice_protocol::rows::{Cause, ReportMeta, State, Status};
+use sluice_protocol::rows::{ReportMeta, State, Status};
 use sluice_protocol::{About, Fault, Meta, ProblemKey, Row, Step, Subject};
 
-use super::place::event_cause;
 use super::{Effect, Renderer};
-use crate::bindings::ClusterBindings;
 use crate::knowledge::sets::Match;
+use crate::planning::bindings::ClusterBindings;
+use crate::planning::causes::event_cause;
 use crate::rendering::project;
 
 /// What became of a match.
@@ -36,10 +36,10 @@ impl Renderer {
         if row.head.tombstone {
             if self.knowledge.sets.remove(cluster, source, key).is_some_and(|former| former.unreadable) {
                 let about = About::Match(source.clone(), key.clone());
-                self.note(ProblemKey::on(cluster, about), None, step);
+                self.outgoing.note(ProblemKey::on(cluster, about), None, step);
             }
-            if !self.is_caught_up() {
-                self.gone_early.push((cluster.clone(), source.clone(), key.clone(), revision));
+            if !self.outgoing.is_caught_up() {
+                self.planning.gone_early.push((cluster.clone(), source.clone(), key.clone(), revision));
                 return;
             }
         } else {
@@ -47,7 +47,7 @@ impl Renderer {
             let found = self.knowledge.sets.get(cluster, source).and_then(|set| set.get(key));
             owner = found.and_then(|found| found.owner.clone()).or(owner);
         }
-        if self.is_caught_up() {
+        if self.outgoing.is_caught_up() {
             self.report_due(cluster, source, step);
             let is_proof = row.head.tombstone && self.knowledge.completeness.knows(cluster, source, revision);
             let gone = is_proof.then_some(revision);
@@ -95,7 +95,7 @@ impl Renderer {
                 )
             });
             let about = About::Match(source.to_owned(), key.clone());
-            self.note(ProblemKey::on(cluster, about), text.map(Fault::from), step);
+            self.outgoing.note(ProblemKey::on(cluster, about), text.map(Fault::from), step);
         }
     }
 
@@ -106,8 +106,12 @@ impl Renderer {
         SetChange { gone, time, owner }: SetChange<'_>,
         step: &mut Step<Effect>,
     ) {
-        let listeners =
-            self.bindings.get(cluster).map(|bindings| bindings.listeners(source)).unwrap_or_default();
+        let listeners = self
+            .planning
+            .bindings
+            .get(cluster)
+            .map(|bindings| bindings.listeners(source))
+            .unwrap_or_default();
         let size = self.knowledge.sets.get(cluster, source).map_or(0, |set| set.len());
         let chooses = self.knowledge.chooses(source, key);
         for trigger in listeners {
@@ -115,48 +119,40 @@ impl Renderer {
                 (self.knowledge.pace(&trigger), !chooses && self.knowledge.is_one_for_event(&trigger));
             let cause = event_cause(&trigger, cluster, source, one.then(|| item_of(key)));
             // A script that chooses looks at all that is known, and needs no proof for one of them.
-            self.note_gone(&cause, gone.filter(|_| !chooses && (one || size == 0)));
+            self.planning.note_gone(&cause, gone.filter(|_| !chooses && (one || size == 0)));
             if pace.suspended {
-                if self.ledger.is_new(&cause) {
-                    self.gone.remove(&cause);
+                if self.planning.ledger.is_new(&cause) {
+                    self.planning.gone.remove(&cause);
                 }
                 continue;
             }
-            if let Some(due) = owner.and_then(|owner| self.slowed_down(&cause, key, owner, step.now)) {
+            if let Some(due) = owner
+                .and_then(|owner| self.planning.slowed_down(&self.knowledge, &cause, key, owner, step.now))
+            {
                 step.wake_at(due);
             } else if let Some(quiet) = pace.debounce {
-                step.wake_at(self.agenda.debounce(&cause, quiet, time, step.now));
+                step.wake_at(self.planning.agenda.debounce(&cause, quiet, time, step.now));
             } else if !one {
-                match self.agenda.changed(&cause, size, time, step.now) {
+                match self.planning.agenda.changed(&cause, size, time, step.now) {
                     Some(due) => step.wake_at(due),
-                    None => self.act(&cause, time, step),
+                    None => self.event_changed(&cause, time, step),
                 }
             } else {
-                self.act(&cause, time, step);
+                self.event_changed(&cause, time, step);
             }
-        }
-    }
-
-    /// Such a tombstone is a proof by itself: no complete set is needed. One of a former form of the source is none, as the object
-    /// may match the present one. It is kept until it has been acted upon, which may be later. Of a whole set the tombstone of
-    /// the last match is kept.
-    fn note_gone(&mut self, cause: &Cause, gone: Option<u64>) {
-        match (cause, gone) {
-            (Cause::Event(_), Some(revision)) => drop(self.gone.insert(cause.clone(), revision)),
-            _ => drop(self.gone.remove(cause)),
         }
     }
 
     pub(super) fn report_due(&mut self, cluster: &ClusterRef, source: &str, step: &mut Step<Effect>) {
-        step.wake_at(self.agenda.report(cluster, source, step.now));
+        step.wake_at(self.planning.agenda.report(cluster, source, step.now));
     }
 
     pub(super) fn write_reports(&mut self, step: &mut Step<Effect>) {
-        for (cluster, source) in self.agenda.take_reports(step.now) {
+        for (cluster, source) in self.planning.agenda.take_reports(step.now) {
             // Reports go with their source, and with the last trigger that listens to it on the cluster.
             let listens = |bindings: &ClusterBindings| bindings.listens_to(&source);
             if !self.knowledge.catalog.sources.contains_key(&source)
-                || !self.bindings.get(&cluster).is_some_and(listens)
+                || !self.planning.bindings.get(&cluster).is_some_and(listens)
             {
                 continue;
             }
@@ -168,7 +164,7 @@ impl Renderer {
 
     /// Something became known of a cluster: looks at everything that waited for it.
     pub(super) fn refresh_complete(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
-        let Some(bindings) = self.bindings.get(cluster).cloned() else { return };
+        let Some(bindings) = self.planning.bindings.get(cluster).cloned() else { return };
         let complete: Vec<_> = bindings
             .sources()
             .filter(|source| self.knowledge.completeness.is_complete(cluster, source))
@@ -199,27 +195,27 @@ impl Renderer {
         }
         let place = (cluster.clone(), profile.clone());
         if row.head.tombstone {
-            return self.ledger.release(&place);
+            return self.planning.ledger.release(&place);
         }
         let Some(cause) = row.head.meta.cause().cloned() else { return };
         // Another renderer's: it hears of it itself.
         if cause.origin(self.config.shards) != self.config.shard {
             return;
         }
-        let known = self.ledger.leads_to(&cause, &place);
+        let known = self.planning.ledger.leads_to(&cause, &place);
         let asks =
             serde_json::from_slice::<Status>(&row.body).is_ok_and(|status| status.state == State::Held);
-        self.ledger.hold(place, cause.clone(), asks);
+        self.planning.ledger.hold(place, cause.clone(), asks);
         // Held, but not what the cause leads to: the cause is gone, or its destinations have changed. Before the
         // start nothing is known yet; the first look at everything sees it.
-        if !known && self.is_started() {
-            self.refresh(&cause, step.now, step);
+        if !known && self.outgoing.is_started() {
+            self.act(&cause, step.now, step);
         }
     }
 
     /// The whole table has been read for the first time.
     pub(super) fn first_look(&mut self, step: &mut Step<Effect>) {
-        for (cluster, source, key, revision) in std::mem::take(&mut self.gone_early) {
+        for (cluster, source, key, revision) in std::mem::take(&mut self.planning.gone_early) {
             let back = self.knowledge.sets.get(&cluster, &source).is_some_and(|set| set.contains_key(&key));
             if !back && self.knowledge.completeness.knows(&cluster, &source, revision) {
                 let change = SetChange { gone: Some(revision), time: 0, owner: None };
@@ -236,8 +232,8 @@ impl Renderer {
             self.refresh_complete(&cluster, step);
         }
         // Those that are still wanted as well: a destination that they lost may hold what was withdrawn too long ago.
-        for cause in self.ledger.causes() {
-            self.refresh(&cause, 0, step);
+        for cause in self.planning.ledger.causes() {
+            self.act(&cause, 0, step);
         }
     }
 }

@@ -7,17 +7,17 @@ use sluice_api::{ClusterRef, TriggerId};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::{About, Fault, ProblemKey, Step};
 
-use super::place::{now_millis, unsupported, without_effect};
+use super::words::{now_millis, unsupported, without_effect};
 use super::{Effect, Renderer};
-use crate::bindings::{Bound, ClusterBindings};
 use crate::knowledge::catalog::{Change, Touched};
+use crate::planning::bindings::{Bound, ClusterBindings};
 use crate::rendering::project;
 use crate::rendering::projection::Projection;
 use crate::rendering::syntax::{broken_trigger, check_source, has_broken_source_name};
 
 impl Renderer {
     pub(super) fn management(&mut self, change: &Change, step: &mut Step<Effect>) {
-        if !self.is_started() {
+        if !self.outgoing.is_started() {
             self.knowledge.catalog.apply(change);
             return;
         }
@@ -47,8 +47,8 @@ impl Renderer {
             Touched::Profile(id) => {
                 self.refresh_profile(&id, step);
                 // A trigger may make one of this name.
-                for cause in self.ledger.makers_of(&id) {
-                    self.refresh(&cause, step.now, step);
+                for cause in self.planning.ledger.makers_of(&id) {
+                    self.act(&cause, step.now, step);
                 }
             }
             Touched::Content(key, old, new) => {
@@ -62,7 +62,7 @@ impl Renderer {
     fn source_changed(&mut self, name: &str, step: &mut Step<Effect>) {
         let is_there = self.knowledge.catalog.sources.contains_key(name);
         for cluster in self.my_clusters() {
-            let listeners = self.bindings.get(&cluster).map(|bindings| bindings.listeners(name));
+            let listeners = self.planning.bindings.get(&cluster).map(|bindings| bindings.listeners(name));
             for trigger in listeners.unwrap_or_default() {
                 self.refresh_former(&trigger, &cluster, name, step);
             }
@@ -106,7 +106,7 @@ impl Renderer {
 
     /// Works out anew who listens to what on a cluster, and what its interest row should say.
     pub(super) fn rebind(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
-        let before = self.bindings.get(cluster).cloned();
+        let before = self.planning.bindings.get(cluster).cloned();
         let registered = self.knowledge.catalog.fleet.clusters().get(cluster).cloned();
         let after = registered.as_ref().map(|registered| {
             ClusterBindings::of(
@@ -120,7 +120,7 @@ impl Renderer {
         self.check_bindings(cluster, &after, step);
         let object = registered.as_ref().map(|registered| &*registered.object);
         let note = object.and_then(|object| without_effect(&ignored(object)));
-        self.note(ProblemKey::on(cluster, About::Cluster), note, step);
+        self.outgoing.note(ProblemKey::on(cluster, About::Cluster), note, step);
         self.write_interest(cluster, &after, step);
         let ended: Vec<_> = before
             .iter()
@@ -129,7 +129,7 @@ impl Renderer {
             .collect();
         let ended: Vec<(TriggerId, String)> =
             ended.into_iter().filter_map(|(id, source)| Some((id.clone(), source.clone().ok()?))).collect();
-        self.bindings.insert(cluster.clone(), after);
+        self.planning.bindings.insert(cluster.clone(), after);
         for (trigger, source) in ended {
             self.unbound(&trigger, cluster, &source, step);
         }
@@ -146,19 +146,19 @@ impl Renderer {
         let revision = self.config.revision(now_millis(step.now).max(last.saturating_add(1)));
         let next = Interest::next(former, bindings.interest(&self.knowledge.catalog), revision);
         match next.filter(|_| !unseen) {
-            Some(row) if self.is_asking() => {
+            Some(row) if self.outgoing.is_asking() => {
                 self.knowledge.completeness.write(cluster, &row);
                 step.effect(Effect::WriteInterest(cluster.clone(), row));
             }
-            Some(_) => drop(self.unwritten.insert(cluster.clone())),
-            None => drop(self.unwritten.remove(cluster)),
+            Some(_) => drop(self.outgoing.unwritten.insert(cluster.clone())),
+            None => drop(self.outgoing.unwritten.remove(cluster)),
         }
     }
 
     /// A trigger does not listen to this any more.
     fn unbound(&mut self, id: &TriggerId, cluster: &ClusterRef, source: &str, step: &mut Step<Effect>) {
         self.refresh_binding(id, cluster, source, step);
-        if self.bindings.get(cluster).is_none_or(|bindings| !bindings.listens_to(source)) {
+        if self.planning.bindings.get(cluster).is_none_or(|bindings| !bindings.listens_to(source)) {
             step.effect(Effect::Project(Projection {
                 key: project::report_key(cluster, source),
                 object: None,
@@ -172,7 +172,7 @@ impl Renderer {
             let Some(registered) = self.knowledge.catalog.fleet.clusters().get(&cluster).cloned() else {
                 continue;
             };
-            let Some(mut bindings) = self.bindings.remove(&cluster) else {
+            let Some(mut bindings) = self.planning.bindings.remove(&cluster) else {
                 self.rebind(&cluster, step);
                 continue;
             };
@@ -182,7 +182,7 @@ impl Renderer {
                 self.write_interest(&cluster, &bindings, step);
             }
             let bound = bindings.by_trigger.get(id).cloned();
-            self.bindings.insert(cluster.clone(), bindings);
+            self.planning.bindings.insert(cluster.clone(), bindings);
             let Some((former, _)) = changed else { continue };
             self.check_binding(&cluster, id, bound.as_ref(), step);
             if let Some(Ok(source)) = former {
@@ -194,7 +194,8 @@ impl Renderer {
     /// An EventSource has come, changed or gone: interest rows and triggers that name it say so.
     fn tell_source(&mut self, name: &str, step: &mut Step<Effect>) {
         for cluster in self.my_clusters() {
-            let Some(bindings) = self.bindings.get(&cluster).filter(|bindings| bindings.listens_to(name))
+            let Some(bindings) =
+                self.planning.bindings.get(&cluster).filter(|bindings| bindings.listens_to(name))
             else {
                 continue;
             };
@@ -229,7 +230,7 @@ impl Renderer {
             }
             None => None,
         };
-        self.note(ProblemKey::everywhere(About::Trigger(id.clone())), error, step);
+        self.outgoing.note(ProblemKey::everywhere(About::Trigger(id.clone())), error, step);
     }
 
     /// Says what is wrong with an EventSource, whether or not a trigger uses it. Matchers go on with its last good form, and say
@@ -241,7 +242,7 @@ impl Renderer {
         }
         let checked = self.knowledge.catalog.sources.get(name).map(|manifest| check_source(manifest));
         let error = checked.and_then(Result::err).map(|error| Fault::new(error.to_string()));
-        self.note(ProblemKey::everywhere(about), error, step);
+        self.outgoing.note(ProblemKey::everywhere(about), error, step);
     }
 
     pub(super) fn check_bindings(
@@ -251,6 +252,7 @@ impl Renderer {
         step: &mut Step<Effect>,
     ) {
         let gone: Vec<_> = self
+            .planning
             .bindings
             .get(cluster)
             .into_iter()
@@ -259,7 +261,7 @@ impl Renderer {
             .cloned()
             .collect();
         for id in gone {
-            self.note(ProblemKey::on(cluster, About::Trigger(id)), None, step);
+            self.outgoing.note(ProblemKey::on(cluster, About::Trigger(id)), None, step);
         }
         for (id, source) in &bindings.by_trigger {
             self.check_binding(cluster, id, Some(source), step);
@@ -284,7 +286,7 @@ impl Renderer {
             Some(Err(_)) if self.is_nowhere_bound(id) || self.unsure(id).is_some() => None,
             Some(Err(error)) => Some(error.clone()),
         };
-        self.note(ProblemKey::on(cluster, About::Trigger(id.clone())), error.map(Fault::from), step);
+        self.outgoing.note(ProblemKey::on(cluster, About::Trigger(id.clone())), error.map(Fault::from), step);
     }
 
     /// Why it is not known on which clusters it listens besides.

@@ -1,7 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
-use sluice_api::{Gvk, ProfileId, TriggerId};
+use sluice_api::{Gvk, ObjectKey, ProfileId, TriggerId};
 use sluice_protocol::interest::{Complete, Interest, Source};
 use sluice_protocol::rows::{Cause, Desired, EventCause, UNRENDERED};
 use sluice_protocol::subject::Table;
@@ -221,7 +223,7 @@ impl Fixture {
         }
         self.run(|renderer, step| {
             renderer.row(&row, step);
-            if matches!(row.subject, Subject::Complete { .. }) && renderer.is_caught_up() {
+            if matches!(row.subject, Subject::Complete { .. }) && renderer.outgoing.is_caught_up() {
                 renderer.caught_up(u64::MAX, step);
             }
         });
@@ -450,7 +452,7 @@ fn what_a_source_led_to_stays_when_it_is_gone_also_after_a_takeover_and_goes_wit
         assert!(fixture.wanted().is_empty() && fixture.problems.is_empty(), "{:?}", fixture.problems);
     }
     let place = (cluster("a"), ProfileId::cluster("p"));
-    let found = |renderer: &mut Renderer| renderer.ledger.found(place, cause(None));
+    let found = |renderer: &mut Renderer| renderer.planning.ledger.found(place, cause(None));
     let mut fixture = Fixture::with(vec![trigger(false, json!({})), content(false, "1")], found);
     fixture.delete(source());
     fixture.caught_up();
@@ -789,7 +791,7 @@ fn a_new_renderer_does_not_believe_a_tombstone_of_a_former_form_of_the_source() 
     let (former, interests) = (first.revision(), first.interests.clone());
     let name = first.rows.keys().next().unwrap().trim_start_matches("a/").to_owned();
     let mut fixture = Fixture::begin(vec![trigger(true, json!({})), content(true, "1")], |renderer| {
-        renderer.ledger.found((cluster("a"), ProfileId::cluster(&name)), cause);
+        renderer.planning.ledger.found((cluster("a"), ProfileId::cluster(&name)), cause);
     });
     let mut present = interests[&cluster("a")].clone();
     present.revision = former + 100;

@@ -41,10 +41,10 @@ fn a_cluster_of_which_nothing_is_known_holds_up_no_other_and_loses_nothing() {
     let mut fixture = fixture(OF_CLUSTER, &known("v1.33.1", &[]));
     assert_eq!(fixture.wanted(), ["a v1.33.1 false"]);
     assert!(fixture.problems.values().next().unwrap().contains("the agents of sveltos:default/b have said"));
-    assert!(!fixture.renderer.renderings.is_clear());
+    assert!(!fixture.renderer.planning.renderings.is_clear());
     say(&mut fixture, "b", &known("v1.33.1", &["example.com/v1/Thing"]));
     assert_eq!(fixture.wanted(), ["a v1.33.1 false", "b v1.33.1 true"]);
-    assert!(fixture.problems.is_empty() && fixture.renderer.renderings.is_clear());
+    assert!(fixture.problems.is_empty() && fixture.renderer.planning.renderings.is_clear());
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn what_is_chosen_or_not_by_what_it_leads_to_is_slowed_down_and_told() {
         return {resources = resources}";
     let mut fixture = fixture(true, script);
     fixture.ready(&["x"]);
-    let maker = fixture.renderer.ledger.places(&cause(Some("x"))).into_iter().next().unwrap().1;
+    let maker = fixture.renderer.planning.ledger.places(&cause(Some("x"))).into_iter().next().unwrap().1;
     let mut made = report("made", false);
     made.head.meta = Meta::parse(&json!({"selectors": [0], "owner": maker.path()}).to_string());
     let (start, mut rounds) = (fixture.now, 0);

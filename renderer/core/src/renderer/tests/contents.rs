@@ -102,7 +102,7 @@ fn a_profile_whose_row_was_lost_says_that_it_wants_its_name() {
     let objects = vec![profile(json!([reference("ConfigMap", "c")]))];
     let mut fixture = Fixture::with(objects, |renderer| {
         let place = (cluster("a"), ProfileId::cluster("p"));
-        renderer.ledger.hold(place, Cause::Profile(ProfileId::cluster("p")), true);
+        renderer.planning.ledger.hold(place, Cause::Profile(ProfileId::cluster("p")), true);
     });
     fixture.caught_up();
     assert_eq!(fixture.take_log(), ["?a", "?b"]);

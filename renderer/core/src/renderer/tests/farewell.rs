@@ -47,7 +47,9 @@ fn a_cluster_is_gone_a_while_after_its_registration_and_forgotten_with_its_inter
     fixture.run(|renderer, step| renderer.row(&taken_back, step));
     fixture.hear("a", Interest::default());
     let renderer = &fixture.renderer;
-    assert!(!renderer.bindings.contains_key(&cluster("a")) && renderer.farewells.is_empty());
+    assert!(
+        !renderer.planning.bindings.contains_key(&cluster("a")) && renderer.outgoing.departures.is_empty()
+    );
     assert!(renderer.knowledge.sets.get(&cluster("a"), "s").is_none());
     let floor = renderer.knowledge.completeness.last_revision(&cluster("a"));
     fixture.elapse(10 * FORGET_AFTER);
@@ -108,7 +110,7 @@ fn a_cluster_is_said_to_be_gone_although_its_row_is_lost_as_long_as_a_matcher_sp
     fixture.run(|renderer, step| renderer.row(&taken_back, step));
     fixture.hear("a", Interest::default());
     assert!(
-        fixture.renderer.farewells.is_empty()
+        fixture.renderer.outgoing.departures.is_empty()
             && !fixture.renderer.knowledge.completeness.is_spoken_of(&cluster("a"))
     );
 }
@@ -125,7 +127,7 @@ fn a_farewell_by_a_clock_that_is_behind_is_said_again_to_who_waits_for_a_later_o
     fixture.elapse(FORGET_AFTER);
     assert!(fixture.interests[&cluster("a")].gone && fixture.revision() > later);
     fixture.hear("a", fixture.interests[&cluster("a")].clone());
-    assert!(fixture.renderer.farewells.is_empty());
+    assert!(fixture.renderer.outgoing.departures.is_empty());
 }
 
 #[test]

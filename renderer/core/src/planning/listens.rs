@@ -7,8 +7,8 @@ use serde_json::Value;
 use sluice_api::{ClusterRef, TriggerId};
 use sluice_template::Limits;
 
-use crate::bindings;
 use crate::knowledge::catalog::{Catalog, Change};
+use crate::planning::bindings;
 use crate::rendering::salt::Salt;
 use crate::rendering::templates::{Caches, Templates};
 

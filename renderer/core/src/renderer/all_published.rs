@@ -1,7 +1,6 @@
 //! That all its rows are in `desired`: deployers delete nothing before every renderer has said so of this life of the stream.
 //! When the stream was wiped, what one renderer withdraws another one may want as well, and has not written again yet.
 
-use sluice_api::ClusterRef;
 use sluice_protocol::interest::Complete;
 use sluice_protocol::{Body, Meta, Publish, Step, Subject};
 
@@ -15,7 +14,7 @@ const AGAIN: i64 = 250_000;
 
 /// How far it is. Times are of the clock that nobody sets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Saying {
+pub(super) enum AllPublished {
     /// It has not read its input to the end.
     #[default]
     NotYet,
@@ -28,34 +27,23 @@ pub(super) enum Saying {
 impl Renderer {
     /// Whether everything that it wants follows from what it knows by now; else something waits for more.
     pub(super) fn is_decided(&self) -> bool {
-        // A source that does not exist has no events.
-        let decided = |cluster: &ClusterRef, source: &String| {
-            !self.knowledge.catalog.sources.contains_key(source)
-                || self.knowledge.completeness.is_complete(cluster, source)
-        };
-        self.is_caught_up()
-            && self.agenda.is_clear()
-            && self.renderings.is_clear()
-            && self
-                .bindings
-                .iter()
-                .all(|(cluster, bound)| bound.sources().all(|source| decided(cluster, source)))
+        self.outgoing.is_caught_up() && self.planning.is_decided(&self.knowledge)
     }
 
     /// Says so once everything that it wants follows from what it knows.
-    pub(super) fn say_all(&mut self, step: &mut Step<Effect>) {
-        let since = match self.saying {
-            Saying::Said => return,
-            Saying::Looking { next, .. } if step.steady < next => return step.wake_at_steady(next),
-            Saying::Looking { since, .. } => since,
-            Saying::NotYet => step.steady,
+    pub(super) fn report_all_published(&mut self, step: &mut Step<Effect>) {
+        let since = match self.outgoing.all_published {
+            AllPublished::Said => return,
+            AllPublished::Looking { next, .. } if step.steady < next => return step.wake_at_steady(next),
+            AllPublished::Looking { since, .. } => since,
+            AllPublished::NotYet => step.steady,
         };
         if !self.is_decided() && step.steady < since + PATIENCE {
             let next = step.steady + AGAIN;
-            self.saying = Saying::Looking { since, next };
+            self.outgoing.all_published = AllPublished::Looking { since, next };
             return step.wake_at_steady(next);
         }
-        self.saying = Saying::Said;
+        self.outgoing.all_published = AllPublished::Said;
         for (shard, incarnation) in (0..).zip(&self.config.outputs) {
             let subject = Subject::AllDesired { shard, origin: self.config.shard };
             let said = Meta::Complete(Complete::of_all(*incarnation, 0));

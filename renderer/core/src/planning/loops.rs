@@ -1,99 +1,60 @@
-//! How fast triggers act, and for how long: what their annotations say, and what leads to itself over clusters.
+//! What leads to itself, over what it deploys or over what it makes in the management cluster: it is slowed down, and said.
 
 use std::collections::BTreeSet;
 
 use sluice_api::{ObjectKey, ProfileId};
-use sluice_protocol::Step;
-use sluice_protocol::rows::Cause;
+use sluice_protocol::rows::{Cause, EventCause};
 
-use super::{Effect, Renderer, Wanted};
-use crate::agenda::{CIRCLE, CIRCLE_TIMES};
+use crate::knowledge::Knowledge;
+use crate::knowledge::catalog::{ContentKey, described};
+use crate::knowledge::labels::is_made;
 use crate::knowledge::sets::Match;
+use crate::planning::Planning;
+use crate::planning::agenda::{CIRCLE, CIRCLE_TIMES};
 
 /// A way back is not looked for over more profiles than this.
 const LONGEST_WAY: usize = 8;
 
-impl Renderer {
-    /// An event has changed: it is acted upon now, or when its trigger may. That something goes does not wait for that.
-    pub(super) fn act(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
-        if let Cause::Event(event) = cause {
-            self.choose(&event.cluster, &event.source, step);
-        }
-        if let Some(event) = self.knowledge.stands_for_items(cause) {
-            return self.act_on_items(event, time, step);
-        }
-        let waits = self.is_limited(cause)
-            && !self.ledger.is_new(cause)
-            && self.wanted(cause) == Wanted::Yes
-            && !self.is_in_pace(cause, time, step);
-        if !waits {
-            self.refresh(cause, time, step);
-        }
-    }
-
-    fn is_limited(&self, cause: &Cause) -> bool {
-        matches!(cause, Cause::Event(event) if self.knowledge.pace(&event.trigger).max_per_minute.is_some())
-    }
-
-    /// Whether the trigger may act now; else it does so later.
-    pub(super) fn is_in_pace(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) -> bool {
-        let Cause::Event(event) = cause else { return true };
-        let Some(most) = self.knowledge.pace(&event.trigger).max_per_minute else { return true };
-        match self.rates.act(&event.trigger, &event.cluster, most, step.now) {
-            Ok(()) => true,
-            Err(due) => {
-                self.agenda.put_off(cause, due, time, step.now);
-                step.wake_at(due);
-                false
-            }
-        }
-    }
-
-    /// Looks again when the first of the matches that a cause is made of no longer counts.
-    pub(super) fn watch_expiry(&mut self, cause: &Cause, step: &mut Step<Effect>) {
-        let Cause::Event(event) = cause else { return };
-        let Some(ttl) = self.knowledge.pace(&event.trigger).ttl else {
-            return self.agenda.expire(cause, None);
-        };
-        let oldest = self.knowledge.now.saturating_sub(ttl);
-        let since = self.knowledge.inputs(event).into_iter().map(|(_, found)| found.since);
-        let at = since.filter(|since| *since > oldest.max(0)).min().map(|since| since.saturating_add(ttl));
-        self.agenda.expire(cause, at);
-        at.into_iter().for_each(|at| step.wake_at(at));
-    }
-
+impl Planning {
     /// An object that is deployed by `owner` has changed or gone, and is an event of this cause. When that is looked at, if it is
     /// not now: what leads to itself would go on for ever.
-    pub(super) fn slowed_down(
+    pub(crate) fn slowed_down(
         &mut self,
+        knowledge: &Knowledge,
         cause: &Cause,
         key: &ObjectKey,
         owner: &ProfileId,
         now: i64,
     ) -> Option<i64> {
-        if let Some(way) = self.way_from_own(cause, key, owner) {
+        if let Some(way) = self.way_from_own(knowledge, cause, key, owner) {
             self.agenda.heat(cause, now);
-            self.note_circle(cause, way);
+            self.note_loop(cause, way);
         } else if self.agenda.is_hot(cause, now) {
-            let Some(way) = self.way_back(cause, key, owner) else {
+            let Some(way) = self.way_back(knowledge, cause, key, owner) else {
                 self.agenda.cool(cause);
                 return None;
             };
-            self.note_circle(cause, way);
+            self.note_loop(cause, way);
         }
         self.agenda.touched(cause, now)
     }
 
     /// Said with the next render, whatever else has not changed.
-    fn note_circle(&mut self, cause: &Cause, way: String) {
-        if self.circles.insert(cause.clone(), way).is_none() {
+    fn note_loop(&mut self, cause: &Cause, way: String) {
+        if self.loops.insert(cause.clone(), way).is_none() {
             self.renderings.set(cause, None);
         }
     }
 
     /// Over which profiles an object that `owner` deploys comes from events of the same trigger, each of which was deployed because
     /// of the one before it. `None` when those are few, or not of late: it may end by itself.
-    fn way_from_own(&self, cause: &Cause, key: &ObjectKey, owner: &ProfileId) -> Option<String> {
+    fn way_from_own(
+        &self,
+        knowledge: &Knowledge,
+        cause: &Cause,
+        key: &ObjectKey,
+        owner: &ProfileId,
+    ) -> Option<String> {
         let Cause::Event(event) = cause else { return None };
         let (mut at, mut owner, mut way) = (&event.cluster, owner, format!("{key} of {owner}"));
         let (mut own, mut seen) = (0, BTreeSet::from([event]));
@@ -109,8 +70,8 @@ impl Renderer {
             if own == CIRCLE_TIMES {
                 return Some(way);
             }
-            let is_late = |found: &Match| self.knowledge.now - found.since <= CIRCLE;
-            let inputs = self.knowledge.inputs(maker).into_iter().filter(|(_, found)| is_late(found));
+            let is_late = |found: &Match| knowledge.now - found.since <= CIRCLE;
+            let inputs = knowledge.inputs(maker).into_iter().filter(|(_, found)| is_late(found));
             let (key, next) = inputs.filter_map(|(key, found)| Some((key, found.owner.as_ref()?))).next()?;
             way.push_str(&format!(", {key} of {next}"));
             (at, owner) = (&maker.cluster, next);
@@ -120,11 +81,17 @@ impl Renderer {
 
     /// Over which profiles an object that `owner` deploys comes from the cause whose event it is; `None` when it comes from
     /// elsewhere. Who makes a profile, another renderer or nobody any more, is not always known here: it may be the same.
-    fn way_back(&self, cause: &Cause, key: &ObjectKey, owner: &ProfileId) -> Option<String> {
+    fn way_back(
+        &self,
+        knowledge: &Knowledge,
+        cause: &Cause,
+        key: &ObjectKey,
+        owner: &ProfileId,
+    ) -> Option<String> {
         let mut ways = vec![(owner, format!("{key} of {owner}"))];
         let mut seen = BTreeSet::new();
         while let Some((profile, way)) = ways.pop() {
-            if self.knowledge.catalog.profiles.contains_key(profile) || !seen.insert(profile) {
+            if knowledge.catalog.profiles.contains_key(profile) || !seen.insert(profile) {
                 continue;
             }
             let makers = self.ledger.makers_of(profile);
@@ -136,7 +103,7 @@ impl Renderer {
             }
             for maker in &makers {
                 let Cause::Event(event) = maker else { continue };
-                for (key, found) in self.knowledge.inputs(event) {
+                for (key, found) in knowledge.inputs(event) {
                     ways.extend(
                         found.owner.as_ref().map(|owner| (owner, format!("{way}, {key} of {owner}"))),
                     );
@@ -144,6 +111,34 @@ impl Renderer {
             }
         }
         None
+    }
+
+    /// What is said of a cause that leads to itself.
+    pub(crate) fn loop_error(&self, knowledge: &Knowledge, cause: &Cause) -> Option<String> {
+        // Of what a script chooses, all causes go round together.
+        let whole = match cause {
+            Cause::Event(event) => Cause::Event(EventCause { item: None, ..event.clone() }),
+            Cause::Profile(_) => cause.clone(),
+        };
+        let circling = [cause, &whole].into_iter().find(|cause| self.agenda.is_circling(cause))?;
+        if let Some(way) = self.loops.get(circling) {
+            return Some(format!(
+                "its event changes with what it deploys itself ({way}); it is rendered once a second; let its EventSource not select \
+                 what is deployed because of it"
+            ));
+        }
+        let made = |key: &&ContentKey| knowledge.catalog.content(key).is_some_and(|object| is_made(object));
+        let made = |key: &&ContentKey| knowledge.catalog.generator_of(key).is_some() || made(key);
+        let contents = self.renderings.content_read_by(cause).filter(made).map(described);
+        let there =
+            |key: &ObjectKey| knowledge.catalog.resource(key).and_then(|known| known.object().map(is_made));
+        let resources = self.renderings.resources_read_by(cause).filter(|key| there(key) == Some(true));
+        let names: Vec<_> = contents.chain(resources.map(ToString::to_string)).collect();
+        Some(format!(
+            "it reads what Sluice makes in the management cluster, and that changes with what it makes itself ({}); it is rendered once a \
+             second; let nothing read its own output",
+            names.join(", ")
+        ))
     }
 }
 

@@ -15,12 +15,12 @@ use crate::knowledge::chart_request::{ChartRequest, ChartState};
 use crate::knowledge::labels::is_made;
 use crate::knowledge::reads::{Reads, object_key};
 use crate::knowledge::rights::{Question, Right};
-use crate::renderings::Attended;
+use crate::planning::renderings::ReadChanges;
 
 impl Renderer {
     /// An object that templates read is known to be like this.
     pub(super) fn resource(&mut self, key: ObjectKey, resource: Resource, step: &mut Step<Effect>) {
-        if !self.renderings.is_read(&key) {
+        if !self.planning.renderings.is_read(&key) {
             return;
         }
         let before = self.knowledge.catalog.put_resource(key.clone(), resource.clone());
@@ -30,22 +30,22 @@ impl Renderer {
         let old = before.as_ref().and_then(Resource::object);
         let failed = |known: Option<&Resource>| matches!(known, Some(Resource::Unavailable(_)));
         let readers = if failed(before.as_ref()) || failed(Some(&resource)) {
-            self.renderings.all_resource_readers(&key)
+            self.planning.renderings.all_resource_readers(&key)
         } else {
-            self.renderings.resource_readers(&key, old, resource.object())
+            self.planning.renderings.resource_readers(&key, old, resource.object())
         };
         self.doubt(&readers, &key);
-        self.look_again(readers, old, resource.object(), step);
+        self.act_on_readers(readers, old, resource.object(), step);
     }
 
     /// A chart that somebody asks for is known to be like this.
     pub(super) fn chart(&mut self, request: ChartRequest, state: ChartState, step: &mut Step<Effect>) {
-        let readers = self.renderings.chart_readers(&request);
+        let readers = self.planning.renderings.chart_readers(&request);
         if readers.is_empty() || !self.knowledge.catalog.put_chart(request, state) {
             return;
         }
         for cause in readers {
-            self.refresh(&cause, step.now, step);
+            self.act(&cause, step.now, step);
         }
     }
 
@@ -57,15 +57,15 @@ impl Renderer {
         step: &mut Step<Effect>,
     ) {
         let Some(differs) = self.knowledge.catalog.put_right(question, right, asked) else { return };
-        for cause in self.renderings.askers(question) {
-            if differs || self.renderings.is_waiting(&cause) {
-                self.refresh(&cause, step.now, step);
+        for cause in self.planning.renderings.askers(question) {
+            if differs || self.planning.renderings.is_waiting(&cause) {
+                self.act(&cause, step.now, step);
             }
         }
     }
 
     /// Asks what a cause must know of its tenant's rights and nobody has said since it counts.
-    pub(super) fn ask_for(&mut self, reads: &Reads, step: &mut Step<Effect>) {
+    pub(super) fn ask_rights(&mut self, reads: &Reads, step: &mut Step<Effect>) {
         let (questions, since) = reads.unanswered();
         let now = self.knowledge.catalog.version();
         for question in questions {
@@ -92,18 +92,23 @@ impl Renderer {
         known: Option<Arc<ClusterCapabilities>>,
         step: &mut Step<Effect>,
     ) {
-        if !self.knowledge.catalog.put_capabilities(cluster.clone(), known) || !self.is_started() {
+        if !self.knowledge.catalog.put_capabilities(cluster.clone(), known) || !self.outgoing.is_started() {
             return;
         }
         let concerns = |cause: &Cause| {
-            self.renderings.waits_for(cause, &cluster)
-                || self.ledger.is_failing(cause)
-                || self.ledger.places(cause).iter().any(|(place, _)| *place == cluster)
+            self.planning.renderings.waits_for(cause, &cluster)
+                || self.planning.ledger.is_failing(cause)
+                || self.planning.ledger.places(cause).iter().any(|(place, _)| *place == cluster)
         };
-        let readers: Vec<_> =
-            self.renderings.all_chart_readers().into_iter().filter(|cause| concerns(cause)).collect();
+        let readers: Vec<_> = self
+            .planning
+            .renderings
+            .all_chart_readers()
+            .into_iter()
+            .filter(|cause| concerns(cause))
+            .collect();
         for cause in readers {
-            self.refresh(&cause, step.now, step);
+            self.act(&cause, step.now, step);
         }
     }
 
@@ -115,14 +120,14 @@ impl Renderer {
         new: Option<&Value>,
         step: &mut Step<Effect>,
     ) {
-        let (mut readers, object) = (self.renderings.readers(key), object_key(key));
-        readers.extend(self.renderings.resource_readers(&object, old, new));
+        let (mut readers, object) = (self.planning.renderings.readers(key), object_key(key));
+        readers.extend(self.planning.renderings.resource_readers(&object, old, new));
         self.doubt(&readers, &object);
-        self.look_again(readers, old, new, step);
+        self.act_on_readers(readers, old, new, step);
     }
 
     /// Looks again at who reads what was `old` and is `new`. What Sluice has made may come of the reader itself.
-    fn look_again(
+    fn act_on_readers(
         &mut self,
         readers: Vec<Cause>,
         old: Option<&Value>,
@@ -131,10 +136,10 @@ impl Renderer {
     ) {
         let made = |object: Option<&Value>| object.is_some_and(is_made);
         if !made(old) && !made(new) {
-            return readers.iter().for_each(|cause| self.refresh(cause, step.now, step));
+            return readers.iter().for_each(|cause| self.act(cause, step.now, step));
         }
-        self.touched.extend(readers);
-        self.follow(step);
+        self.planning.touched.extend(readers);
+        self.act_on_touched(step);
     }
 
     /// The generators of a cause make exactly this: who reads it is looked at again as soon as the cause itself is done.
@@ -142,46 +147,46 @@ impl Renderer {
         for key in self.knowledge.catalog.generate(cause, made) {
             // What was made before is not kept: every change of it counts.
             let object = object_key(&key);
-            let mut readers = self.renderings.readers(&key);
-            readers.extend(self.renderings.all_resource_readers(&object));
+            let mut readers = self.planning.renderings.readers(&key);
+            readers.extend(self.planning.renderings.all_resource_readers(&object));
             readers.retain(|reader| reader != cause);
             self.doubt(&readers, &object);
-            self.touched.extend(readers);
+            self.planning.touched.extend(readers);
         }
     }
 
     /// Looks again at everything that was touched, and at what that touches. What leads to itself does so once a second.
-    pub(super) fn follow(&mut self, step: &mut Step<Effect>) {
-        if std::mem::replace(&mut self.is_following, true) {
+    pub(super) fn act_on_touched(&mut self, step: &mut Step<Effect>) {
+        if std::mem::replace(&mut self.planning.is_following, true) {
             return;
         }
-        while let Some(cause) = self.touched.pop_first() {
-            match self.agenda.touched(&cause, step.now) {
+        while let Some(cause) = self.planning.touched.pop_first() {
+            match self.planning.agenda.touched(&cause, step.now) {
                 Some(due) => step.wake_at(due),
-                None => self.refresh(&cause, step.now, step),
+                None => self.act(&cause, step.now, step),
             }
         }
-        self.is_following = false;
+        self.planning.is_following = false;
     }
 
     /// Lets the shell watch what is read now, and fetch what is asked for. Contents are known anyway.
-    pub(super) fn attend(&mut self, attended: Attended, step: &mut Step<Effect>) {
+    pub(super) fn watch_reads(&mut self, changes: ReadChanges, step: &mut Step<Effect>) {
         let dynamic = |key: &ObjectKey| crate::knowledge::catalog::content_key(key).is_none();
-        for key in attended.begun.into_iter().filter(dynamic) {
+        for key in changes.begun.into_iter().filter(dynamic) {
             step.effect(Effect::Watch(key));
         }
-        for key in attended.ended.into_iter().filter(dynamic) {
+        for key in changes.ended.into_iter().filter(dynamic) {
             self.knowledge.catalog.forget_resource(&key);
             step.effect(Effect::Unwatch(key));
         }
-        for question in attended.settled {
+        for question in changes.settled {
             self.knowledge.catalog.rights.forget(&question);
             step.effect(Effect::Unask(question));
         }
-        for request in attended.wanted {
+        for request in changes.wanted {
             step.effect(Effect::Fetch(request));
         }
-        for request in attended.unwanted {
+        for request in changes.unwanted {
             self.knowledge.catalog.forget_chart(&request);
             step.effect(Effect::Unfetch(request));
         }

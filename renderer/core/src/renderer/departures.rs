@@ -14,50 +14,51 @@ use sluice_api::ClusterRef;
 use sluice_protocol::Step;
 use sluice_protocol::interest::Interest;
 
-use super::place::now_millis;
+use super::words::now_millis;
 use super::{Effect, Renderer};
 
 /// When each cluster that is no longer registered is gone, by the clock that nobody sets.
-pub(super) type Farewells = BTreeMap<ClusterRef, i64>;
+pub(super) type Departures = BTreeMap<ClusterRef, i64>;
 
 impl Renderer {
     /// Notes whether a cluster is registered, and forgets one of which nothing is left.
     pub(super) fn mind_registration(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         if self.knowledge.catalog.fleet.clusters().contains_key(cluster) {
-            self.farewells.remove(cluster);
+            self.outgoing.departures.remove(cluster);
             return;
         }
         match self.knowledge.completeness.interest(cluster) {
             Some(row) if row.gone && !self.knowledge.completeness.is_behind(cluster) => {
-                self.farewells.remove(cluster);
+                self.outgoing.departures.remove(cluster);
             }
             None if !self.knowledge.completeness.is_spoken_of(cluster) => self.forget(cluster),
             // Also where the row was lost with its bucket: a matcher still has something to take back, or waits for a later row than
             // the one that was written anew by a clock that is behind.
             _ => {
                 let due = step.steady.saturating_add(self.config.forget_after);
-                let due = *self.farewells.entry(cluster.clone()).or_insert(due);
+                let due = *self.outgoing.departures.entry(cluster.clone()).or_insert(due);
                 step.wake_at_steady(due);
             }
         }
     }
 
     fn forget(&mut self, cluster: &ClusterRef) {
-        self.farewells.remove(cluster);
-        self.bindings.remove(cluster);
-        self.unwritten.remove(cluster);
+        self.outgoing.departures.remove(cluster);
+        self.planning.bindings.remove(cluster);
+        self.outgoing.unwritten.remove(cluster);
         self.knowledge.completeness.forget(cluster);
         self.knowledge.sets.forget_empty(cluster);
     }
 
     /// Says of which clusters nothing is wanted any more.
-    pub(super) fn say_farewell(&mut self, step: &mut Step<Effect>) {
-        if !self.is_asking() {
+    pub(super) fn report_departures(&mut self, step: &mut Step<Effect>) {
+        if !self.outgoing.is_asking() {
             // It does not know yet which revision the row must follow.
             return;
         }
         let now = step.steady;
-        for (cluster, _) in self.farewells.extract_if(.., |_, due| *due <= now).collect::<Vec<_>>() {
+        for (cluster, _) in self.outgoing.departures.extract_if(.., |_, due| *due <= now).collect::<Vec<_>>()
+        {
             let last = self.knowledge.completeness.last_revision(&cluster);
             let revision = self.config.revision(now_millis(step.now).max(last.saturating_add(1)));
             let row = Interest::of_gone(revision);
@@ -66,6 +67,6 @@ impl Renderer {
             // Nothing that its events led to is wanted: what a former owner has left goes.
             step.effect(Effect::Projected(cluster));
         }
-        self.farewells.values().min().into_iter().for_each(|due| step.wake_at_steady(*due));
+        self.outgoing.departures.values().min().into_iter().for_each(|due| step.wake_at_steady(*due));
     }
 }

@@ -1,25 +1,9 @@
-//! Causes, and how problems name them.
+//! What is said of fields, and the time in the unit of revisions.
 
-use sluice_api::{ClusterRef, ObjectKey, TriggerId};
 use sluice_protocol::Fault;
-use sluice_protocol::rows::{Cause, EventCause};
 
 pub(super) fn now_millis(now: i64) -> u64 {
     u64::try_from(now / 1000).unwrap_or(0)
-}
-
-pub(super) fn event_cause(
-    trigger: &TriggerId,
-    cluster: &ClusterRef,
-    source: &str,
-    item: Option<ObjectKey>,
-) -> Cause {
-    Cause::Event(EventCause {
-        trigger: trigger.clone(),
-        cluster: cluster.clone(),
-        source: source.to_owned(),
-        item,
-    })
 }
 
 /// What is said of fields that have no effect; it is no problem.

@@ -14,7 +14,7 @@ use crate::knowledge::rights::Question;
 
 /// Which objects are to be watched from now on and which charts fetched, and which no longer.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Attended {
+pub(crate) struct ReadChanges {
     pub(crate) begun: Vec<ObjectKey>,
     pub(crate) ended: Vec<ObjectKey>,
     /// Charts that somebody begins to ask for.
@@ -57,14 +57,14 @@ impl Renderings {
 
     /// The cause reads this now, and nothing else; returns the objects that somebody begins to read, and those that nobody
     /// reads any more.
-    pub(crate) fn read(&mut self, cause: &Cause, mut reads: Reads) -> Attended {
+    pub(crate) fn read(&mut self, cause: &Cause, mut reads: Reads) -> ReadChanges {
         let before = self.reads.remove(cause).unwrap_or_default();
         exchange(&mut self.readers, cause, before.contents(), reads.contents());
         let (old, new) = (before.resources(), reads.resources());
         let (begun, ended) = exchange(&mut self.resource_readers, cause, old, new);
         let (wanted, unwanted) = exchange(&mut self.chart_readers, cause, before.charts(), reads.charts());
         let (_, settled) = exchange(&mut self.askers, cause, before.questions(), reads.questions());
-        let attended = Attended { begun, ended, wanted, unwanted, settled };
+        let changes = ReadChanges { begun, ended, wanted, unwanted, settled };
         if reads.is_unknown() || !reads.unknown_clusters().is_empty() {
             reads.keep_outputs_of(&before);
             self.waiting.insert(cause.clone());
@@ -74,7 +74,7 @@ impl Renderings {
         if !reads.is_empty() {
             self.reads.insert(cause.clone(), reads);
         }
-        attended
+        changes
     }
 
     /// Whether nothing waits for an object of which nothing is known yet.
@@ -157,7 +157,7 @@ impl Renderings {
     }
 
     /// The cause is withdrawn; returns the objects that nobody reads any more.
-    pub(crate) fn forget(&mut self, cause: &Cause) -> Attended {
+    pub(crate) fn forget(&mut self, cause: &Cause) -> ReadChanges {
         self.bases.remove(cause);
         self.read(cause, Reads::default())
     }
@@ -225,11 +225,11 @@ mod tests {
         };
         let mut renderings = Renderings::default();
         assert_eq!(renderings.read(&cause("a"), reads()).begun, std::slice::from_ref(&key));
-        assert_eq!(renderings.read(&cause("a"), reads()), Attended::default(), "it is read already");
-        assert_eq!(renderings.read(&cause("b"), reads()), Attended::default());
+        assert_eq!(renderings.read(&cause("a"), reads()), ReadChanges::default(), "it is read already");
+        assert_eq!(renderings.read(&cause("b"), reads()), ReadChanges::default());
         assert!(!renderings.is_clear(), "nothing is known of it yet");
         assert_eq!(renderings.resource_readers(&key, None, None), [cause("a"), cause("b")]);
-        assert_eq!(renderings.forget(&cause("a")), Attended::default(), "another one reads it");
+        assert_eq!(renderings.forget(&cause("a")), ReadChanges::default(), "another one reads it");
         assert_eq!(renderings.read(&cause("b"), Reads::default()).ended, std::slice::from_ref(&key));
         assert!(renderings.is_clear() && !renderings.is_read(&key));
     }

@@ -71,7 +71,7 @@ impl Agenda {
     }
 
     /// A cause is not to be rendered before `due`.
-    pub(crate) fn put_off(&mut self, cause: &Cause, due: i64, time: i64, now: i64) {
+    pub(crate) fn defer(&mut self, cause: &Cause, due: i64, time: i64, now: i64) {
         self.waiting.entry(cause.clone()).or_insert(Waiting { first: now, due, time });
     }
 
