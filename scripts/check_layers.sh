@@ -46,4 +46,7 @@ while read -r kind _crate folder; do
   ! sed -n '/^\[dependencies\]/,/^\[dev-dependencies\]/p' "$folder/Cargo.toml" | grep -qE '^async-nats' ||
     complain "$folder may use async-nats in its tests only"
 done <<<"$rows"
+
+# Within the crates that have floors, nothing uses what is above it.
+scripts/check_floors.py || status=1
 exit "$status"

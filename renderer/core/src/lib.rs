@@ -8,6 +8,15 @@
 //! status rows ──► held: what clusters hold and nobody wants is withdrawn
 //! ```
 //!
+//! Four floors, each of which uses those below it and nothing above (`scripts/check_floors.py` says so):
+//!
+//! ```text
+//! renderer    what comes in and what follows: five fields, and one `act` for a cause
+//! planning    which causes there are, and when they render
+//! rendering   what a cause leads to: a function of what is known
+//! knowledge   what is known
+//! ```
+//!
 //! A *cause* is one object (or all together) that matches one EventSource, seen by one trigger; or a profile
 //! that a user wrote. Each cause owns the rows it leads to. A cause goes when the management cluster says so,
 //! when its report is withdrawn, or when the cluster's set is complete and does not hold it; never otherwise.
@@ -34,4 +43,4 @@ pub use rendering::projection::Projection;
 pub use rendering::salt::Salt;
 pub use rendering::syntax::{broken_templates, check_source};
 pub use rendering::templates::Caches;
-pub use rendering::veil::{Held, Veil};
+pub use rendering::veil::{ReadAs, Veil};

@@ -4,6 +4,7 @@
 use sluice_protocol::interest::Complete;
 use sluice_protocol::{Body, Meta, Publish, Step, Subject};
 
+use super::outgoing::AllPublished;
 use super::{Effect, Renderer};
 
 /// How long it waits for clusters of which it does not know enough, microseconds: what becomes of their events nobody
@@ -11,18 +12,6 @@ use super::{Effect, Renderer};
 const PATIENCE: i64 = 60_000_000;
 /// Pause before it looks again, microseconds.
 const AGAIN: i64 = 250_000;
-
-/// How far it is. Times are of the clock that nobody sets.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) enum AllPublished {
-    /// It has not read its input to the end.
-    #[default]
-    NotYet,
-    /// It looks since `since`, and next at `next`.
-    Looking { since: i64, next: i64 },
-    /// It has said so.
-    Said,
-}
 
 impl Renderer {
     /// Whether everything that it wants follows from what it knows by now; else something waits for more.

@@ -8,17 +8,12 @@
 //! of the cluster's events is withdrawn at once; what the bus and people are told of the cluster stays for a while, since whoever
 //! deletes a registration may be about to write it again.
 
-use std::collections::BTreeMap;
-
 use sluice_api::ClusterRef;
 use sluice_protocol::Step;
 use sluice_protocol::interest::Interest;
 
 use super::words::now_millis;
 use super::{Effect, Renderer};
-
-/// When each cluster that is no longer registered is gone, by the clock that nobody sets.
-pub(super) type Departures = BTreeMap<ClusterRef, i64>;
 
 impl Renderer {
     /// Notes whether a cluster is registered, and forgets one of which nothing is left.

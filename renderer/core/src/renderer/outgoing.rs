@@ -1,12 +1,10 @@
 //! How far a renderer is on its way to work, and what it has said.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::ClusterRef;
 use sluice_protocol::{Fault, ProblemKey, ProblemSet, Step};
 
-use super::all_published::AllPublished;
-use super::departures::Departures;
 use crate::messages::Effect;
 
 /// Who it is in journals and problems.
@@ -36,6 +34,21 @@ pub(super) enum Progress {
     /// Its input has been read to its end: absence means something.
     CaughtUp,
 }
+
+/// How far it is with saying that all its rows are there. Times are of the clock that nobody sets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum AllPublished {
+    /// It has not read its input to the end.
+    #[default]
+    NotYet,
+    /// It looks since `since`, and next at `next`.
+    Looking { since: i64, next: i64 },
+    /// It has said so.
+    Said,
+}
+
+/// When each cluster that is no longer registered is gone, by the clock that nobody sets.
+pub(super) type Departures = BTreeMap<ClusterRef, i64>;
 
 // === impl Outgoing ===
 
