@@ -109,6 +109,11 @@ impl Selector {
         self.requirements.iter().all(|requirement| requirement.holds(get(&requirement.key)))
     }
 
+    /// Whether it selects what has these labels: an empty one selects nothing.
+    pub fn selects(&self, labels: Option<&Value>) -> bool {
+        !self.is_empty() && self.matches(labels)
+    }
+
     /// The first requirement that `labels` do not fulfil, and what the label is, in words; `None` when they fulfil all.
     pub fn unmet(&self, labels: Option<&Value>) -> Option<String> {
         let get = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);

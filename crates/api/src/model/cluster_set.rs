@@ -92,7 +92,7 @@ impl ClusterSet {
         let own =
             |cluster: &Cluster| self.id.namespace.is_empty() || self.id.namespace == cluster.id.namespace;
         let matches = |cluster: &Cluster| {
-            let by_label = !self.selector.is_empty() && self.selector.matches(cluster.labels());
+            let by_label = self.selector.selects(cluster.labels());
             own(cluster) && !cluster.is_down() && (by_label || self.clusters.contains(&cluster.id))
         };
         clusters.into_iter().filter(|cluster| matches(cluster)).map(|cluster| cluster.id.clone()).collect()

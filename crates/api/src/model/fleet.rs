@@ -186,8 +186,7 @@ impl Trigger {
 
     /// Whether events of `cluster` count for it. Where it is [`Trigger::unsure`], those of others may count too.
     pub fn is_for(&self, cluster: &Cluster, fleet: &Fleet) -> bool {
-        let by_label = !self.source_selector.is_empty() && self.source_selector.matches(cluster.labels());
-        by_label || fleet.is_in(&self.source_sets, cluster)
+        self.source_selector.selects(cluster.labels()) || fleet.is_in(&self.source_sets, cluster)
     }
 
     /// Why it is not known whether events of further clusters count for it.
@@ -202,7 +201,7 @@ impl Profile {
     /// Whether it is for `cluster`. Where it is [`Profile::unsure`], it may be for others too.
     pub fn is_for(&self, cluster: &Cluster, fleet: &Fleet) -> bool {
         let own = self.id.namespace.is_empty() || self.id.namespace == cluster.id.namespace;
-        let by_label = !self.selector.is_empty() && self.selector.matches(cluster.labels());
+        let by_label = self.selector.selects(cluster.labels());
         own && (by_label || self.clusters.contains(&cluster.id) || fleet.is_in(&self.sets, cluster))
     }
 

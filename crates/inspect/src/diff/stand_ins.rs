@@ -22,7 +22,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_api::model::SECRET_TYPE;
 use sluice_api::object;
-use sluice_renderer_core::{Held, Veil};
+use sluice_renderer_core::{ReadAs, Veil};
 
 /// Numbers of charts have numbers as stand-ins, which a chart may count to.
 const COUNTABLE: u64 = 9_999;
@@ -123,9 +123,14 @@ impl Veil for StandIns {
         Ok(self.seal(found.place, &text))
     }
 
-    fn cover(&self, sealed: &str, held: Held, rendered: Result<String, String>) -> Result<String, String> {
+    fn cover(
+        &self,
+        sealed: &str,
+        read_as: ReadAs,
+        rendered: Result<String, String>,
+    ) -> Result<String, String> {
         let (Some(found), Ok(text)) = (self.find(sealed), rendered) else { return Err(unreadable(sealed)) };
-        self.covered(&found.place, held, &text).ok_or_else(|| unreadable(sealed))
+        self.covered(&found.place, read_as, &text).ok_or_else(|| unreadable(sealed))
     }
 }
 

@@ -80,7 +80,7 @@ fn manifest(facts: &Facts, id: &ProfileId, steps: &mut Steps) {
         steps.yes("destination", format!("{} has selected {}", set.id, cluster.id.path()));
     } else {
         let names_some = !profile.clusters.is_empty() || !profile.sets.is_empty();
-        let selects = !profile.selector.is_empty() && profile.selector.matches(cluster.labels());
+        let selects = profile.selector.selects(cluster.labels());
         if !profile.selector.is_empty() || !names_some {
             is_selected("spec.clusterSelector", &profile.selector, &cluster, steps);
         }

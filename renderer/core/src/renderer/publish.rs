@@ -83,9 +83,9 @@ impl Renderer {
         let Cause::Profile(id) = cause else { return Vec::new() };
         let profile = self.knowledge.catalog.profiles.get(id).map(Arc::as_ref);
         let Some(Ok(profile)) = profile else { return Vec::new() };
-        let (lacks, note) =
+        let (unsupported, note) =
             (unsupported(&profile.common.unsupported), without_effect(&profile.common.ignored));
-        lacks.map(Fault::from).into_iter().chain(note).collect()
+        unsupported.map(Fault::from).into_iter().chain(note).collect()
     }
 
     /// Publishes one row for each destination and withdraws the others. Where something is wrong, the row stays as it is, or says
@@ -144,7 +144,7 @@ impl Renderer {
         }
         // After the rows: an object that goes from one profile to another is there all the time.
         self.withdraw_places(stale, time, step);
-        if failed.is_empty() { Ok(()) } else { Err(told(&failed)) }
+        if failed.is_empty() { Ok(()) } else { Err(failures(&failed)) }
     }
 
     fn publish_rows(
@@ -232,7 +232,7 @@ impl Renderer {
 }
 
 /// Everything that is wrong; with the places, unless there is only one.
-fn told(failed: &Failures) -> String {
+fn failures(failed: &Failures) -> String {
     let single = failed.values().map(Vec::len).sum::<usize>() == 1;
     let line = |(error, clusters): (&String, &Vec<ClusterRef>)| {
         if single || clusters.is_empty() {

@@ -15,15 +15,15 @@ use crate::knowledge::catalog::{Change, Resource};
 use crate::knowledge::chart_request::{ChartRequest, ChartState};
 use crate::knowledge::rights::{Question, Right};
 
-mod anew;
 mod arrival;
 mod capabilities;
 mod charts;
 mod choices;
 mod cloud_events;
+mod decided_again;
 mod defects;
+mod departures;
 mod destinations;
-mod farewell;
 mod generators;
 mod local;
 mod pace;

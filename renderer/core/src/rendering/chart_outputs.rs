@@ -47,7 +47,8 @@ pub(crate) struct Outputs {
 impl Outputs {
     /// What this input renders to.
     pub(crate) fn of(&self, input: &Input<'_>) -> Arc<ChartOutput> {
-        let drawn_from = input.digest();
+        let values = input.values_text();
+        let drawn_from = input.digest(&values);
         let digest = Digest::of(&[drawn_from.as_bytes(), input.capabilities.digest().as_bytes()]);
         let scope = input.scope.as_ref().map(|scope| scope.as_bytes() as &[u8]);
         let own = Digest::of(&[digest.as_bytes(), b"drawn", scope.unwrap_or_default()]);
@@ -55,7 +56,7 @@ impl Outputs {
         if let Some(known) = find(&digest).or_else(|| find(&own)) {
             return known;
         }
-        let output = Arc::new(made(input, drawn_from, &self.compiled));
+        let output = Arc::new(made(input, &values, drawn_from, &self.compiled));
         let mut kept = self.lock();
         if kept.len() == kept.capacity() {
             kept.retain(|_, output| output.strong_count() > 0);
@@ -78,19 +79,23 @@ impl Outputs {
 // === impl Input ===
 
 impl Input<'_> {
+    /// The values, to tell them from others.
+    fn values_text(&self) -> String {
+        serde_json::to_string(self.values).unwrap_or_default()
+    }
+
     /// What random values are drawn from: all but what the cluster can do, so that no password changes with its version.
-    fn digest(&self) -> Digest {
-        let values = Value::Object(self.values.clone()).to_string();
+    fn digest(&self, values: &str) -> Digest {
         let ChartOptions { skip_crds, skip_schema, .. } = self.options;
         let (chart, release) = (&self.loaded.digest, self.release);
-        let parts = [chart.as_str(), &values, &release.name, &release.namespace].map(str::as_bytes);
+        let parts = [chart.as_str(), values, &release.name, &release.namespace].map(str::as_bytes);
         Digest::of(&[&parts[..], &[&[u8::from(skip_crds), u8::from(skip_schema)]]].concat())
     }
 }
 
 /// What this input renders to, for the first time.
-fn made(input: &Input<'_>, drawn_from: Digest, compiled: &CompiledCharts) -> ChartOutput {
-    let values = Digest::of(&[Value::Object(input.values.clone()).to_string().as_bytes()]).to_string();
+fn made(input: &Input<'_>, values: &str, drawn_from: Digest, compiled: &CompiledCharts) -> ChartOutput {
+    let values = Digest::of(&[values.as_bytes()]).to_string();
     let seed = input.salt.seed(input.scope, &[drawn_from.as_bytes()]);
     let env = Env::new(input.now, seed).with_steady_certificates();
     let compiled = compiled.of(&input.loaded.digest);

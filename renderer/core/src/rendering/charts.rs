@@ -29,7 +29,7 @@ use crate::rendering::part::{Part, PolicySource};
 use crate::rendering::references::namespace_or;
 use crate::rendering::templates::Templates;
 use crate::rendering::text::for_destination;
-use crate::rendering::veil::Held;
+use crate::rendering::veil::ReadAs;
 
 mod access;
 
@@ -168,7 +168,7 @@ impl ChartRender<'_> {
         let mut values = Map::new();
         for source in sources {
             for (key, text) in &source.texts {
-                let held = (Held::Values, text.as_str());
+                let held = (ReadAs::Values, text.as_str());
                 let text = for_destination(source, held, destination, self.name, self.templates);
                 let read = |text: String| {
                     let secret = source.kind == "Secret" || destination.reads_secret();

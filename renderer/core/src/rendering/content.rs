@@ -65,7 +65,7 @@ pub(crate) struct Unread {
 
 impl Unread {
     /// What is told; of a text with something secret in it the place alone.
-    pub(crate) fn told(self, is_secret: bool) -> String {
+    pub(crate) fn message(self, is_secret: bool) -> String {
         let Self { key, error } = self;
         // That is said of no value.
         let is_plain = error.ends_with(" is missing or no text");
@@ -245,17 +245,19 @@ mod tests {
         assert!(
             objects("['a: 1', 'a: [']".into())
                 .unwrap_err()
-                .told(false)
+                .message(false)
                 .starts_with("data.k: document 1, text 2: ")
         );
-        assert!(objects("[1]".into()).unwrap_err().told(false).contains("document 1: apiVersion is missing"));
+        assert!(
+            objects("[1]".into()).unwrap_err().message(false).contains("document 1: apiVersion is missing")
+        );
     }
 
     #[test]
     fn incomplete_manifests_are_named() {
         let texts = BTreeMap::from([("k.yaml".to_owned(), "apiVersion: v1\nkind: ConfigMap\n".to_owned())]);
         assert_eq!(
-            Manifests::default().objects(&texts, false).unwrap_err().told(true),
+            Manifests::default().objects(&texts, false).unwrap_err().message(true),
             "data.k.yaml: document 1: metadata.name is missing or no text"
         );
     }

@@ -12,7 +12,7 @@ use crate::rendering::Rendering;
 use crate::rendering::rendered::Rendered;
 use crate::rendering::resources;
 use crate::rendering::text::for_destination;
-use crate::rendering::veil::Held;
+use crate::rendering::veil::ReadAs;
 
 /// What a cause leads to.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,11 +58,11 @@ impl Rendering {
                 let destination = visible.of(cluster);
                 for source in &part.sources {
                     for (key, text) in &source.texts {
-                        let held = (Held::Manifests, text.as_str());
+                        let held = (ReadAs::Manifests, text.as_str());
                         let text = for_destination(source, held, destination, name, templates);
                         let objects = text.and_then(|text| {
                             let texts = [(key.clone(), text)].into();
-                            self.manifests.objects(&texts, source.shared).map_err(|error| error.told(true))
+                            self.manifests.objects(&texts, source.shared).map_err(|error| error.message(true))
                         });
                         let place = match source.deployment {
                             Deployment::Remote => cluster.id.clone(),

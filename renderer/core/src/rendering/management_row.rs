@@ -41,14 +41,14 @@ impl Rendering {
             return Ok(Some(((place, Err(taken)), Vec::new())));
         }
         let account = knowledge.account(cause).cloned();
-        let (body, told) = match self.for_management(knowledge, (common, cause), rendered, reads) {
-            Ok((policies, told)) => {
+        let (body, notes) = match self.for_management(knowledge, (common, cause), rendered, reads) {
+            Ok((policies, notes)) => {
                 let desired = policies::desired(rendered, common, cause, (None, policies));
-                (body_of(&Desired { account, ..desired }).map_err(NoRow::Failed), told)
+                (body_of(&Desired { account, ..desired }).map_err(NoRow::Failed), notes)
             }
-            Err(lack) => (Err(lack), Vec::new()),
+            Err(why) => (Err(why), Vec::new()),
         };
-        Ok(Some(((place, body), told)))
+        Ok(Some(((place, body), notes)))
     }
 
     /// What it gets, and what is said of that.

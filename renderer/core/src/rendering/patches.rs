@@ -13,7 +13,7 @@ use crate::rendering::language::Language;
 use crate::rendering::part::{Part, PolicySource};
 use crate::rendering::templates::Templates;
 use crate::rendering::text::for_destination;
-use crate::rendering::veil::Held;
+use crate::rendering::veil::ReadAs;
 
 /// A patch as one destination gets it.
 pub(crate) struct Change<'a> {
@@ -59,7 +59,7 @@ pub(crate) fn for_cluster<'a>(
     for source in &part.patches {
         for (key, text) in &source.texts {
             let place = format!("spec.patchesFrom: {}: data.{key}", source.described());
-            let text = for_destination(source, (Held::Patches, text), destination, name, templates);
+            let text = for_destination(source, (ReadAs::Patches, text), destination, name, templates);
             let rules = text.and_then(|text| Rule::read_all(&text).map_err(|error| of_source(source, error)));
             let rules = rules.map_err(|error| format!("{place}: {error}"))?;
             changes.extend(rules.into_iter().map(|Rule { patch, target }| Change {

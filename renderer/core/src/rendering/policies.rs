@@ -15,7 +15,7 @@ use crate::rendering::patches;
 use crate::rendering::rendered::Rendered;
 use crate::rendering::templates::Templates;
 use crate::rendering::text::for_destination;
-use crate::rendering::veil::Held;
+use crate::rendering::veil::ReadAs;
 
 /// The policies of a profile as one destination gets them, or the management cluster because of it: first the releases of its
 /// charts.
@@ -44,7 +44,7 @@ pub(crate) fn policies(
         let objects = if source.is_per_destination() || is_sealed() {
             let mut texts = BTreeMap::new();
             for (key, text) in &source.texts {
-                let text = for_destination(source, (Held::Manifests, text), destination, name, templates);
+                let text = for_destination(source, (ReadAs::Manifests, text), destination, name, templates);
                 texts.insert(key.clone(), text.map_err(|error| place(format!("data.{key}: {error}")))?);
             }
             manifests.objects(&texts, false)
@@ -59,7 +59,10 @@ pub(crate) fn policies(
             tier: source.tier,
             skip_namespace_creation: source.skip_namespace_creation,
             force: source.force,
-            objects: patches::apply(&changes, plain(objects.map_err(|error| place(error.told(is_secret)))?))?,
+            objects: patches::apply(
+                &changes,
+                plain(objects.map_err(|error| place(error.message(is_secret)))?),
+            )?,
             ..Policy::default()
         });
     }

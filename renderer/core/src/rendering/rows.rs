@@ -71,8 +71,8 @@ impl Rendering {
             rows.extend(render.part(part, taken, reads));
         }
         let mut notes = render.notes;
-        if let Some((row, told)) = self.management_row(knowledge, cause, rendered, taken, reads)? {
-            notes.extend(told);
+        if let Some((row, more)) = self.management_row(knowledge, cause, rendered, taken, reads)? {
+            notes.extend(more);
             rows.push(row);
         }
         rendered.warnings.extend(notes);

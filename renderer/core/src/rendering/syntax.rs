@@ -24,8 +24,8 @@ fn broken_of(templates: Vec<Templated<'_>>) -> Vec<(String, String)> {
 /// What is said of a trigger with templates that can never be rendered.
 pub(crate) fn broken_trigger(trigger: &Trigger) -> Option<String> {
     let broken = broken_of(model::templates_of(&trigger.kind, &trigger.common.raw));
-    let told: Vec<_> = broken.into_iter().map(|(field, error)| format!("{field}: {error}")).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    let errors: Vec<_> = broken.into_iter().map(|(field, error)| format!("{field}: {error}")).collect();
+    (!errors.is_empty()).then(|| errors.join("; "))
 }
 
 /// Whether the name of the EventSource can never be rendered, on whichever cluster.

@@ -7,7 +7,7 @@ use sluice_script::Script;
 use crate::rendering::destination::Destination;
 use crate::rendering::part::PolicySource;
 use crate::rendering::templates::Templates;
-use crate::rendering::veil::Held;
+use crate::rendering::veil::ReadAs;
 
 /// A text as one destination gets it; a sealed one without its values.
 ///
@@ -15,23 +15,23 @@ use crate::rendering::veil::Held;
 /// The engine's message, with template name, line and column.
 pub(crate) fn for_destination(
     source: &PolicySource,
-    (held, text): (Held, &str),
+    (read_as, text): (ReadAs, &str),
     destination: Destination<'_>,
     name: &str,
     templates: &Templates,
 ) -> Result<String, String> {
     match templates.veil().open(text) {
         None => written(source, text, destination, name, templates)
-            .map_err(|error| untold(source, destination, error)),
+            .map_err(|error| without_secrets(source, destination, error)),
         Some(opened) => {
             let written = written(source, &opened, destination, name, templates);
-            templates.veil().cover(text, held, written)
+            templates.veil().cover(text, read_as, written)
         }
     }
 }
 
 /// Why a text cannot be rendered or read, without what is secret in it.
-fn untold(source: &PolicySource, destination: Destination<'_>, error: String) -> String {
+fn without_secrets(source: &PolicySource, destination: Destination<'_>, error: String) -> String {
     if source.kind == "Secret" {
         return without_text(&error);
     }

@@ -66,14 +66,14 @@ impl Union {
 
     /// Everything, and what is said of the conflicts.
     pub(crate) fn end(self) -> (Vec<Policy>, Vec<Fault>) {
-        let told = self.conflicts.into_iter().map(|(name, (first, others))| {
+        let notes = self.conflicts.into_iter().map(|(name, (first, others))| {
             Fault::new(format!(
                 "{name}: the management cluster gets it as it is because of {first}, and it is not the same because of {}; let its name \
                  differ for each destination, or its content not",
                 few(", ", &others)
             ))
         });
-        (self.policies, told.collect())
+        (self.policies, notes.collect())
     }
 }
 
@@ -110,9 +110,9 @@ mod tests {
             let own = policy("p", vec![object("both", "1"), object(name, "1")]);
             union.add(&cluster(name), vec![own, policy("q", vec![object("late", "1")])]);
         }
-        let (policies, told) = union.end();
+        let (policies, notes) = union.end();
         assert_eq!(names(&policies), [("p", vec!["both", "a", "b"]), ("q", vec!["late"])]);
-        assert!(told.is_empty());
+        assert!(notes.is_empty());
     }
 
     #[test]
@@ -121,14 +121,14 @@ mod tests {
         for (name, text) in [("a", "1"), ("b", "2"), ("c", "1")] {
             union.add(&cluster(name), vec![policy("p", vec![object("x", text)])]);
         }
-        let (policies, told) = union.end();
+        let (policies, notes) = union.end();
         assert_eq!(policies[0].objects, [object("x", "1")]);
-        assert_eq!(told.len(), 1);
+        assert_eq!(notes.len(), 1);
         assert!(
-            told[0].text.starts_with("ConfigMap x: ") && told[0].text.contains("of sveltos:default/a,"),
-            "{told:?}"
+            notes[0].text.starts_with("ConfigMap x: ") && notes[0].text.contains("of sveltos:default/a,"),
+            "{notes:?}"
         );
-        assert!(told[0].text.contains("because of sveltos:default/b;"), "{told:?}");
+        assert!(notes[0].text.contains("because of sveltos:default/b;"), "{notes:?}");
     }
 
     #[test]
@@ -138,9 +138,9 @@ mod tests {
             let (first, second) = (policy("p", vec![object("x", "1")]), policy("q", vec![object("x", "2")]));
             union.add(&cluster(name), vec![first, second]);
         }
-        let (policies, told) = union.end();
+        let (policies, notes) = union.end();
         assert_eq!(
-            (names(&policies), told.len()),
+            (names(&policies), notes.len()),
             (vec![("p", vec!["x"]), ("q", vec!["x"])], 0),
             "who deploys it says so"
         );
@@ -155,7 +155,7 @@ mod tests {
                 vec![policy("p", vec![object("x", &number.to_string())])],
             );
         }
-        let (_, told) = union.end();
-        assert!(told.len() == 1 && told[0].text.contains(" and 4 more;"), "{told:?}");
+        let (_, notes) = union.end();
+        assert!(notes.len() == 1 && notes[0].text.contains(" and 4 more;"), "{notes:?}");
     }
 }

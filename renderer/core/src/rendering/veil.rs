@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// What a text is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum ReadAs {
     /// Objects that are deployed.
     Manifests,
     /// Values of a chart.
@@ -36,7 +36,12 @@ pub trait Veil: Debug + Send + Sync {
     ///
     /// # Errors
     /// That it cannot be rendered or read, without what it says.
-    fn cover(&self, sealed: &str, held: Held, rendered: Result<String, String>) -> Result<String, String>;
+    fn cover(
+        &self,
+        sealed: &str,
+        read_as: ReadAs,
+        rendered: Result<String, String>,
+    ) -> Result<String, String>;
 }
 
 /// No text is sealed.
@@ -54,7 +59,7 @@ impl Veil for NoVeil {
         rendered
     }
 
-    fn cover(&self, _: &str, _: Held, rendered: Result<String, String>) -> Result<String, String> {
+    fn cover(&self, _: &str, _: ReadAs, rendered: Result<String, String>) -> Result<String, String> {
         rendered
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use sluice_api::{object, yaml};
-use sluice_renderer_core::Held;
+use sluice_renderer_core::ReadAs;
 
 use super::StandIns;
 
@@ -17,11 +17,11 @@ enum Plain {
 
 impl StandIns {
     /// The text without values; none where it is not what it is read as.
-    pub(super) fn covered(&self, place: &str, held: Held, text: &str) -> Option<String> {
-        match held {
-            Held::Manifests => self.manifests(place, text),
-            Held::Values => self.values(place, text),
-            Held::Patches => self.patches(place, text),
+    pub(super) fn covered(&self, place: &str, read_as: ReadAs, text: &str) -> Option<String> {
+        match read_as {
+            ReadAs::Manifests => self.manifests(place, text),
+            ReadAs::Values => self.values(place, text),
+            ReadAs::Patches => self.patches(place, text),
         }
     }
 

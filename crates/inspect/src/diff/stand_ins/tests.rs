@@ -17,12 +17,12 @@ fn shown(of: &StandIns, object: Value) -> String {
 }
 
 /// What a render makes of a text of a Secret.
-fn covered(held: Held, text: &str) -> Result<String, String> {
+fn covered(read_as: ReadAs, text: &str) -> Result<String, String> {
     let stand_ins = StandIns::default();
     let sealed = shown(&stand_ins, secret(SECRET_TYPE, text));
     let opened = stand_ins.open(&sealed).unwrap();
     assert_eq!(&*opened, text);
-    stand_ins.cover(&sealed, held, Ok(opened.to_string()))
+    stand_ins.cover(&sealed, read_as, Ok(opened.to_string()))
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn of_manifests_kinds_names_and_keys_are_shown() {
     let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns, labels: {l: hunter2}}\n\
         spec: {a: hunter2, b: [1234567, true, null, ''], c: {d: hunter2}}\n---\n\
         apiVersion: v1\nkind: Secret\ntype: Opaque\nmetadata: {name: s, annotations: {x: hunter2}}\nstringData: {p: hunter2}\n";
-    let documents = sluice_api::yaml::documents(&covered(Held::Manifests, text).unwrap()).unwrap();
+    let documents = sluice_api::yaml::documents(&covered(ReadAs::Manifests, text).unwrap()).unwrap();
     let kept = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ns", "labels": {"l": "*"}},
         "spec": {"a": "*", "b": ["*", "*", null, ""], "c": {"d": "*"}}});
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
@@ -88,7 +88,7 @@ fn what_a_definition_defines_is_shown() {
     let text = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.g}\n\
         spec: {group: g, scope: Cluster, names: {kind: X}, versions: [{name: v1, served: true, schema: {d: hunter2}}]}\n";
     let found: Value =
-        sluice_api::yaml::documents(&covered(Held::Manifests, text).unwrap()).unwrap().remove(0);
+        sluice_api::yaml::documents(&covered(ReadAs::Manifests, text).unwrap()).unwrap().remove(0);
     let version = json!({"name": "v1", "served": true, "schema": {"d": "*"}});
     let expected = json!({"group": "g", "scope": "Cluster", "names": {"kind": "X"}, "versions": [version]});
     assert_eq!(starred(found["spec"].clone()), expected);
@@ -97,14 +97,14 @@ fn what_a_definition_defines_is_shown() {
 #[test]
 fn what_cannot_be_read_has_one_stand_in_that_changes_with_it() {
     let error = |text: &str| {
-        let error = covered(Held::Manifests, text).unwrap_err();
+        let error = covered(ReadAs::Manifests, text).unwrap_err();
         assert!(error.starts_with("masked-") && !error.contains("hunter2"), "{error}");
     };
     ["a: [hunter2", "hunter2", "5", "- a: hunter2", "- 'a: ['"].into_iter().for_each(error);
     let stand_ins = StandIns::default();
     let said = |text: &str| {
         let sealed = shown(&stand_ins, secret(SECRET_TYPE, text));
-        stand_ins.cover(&sealed, Held::Manifests, Err("at hunter2".into())).unwrap_err()
+        stand_ins.cover(&sealed, ReadAs::Manifests, Err("at hunter2".into())).unwrap_err()
     };
     assert_eq!(said("{{ hunter2"), said("{{ hunter2"));
     assert_ne!(said("{{ hunter2"), said("{{ hunter3"));
@@ -113,25 +113,27 @@ fn what_cannot_be_read_has_one_stand_in_that_changes_with_it() {
 #[test]
 fn values_of_charts_keep_what_charts_choose_and_count_by() {
     let text = "enabled: false\nreplicas: 1234567\npassword: hunter2\nempty: ''\nlist: [{name: hunter2}]\n";
-    let found = sluice_api::yaml::documents(&covered(Held::Values, text).unwrap()).unwrap().remove(0);
+    let found = sluice_api::yaml::documents(&covered(ReadAs::Values, text).unwrap()).unwrap().remove(0);
     let replicas = found["replicas"].as_u64().unwrap();
     assert!((1..=COUNTABLE).contains(&replicas), "{found}");
     let expected = json!({"enabled": false, "replicas": replicas, "password": "*", "empty": "", "list": [{"name": "*"}]});
     assert_eq!(starred(found), expected);
-    assert_eq!(covered(Held::Values, "").unwrap(), "");
-    assert!(["5", "- hunter2", "a: ["].iter().all(|text| covered(Held::Values, text).is_err()));
+    assert_eq!(covered(ReadAs::Values, "").unwrap(), "");
+    assert!(["5", "- hunter2", "a: ["].iter().all(|text| covered(ReadAs::Values, text).is_err()));
 }
 
 #[test]
 fn of_patches_operations_paths_and_targets_are_shown() {
     let text = "patch: |\n  - {op: add, path: /data/a, value: hunter2}\ntarget: {kind: ConfigMap}\n---\n\
         kind: ConfigMap\nmetadata: {name: c}\ndata: {a: hunter2, $patch: replace}\n";
-    let found = covered(Held::Patches, text).unwrap();
+    let found = covered(ReadAs::Patches, text).unwrap();
     assert!(!found.contains("hunter2") && found.contains("masked-"), "{found}");
     for kept in ["/data/a", "add", "target", "ConfigMap", "replace"] {
         assert!(found.contains(kept), "{kept}: {found}");
     }
-    assert!(["hunter2", "[hunter2]", "patch: '['"].iter().all(|text| covered(Held::Patches, text).is_err()));
+    assert!(
+        ["hunter2", "[hunter2]", "patch: '['"].iter().all(|text| covered(ReadAs::Patches, text).is_err())
+    );
 }
 
 #[test]
