@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use sluice_api::{ClusterRef, Gvk, ObjectKey, few, kinds, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, owner};
-use sluice_protocol::rows::{Cause, Desired, EventCause, Policy, Status};
+use sluice_protocol::rows::{Cause, Desired, EventCause, NoContent, Policy, Status};
 use sluice_protocol::subject::{change_shard, cluster_shard, own_rows};
 use sluice_protocol::{Subject, Table};
 
@@ -77,8 +77,8 @@ pub async fn trace(bus: &Bus, target: &Target) -> Result<Vec<Trace>, TraceError>
     let filter = own_rows::of_cluster(Table::Desired, &target.cluster, shard);
     let rows = look(bus, &ReadSpec::some(Table::Desired.stream(shard), vec![filter])).await?;
     let (mut traces, mut others) = (Vec::new(), Vec::new());
-    for stored in rows.iter().filter(|stored| !stored.row.head.tombstone) {
-        let Ok(desired) = serde_json::from_slice::<Desired>(&stored.row.body) else { continue };
+    for stored in &rows {
+        let Ok(desired) = Desired::of_row(&stored.row) else { continue };
         match desired.policies.iter().find(|policy| target.is_in(policy)) {
             Some(policy) => traces.push(of_row(bus, &target.cluster, stored, &desired, policy).await?),
             None => others.push(desired),
@@ -172,13 +172,11 @@ async fn newest(bus: &Bus, table: Table, shard: u16, filter: String) -> Result<O
 }
 
 fn said(status: &Stored) -> String {
-    if status.row.head.tombstone {
-        return "withdrawn".to_owned();
-    }
-    match serde_json::from_slice::<Status>(&status.row.body) {
+    match Status::of_row(&status.row) {
         Ok(Status { state, errors, .. }) if errors.is_empty() => format!("{state:?}"),
         Ok(Status { state, errors, .. }) => format!("{state:?}: {}", errors.join("; ")),
-        Err(error) => format!("a status that cannot be read: {error}"),
+        Err(NoContent::Tombstone) => "withdrawn".to_owned(),
+        Err(why) => format!("a status that cannot be read: {why}"),
     }
 }
 

@@ -138,10 +138,7 @@ impl Uses {
     /// The contents that a renderer has put together for one cluster, and their profile.
     fn add_row(&mut self, row: &Row) {
         let Subject::Desired { cluster, profile, .. } = &row.subject else { return };
-        if row.head.tombstone {
-            return;
-        }
-        let Ok(desired) = serde_json::from_slice::<Desired>(&row.body) else { return };
+        let Ok(desired) = Desired::of_row(row) else { return };
         let (by, cluster) = (path(profile.kind(), &profile.namespace, &profile.name), cluster.path());
         let own = (profile.kind().to_owned(), profile.namespace.clone(), profile.name.clone());
         self.add(own, None, Some(&cluster));

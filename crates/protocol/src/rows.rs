@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sluice_api::model::Feature;
 use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId, ServiceAccount, TriggerId};
 
 use crate::subject::{cluster_shard, hash_shard};
-use crate::{About, ProblemKey};
+use crate::{About, ProblemKey, Row};
 
 /// Meta of a `reports` row. Its body is the object, or empty when the EventSource does not collect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +102,27 @@ pub struct Desired {
 }
 
 // D-0918: a profile without content announces that it wants its name.
+/// Why a row of `desired` or `status` says nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoContent {
+    /// It is withdrawn.
+    #[error("it is withdrawn")]
+    Tombstone,
+    /// Its maker has no content for it yet.
+    #[error("it is not rendered yet")]
+    Unrendered,
+    /// It is of a newer version, or broken.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+fn content<T: DeserializeOwned>(row: &Row) -> Result<T, NoContent> {
+    if row.head.tombstone {
+        return Err(NoContent::Tombstone);
+    }
+    serde_json::from_slice(&row.body).map_err(|error| NoContent::Unreadable(error.to_string()))
+}
+
 /// Body of a `desired` row whose maker has no content for it yet: something is wrong in the profile, or it is not known what the
 /// cluster can do. It says that the name is wanted, so that nothing goes which another maker of it has deployed. No field of
 /// [`Desired`] is in it: deployers of every version take it for a row that they cannot read, and delete nothing for its sake.
@@ -183,6 +205,17 @@ pub enum State {
 // === impl Desired ===
 
 impl Desired {
+    /// What a row of `desired` says.
+    ///
+    /// # Errors
+    /// Why it says nothing.
+    pub fn of_row(row: &Row) -> Result<Self, NoContent> {
+        if *row.body == *UNRENDERED && !row.head.tombstone {
+            return Err(NoContent::Unrendered);
+        }
+        content(row)
+    }
+
     /// Which profile it is.
     pub fn profile(&self) -> ProfileId {
         ProfileId::new(&*self.owner_namespace, &*self.owner_name)
@@ -221,6 +254,14 @@ pub fn spec_digest(spec: &Value) -> String {
 // === impl Status ===
 
 impl Status {
+    /// What a row of `status` says.
+    ///
+    /// # Errors
+    /// Why it says nothing.
+    pub fn of_row(row: &Row) -> Result<Self, NoContent> {
+        content(row)
+    }
+
     /// What came of a profile that no user wrote.
     pub fn new(state: State, errors: Vec<String>) -> Self {
         Self { state, errors, spec: String::new() }

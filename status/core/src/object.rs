@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
-use sluice_protocol::ProblemRow;
+use sluice_protocol::{ProblemRow, Row};
 use sluice_protocol::rows::{Cause, State, Status, spec_digest};
 
 use crate::condition;
@@ -82,10 +82,10 @@ impl KnownObject {
 // === impl StatusRow ===
 
 impl StatusRow {
-    pub(crate) fn read(cause: &Cause, body: &[u8]) -> Self {
+    pub(crate) fn read(cause: &Cause, row: &Row) -> Self {
         // One that a newer deployer wrote: whatever it says, it is not that all is well.
         let unreadable = Status::new(State::Provisioning, Vec::new());
-        let Status { state, errors, spec } = serde_json::from_slice(body).unwrap_or(unreadable);
+        let Status { state, errors, spec } = Status::of_row(row).unwrap_or(unreadable);
         let hash = (!spec.is_empty()).then(|| STANDARD.encode(spec));
         Self { cause: Arc::new(cause.clone()), state, errors, hash }
     }

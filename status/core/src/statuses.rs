@@ -181,7 +181,7 @@ impl Statuses {
         if !is_mine && made.is_none() {
             return;
         }
-        let known = StatusRow::read(cause, &row.body);
+        let known = StatusRow::read(cause, row);
         if let Some(made) = made {
             self.made_rows.insert(place.clone(), made.clone());
             self.objects.entry(made.clone()).or_default().rows.insert(place.clone(), known.clone());

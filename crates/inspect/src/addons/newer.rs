@@ -97,25 +97,26 @@ async fn said(bus: &Bus, clusters: &BTreeSet<ClusterRef>) -> Result<BTreeMap<Pai
     });
     let filters = if clusters.len() > MOST { Vec::new() } else { filters.collect() };
     let each = |Stored { row, .. }: Stored| {
+        let status = Status::of_row(&row);
         let Subject::Status { cluster, origin, profile, .. } = row.subject else { return };
         if row.head.tombstone || profile.is_role_request() || !clusters.contains(&cluster) {
             return;
         }
         found.entry(pair(&cluster, &profile)).or_default();
-        if let Ok(Status { state: State::Provisioned, .. }) = serde_json::from_slice(&row.body) {
+        if status.is_ok_and(|status| status.state == State::Provisioned) {
             provisioned.insert((cluster, origin, profile));
         }
     };
     look_each(bus, &ReadSpec::some(Table::Status.stream(0), filters), each).await?;
     for (shard, filters) in reads(Table::Desired, Some(clusters), bus.shards()) {
         let each = |Stored { row, at }: Stored| {
-            let Subject::Desired { cluster, origin, profile, .. } = row.subject else { return };
+            let Subject::Desired { cluster, origin, profile, .. } = row.subject.clone() else { return };
             if row.head.tombstone || profile.is_role_request() || !clusters.contains(&cluster) {
                 return;
             }
             let said = found.entry(pair(&cluster, &profile)).or_default();
             if provisioned.contains(&(cluster.clone(), origin, profile.clone()))
-                && let Ok(desired) = serde_json::from_slice::<Desired>(&row.body)
+                && let Ok(desired) = Desired::of_row(&row)
             {
                 (said.provisioned, said.one_time) = (true, desired.one_time);
                 said.wanted = of_desired(&cluster, &profile, &desired, &timestamp(at));

@@ -55,9 +55,8 @@ fn wanted(filter: &AddonFilter, places: &BTreeSet<Place>, shard: u16, shards: u1
 fn add_row(found: &mut Vec<Addon>, Stored { row, at }: &Stored, provisioned: &BTreeSet<Place>) {
     let Subject::Desired { cluster, origin, profile, .. } = &row.subject else { return };
     let place = (cluster.clone(), *origin, profile.clone());
-    if !row.head.tombstone
-        && provisioned.contains(&place)
-        && let Ok(desired) = serde_json::from_slice::<Desired>(&row.body)
+    if provisioned.contains(&place)
+        && let Ok(desired) = Desired::of_row(row)
     {
         found.extend(of_desired(cluster, profile, &desired, &timestamp(*at)));
     }
@@ -85,14 +84,12 @@ pub(super) fn of_desired(
 async fn provisioned(bus: &Bus, filter: &AddonFilter) -> Result<BTreeSet<Place>, BusError> {
     let mut found = BTreeSet::new();
     let each = |Stored { row, .. }: Stored| {
-        let Subject::Status { cluster, origin, profile, .. } = row.subject else { return };
+        let is_provisioned = || Status::of_row(&row).is_ok_and(|status| status.state == State::Provisioned);
+        let Subject::Status { cluster, origin, profile, .. } = &row.subject else { return };
         let is_wanted = filter.is_on(&cluster.path())
             && filter.profile.as_ref().is_none_or(|by| *by == format!("{}/{}", profile.kind(), profile.name));
-        if is_wanted
-            && !row.head.tombstone
-            && let Ok(Status { state: State::Provisioned, .. }) = serde_json::from_slice(&row.body)
-        {
-            found.insert((cluster, origin, profile));
+        if is_wanted && is_provisioned() {
+            found.insert((cluster.clone(), *origin, profile.clone()));
         }
     };
     look_each(bus, &ReadSpec::some(Table::Status.stream(0), said(filter, bus.shards())), each).await?;

@@ -203,18 +203,13 @@ async fn read_deployed(bus: &Bus, cluster: &ClusterRef, found: &mut OnBus) -> Re
     let shard = cluster_shard(cluster, bus.shards());
     let filter = own_rows::of_cluster(Table::Desired, cluster, shard);
     for stored in look(bus, &ReadSpec::some(Table::Desired.stream(shard), vec![filter])).await? {
-        if !stored.row.head.tombstone {
-            found.desired.extend(serde_json::from_slice::<Desired>(&stored.row.body));
-        }
+        found.desired.extend(Desired::of_row(&stored.row));
     }
     let filter = own_rows::of_cluster(Table::Status, cluster, shard);
     for stored in look(bus, &ReadSpec::some(Table::Status.stream(0), vec![filter])).await? {
         let Subject::Status { origin, profile, .. } = &stored.row.subject else { continue };
-        if let Some(status) = Some(&stored.row).filter(|row| !row.head.tombstone)
-            && let Ok(status) = serde_json::from_slice(&status.body)
-        {
-            found.statuses.push((profile.clone(), *origin, status));
-        }
+        let status = Status::of_row(&stored.row).ok();
+        found.statuses.extend(status.map(|status| (profile.clone(), *origin, status)));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_api::{Digest, ProfileId};
 use sluice_protocol::Row;
-use sluice_protocol::rows::{Desired, UNRENDERED};
+use sluice_protocol::rows::{Desired, NoContent};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
@@ -31,12 +31,12 @@ impl Goal {
     /// # Errors
     /// What is wrong with it.
     pub(crate) fn read(row: &Row, profile: &ProfileId) -> Result<Self, String> {
-        if *row.body == *UNRENDERED {
-            return Err(format!(
-                "{profile} has nothing to deploy yet: its own problem says why; what is here stays"
-            ));
-        }
-        let desired: Desired = serde_json::from_slice(&row.body).map_err(|error| unreadable(&error))?;
+        let desired = Desired::of_row(row).map_err(|why| match why {
+            NoContent::Unrendered => {
+                format!("{profile} has nothing to deploy yet: its own problem says why; what is here stays")
+            }
+            why => unreadable(&why),
+        })?;
         if desired.profile() != *profile {
             return Err(unreadable(&format_args!("it is about {}", desired.profile())));
         }

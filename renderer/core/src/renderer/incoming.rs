@@ -203,8 +203,7 @@ impl Renderer {
             return;
         }
         let known = self.planning.ledger.leads_to(&cause, &place);
-        let asks =
-            serde_json::from_slice::<Status>(&row.body).is_ok_and(|status| status.state == State::Held);
+        let asks = Status::of_row(row).is_ok_and(|status| status.state == State::Held);
         self.planning.ledger.hold(place, cause.clone(), asks);
         // Held, but not what the cause leads to: the cause is gone, or its destinations have changed. Before the
         // start nothing is known yet; the first look at everything sees it.
