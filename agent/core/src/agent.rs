@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::cloud_event::is_event;
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::interest::{Complete, Interest, events_of};
+use sluice_protocol::interest::{Complete, Interest, Lacking};
 use sluice_protocol::subject::{Table, change_shard};
 use sluice_protocol::{Body, Capabilities, Core, Head, Meta, Publish, Row, Step, Subject, View};
 
@@ -161,7 +161,7 @@ impl Agent {
     // D-0402: a completeness row names the EventSources that it does not cover.
     /// Sources that nothing can be said of: they could never be read, or a watch that they need has not listed, or not all
     /// CloudEvents have come.
-    fn lacking(&self) -> Vec<String> {
+    fn lacking(&self) -> Vec<Lacking> {
         let unlisted = |selection: &Selection| {
             self.watches.iter().any(|(spec, watch)| !watch.listed && spec.scope.contains(selection))
         };
@@ -174,10 +174,10 @@ impl Agent {
             Some(wish) if wish.events && !self.events.is_known() => true,
             Some(wish) => wish.selections.iter().any(unlisted),
         };
-        let names = self.wishes.iter().filter(|(_, wish)| lacks(wish)).map(|(name, _)| name.clone());
-        names
-            .chain(self.wishes.iter().filter(|(_, wish)| events(wish)).map(|(name, _)| events_of(name)))
-            .collect()
+        let objects = self.wishes.iter().filter(|(_, wish)| lacks(wish));
+        let events = self.wishes.iter().filter(|(_, wish)| events(wish));
+        let objects = objects.map(|(name, _)| Lacking::Objects(name.clone()));
+        objects.chain(events.map(|(name, _)| Lacking::Events(name.clone()))).collect()
     }
 
     /// Rows on the bus that are proved to be gone: their kind has been listed, or nobody asks for it.

@@ -33,7 +33,7 @@ fn status() -> Status {
 }
 
 fn problem() -> ProblemRow {
-    let about = About::Trigger(TriggerId::new("EventTrigger", "service-network-policy"));
+    let about = About::Trigger(sluice_api::TriggerId::new("EventTrigger", "service-network-policy"));
     let text = "spec.policyRefs[0].name: template: network-policy:3: unexpected \"}\" in operand";
     let row = ProblemRow::new("renderer", "sveltos:default/cluster-1", about, text, 1_700_000_000_000_001);
     ProblemRow { attempts: 3, ..row }

@@ -41,16 +41,39 @@ pub struct Complete {
     pub incarnation: u64,
     /// The interest revision that is complete.
     pub revision: u64,
-    /// Sources that it says nothing of, by name: one of their kinds may not be listed, or they cannot be read. Where it says
-    /// nothing of their CloudEvents either, they are here once more, by [`events_of`].
+    /// What it says nothing of, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lacking: Vec<String>,
+    pub lacking: Vec<Lacking>,
 }
 
 // D-0814: the renderer waits until all CloudEvents have come.
-/// What a source is called in a completeness row that says nothing of its CloudEvents; no object has such a name.
-pub fn events_of(source: &str) -> String {
-    format!("~{source}")
+/// What a completeness row says nothing of. Written as the name of the EventSource, before which a `~` means its CloudEvents; no
+/// object has such a name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Lacking {
+    /// The objects of this EventSource: one of its kinds may not be listed, or it cannot be read.
+    Objects(String),
+    /// The CloudEvents of this EventSource.
+    Events(String),
+}
+
+impl From<String> for Lacking {
+    fn from(text: String) -> Self {
+        match text.strip_prefix('~') {
+            Some(source) => Self::Events(source.to_owned()),
+            None => Self::Objects(text),
+        }
+    }
+}
+
+impl From<Lacking> for String {
+    fn from(lacking: Lacking) -> Self {
+        match lacking {
+            Lacking::Objects(source) => source,
+            Lacking::Events(source) => format!("~{source}"),
+        }
+    }
 }
 
 impl Complete {
@@ -59,14 +82,14 @@ impl Complete {
         Self { incarnation, revision, lacking: Vec::new() }
     }
 
-    /// Whether it says something of a source.
+    /// Whether it says something of the objects of a source.
     pub fn covers(&self, source: &str) -> bool {
-        !self.lacking.iter().any(|lacking| lacking == source)
+        !self.lacking.iter().any(|lacking| matches!(lacking, Lacking::Objects(name) if name == source))
     }
 
     /// Whether all CloudEvents of a source have been told, whatever is known of objects.
     pub fn covers_events(&self, source: &str) -> bool {
-        self.covers(&events_of(source))
+        !self.lacking.iter().any(|lacking| matches!(lacking, Lacking::Events(name) if name == source))
     }
 }
 

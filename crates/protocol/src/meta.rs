@@ -80,6 +80,7 @@ mod tests {
     use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, TriggerId};
 
     use super::*;
+    use crate::interest::Lacking;
     use crate::position::EventIds;
     use crate::rows::EventCause;
 
@@ -95,7 +96,8 @@ mod tests {
             item,
         };
         let none = ReportMeta::default;
-        let lacking = Complete { lacking: vec!["s".into()], ..Complete::of_all(7, 5) };
+        let lacking = vec![Lacking::Objects("s".into()), Lacking::Events("t".into())];
+        let lacking = Complete { lacking, ..Complete::of_all(7, 5) };
         let position = Position { order: 4, sequence: 3, time: 2, ..Position::default() };
         let mut ids = EventIds::default();
         ids.remember("a");
@@ -116,7 +118,7 @@ mod tests {
                 r#"{"order":4,"sequence":3,"time":2,"ids":"ae6121c88ba555f6"}"#,
             ),
             (Meta::Complete(Complete::of_all(7, 5)), r#"{"incarnation":7,"revision":5}"#),
-            (Meta::Complete(lacking), r#"{"incarnation":7,"revision":5,"lacking":["s"]}"#),
+            (Meta::Complete(lacking), r#"{"incarnation":7,"revision":5,"lacking":["s","~t"]}"#),
             (Meta::of_cause(&Cause::Profile(ProfileId::cluster("p"))), r#"{"profile":"ClusterProfile p"}"#),
             (Meta::of_cause(&Cause::Event(event)), EVENT),
             (Meta::Unknown(r#"{"other":1}"#.into()), r#"{"other":1}"#),

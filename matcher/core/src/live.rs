@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_api::cloud_event::is_event;
 use sluice_api::{Digest, ObjectKey};
 use sluice_protocol::View;
-use sluice_protocol::interest::{Complete, Interest, events_of};
+use sluice_protocol::interest::{Complete, Interest, Lacking};
 
 use crate::program::Program;
 
@@ -102,11 +102,13 @@ impl Live {
         self.unknown.keys().chain(broken)
     }
 
-    /// Sources of which a CloudEvent is unknown.
-    pub(crate) fn unknown_events(&self) -> impl Iterator<Item = String> {
+    /// What nothing can be said of.
+    pub(crate) fn lacking(&self) -> impl Iterator<Item = Lacking> {
         let broken = self.sources.iter().filter(|source| source.program.is_err()).map(|source| &source.name);
         let unknown = self.unknown.iter().filter(|(_, objects)| objects.iter().any(is_event));
-        unknown.map(|(source, _)| source).chain(broken).map(|source| events_of(source))
+        let events =
+            unknown.map(|(source, _)| source).chain(broken).map(|source| Lacking::Events(source.clone()));
+        self.unknown().map(|source| Lacking::Objects(source.clone())).chain(events)
     }
 
     /// Takes a newer interest row; an older or equal one changes nothing.

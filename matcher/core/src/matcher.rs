@@ -222,7 +222,7 @@ impl Matcher {
             return;
         }
         let mut said = complete.clone();
-        said.lacking.extend(live.unknown().cloned().chain(live.unknown_events()));
+        said.lacking.extend(live.lacking());
         said.lacking.sort();
         said.lacking.dedup();
         let told = live.told.replace(said.clone()) == Some(said.clone());

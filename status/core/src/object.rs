@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
-use sluice_protocol::{ProblemRow, Row};
 use sluice_protocol::rows::{Cause, State, Status, spec_digest};
+use sluice_protocol::{ProblemRow, Row};
 
 use crate::condition;
 

@@ -39,7 +39,7 @@ fn lacking(agent: &mut Agent, side: ExternalInput) -> Option<Vec<String>> {
     agent.external(side, &mut step);
     let (rows, ..) = step.into_parts();
     let row = rows.iter().find(|row| matches!(row.subject, Subject::Complete { .. }))?;
-    Some(row.meta.complete().unwrap().lacking.clone())
+    Some(row.meta.complete().unwrap().lacking.iter().cloned().map(String::from).collect())
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::json;
 use sluice_bus::InterestWriter;
 use sluice_bus::kit::{Server, write};
 use sluice_kube::fake_api::FakeApi;
-use sluice_protocol::interest::events_of;
+use sluice_protocol::interest::Lacking;
 use sluice_protocol::{Body, Meta, Publish};
 
 use super::*;
@@ -37,7 +37,14 @@ async fn events_are_counted_and_it_is_said_whether_these_are_all() {
     writer.write(&cluster("b"), &row(&["s"])).await.unwrap();
     let complete = Complete::of_all(bus.incarnation(&Table::Reports.stream(0)), 7);
     let rows = rows(Some(service())).into_iter().take(2);
-    write(&bus, rows.chain([said(cluster("a"), Complete { lacking: vec!["t".into()], ..complete })])).await;
+    write(
+        &bus,
+        rows.chain([said(
+            cluster("a"),
+            Complete { lacking: vec![Lacking::Objects("t".into())], ..complete },
+        )]),
+    )
+    .await;
     let inspector = Inspector::new(Ok(bus), Err("of a test".to_owned()));
     let all = inspector.events(&EventsFilter::default()).await.unwrap().found;
     let expected = [("default/a", "s", 1, "yes"), ("default/a", "t", 0, "no"), ("default/b", "s", 0, "no")];
@@ -74,12 +81,15 @@ fn a_set_is_complete_when_every_matcher_says_so_of_the_source_as_it_is_now() {
         Rows { complete, shards: 2, ..Rows::default() }.of_source(&at, &interest.sources[0]).message
     };
     let complete = |revision| Complete::of_all(1, revision);
-    let lacking = |what: String| Complete { lacking: vec![what], ..complete(7) };
+    let lacking = |what: Lacking| Complete { lacking: vec![what], ..complete(7) };
     assert_eq!(lacks(&[(0, complete(7)), (1, complete(8))]), "");
     assert!(lacks(&[(0, complete(7))]).starts_with("1 of 2 shards"));
     assert!(lacks(&[(0, complete(7)), (1, complete(6))]).starts_with("1 of 2 shards"));
-    assert!(lacks(&[(0, complete(7)), (1, lacking("s".into()))]).starts_with("a kind that it selects"));
-    assert!(lacks(&[(0, complete(7)), (1, lacking(events_of("s")))]).starts_with("CloudEvents"));
+    assert!(
+        lacks(&[(0, complete(7)), (1, lacking(Lacking::Objects("s".into())))])
+            .starts_with("a kind that it selects")
+    );
+    assert!(lacks(&[(0, complete(7)), (1, lacking(Lacking::Events("s".into())))]).starts_with("CloudEvents"));
 }
 
 #[tokio::test]

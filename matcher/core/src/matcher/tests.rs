@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use sluice_protocol::interest::Lacking;
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Publish, Table};
 
@@ -116,7 +117,7 @@ fn a_source_is_not_complete_while_nobody_can_tell_whether_an_object_is_its_event
     rows(&mut matcher, unreadable.clone());
     assert_eq!(rows(&mut matcher, complete(1)), ["complete"]);
     let lacking = |matcher: &Matcher| matcher.clusters[&cluster()].told.clone().unwrap().lacking;
-    assert_eq!(lacking(&matcher), ["a", "b"]);
+    assert_eq!(lacking(&matcher), ["a", "b"].map(|name| Lacking::Objects(name.into())));
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 2)), ["+a/x", "complete", "complete"]);
     assert!(lacking(&matcher).is_empty());
     // What was said stands: the object was no event of b then.
@@ -161,7 +162,7 @@ fn what_a_completeness_row_does_not_cover_stays_and_is_passed_on() {
     step(&mut matcher, |m, s| m.start(s));
     step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
     let mut row = complete(1);
-    let lacking = Complete { lacking: vec!["b".to_owned()], ..Complete::of_all(INPUT, 1) };
+    let lacking = Complete { lacking: vec![Lacking::Objects("b".to_owned())], ..Complete::of_all(INPUT, 1) };
     row.head.meta = Meta::Complete(lacking.clone());
     assert_eq!(rows(&mut matcher, row), ["-a/x", "complete"]);
     let said = matcher.complete_row(&cluster(), &lacking).meta;

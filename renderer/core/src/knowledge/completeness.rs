@@ -246,7 +246,7 @@ mod tests {
             let source = Source { name: "s".into(), changed, manifest: json!({}).into() };
             known.set_interest(&cluster, Interest { revision: 4, sources: vec![source], ..Interest::default() });
             for (after, (origin, revision, incarnation, lacking)) in (1..).zip(&said) {
-                let lacking = ["other", "s"][..=*lacking].iter().map(|name| (*name).to_owned()).collect();
+                let lacking = ["other", "s"][..=*lacking].iter().map(|name| (*name).to_owned().into()).collect();
                 let complete = Complete { lacking, ..Complete::of_all(*incarnation, *revision) };
                 known.announce(&cluster, *origin, &complete, after);
             }

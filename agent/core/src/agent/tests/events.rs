@@ -126,7 +126,7 @@ fn a_source_of_events_is_not_complete_before_all_have_come() {
     let mut step = Step::at(1);
     agent.start(&mut step);
     let said = step.into_parts().0[0].meta.complete().unwrap().lacking.clone();
-    assert_eq!(said, ["created", "~created"]);
+    assert_eq!(said, [Lacking::Objects("created".into()), Lacking::Events("created".into())]);
     assert_eq!(lacking(&mut agent, ExternalInput::SentAll(2)), None, "that is another reading");
     assert_eq!(lacking(&mut agent, ExternalInput::SentAll(1)), Some(vec![]));
 }

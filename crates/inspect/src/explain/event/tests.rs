@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use sluice_protocol::interest::Interest;
+use sluice_protocol::interest::{Interest, Lacking};
 use sluice_protocol::{About, ProblemRow};
 
 use super::super::tests::{
@@ -224,7 +224,7 @@ fn while_the_agent_has_not_told_of_all_nobody_knows_whether_it_is_there() {
     });
     changed(Verdict::Unknown, "object", says, |facts| {
         gone(facts);
-        of(facts).told[0].lacking = vec!["s".into()];
+        of(facts).told[0].lacking = vec![Lacking::Objects("s".into())];
     });
     changed(Verdict::Unknown, "event", "is not known, since its agent has not told of all yet", |facts| {
         gone(facts);
