@@ -43,6 +43,7 @@ lint: ## clippy, warnings are errors
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
 doc: ## the API documentation, warnings are errors; decisions and links of the documents
+	scripts/check_decisions.py
 	scripts/check_links.py
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 

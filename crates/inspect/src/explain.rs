@@ -8,6 +8,8 @@
 //!
 //! The facts are gathered once, then everything is decided from them: by the readers and programs that the stages use.
 
+// D-1101: facts are gathered once, and a pure function decides.
+
 use std::borrow::Cow;
 
 use serde::Serialize;

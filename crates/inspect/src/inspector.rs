@@ -47,6 +47,7 @@ pub struct Listed<T> {
     pub missing: Vec<String>,
 }
 
+// D-1103: half an answer is better than none.
 /// Answers questions. Cheap to clone; it holds nothing between two answers.
 #[derive(Clone)]
 pub struct Inspector {

@@ -54,6 +54,7 @@ pub struct Config {
     pub mark: u64,
 }
 
+// D-0510: no two renderers make the same revision.
 /// So many marks there are.
 const MARKS: u64 = 1024;
 

@@ -1,5 +1,7 @@
 //! How many are fetched at a time, and how much of what comes is in memory while they are: all tenants together cannot take more.
 
+// D-0923: one fetcher for each process, with limits.
+
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,6 +3,8 @@
 //! Every stage says what it cannot do in the `problems` bucket. Here the rows that concern one object become its
 //! condition: the texts already name the field and the remedy.
 
+// D-0608: an agent speaks of its cluster only.
+
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use sluice_api::{ClusterKind, ClusterRef, ObjectKey, object};

@@ -1,6 +1,8 @@
 //! Kubernetes Events of users' objects: that something is wrong with one, and that nothing is any more. Two for an object at
 //! most, whatever happens how often: each is written again, with its newest text and time.
 
+// D-0607: two Kubernetes Events for an object at most.
+
 use serde_json::{Value, json};
 use sluice_api::{Digest, Gvk, ObjectKey, object};
 

@@ -9,6 +9,7 @@ use crate::condition::{self, CONDITION, FAILED, LONGEST, clipped, own_condition,
 use crate::object::KnownObject;
 use crate::rollout::{OnCluster, Phase, Rollout, Shape};
 
+// D-0606: a status lists at most 500 clusters.
 /// A status lists no more clusters than this: the worst are kept.
 const CLUSTERS: usize = 500;
 /// Bytes that all messages of one status may have together.

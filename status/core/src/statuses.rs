@@ -25,11 +25,13 @@ use crate::object::{GeneratedProfile, KnownObject, RowKey, StatusRow, hash};
 use crate::rollout::Rollout;
 use crate::{condition, event, status};
 
+// D-0605: status is worked out beside the renderer, not in it.
 /// Changes that are looked at together, microseconds.
 const QUIET: i64 = 300_000;
 /// An object is written at most this often, microseconds.
 const PERIOD: i64 = 2_000_000;
 
+// D-0604: the status of an object has one writer.
 /// What triggers and profiles say of themselves, for one shard.
 pub struct Statuses {
     shard: u16,

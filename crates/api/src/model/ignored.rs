@@ -2,6 +2,8 @@
 //!
 //! Manifests that were written for Sveltos have them. They are kept, and told of as notes: an object that has one is not wrong.
 
+// D-0610: a field without effect is a note.
+
 use serde_json::Value;
 
 use crate::error::FieldError;

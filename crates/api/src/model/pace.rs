@@ -1,5 +1,7 @@
 //! How fast a trigger acts, and for how long: Sluice's own annotations on it.
 
+// D-0925: annotations set the pace of a trigger.
+
 use serde_json::Value;
 
 use crate::error::FieldError;

@@ -1,5 +1,7 @@
 //! From an object to the profiles that deploy it.
 
+// D-1102: deployed counts as yes.
+
 use sluice_api::few;
 
 use super::{Facts, Steps, because};

@@ -19,6 +19,7 @@ pub(crate) use self::additions::content_key;
 mod additions;
 mod references;
 
+// D-0907: what templates read is not part of the view.
 /// The kinds a renderer has to know.
 pub const KINDS: [&str; 12] = [
     "EventSource",

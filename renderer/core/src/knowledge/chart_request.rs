@@ -42,6 +42,7 @@ pub struct LoadedChart {
     pub chart: Chart,
 }
 
+// D-0922: the core asks for charts by effects.
 /// What is known of a chart that was asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChartState {

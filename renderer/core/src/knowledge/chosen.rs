@@ -26,6 +26,7 @@ impl Knowledge {
         !is_event(key) && self.choosing(source).is_some()
     }
 
+    // D-0414: a script chooses only from complete sets.
     /// Lets the script of a source choose anew, if it has one, somebody listens, all of its set is known, and the set has changed.
     /// What is to be said of it then: why it failed, or that nothing is wrong any more.
     pub(crate) fn choose(

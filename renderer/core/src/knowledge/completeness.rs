@@ -166,6 +166,7 @@ impl Completeness {
         news
     }
 
+    // D-0404: a tombstone proves only what its writer knew.
     /// Whether who works with this revision of a cluster's interest knows `source` as it is now.
     pub(crate) fn knows(&self, cluster: &ClusterRef, source: &str, revision: u64) -> bool {
         let source = self.present(cluster).and_then(|row| row.source(source));

@@ -13,6 +13,7 @@ use crate::knowledge::chart_output::ChartOutput;
 use crate::knowledge::chart_request::{ChartRequest, ChartState};
 use crate::knowledge::rights::{Question, Tenant};
 
+// D-0906: what templates read is watched while somebody reads it.
 /// What one cause has read of the management cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reads {

@@ -7,6 +7,7 @@ use std::fmt;
 use sluice_api::{ObjectKey, ProfileId, ServiceAccount, TriggerId};
 use sluice_protocol::rows::Cause;
 
+// D-0911: a tenant reads what its ServiceAccount may get.
 /// Whether an account may `get` an object of the management cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Question {

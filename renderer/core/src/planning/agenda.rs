@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use sluice_api::ClusterRef;
 use sluice_protocol::rows::Cause;
 
+// D-0901: the first change renders at once.
 /// Changes of one set that follow each other within this time are rendered together, microseconds.
 const QUIET: i64 = 20_000;
 /// The same for each object of a set that is rendered as a whole: some times what its render takes.
@@ -17,6 +18,7 @@ const REPORT_PERIOD: i64 = 2_000_000;
 /// What is touched by others so often within [`CIRCLE`] may lead to itself: after that once in [`CIRCLE_PERIOD`].
 pub(crate) const CIRCLE_TIMES: usize = 5;
 pub(crate) const CIRCLE: i64 = 10_000_000;
+// D-0909: a cause that leads to itself is slowed down.
 const CIRCLE_PERIOD: i64 = 1_000_000;
 
 /// Times are microseconds since 1970, those of events (`time`) and those of this process (`now`).

@@ -37,6 +37,7 @@ impl Planning {
         self.renderings.is_of(cause, knowledge.basis(cause))
     }
 
+    // D-1203: all that was made while a Secret was read is sealed.
     /// Whether a cause is a Secret, or whatever is made of it may hold parts of one: nobody can tell what a template does with
     /// what it reads.
     pub(crate) fn uses_secrets(&self, knowledge: &Knowledge, cause: &Cause) -> bool {

@@ -129,6 +129,7 @@ impl RowLedger {
         self.rows.get(cause).into_iter().flatten().chain(held).cloned().collect()
     }
 
+    // D-0919: a profile name that another cause uses is waited for.
     /// Who uses this name on this cluster, when it is not `cause`, which waits for it from now on.
     pub(crate) fn ask_for(&mut self, place: &Place, cause: &Cause) -> Option<&Cause> {
         let user = self.users.get(place).filter(|user| *user != cause)?;

@@ -80,6 +80,7 @@ impl Planning {
         }
     }
 
+    // D-0406: a mistake withdraws nothing.
     /// The trigger of a cause, when it listens to its source on its cluster, in its way; else what follows from that.
     fn listener<'k>(&self, knowledge: &'k Knowledge, event: &EventCause) -> Result<&'k Trigger, Wanted> {
         let trigger = match knowledge.catalog.triggers.get(&event.trigger).map(Arc::as_ref) {

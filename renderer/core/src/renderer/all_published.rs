@@ -1,12 +1,15 @@
 //! That all its rows are in `desired`: deployers delete nothing before every renderer has said so of this life of the stream.
 //! When the stream was wiped, what one renderer withdraws another one may want as well, and has not written again yet.
 
+// D-0409: nothing is deleted before every renderer has announced its rows.
+
 use sluice_protocol::interest::Complete;
 use sluice_protocol::{Body, Meta, Publish, Step, Subject};
 
 use super::outgoing::AllPublished;
 use super::{Effect, Renderer};
 
+// D-0410: a renderer announces its rows after a minute at the latest.
 /// How long it waits for clusters of which it does not know enough, microseconds: what becomes of their events nobody
 /// knows, and deletions everywhere wait for it.
 const PATIENCE: i64 = 60_000_000;

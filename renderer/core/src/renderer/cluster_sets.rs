@@ -1,5 +1,7 @@
 //! ClusterSets and Sets: what they select, and who must know when that changes.
 
+// D-0910: what a cluster set selects is a function.
+
 use std::sync::Arc;
 
 use sluice_api::model::{ClusterSetId, LIB_GROUP, Selections};

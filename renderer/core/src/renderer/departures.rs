@@ -8,6 +8,8 @@
 //! of the cluster's events is withdrawn at once; what the bus and people are told of the cluster stays for a while, since whoever
 //! deletes a registration may be about to write it again.
 
+// D-0507: a lost interest row is written again.
+
 use sluice_api::ClusterRef;
 use sluice_protocol::Step;
 use sluice_protocol::interest::Interest;

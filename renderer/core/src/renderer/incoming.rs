@@ -61,6 +61,7 @@ impl Renderer {
         }
     }
 
+    // D-0405: a row that cannot be read concludes nothing.
     fn matched(
         &mut self,
         cluster: &ClusterRef,

@@ -88,6 +88,7 @@ impl Renderer {
         unsupported.map(Fault::from).into_iter().chain(note).collect()
     }
 
+    // D-0903: a cause that fails keeps its rows and fails alone.
     /// Publishes one row for each destination and withdraws the others. Where something is wrong, the row stays as it is, or says
     /// that the name is wanted.
     ///

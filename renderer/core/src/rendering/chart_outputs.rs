@@ -35,6 +35,7 @@ pub(crate) struct Input<'a> {
     pub(crate) now: i64,
 }
 
+// D-0921: a release is rendered once for each input.
 /// Outputs by the digests of their inputs, and the parsed templates of their charts. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outputs {

@@ -7,6 +7,7 @@ use sluice_api::model::{Sharing, Trigger};
 use sluice_api::{ClusterRef, Digest, ServiceAccount, TriggerId};
 use sluice_protocol::rows::Cause;
 
+// D-0914: random functions draw the same everywhere and for nobody else.
 /// Who asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Draws {

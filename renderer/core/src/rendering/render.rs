@@ -73,6 +73,7 @@ impl Rendering {
         Ok(generated)
     }
 
+    // D-0902: profiles of users and of events go through the same code.
     /// The profile that a cause leads to; what was read is noted in `reads` also when it fails.
     ///
     /// # Errors

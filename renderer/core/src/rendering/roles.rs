@@ -1,5 +1,7 @@
 //! What a RoleRequest deploys: the account that stands for a tenant in managed clusters, the roles that it gets, and their bindings.
 
+// D-0913: a RoleRequest is one more profile.
+
 use serde_json::{Value, json};
 use sluice_api::{ServiceAccount, object};
 use sluice_protocol::rows::Policy;

@@ -1,6 +1,8 @@
 //! What is wrong with a manifest whatever its events are: templates and scripts that do not compile. It is found when the manifest
 //! changes, not with the first event, and `sluice check` says the same.
 
+// D-0924: a manifest is checked when it changes.
+
 use serde_json::Value;
 use sluice_api::model::{self, EventSource, Sees, Templated, Trigger};
 use sluice_api::{FieldError, object};

@@ -7,6 +7,7 @@ use sluice_api::{ClusterRef, ObjectKey, few};
 use sluice_protocol::Fault;
 use sluice_protocol::rows::Policy;
 
+// D-0916: local content is one more row.
 /// The union over destinations, in the order in which they are added.
 #[derive(Default)]
 pub(crate) struct Union {

@@ -1,6 +1,8 @@
 //! What a renderer knows of the management cluster besides what users wrote of the kinds that it lists: objects that templates
 //! read by an identifier, content that generators have made and that is not written yet, and cluster sets.
 
+// D-0908: what a generator makes is an overlay.
+
 use std::sync::Arc;
 
 use serde_json::Value;

@@ -1,5 +1,7 @@
 //! Who refers to a ConfigMap or Secret by name, as far as that is written: names may be templates.
 
+// D-0912: what a tenant generates is for that tenant.
+
 use sluice_api::ServiceAccount;
 use sluice_api::model::{Generator, PolicyRef, ResourceRef, SpecCommon};
 
