@@ -18,7 +18,7 @@ use self::barriers::{Barrier, Barriers};
 use self::early::Early;
 use self::newer::{Covered, Newer};
 use self::outlet::Outlet;
-use self::told::Told;
+use self::table::OwnTable;
 use crate::row::{Head, Publish};
 use crate::subject::Subject;
 use crate::view::View;
@@ -30,7 +30,7 @@ mod newer;
 mod outlet;
 mod shell;
 mod step;
-mod told;
+mod table;
 
 pub use self::core::Core;
 pub use shell::{Claim, Command, Event, Group, Outgoing, OwnerConfig, Stop};
@@ -57,7 +57,7 @@ pub struct Owner<C: Core> {
     /// Outlets that may have a group to send.
     ready: BTreeSet<usize>,
     needed: View,
-    own: Told,
+    own: OwnTable,
     newer: Newer,
     early: Early,
     /// Rows that the server has not acknowledged.
@@ -85,7 +85,7 @@ impl<C: Core> Owner<C> {
             outlets,
             ready: BTreeSet::new(),
             needed: View::default(),
-            own: Told::default(),
+            own: OwnTable::default(),
             newer: Newer::default(),
             early: Early::default(),
             outstanding: BTreeSet::new(),

@@ -34,7 +34,7 @@ pub(crate) struct Cluster {
     /// Whether every renderer has said that all its rows are there: before that nothing is deleted.
     all_said: bool,
     /// Profiles that have something to delete and wait for that.
-    put_off: BTreeSet<ProfileId>,
+    deferred: BTreeSet<ProfileId>,
     /// Profiles whose work ended since the inventories were asked for.
     ended: BTreeSet<ProfileId>,
     /// Whether the list of inventories that is under way is too old, and another one is to be asked for.
@@ -79,7 +79,7 @@ impl Cluster {
             reachability: Reachability::None,
             reopen_failures: 0,
             all_said,
-            put_off: BTreeSet::new(),
+            deferred: BTreeSet::new(),
             ended: BTreeSet::new(),
             asks_again: false,
         }
@@ -91,8 +91,8 @@ impl Cluster {
     }
 
     /// Whether something on it is to be deleted once every renderer has said that all its rows are there.
-    pub(crate) fn puts_off(&self) -> bool {
-        !self.all_said && !self.put_off.is_empty()
+    pub(crate) fn defers(&self) -> bool {
+        !self.all_said && !self.deferred.is_empty()
     }
 
     /// A row of `profile` came, or one that cannot be read for this reason.
@@ -217,9 +217,9 @@ impl Cluster {
         if let Some(at) = job.retry_at {
             self.retries.insert((at, profile.clone()));
         }
-        match job.puts_off {
-            true => self.put_off.insert(profile.clone()),
-            false => self.put_off.remove(profile),
+        match job.defers {
+            true => self.deferred.insert(profile.clone()),
+            false => self.deferred.remove(profile),
         };
         calls.into_iter().for_each(|request| self.calls.push(request, Some(profile.clone())));
         Some(ended)
@@ -227,10 +227,10 @@ impl Cluster {
 
     fn end(&mut self, profile: &ProfileId, ended: Option<Ended>, outcome: &mut Outcome) {
         // Also one that has put off what is left to do: a list that was asked for before knows nothing of its last write.
-        let puts_off = || self.jobs.get(profile).is_some_and(|job| !job.is_at_work());
+        let defers = || self.jobs.get(profile).is_some_and(|job| !job.is_at_work());
         let has_ended = match ended {
             None => false,
-            Some(Ended::NotYet) => puts_off(),
+            Some(Ended::NotYet) => defers(),
             Some(_) => true,
         };
         if self.reachability == Reachability::Opening && has_ended {

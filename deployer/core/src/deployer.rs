@@ -15,20 +15,20 @@ use crate::late_calls::LateCalls;
 use crate::messages::{Effect, ExternalInput};
 use crate::summary::Summary;
 
+mod deferred;
+mod display;
 mod gone;
 mod left_behind;
-mod put_off;
+mod reporting;
 mod rows;
-mod shown;
 mod slow;
-mod told;
 
+use deferred::Deferred;
+use display::Agenda;
 use gone::Registered;
 use left_behind::LeftBehind;
-use put_off::PutOff;
-use shown::Agenda;
+use reporting::{status_of, status_row};
 use slow::Slow;
-use told::{status_of, status_row};
 
 const STAGE: &str = "deployer";
 /// Attempts in a row that the server's state may spoil before it is the profile's problem: not fewer than those after
@@ -68,7 +68,7 @@ pub struct Deployer {
     caught_up: bool,
     /// Renderers that have said that all their rows are in this life of the stream.
     said: BTreeSet<u16>,
-    put_off: PutOff,
+    deferred: Deferred,
     left_behind: LeftBehind,
     slow: Slow,
     agenda: Agenda,
@@ -91,7 +91,7 @@ impl Deployer {
             waiting: BTreeSet::new(),
             caught_up: false,
             said: BTreeSet::new(),
-            put_off: PutOff::default(),
+            deferred: Deferred::default(),
             left_behind: LeftBehind::default(),
             slow: Slow::default(),
             agenda: Agenda::default(),
@@ -114,7 +114,7 @@ impl Deployer {
             Cluster::new(self.config.shards, cluster.is_management(), late, all_said)
         });
         let outcome = f(state, &mut self.next_id);
-        self.put_off.note(cluster, state.puts_off(), step.steady);
+        self.deferred.note(cluster, state.defers(), step.steady);
         for (id, request) in outcome.calls {
             step.effect(Effect::Call(cluster.clone(), id, request));
         }
@@ -133,7 +133,7 @@ impl Deployer {
         for (profile, ended) in outcome.ended {
             self.ended(cluster, &profile, ended, step);
         }
-        self.tell_put_off(step);
+        self.report_deferred(step);
     }
 
     fn ended(&mut self, cluster: &ClusterRef, profile: &ProfileId, ended: Ended, step: &mut Step<Effect>) {

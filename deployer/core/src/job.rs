@@ -15,7 +15,6 @@ use crate::prepare::{DEFINITION, Place, prepare_some};
 use crate::releases;
 use crate::request::{Live, Request};
 
-mod anew;
 mod apply;
 mod claims;
 mod handover;
@@ -23,16 +22,17 @@ mod held;
 mod makers;
 mod proves;
 mod prune;
+mod redeploy;
 mod remake;
 mod replies;
 mod run;
 mod said;
 mod target;
 
-use anew::Anew;
 use held::{Held, Knowledge};
 pub(crate) use makers::{MakerRow, Makers};
 use proves::Proves;
+use redeploy::Redeploy;
 use replies::Fault;
 use run::Run;
 pub(crate) use target::{Goal, Target};
@@ -61,7 +61,7 @@ pub(crate) struct Job {
     pub(crate) settled: Option<Digest>,
     phase: Phase,
     run: Run,
-    anew: Anew,
+    redeploy: Redeploy,
     /// Whether it begins anew once the calls in flight are answered.
     again: bool,
     in_flight: usize,
@@ -80,7 +80,7 @@ pub(crate) struct Job {
     attempts: u32,
     pub(crate) retry_at: Option<i64>,
     /// Whether it has something to delete, and has not begun to because renderers have not said that all their rows are there.
-    pub(crate) puts_off: bool,
+    pub(crate) defers: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +148,7 @@ impl Job {
             settled: None,
             phase: Phase::Idle,
             run: Run::default(),
-            anew: Anew::default(),
+            redeploy: Redeploy::default(),
             again: false,
             in_flight: 0,
             claimed: BTreeSet::new(),
@@ -159,7 +159,7 @@ impl Job {
             left_behind: Vec::new(),
             attempts: 0,
             retry_at: None,
-            puts_off: false,
+            defers: false,
         }
     }
 
@@ -237,7 +237,7 @@ impl Job {
         self.act_for(desired.account.as_ref());
         self.compare_asked(&desired);
         let complete = desired.one_time && self.inventory().is_some_and(|known| known.complete);
-        let complete = complete && !self.anew.is_asked();
+        let complete = complete && !self.redeploy.is_asked();
         let untouchable = desired.dry_run || complete;
         if !complete {
             self.leave_claims(context);
@@ -270,7 +270,7 @@ impl Job {
     }
 
     fn begin_removal(&mut self, context: &mut JobContext<'_>) -> Ended {
-        self.puts_off = false;
+        self.defers = false;
         if !matches!(self.target, Target::Gone) {
             if self.makers.unreadable.contains_key(&self.origin) {
                 return self.settle(context.now);
@@ -285,7 +285,7 @@ impl Job {
         }
         // Another maker, or another profile, may want what it has and not have said so yet.
         if !context.all_said && self.inventory().is_some() {
-            self.puts_off = true;
+            self.defers = true;
             self.phase = Phase::Idle;
             return Ended::NotYet;
         }
@@ -299,7 +299,7 @@ impl Job {
 
     fn settle(&mut self, now: i64) -> Ended {
         self.phase = Phase::Idle;
-        self.puts_off = false;
+        self.defers = false;
         let changed = self.run.end();
         if self.run.errors.is_empty() {
             self.attempts = 0;
@@ -358,7 +358,7 @@ impl Job {
             }
             Phase::Applying { first: false } => {
                 self.settle_releases(context);
-                if context.all_said { self.prune(context) } else { self.put_off(context.now) }
+                if context.all_said { self.prune(context) } else { self.defer(context.now) }
             }
             Phase::Pruning { .. } if failed => self.settle(context.now),
             Phase::Pruning { last: false } => self.prune_last(context),

@@ -29,7 +29,7 @@ pub struct Prepared {
     /// Whether others may depend on it: namespaces and CRDs come first.
     pub first: bool,
     /// Whether it is deleted and made anew where the server does not let it be changed as wanted.
-    pub anew: bool,
+    pub recreate: bool,
     /// Whether it says that it stays when nobody wants it any more.
     pub keeps: bool,
     /// A definition that a chart brings along beside its templates is nobody's: it is made where it is missing, and changed only
@@ -187,7 +187,7 @@ fn prepare_one(
         hash,
         make_namespace: !policy.skip_namespace_creation,
         first: matches!(key.gvk.kind.as_str(), "Namespace" | DEFINITION),
-        anew: policy.force || object::annotation(&object, FORCE).is_some(),
+        recreate: policy.force || object::annotation(&object, FORCE).is_some(),
         keeps: keeps(&object),
         brought: None,
         key,
@@ -215,7 +215,7 @@ fn brought(policy: &Policy) -> impl Iterator<Item = Prepared> {
             object,
             make_namespace: false,
             first: true,
-            anew: false,
+            recreate: false,
             keeps: false,
             brought,
         })

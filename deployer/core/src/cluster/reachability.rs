@@ -51,7 +51,7 @@ impl Cluster {
         self.claims.clear();
         self.calls.forget(now);
         self.retries.clear();
-        self.put_off.clear();
+        self.deferred.clear();
         self.asks_again = false;
         self.jobs.values_mut().for_each(Job::forget);
         (self.reopen_failures, self.custom_kinds) = (0, false);

@@ -148,7 +148,7 @@ impl Deployer {
             }
         }
         self.clusters.remove(cluster);
-        self.put_off.note(cluster, false, step.steady);
+        self.deferred.note(cluster, false, step.steady);
         self.agenda.forget(cluster);
         self.registered.over.remove(cluster);
     }

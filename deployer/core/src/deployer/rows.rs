@@ -58,7 +58,7 @@ impl Deployer {
                 let now = step.steady;
                 self.each(step, |state, next_id| state.all_said(now, next_id));
             }
-            self.tell_put_off(step);
+            self.report_deferred(step);
         }
     }
 }

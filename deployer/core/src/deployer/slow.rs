@@ -8,7 +8,7 @@ use sluice_protocol::Step;
 use sluice_protocol::rows::{State, Status};
 
 use super::Deployer;
-use super::told::status_row;
+use super::reporting::status_row;
 use crate::messages::Effect;
 
 // D-1042: work is reported once it has taken three seconds.

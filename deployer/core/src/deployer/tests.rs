@@ -331,15 +331,15 @@ impl Fixture {
 }
 
 mod all_said;
-mod anew;
+mod display;
 mod gone;
 mod handover;
 mod keep;
 mod late;
 mod makers;
+mod redeploy;
 mod releases;
 mod remake;
-mod shown;
 mod tenants;
 
 #[test]

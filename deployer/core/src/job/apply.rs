@@ -96,7 +96,7 @@ impl Job {
             Some(live)
                 if self.has(key, live, context)
                     && self.is_as_wanted(live, &one)
-                    && !(self.owns(live) && self.anew.is_due(key)) =>
+                    && !(self.owns(live) && self.redeploy.is_due(key)) =>
             {
                 return;
             }

@@ -40,10 +40,10 @@ impl Job {
     }
 
     /// Ends without deleting what it has too much: another profile may want that and not have said so yet.
-    pub(super) fn put_off(&mut self, now: i64) -> Ended {
+    pub(super) fn defer(&mut self, now: i64) -> Ended {
         let too_much = self.stale().next().is_some();
         let ended = self.settle(now);
-        self.puts_off = too_much;
+        self.defers = too_much;
         ended
     }
 
@@ -149,12 +149,12 @@ impl Job {
         let same = held.inventory.objects.iter().eq(self.run.objects.keys())
             && held.inventory.stay == stay
             && held.inventory.releases == self.run.releases;
-        if same && held.inventory.complete == complete && !self.anew.is_asked() {
+        if same && held.inventory.complete == complete && !self.redeploy.is_asked() {
             return self.settle(context.now);
         }
         let mut inventory = (*held.inventory).clone();
         inventory.complete = complete;
-        inventory.redeployed = self.anew.to_record().cloned().unwrap_or(inventory.redeployed);
+        inventory.redeployed = self.redeploy.to_record().cloned().unwrap_or(inventory.redeployed);
         inventory.objects = self.run.objects.keys().cloned().collect();
         inventory.stay = stay;
         inventory.releases.clone_from(&self.run.releases);

@@ -17,7 +17,7 @@ impl Job {
         live: Option<Live>,
         context: &mut JobContext<'_>,
     ) -> bool {
-        let asked = self.run.objects.get(key).is_some_and(|one| one.anew) && !is_never(key);
+        let asked = self.run.objects.get(key).is_some_and(|one| one.recreate) && !is_never(key);
         let Some(live) = live.filter(|live| !live.going) else { return false };
         let now = matches!(self.phase, Phase::Applying { .. }) && context.all_said && !self.again;
         if !asked || !now || !self.run.remade.insert(key.clone()) {
@@ -46,7 +46,7 @@ impl Job {
         if is_never(key) {
             return "; such an object is never deleted to be made anew: take the change back, or do it by hand";
         }
-        if self.run.objects.get(key).is_some_and(|one| one.anew) {
+        if self.run.objects.get(key).is_some_and(|one| one.recreate) {
             return "; it is deleted and made anew when that is tried again";
         }
         "; only a new object can be so: annotate it with projectsveltos.io/forceRecreate, or set force: true of its policyRef, to \

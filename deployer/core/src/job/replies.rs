@@ -51,7 +51,7 @@ impl Job {
                 if let Some(key) = ObjectKey::of(object) {
                     self.learn(&key, &reply, context);
                     if matches!(&reply, Reply::Applied(live) if !live.going) || reply == Reply::Done {
-                        self.anew.applied(&key);
+                        self.redeploy.applied(&key);
                     }
                     self.object_reply(&key, reply, context);
                 }

@@ -18,14 +18,14 @@ const MOST: usize = 16;
 
 /// Where deletions wait, and since when by the clock that nobody sets.
 #[derive(Debug, Default)]
-pub(super) struct PutOff {
+pub(super) struct Deferred {
     clusters: BTreeSet<ClusterRef>,
     since: i64,
     /// What was told last.
     told: Option<String>,
 }
 
-impl PutOff {
+impl Deferred {
     /// On this cluster something waits, or nothing does.
     pub(super) fn note(&mut self, cluster: &ClusterRef, waits: bool, now: i64) {
         if !waits {
@@ -48,16 +48,16 @@ impl PutOff {
 
 impl Deployer {
     /// Says for whom deletions wait when they have waited for long, and when they no longer do.
-    pub(super) fn tell_put_off(&mut self, step: &mut Step<Effect>) {
-        let text = match self.put_off.since().map(|since| since + PATIENCE) {
+    pub(super) fn report_deferred(&mut self, step: &mut Step<Effect>) {
+        let text = match self.deferred.since().map(|since| since + PATIENCE) {
             Some(patient_until) if step.steady < patient_until => {
                 return step.wake_at_steady(patient_until);
             }
             Some(_) => Some(self.missing_words()),
             None => None,
         };
-        if text != self.put_off.told {
-            self.put_off.told.clone_from(&text);
+        if text != self.deferred.told {
+            self.deferred.told.clone_from(&text);
             let stream = Table::Desired.stream(self.config.shard);
             self.note(ProblemKey::everywhere(About::Stream(stream)), text.map(Fault::from), step);
         }

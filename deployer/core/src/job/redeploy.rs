@@ -17,12 +17,12 @@ use super::Job;
 
 /// What was asked for and is not in the inventory, and the objects that this owner has applied since.
 #[derive(Debug, Default)]
-pub(super) struct Anew {
+pub(super) struct Redeploy {
     asked: BTreeSet<String>,
     done: BTreeSet<ObjectKey>,
 }
 
-impl Anew {
+impl Redeploy {
     /// Whether anything is asked for.
     pub(super) fn is_asked(&self) -> bool {
         !self.asked.is_empty()
@@ -52,9 +52,9 @@ impl Job {
         let done = self.inventory().map(|known| &known.redeployed);
         let is_new = done.map_or(!desired.redeploy.is_empty(), |done| !desired.redeploy.is_subset(done));
         if !is_new {
-            self.anew = Anew::default();
-        } else if self.anew.asked != desired.redeploy {
-            self.anew = Anew { asked: desired.redeploy.clone(), done: BTreeSet::new() };
+            self.redeploy = Redeploy::default();
+        } else if self.redeploy.asked != desired.redeploy {
+            self.redeploy = Redeploy { asked: desired.redeploy.clone(), done: BTreeSet::new() };
         }
     }
 }

@@ -10,13 +10,13 @@ use crate::row::{Head, Line};
 // D-0105: equal content is not sent again.
 /// Every row of this shard's output, by subject, as it has been found or wanted last.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct OwnTable {
     rows: HashMap<String, Digest>,
     /// What people are to be told.
     lines: Vec<JournalEntry>,
 }
 
-impl Told {
+impl OwnTable {
     /// Whether the table says so already.
     pub(super) fn says(&self, key: &str, head: &Head) -> bool {
         let there = self.rows.get(key);
