@@ -89,7 +89,8 @@ impl History {
 
     /// A renderer tells deployers something.
     pub(crate) fn told(&mut self, subject: &Subject) {
-        self.told.note(subject, &self.reasons, self.now);
+        let excused = self.is_excused();
+        self.told.note(subject, (&self.reasons, excused), self.now);
     }
 
     /// There is a reason in this cluster.
@@ -132,7 +133,7 @@ impl History {
         new: Option<&Value>,
     ) -> Result<(), String> {
         let Some(old) = old else { return Ok(()) };
-        if self.is_excused() {
+        if self.is_excused() || self.told.is_excused(cluster, (old, new), self.now) {
             return Ok(());
         }
         self.check_edit(cluster, key, old, new)?;

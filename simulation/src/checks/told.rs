@@ -23,6 +23,8 @@ type Place = (String, String, String);
 struct Written {
     at: i64,
     reasons: Reasons,
+    /// Whether a stream had lost rows so lately then that nobody need have known better.
+    excused: bool,
     replaced_at: Option<i64>,
 }
 
@@ -43,7 +45,7 @@ impl Reasons {
 
 impl Told {
     /// A row is written.
-    pub(super) fn note(&mut self, subject: &Subject, reasons: &Reasons, now: i64) {
+    pub(super) fn note(&mut self, subject: &Subject, (reasons, excused): (&Reasons, bool), now: i64) {
         let Subject::Desired { cluster, profile, .. } = subject else { return };
         let place = (cluster.name.clone(), profile.kind().to_owned(), profile.path());
         let rows = self.0.entry(place).or_default();
@@ -51,7 +53,13 @@ impl Told {
             last.replaced_at = Some(now);
         }
         rows.retain(|row| row.is_there_lately(now));
-        rows.push(Written { at: now, reasons: reasons.clone(), replaced_at: None });
+        rows.push(Written { at: now, reasons: reasons.clone(), excused, replaced_at: None });
+    }
+
+    /// Whether a write to this object may follow from a row that was written when nobody need have known better. The renderer that
+    /// wrote it may be gone since, and the next one not know enough to write another: what stands is what was told.
+    pub(super) fn is_excused(&self, cluster: &str, object: (&Value, Option<&Value>), now: i64) -> bool {
+        self.about(cluster, object, now).any(|row| row.excused)
     }
 
     /// The rows that a write to this object may follow from. A user may have taken the marks off what was there before.
