@@ -146,7 +146,7 @@ async fn every_role_finds_what_it_needs() {
         assert_eq!(line.object, role.to_string());
         assert_eq!(within(&format!("{role}: journal of inspect"), heard.recv()).await.unwrap(), line);
         let told = async {
-            while !problems.values().iter().any(|row| row.object == format!("of {role}")) {
+            while !problems.values().iter().any(|row| row.object == format!("shard {role}")) {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
