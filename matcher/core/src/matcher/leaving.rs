@@ -30,9 +30,6 @@ impl Matcher {
         if !gone && !has_gone {
             return;
         }
-        if !gone {
-            self.remember(cluster, step.now);
-        }
         step.part_with(cluster);
         for (object, source) in self.reported.of_cluster(cluster, |_, _| true) {
             self.withdraw(cluster, &object, &source, 0, step);
@@ -40,6 +37,7 @@ impl Matcher {
         // Whether or not this owner knows of one: where there is none, none is published.
         step.publish(Publish::new(self.completeness(cluster), Body::Tombstone, 0).after_all().parting());
         if left {
+            self.remember(cluster, step.now);
             self.clusters.remove(cluster);
             self.reported.forget(cluster);
         } else if let Some(live) = self.clusters.get_mut(cluster) {
@@ -48,7 +46,8 @@ impl Matcher {
         }
     }
 
-    /// The interest row that its agent has left for may still be on its way: it is not missed when it goes.
+    /// The interest row that its agent has left for may still be on its way, also where a former one has said that the cluster is gone:
+    /// it is not missed when it goes.
     fn remember(&mut self, cluster: &ClusterRef, now: i64) {
         self.departed.retain(|_, until| *until >= now);
         self.departed.insert(cluster.clone(), now + ON_ITS_WAY);

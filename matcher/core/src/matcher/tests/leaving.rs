@@ -113,7 +113,7 @@ fn an_interest_row_that_comes_after_its_agent_has_left_is_not_missed_when_it_goe
     matcher.tick(&mut late);
     assert!(late.into_parts().0.is_empty());
     // Of another row that comes long after, the agent has not left.
-    step(&mut matcher, |m, s| m.external(gone(3), s));
+    matcher.external(gone(3), &mut Step::at(20_000_000));
     assert_eq!(matcher.clusters.len(), 1);
 }
 
@@ -126,4 +126,20 @@ fn a_cluster_that_is_registered_again_before_its_agent_left_keeps_what_is_told_o
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 4)), ["+a/x"]);
     assert!(taken_back(&mut matcher, |m, s| m.row(&left(), s)).is_empty());
     assert_eq!(matcher.clusters.len(), 1);
+}
+
+#[test]
+fn a_newer_row_that_says_that_the_cluster_is_gone_and_comes_after_its_agent_has_left_is_not_missed_either() {
+    let mut matcher = started(&[("a", 1)]);
+    step(&mut matcher, |m, s| m.caught_up(0, s));
+    step(&mut matcher, |m, s| m.external(gone(2), s));
+    // The renderer has written the row again, and the agent, which knows it already, has left for that one.
+    step(&mut matcher, |m, s| m.row(&left(), s));
+    for _ in 0..2 {
+        step(&mut matcher, |m, s| m.external(gone(3), s));
+        step(&mut matcher, |m, s| m.external(ExternalInput::Interest(cluster(), Interest::default()), s));
+    }
+    let mut late = Step::at(10_000_000);
+    matcher.tick(&mut late);
+    assert!(matcher.clusters.is_empty() && late.into_parts().0.is_empty());
 }
