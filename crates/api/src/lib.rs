@@ -30,6 +30,8 @@ pub mod selector;
 pub mod service_account;
 pub mod string_data;
 pub mod structural;
+#[cfg(test)]
+mod tests;
 pub mod trigger;
 pub mod wire;
 pub mod yaml;

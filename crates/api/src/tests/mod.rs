@@ -1,0 +1,5 @@
+//! What the crate promises of Kubernetes' and Sveltos' words, said from outside of each module.
+
+#![allow(clippy::unwrap_used)]
+
+mod selector;
