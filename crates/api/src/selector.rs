@@ -196,14 +196,17 @@ impl Selector {
                 "unknown field {field:?}; a label selector has matchLabels and matchExpressions"
             ));
         }
-        for (key, value) in map.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {
+        let said = |field: &str| map.get(field).filter(|value| !value.is_null());
+        // Of what is something else nothing would be left, and a selector of nothing matches everything.
+        let labels = said("matchLabels").map(|labels| labels.as_object().ok_or("matchLabels must be a map"));
+        for (key, value) in labels.transpose()?.into_iter().flatten() {
             let value =
                 value.as_str().ok_or_else(|| format!("matchLabels.{key} must be a string, quote it"))?;
             selector.and(Requirement::new(key, Test::In(vec![value.to_owned()]))?);
         }
-        for (index, entry) in
-            map.get("matchExpressions").and_then(Value::as_array).into_iter().flatten().enumerate()
-        {
+        let entries =
+            said("matchExpressions").map(|list| list.as_array().ok_or("matchExpressions must be a list"));
+        for (index, entry) in entries.transpose()?.into_iter().flatten().enumerate() {
             selector.and(expression(entry).map_err(|reason| format!("matchExpressions[{index}]: {reason}"))?);
         }
         Ok(selector)

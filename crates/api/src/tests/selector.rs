@@ -149,6 +149,22 @@ fn a_number_as_a_label_is_to_be_quoted() {
 }
 
 #[test]
+fn labels_that_are_no_map_are_refused_and_do_not_match_everything() {
+    for labels in [json!("env=fv"), json!(["env"]), json!(true)] {
+        let error = refused(json!({"matchLabels": labels}));
+        assert!(error.starts_with("matchLabels must be a map"), "{error}");
+    }
+}
+
+#[test]
+fn expressions_that_are_no_list_are_refused_and_do_not_match_everything() {
+    for expressions in [json!({"key": "a", "operator": "Exists"}), json!("a")] {
+        let error = refused(json!({"matchExpressions": expressions}));
+        assert!(error.starts_with("matchExpressions must be a list"), "{error}");
+    }
+}
+
+#[test]
 fn an_expression_that_cannot_be_read_is_named_by_its_place() {
     let good = json!({"key": "a", "operator": "Exists"});
     for (wrong, reason) in [
