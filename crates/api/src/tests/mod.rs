@@ -2,4 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod secrets;
 mod selector;
+mod structural;
