@@ -62,7 +62,11 @@ fn beginning(error: &str) -> Option<usize> {
     let from = skipped.map_or(0, |words| words.len());
     let end = error[from..].find([' ', '\n', '"', '\'', '`'])?;
     let words = error[from..from + end].strip_suffix(':')?;
-    (!words.is_empty()).then_some(from + words.len())
+    // An error that a script raises without a place begins with what the script says: with a value, if it likes.
+    let (_, line) = words.trim_end_matches(')').rsplit_once(':')?;
+    let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+    let is_place = is_line && (skipped.is_some() || words.starts_with("evaluate:"));
+    is_place.then_some(from + words.len())
 }
 
 /// `line 3, column 5`, or what there is of it.
@@ -116,8 +120,10 @@ mod tests {
             told("execution error at (web/templates/a.yaml:1:3): hunter2"),
             "execution error at (web/templates/a.yaml:1:3) fails"
         );
-        for error in ["values don't fit: hunter2", "hunter2", "'hunter2': no", ""] {
-            assert_eq!(told(error), "fails");
+        for error in
+            ["values don't fit: hunter2", "hunter2", "'hunter2': no", "hunter2: no", "hunter2:22: no", ""]
+        {
+            assert_eq!(told(error), "fails", "{error}");
         }
         let key = r#"template: p:1:3: executing "p" at <.a.b>: map has no entry for key "b""#;
         assert_eq!(told(key), key);

@@ -71,6 +71,13 @@ fn of_a_missing_field_the_whole_is_told() {
     assert_eq!(without_message(error), error);
 }
 
+#[test]
+fn what_a_script_raises_without_a_place_is_not_told() {
+    for error in ["hunter2: is wrong", "db:5432: is wrong", "hunter2", "hunter2:", "\"hunter2\": is wrong"] {
+        assert!(without_message(error).starts_with("fails ("), "{error}");
+    }
+}
+
 proptest! {
     #[test]
     fn whatever_a_script_says_is_not_told(value in "[A-Z]{4,12}[ -~]{0,20}") {
