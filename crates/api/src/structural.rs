@@ -4,19 +4,18 @@ use serde_json::{Map, Value};
 
 /// Removes what the schema of a version does not name; gives the paths of what is removed.
 pub fn prune(body: &mut Map<String, Value>, schema: &Value) -> Vec<String> {
-    let mut removed = Vec::new();
-    if keeps_unknown(schema) {
-        return removed;
-    }
-    let mut path = Vec::new();
+    let (mut removed, mut path) = (Vec::new(), Vec::new());
+    let keeps = keeps_unknown(schema);
     let properties = schema.get("properties").and_then(Value::as_object);
     body.retain(|name, value| {
         if matches!(name.as_str(), "metadata" | "apiVersion" | "kind") {
             return true;
         }
         let Some(schema) = properties.and_then(|known| known.get(name)) else {
-            removed.push(name.clone());
-            return false;
+            if !keeps {
+                removed.push(name.clone());
+            }
+            return keeps;
         };
         path.push(name.clone());
         prune_value(value, schema, &mut path, &mut removed);

@@ -102,6 +102,15 @@ fn where_unknown_fields_stay_the_known_ones_are_pruned_by_their_own_schema() {
 }
 
 #[test]
+fn an_object_that_keeps_unknown_fields_prunes_its_known_ones_too() {
+    let schema = json!({"x-kubernetes-preserve-unknown-fields": true, "properties": {"spec": {"properties": {"a": {}}}}});
+    let mut object = json!({"kind": "Thing", "spec": {"a": 1, "b": 2}, "other": {"c": 3}});
+    let removed = prune(object.as_object_mut().unwrap(), &schema);
+    assert_eq!(removed, ["spec.b"]);
+    assert_eq!(object, json!({"kind": "Thing", "spec": {"a": 1}, "other": {"c": 3}}));
+}
+
+#[test]
 fn to_keep_unknown_fields_is_said_by_true_alone() {
     let (left, _) = pruned(json!({"x": 1}), json!({"x-kubernetes-preserve-unknown-fields": false}));
     assert_eq!(left, json!({}));
