@@ -2,6 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod cloud_event;
+mod identity;
+mod kinds;
+mod marks;
 mod secrets;
 mod selector;
 mod structural;
+mod words;
+mod yaml;
