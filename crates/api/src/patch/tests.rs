@@ -3,6 +3,9 @@ use serde_json::json;
 
 use super::*;
 
+mod directives;
+mod lists;
+
 fn deployment() -> Value {
     json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"},
         "spec": {"replicas": 1, "template": {"spec": {"containers": [{"name": "web", "image": "x"}]}}}})
