@@ -3,6 +3,9 @@
 use super::*;
 use serde_json::json;
 
+mod fields;
+mod filled_in;
+
 /// Calls `visit` with the path and the node of every schema inside `node`.
 fn walk(path: &str, node: &Value, visit: &mut impl FnMut(&str, &Value)) {
     visit(path, node);

@@ -5,6 +5,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+mod declared;
+
 /// Decodes, encodes and expects what was written.
 fn round_trip<T: DeserializeOwned + Serialize>(written: Value) -> T {
     let decoded: T = decode(written.clone()).unwrap();
