@@ -18,6 +18,8 @@ mod read;
 mod resources;
 mod role_request;
 mod templated;
+#[cfg(test)]
+mod tests;
 mod trigger;
 
 pub use cluster::{Cluster, KubeconfigRef};
