@@ -114,3 +114,6 @@ pub fn shard_token(shard: u16) -> String {
     push_shard(&mut out, shard);
     out
 }
+
+#[cfg(test)]
+mod tests;
