@@ -311,18 +311,4 @@ impl fmt::Display for Cause {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn rows_of_former_versions_are_read_and_those_of_profiles_without_options_are_the_same() {
-        let old = json!({"ownerKind": "ClusterProfile", "ownerName": "p", "tier": 100, "leave": false, "dryRun": false,
-            "oneTime": false, "cause": {"profile": "ClusterProfile p"}, "spec": {},
-            "policies": [{"kind": "ConfigMap", "namespace": "n", "name": "c", "tier": 100, "objects": []}]});
-        let desired: Desired = serde_json::from_value(old.clone()).unwrap();
-        assert!(desired.extra_labels.is_empty() && !desired.policies[0].skip_namespace_creation);
-        assert_eq!(serde_json::to_value(desired).unwrap(), old);
-    }
-}
+mod tests;

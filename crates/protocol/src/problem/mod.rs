@@ -104,3 +104,6 @@ impl ProblemRow {
         self.severity.with(&self.error)
     }
 }
+
+#[cfg(test)]
+mod tests;
