@@ -9,6 +9,8 @@ use crate::JournalEntry;
 use crate::row::{Body, Line, Row};
 use crate::subject::Table;
 
+mod steps;
+
 /// Copies every status row it reads into desired rows, as far as the view goes.
 #[derive(Default)]
 struct Copier {
