@@ -65,4 +65,31 @@ mod tests {
         assert_eq!(Capabilities::rows(), ("CHANGES-00".to_owned(), filter.to_owned()));
         assert!(matches!(subject, Subject::Change { object, .. } if Capabilities::is_key(&object)));
     }
+
+    #[test]
+    fn no_object_of_a_cluster_is_taken_for_its_capabilities() {
+        let of = |group: &str| ObjectKey {
+            gvk: Gvk::new(group, "v1", "Capabilities"),
+            namespace: String::new(),
+            name: "cluster".into(),
+        };
+        assert!(
+            Capabilities::is_key(&of(GROUP))
+                && !Capabilities::is_key(&of(""))
+                && !Capabilities::is_key(&of("sluice.dev"))
+        );
+    }
+
+    #[test]
+    fn they_are_read_as_they_were_written() {
+        let written = Capabilities {
+            version: "v1.33.4".into(),
+            major: "1".into(),
+            minor: "33+".into(),
+            api_versions: vec!["apps/v1".into(), "apps/v1/Deployment".into()],
+        };
+        let text = crate::json::text(&written);
+        assert!(text.contains(r#""apiVersions":["apps/v1","apps/v1/Deployment"]"#), "{text}");
+        assert_eq!(serde_json::from_str::<Capabilities>(&text).unwrap(), written);
+    }
 }

@@ -187,4 +187,72 @@ mod tests {
         let later = row.later_than(100);
         assert_eq!((later.revision, later.source("a").unwrap().changed), (101, 101));
     }
+
+    fn wanted(names: &[(&str, i32)]) -> Vec<(String, Arc<Value>)> {
+        names.iter().map(|(name, manifest)| ((*name).to_owned(), json!(manifest).into())).collect()
+    }
+
+    fn changed(row: &Interest) -> Vec<(&str, u64)> {
+        row.sources.iter().map(|source| (source.name.as_str(), source.changed)).collect()
+    }
+
+    #[test]
+    fn sources_that_come_and_go_leave_the_others_as_they_are() {
+        let first = Interest::next(None, wanted(&[("b", 1), ("d", 1)]), 10).unwrap();
+        let more =
+            Interest::next(Some(&first), wanted(&[("a", 1), ("b", 1), ("c", 1), ("d", 1), ("e", 1)]), 20)
+                .unwrap();
+        assert_eq!(changed(&more), [("a", 20), ("b", 10), ("c", 20), ("d", 10), ("e", 20)]);
+        let less = Interest::next(Some(&more), wanted(&[("b", 1), ("e", 2)]), 30).unwrap();
+        assert_eq!(changed(&less), [("b", 10), ("e", 30)]);
+    }
+
+    #[test]
+    fn a_source_that_comes_back_is_a_new_one() {
+        let first = Interest::next(None, wanted(&[("a", 1)]), 10).unwrap();
+        let none = Interest::next(Some(&first), wanted(&[]), 20).unwrap();
+        assert_eq!(changed(&Interest::next(Some(&none), wanted(&[("a", 1)]), 30).unwrap()), [("a", 30)]);
+    }
+
+    #[test]
+    fn that_nothing_is_wanted_is_said_once() {
+        let none = Interest::next(None, vec![], 10).unwrap();
+        assert_eq!(Interest::next(Some(&none), vec![], 20), None);
+    }
+
+    #[test]
+    fn revisions_grow_also_when_the_clock_does_not() {
+        let first = Interest::next(None, wanted(&[("a", 1)]), u64::MAX).unwrap();
+        assert_eq!(Interest::next(Some(&first), vec![], 5).unwrap().revision, u64::MAX);
+        assert_eq!(
+            Interest::next(Some(&Interest::default()), vec![], 5),
+            None,
+            "a lost row says the same of nothing"
+        );
+        assert!(Interest::default().is_lost() && !first.is_lost());
+    }
+
+    #[test]
+    fn what_a_completeness_row_lacks_is_of_objects_or_of_events() {
+        let lacking = vec![Lacking::Objects("a".into()), Lacking::Events("b".into())];
+        let complete = Complete { lacking, ..Complete::of_all(1, 2) };
+        assert!(!complete.covers("a") && complete.covers("b") && complete.covers("c"));
+        assert!(complete.covers_events("a") && !complete.covers_events("b"));
+        assert!(Complete::of_all(1, 2).covers("a") && Complete::of_all(1, 2).covers_events("b"));
+    }
+
+    #[test]
+    fn what_is_lacking_is_read_as_it_is_written() {
+        for (lacking, text) in [(Lacking::Objects("a".into()), "a"), (Lacking::Events("a".into()), "~a")] {
+            assert_eq!(String::from(lacking.clone()), text);
+            assert_eq!(Lacking::from(text.to_owned()), lacking);
+        }
+    }
+
+    #[test]
+    fn a_source_is_found_by_its_name() {
+        let row = Interest::next(None, wanted(&[("a", 1), ("b", 2)]), 10).unwrap();
+        assert_eq!(row.source("b").map(|source| &*source.manifest), Some(&json!(2)));
+        assert_eq!(row.source("c"), None);
+    }
 }

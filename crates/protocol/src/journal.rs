@@ -85,4 +85,23 @@ mod tests {
         let read: JournalEntry = serde_json::from_str(old).unwrap();
         assert_eq!((read.micros, read.at, read.trace.as_str()), (6, 0, ""));
     }
+
+    #[test]
+    fn how_long_it_took_is_known_from_the_time_of_the_cause() {
+        let micros = |now: i64, time: i64| JournalEntry::new("s", "w", "c", "o", now, time).micros;
+        assert_eq!((micros(10, 4), micros(10, 10)), (6, 0));
+        assert_eq!((micros(10, 0), micros(10, -1)), (0, 0), "it is not known");
+        assert_eq!(micros(4, 10), 0, "clocks differ");
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_written() {
+        let text = serde_json::to_string(&JournalEntry::new("s", "w", "c", "o", 0, 0)).unwrap();
+        assert_eq!(text, r#"{"what":"w","stage":"s","cluster":"c","object":"o","micros":0}"#);
+        let line = line("a", 5);
+        assert_eq!(
+            serde_json::from_str::<JournalEntry>(&serde_json::to_string(&line).unwrap()).unwrap(),
+            line
+        );
+    }
 }

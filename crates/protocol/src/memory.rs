@@ -260,4 +260,63 @@ mod tests {
         assert_eq!((stream.expire(11), stream.get("b").is_some()), (1, true));
         assert_eq!((stream.expire(12), stream.rows().count()), (1, 0));
     }
+
+    #[test]
+    fn nothing_is_stored_when_what_is_expected_does_not_hold() {
+        let mut stream = MemoryStream::new(1);
+        let sequence = stream.put("a", 1, None, None).unwrap();
+        let expect = Some(Expect { subject: "a", sequence: sequence + 1 });
+        let error = stream.put("b", 2, expect, None).unwrap_err();
+        assert_eq!((error, error.to_string().as_str()), (WrongLastSequence(1), "wrong last sequence: 1"));
+        assert_eq!((stream.last(), stream.rows().count(), stream.last_sequence("b")), (1, 1, 0));
+    }
+
+    #[test]
+    fn a_subject_that_was_never_there_has_sequence_0() {
+        let mut stream = MemoryStream::<u8>::new(1);
+        assert_eq!(
+            (stream.last_sequence("a"), stream.get("a").is_none(), stream.next(0).is_none()),
+            (0, true, true)
+        );
+        assert_eq!(stream.put("a", 1, Some(Expect { subject: "a", sequence: 0 }), None), Ok(1));
+    }
+
+    #[test]
+    fn a_row_that_replaces_one_that_would_expire_stays() {
+        let mut stream = MemoryStream::new(1);
+        stream.put("a", 1, None, Some(10)).unwrap();
+        stream.put("a", 2, None, None).unwrap();
+        assert_eq!((stream.expire(100), stream.get("a").map(|row| row.value)), (0, Some(2)));
+    }
+
+    #[test]
+    fn the_rows_after_a_sequence_come_in_order_whatever_was_left_out() {
+        let mut stream = MemoryStream::new(1);
+        stream.put("a", 1, None, None).unwrap();
+        stream.skip(10);
+        stream.put("b", 2, None, None).unwrap();
+        let next = |sequence| stream.next(sequence).map(|(sequence, row)| (sequence, row.subject.as_str()));
+        assert_eq!(
+            (next(0), next(1), next(11), next(12)),
+            (Some((1, "a")), Some((12, "b")), Some((12, "b")), None)
+        );
+    }
+
+    #[test]
+    fn a_stream_loses_no_more_than_its_tail() {
+        let mut stream = MemoryStream::new(1);
+        for number in 0..20 {
+            stream.put(&number.to_string(), number, None, None).unwrap();
+        }
+        assert_eq!((stream.lose_tail(100), stream.last(), stream.rows().count()), (TAIL, 12, 12));
+    }
+
+    #[test]
+    fn a_stream_that_is_made_anew_is_empty_and_goes_on() {
+        let mut stream = MemoryStream::after(3, 40);
+        assert_eq!(stream.put("a", 1, None, None), Ok(41));
+        stream.wipe();
+        assert_eq!((stream.incarnation(), stream.rows().count(), stream.last()), (4, 0, 41));
+        assert_eq!(stream.lose_tail(1), 0);
+    }
 }

@@ -130,4 +130,29 @@ mod tests {
     }
 
     const EVENT: &str = r#"{"event":{"trigger":"EventTrigger/t","cluster":"sveltos:a/b","source":"s","item":{"gvk":{"group":"","version":"v1","kind":"Service"},"namespace":"n","name":"x"}}}"#;
+
+    #[test]
+    fn what_is_not_known_is_kept_as_it_was_written() {
+        for text in [
+            "x",
+            "{}",
+            "[]",
+            "null",
+            r#"{"incarnation":1}"#,
+            r#"{"order":1}"#,
+            r#"{"profile":"p"}"#,
+            r#"{"selectors":"a"}"#,
+        ] {
+            let meta = Meta::parse(text);
+            assert_eq!(meta, Meta::Unknown(text.to_owned()));
+            assert_eq!((meta.cause(), meta.complete(), meta.to_string()), (None, None, text.to_owned()));
+        }
+    }
+
+    #[test]
+    fn what_is_complete_is_known_of_a_completeness_row_alone() {
+        let complete = Complete::of_all(7, 5);
+        assert_eq!(Meta::Complete(complete.clone()).complete(), Some(&complete));
+        assert_eq!((Meta::None.complete(), Meta::None.cause()), (None, None));
+    }
 }

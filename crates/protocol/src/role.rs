@@ -91,4 +91,24 @@ mod tests {
         assert_eq!(agent.inbox(), "_INBOX.agent.sveltos:default/c%2E1");
         assert_eq!(agent.group(), "agent-sveltos:default/c.1");
     }
+
+    #[test]
+    fn every_role_is_called_by_one_word_of_its_own() {
+        let names: std::collections::BTreeSet<&str> = Role::OF_ALL_CLUSTERS.iter().map(Role::name).collect();
+        assert_eq!(names.len(), Role::OF_ALL_CLUSTERS.len());
+        for role in &Role::OF_ALL_CLUSTERS {
+            assert_eq!((role.to_string(), role.group()), (role.name().to_owned(), role.name().to_owned()));
+        }
+    }
+
+    #[test]
+    fn the_cluster_of_an_agent_is_known_by_its_group() {
+        for cluster in [ClusterRef::sveltos("default", "c.1"), ClusterRef::management()] {
+            let group = Role::Agent(Some(cluster.clone())).group();
+            assert_eq!(Role::cluster_of_group(&group), Some(cluster));
+        }
+        for group in ["agent", "agent-", "agent-x", "matcher", "agent-sveltos:a"] {
+            assert_eq!(Role::cluster_of_group(group), None, "{group}");
+        }
+    }
 }

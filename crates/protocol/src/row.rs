@@ -223,4 +223,38 @@ mod tests {
         let digests = [None, Some(&one), Some(&other)].map(|key| secret.head_by(key).digest);
         assert!(digests[0] != digests[1] && digests[1] != digests[2] && digests[0] != digests[2]);
     }
+
+    #[test]
+    fn a_newer_look_at_the_same_thing_is_the_same_row() {
+        let row = change("", "ConfigMap");
+        let later = Publish { time: 99, ..row.clone() }.view(View::parse("a=7"));
+        assert_eq!(later.head().digest, row.head().digest);
+        assert_eq!((later.head().time, later.head().view), (99, View::parse("a=7")));
+    }
+
+    #[test]
+    fn another_body_or_other_meta_data_are_another_row() {
+        let row = change("", "ConfigMap");
+        let body = Publish { body: Body::value(*b"{ }"), ..row.clone() };
+        let meta = row.clone().meta(Meta::Unknown("x".into()));
+        assert!(row.head().digest != body.head().digest && row.head().digest != meta.head().digest);
+        assert_ne!(body.head().digest, meta.head().digest);
+    }
+
+    #[test]
+    fn what_is_gone_has_no_digest_also_where_it_is_secret() {
+        let gone = Publish { body: Body::Tombstone, ..change("", "Secret") };
+        let head = gone.head_by(Some(&DigestKey::new([1; 32])));
+        assert_eq!((head.digest, head.tombstone), (Digest::default(), true));
+        assert!(!change("", "Secret").head().tombstone);
+    }
+
+    #[test]
+    fn a_row_is_as_any_other_unless_it_is_told() {
+        let row = change("", "ConfigMap");
+        assert!(!row.barrier && !row.forced && !row.parting && row.line.is_none() && row.meta == Meta::None);
+        let told = row.clone().after_all().forced().parting();
+        assert!(told.barrier && told.forced && told.parting);
+        assert_eq!(told.head(), row.head(), "how it goes out is nothing that it says");
+    }
 }

@@ -94,4 +94,36 @@ mod tests {
             }
         }
     }
+
+    fn token(text: &str) -> String {
+        let mut token = String::new();
+        push(&mut token, text);
+        token
+    }
+
+    #[test]
+    fn tokens_look_as_documented() {
+        for (text, expected) in [
+            ("", "-"),
+            ("-", "%2D"),
+            ("--", "--"),
+            ("a.b", "a%2Eb"),
+            ("a b", "a%20b"),
+            ("*>", "%2A%3E"),
+            ("~owner", "%7Eowner"),
+            ("%", "%25"),
+            ("é", "%C3%A9"),
+            ("sveltos:a/b_c@d=e+f,g-1", "sveltos:a/b_c@d=e+f,g-1"),
+        ] {
+            assert_eq!(token(text), expected);
+            assert_eq!(read(expected).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn what_nobody_writes_is_not_read() {
+        for text in ["", ".", "a.b", "%", "%2", "%2e", "%61", "%zz", "a%", "%FF", "%C3", "é", "~", "a b"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
 }

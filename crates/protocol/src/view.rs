@@ -77,4 +77,73 @@ mod tests {
         view.merge(&View::parse("a=9 b=1"));
         assert_eq!(view.to_string(), "a=9 b=5");
     }
+
+    #[test]
+    fn a_view_is_read_as_it_is_written() {
+        for text in ["", "a=1", "ClusterProfile=18446744073709551615 interest:a/b=3"] {
+            assert_eq!(View::parse(text).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn sources_are_written_in_their_order_whatever_came_first() {
+        let mut view = View::default();
+        ["b", "a", "c"].iter().for_each(|source| view.note(source, 1));
+        assert_eq!(view.to_string(), "a=1 b=1 c=1");
+    }
+
+    #[test]
+    fn what_cannot_be_read_of_a_view_is_left_out() {
+        assert_eq!(View::parse("a b=x =1 c=-1 d=2  e=3"), View::parse("=1 d=2 e=3"));
+        assert_eq!(View::parse("a=b=4").version("a=b"), 4, "the last sign counts");
+    }
+
+    #[test]
+    fn an_older_version_changes_nothing() {
+        let mut view = View::parse("a=5");
+        view.note("a", 4);
+        assert_eq!(view.version("a"), 5);
+        view.note("a", 6);
+        assert_eq!((view.version("a"), view.version("b")), (6, 0));
+    }
+
+    #[test]
+    fn a_copy_does_not_follow_what_is_noted_later() {
+        let mut view = View::parse("a=1");
+        let copy = view.clone();
+        view.note("a", 2);
+        assert_eq!((copy.version("a"), view.version("a")), (1, 2));
+    }
+
+    #[test]
+    fn what_a_view_lacks_is_named_with_the_version_that_is_needed() {
+        let view = View::parse("a=3 b=5");
+        assert_eq!(view.lacks(&View::parse("a=4 b=5 c=1")), ["a 4", "c 1"]);
+        assert!(view.lacks(&View::parse("a=3")).is_empty());
+    }
+
+    #[test]
+    fn a_source_of_version_0_is_another_than_one_that_is_not_known() {
+        assert!(!View::default().covers(&View::parse("a=0")));
+        assert!(View::parse("a=0").covers(&View::parse("a=0")));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_merged_covers_both_and_nothing_newer(one in any_view(), other in any_view()) {
+            let mut merged = one.clone();
+            merged.merge(&other);
+            proptest::prop_assert!(merged.covers(&one) && merged.covers(&other));
+            for source in ["a", "b", "c"] {
+                proptest::prop_assert_eq!(merged.version(source), one.version(source).max(other.version(source)));
+            }
+            proptest::prop_assert_eq!(one.covers(&other), one.lacks(&other).is_empty());
+        }
+    }
+
+    fn any_view() -> impl proptest::strategy::Strategy<Value = View> {
+        use proptest::strategy::Strategy;
+
+        proptest::collection::btree_map("[abc]", 1..4_u64, 0..4).prop_map(|map| View(Arc::new(map)))
+    }
 }

@@ -45,4 +45,24 @@ mod tests {
             assert_ne!(of(other), two, "{other:?}");
         }
     }
+
+    #[test]
+    fn the_rights_of_a_tenant_are_no_add_on() {
+        let row = Digest::of(&[b"x"]);
+        let mut set = WantedSet::default();
+        set.add(&ProfileId::role_request("r"), 0, row);
+        assert_eq!(set, WantedSet::default());
+        set.add(&ProfileId::cluster("r"), 0, row);
+        assert_ne!(set.digest(), WantedSet::default().digest());
+    }
+
+    #[test]
+    fn a_profile_of_a_namespace_is_another_than_one_without() {
+        let of = |profile: ProfileId| {
+            let mut set = WantedSet::default();
+            set.add(&profile, 0, Digest::of(&[b"x"]));
+            set.digest()
+        };
+        assert_ne!(of(ProfileId::new("n", "p")), of(ProfileId::cluster("p")));
+    }
 }
