@@ -61,3 +61,6 @@ impl Budget {
         self.step(bytes / 16)
     }
 }
+
+#[cfg(test)]
+mod tests;

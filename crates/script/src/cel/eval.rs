@@ -310,3 +310,6 @@ fn shown(value: &Value<'_>) -> String {
         other => other.type_name().to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

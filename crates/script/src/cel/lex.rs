@@ -242,3 +242,6 @@ fn escape(text: &str, bytes: bool, value: &mut Vec<u8>) -> Result<usize, String>
     }
     Ok(length)
 }
+
+#[cfg(test)]
+mod tests;

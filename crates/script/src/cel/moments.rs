@@ -1,4 +1,5 @@
-//! Timestamps of the years 1 to 9999, and durations of 64 bits of nanoseconds, as Go writes and reads them.
+//! Timestamps of the years 1 to 9999, and durations of 64 bits of nanoseconds, as Go writes and reads them. The last 26 hours of
+//! 9999 are missing: in some time zone they are of another year, which the library does not have.
 
 use jiff::civil::Weekday;
 use jiff::tz::{Offset, TimeZone};
@@ -156,3 +157,6 @@ fn time_zone(name: &str) -> Result<TimeZone, Fault> {
     let offset = seconds.and_then(|seconds| Offset::from_seconds(seconds).ok());
     offset.map(TimeZone::fixed).ok_or_else(wrong)
 }
+
+#[cfg(test)]
+mod tests;

@@ -133,3 +133,6 @@ pub(super) fn to_uint(double: f64) -> Option<u64> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
     (0.0..ABOVE_UINT).contains(&double).then_some(double as u64)
 }
+
+#[cfg(test)]
+mod tests;

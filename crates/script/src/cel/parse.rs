@@ -318,3 +318,6 @@ impl Parser<'_> {
         self.node(depth, Expr::Map(entries))
     }
 }
+
+#[cfg(test)]
+mod tests;
