@@ -5,6 +5,11 @@ use sluice_template::Env;
 
 use crate::{Limits, Script, unknown_functions};
 
+mod json;
+mod runes;
+mod sprig;
+mod strings;
+
 /// What an expression of Lua gives, as text.
 fn shown(expression: &str) -> Result<String, String> {
     let source = format!(
@@ -20,6 +25,12 @@ fn shown(expression: &str) -> Result<String, String> {
     );
     let script = Script::compile(&source).unwrap();
     script.generate(&json!({}), &Env::new(0, [7; 32]), &Limits::default()).map_err(|error| error.to_string())
+}
+
+/// That a call ends the script with an error which says so, after the line.
+fn assert_fails(expression: &str, why: &str) {
+    let error = shown(expression).unwrap_err();
+    assert!(error.contains(why), "{expression}: {error}");
 }
 
 fn assert_shown(cases: &[(&str, &str)]) {
