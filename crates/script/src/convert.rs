@@ -75,27 +75,4 @@ fn size(length: usize) -> i32 {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use serde_json::json;
-
-    use super::*;
-
-    fn nested(levels: usize) -> Value {
-        (0..levels)
-            .fold(json!(1), |inner, level| if level % 2 == 0 { json!([inner]) } else { json!({"a": inner}) })
-    }
-
-    #[test]
-    fn what_is_too_deep_is_an_error_on_any_stack() {
-        let run = || {
-            let lua = Lua::new();
-            let error = table(&lua, &nested(MAX_DEPTH + 1)).unwrap_err().to_string();
-            (table(&lua, &nested(MAX_DEPTH)).is_ok(), error)
-        };
-        let done = std::thread::Builder::new().stack_size(256 << 10).spawn(run).unwrap().join();
-        let (fits, error) = done.unwrap();
-        assert!(fits && error.contains("nested deeper than 130"), "{error}");
-    }
-}
+mod tests;

@@ -193,6 +193,8 @@ fn first_line(text: &str) -> String {
 }
 
 #[cfg(test)]
+mod contract_tests;
+#[cfg(test)]
 mod library_tests;
 #[cfg(test)]
 mod tests;

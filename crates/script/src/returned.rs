@@ -107,3 +107,6 @@ fn number(number: f64, given: Option<&Value>) -> mlua::Result<Value> {
     let text = || mlua::Error::runtime(format!("resources has {number}, which is no number of JSON"));
     Number::from_f64(number).map(Value::Number).ok_or_else(text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -134,3 +134,6 @@ impl Sandbox {
         Ok(found)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -94,3 +94,6 @@ fn long(rest: &str) -> Option<usize> {
     let end = format!("]{}]", "=".repeat(level));
     Some(text.find(&end).map_or(rest.len(), |at| level + 2 + at + end.len()))
 }
+
+#[cfg(test)]
+mod tests;
