@@ -4,7 +4,7 @@
 //! interface would be protected by itself, which is three times slower.
 
 use mlua::ffi;
-use mlua::{Lua, Table};
+use mlua::{Lua, Table, Value as LuaValue};
 use serde_json::Value;
 
 /// Nesting that scripts get to see; JSON decoding allows 128, and what holds the objects of a script takes two.
@@ -68,6 +68,14 @@ unsafe fn push(state: *mut ffi::lua_State, value: &Value, depth: usize, fits: &m
 unsafe fn push_text(state: *mut ffi::lua_State, text: &str) {
     // SAFETY: pointer and length are those of `text`.
     unsafe { ffi::lua_pushlstring_(state, text.as_ptr().cast(), text.len()) };
+}
+
+/// The type of a value as Lua calls it: the engine has integers of its own.
+pub(crate) fn type_of(value: &LuaValue) -> &'static str {
+    match value {
+        LuaValue::Integer(_) => "number",
+        other => other.type_name(),
+    }
 }
 
 fn size(length: usize) -> i32 {

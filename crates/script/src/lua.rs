@@ -155,7 +155,7 @@ fn verdict(evaluate: &Function, object: Table) -> mlua::Result<Verdict> {
         LuaValue::Nil => false,
         LuaValue::Boolean(flag) => flag,
         other => {
-            let text = format!("matching is a {}; it must be true or false", other.type_name());
+            let text = format!("matching is a {}; it must be true or false", convert::type_of(&other));
             return Err(mlua::Error::runtime(text));
         }
     };

@@ -8,7 +8,7 @@ use mlua::{Table, Value as LuaValue};
 use serde_json::{Map, Number, Value};
 
 use crate::budget::Budget;
-use crate::convert::MAX_DEPTH;
+use crate::convert::{MAX_DEPTH, type_of};
 use crate::modules::BYTES_OF_FIELD;
 
 /// What one value takes, beside its text.
@@ -45,7 +45,7 @@ impl Returned {
             LuaValue::Number(number) => self::number(number, given),
             LuaValue::Table(table) => self.table(&table, given, depth),
             other => {
-                Err(mlua::Error::runtime(format!("resources has a {}; return plain data", other.type_name())))
+                Err(mlua::Error::runtime(format!("resources has a {}; return plain data", type_of(&other))))
             }
         }
     }
@@ -75,7 +75,7 @@ impl Returned {
                 LuaValue::String(key) => key.to_string_lossy(),
                 other => {
                     let text =
-                        format!("resources has a table in which a key is a {}; use texts", other.type_name());
+                        format!("resources has a table in which a key is a {}; use texts", type_of(&other));
                     return Err(mlua::Error::runtime(text));
                 }
             };

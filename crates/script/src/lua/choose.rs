@@ -64,7 +64,7 @@ fn chosen(result: LuaValue, objects: &[&Value], limits: &Limits) -> mlua::Result
     let resources = match result.raw_get::<LuaValue>("resources")? {
         LuaValue::Nil => return Ok(Vec::new()),
         LuaValue::Table(resources) => resources,
-        other => return Err(no_list(&format!("is a {}", other.type_name()))),
+        other => return Err(no_list(&format!("is a {}", convert::type_of(&other)))),
     };
     if resources.raw_len() == 0 && !resources.is_empty() {
         return Err(no_list("is no list"));
@@ -74,7 +74,7 @@ fn chosen(result: LuaValue, objects: &[&Value], limits: &Limits) -> mlua::Result
     let mut returned = Returned::within(limits.memory);
     let one = |one: mlua::Result<LuaValue>| match one? {
         LuaValue::Table(table) => returned.object(&table, given.get(&identity_in(&table)?).copied()),
-        other => Err(no_list(&format!("has a {}", other.type_name()))),
+        other => Err(no_list(&format!("has a {}", convert::type_of(&other)))),
     };
     resources.sequence_values::<LuaValue>().map(one).collect()
 }

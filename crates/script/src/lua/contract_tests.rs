@@ -40,6 +40,14 @@ fn a_verdict_without_an_answer_is_no() {
 }
 
 #[test]
+fn only_true_and_false_are_answers() {
+    for (value, kind) in [("1", "number"), ("'true'", "string"), ("{}", "table"), ("print", "function")] {
+        let why = format!("matching is a {kind}; it must be true or false");
+        assert_eq!(says(&format!("return {{ matching = {value} }}")), Err(why));
+    }
+}
+
+#[test]
 fn a_message_that_is_no_text_is_none() {
     for value in ["{}", "true", "print"] {
         let says = says(&format!("return {{ matching = true, message = {value} }}"));
@@ -160,6 +168,18 @@ fn content_sees_its_resources_also_before_the_function() {
 }
 
 #[test]
+fn content_is_a_text() {
+    assert_eq!(generated("return { resources = '' }"), Ok(String::new()));
+    assert_eq!(generated("return { resources = 'a\\255' }"), Ok("a\u{fffd}".into()));
+    for (value, kind) in [("nil", "nil"), ("1", "number"), ("{}", "table"), ("false", "boolean")] {
+        let why = format!("resources is a {kind}; return {{ resources = <YAML text> }}");
+        assert_eq!(generated(&format!("return {{ resources = {value} }}")), Err(why));
+    }
+    let why = "lua script output is not a lua table; return { resources = <YAML text> }";
+    assert_eq!(generated("return 'a: b'"), Err(why.into()));
+}
+
+#[test]
 fn the_objects_to_choose_from_are_a_global_and_the_argument() {
     assert_eq!(chosen("return { resources = (...) }"), Ok(vec!["a".into(), "b".into()]));
     assert_eq!(chosen("return { resources = resources }"), Ok(vec!["a".into(), "b".into()]));
@@ -172,6 +192,27 @@ fn an_object_may_be_chosen_more_than_once_and_up_to_the_first_gap() {
         Ok(vec!["b".into(), "b".into()])
     );
     assert_eq!(chosen("return { resources = {resources[1], nil, resources[2]} }"), Ok(vec!["a".into()]));
+}
+
+#[test]
+fn what_is_no_list_of_objects_is_no_choice() {
+    let list = "; return a list of objects, filled by table.insert";
+    for (value, why) in [
+        ("'a'", "resources is a string"),
+        ("true", "resources is a boolean"),
+        ("{a = {}}", "resources is no list"),
+        ("{[2] = {}}", "resources is no list"),
+        ("{'a'}", "resources has a string"),
+        ("{{}, 1}", "resources has a number"),
+    ] {
+        assert_eq!(
+            chosen(&format!("return {{ resources = {value} }}")),
+            Err(format!("{why}{list}")),
+            "{value}"
+        );
+    }
+    let why = "lua script output is not a lua table; return { resources = <list> }";
+    assert_eq!(chosen("return nil"), Err(why.into()));
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn text_of(result: LuaValue) -> mlua::Result<String> {
             LuaValue::String(text) => Ok(text.to_string_lossy()),
             other => Err(mlua::Error::runtime(format!(
                 "resources is a {}; return {{ resources = <YAML text> }}",
-                other.type_name()
+                convert::type_of(&other)
             ))),
         },
         _ => Err(mlua::Error::runtime(

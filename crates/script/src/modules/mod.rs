@@ -24,6 +24,7 @@ use mlua::{FromLua, FromLuaMulti, Function, IntoLuaMulti, Lua, MultiValue, Table
 use sluice_template::{Calls, Env};
 
 use crate::budget::{Budget, OVER_BUDGET, Price};
+use crate::convert::type_of;
 
 /// Lines that one evaluation may print.
 const MAX_PRINTED: usize = 20;
@@ -188,7 +189,10 @@ fn named(lua: &Lua, function: &str, error: mlua::Error) -> mlua::Error {
     let text = match conversion {
         mlua::Error::RuntimeError(text) if !text.contains(OVER_BUDGET) => text.clone(),
         mlua::Error::FromLuaConversionError { from, to, .. } => {
-            format!("an argument is a {from}; it must be a {}", to.to_lowercase())
+            let of_lua = |name: &str| {
+                if matches!(name, "integer" | "f64") { "number".to_owned() } else { name.to_lowercase() }
+            };
+            format!("an argument is a {}; it must be a {}", of_lua(from), of_lua(to))
         }
         _ => return error,
     };
@@ -201,7 +205,7 @@ fn named(lua: &Lua, function: &str, error: mlua::Error) -> mlua::Error {
 
 impl FromLua for Text {
     fn from_lua(value: LuaValue, lua: &Lua) -> mlua::Result<Self> {
-        let from = value.type_name();
+        let from = type_of(&value);
         match lua.coerce_string(value)? {
             Some(text) => Ok(Self(text.to_string_lossy())),
             None => Err(mlua::Error::FromLuaConversionError { from, to: "string".into(), message: None }),
@@ -226,7 +230,7 @@ fn values_of(value: &LuaValue) -> mlua::Result<Vec<LuaValue>> {
     match value {
         LuaValue::Table(table) => table.sequence_values::<LuaValue>().collect(),
         other => {
-            let text = format!("an argument is a {}; it must be a table", other.type_name());
+            let text = format!("an argument is a {}; it must be a table", type_of(other));
             Err(mlua::Error::runtime(text))
         }
     }

@@ -8,6 +8,7 @@ use super::base64::Fallible;
 use super::json::into_lua;
 use super::{BYTES_EACH, BYTES_OF_FIELD, Functions, Shared, plain, size, sprig_values, values_of};
 use crate::budget::OVER_BUDGET;
+use crate::convert::type_of;
 
 /// What a function takes, an argument a letter: a whole number, a number, a text, a list (all its values are the arguments of
 /// the template function), a list of texts (one argument), or a map of texts. What follows `?` may be left out.
@@ -186,7 +187,7 @@ fn refused(function: Callable, error: CallError) -> mlua::Result<Result<Value, S
 }
 
 fn wrong(value: &LuaValue, wanted: &str) -> mlua::Error {
-    mlua::Error::runtime(format!("an argument is a {}; it must be a {wanted}", value.type_name()))
+    mlua::Error::runtime(format!("an argument is a {}; it must be a {wanted}", type_of(value)))
 }
 
 /// A number, also one that is written as a text.

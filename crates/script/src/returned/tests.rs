@@ -75,6 +75,21 @@ fn text_that_is_none_is_made_one() {
 }
 
 #[test]
+fn what_is_no_data_is_named() {
+    for (expression, why) in [
+        ("{a = print}", "resources has a function; return plain data"),
+        ("{a = {coroutine.create(print)}}", "resources has a thread; return plain data"),
+        ("{[true] = 1}", "a key is a boolean; use texts"),
+        ("{a = {[2] = 1}}", "a key is a number; use texts"),
+        ("{a = 0/0}", "resources has NaN, which is no number of JSON"),
+        ("{a = {-1/0}}", "resources has -inf, which is no number of JSON"),
+    ] {
+        let error = read(expression, None).unwrap_err();
+        assert!(error.contains(why), "{expression}: {error}");
+    }
+}
+
+#[test]
 fn what_is_nested_as_deep_as_an_object_may_be_is_read() {
     let nested = |levels: usize| format!("{}1{}", "{a = ".repeat(levels), "}".repeat(levels));
     assert!(read(&nested(MAX_DEPTH), None).is_ok());

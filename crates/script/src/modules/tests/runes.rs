@@ -138,3 +138,15 @@ fn bytes_that_are_no_text_are_known_to_be_none() {
     )]);
     assert_shown(&[("#runes.bytetostring({195}), runes.isvalidutf8(runes.bytetostring({195}))", "1 false")]);
 }
+
+#[test]
+fn an_argument_of_another_type_is_named_with_the_function() {
+    for (expression, why) in [
+        ("runes.isletter('a')", "runes.isletter: an argument is a string; it must be a number"),
+        ("runes.isletter()", "runes.isletter: an argument is a nil; it must be a number"),
+        ("runes.runetobytes(97)", "runes.runetobytes: an argument is a number; it must be a table"),
+        ("runes.runecount({})", "runes.runecount: an argument is a table; it must be a string"),
+    ] {
+        assert_fails(expression, why);
+    }
+}
