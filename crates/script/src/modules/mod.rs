@@ -219,10 +219,16 @@ fn asked<R: FromLuaMulti>(shared: &Shared, function: &Function, character: char)
     function.call(u32::from(character))
 }
 
+/// The character of a code, if there is one.
+fn valid(code: f64) -> Option<char> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
+    let code = (code >= 0.0 && code <= f64::from(u32::MAX)).then_some(code as u32)?;
+    char::from_u32(code)
+}
+
 /// A number as a character; what is none becomes U+FFFD.
 fn character(code: f64) -> char {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and is checked")]
-    char::from_u32(code as u32).filter(|_| code >= 0.0).unwrap_or(char::REPLACEMENT_CHARACTER)
+    valid(code).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 /// The values of an argument that must be a list.

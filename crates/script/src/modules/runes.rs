@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use mlua::{Lua, Table, Value as LuaValue, Variadic};
 use regex::Regex;
 
-use super::{Functions, Text, character, list, strings};
+use super::{Functions, Text, character, list, strings, valid};
 
 /// Functions that say whether a character is of a class.
 const CLASSES: [(&str, &LazyLock<Regex>); 13] = [
@@ -36,7 +36,7 @@ class!(CONTROL, r"^\p{Cc}$");
 class!(DIGIT, r"^\p{Nd}$");
 class!(GRAPHIC, r"^[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]$");
 class!(LETTER, r"^\p{L}$");
-class!(LOWER, r"^\p{Lowercase}$");
+class!(LOWER, r"^\p{Ll}$");
 class!(MARK, r"^\p{M}$");
 class!(NUMBER, r"^\p{N}$");
 class!(PRINT, r"^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$");
@@ -57,13 +57,6 @@ pub(super) fn fill(module: &Functions<'_>) -> mlua::Result<()> {
     of_bytes(module)
 }
 
-/// The character of a code, if there is one.
-fn valid(code: f64) -> Option<char> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
-    let code = (code >= 0.0 && code <= f64::from(u32::MAX)).then_some(code as u32)?;
-    char::from_u32(code)
-}
-
 fn of_characters(module: &Functions<'_>) -> mlua::Result<()> {
     module.add("isinrange", |_, _, (code, low, high): (f64, f64, f64)| {
         Ok(low.trunc() <= code.trunc() && code.trunc() <= high.trunc())
@@ -80,7 +73,9 @@ fn mapped(code: f64, map: fn(char) -> char) -> f64 {
 }
 
 fn of_texts(module: &Functions<'_>) -> mlua::Result<()> {
-    module.add("containsrune", |_, _, (Text(text), code): (Text, f64)| Ok(text.contains(character(code))))?;
+    module.add("containsrune", |_, _, (Text(text), code): (Text, f64)| {
+        Ok(valid(code).is_some_and(|one| text.contains(one)))
+    })?;
     module.add("isvalidutf8", |_, _, text: mlua::LuaString| {
         Ok(std::str::from_utf8(&text.as_bytes()).is_ok())
     })?;
@@ -88,8 +83,8 @@ fn of_texts(module: &Functions<'_>) -> mlua::Result<()> {
     module.add("runeat", |_, _, (text, at): (mlua::LuaString, f64)| Ok(rune_at(&text.as_bytes(), at)))?;
     module.add("runecount", |_, _, Text(text)| Ok(text.chars().count()))?;
     module.add("runeindex", |_, _, (Text(text), code, from): (Text, f64, Option<f64>)| {
-        let (wanted, before) = (character(code), index(from.unwrap_or(1.0) - 1.0));
-        Ok(text.chars().enumerate().skip(before).find(|(_, one)| *one == wanted).map(|(at, _)| at + 1))
+        let (wanted, before) = (valid(code), index(from.unwrap_or(1.0) - 1.0));
+        Ok(text.chars().enumerate().skip(before).find(|(_, one)| Some(*one) == wanted).map(|(at, _)| at + 1))
     })?;
     module.add("runerange", |_, _, (Text(text), from, to): (Text, Option<f64>, Option<f64>)| {
         let (from, to) = (index(from.unwrap_or(1.0) - 1.0), to.unwrap_or(-1.0));
@@ -102,7 +97,8 @@ fn of_texts(module: &Functions<'_>) -> mlua::Result<()> {
     })?;
     module.add("runeslice", |lua, _, Text(text)| lua.create_sequence_from(text.chars().map(u32::from)))?;
     module.add("runesplit", |lua, shared, (Text(text), code): (Text, f64)| {
-        list(lua, shared, text.split(character(code)))
+        let separator = valid(code);
+        list(lua, shared, text.split(|one| Some(one) == separator))
     })?;
     module.add("runestring", |_, _, codes: Variadic<f64>| {
         Ok(codes.iter().map(|code| character(*code)).collect::<String>())

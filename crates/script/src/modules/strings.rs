@@ -2,7 +2,7 @@
 
 use mlua::{Lua, Table, Value as LuaValue};
 
-use super::{Functions, Shared, Text, character, list, strings_by};
+use super::{Functions, Shared, Text, list, strings_by, valid};
 
 pub(super) fn fill(module: &Functions<'_>) -> mlua::Result<()> {
     compared(module)?;
@@ -18,7 +18,9 @@ fn compared(module: &Functions<'_>) -> mlua::Result<()> {
     module.add("Compare", |_, _, (a, b): (Text, Text)| Ok(a.0.cmp(&b.0) as i8))?;
     module.add("Contains", |_, _, (a, b): (Text, Text)| Ok(a.0.contains(&b.0)))?;
     module.add("ContainsAny", |_, _, (a, b): (Text, Text)| Ok(a.0.contains(one_of(&b.0))))?;
-    module.add("ContainsRune", |_, _, (a, code): (Text, f64)| Ok(a.0.contains(character(code))))?;
+    module.add("ContainsRune", |_, _, (a, code): (Text, f64)| {
+        Ok(valid(code).is_some_and(|one| a.0.contains(one)))
+    })?;
     module.add("Count", |_, _, (Text(a), Text(b)): (Text, Text)| {
         Ok(if b.is_empty() { a.chars().count() + 1 } else { a.matches(&b).count() })
     })?;
@@ -44,8 +46,9 @@ fn one_of(characters: &str) -> impl FnMut(char) -> bool + 'static {
     move |one| if few { sorted.binary_search(&one).is_ok() } else { all[one as usize] }
 }
 
+/// The same for all cases of a letter. An `i` with a dot where others have none, or without one, is a letter of its own.
 fn folded(one: char) -> char {
-    lower(upper(one))
+    if matches!(one, 'İ' | 'ı') { one } else { lower(upper(one)) }
 }
 
 fn found(module: &Functions<'_>) -> mlua::Result<()> {
@@ -54,7 +57,9 @@ fn found(module: &Functions<'_>) -> mlua::Result<()> {
     module.add("IndexByte", |_, _, (text, code): (mlua::LuaString, f64)| {
         Ok(place(text.as_bytes().iter().position(|one| *one == byte(code))))
     })?;
-    module.add("IndexRune", |_, _, (a, code): (Text, f64)| Ok(place(a.0.find(character(code)))))?;
+    module.add("IndexRune", |_, _, (a, code): (Text, f64)| {
+        Ok(place(valid(code).and_then(|one| a.0.find(one))))
+    })?;
     module.add("LastIndex", |_, _, (a, b): (Text, Text)| Ok(place(a.0.rfind(&b.0))))?;
     module.add("LastIndexAny", |_, _, (a, b): (Text, Text)| Ok(place(a.0.rfind(one_of(&b.0)))))?;
     module.add("LastIndexByte", |_, _, (text, code): (mlua::LuaString, f64)| {

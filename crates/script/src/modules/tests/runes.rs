@@ -20,6 +20,17 @@ const CLASSES: [(&str, &[u32], &[u32]); 13] = [
 ];
 
 #[test]
+fn a_character_is_of_the_classes_that_go_knows_it_to_be_of() {
+    for (class, of_it, others) in CLASSES {
+        for (codes, expected) in [(of_it, "true"), (others, "false")] {
+            for code in codes {
+                assert_shown(&[(&format!("runes.{class}({code:#x})"), expected)]);
+            }
+        }
+    }
+}
+
+#[test]
 fn what_is_no_character_is_of_no_class_and_has_no_width() {
     for code in ["-1", "0xd800", "0x110000", "1e300", "0/0"] {
         for (class, ..) in CLASSES {
@@ -77,6 +88,15 @@ fn a_character_is_found_by_its_place_among_the_characters() {
         ),
         ("tostring(runes.runeindex('ñañ', 98)), tostring(runes.runeindex('a', 97, 2))", "nil nil"),
         ("runes.containsrune('añ', 241), runes.containsrune('añ', 195)", "true false"),
+    ]);
+}
+
+#[test]
+fn a_code_that_is_no_character_is_in_no_text() {
+    assert_shown(&[
+        ("runes.containsrune('\u{fffd}', 0xfffd), runes.containsrune('\u{fffd}', -1)", "true false"),
+        ("tostring(runes.runeindex('\u{fffd}', 0xd800))", "nil"),
+        ("runes.runesplit('a\u{fffd}b', 0x110000)", "[\"a\u{fffd}b\"]"),
     ]);
 }
 

@@ -42,6 +42,15 @@ fn what_is_not_found_is_at_minus_one() {
 }
 
 #[test]
+fn a_code_that_is_no_character_is_in_no_text() {
+    assert_shown(&[
+        ("strings.IndexRune('a\u{fffd}', 0xfffd), strings.ContainsRune('a\u{fffd}', 0xfffd)", "1 true"),
+        ("strings.IndexRune('a\u{fffd}', -1), strings.ContainsRune('a\u{fffd}', -1)", "-1 false"),
+        ("strings.IndexRune('a\u{fffd}', 0xd800), strings.ContainsRune('a\u{fffd}', 0x110000)", "-1 false"),
+    ]);
+}
+
+#[test]
 fn of_a_byte_the_lowest_eight_bits_count() {
     assert_shown(&[("strings.IndexByte('abc', 256 + 98), strings.LastIndexByte('abc', 98 - 256)", "1 1")]);
 }
@@ -86,6 +95,15 @@ fn texts_are_equal_when_each_character_is_in_one_case() {
         ("a", "ab", "false"),
     ] {
         assert_shown(&[(&format!("strings.EqualFold('{one}', '{other}')"), expected)]);
+    }
+}
+
+#[test]
+fn an_i_with_a_dot_or_without_one_is_equal_to_itself_only() {
+    for (one, other) in [("İ", "i"), ("ı", "i"), ("ı", "I"), ("İ", "ı")] {
+        assert_shown(&[(&format!("strings.EqualFold('{one}', '{other}')"), "false")]);
+        assert_shown(&[(&format!("strings.EqualFold('{other}', '{one}')"), "false")]);
+        assert_shown(&[(&format!("strings.EqualFold('{one}', '{one}')"), "true")]);
     }
 }
 
