@@ -17,7 +17,7 @@ type Takes = &'static str;
 /// A function that cannot fail by its arguments' values: its name in Lua, in templates, and what it takes.
 type Row = (&'static str, &'static str, Takes);
 
-const PLAIN: [Row; 42] = [
+const PLAIN: [Row; 41] = [
     ("abbrev", "abbrev", "is"),
     ("abbrevboth", "abbrevboth", "iis"),
     ("adler32sum", "adler32sum", "s"),
@@ -59,7 +59,6 @@ const PLAIN: [Row; 42] = [
     ("genPrivateKey", "genPrivateKey", "s"),
     ("htpasswd", "htpasswd", "ss"),
     ("shuffle", "shuffle", "s"),
-    ("randInt", "randInt", "ii"),
 ];
 
 /// Functions that give nothing and why, where their arguments' values are wrong.
@@ -106,7 +105,7 @@ pub(super) fn callable(name: &str) -> mlua::Result<Callable> {
 }
 
 /// The arguments as JSON.
-fn arguments(shared: &Shared, takes: Takes, values: &MultiValue) -> mlua::Result<Vec<Value>> {
+pub(super) fn arguments(shared: &Shared, takes: Takes, values: &MultiValue) -> mlua::Result<Vec<Value>> {
     if takes == "." {
         let given = values.iter().filter(|value| !value.is_nil());
         return given.map(|value| Ok(charged(shared, value)?.into())).collect();

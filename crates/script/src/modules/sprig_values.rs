@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::base64::{self, Fallible};
 use super::json::into_lua;
-use super::sprig::{call, callable, text, url_parts, whole};
+use super::sprig::{arguments, call, callable, text, url_parts, whole};
 use super::{Functions, Shared, Text, size, values_of};
 
 pub(super) fn fill(module: &Functions<'_>) -> mlua::Result<()> {
@@ -70,6 +70,17 @@ fn of_values(module: &Functions<'_>) -> mlua::Result<()> {
             other => text(other)?,
         };
         Ok(i64::from_str_radix(&octal, 8).unwrap_or(0))
+    })?;
+    let draw = callable("randInt")?;
+    module.add("randInt", move |lua, shared, values: MultiValue| {
+        let mut ends = arguments(shared, "ii", &values)?;
+        // Where nothing is between them templates have nothing to draw; the original has the first.
+        if let [from, to] = &mut ends[..]
+            && to.as_i64() <= from.as_i64()
+        {
+            *to = json!(from.as_i64().map_or(0, |from| from.saturating_add(1)));
+        }
+        into_lua(lua, call(shared, draw, &ends)?.map_err(mlua::Error::runtime)?)
     })
 }
 

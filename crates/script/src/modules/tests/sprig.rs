@@ -271,6 +271,11 @@ fn what_is_drawn_is_the_same_for_the_same_seed_and_of_the_right_form() {
 }
 
 #[test]
+fn between_two_equal_numbers_the_first_is_drawn() {
+    assert_shown(&[("sprig.randInt(5, 5), sprig.randInt(5, 2)", "5 5")]);
+}
+
+#[test]
 fn a_number_may_be_written_as_a_text_and_a_text_as_a_number() {
     assert_shown(&[("sprig.trunc('2', 'abc'), sprig.trunc(2, 123), sprig.indent(1.9, 'a')", "ab 12  a")]);
 }
