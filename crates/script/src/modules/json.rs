@@ -22,7 +22,9 @@ pub(super) fn fill(module: &Functions<'_>) -> mlua::Result<()> {
 
 fn from_json(text: &str) -> Result<Value, String> {
     let refused = |error: serde_json::Error| match check_json(text.as_bytes()) {
-        Err(why) if why == "unexpected EOF" => "unexpected end of JSON input".to_owned(),
+        Err(why) if matches!(why.as_str(), "EOF" | "unexpected EOF") => {
+            "unexpected end of JSON input".to_owned()
+        }
         Err(why) => why,
         Ok(()) => error.to_string(),
     };

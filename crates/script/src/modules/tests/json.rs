@@ -100,6 +100,16 @@ fn any_value_of_json_is_read_but_null_which_is_left_out() {
 }
 
 #[test]
+fn what_is_no_json_is_refused_in_the_words_of_go() {
+    assert_refused(&[
+        ("json.decode('')", "unexpected end of JSON input"),
+        ("json.decode('[1,]')", "invalid character ']' looking for beginning of value"),
+        (r#"json.decode('{"a" 1}')"#, "invalid character '1' after object key"),
+        ("json.decode('nul!')", "invalid character '!' in literal null (expecting 'l')"),
+    ]);
+}
+
+#[test]
 fn yaml_is_read_and_written_in_the_form_of_kubernetes() {
     assert_shown(&[
         ("json.fromYAML('a: {b: [x, 1.5, true]}').a.b", r#"["x",1.5,true]"#),
