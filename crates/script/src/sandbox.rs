@@ -39,6 +39,8 @@ pub(crate) struct Sandbox {
     /// The library, as it is for all scripts.
     library: Table,
     environment: Table,
+    /// `math.randomseed`.
+    reseed: Function,
     functions: HashMap<Digest, Function>,
     shared: Rc<Shared>,
     limits: Limits,
@@ -59,6 +61,7 @@ impl Sandbox {
         for name in REMOVED {
             globals.set(name, mlua::Nil)?;
         }
+        let reseed = globals.get::<Table>("math")?.get("randomseed")?;
         let shared = Rc::new(Shared::default());
         modules::install(&lua, &shared)?;
         charged::install(&lua)?;
@@ -69,7 +72,7 @@ impl Sandbox {
         metatable.set("__index", &globals)?;
         metatable.set("__metatable", false)?;
         environment.set_metatable(Some(metatable))?;
-        Ok(Self { lua, library: globals, environment, functions: HashMap::new(), shared, limits })
+        Ok(Self { lua, library: globals, environment, reseed, functions: HashMap::new(), shared, limits })
     }
 
     /// Whether it serves these limits and has room for another script.
@@ -77,11 +80,13 @@ impl Sandbox {
         self.limits == *limits && self.functions.len() < MAX_FUNCTIONS
     }
 
-    /// An empty environment with the whole budget; `env` is what draws at random, where something may.
+    /// An empty environment with the whole budget; `env` is what draws at random, where something may. What `math.random` gives
+    /// follows from it, or is the same in every evaluation: a state keeps where it has got to, which is of no concern to others.
     pub(crate) fn begin(&self, env: Option<&Env<'_>>) -> mlua::Result<(&Lua, &Table)> {
         self.shared.begin(env);
         self.shared.budget.begin(&self.limits);
         self.environment.clear()?;
+        self.reseed.call::<()>(env.map_or(0, seed_of))?;
         Ok((&self.lua, &self.environment))
     }
 
@@ -133,6 +138,12 @@ impl Sandbox {
         found.sort();
         Ok(found)
     }
+}
+
+/// Where `math.random` begins. It can be reckoned back from a few draws, so it says nothing of the seed.
+fn seed_of(env: &Env<'_>) -> i32 {
+    let digest = Digest::of(&[b"math.random", &env.seed()]);
+    digest.as_bytes().iter().take(4).fold(0, |bits, byte| bits << 8 | i32::from(*byte))
 }
 
 #[cfg(test)]

@@ -213,6 +213,26 @@ fn helpers_take_objects_without_labels_and_no_object_at_all() {
 }
 
 #[test]
+fn what_one_script_seeds_another_does_not_draw_from() {
+    let drawn = "(math.random(1, 1000000))";
+    let first = shown(drawn);
+    shown_after("math.randomseed(7) math.random()", "1").unwrap();
+    assert_eq!(shown(drawn), first);
+    assert_ne!(shown_after("math.randomseed(7)", drawn), Ok(first));
+}
+
+#[test]
+fn content_draws_what_follows_from_its_seed() {
+    let source =
+        "function evaluate() return { resources = math.random(1, 1e9) .. ' ' .. math.random(1, 1e9) } end";
+    let first = made(source, 1);
+    assert_eq!(made(source, 1), first);
+    assert_ne!(made(source, 2), first);
+    let (one, other) = first.split_once(' ').unwrap();
+    assert_ne!(one, other);
+}
+
+#[test]
 fn a_state_serves_its_own_limits_only() {
     let sandbox = Sandbox::new(Limits::default()).unwrap();
     assert!(sandbox.fits(&Limits::default()));
