@@ -28,6 +28,13 @@ const RESERVED: [&str; 17] = [
     "while",
 ];
 
+/// Words of the language, which no variable is called.
+const LITERALS: [&str; 4] = ["in", "true", "false", "null"];
+
+fn is_word(name: &str) -> bool {
+    RESERVED.contains(&name) || LITERALS.contains(&name)
+}
+
 impl Parser<'_> {
     /// What begins with a name.
     pub(super) fn named(&mut self, at: usize, name: &str) -> Result<Node, Wrong> {
@@ -88,7 +95,7 @@ impl Parser<'_> {
     /// A macro; the opening parenthesis is read.
     pub(super) fn fold(&mut self, at: usize, range: Node, kind: FoldKind) -> Result<Node, Wrong> {
         let variable = match self.advance() {
-            Kind::Name(name) if !RESERVED.contains(&name.as_str()) && self.is_next(",") => name,
+            Kind::Name(name) if !is_word(&name) && self.is_next(",") => name,
             _ => {
                 return Err(
                     self.wrong_at(at + 2, "the first argument of a macro is the name of its variable")

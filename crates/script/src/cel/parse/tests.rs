@@ -120,6 +120,14 @@ fn words_that_are_kept_are_no_names() {
 }
 
 #[test]
+fn a_word_of_the_language_is_no_variable() {
+    for word in ["in", "true", "false", "null"] {
+        let wrong = wrong(&format!("[1].exists({word}, {word} == 1)"));
+        assert!(wrong.ends_with("the first argument of a macro is the name of its variable"), "{wrong}");
+    }
+}
+
+#[test]
 fn lists_and_maps_may_end_in_a_comma() {
     assert_same(&[("[1, 2,]", "[1, 2]"), ("{1: 2,}", "{1: 2}"), ("[,]", "[]"), ("{,}", "{}")]);
     assert_eq!(wrong("[1,,]"), "1:4: \",\" stands where an expression is expected");
