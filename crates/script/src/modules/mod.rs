@@ -231,15 +231,36 @@ fn character(code: f64) -> char {
     valid(code).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// The values of an argument that must be a list.
-fn values_of(value: &LuaValue) -> mlua::Result<Vec<LuaValue>> {
+/// The values of an argument that must be a table.
+fn values_of(shared: &Shared, value: &LuaValue) -> mlua::Result<Vec<LuaValue>> {
     match value {
-        LuaValue::Table(table) => table.sequence_values::<LuaValue>().collect(),
+        LuaValue::Table(table) => values_in(shared, table),
         other => {
             let text = format!("an argument is a {}; it must be a table", type_of(other));
             Err(mlua::Error::runtime(text))
         }
     }
+}
+
+/// The values of a table: first those of a list, with or without gaps, then those of names in the order of the names. Others have
+/// no order, and are left out.
+fn values_in(shared: &Shared, table: &Table) -> mlua::Result<Vec<LuaValue>> {
+    let (mut listed, mut named) = (Vec::new(), Vec::new());
+    for entry in table.pairs::<LuaValue, LuaValue>() {
+        shared.budget.charge(BYTES_EACH)?;
+        match entry? {
+            (LuaValue::Integer(at), value) => listed.push((at as f64, value)),
+            (LuaValue::Number(at), value) => listed.push((at, value)),
+            (LuaValue::String(name), value) => {
+                shared.budget.charge(BYTES_OF_FIELD + name.as_bytes().len())?;
+                named.push((name.as_bytes().to_vec(), value));
+            }
+            _ => {}
+        }
+    }
+    listed.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    named.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(listed.into_iter().map(|(_, value)| value).chain(named.into_iter().map(|(_, value)| value)).collect())
 }
 
 /// A list of texts.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use mlua::{Lua, Table, Value as LuaValue, Variadic};
 use regex::Regex;
 
-use super::{Functions, Text, character, list, strings, valid};
+use super::{Functions, Shared, Text, character, list, strings, valid, values_in};
 
 /// Functions that say whether a character is of a class.
 const CLASSES: [(&str, &LazyLock<Regex>); 13] = [
@@ -121,17 +121,17 @@ fn rune_at(bytes: &[u8], at: f64) -> Option<u32> {
 
 fn of_bytes(module: &Functions<'_>) -> mlua::Result<()> {
     module.add("bytestorune", |_, shared, table: Table| {
-        let bytes = bytes(&table)?;
+        let bytes = bytes(shared, &table)?;
         shared.budget.charge(bytes.len())?;
         Ok(rune_at(&bytes, 1.0))
     })?;
     module.add("bytetostring", |lua, shared, table: Table| {
-        let bytes = bytes(&table)?;
+        let bytes = bytes(shared, &table)?;
         shared.budget.charge(bytes.len())?;
         lua.create_string(bytes)
     })?;
     module.add("runetobytes", |lua, shared, table: Table| {
-        let text: String = numbers(&table)?.into_iter().map(character).collect();
+        let text: String = numbers(shared, &table)?.into_iter().map(character).collect();
         shared.budget.charge(text.len())?;
         bytes_of(lua, text.as_bytes())
     })?;
@@ -142,17 +142,14 @@ fn bytes_of(lua: &Lua, bytes: &[u8]) -> mlua::Result<Table> {
     lua.create_sequence_from(bytes.iter().copied())
 }
 
-/// The numbers among the values of a list.
-fn numbers(table: &Table) -> mlua::Result<Vec<f64>> {
-    let mut found = Vec::new();
-    for value in table.sequence_values::<LuaValue>() {
-        match value? {
-            LuaValue::Integer(number) => found.push(number as f64),
-            LuaValue::Number(number) => found.push(number),
-            _ => {}
-        }
-    }
-    Ok(found)
+/// The numbers among the values of a table.
+fn numbers(shared: &Shared, table: &Table) -> mlua::Result<Vec<f64>> {
+    let number = |value: LuaValue| match value {
+        LuaValue::Integer(number) => Some(number as f64),
+        LuaValue::Number(number) => Some(number),
+        _ => None,
+    };
+    Ok(values_in(shared, table)?.into_iter().filter_map(number).collect())
 }
 
 #[expect(
@@ -160,6 +157,6 @@ fn numbers(table: &Table) -> mlua::Result<Vec<f64>> {
     clippy::cast_sign_loss,
     reason = "the lowest eight bits are meant"
 )]
-fn bytes(table: &Table) -> mlua::Result<Vec<u8>> {
-    Ok(numbers(table)?.into_iter().map(|number| number as i64 as u8).collect())
+fn bytes(shared: &Shared, table: &Table) -> mlua::Result<Vec<u8>> {
+    Ok(numbers(shared, table)?.into_iter().map(|number| number as i64 as u8).collect())
 }

@@ -120,11 +120,11 @@ pub(super) fn arguments(shared: &Shared, takes: Takes, values: &MultiValue) -> m
             'i' => all.push(whole(value)?.into()),
             'n' => all.push(plain::number(number(value)?).map_err(mlua::Error::runtime)?),
             'l' => {
-                let values = values_of(value)?;
+                let values = values_of(shared, value)?;
                 all.extend(values.iter().map(|one| scalar(shared, one)).collect::<mlua::Result<Vec<_>>>()?);
             }
             't' => {
-                let values = values_of(value)?;
+                let values = values_of(shared, value)?;
                 let texts =
                     values.iter().map(|one| charged(shared, one)).collect::<mlua::Result<Vec<_>>>()?;
                 all.push(texts.into());

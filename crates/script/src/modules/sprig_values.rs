@@ -30,12 +30,12 @@ fn is_empty(value: &LuaValue) -> bool {
 }
 
 fn of_lists(module: &Functions<'_>) -> mlua::Result<()> {
-    module.add("all", |_, _, list: LuaValue| Ok(!values_of(&list)?.iter().any(is_empty)))?;
-    module.add("any", |_, _, list: LuaValue| Ok(!values_of(&list)?.iter().all(is_empty)))?;
-    module.add("compact", |lua, _, list: LuaValue| {
-        lua.create_sequence_from(values_of(&list)?.into_iter().filter(|one| !is_empty(one)))
+    module.add("all", |_, shared, list: LuaValue| Ok(!values_of(shared, &list)?.iter().any(is_empty)))?;
+    module.add("any", |_, shared, list: LuaValue| Ok(!values_of(shared, &list)?.iter().all(is_empty)))?;
+    module.add("compact", |lua, shared, list: LuaValue| {
+        lua.create_sequence_from(values_of(shared, &list)?.into_iter().filter(|one| !is_empty(one)))
     })?;
-    module.add("uniq", |lua, shared, list: LuaValue| uniq(lua, shared, &values_of(&list)?))
+    module.add("uniq", |lua, shared, list: LuaValue| uniq(lua, shared, &values_of(shared, &list)?))
 }
 
 /// Each value once; tables are the same only when they are one.

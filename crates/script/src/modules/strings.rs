@@ -2,7 +2,7 @@
 
 use mlua::{Lua, Table, Value as LuaValue};
 
-use super::{Functions, Shared, Text, list, strings_by, valid};
+use super::{Functions, Shared, Text, list, strings_by, valid, values_in};
 
 pub(super) fn fill(module: &Functions<'_>) -> mlua::Result<()> {
     compared(module)?;
@@ -174,11 +174,11 @@ fn made(module: &Functions<'_>) -> mlua::Result<()> {
     module.add("ToUpper", |_, _, Text(text)| Ok(text.chars().map(upper).collect::<String>()))
 }
 
-/// The texts of a list; what is no text is left out.
+/// The texts of a table; what is no text is left out.
 fn join(shared: &Shared, table: &Table, by: &str) -> mlua::Result<String> {
     let mut texts = Vec::new();
-    for value in table.sequence_values::<LuaValue>() {
-        if let LuaValue::String(text) = value? {
+    for value in values_in(shared, table)? {
+        if let LuaValue::String(text) = value {
             shared.budget.charge(text.as_bytes().len() + by.len())?;
             texts.push(text.to_string_lossy());
         }

@@ -143,6 +143,11 @@ fn bytes_are_numbers_of_which_the_lowest_eight_bits_count() {
 }
 
 #[test]
+fn numbers_after_a_gap_count_too() {
+    assert_shown(&[("runes.bytetostring({97, nil, 98}), runes.runetobytes({nil, 97})", "ab [97]")]);
+}
+
+#[test]
 fn the_bytes_of_one_character_are_that_character() {
     assert_shown(&[
         ("runes.bytestorune({226, 130, 172}), runes.bytestorune({97, 98})", "8364 97"),

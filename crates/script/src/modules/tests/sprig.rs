@@ -201,6 +201,16 @@ fn lists_are_asked_for_all_or_any_of_their_values() {
 }
 
 #[test]
+fn values_after_a_gap_and_those_of_names_count_too() {
+    assert_shown(&[
+        ("sprig.compact({1, nil, 2}), sprig.compact({b = 2, a = 1, 0, 3})", "[1,2] [3,1,2]"),
+        ("sprig.all({1, nil, 0}), sprig.all({a = 0}), sprig.any({a = 0, b = 1})", "false false true"),
+        ("sprig.quote({'x', b = 2, a = 1}), sprig.uniq({b = 1, a = 1, c = 2})", r#""x" "1" "2" [1,2]"#),
+        ("sprig.sortAlpha({[3] = 'b', [7] = 'a', x = 'c'}), sprig.seq({nil, 2})", r#"["a","b","c"] 1 2"#),
+    ]);
+}
+
+#[test]
 fn each_value_is_kept_once_in_its_order() {
     assert_shown(&[
         ("sprig.uniq({'b', 'a', 'b', true, true}), sprig.uniq({})", r#"["b","a",true] []"#),

@@ -170,6 +170,14 @@ fn texts_of_a_list_are_joined() {
 }
 
 #[test]
+fn texts_after_a_gap_and_those_of_names_are_joined_too() {
+    assert_shown(&[(
+        "strings.Join({'a', nil, 'b'}, ','), strings.Join({y = 'b', x = 'a', 'c'}, ',')",
+        "a,b c,a,b",
+    )]);
+}
+
+#[test]
 fn a_text_is_repeated_no_time_or_more() {
     assert_shown(&[
         ("strings.Repeat('ab', 0) .. '|'", "|"),
