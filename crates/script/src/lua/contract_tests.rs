@@ -321,3 +321,33 @@ fn functions_of_the_engine_raise_their_own_errors() {
         assert!(error.contains(why), "{call}: {error}");
     }
 }
+
+#[test]
+fn a_function_of_the_engine_is_paid_in_whatever_way_it_is_called() {
+    let few = Limits { steps: 3_000, time: Duration::from_secs(3600), ..Limits::default() };
+    for call in [
+        "string.rep('a', 30000)",
+        "('a'):rep(30000)",
+        "local f = string.rep f('a', 30000)",
+        "getmetatable('').__index.rep('a', 30000)",
+        "setmetatable({}, { __index = string }).rep('a', 30000)",
+        "coroutine.wrap(string.rep)('a', 30000)",
+        "string.gsub('a', 'a', function() return string.rep('a', 30000) end)",
+        "table.sort({2, 1}, function() return string.rep('a', 30000) == 'a' end)",
+        "return tostring(setmetatable({}, { __tostring = function() return ('a'):rep(30000) end }))",
+    ] {
+        let error = ends(call, &few);
+        assert!(error.contains("limit: the call would take too long"), "{call}: {error}");
+    }
+}
+
+#[test]
+fn what_a_call_did_not_need_is_there_for_the_next_one() {
+    let few = Limits { steps: 10_000, time: Duration::from_secs(3600), ..Limits::default() };
+    let source = "function evaluate()
+        local text = string.rep('a', 1000)
+        for _ = 1, 1000 do string.find('b' .. text, 'b') end
+        return { matching = true }
+    end";
+    assert!(Script::compile(source).unwrap().evaluate(&json!({}), &few).unwrap().matching);
+}
