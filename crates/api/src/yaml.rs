@@ -182,6 +182,11 @@ impl<'de> Visitor<'de> for Node {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        // Go writes a number that has no fraction without one on its way through JSON, and reads it as whole where it fits.
+        const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+        if value.fract() == 0.0 && value.abs() < BEYOND {
+            return Ok((value as i64).into());
+        }
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number must be finite"))
     }
 

@@ -90,6 +90,16 @@ fn fractions_are_numbers_and_versions_are_texts() {
 }
 
 #[test]
+fn a_number_without_a_fraction_is_whole_however_it_is_written() {
+    for (text, number) in
+        [("1.0", 1), ("1e3", 1_000), ("5.", 5), ("-0.0", 0), ("08", 8), ("!!float 2", 2), ("-12e03", -12_000)]
+    {
+        assert_eq!(scalar(text), json!(number), "{text}");
+    }
+    assert_eq!(scalar("1e19"), json!(1e19), "it is too large to be exact");
+}
+
+#[test]
 fn moments_are_texts() {
     for moment in ["2024-01-02", "2024-01-02T03:04:05Z"] {
         assert_eq!(scalar(moment), json!(moment));
