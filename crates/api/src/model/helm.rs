@@ -138,8 +138,8 @@ impl HelmChart {
             values: item.get("values").text()?,
             values_from: values_from.iter().map(PolicyRef::read).collect::<Result<_, _>>()?,
             uninstall,
-            options: ChartOptions::read(&item.get("options"))?,
-            access: ChartAccess::read(&item.get("registryCredentialsConfig"))?,
+            options: ChartOptions::read(&item.map("options")?)?,
+            access: ChartAccess::read(&item.map("registryCredentialsConfig")?)?,
             path: item.error("").field,
         })
     }
@@ -181,9 +181,9 @@ impl HelmChart {
 
 impl ChartOptions {
     fn read(options: &Field<'_>) -> Result<Self, FieldError> {
-        let install = options.get("installOptions");
+        let install = options.map("installOptions")?;
         let create = install.get("createNamespace");
-        let upgrade = options.get("upgradeOptions");
+        let upgrade = options.map("upgradeOptions")?;
         Ok(Self {
             skip_crds: options.get("skipCRDs").flag()?,
             skip_schema: options.get("skipSchemaValidation").flag()?,

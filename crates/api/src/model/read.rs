@@ -30,6 +30,12 @@ impl<'a> Field<'a> {
         Self { root: self.root, value, path: format!("{}.{key}", self.path) }
     }
 
+    /// The map `key` below this one. Of what is something else nothing would be read.
+    pub(super) fn map(&self, key: &str) -> Result<Self, FieldError> {
+        let map = self.get(key);
+        if map.value.is_none_or(Value::is_object) { Ok(map) } else { Err(map.error("must be a map")) }
+    }
+
     /// The raw value, if there is one.
     pub(super) fn value(&self) -> Option<&'a Value> {
         self.value

@@ -111,6 +111,16 @@ fn options_are_true_or_false() {
 }
 
 #[test]
+fn options_that_are_no_map_are_refused_and_not_passed_over() {
+    for field in ["options", "options.installOptions", "options.upgradeOptions", "registryCredentialsConfig"]
+    {
+        for value in [json!(["skipCRDs"]), json!("login"), json!(true)] {
+            assert_eq!(wrong(field, value), "must be a map", "{field}");
+        }
+    }
+}
+
+#[test]
 fn every_option_without_effect_is_told_of_alone() {
     for (option, value) in [
         ("wait", json!(true)),
