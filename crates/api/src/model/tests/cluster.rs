@@ -159,10 +159,12 @@ fn what_a_status_says_that_cannot_be_read_counts_as_nothing() {
 
 #[test]
 fn a_set_of_a_namespace_matches_clusters_of_it_alone() {
-    let spec = json!({"clusterSelector": "env=fv"});
-    let fleet = fleet(&[plain("a"), set("Set", "n", spec.clone()), set("Set", "other", spec)]);
-    let by_set = |namespace: &str| selected(&profile(namespace, json!({"setRefs": ["s"]})), &fleet);
-    assert_eq!((by_set("n"), by_set("other")), (vec!["a".to_owned()], Vec::new()));
+    let cluster = Cluster::read(&plain("a")).unwrap();
+    let matching = |namespace: &str| {
+        let set = ClusterSet::read(&set("Set", namespace, json!({"clusterSelector": "env=fv"}))).unwrap();
+        set.matching([&cluster])
+    };
+    assert_eq!((matching("n"), matching("other")), (vec![cluster.id.clone()], Vec::new()));
 }
 
 #[test]
@@ -205,7 +207,7 @@ fn a_cluster_that_is_away_is_selected_by_its_label_and_not_by_a_set() {
 }
 
 #[test]
-fn heartbeats_are_no_change_and_labels_are_one() {
+fn heartbeats_are_no_change_and_what_users_write_is_one() {
     let mut fleet = fleet(&[plain("a")]);
     let heartbeat =
         registration("a", json!({"env": "fv"}), json!({"status": {"agentLastReportTime": "now"}}));
@@ -214,7 +216,10 @@ fn heartbeats_are_no_change_and_labels_are_one() {
     let moved = registration("a", json!({"env": "prod"}), json!({}));
     assert_eq!(fleet.put(&moved, false), FleetChange::Cluster(id.clone()));
     let paused = registration("a", json!({"env": "prod"}), json!({"spec": {"paused": true}}));
-    assert_eq!(fleet.put(&paused, false), FleetChange::Cluster(id));
+    assert_eq!(fleet.put(&paused, false), FleetChange::Cluster(id.clone()));
+    let mut asked = Value::clone(&paused);
+    asked["metadata"]["annotations"] = json!({REDEPLOY: "x"});
+    assert_eq!(fleet.put(&Arc::new(asked), false), FleetChange::Cluster(id));
 }
 
 #[test]
