@@ -16,6 +16,8 @@ use crate::object::Gvk;
 
 /// What servers say before a value.
 const BEFORE_VALUES: [&str; 4] = ["Invalid value", "Unsupported value", "Duplicate value", ", got "];
+/// What errors begin with that are of no place, and that are nobody's values.
+const OWN_WORDS: [&str; 2] = ["limit", "tera"];
 const UNSAID: &str = " (what a Secret holds is not shown)";
 
 /// A server's message about an object of this kind: of a Secret everything up to the first value, which is the path to it.
@@ -56,12 +58,15 @@ pub fn without_message(error: &str) -> String {
     format!("{} fails{UNSAID}", error[..end].trim_end())
 }
 
-/// Where the first words of an error end: a chart's template and line, or a script's line.
+/// Where the first words of an error end: a chart's template and line, a script's line, or what kind of error it is.
 fn beginning(error: &str) -> Option<usize> {
     let skipped = ["template: ", "execution error at "].iter().find(|words| error.starts_with(**words));
     let from = skipped.map_or(0, |words| words.len());
     let end = error[from..].find([' ', '\n', '"', '\'', '`'])?;
     let words = error[from..from + end].strip_suffix(':')?;
+    if OWN_WORDS.contains(&words) {
+        return Some(from + words.len());
+    }
     // An error that a script raises without a place begins with what the script says: with a value, if it likes.
     let (_, line) = words.trim_end_matches(')').rsplit_once(':')?;
     let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());

@@ -72,6 +72,12 @@ fn of_a_missing_field_the_whole_is_told() {
 }
 
 #[test]
+fn that_a_limit_was_reached_is_told_without_what_reached_it() {
+    assert!(without_message("limit: hunter2 is too long").starts_with("limit fails ("));
+    assert!(without_message("tera: hunter2 is no number").starts_with("tera fails ("));
+}
+
+#[test]
 fn what_a_script_raises_without_a_place_is_not_told() {
     for error in ["hunter2: is wrong", "db:5432: is wrong", "hunter2", "hunter2:", "\"hunter2\": is wrong"] {
         assert!(without_message(error).starts_with("fails ("), "{error}");
