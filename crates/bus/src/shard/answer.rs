@@ -39,15 +39,18 @@ impl Answer {
     /// Whether the server did not take the first message of a batch: too many are open, whoever opened them, or the leader is
     /// another one. Nothing of the batch is stored.
     pub(crate) fn is_unopened_batch(&self) -> bool {
-        let is = |code: &u64| matches!(self, Self::Held(why) if why.contains(&format!("error code {code}")));
-        UNOPENED_BATCH.iter().any(is)
+        UNOPENED_BATCH.iter().any(|code| self.is_refused_with(*code))
     }
 
     /// Whether the server refused it because another message under the same fence is in process: the stream is
     /// replicated.
     pub(crate) fn is_in_process(&self) -> bool {
-        let code = ErrorCode::STREAM_WRONG_LAST_SEQUENCE_CONSTANT.0.to_string();
-        matches!(self, Self::Held(why) if why.contains(&code))
+        self.is_refused_with(ErrorCode::STREAM_WRONG_LAST_SEQUENCE_CONSTANT.0)
+    }
+
+    /// Whether the server refused it with this code. Digits alone may be of anything, as of the digest of a body.
+    fn is_refused_with(&self, code: u64) -> bool {
+        matches!(self, Self::Held(why) if why.contains(&format!("error code {code})")))
     }
 }
 
@@ -74,7 +77,21 @@ pub(crate) fn expected_sequence(text: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
     use super::*;
+
+    /// What the server answers with this code of its interface.
+    fn api_error(code: u64, description: &str) -> ApiError {
+        let error = json!({"code": 400, "err_code": code, "description": description});
+        serde_json::from_value(error).unwrap()
+    }
+
+    fn refused(code: u64) -> Answer {
+        Answer::of(&PublishError::with_source(PublishErrorKind::Other, api_error(code, "no")))
+    }
 
     #[test]
     fn the_server_says_which_row_is_the_last() {
@@ -89,7 +106,55 @@ mod tests {
         assert!(unanswered(PublishErrorKind::TimedOut) && unanswered(PublishErrorKind::BrokenPipe));
         assert!(!unanswered(PublishErrorKind::StreamNotFound));
         let code = ErrorCode::STREAM_WRONG_LAST_SEQUENCE_CONSTANT.0;
-        assert!(Answer::Held(format!("error code {code}")).is_in_process());
+        assert!(refused(code).is_in_process());
         assert!(!Answer::Held("no leader".to_owned()).is_in_process());
+    }
+
+    #[test]
+    fn a_row_that_was_replaced_is_told_with_the_sequence_that_took_its_place() {
+        let error = api_error(10071, "wrong last sequence: 42");
+        let error = PublishError::with_source(PublishErrorKind::WrongLastSequence, error);
+        assert_eq!(Answer::of(&error), Answer::Replaced(42));
+    }
+
+    #[test]
+    fn a_row_that_is_not_there_is_replaced_by_none() {
+        assert_eq!(Answer::of(&PublishError::new(PublishErrorKind::WrongLastSequence)), Answer::Replaced(0));
+    }
+
+    #[test]
+    fn what_the_client_does_not_send_is_not_stored() {
+        for kind in [PublishErrorKind::MaxAckPending, PublishErrorKind::MaxPayloadExceeded] {
+            assert!(matches!(Answer::of(&PublishError::new(kind)), Answer::Held(_)), "{kind}");
+        }
+    }
+
+    #[test]
+    fn an_error_counts_as_a_refusal_only_where_the_server_has_said_it() {
+        assert!(matches!(refused(10077), Answer::Held(why) if why.contains("error code 10077")));
+        let unexplained = PublishError::with_source(PublishErrorKind::Other, std::io::Error::other("cut"));
+        assert!(matches!(Answer::of(&unexplained), Answer::Unanswered(_)));
+    }
+
+    #[test]
+    fn a_batch_that_was_not_opened_is_told_by_the_code_alone() {
+        assert!(refused(10210).is_unopened_batch() && refused(10176).is_unopened_batch());
+        assert!(!refused(10199).is_unopened_batch(), "too large a batch is never opened");
+        let text = refused(10210);
+        let Answer::Held(why) = text else { panic!("{text:?}") };
+        assert!(!Answer::Unanswered(why).is_unopened_batch(), "some of it may be stored");
+    }
+
+    #[test]
+    fn digits_in_what_is_refused_are_no_code_of_the_server() {
+        let why = "read content 0010164fb4 of desired: no answer".to_owned();
+        assert!(!Answer::Held(why).is_in_process());
+    }
+
+    #[test]
+    fn of_what_is_stored_the_sequence_counts() {
+        let ack = json!({"stream": "DESIRED-00", "seq": 7, "domain": "", "duplicate": false});
+        let answer = Answer::from(Ok(serde_json::from_value::<PublishAck>(ack).unwrap()));
+        assert_eq!(answer, Answer::Stored(7));
     }
 }
