@@ -60,4 +60,29 @@ mod tests {
         assert_eq!(clock.now(5_000_000_000, 3_000), 5_000_000_000, "set forward");
         assert_eq!(clock.now(4_000_000_000, 4_000), 5_000_001_000);
     }
+
+    #[test]
+    fn a_clock_that_runs_ahead_is_followed_from_two_seconds_on_and_not_before() {
+        let clock = Steady::new(0, 0);
+        assert_eq!(clock.now(JUMP, 0), 0);
+        assert_eq!(clock.now(JUMP + 1, 0), JUMP + 1);
+    }
+
+    #[test]
+    fn a_machine_that_has_slept_wakes_at_the_time_of_day() {
+        let clock = Steady::new(1_000_000, 1_000_000);
+        let hour = 3_600_000_000;
+        // Asleep, only the clock of the day goes on.
+        assert_eq!(clock.now(1_000_000 + hour, 1_000_100), 1_000_000 + hour);
+    }
+
+    #[test]
+    fn the_time_of_rows_never_goes_back_whatever_the_machine_says() {
+        let (clock, mut last) = (Steady::new(50_000_000, 0), 0);
+        for (mono, wall) in [50_000_000, 90_000_000, 0, 91_000_000, 70_000_000].into_iter().enumerate() {
+            let now = clock.now(wall, i64::try_from(mono).unwrap_or(0));
+            assert!(now > last, "{now} after {last}");
+            last = now;
+        }
+    }
 }

@@ -157,3 +157,43 @@ impl Fence {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_write_names_the_fence_row_and_its_sequence() {
+        let mut headers = HeaderMap::new();
+        demand(&mut headers, 17, "desired.00.owner.03");
+        let of = |name: &str| headers.get(name).unwrap().as_str().to_owned();
+        assert_eq!((of(EXPECTED), of(EXPECTED_SUBJECT)), ("17".to_owned(), "desired.00.owner.03".to_owned()));
+    }
+
+    #[test]
+    fn a_later_demand_takes_the_place_of_the_one_before() {
+        let mut headers = HeaderMap::new();
+        demand(&mut headers, 17, "desired.00.owner.03");
+        demand(&mut headers, 18, "desired.00.owner.03");
+        let all: Vec<_> = headers.get_all(EXPECTED).map(|value| value.as_str().to_owned()).collect();
+        assert_eq!(all, ["18"], "the server would compare the first");
+    }
+
+    /// Replicas of another version read it too.
+    #[test]
+    fn a_fence_row_names_its_holder_in_this_form() {
+        let holder = Holder { member: "matcher-1".into(), life: u64::MAX, number: 3 };
+        let text = r#"{"member":"matcher-1","life":18446744073709551615,"number":3}"#;
+        assert_eq!(String::from_utf8(json::bytes(&holder).to_vec()).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Holder>(text).unwrap(), holder);
+    }
+
+    #[test]
+    fn a_holder_of_a_newer_version_is_known_by_what_this_one_knows() {
+        let text = r#"{"member":"a","life":1,"number":2,"since":5}"#;
+        let expected = Holder { member: "a".into(), life: 1, number: 2 };
+        assert_eq!(serde_json::from_str::<Holder>(text).unwrap(), expected);
+    }
+}

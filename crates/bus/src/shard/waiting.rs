@@ -149,4 +149,49 @@ mod tests {
         assert!(waiting.end(&last) && waiting.begin(&subject).is_none());
         assert!(waiting.rows.is_empty() && !waiting.has_cluster_of(&subject), "nothing is left");
     }
+
+    #[test]
+    fn a_row_that_was_replaced_before_its_turn_is_passed_over() {
+        let mut waiting = Waiting::default();
+        (0..3).for_each(|number| waiting.wait(waiter("a", &number.to_string(), number)));
+        waiting.replace(&waiter("a", "0", 0).row.subject);
+        assert_eq!(waiting.begin(&waiter("a", "0", 0).row.subject).unwrap().row.sequence, 1);
+    }
+
+    #[test]
+    fn a_body_that_is_found_for_a_row_that_was_replaced_makes_room_for_the_next() {
+        let mut waiting = Waiting::default();
+        (0..5).for_each(|number| waiting.wait(waiter("a", &number.to_string(), number)));
+        let subject = waiter("a", "0", 0).row.subject;
+        let begun: Vec<Waiter> = std::iter::from_fn(|| waiting.begin(&subject)).collect();
+        waiting.replace(&subject);
+        assert!(!waiting.end(&begun[0]), "the row has come with all that it has");
+        assert_eq!(waiting.begin(&subject).unwrap().row.sequence, 4);
+    }
+
+    #[test]
+    fn a_cluster_is_late_until_its_last_body_has_been_looked_for() {
+        let mut waiting = Waiting::default();
+        let (here, there) = (waiter("a", "x", 1), waiter("b", "x", 2).row.subject);
+        let subject = here.row.subject.clone();
+        assert!(!waiting.has_cluster_of(&subject));
+        waiting.wait(here);
+        assert!(waiting.has_cluster_of(&subject) && !waiting.has_cluster_of(&there));
+        let begun = waiting.begin(&subject).unwrap();
+        assert!(waiting.end(&begun) && waiting.begin(&subject).is_none());
+        assert!(!waiting.has_cluster_of(&subject));
+    }
+
+    #[test]
+    fn rows_that_are_of_no_cluster_take_turns_as_those_of_one() {
+        let mut waiting = Waiting::default();
+        let of_none = |name: &str| {
+            let subject = Subject::fence(sluice_protocol::Table::Desired, 0, name);
+            let row = Row { subject, ..waiter("a", "x", 1).row };
+            Waiter { row, ..waiter("a", "x", 1) }
+        };
+        ["00", "01"].iter().for_each(|name| waiting.wait(of_none(name)));
+        let first = waiting.begin(&of_none("01").row.subject).unwrap();
+        assert_eq!(first.row.subject, of_none("00").row.subject, "who came first");
+    }
 }
