@@ -8,6 +8,8 @@ pub(crate) mod incarnations;
 pub(crate) mod ledger;
 pub(crate) mod losses;
 pub(crate) mod streams;
+#[cfg(test)]
+mod tests;
 pub(crate) mod wipe;
 
 use std::time::Duration;
@@ -316,98 +318,4 @@ pub(crate) async fn stored(js: &Context, what: &str) -> Result<Option<u64>, BusE
 /// Subject of a setting of the whole bus.
 pub(crate) fn setting(what: &str) -> String {
     format!("$KV.{CONFIG}.{what}")
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    fn options(shards: u16) -> BusOptions {
-        BusOptions {
-            connection: Connection::plain("nats://a"),
-            name: "test".into(),
-            shards,
-            replicas: 3,
-            tombstone_ttl: Duration::from_secs(3600),
-            keys: BusKeys::default(),
-        }
-    }
-
-    #[test]
-    fn every_table_has_its_streams_and_no_subject_two() {
-        let configs = options(16).configs();
-        let names: BTreeSet<_> = configs.iter().map(|config| config.name.as_str()).collect();
-        assert_eq!((configs.len(), names.len()), (4 + 3 * 16 + 3, 4 + 3 * 16 + 3));
-        let subjects: BTreeSet<_> = configs.iter().flat_map(|config| &config.subjects).collect();
-        assert_eq!(subjects.len(), configs.len());
-        assert!(
-            configs.iter().all(|config| config.num_replicas == 3),
-            "one that has fewer goes with its node"
-        );
-        assert_eq!(
-            options(16).stream_names(),
-            configs.iter().map(|config| config.name.clone()).collect::<Vec<_>>()
-        );
-    }
-
-    #[test]
-    fn a_table_holds_one_message_for_each_row_and_tombstones_expire() {
-        let logs = [JOURNAL, CLOUD_EVENTS];
-        for config in options(2).configs().into_iter().filter(|config| !logs.contains(&&*config.name)) {
-            assert_eq!(
-                (config.max_messages_per_subject, config.allow_message_ttl),
-                (1, true),
-                "{}",
-                config.name
-            );
-            assert!(config.allow_atomic_publish && config.first_sequence > Some(1_700_000_000_000_000));
-            // Only bodies that nobody names and problems go by themselves: rows are there until they are replaced.
-            let expected = match config.name.as_str() {
-                "KV_content" => Duration::from_secs(3600),
-                "KV_problems" => PROBLEM_AGE,
-                _ => Duration::ZERO,
-            };
-            assert_eq!(config.max_age, expected, "{}", config.name);
-        }
-    }
-
-    #[test]
-    fn cloud_events_are_kept_for_agents_that_are_away_and_not_for_ever() {
-        let configs = options(2).configs();
-        let config = configs.iter().find(|config| config.name == CLOUD_EVENTS).expect("there is one");
-        assert!(config.max_messages_per_subject < 0, "one subject has many different events");
-        assert!(config.max_age > Duration::from_secs(3600) && config.max_bytes > 0 && !config.no_ack);
-        assert!(config.first_sequence > Some(1_700_000_000_000_000), "after a wipe they go on");
-    }
-
-    #[test]
-    fn a_stream_of_something_else_is_told_by_the_field_in_which_it_differs() {
-        let wanted = table_config("A".into(), vec!["a.>".into()], &options(1));
-        let with = |change: fn(&mut Config)| {
-            let mut found = wanted.clone();
-            change(&mut found);
-            difference(&found, &wanted)
-        };
-        assert_eq!(with(|_| ()), None);
-        assert_eq!(with(|found| found.max_messages_per_subject = -1), Some("max_msgs_per_subject"));
-        assert_eq!(with(|found| found.allow_message_ttl = false), Some("allow_msg_ttl"));
-        assert_eq!(with(|found| found.subjects.push("b.>".into())), Some("subjects"));
-        assert_eq!(with(|found| found.retention = RetentionPolicy::WorkQueue), Some("retention"));
-        assert_eq!(with(|found| found.first_sequence = None), None, "each life of a stream has its own");
-        assert_eq!(with(|found| found.num_replicas = 1), None, "it may be scaled");
-    }
-
-    #[test]
-    fn old_servers_are_refused_with_a_reason() {
-        assert!(
-            check_version("2.15.1").is_ok()
-                && check_version("2.12.0-RC.1").is_ok()
-                && check_version("3.0.0").is_ok()
-        );
-        let error = check_version("2.9.10").expect_err("too old").to_string();
-        assert!(error.contains("2.9.10 is too old") && error.contains("2.12"));
-        assert!(check_version("").is_err());
-    }
 }

@@ -200,4 +200,22 @@ mod tests {
             assert!(!believed(&[good.clone(), lagging]));
         }
     }
+
+    #[test]
+    fn a_lag_that_no_server_tells_is_none() {
+        let cluster =
+            json!({"name": "c", "leader": "l", "replicas": [{"name": "n", "current": true, "active": 0}]});
+        assert!(are_all_current(&serde_json::from_value(cluster).unwrap()));
+    }
+
+    #[test]
+    fn only_the_agent_of_one_cluster_leaves_it_to_others_what_follows_from_a_loss() {
+        use sluice_api::ClusterRef;
+        let cluster = ClusterRef::sveltos("default", "a");
+        let agent = Teller::of(&Role::Agent(Some(cluster.clone())));
+        assert!(matches!(agent, Teller::Agent(token) if token == cluster_token(&cluster)));
+        for role in Role::OF_ALL_CLUSTERS {
+            assert!(matches!(Teller::of(&role), Teller::Stage), "{role}");
+        }
+    }
 }

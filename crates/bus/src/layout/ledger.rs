@@ -100,4 +100,34 @@ mod tests {
         ledger.forget("S");
         assert!(ledger.entries("S").is_empty());
     }
+
+    #[test]
+    fn what_comes_late_is_no_newer_evidence() {
+        let ledger = Ledger::default();
+        [7, 7, 5].iter().for_each(|sequence| ledger.note("S", *sequence, "a", false));
+        assert_eq!(ledger.entries("S").len(), 1);
+    }
+
+    #[test]
+    fn a_stream_that_is_another_one_is_forgotten_without_the_others() {
+        let ledger = Ledger::default();
+        ["S", "T"].iter().for_each(|stream| ledger.note(stream, 1, "a", false));
+        ledger.forget("S");
+        assert!(ledger.entries("S").is_empty() && ledger.entries("T").len() == 1);
+        ledger.note("S", 1, "a", false);
+        assert_eq!(ledger.entries("S").len(), 1, "its sequences may be lower than before");
+    }
+
+    #[test]
+    fn evidence_that_is_old_enough_stays_but_no_more_than_a_few() {
+        let ledger = Ledger::default();
+        for sequence in 1..20 {
+            ledger.note("S", sequence, "a", false);
+            // As if that had been long ago.
+            let mut streams = ledger.0.lock().unwrap_or_else(PoisonError::into_inner);
+            streams.values_mut().flatten().for_each(|entry| entry.at -= APART);
+        }
+        let kept: Vec<u64> = ledger.entries("S").iter().map(|entry| entry.sequence).collect();
+        assert_eq!(kept, (20 - KEPT as u64..20).collect::<Vec<_>>(), "the newest");
+    }
 }

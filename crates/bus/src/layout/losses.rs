@@ -92,4 +92,25 @@ mod tests {
         assert_eq!(verdict(&at(7, minutes(1)), Some(&at(6, 0)), minutes(1)), Verdict::Later);
         assert_eq!(verdict(&at(7, minutes(1)), Some(&at(6, 0)), minutes(5)), Verdict::Now);
     }
+
+    #[test]
+    fn an_agent_is_believed_from_five_minutes_after_the_last_loss_on() {
+        let at = |sequence, time| Epoch { sequence, time, value: 1 };
+        let apart = i64::try_from(APART.as_micros()).unwrap_or(0);
+        assert_eq!(verdict(&at(7, 0), Some(&at(6, 0)), apart - 1), Verdict::Later);
+        assert_eq!(verdict(&at(7, 0), Some(&at(6, 0)), apart), Verdict::Now);
+    }
+
+    #[test]
+    fn a_loss_of_the_future_waits_whatever_the_clock_of_the_server_says() {
+        let at = |sequence, time| Epoch { sequence, time, value: 1 };
+        assert_eq!(verdict(&at(7, 0), Some(&at(6, i64::MAX)), i64::MIN), Verdict::Later);
+    }
+
+    #[test]
+    fn agents_of_different_clusters_speak_in_different_places() {
+        let places = [subject("CHANGES-00", "a"), subject("CHANGES-00", "b"), subject("CHANGES-01", "a")];
+        assert_eq!(places[0], "$KV.sluice.lost.CHANGES-00.a");
+        assert!(places[0] != places[1] && places[0] != places[2]);
+    }
 }
