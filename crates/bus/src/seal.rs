@@ -17,6 +17,8 @@ pub(crate) mod keys;
 pub(crate) mod recipients;
 pub(crate) mod rotate;
 #[cfg(test)]
+mod row_tests;
+#[cfg(test)]
 mod tests;
 mod writers;
 

@@ -331,6 +331,53 @@ mod tests {
         assert!(refused);
     }
 
+    #[test]
+    fn nobody_seals_for_more_than_readers_read_past() {
+        let whom: Vec<Recipient> = (0..=MOST).map(|_| identity().recipient()).collect();
+        let sealed = encrypt(b"x", b"").unwrap();
+        let mut out = Vec::new();
+        assert_eq!(sealed.wrap(&whom[..MOST], b"", &mut out), Ok(()));
+        assert_eq!(out.len(), 1 + MOST * WRAP);
+        assert!(matches!(sealed.wrap(&whom, b"", &mut Vec::new()), Err(SealError::Impossible(_))));
+    }
+
+    #[test]
+    fn more_wraps_than_anybody_writes_are_refused_before_they_are_read() {
+        let counted = |count: usize| [vec![u8::try_from(count).unwrap()], vec![0; count * WRAP]].concat();
+        assert!(split(&counted(MOST)).is_ok());
+        assert_eq!(split(&counted(MOST + 1)), Err(SealError::Broken));
+    }
+
+    #[test]
+    fn wraps_end_where_their_number_says_and_the_content_follows() {
+        let one = identity();
+        let text = sealed(b"x", b"here", &[&one, &one]);
+        let (wraps, content) = split(&text).unwrap();
+        assert_eq!((wraps.len(), content.len()), (2 * WRAP, NONCE + 1 + 16));
+        assert_eq!(split(&text[..2 * WRAP]), Err(SealError::Broken), "one byte is missing");
+    }
+
+    #[test]
+    fn what_is_sealed_for_nobody_is_opened_by_nobody() {
+        let text = sealed(b"x", b"here", &[]);
+        assert_eq!(opened(&text, b"here", &identity()), Err(SealError::NotForUs(Vec::new())));
+    }
+
+    #[test]
+    fn a_key_is_called_by_the_begin_of_its_digest() {
+        let one = identity();
+        let public = bytes(&one.recipient().text()).unwrap();
+        assert!(Digest::of(&[&public]).to_string().starts_with(&one.id.to_string()));
+    }
+
+    #[test]
+    fn digits_are_read_in_either_case_and_only_in_pairs() {
+        assert_eq!(bytes("00fFa9"), Some(vec![0, 255, 169]));
+        for none in ["0", "0g", "+1", " 00", "0x00"] {
+            assert_eq!(bytes(none), None, "{none}");
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -259,4 +259,57 @@ mod tests {
         let error = KeyFiles::new("/proc/nowhere").add("matcher", DIGEST, vec![7; 32]).await.unwrap_err();
         assert!(error.contains("--bus-keys /proc/nowhere"), "{error}");
     }
+
+    #[test]
+    fn what_is_no_key_of_ours_is_left_alone() {
+        let names = ["identity-", "identity-x", "identity--1", "readme", "Digest"];
+        let kept = names.iter().map(|name| ((*name).to_owned(), b"anything".to_vec())).collect();
+        let ring = Keyring::read(&kept).unwrap();
+        assert!(ring.digest.is_none() && ring.identities.is_empty());
+    }
+
+    #[test]
+    fn the_number_of_an_identity_is_that_of_its_name() {
+        let kept = [2, 10].map(|number| (name(number), Identity::generate())).into();
+        let ring = Keyring::read(&kept).unwrap();
+        assert_eq!(ring.identities.keys().copied().collect::<Vec<_>>(), [2, 10], "by number, not by text");
+    }
+
+    #[test]
+    fn people_and_operators_are_shown_what_is_sealed_for_inspect() {
+        for role in [Role::People, Role::Operator, Role::Inspect] {
+            assert_eq!(stage_of(&role), "inspect");
+        }
+        let of = |name: &str| stage_of(&Role::Agent(Some(ClusterRef::sveltos("default", name))));
+        assert!(of("a") != of("b") && of("a") != stage_of(&Role::Agent(None)));
+    }
+
+    #[tokio::test]
+    async fn the_files_of_a_stage_are_not_taken_for_those_of_another_with_a_like_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = KeyFiles::new(dir.path());
+        store.add("agent", DIGEST, vec![1; 32]).await.unwrap();
+        store.add("agent.default/a", DIGEST, vec![2; 32]).await.unwrap();
+        let all = store.load("agent").await.unwrap();
+        assert_eq!(all, [(DIGEST.to_owned(), vec![1; 32])].into());
+    }
+
+    #[tokio::test]
+    async fn no_file_of_a_stage_is_outside_of_the_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = KeyFiles::new(dir.path().join("keys"));
+        store.add("../../x", DIGEST, vec![1; 32]).await.unwrap();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        assert_eq!(store.load("../../x").await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_is_not_there_has_no_keys_and_one_that_is_none_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(KeyFiles::new(dir.path().join("none")).load("matcher").await.unwrap().is_empty());
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let error = KeyFiles::new(&file).load("matcher").await.unwrap_err();
+        assert!(error.contains("--bus-keys") && error.contains("name a folder"), "{error}");
+    }
 }

@@ -133,3 +133,102 @@ pub(crate) fn missing(entries: &Entries, keys: &Keyring, now: i64) -> Entries {
 pub(crate) fn ids(header: &str) -> Vec<KeyId> {
     header.split(',').filter_map(|id| id.parse().ok()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use sluice_protocol::Head;
+
+    use super::*;
+    use crate::seal::envelope::Identity;
+    use crate::seal::keys::name;
+
+    /// Keys with these numbers.
+    fn ring(numbers: &[u32]) -> Keyring {
+        let kept = numbers.iter().map(|number| (name(*number), Identity::generate())).collect();
+        Keyring::read(&kept).unwrap()
+    }
+
+    fn entries(ring: &Keyring) -> Entries {
+        missing(&Entries::new(), ring, 7)
+    }
+
+    #[test]
+    fn a_stage_says_all_keys_that_nobody_knows() {
+        let keys = ring(&[1, 2]);
+        let said = entries(&keys);
+        assert_eq!(
+            said.iter().map(|entry| (entry.number, entry.since)).collect::<Vec<_>>(),
+            [(1, 7), (2, 7)]
+        );
+        assert_eq!(said[1].id, keys.identities[&2].id.to_string());
+        assert_eq!(said[1].public, keys.identities[&2].recipient().text());
+    }
+
+    #[test]
+    fn a_key_that_was_taken_back_is_not_said_again() {
+        let keys = ring(&[1, 2, 3]);
+        let known = entries(&keys).split_off(1);
+        assert!(
+            missing(&known[..1].to_vec(), &ring(&[1, 2]), 7).is_empty(),
+            "one that is older than what is said"
+        );
+        let more = missing(&known[..1].to_vec(), &keys, 9);
+        assert_eq!(more.iter().map(|entry| entry.number).collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn rows_are_sealed_for_the_key_with_the_highest_number_wherever_it_stands() {
+        let keys = ring(&[1, 2, 10]);
+        let mut said = entries(&keys);
+        said.rotate_right(1);
+        assert_eq!(newest(&said).unwrap().id, keys.identities[&10].id);
+        assert_eq!(newest(&Entries::new()), None);
+    }
+
+    /// Else a row would wait for a key that its reader cannot know by the id.
+    #[test]
+    fn an_entry_whose_id_is_not_of_its_key_is_nobodys() {
+        let (mut said, other) = (entries(&ring(&[1])), entries(&ring(&[1])));
+        said[0].id.clone_from(&other[0].id);
+        assert_eq!(newest(&said), None);
+        said[0].public = "no key".into();
+        assert_eq!(newest(&said), None);
+    }
+
+    #[test]
+    fn the_ids_of_a_row_are_read_back_and_what_is_none_is_left_out() {
+        let all: Vec<KeyId> = ring(&[1, 2]).identities.values().map(|identity| identity.id).collect();
+        let header = crate::seal::envelope::list(&all);
+        assert_eq!(ids(&header), all);
+        assert_eq!(ids(&format!("x,{header},,00")), all);
+        assert!(ids("").is_empty());
+    }
+
+    #[test]
+    fn rows_are_sealed_for_the_stage_that_comes_next_and_for_who_answers_others() {
+        let read: Vec<Vec<Table>> = ["matcher", "renderer", "deployer", "people"].map(tables_of).into();
+        assert_eq!(read, [vec![Table::Changes], vec![Table::Reports], vec![Table::Desired], vec![]]);
+        assert_eq!(tables_of("inspect"), [Table::Changes, Table::Reports, Table::Desired]);
+        assert!(readers(Table::Status).is_none(), "no Secret is in a status");
+    }
+
+    fn entry(stage: &str, body: &[u8], tombstone: bool) -> ReadEvent {
+        let head = Head { tombstone, ..Head::default() };
+        ReadEvent::Entry(subject(stage), head, body.into(), 1)
+    }
+
+    #[test]
+    fn an_entry_that_is_gone_or_cannot_be_read_leaves_its_stage_without_a_key() {
+        let feed = Feed::new();
+        let said = entries(&ring(&[1]));
+        let text = serde_json::to_vec(&said).unwrap();
+        for (body, tombstone) in [(&b"?"[..], false), (&text[..], true)] {
+            assert_eq!(Recipients::take(&feed, entry("matcher", &text, false)).as_deref(), Some("matcher"));
+            assert_eq!(feed.get(&"matcher".to_owned()).unwrap().1, said);
+            Recipients::take(&feed, entry("matcher", body, tombstone));
+            assert!(feed.get(&"matcher".to_owned()).unwrap().1.is_empty());
+        }
+    }
+}

@@ -155,3 +155,86 @@ impl SealWatch {
         self.shared.as_ref().and_then(count).unwrap_or(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::seal::envelope::{Identity, encrypt};
+    use crate::seal::keys::name;
+
+    fn ring() -> Keyring {
+        Keyring::read(&[(name(1), Identity::generate())].into()).unwrap()
+    }
+
+    fn id(ring: &Keyring) -> KeyId {
+        ring.identities[&1].id
+    }
+
+    fn kept(writers: &mut Writers, number: u64, bytes: usize) -> Digest {
+        let digest = Digest::of(&[&number.to_le_bytes()]);
+        writers.keep(Some(digest), encrypt(&vec![0; bytes], b"").unwrap());
+        digest
+    }
+
+    #[test]
+    fn keys_under_a_fence_are_new_once_and_again_when_no_row_was_sealed_for_them() {
+        let (mut writers, ids) = (Writers::default(), [id(&ring())]);
+        assert!(writers.note("a", &ids) && !writers.note("a", &ids) && writers.note("b", &ids));
+        writers.take_back("a", &ids);
+        writers.take_back("nobody", &ids);
+        assert!(writers.note("a", &ids) && !writers.note("b", &ids));
+    }
+
+    #[test]
+    fn a_stream_is_read_again_once_when_one_of_the_keys_comes_that_it_lacks() {
+        let (mut writers, here, other) = (Writers::default(), ring(), ring());
+        writers.lock("S", &[id(&here), id(&ring())]);
+        writers.lock("T", &[id(&ring())]);
+        writers.unlock(&other);
+        assert_eq!(writers.unlocked.get("S"), None, "it lacks another one");
+        writers.unlock(&here);
+        writers.unlock(&here);
+        assert_eq!((writers.unlocked.get("S"), writers.unlocked.get("T")), (Some(&1), None));
+        assert!(writers.is_locked(), "T still waits");
+    }
+
+    #[test]
+    fn who_names_many_keys_fills_no_memory() {
+        let mut writers = Writers::default();
+        for number in 0..1_000_u64 {
+            writers.lock("S", &[format!("{number:016x}").parse().unwrap()]);
+        }
+        assert_eq!(writers.locked["S"].len(), LACKING);
+    }
+
+    #[test]
+    fn equal_contents_are_sealed_once_and_those_of_whom_no_digest_is_known_each_time() {
+        let mut writers = Writers::default();
+        let digest = kept(&mut writers, 1, 10);
+        let name = writers.body(digest).unwrap().name;
+        assert_eq!(writers.body(digest).unwrap().name, name);
+        let apart = writers.keep(None, encrypt(&[0; 10], b"").unwrap());
+        assert_ne!(apart.name, name, "the text of no two is the same");
+        assert_eq!((writers.bodies.len(), writers.body(Digest::of(&[b"x"])).is_some()), (1, false));
+    }
+
+    #[test]
+    fn of_large_contents_the_newest_are_kept_as_far_as_there_is_room() {
+        let mut writers = Writers::default();
+        let all: Vec<Digest> = (0..5).map(|number| kept(&mut writers, number, KEPT / 4)).collect();
+        let here: Vec<bool> = all.iter().map(|digest| writers.body(*digest).is_some()).collect();
+        // Each is a little larger than what is in it.
+        assert_eq!(here, [false, false, true, true, true]);
+        assert!(writers.bytes <= KEPT && writers.order.len() == 3);
+    }
+
+    #[test]
+    fn a_content_that_is_sealed_again_takes_its_own_room() {
+        let mut writers = Writers::default();
+        kept(&mut writers, 1, 100);
+        kept(&mut writers, 1, 50);
+        assert_eq!((writers.bytes, writers.order.len()), (12 + 50 + 16, 1));
+    }
+}
