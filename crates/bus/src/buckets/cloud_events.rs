@@ -77,3 +77,23 @@ pub(crate) fn headers(headers: Option<&HeaderMap>) -> BTreeMap<String, String> {
     let all = headers.into_iter().flat_map(HeaderMap::iter);
     all.filter_map(|(name, values)| Some((name.to_string(), values.first()?.to_string()))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_values_of_a_header_the_first_one_is_told() {
+        let mut several = HeaderMap::new();
+        ["first", "second"].iter().for_each(|value| several.append("ce-type", *value));
+        several.insert("ce-id", "1");
+        let told = headers(Some(&several));
+        assert_eq!(told.get("ce-type").map(String::as_str), Some("first"));
+        assert_eq!(told.len(), 2);
+    }
+
+    #[test]
+    fn a_message_without_headers_has_none() {
+        assert!(headers(None).is_empty());
+    }
+}

@@ -61,3 +61,38 @@ impl ContentRefs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sluice_api::{ClusterRef, ProfileId};
+
+    use super::*;
+
+    fn subject(profile: &str) -> Subject {
+        let cluster = ClusterRef::sveltos("default", "a");
+        Subject::Desired { shard: 0, cluster, origin: 0, profile: ProfileId::cluster(profile) }
+    }
+
+    fn named(refs: &ContentRefs) -> Vec<Digest> {
+        let rows = refs.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.values().map(Place::digest).collect()
+    }
+
+    #[test]
+    fn a_row_names_its_last_body_and_none_that_it_had_before() {
+        let (refs, [first, second]) = (ContentRefs::default(), [b"1", b"2"].map(|body| Digest::of(&[body])));
+        refs.note(&subject("x"), Some(first));
+        refs.note(&subject("x"), Some(second));
+        assert_eq!(named(&refs), [second]);
+        refs.note(&subject("x"), None);
+        assert!(named(&refs).is_empty());
+    }
+
+    #[test]
+    fn a_body_is_named_until_the_last_of_its_rows_has_another_one() {
+        let (refs, digest) = (ContentRefs::default(), Digest::of(&[b"1"]));
+        ["x", "y"].iter().for_each(|profile| refs.note(&subject(profile), Some(digest)));
+        refs.clone().note(&subject("x"), None);
+        assert_eq!(named(&refs), [digest]);
+    }
+}

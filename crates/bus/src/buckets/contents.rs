@@ -216,3 +216,53 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sluice_api::{ClusterRef, ProfileId};
+
+    use super::*;
+
+    fn place(number: usize) -> Place {
+        let cluster = ClusterRef::sveltos("default", "a");
+        let row = Subject::Desired { shard: 0, cluster, origin: 0, profile: ProfileId::cluster("p") };
+        Place::of(&row, Digest::of(&[&number.to_le_bytes()]))
+    }
+
+    fn kept(sizes: &[usize]) -> State {
+        let mut state = State::default();
+        for (number, bytes) in sizes.iter().enumerate() {
+            state.keep(&place(number), vec![0; *bytes].into());
+        }
+        state
+    }
+
+    #[test]
+    fn of_bodies_that_were_read_the_newest_are_kept_as_far_as_there_is_room() {
+        let state = kept(&[CACHE / 2, CACHE / 2, 1]);
+        let here: Vec<bool> = (0..3).map(|number| state.cached.contains_key(&place(number))).collect();
+        assert_eq!(here, [false, true, true]);
+        assert_eq!((state.bytes, state.order.len()), (CACHE / 2 + 1, 2));
+    }
+
+    #[test]
+    fn a_body_that_is_larger_than_all_room_is_not_kept() {
+        let state = kept(&[1, CACHE + 1]);
+        assert_eq!((state.bytes, state.cached.len(), state.order.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_body_that_is_read_twice_takes_its_room_once() {
+        let mut state = kept(&[10]);
+        state.keep(&place(0), vec![0; 10].into());
+        assert_eq!((state.bytes, state.order.len()), (10, 1));
+    }
+
+    #[test]
+    fn a_row_has_its_body_where_the_rows_of_its_table_have_theirs() {
+        let digest = Digest::of(&[&0_usize.to_le_bytes()]);
+        assert_eq!(place(0).subject(), format!("$KV.content.desired.{digest}"));
+        assert_eq!(place(0).to_string(), format!("{digest} of desired"));
+        assert_eq!(place(0).digest(), digest);
+    }
+}

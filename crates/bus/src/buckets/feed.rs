@@ -193,4 +193,44 @@ mod tests {
         assert_eq!(seen, [1, 2, -1]);
         assert_eq!((feed.get(&"b"), feed.keys()), (Some(2), vec!["b"]));
     }
+
+    #[test]
+    fn who_has_gone_is_told_nothing_and_is_forgotten() {
+        let feed = Feed::new();
+        drop(feed.subscribe());
+        let (gone, stays) = (feed.subscribe_key("b"), feed.subscribe());
+        drop(gone);
+        feed.put("a", 1);
+        assert_eq!(feed.with(|state| state.subscribers.len()), 1);
+        drop(stays);
+    }
+
+    #[test]
+    fn what_was_never_there_has_no_end() {
+        let feed = Feed::new();
+        let mut news = feed.subscribe();
+        feed.remove(&"a", -1);
+        feed.forget(&"a");
+        feed.put("b", 1);
+        assert_eq!((news.try_recv(), news.try_recv().is_err()), (Ok(1), true));
+    }
+
+    #[test]
+    fn values_are_in_the_order_of_their_keys_and_the_last_one_counts() {
+        let feed = Feed::new();
+        [("b", 1), ("a", 2), ("b", 3)].into_iter().for_each(|(key, value)| feed.put(key, value));
+        assert_eq!((feed.keys(), feed.values()), (vec!["a", "b"], vec![2, 3]));
+        assert_eq!(feed.keys_where(|key, value| *key == "a" || *value == 1), ["a"]);
+    }
+
+    #[tokio::test]
+    async fn a_clone_is_the_same_table_and_is_in_step_with_it() {
+        let feed = Feed::<&str, i32>::new();
+        let clone = feed.clone();
+        assert!(!clone.is_synced());
+        tokio::join!(clone.synced(), async { feed.set_synced() });
+        clone.put("a", 1);
+        assert!(clone.is_synced());
+        assert_eq!(feed.get(&"a"), Some(1));
+    }
 }

@@ -190,4 +190,49 @@ mod tests {
         assert_eq!(cluster(&subject(&expected)), Some(expected));
         assert_eq!(cluster("$KV.interest.sveltos"), None);
     }
+
+    #[test]
+    fn what_is_no_key_of_the_bucket_is_no_cluster() {
+        for other in
+            ["$KV.interests.sveltos.a.b", "$KV.interest", "$KV.interest.sveltos.a", "interest.sveltos.a.b"]
+        {
+            assert_eq!(cluster(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_row_is_read_with_and_without_a_format_byte() {
+        let row = Interest { revision: 7, ..Interest::default() };
+        let text = json::bytes(&row);
+        for body in [text.to_vec(), codec::encode(&text).to_vec()] {
+            assert_eq!(decode(&body), Some(row.clone()));
+        }
+        for none in [&b""[..], b"{", b"\0{", b"\x09{}"] {
+            assert_eq!(decode(none), None, "{none:?}");
+        }
+    }
+
+    #[test]
+    fn a_revision_is_a_number_or_is_not_known() {
+        let of = |text: &str| {
+            let mut headers = async_nats::HeaderMap::new();
+            headers.insert(REVISION, text);
+            revision(&headers)
+        };
+        assert_eq!((of("12"), of("-1"), of("new")), (Some(12), None, None));
+        assert_eq!(revision(&async_nats::HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn the_row_of_a_cluster_that_has_gone_is_told_as_one_that_is_older_than_any() {
+        let (a, feed) = (ClusterRef::sveltos("default", "a"), InterestFeed::new());
+        let row = Interest { revision: 7, ..Interest::default() };
+        feed.put(a.clone(), (a.clone(), row));
+        let mut news = feed.subscribe();
+        let gone = ReadEvent::Entry(subject(&a), Head { tombstone: true, ..Head::default() }, Vec::new(), 2);
+        assert_eq!(Rows::take(&feed, gone), None);
+        let told: Vec<u64> =
+            std::iter::from_fn(|| news.try_recv().ok()).map(|(_, row)| row.revision).collect();
+        assert_eq!((told, feed.get(&a)), (vec![7, 0], None));
+    }
 }

@@ -154,4 +154,22 @@ mod tests {
             "a clock may have been set back"
         );
     }
+
+    #[test]
+    fn lines_of_different_agents_are_messages_of_their_own() {
+        let of = |cluster: &str| JournalEntry::new("agent", "problem", cluster, "x", 10, 4);
+        let all = messages([of("sveltos:default/a"), of("sveltos:default/b")].into_iter());
+        assert_eq!(all.len(), 2, "{:?}", all.keys());
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_a_full_journal() {
+        let (sender, mut receiver) = mpsc::channel(2);
+        let journal = Journal { sender };
+        ["a", "b", "c"].iter().for_each(|object| journal.record(line("matched", object)));
+        drop(journal);
+        let mut kept = Vec::new();
+        assert_eq!(receiver.recv_many(&mut kept, 9).await, 2);
+        assert_eq!(kept, [line("matched", "a"), line("matched", "b")], "the first ones");
+    }
 }

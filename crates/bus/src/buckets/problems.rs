@@ -301,4 +301,91 @@ mod tests {
         assert!(forged.iter().all(|row| read(&at, &json::bytes(row)).is_err()));
         assert!(read(&at, b"[]").is_err());
     }
+
+    #[test]
+    fn a_problem_that_is_met_again_is_the_same_one_with_its_newest_text() {
+        let first = next_row(None, &Problem::open("agent", "c", About::Kubeconfig, "first")).unwrap();
+        let again =
+            next_row(Some(&first), &Problem::open("agent", "c", About::Kubeconfig, "second")).unwrap();
+        assert_eq!((again.since, again.attempts, again.error.as_str()), (first.since, 2, "second"));
+        assert!(next_row(Some(&first), &Problem::resolved("agent", "c", About::Kubeconfig)).is_none());
+    }
+
+    #[test]
+    fn each_stage_cluster_and_object_has_its_own_key() {
+        let keys: std::collections::BTreeSet<String> = [
+            key("agent", "a", "x"),
+            key("deployer", "a", "x"),
+            key("agent", "b", "x"),
+            key("agent", "a", "y"),
+            key("agent", "", "ax"),
+        ]
+        .into();
+        assert_eq!(keys.len(), 5);
+    }
+
+    #[test]
+    fn whatever_a_cluster_is_called_its_key_has_five_tokens() {
+        for cluster in ["", "sveltos:default/a.b", "a b", "*", ">"] {
+            let key = key("agent", cluster, "Service default/x.y");
+            assert_eq!(key.split('.').count(), 5, "{key}");
+            assert!(!key.contains(['*', '>', ' ']), "{key}");
+        }
+    }
+
+    /// A header of what is written.
+    fn header(entry: &Entry<'_>, name: &str) -> Option<String> {
+        message(entry).0.get(name).map(|value| value.as_str().to_owned())
+    }
+
+    #[test]
+    fn a_problem_lives_longer_than_the_time_after_which_it_is_said_again() {
+        let row = next_row(None, &Problem::open("agent", "c", About::Kubeconfig, "x")).unwrap();
+        assert_eq!(header(&Entry::Row(&row), "Nats-TTL").unwrap(), "300s");
+        let attempts = u32::try_from(ATTEMPTS).unwrap();
+        assert!(AGAIN + PATIENCE * attempts < LIFE);
+        assert_eq!(header(&Entry::Row(&row), "KV-Operation"), None);
+    }
+
+    #[test]
+    fn what_is_taken_back_is_taken_back_only_while_it_is_the_last_one() {
+        let expected = "Nats-Expected-Last-Subject-Sequence";
+        assert_eq!(header(&Entry::TakenBack(7), expected).as_deref(), Some("7"));
+        assert_eq!(header(&Entry::Resolved, expected), None, "who resolves it knows that it is");
+        for end in [Entry::Resolved, Entry::TakenBack(7)] {
+            assert_eq!(header(&end, "KV-Operation").as_deref(), Some("DEL"));
+            assert!(message(&end).1.is_empty());
+        }
+    }
+
+    #[test]
+    fn who_follows_hears_of_the_end_of_a_problem_once() {
+        let row = next_row(None, &Problem::open("agent", "c", About::Kubeconfig, "x")).unwrap();
+        let at = key("agent", "c", &row.object);
+        let (feed, gone) = (Feed::new(), sluice_protocol::Head { tombstone: true, ..Default::default() });
+        let entry = |head, body| ReadEvent::Entry(at.clone(), head, body, 1);
+        assert_eq!(
+            Rows::take(&feed, entry(Default::default(), json::bytes(&row).to_vec())),
+            Some(at.clone())
+        );
+        let mut news = feed.subscribe();
+        for _ in 0..2 {
+            assert_eq!(Rows::take(&feed, entry(gone.clone(), Vec::new())), None);
+        }
+        let heard: Vec<String> = std::iter::from_fn(|| news.try_recv().ok()).map(|row| row.error).collect();
+        assert_eq!(heard, ["x", ""]);
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_heard_takes_nothing_away() {
+        let row = next_row(None, &Problem::open("agent", "c", About::Kubeconfig, "x")).unwrap();
+        let at = key("agent", "c", &row.object);
+        let feed = Feed::new();
+        feed.put(at.clone(), row.clone());
+        assert_eq!(
+            Rows::take(&feed, ReadEvent::Entry(at.clone(), Default::default(), b"?".to_vec(), 2)),
+            None
+        );
+        assert_eq!(feed.get(&at), Some(row));
+    }
 }
