@@ -11,6 +11,8 @@
 pub(crate) mod accounts;
 pub(crate) mod credentials;
 pub(crate) mod health;
+#[cfg(test)]
+mod rights_tests;
 pub(crate) mod seed;
 pub(crate) mod tls;
 pub(crate) mod users;
@@ -239,5 +241,47 @@ mod tests {
             (reconnect_delay(0), reconnect_delay(1), reconnect_delay(2)),
             (Duration::ZERO, Duration::ZERO, AGAIN)
         );
+    }
+
+    #[test]
+    fn what_time_may_heal_is_no_refusal() {
+        let connection = Connection::plain("nats://a");
+        for kind in [ConnectErrorKind::Dns, ConnectErrorKind::TimedOut, ConnectErrorKind::MaxReconnects] {
+            assert_eq!(connection.refusal(&ConnectError::new(kind)), None, "{kind}");
+        }
+        let away = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        assert_eq!(connection.refusal(&ConnectError::with_source(ConnectErrorKind::Io, away)), None);
+    }
+
+    #[test]
+    fn who_is_refused_is_told_where_and_as_whom() {
+        let connection = Connection { role: Role::Deployer, ..Connection::plain("nats://a:1") };
+        let told = connection.refusal(&ConnectError::new(ConnectErrorKind::AuthorizationViolation)).unwrap();
+        assert!(told.starts_with("the bus at nats://a:1: "), "{told}");
+        assert!(told.contains("prints one for deployer"), "{told}");
+    }
+
+    #[test]
+    fn a_connection_to_one_node_is_as_the_one_to_all_in_everything_else() {
+        let all = Connection {
+            credentials: Credentials::Nkey("seed".into()),
+            tls: Tls { first: true, ..Tls::default() },
+            role: Role::Matcher,
+            ..Connection::plain("a,b")
+        };
+        for one in all.to_each() {
+            assert_eq!((&one.credentials, &one.tls, &one.role), (&all.credentials, &all.tls, &all.role));
+        }
+    }
+
+    #[test]
+    fn the_address_is_looked_at_before_any_file() {
+        let both = Connection {
+            credentials: Credentials::Nkey("/nowhere/at/all".into()),
+            ..Connection::plain("http://a")
+        };
+        assert!(both.check().unwrap_err().to_string().contains("--nats-url"));
+        let file = Connection { url: "nats://a".into(), ..both };
+        assert!(file.check().unwrap_err().to_string().contains("--nats-nkey"));
     }
 }

@@ -165,6 +165,83 @@ mod tests {
         );
     }
 
+    /// The text of one account.
+    fn part<'t>(text: &'t str, name: &str) -> &'t str {
+        let from = &text[text.find(&format!("  {name} {{\n")).unwrap_or(text.len())..];
+        &from[..from.find("\n  }\n").unwrap_or(from.len())]
+    }
+
+    /// What stands behind a word in these lines, without quotes.
+    fn subjects<'t>(text: &'t str, before: &str) -> Vec<&'t str> {
+        let rest = text.lines().filter_map(|line| line.trim().strip_prefix(before));
+        rest.filter_map(|rest| rest.split('"').next()).collect()
+    }
+
+    /// Whether all that one pattern matches is matched by another.
+    fn covers(wide: &str, narrow: &str) -> bool {
+        let (mut wide, mut narrow) = (wide.split('.'), narrow.split('.'));
+        loop {
+            match (wide.next(), narrow.next()) {
+                (Some(">"), Some(_)) | (None, None) => return true,
+                (Some("*"), Some(token)) if token != ">" => {}
+                (Some(one), Some(other)) if one == other => {}
+                _ => return false,
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_an_account_imports_from_the_streams_these_export() {
+        let clusters = [ClusterRef::sveltos("default", "c"), ClusterRef::management()];
+        let text = accounts(&clusters, 3, variable);
+        let main = part(&text, "SLUICE");
+        for kind in ["service", "stream"] {
+            let exported = subjects(main, &format!("{{ {kind}: \""));
+            let imported = subjects(&text, &format!("{{ {kind}: {{ account: \"SLUICE\", subject: \""));
+            assert!(imported.len() > 3, "{kind}: {imported:?}");
+            for subject in imported {
+                assert!(exported.iter().any(|wide| covers(wide, subject)), "{kind} {subject}: {exported:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_account_of_an_agent_imports_nothing_of_another_cluster() {
+        let clusters = ["c", "d"].map(|name| ClusterRef::sveltos("default", name));
+        let text = accounts(&clusters, 1, variable);
+        let own = part(&text, "\"AGENT-sveltos:default/c\"");
+        let token = |cluster| sluice_protocol::subject::cluster_token(cluster);
+        assert!(own.contains(&token(&clusters[0])) && !own.contains(&token(&clusters[1])), "{own}");
+    }
+
+    #[test]
+    fn who_looks_hears_each_agent_itself_and_no_agent_hears_another() {
+        let clusters = ["c", "d"].map(|name| ClusterRef::sveltos("default", name));
+        let text = accounts(&clusters, 1, variable);
+        let from = |name: &str| subjects(part(&text, name), "{ stream: { account: \"AGENT-").len();
+        assert_eq!(from("\"PEOPLE\""), 2);
+        assert_eq!(from("\"INSPECT\""), 2);
+        assert_eq!(from("\"AGENT-sveltos:default/c\""), 0);
+    }
+
+    #[test]
+    fn only_the_operator_has_no_list_of_what_it_may() {
+        let text = accounts(&[], 1, variable);
+        let users = text.split("{ # ").skip(1);
+        let free: Vec<&str> = users
+            .filter(|user| !user[..user.find("\n      }\n").unwrap_or(user.len())].contains("permissions"))
+            .filter_map(|user| user.split_whitespace().next())
+            .collect();
+        assert_eq!(free, ["operator"]);
+    }
+
+    #[test]
+    fn variables_say_whose_they_are() {
+        assert_eq!(variable(&Role::Matcher), "NKEY_MATCHER");
+        assert_eq!(variable(&Role::Agent(None)), "NKEY_AGENT");
+        assert_eq!(variable(&agent("team-a", "c.1")), "NKEY_AGENT_sveltos_team_a_SLASH_c_DOT_1");
+    }
+
     proptest! {
         /// A variable of the server's configuration is letters, digits and `_`; two clusters never share one.
         #[test]

@@ -204,4 +204,32 @@ mod tests {
         }
         assert!(Credentials::None.check().is_ok());
     }
+
+    #[test]
+    fn an_nkey_proves_itself_by_what_the_server_gives_to_sign() {
+        let (dir, seed) = (tempfile::tempdir().unwrap(), Seed::new());
+        let auth = Credentials::Nkey(file(&dir, &seed.secret())).answer(b"nonce").unwrap();
+        assert_eq!((auth.nkey, auth.signature), (Some(seed.public_key()), seed.sign(b"nonce")));
+        assert_eq!((auth.jwt, auth.password), (None, None));
+    }
+
+    #[test]
+    fn a_file_is_read_for_every_connection() {
+        let (dir, seeds) = (tempfile::tempdir().unwrap(), [Seed::new(), Seed::new()]);
+        let credentials = Credentials::Nkey(dir.path().join("file"));
+        for seed in seeds {
+            file(&dir, &seed.secret());
+            assert_eq!(credentials.answer(b"").unwrap().nkey, Some(seed.public_key()));
+        }
+    }
+
+    #[test]
+    fn blocks_end_where_the_next_mark_begins() {
+        assert_eq!(block("---BEGIN USER JWT---\n\n  a.b.c  \n---END---", "USER JWT"), Some("a.b.c"));
+        for none in
+            ["", "a.b.c", "BEGIN USER JWT\na.b.c", "---BEGIN USER JWT---\n---END---", "---BEGIN USER JWT---"]
+        {
+            assert_eq!(block(none, "USER JWT"), None, "{none}");
+        }
+    }
 }

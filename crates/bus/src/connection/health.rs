@@ -109,4 +109,21 @@ mod tests {
         health.lost();
         watch.lost().await;
     }
+
+    #[test]
+    fn it_is_well_again_as_soon_as_the_server_answers() {
+        let health = ConnectionHealth::new();
+        health.answered.store(i64::MIN / 2, Ordering::Relaxed);
+        health.clone().note_answer(mono_micros());
+        assert!(health.is_well(), "whoever holds a clone sees the same connection");
+    }
+
+    #[tokio::test]
+    async fn everybody_who_waits_hears_of_the_same_loss() {
+        let health = ConnectionHealth::new();
+        let (mut one, mut other) = (health.watch(), health.watch());
+        health.lost();
+        one.lost().await;
+        other.lost().await;
+    }
 }

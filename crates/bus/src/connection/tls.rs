@@ -112,3 +112,80 @@ fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const NO_PEM: &str = "neither a certificate nor a key";
+
+    /// A file with this in it, as long as the folder is there.
+    fn file(dir: &tempfile::TempDir, text: &str) -> PathBuf {
+        let path = dir.path().join("file.pem");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn checked(tls: &Tls) -> String {
+        tls.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn without_files_there_is_nothing_to_check() {
+        assert!(Tls::default().check().is_ok());
+        assert!(Tls { first: true, ..Tls::default() }.check().is_ok());
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named_with_its_flag() {
+        let missing = PathBuf::from("/nowhere/at/all");
+        let ca = Tls { ca: Some(missing.clone()), ..Tls::default() };
+        assert!(checked(&ca).starts_with("--nats-ca /nowhere/at/all: "), "{}", checked(&ca));
+        let identity = Tls { identity: Some((missing.clone(), missing)), ..Tls::default() };
+        assert!(checked(&identity).starts_with("--nats-cert /nowhere/at/all: "), "{}", checked(&identity));
+    }
+
+    #[test]
+    fn a_file_without_a_certificate_is_none_and_is_not_repeated() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = checked(&Tls { ca: Some(file(&dir, NO_PEM)), ..Tls::default() });
+        assert!(error.contains("there is none in it") && error.contains("PEM format"), "{error}");
+        assert!(!error.contains(NO_PEM), "{error}");
+    }
+
+    /// An error of TLS, packed as the client packs it.
+    fn told(cause: rustls::Error) -> String {
+        let io = std::io::Error::new(std::io::ErrorKind::InvalidData, cause);
+        refusal(&ConnectError::with_source(ConnectErrorKind::Io, io)).unwrap()
+    }
+
+    #[test]
+    fn a_server_whose_certificate_is_not_good_is_told_apart_from_one_that_refuses_ours() {
+        let theirs = told(rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer));
+        assert!(theirs.contains("--nats-ca") && theirs.contains("--nats-url"), "{theirs}");
+        let ours = told(rustls::Error::AlertReceived(rustls::AlertDescription::CertificateRequired));
+        assert!(ours.contains("--nats-cert") && ours.contains("--nats-key"), "{ours}");
+    }
+
+    #[test]
+    fn a_server_that_does_not_speak_tls_is_told_by_the_flag_that_may_be_wrong() {
+        let error = told(rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType));
+        assert!(error.contains("--nats-tls-first"), "{error}");
+    }
+
+    #[test]
+    fn every_other_error_of_tls_names_what_to_look_at_and_its_cause() {
+        let error = told(rustls::Error::General("of a test".into()));
+        assert!(error.contains("look at --nats-ca") && error.contains("of a test"), "{error}");
+    }
+
+    #[test]
+    fn a_server_that_is_away_has_not_refused_anything() {
+        let away = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        assert_eq!(refusal(&ConnectError::with_source(ConnectErrorKind::Io, away)), None);
+        let pair = refusal(&ConnectError::new(ConnectErrorKind::Tls)).unwrap();
+        assert!(pair.contains("--nats-key must belong to --nats-cert"), "{pair}");
+    }
+}
