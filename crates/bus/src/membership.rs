@@ -120,3 +120,60 @@ impl Lease {
         self.membership.with(|members| members.proved(member, mono_micros()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sluice_protocol::members::Claims;
+
+    use super::*;
+
+    /// A replica that has heard itself just now.
+    fn confirmed() -> Membership {
+        let membership = Membership::new("a");
+        membership.with(|members| members.confirmed(mono_micros(), mono_micros()));
+        membership
+    }
+
+    #[test]
+    fn who_has_not_heard_itself_holds_no_lease() {
+        let unheard = Membership::new("a").lease("0");
+        assert!(!unheard.is_held() && unheard.is_current());
+        assert!(confirmed().lease("0").is_held());
+    }
+
+    #[test]
+    fn a_claim_of_another_ends_the_lease_of_that_shard_and_of_no_other() {
+        let membership = confirmed();
+        let (claimed, other) = (membership.lease("0"), membership.lease("1"));
+        let claims = Claims { total: 1, newest: vec!["0".to_owned()] };
+        membership.with(|members| members.heard_claims("b", 1, &claims));
+        assert!(!claimed.is_held() && !claimed.is_current() && other.is_held());
+        assert!(membership.lease("0").is_current(), "the next one is another lease");
+    }
+
+    #[test]
+    fn the_others_are_to_hear_what_this_replica_has_claimed() {
+        let membership = confirmed();
+        let mut claims = membership.claims();
+        claims.mark_unchanged();
+        membership.lease("0").claimed();
+        assert!(claims.has_changed().is_ok_and(|changed| changed));
+        assert_eq!(membership.with(|members| members.claims_since(0)).newest, ["0"]);
+    }
+
+    #[test]
+    fn who_has_written_lives_although_nobody_hears_it() {
+        let membership = confirmed();
+        assert_eq!(membership.live(), 1);
+        membership.lease("0").proved("b");
+        assert_eq!(membership.live(), 2);
+    }
+
+    #[tokio::test]
+    async fn who_has_left_keeps_nobody_waiting() {
+        let membership = confirmed();
+        membership.clone().has_left();
+        let left = tokio::time::timeout(Duration::ZERO, membership.left()).await;
+        assert!(left.is_ok());
+    }
+}

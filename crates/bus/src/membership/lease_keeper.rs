@@ -313,4 +313,14 @@ mod tests {
             assert_eq!(Word::parse(text), None, "{text}");
         }
     }
+
+    /// Replicas of every version hear it.
+    #[test]
+    fn a_word_is_said_in_this_form() {
+        let claims = || Claims { total: 5, newest: vec!["00".into(), "fleet/edge-1".into()] };
+        let word = Word { what: What::Beat, session: 255, sent: 17, format: ROW_FORMAT, claims: claims() };
+        assert_eq!(word.to_string(), format!("beat ff 17 5 @{ROW_FORMAT} 00 fleet/edge-1"));
+        let first = Word { format: FIRST_FORMAT, ..word };
+        assert_eq!(first.to_string(), "beat ff 17 5 00 fleet/edge-1", "who knew no other said none");
+    }
 }

@@ -34,3 +34,23 @@ impl ShardSpec {
         (0..count).map(|shard| table.stream(shard)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn streams(table: Table, shards: u16) -> Vec<String> {
+        let outputs = Outputs { table, owner: "00".into(), own_rows: Vec::new(), leaves: false };
+        ShardSpec { outputs, input: None }.output_streams(shards)
+    }
+
+    #[test]
+    fn a_shard_writes_to_every_stream_of_its_table() {
+        assert_eq!(streams(Table::Reports, 3), ["REPORTS-00", "REPORTS-01", "REPORTS-02"]);
+    }
+
+    #[test]
+    fn there_is_one_stream_of_status_however_many_shards_there_are() {
+        assert_eq!(streams(Table::Status, 64), ["STATUS"]);
+    }
+}

@@ -63,4 +63,22 @@ mod tests {
         assert!(!counted(0) && !counted(1) && counted(2000) && counted(1001) && !counted(976));
         assert_eq!((watch.arrived.len(), watch.order.len()), (REMEMBERED, REMEMBERED));
     }
+
+    #[test]
+    fn what_did_not_arrive_here_has_no_time() {
+        let mut watch = Stopwatch::begin();
+        watch.caught_up();
+        watch.arrived(7);
+        assert!(watch.stored(7).is_some() && watch.stored(8).is_none());
+    }
+
+    #[test]
+    fn rows_of_one_cause_count_from_the_first_of_them() {
+        let mut watch = Stopwatch::begin();
+        watch.caught_up();
+        watch.arrived(7);
+        let first = watch.arrived[&7];
+        watch.arrived(7);
+        assert_eq!((watch.arrived[&7], watch.order.len()), (first, 1));
+    }
 }
