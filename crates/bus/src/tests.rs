@@ -35,6 +35,8 @@ mod ends;
 mod fences;
 mod interest;
 mod journal;
+mod layouts;
+mod looks;
 mod losses;
 mod members;
 mod problems;

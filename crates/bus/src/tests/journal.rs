@@ -20,3 +20,17 @@ async fn lines_of_any_process_are_heard_and_what_is_no_line_is_skipped() {
     let lines = tokio::time::timeout(Duration::from_secs(30), next).await.unwrap();
     assert_eq!(lines, ["x", "y"].map(line));
 }
+
+#[tokio::test]
+async fn who_speaks_for_another_stage_is_not_heard() {
+    let server = Server::start();
+    let bus = bus(&server).await;
+    let mut heard = journal(&bus).await.unwrap();
+    let line = |stage: &str| JournalEntry::new(stage, "matched", "a/b", "x", 10, 4);
+    for stage in ["deployer", "matcher"] {
+        let body = sluice_protocol::json::bytes(&line(stage));
+        bus.js.client().publish("journal.matcher.matched", body.to_vec().into()).await.unwrap();
+    }
+    let first = tokio::time::timeout(Duration::from_secs(30), heard.recv()).await.unwrap();
+    assert_eq!(first, Some(line("matcher")));
+}

@@ -1,6 +1,6 @@
 //! Who says a problem, and what becomes of it when they end.
 
-use sluice_protocol::{About, Problem, ProblemRow};
+use sluice_protocol::{About, Fault, Problem, ProblemRow};
 
 use super::*;
 use crate::buckets::problems::{Problems, problem_feed};
@@ -64,4 +64,19 @@ async fn what_somebody_said_who_has_ended_goes_unless_another_one_says_it() {
         left,
         [("y", "still no"), ("z", "no")].map(|(object, text)| (object.to_owned(), text.to_owned()))
     );
+}
+
+#[tokio::test]
+async fn problems_are_counted_by_what_they_are_about_until_they_are_resolved() {
+    let server = Server::start();
+    let problems = Problems::start(&bus(&server).await);
+    let source = problems.source();
+    let of = |about: About, fault: Fault| Problem::open("matcher", "", about, fault);
+    ["x", "y"].iter().for_each(|object| source.report(of(about(object), Fault::new("no"))));
+    source.report(of(About::Shard("00".into()), Fault::new("no")));
+    source.report(of(About::Shard("01".into()), Fault::note("only to be known")));
+    let word = about("x").word().to_owned();
+    kit::until(|| problems.open() == [(word.clone(), 2), ("shard".to_owned(), 1)].into()).await;
+    source.report(Problem::resolved("matcher", "", about("x")));
+    kit::until(|| problems.open().get(&word) == Some(&1)).await;
 }
