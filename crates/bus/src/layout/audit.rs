@@ -22,7 +22,7 @@ const BELIEVE: usize = 8;
 /// Pause in between.
 const AGAIN: Duration = Duration::from_millis(500);
 // D-0307: a stream that lost rows gets another epoch.
-/// More than there will ever be.
+/// More than there will ever be; what is above is no epoch.
 const LAST_EPOCH: u64 = u32::MAX as u64;
 /// It is asked this often at most: the stream may have no leader for long.
 const ATTEMPTS: usize = 120;
@@ -135,7 +135,8 @@ pub(super) async fn raise(js: &Context, subject: &str, epoch: u64) -> Result<(),
     }
     let mut headers = HeaderMap::new();
     headers.insert("Nats-Expected-Last-Subject-Sequence", sequence.to_string());
-    let body = (written.max(epoch) + 1).to_string();
+    // After the last one they begin again: another one is all that it must be.
+    let body = (written.max(epoch) % LAST_EPOCH + 1).to_string();
     let sent = js.publish_with_headers(subject.to_owned(), headers, body.into()).await;
     sent.map_err(BusError::request(named()))?.await.map_err(BusError::request(named())).map(drop)
 }
@@ -164,10 +165,11 @@ pub(super) async fn read_epoch(js: &Context, subject: &str) -> Result<Option<Epo
     let bucket = js.get_stream_no_info(format!("KV_{CONFIG}")).await.map_err(BusError::request(named()))?;
     match bucket.direct_get_last_for_subject(subject).await {
         Ok(message) => {
-            let value: u64 = String::from_utf8_lossy(&message.payload).parse().unwrap_or(0);
-            let time = i64::try_from(message.time.unix_timestamp_nanos() / 1000).unwrap_or_default();
             // Who writes nonsense must not make the next one impossible.
-            Ok(Some(Epoch { sequence: message.sequence, time, value: value.min(LAST_EPOCH) }))
+            let value = String::from_utf8_lossy(&message.payload).parse().ok();
+            let value = value.filter(|&value: &u64| value <= LAST_EPOCH).unwrap_or(0);
+            let time = i64::try_from(message.time.unix_timestamp_nanos() / 1000).unwrap_or_default();
+            Ok(Some(Epoch { sequence: message.sequence, time, value }))
         }
         Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok(None),
         Err(error) => Err(BusError::Request { what: named(), source: error.into() }),
