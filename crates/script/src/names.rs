@@ -113,11 +113,12 @@ fn calls<'a>(tokens: &[Token<'a>]) -> Vec<Call<'a>> {
 
 /// Names with dots between them that begin here, and what follows them.
 fn path_at<'a>(tokens: &[Token<'a>], at: usize) -> Option<(Vec<&'a str>, usize)> {
-    let begins = tokens[at].kind == Kind::Name && !matches!(text(tokens, at.wrapping_sub(1)), "." | ":");
+    let first = tokens.get(at)?;
+    let begins = first.kind == Kind::Name && !matches!(text(tokens, at.wrapping_sub(1)), "." | ":");
     if !begins {
         return None;
     }
-    let (mut path, mut end) = (vec![tokens[at].text], at + 1);
+    let (mut path, mut end) = (vec![first.text], at + 1);
     while text(tokens, end) == "." && tokens.get(end + 1).is_some_and(|token| token.kind == Kind::Name) {
         path.push(tokens[end + 1].text);
         end += 2;

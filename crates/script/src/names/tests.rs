@@ -180,6 +180,11 @@ fn other_errors_stay_as_they_are() {
     }
 }
 
+#[test]
+fn a_script_that_ends_where_a_name_should_follow_is_read() {
+    assert!(unknown_functions("''a,").is_empty());
+}
+
 proptest::proptest! {
     #[test]
     fn any_text_is_read_without_a_panic(source in "[a-z.:,=(){}'\"\\[\\] \n]{0,60}|\\PC{0,40}") {
