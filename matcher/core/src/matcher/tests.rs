@@ -321,8 +321,8 @@ fn a_removed_source_takes_its_problems_along() {
     assert!(matches!(&effects[..], [Effect::Problem(problem)] if problem.fault.is_none()), "{effects:?}");
 }
 
-#[test]
-fn an_unreadable_row_withdraws_nothing_after_a_takeover() {
+/// A new owner that has found a report of the object `x` by the source `a`.
+fn with_a_report_of_x() -> Matcher {
     let mut matcher = matcher();
     step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1)]), s));
     let found = Subject::Report {
@@ -334,6 +334,12 @@ fn an_unreadable_row_withdraws_nothing_after_a_takeover() {
     };
     matcher.found(&found, &Head::default());
     step(&mut matcher, |m, s| m.start(s));
+    matcher
+}
+
+#[test]
+fn an_unreadable_row_withdraws_nothing_after_a_takeover() {
+    let mut matcher = with_a_report_of_x();
     let row = Row { body: b"{".as_slice().into(), ..change("x", Some("a"), 1) };
     assert!(rows(&mut matcher, row).is_empty());
     step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
@@ -342,17 +348,7 @@ fn an_unreadable_row_withdraws_nothing_after_a_takeover() {
 
 #[test]
 fn what_was_taken_back_before_an_unreadable_row_is_still_reported_after_a_takeover() {
-    let mut matcher = matcher();
-    step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1)]), s));
-    let found = Subject::Report {
-        shard: cluster_shard(&cluster(), 1),
-        cluster: cluster(),
-        source: "a".into(),
-        origin: 0,
-        object: key("x"),
-    };
-    matcher.found(&found, &Head::default());
-    step(&mut matcher, |m, s| m.start(s));
+    let mut matcher = with_a_report_of_x();
     let object = change("x", Some("a"), 1);
     let gone = Row { head: Head { tombstone: true, ..Head::default() }, ..object.clone() };
     // The owner publishes none of this yet, and the last row says that what there is stays.
