@@ -285,7 +285,7 @@ impl Cause {
     pub fn problem(&self) -> ProblemKey {
         match self {
             Self::Profile(id) => ProblemKey::everywhere(About::Profile(id.clone())),
-            Self::Event(event) => ProblemKey::on(&event.cluster, About::Event(event.clone())),
+            Self::Event(event) => ProblemKey::on(&event.cluster, About::Event(event.clone().into())),
         }
     }
 

@@ -20,7 +20,6 @@ pub enum ExternalInput {
 
 /// What a matcher wants done.
 #[derive(Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "both are rare, and few wait at a time")]
 pub enum Effect {
     /// Read the present rows of this cluster in this shard once more, as [`ExternalInput::Replayed`].
     Replay(ClusterRef, u64),

@@ -286,7 +286,7 @@ fn what_stages_cannot_do_is_told_and_notes_are_no_problem() {
     broken("problem", "spec.policyRefs[0]", |facts| {
         let rows = vec![
             problem(About::Trigger(trigger("tt")), "of another one".into()),
-            problem(About::Event(event.clone()), "spec.policyRefs[0]: is missing".into()),
+            problem(About::Event(event.clone().into()), "spec.policyRefs[0]: is missing".into()),
         ];
         facts.on_bus.as_mut().unwrap().problems = rows;
     });

@@ -35,7 +35,7 @@ pub enum About {
     /// A trigger as a whole, for example one whose template is wrong.
     Trigger(TriggerId),
     /// What a trigger makes of an event.
-    Event(EventCause),
+    Event(Box<EventCause>),
     /// A profile on its way to one cluster.
     Profile(ProfileId),
     /// A cluster set as a whole.
@@ -103,10 +103,10 @@ impl About {
     pub fn besides(&self) -> String {
         match self {
             Self::Match(_, object) => object.to_string(),
-            Self::Event(EventCause { source, item: None, .. }) => format!("EventSource {source}"),
-            Self::Event(EventCause { source, item: Some(item), .. }) => {
-                format!("EventSource {source}, {item}")
-            }
+            Self::Event(event) => match &event.item {
+                None => format!("EventSource {}", event.source),
+                Some(item) => format!("EventSource {}, {item}", event.source),
+            },
             Self::On(about, cluster) => match about.besides().as_str() {
                 "" => format!("on {cluster}"),
                 besides => format!("{besides}, on {cluster}"),
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(of(About::Kubeconfig), some("SveltosCluster n/c"));
         assert_eq!(About::Cluster.user_object(Some(&capi)), None);
         assert_eq!(About::Cluster.user_object(None), None);
-        assert_eq!(of(About::Event(event)), some("EventTrigger t"));
+        assert_eq!(of(About::Event(event.into())), some("EventTrigger t"));
         assert_eq!(of(About::Match("s".into(), service())), some("EventSource s"));
         assert_eq!(of(About::Profile(ProfileId::new("n", "p"))), some("Profile n/p"));
         assert_eq!(of(About::Profile(ProfileId::role_request("r"))), some("RoleRequest r"));
@@ -214,7 +214,7 @@ mod tests {
         let trigger = TriggerId::new("EventTrigger", "t");
         let cause =
             EventCause { trigger, cluster: cluster.clone(), source: "s".into(), item: Some(service()) };
-        let event = About::Event(cause);
+        let event = About::Event(cause.into());
         for about in [About::Match("s".into(), service()), event.clone(), About::On(Box::new(event), cluster)]
         {
             let object = about.user_object(None).unwrap();

@@ -30,7 +30,7 @@ fn kinds() -> Vec<(About, &'static str, &'static str)> {
         (About::Source("s".into()), "EventSource s", "EventSource"),
         (About::Match("s".into(), service()), "EventSource s, Service n/x", "EventSource"),
         (About::Trigger(TriggerId::new("EventTrigger", "t")), "EventTrigger t", "EventTrigger"),
-        (About::Event(event()), "EventBasedAddOn t, EventSource s, Service n/x", "EventBasedAddOn"),
+        (About::Event(event().into()), "EventBasedAddOn t, EventSource s, Service n/x", "EventBasedAddOn"),
         (About::Profile(ProfileId::new("n", "p")), "Profile n/p", "Profile"),
         (About::Profile(ProfileId::role_request("r")), "RoleRequest r", "RoleRequest"),
         (About::ClusterSet(cluster_set), "ClusterSet cs", "ClusterSet"),
@@ -64,8 +64,8 @@ fn every_kind_comes_back_as_it_was_written() {
 #[test]
 fn what_is_beside_the_users_object_is_told_where_there_is_more() {
     let on = |about: About| About::On(Box::new(about), ClusterRef::management());
-    assert_eq!(About::Event(event()).besides(), "EventSource s, Service n/x");
-    assert_eq!(About::Event(EventCause { item: None, ..event() }).besides(), "EventSource s");
+    assert_eq!(About::Event(event().into()).besides(), "EventSource s, Service n/x");
+    assert_eq!(About::Event(EventCause { item: None, ..event() }.into()).besides(), "EventSource s");
     assert_eq!(on(About::Trigger(TriggerId::new("EventTrigger", "t"))).besides(), "on management");
     assert_eq!(on(About::Match("s".into(), service())).besides(), "Service n/x, on management");
 }

@@ -62,12 +62,15 @@ fn of_trigger() -> About {
 fn event_of(service: &str) -> About {
     let item =
         ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "default".into(), name: service.into() };
-    About::Event(EventCause {
-        trigger: TriggerId::new("EventTrigger", "t"),
-        cluster: ClusterRef::sveltos("default", "a"),
-        source: "s".into(),
-        item: Some(item),
-    })
+    About::Event(
+        EventCause {
+            trigger: TriggerId::new("EventTrigger", "t"),
+            cluster: ClusterRef::sveltos("default", "a"),
+            source: "s".into(),
+            item: Some(item),
+        }
+        .into(),
+    )
 }
 
 /// One shard that knows two selected clusters and another one.
