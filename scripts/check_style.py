@@ -15,6 +15,15 @@ TEST_MODULE = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\(\w+\))? )?mod \w+ \{")
 FUNCTION = re.compile(r"^(\s*)(?:pub(?:\([^)]*\))? )?(?:const |async |unsafe )*fn (\w+)")
 FORBIDDEN = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
 TEST_FILE = re.compile(r"(?:^|/)(?:tests?|benches|fuzz)(?:/|\.rs$)|_tests?\.rs$")
+# Words with one meaning each (docs/glossary.md): the file that defines each type.
+ONE_MEANING = {
+    "Kind": {"crates/api/src/kinds/mod.rs"},
+    "Answer": {"crates/inspect-rpc/src/answer.rs"},
+    "Held": set(),  # a state of a profile, no type
+    "Owner": {"crates/protocol/src/owner.rs"},
+    "Verdict": {"crates/inspect/src/explain.rs"},
+}
+DEFINES = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:enum|struct|type|trait) (" + "|".join(ONE_MEANING) + r")\b")
 SKIPPED = {"target", "build", "dist", ".git", ".sluice"}
 
 
@@ -51,6 +60,9 @@ def complaints(root: pathlib.Path):
         for number, line in enumerate(text.splitlines(), 1):
             if FORBIDDEN.search(line):
                 yield f"{name}:{number}: unfinished work belongs into an issue, not into the code"
+            defined = DEFINES.match(line)
+            if defined and name not in ONE_MEANING[defined.group(1)]:
+                yield f"{name}:{number}: {defined.group(1)} means something else in this project: see docs/glossary.md"
         if TEST_FILE.search(name):
             continue
         lines = production(text)

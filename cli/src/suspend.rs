@@ -17,7 +17,7 @@ While a trigger or profile is suspended nothing of it is rendered anew and nothi
 there. `sluice resume` catches up.")]
 pub(crate) struct Args {
     /// What it is.
-    kind: Kind,
+    kind: Suspendable,
     /// What it is called.
     name: String,
     /// Namespace of a cluster's registration, or of a Profile; without one, the profile is a ClusterProfile.
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Kind {
+enum Suspendable {
     Trigger,
     Profile,
     Cluster,
@@ -48,26 +48,26 @@ impl Args {
     /// The kinds that it may be of.
     fn kinds(&self) -> Vec<Gvk> {
         match (self.kind, &self.namespace) {
-            (Kind::Trigger, _) => {
+            (Suspendable::Trigger, _) => {
                 ["EventTrigger", "EventBasedAddOn"].map(|kind| Gvk::new(LIB_GROUP, "v1beta1", kind)).into()
             }
-            (Kind::Profile, None) => vec![Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterProfile")],
-            (Kind::Profile, Some(_)) => vec![Gvk::new(CONFIG_GROUP, "v1beta1", "Profile")],
-            (Kind::Cluster, _) => vec![Gvk::new(LIB_GROUP, "v1beta1", "SveltosCluster")],
+            (Suspendable::Profile, None) => vec![Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterProfile")],
+            (Suspendable::Profile, Some(_)) => vec![Gvk::new(CONFIG_GROUP, "v1beta1", "Profile")],
+            (Suspendable::Cluster, _) => vec![Gvk::new(LIB_GROUP, "v1beta1", "SveltosCluster")],
         }
     }
 }
 
 /// What changes in the object.
-fn patch(kind: Kind, suspended: bool) -> Value {
+fn patch(kind: Suspendable, suspended: bool) -> Value {
     let annotation = |name: &str| {
         let value = if suspended { json!("true") } else { Value::Null };
         json!({"metadata": {"annotations": {name: value}}})
     };
     match kind {
-        Kind::Trigger => annotation(SUSPEND),
-        Kind::Profile => annotation(PAUSED),
-        Kind::Cluster => json!({"spec": {"paused": suspended}}),
+        Suspendable::Trigger => annotation(SUSPEND),
+        Suspendable::Profile => annotation(PAUSED),
+        Suspendable::Cluster => json!({"spec": {"paused": suspended}}),
     }
 }
 
@@ -84,18 +84,18 @@ mod tests {
     /// What the readers of the stages make of an object with the patch in it.
     #[test]
     fn what_is_patched_is_what_the_stages_look_at() {
-        let with = |kind: Kind, mut object: Value| {
+        let with = |kind: Suspendable, mut object: Value| {
             json_patch::merge(&mut object, &patch(kind, true));
             object
         };
         let trigger = json!({"kind": "EventTrigger", "metadata": {"name": "t"}, "spec": {
             "sourceClusterSelector": {"matchLabels": {"a": "b"}}, "eventSourceName": "s"}});
-        assert!(Trigger::read(&with(Kind::Trigger, trigger)).unwrap().pace.suspended);
+        assert!(Trigger::read(&with(Suspendable::Trigger, trigger)).unwrap().pace.suspended);
         let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {}});
-        assert!(Profile::read(&with(Kind::Profile, profile)).unwrap().paused);
+        assert!(Profile::read(&with(Suspendable::Profile, profile)).unwrap().paused);
         let cluster =
             json!({"kind": "SveltosCluster", "metadata": {"name": "c", "namespace": "d"}, "spec": {}});
-        assert!(Cluster::read(&Arc::new(with(Kind::Cluster, cluster))).unwrap().paused);
-        assert_eq!(patch(Kind::Trigger, false)["metadata"]["annotations"][SUSPEND], Value::Null);
+        assert!(Cluster::read(&Arc::new(with(Suspendable::Cluster, cluster))).unwrap().paused);
+        assert_eq!(patch(Suspendable::Trigger, false)["metadata"]["annotations"][SUSPEND], Value::Null);
     }
 }

@@ -25,13 +25,13 @@ fn cluster() -> ClusterRef {
 }
 
 /// A bus, a management cluster, and a cluster to deploy to.
-struct Place {
+struct Stand {
     server: Server,
     fleet: SimFleet,
     feed: ClusterFeed,
 }
 
-impl Place {
+impl Stand {
     async fn start() -> Self {
         let clusters = ["management", "c"].map(str::to_owned).into();
         let fleet = SimFleet::start(FleetConfig { clusters, ..FleetConfig::default() }).await.unwrap();
@@ -76,7 +76,7 @@ impl Place {
 }
 
 /// Names of what a profile has on the cluster, as the management cluster shows it.
-fn listed(place: &Place, profile: &str) -> Vec<String> {
+fn listed(place: &Stand, profile: &str) -> Vec<String> {
     let version = "config.projectsveltos.io/v1beta1";
     let shown = place.fleet.get("management", version, "ClusterConfiguration", "default", "sveltos--c");
     let shown = shown.unwrap_or_default();
@@ -155,7 +155,7 @@ async fn is_gone(bus: &Bus, named: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cluster_becomes_what_its_rows_say_and_its_namespaces_are_made() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     place
         .deploy(async |bus| {
             let objects = vec![config_map("default", "a", "1"), config_map("team", "b", "1")];
@@ -178,7 +178,7 @@ async fn a_cluster_becomes_what_its_rows_say_and_its_namespaces_are_made() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_on_a_cluster_is_shown_in_the_management_cluster_by_profile() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
     for object in sluice_api::crd::all().into_iter().chain([namespace]) {
         place.fleet.apply("management", "test", object).unwrap();
@@ -197,7 +197,7 @@ async fn what_is_on_a_cluster_is_shown_in_the_management_cluster_by_profile() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_management_cluster_needs_no_registration_and_nothing_of_sluices_own_there_is_written_over() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     let there = |name: &str| place.fleet.get("management", "v1", "ConfigMap", "default", name);
     let mut generated = config_map("default", "generated", "made");
     generated["metadata"]["labels"] = json!({"eventtrigger.lib.projectsveltos.io/clustername": "c"});
@@ -227,7 +227,7 @@ async fn the_management_cluster_needs_no_registration_and_nothing_of_sluices_own
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_server_refuses_is_a_problem_of_its_profile_alone() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     place
         .deploy(async |bus| {
             let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();
@@ -252,7 +252,7 @@ async fn what_the_server_refuses_is_a_problem_of_its_profile_alone() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kind_that_comes_later_is_deployed_then() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": "widgets.example.com"}, "spec": {"group": "example.com", "scope": "Namespaced",
             "names": {"kind": "Widget", "plural": "widgets", "singular": "widget", "listKind": "WidgetList"},
@@ -274,7 +274,7 @@ async fn a_kind_that_comes_later_is_deployed_then() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_paused_cluster_is_left_alone_until_it_is_not() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     place
         .deploy(async |bus| {
             kit::write(bus, [wanted("p", vec![config_map("default", "a", "1")])]).await;
@@ -289,7 +289,7 @@ async fn a_paused_cluster_is_left_alone_until_it_is_not() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_owner_mends_what_was_changed_by_hand_and_asks_before_it_withdraws() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     place
         .deploy(async |bus| {
             let objects = |name: &str| vec![config_map("default", name, "1")];
@@ -329,7 +329,7 @@ fn running(trace: &std::path::Path) -> Arc<str> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_registered_kubeconfig_runs_no_program() {
-    let (place, folder) = (Place::start().await, tempfile::tempdir().unwrap());
+    let (place, folder) = (Stand::start().await, tempfile::tempdir().unwrap());
     let trace = folder.path().join("trace");
     let kubeconfig = Some(Ok(running(&trace)));
     place.feed.put(cluster(), Access { cluster: cluster(), kubeconfig, trust: TRUST, paused: false });
@@ -349,7 +349,7 @@ async fn a_registered_kubeconfig_runs_no_program() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kubeconfig_that_cannot_be_used_is_a_problem_until_it_can() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     let broken = Some(Ok(Arc::from("clusters: 1")));
     place.feed.put(cluster(), Access { cluster: cluster(), kubeconfig: broken, trust: TRUST, paused: false });
     place

@@ -24,7 +24,7 @@ type Sender = mpsc::UnboundedSender<ExternalInput>;
 pub(crate) struct Registry {
     client: Client,
     tasks: Tasks,
-    places: Arc<Mutex<BTreeMap<PlaceKey, Place>>>,
+    places: Arc<Mutex<BTreeMap<CollectionKey, Collection>>>,
 }
 
 /// What one shard reads. It ends when this is dropped.
@@ -35,11 +35,11 @@ pub(crate) struct Reading {
 }
 
 /// Kind and namespace.
-type PlaceKey = (Gvk, String);
+type CollectionKey = (Gvk, String);
 
 /// The objects of one kind and namespace that somebody reads.
 #[derive(Default)]
-struct Place {
+struct Collection {
     objects: BTreeMap<String, Watched>,
     together: Option<Together>,
 }
@@ -71,12 +71,12 @@ impl Registry {
         Reading { registry: self.clone(), shard, sender }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<PlaceKey, Place>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<CollectionKey, Collection>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Watches one object of a place, or without a name all of them, until what is returned is dropped.
-    fn begin(&self, place: &PlaceKey, name: Option<&str>) -> Group {
+    fn begin(&self, place: &CollectionKey, name: Option<&str>) -> Group {
         let (gvk, namespace) = place;
         let group = self.tasks.group(&format!("{gvk} {namespace}/{}", name.unwrap_or("*")));
         let config = watcher::Config::default();
@@ -99,7 +99,7 @@ impl Registry {
     }
 
     /// Takes what a watch says; whether anybody still listens.
-    fn tell(&self, place: &PlaceKey, name: Option<&str>, event: WatchEvent) -> bool {
+    fn tell(&self, place: &CollectionKey, name: Option<&str>, event: WatchEvent) -> bool {
         let mut places = self.lock();
         let Some(found) = places.get_mut(place) else { return false };
         match name {
@@ -109,10 +109,10 @@ impl Registry {
     }
 }
 
-// === impl Place ===
+// === impl Collection ===
 
-impl Place {
-    fn tell_one(&mut self, place: &PlaceKey, name: &str, event: WatchEvent) -> bool {
+impl Collection {
+    fn tell_one(&mut self, place: &CollectionKey, name: &str, event: WatchEvent) -> bool {
         // Its successor knows better.
         if self.together.is_some() {
             return false;
@@ -131,7 +131,7 @@ impl Place {
         true
     }
 
-    fn tell_all(&mut self, place: &PlaceKey, event: WatchEvent) -> bool {
+    fn tell_all(&mut self, place: &CollectionKey, event: WatchEvent) -> bool {
         let Some(together) = &mut self.together else { return false };
         match event {
             WatchEvent::Listed(objects) => {
@@ -251,7 +251,7 @@ fn send(reader: &Sender, key: &ObjectKey, resource: Resource) {
     }
 }
 
-fn key((gvk, namespace): &PlaceKey, name: &str) -> ObjectKey {
+fn key((gvk, namespace): &CollectionKey, name: &str) -> ObjectKey {
     ObjectKey { gvk: gvk.clone(), namespace: namespace.clone(), name: name.to_owned() }
 }
 

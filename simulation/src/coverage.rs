@@ -110,7 +110,7 @@ faults! {
     /// A message is given up by its sender, and arrives later than what is sent after it.
     GivenUp,
     /// The server does not take a group now.
-    Held,
+    NotStored,
     /// All streams and buckets at once.
     WipeAll,
     /// A watch is cut and lists again.

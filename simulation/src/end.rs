@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::{ObjectKey, object};
-use sluice_deployer_core::{Live, Owner};
+use sluice_deployer_core::{Live, OwningProfile};
 use sluice_dryrun::{Input, Options, build_with};
 use sluice_protocol::rows::{State, Status};
 use sluice_protocol::{Subject, Table};
@@ -132,7 +132,7 @@ impl Schedule {
 /// it names is only taken off it when all is done. What was handed over and is refused has its heir's inventory alone.
 fn compare_inventories(world: &World, cluster: &str, server: &ApiServer) -> Result<(), String> {
     let refuses = world.is_refusing(cluster);
-    let lists = |owner: &Owner, key: &ObjectKey| {
+    let lists = |owner: &OwningProfile, key: &ObjectKey| {
         let waits = world.is_refused(cluster, &key.name);
         let mut held = server.inventories.iter().filter(|(profile, _)| waits || owner.is(profile));
         held.any(|(_, stored)| stored.inventory.objects.contains(key))

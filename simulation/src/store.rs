@@ -50,11 +50,11 @@ struct Stream {
 
 /// What the server says to a conditional message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum PublishOutcome {
     /// Stored, with this sequence.
     Stored(u64),
     /// Another one is in process, or there is no leader.
-    Held,
+    NotStored,
     /// The fence row is another one, whose this is; or there is none.
     Replaced(Option<Holder>),
 }
@@ -229,14 +229,20 @@ impl Store {
         former: Option<u64>,
         times: impl FnOnce() -> u64,
         clock: (i64, i64),
-    ) -> Verdict {
+    ) -> PublishOutcome {
         let name = fence.to_string();
-        let Some(stream) = self.stream_mut(fence.table(), fence.shard()) else { return Verdict::Held };
+        let Some(stream) = self.stream_mut(fence.table(), fence.shard()) else {
+            return PublishOutcome::NotStored;
+        };
         let last = stream.rows.last_sequence(&name);
         let found = stream.rows.get(&name).and_then(|stored| stored.value.holder);
         if former.is_some_and(|former| former != last) {
             // A former try of the same claim.
-            return if found == Some(holder) { Verdict::Stored(last) } else { Verdict::Replaced(found) };
+            return if found == Some(holder) {
+                PublishOutcome::Stored(last)
+            } else {
+                PublishOutcome::Replaced(found)
+            };
         }
         if stream.rows.has_lost() {
             stream.rows.skip(times());
@@ -259,7 +265,7 @@ impl Store {
         newer: bool,
         expires: i64,
         clock: (i64, i64),
-    ) -> Verdict {
+    ) -> PublishOutcome {
         let rows: Vec<_> = group
             .rows
             .iter()
@@ -283,18 +289,18 @@ impl Store {
         messages: &[(Message, Option<i64>)],
         (fence, sequence): (&str, u64),
         (now, until): (i64, i64),
-    ) -> Verdict {
+    ) -> PublishOutcome {
         let replicated = self.replicated;
         let place = messages.first().map(|(message, _)| (message.subject.table(), message.subject.shard()));
         let Some(stream) = place.and_then(|(table, shard)| self.stream_mut(table, shard)) else {
-            return Verdict::Held;
+            return PublishOutcome::NotStored;
         };
         let busy = stream.in_process.get(of).is_some_and(|until| now < *until);
         if now < stream.away_until || (replicated && busy) {
-            return Verdict::Held;
+            return PublishOutcome::NotStored;
         }
         if stream.rows.last_sequence(fence) != sequence {
-            return Verdict::Replaced(stream.rows.get(fence).and_then(|stored| stored.value.holder));
+            return PublishOutcome::Replaced(stream.rows.get(fence).and_then(|stored| stored.value.holder));
         }
         stream.in_process.insert(of.to_owned(), until);
         let mut stored = 0;
@@ -307,7 +313,7 @@ impl Store {
                 stream.replaced.extend(row.map(|row| (former, (row.value, sequence))));
             }
         }
-        Verdict::Stored(stored)
+        PublishOutcome::Stored(stored)
     }
 
     /// Removes expired tombstones; how many there were.

@@ -21,13 +21,13 @@ pub(super) struct Servers {
 /// One server.
 struct Node {
     child: Child,
-    place: Place,
+    place: ServerFiles,
     port: u16,
 }
 
 /// The files of a server.
 #[derive(Clone)]
-struct Place {
+struct ServerFiles {
     dir: PathBuf,
     name: String,
 }
@@ -120,9 +120,9 @@ impl Node {
     }
 }
 
-// === impl Place ===
+// === impl ServerFiles ===
 
-impl Place {
+impl ServerFiles {
     fn start(&self, ports: Ports, routes: &[u16]) -> anyhow::Result<Node> {
         let program = std::env::var_os("SLUICE_NATS_SERVER")
             .map_or_else(|| PathBuf::from("nats-server"), PathBuf::from);
@@ -202,9 +202,9 @@ pub(super) fn stop_leftovers(dir: &Path) {
 }
 
 /// A server that is alone and one of several have data of their own each.
-fn places(dir: &Path, nodes: usize) -> Vec<Place> {
+fn places(dir: &Path, nodes: usize) -> Vec<ServerFiles> {
     let name = |number| if nodes == 1 { "nats".to_owned() } else { format!("nats-{number}") };
-    (1..=nodes).map(|number| Place { dir: dir.to_path_buf(), name: name(number) }).collect()
+    (1..=nodes).map(|number| ServerFiles { dir: dir.to_path_buf(), name: name(number) }).collect()
 }
 
 fn signal(pid: u32, name: &str) {

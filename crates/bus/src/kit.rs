@@ -13,8 +13,8 @@ use sluice_protocol::{Claim, Group, Outgoing, Publish, Row, Subject};
 
 use crate::bus::Bus;
 use crate::codec::{self, Limit};
-use crate::shard::answer::Answer;
 use crate::shard::fence::{Claimed, Fence, Holder};
+use crate::shard::publish_outcome::PublishOutcome;
 use crate::shard::read_spec::ReadSpec;
 use crate::shard::reader::{ReadEvent, read};
 use crate::shard::writer;
@@ -100,7 +100,7 @@ pub async fn write_as(bus: &Bus, owner: &str, rows: impl IntoIterator<Item = Pub
         let sent =
             writer::send(bus, &fence, &Group { output: 0, fence: sequence, rows: rows.into(), delay: 0 })
                 .await;
-        assert!(matches!(sent.answer, Some(Answer::Stored(_))), "{sent:?}");
+        assert!(matches!(sent.answer, Some(PublishOutcome::Stored(_))), "{sent:?}");
     }
 }
 

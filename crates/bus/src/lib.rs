@@ -56,7 +56,7 @@ pub use membership::{Lease, MEMBER_TTL, Membership};
 pub use seal::BusKeys;
 pub use seal::keys::{KeyFiles, KeyStore, Stored as StoredKeys};
 pub use seal::rotate::{Rotation, SEALED_FOR, retire, rotate, seal};
-pub use shard::look::{Owner, Stored, look, look_each, look_until, owner, owners};
+pub use shard::look::{FenceHolder, Stored, look, look_each, look_until, owner, owners};
 pub use shard::observer::{Effects, Observer, Span};
 pub use shard::read_spec::ReadSpec;
 pub use shard::reader::{ReadEvent, Reader, read};

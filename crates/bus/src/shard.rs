@@ -1,6 +1,5 @@
 //! One shard and the replica that owns it: the claim, what is read, and what is written under the fence.
 
-pub(crate) mod answer;
 pub(crate) mod end;
 pub(crate) mod fence;
 pub(crate) mod heads;
@@ -8,6 +7,7 @@ pub(crate) mod input;
 pub(crate) mod late;
 pub(crate) mod look;
 pub(crate) mod observer;
+pub(crate) mod publish_outcome;
 pub(crate) mod read_spec;
 pub(crate) mod reader;
 pub(crate) mod replay;

@@ -12,7 +12,7 @@ use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
 use crate::buckets::content_refs::ContentRefs;
-use crate::buckets::contents::Place;
+use crate::buckets::contents::BodyLocation;
 use crate::buckets::interest::{InterestWriter, interest_feed};
 use crate::bus::Bus;
 use crate::codec::Limit;
@@ -21,8 +21,8 @@ use crate::kit::{Server, arguments, spawn};
 use crate::layout::BusOptions;
 use crate::membership::{MEMBER_TTL, Membership};
 use crate::seal::BusKeys;
-use crate::shard::answer::Answer;
 use crate::shard::fence::{Claimed, Fence, Holder};
+use crate::shard::publish_outcome::PublishOutcome;
 use crate::shard::read_spec::ReadSpec;
 use crate::shard::reader::{ReadEvent, read};
 use crate::shard::writer;
@@ -106,7 +106,7 @@ async fn send(bus: &Bus, rows: &[Publish], fence: &Fence, sequence: u64) -> writ
 
 async fn put(bus: &Bus, row: &Publish, fence: &Fence, sequence: u64) -> Option<u64> {
     match send(bus, std::slice::from_ref(row), fence, sequence).await.answer {
-        Some(Answer::Stored(sequence)) => Some(sequence),
+        Some(PublishOutcome::Stored(sequence)) => Some(sequence),
         _ => None,
     }
 }
@@ -302,7 +302,7 @@ async fn large_bodies_are_stored_once_and_live_while_a_row_names_them() {
         let sent = send(&bus, std::slice::from_ref(&row), &fence, sequence).await;
         content_refs.note(&row.subject, sent.rows[0].clone().unwrap());
     }
-    let place = Place::of(&row("x", None).subject, Digest::of(&[large.as_bytes()]));
+    let place = BodyLocation::of(&row("x", None).subject, Digest::of(&[large.as_bytes()]));
     let mut bucket = bus.js.get_stream("KV_content").await.unwrap();
     assert_eq!(bucket.info().await.unwrap().state.messages, 1);
     assert!(rows(&bus).await.iter().all(|(_, body, _)| *body == large));

@@ -1,6 +1,6 @@
 //! Errors of templates as Helm shows them.
 
-use sluice_template::{Error as TemplateError, Kind};
+use sluice_template::{Error as TemplateError, ErrorKind};
 
 use crate::error::Error;
 
@@ -33,10 +33,10 @@ pub(crate) fn of_rendering(name: &str, error: &TemplateError) -> Error {
     classed(error.kind(), rendered(name, &text, error.causes()))
 }
 
-fn classed(kind: Kind, text: String) -> Error {
+fn classed(kind: ErrorKind, text: String) -> Error {
     match kind {
-        Kind::Limit => Error::limit(text),
-        Kind::Parse | Kind::Exec => Error::render(text),
+        ErrorKind::Limit => Error::limit(text),
+        ErrorKind::Parse | ErrorKind::Exec => Error::render(text),
     }
 }
 

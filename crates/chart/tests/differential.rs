@@ -20,10 +20,10 @@ use generate::Files;
 use serde_json::Value as Json;
 use sluice_chart::Warnings;
 
-type Answer = Result<String, String>;
+type CaseResult = Result<String, String>;
 
 /// An answer, and the warnings, which are in no order.
-type Said = (Answer, Vec<String>);
+type Said = (CaseResult, Vec<String>);
 
 /// Helm, as a process that renders case after case.
 struct Helm {
@@ -134,7 +134,7 @@ fn difference(helm: &mut Helm, folder: &Path, files: &Files) -> Option<(Said, Sa
         return None;
     }
     // What Helm cannot take itself, and what is beyond the limits of Sluice.
-    let is_out = |answer: &Answer, words: &[&str]| {
+    let is_out = |answer: &CaseResult, words: &[&str]| {
         answer.as_ref().is_err_and(|error| words.iter().any(|word| error.contains(word)))
     };
     let ignored = is_out(
@@ -146,7 +146,7 @@ fn difference(helm: &mut Helm, folder: &Path, files: &Files) -> Option<(Said, Sa
 
 /// What is known to differ in an error: the name of a map's type, where Go converts one map to another; the order of
 /// properties, which is another one each time; and which of several null keys of one map is named.
-fn is_known(wanted: &Answer, got: &Answer) -> bool {
+fn is_known(wanted: &CaseResult, got: &CaseResult) -> bool {
     let (Err(wanted), Err(got)) = (wanted, got) else { return false };
     let plain = |text: &str| {
         let text = text.replace("common.Values", "map[string]interface {}");

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sluice_api::cloud_event::{CloudEvent, is_event};
 use sluice_api::{ObjectKey, object};
-use sluice_matcher_core::{Answer, Outcome, Program};
+use sluice_matcher_core::{Outcome, Program, SelectorOutcome};
 use sluice_renderer_core::chosen_among;
 use sluice_script::Limits;
 
@@ -96,8 +96,8 @@ impl Evaluator {
         };
         evaluation.matching = selectors.is_some();
         let said = |answer| match answer {
-            Answer::Yes(text) => selectors.is_some().then_some(text),
-            Answer::No(text) => selectors.is_none().then_some(text),
+            SelectorOutcome::Yes(text) => selectors.is_some().then_some(text),
+            SelectorOutcome::No(text) => selectors.is_none().then_some(text),
             _ => None,
         };
         let mut messages: Vec<String> =

@@ -33,7 +33,7 @@ use sluice_template::Engine;
 
 use self::shown::shown;
 use self::stand_ins::StandIns;
-use crate::fleet::Held;
+use crate::fleet::ObjectsOfClusters;
 
 /// Manifests that somebody means to apply, and what is needed to render them.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ impl Difference {
 /// What would change in all clusters, or in one, when `meant` were applied over what is `there`.
 pub(crate) fn difference(
     there: Vec<Value>,
-    held: Held,
+    held: ObjectsOfClusters,
     meant: Meant,
     only: Option<&ClusterRef>,
 ) -> Difference {

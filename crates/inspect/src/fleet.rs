@@ -10,7 +10,7 @@ use sluice_bus::{Bus, BusError, ReadSpec, look};
 use sluice_protocol::{Capabilities, Subject, Table};
 
 /// Objects of managed clusters, by namespace and name of their registration.
-pub type Held = BTreeMap<(String, String), Vec<Value>>;
+pub type ObjectsOfClusters = BTreeMap<(String, String), Vec<Value>>;
 
 /// Everything in the management cluster that says what goes where. What was generated is among it.
 ///
@@ -28,8 +28,8 @@ pub async fn manifests(client: &Client) -> Result<Vec<Value>, kube::Error> {
 ///
 /// # Errors
 /// When the bus does not answer.
-pub async fn held(bus: &Bus) -> Result<Held, BusError> {
-    let mut held = Held::new();
+pub async fn held(bus: &Bus) -> Result<ObjectsOfClusters, BusError> {
+    let mut held = ObjectsOfClusters::new();
     for shard in 0..bus.shards() {
         for stored in look(bus, &ReadSpec::all(Table::Changes.stream(shard))).await? {
             let Subject::Change { cluster, viewer, object, .. } = stored.row.subject else { continue };

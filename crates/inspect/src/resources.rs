@@ -1,7 +1,7 @@
 //! The objects of managed clusters that the bus holds, and what each says of its health: objects of the kinds that
 //! EventSources select, as agents have told of them.
 
-mod held;
+mod found;
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use sluice_bus::{Bus, BusError, ReadSpec, Stored, look_each};
 use sluice_protocol::subject::own_rows::{ObjectsOf, of_objects};
 use sluice_protocol::{Capabilities, Subject, Table};
 
-pub use self::held::Resources;
-use self::held::Shard;
+pub use self::found::Resources;
+use self::found::Shard;
 use crate::error::InspectError;
 use crate::explain::instead;
 use crate::inspector::{Inspector, LONG_PATIENCE, PATIENCE, in_time_of};

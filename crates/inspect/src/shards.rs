@@ -43,7 +43,7 @@ pub async fn shards(bus: &Bus, stage: Option<&str>) -> Result<Vec<Shard>, BusErr
         if stage.is_some_and(|stage| stage != writer) {
             continue;
         }
-        let shard = |owner: sluice_bus::Owner| Shard {
+        let shard = |owner: sluice_bus::FenceHolder| Shard {
             stage: writer.into(),
             shard: owner.key,
             replica: owner.member,

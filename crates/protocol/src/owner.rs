@@ -130,7 +130,7 @@ impl<C: Core> Owner<C> {
             Event::Found(subject, head) => self.found(&subject, head),
             Event::Loaded => self.loaded(now, &mut commands),
             Event::Stored { output, sequence } => self.stored(output, sequence, &mut commands),
-            Event::Held(output) => {
+            Event::NotStored(output) => {
                 commands.extend(self.outlets.get_mut(output).and_then(Outlet::held));
             }
             Event::Unanswered(output) => {

@@ -12,7 +12,7 @@ use sluice_tasks::{End, Kept, Tasks};
 
 mod registrations;
 
-use registrations::{Kind, Registrations};
+use registrations::{RegistrationKind, Registrations};
 
 /// How to reach a cluster.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +34,7 @@ pub type ClusterFeed = Feed<ClusterRef, Access>;
 pub fn access_feed(client: &Client, tasks: &Tasks, proxies: bool) -> ClusterFeed {
     let registrations = Registrations::allowing(proxies);
     let (feed, state) = (ClusterFeed::new(), Arc::new(Mutex::new(registrations)));
-    for kind in Kind::ALL {
+    for kind in RegistrationKind::ALL {
         let (client, feed, state, stop) = (client.clone(), feed.clone(), state.clone(), tasks.stop().clone());
         tasks.keep(Kept::Registrations, move || {
             let (client, feed, state, stop) = (client.clone(), feed.clone(), state.clone(), stop.clone());

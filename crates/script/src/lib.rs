@@ -24,5 +24,5 @@ mod prices;
 mod returned;
 mod sandbox;
 
-pub use lua::{Error, Limits, Script, Verdict};
+pub use lua::{Error, Evaluation, Limits, Script};
 pub use names::{Unknown, unknown_functions};

@@ -26,7 +26,7 @@ pub struct Script {
 
 /// What a script says of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Evaluation {
     /// Whether the object is an event.
     pub matching: bool,
     /// What the script has to say about it.
@@ -97,7 +97,7 @@ impl Script {
     ///
     /// # Errors
     /// Whatever the script raises, a result of the wrong form, or a limit.
-    pub fn evaluate(&self, object: &Value, limits: &Limits) -> Result<Verdict, Error> {
+    pub fn evaluate(&self, object: &Value, limits: &Limits) -> Result<Evaluation, Error> {
         self.within(limits, |sandbox| self.run(sandbox, object))
     }
 
@@ -111,7 +111,7 @@ impl Script {
         with_sandbox(limits, run).map_err(|Error(text)| Error(names::explained(&self.source, text)))
     }
 
-    fn run(&self, sandbox: &mut Sandbox, object: &Value) -> mlua::Result<Verdict> {
+    fn run(&self, sandbox: &mut Sandbox, object: &Value) -> mlua::Result<Evaluation> {
         let function = sandbox.function(self.id, &self.bytecode, NAME)?;
         let (lua, environment) = sandbox.begin(None)?;
         function.call::<()>(())?;
@@ -145,7 +145,7 @@ pub(crate) fn with_sandbox<T>(
     })
 }
 
-fn verdict(evaluate: &Function, object: Table) -> mlua::Result<Verdict> {
+fn verdict(evaluate: &Function, object: Table) -> mlua::Result<Evaluation> {
     let LuaValue::Table(result) = evaluate.call::<LuaValue>(object)? else {
         return Err(mlua::Error::runtime(
             "lua script output is not a lua table; return { matching = true } or { matching = false }",
@@ -163,7 +163,7 @@ fn verdict(evaluate: &Function, object: Table) -> mlua::Result<Verdict> {
         LuaValue::String(text) => text.to_string_lossy(),
         _ => String::new(),
     };
-    Ok(Verdict { matching, message })
+    Ok(Evaluation { matching, message })
 }
 
 fn spoils(error: &mlua::Error) -> bool {

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::lua::{Limits, with_sandbox};
 use crate::modules;
-use lex::{Kind, Token};
+use lex::{Token, TokenKind};
 
 /// A call of what does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,12 +114,12 @@ fn calls<'a>(tokens: &[Token<'a>]) -> Vec<Call<'a>> {
 /// Names with dots between them that begin here, and what follows them.
 fn path_at<'a>(tokens: &[Token<'a>], at: usize) -> Option<(Vec<&'a str>, usize)> {
     let first = tokens.get(at)?;
-    let begins = first.kind == Kind::Name && !matches!(text(tokens, at.wrapping_sub(1)), "." | ":");
+    let begins = first.kind == TokenKind::Name && !matches!(text(tokens, at.wrapping_sub(1)), "." | ":");
     if !begins {
         return None;
     }
     let (mut path, mut end) = (vec![first.text], at + 1);
-    while text(tokens, end) == "." && tokens.get(end + 1).is_some_and(|token| token.kind == Kind::Name) {
+    while text(tokens, end) == "." && tokens.get(end + 1).is_some_and(|token| token.kind == TokenKind::Name) {
         path.push(tokens[end + 1].text);
         end += 2;
     }
@@ -128,7 +128,7 @@ fn path_at<'a>(tokens: &[Token<'a>], at: usize) -> Option<(Vec<&'a str>, usize)>
 
 fn is_call(tokens: &[Token<'_>], at: usize, end: usize) -> bool {
     let called = matches!(text(tokens, end), "(" | "{")
-        || tokens.get(end).is_some_and(|token| token.kind == Kind::Text);
+        || tokens.get(end).is_some_and(|token| token.kind == TokenKind::Text);
     called && text(tokens, at.wrapping_sub(1)) != "function"
 }
 
@@ -141,10 +141,10 @@ fn given<'a>(tokens: &[Token<'a>]) -> Given<'a> {
     let mut given = Given::default();
     for at in 0..tokens.len() {
         match tokens[at].text {
-            "local" | "for" if tokens[at].kind == Kind::Word => {
+            "local" | "for" if tokens[at].kind == TokenKind::Word => {
                 given.names.extend(names_from(tokens, at + 1))
             }
-            "function" if tokens[at].kind == Kind::Word => parameters(tokens, at, &mut given.names),
+            "function" if tokens[at].kind == TokenKind::Word => parameters(tokens, at, &mut given.names),
             _ => {}
         }
         let Some((path, end)) = path_at(tokens, at) else { continue };
@@ -169,7 +169,7 @@ fn given<'a>(tokens: &[Token<'a>]) -> Given<'a> {
 /// Names after `local` or `for`.
 fn names_from<'a>(tokens: &[Token<'a>], mut at: usize) -> Vec<&'a str> {
     let mut names = Vec::new();
-    while tokens.get(at).is_some_and(|token| token.kind == Kind::Name) {
+    while tokens.get(at).is_some_and(|token| token.kind == TokenKind::Name) {
         names.push(tokens[at].text);
         // A type may stand there: `local n: number = 1`.
         at += if text(tokens, at + 1) == ":" { 3 } else { 1 };
@@ -185,7 +185,7 @@ fn names_from<'a>(tokens: &[Token<'a>], mut at: usize) -> Vec<&'a str> {
 fn parameters<'a>(tokens: &[Token<'a>], at: usize, names: &mut HashSet<&'a str>) {
     let rest = &tokens[at + 1..];
     let end = rest.iter().position(|token| token.text == ")").unwrap_or(rest.len());
-    names.extend(rest[..end].iter().filter(|token| token.kind == Kind::Name).map(|token| token.text));
+    names.extend(rest[..end].iter().filter(|token| token.kind == TokenKind::Name).map(|token| token.text));
 }
 
 /// Whether a name that ends here gets a value: alone, or as one of several.
@@ -204,7 +204,7 @@ fn required<'a>(tokens: &[Token<'a>], equals: usize) -> Option<&'a str> {
         return None;
     }
     let at = if text(tokens, equals + 2) == "(" { equals + 3 } else { equals + 2 };
-    let name = tokens.get(at).filter(|token| token.kind == Kind::Text)?;
+    let name = tokens.get(at).filter(|token| token.kind == TokenKind::Text)?;
     // `require("json").decode` is no module.
     let after = if at == equals + 3 { at + 2 } else { at + 1 };
     (text(tokens, after) != ".").then(|| name.text.trim_matches(['"', '\'']))

@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::end::End;
-use crate::kinds::{Kept, Kind, Once};
+use crate::kinds::{Kept, Once, TaskRow};
 use crate::tasks::Tasks;
 use crate::watched::Watched;
 
@@ -49,7 +49,7 @@ impl Group {
         self.tasks.until_over(async move { over.run_until_cancelled(work).await.unwrap_or_default() })
     }
 
-    fn watched(&self, kind: Kind) -> Watched {
+    fn watched(&self, kind: TaskRow) -> Watched {
         let (of, lost) = (Some(self.of.clone()), Some(self.lost.clone()));
         Watched { tasks: self.tasks.clone(), kind, of, lost }
     }

@@ -18,7 +18,7 @@ pub enum Fate {
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kind {
+pub(crate) struct TaskRow {
     pub(crate) name: &'static str,
     pub(crate) fate: Fate,
 }
@@ -37,9 +37,9 @@ macro_rules! kinds {
             #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$task,)*];
 
-            pub(crate) const fn kind(self) -> Kind {
+            pub(crate) const fn kind(self) -> TaskRow {
                 match self {
-                    $(Self::$task => Kind { name: $name, fate: Fate::$fate },)*
+                    $(Self::$task => TaskRow { name: $name, fate: Fate::$fate },)*
                 }
             }
         }

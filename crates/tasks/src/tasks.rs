@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::end::{End, How, TaskFailed};
 use crate::group::Group;
-use crate::kinds::{Kept, Kind, Once};
+use crate::kinds::{Kept, Once, TaskRow};
 use crate::watched::Watched;
 
 /// Ends that should not have been, by name of the task and [`How::name`].
@@ -114,18 +114,18 @@ impl Tasks {
         self.process.failed.get().map_or(Ok(()), |failed| Err(failed.clone()))
     }
 
-    pub(crate) fn count(&self, kind: Kind, how: &How) {
+    pub(crate) fn count(&self, kind: TaskRow, how: &How) {
         let mut ends = self.process.ends.lock().unwrap_or_else(PoisonError::into_inner);
         *ends.entry((kind.name, how.name())).or_default() += 1;
     }
 
     /// Stops the process; the first reason is the one that it ends with.
-    pub(crate) fn fail(&self, kind: Kind, how: How) {
+    pub(crate) fn fail(&self, kind: TaskRow, how: How) {
         self.process.failed.get_or_init(|| TaskFailed { task: kind.name, how });
         self.process.stop.cancel();
     }
 
-    fn watched(&self, kind: Kind) -> Watched {
+    fn watched(&self, kind: TaskRow) -> Watched {
         Watched { tasks: self.clone(), kind, of: None, lost: None }
     }
 }

@@ -10,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::end::{End, How};
-use crate::kinds::{Fate, Kind};
+use crate::kinds::{Fate, TaskRow};
 use crate::rests::Rests;
 use crate::tasks::Tasks;
 
 /// A task, before it runs.
 pub(crate) struct Watched {
     pub(crate) tasks: Tasks,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TaskRow,
     /// Whose it is, for logs.
     pub(crate) of: Option<Arc<str>>,
     /// Of its group; without one its owner is the process.

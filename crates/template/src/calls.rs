@@ -9,7 +9,7 @@ use std::{fmt, rc::Rc};
 use serde_json::{Map as JsonMap, Number, Value as Json, json};
 
 use crate::{
-    Env, Kind, Limits, Stage,
+    Env, ErrorKind, Limits, Stage,
     exec::{Cx, Fail, Spent},
     funcs::{self, Function, Special, Ty},
     sprig::dates::{layout_format, parse},
@@ -32,8 +32,8 @@ pub struct Calls(Spent);
 /// Why a call fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallError {
-    /// [`Kind::Limit`] when a budget is used up, else [`Kind::Exec`].
-    pub kind: Kind,
+    /// [`ErrorKind::Limit`] when a budget is used up, else [`ErrorKind::Exec`].
+    pub kind: ErrorKind,
     /// Go's text of the error.
     pub text: String,
 }
@@ -198,8 +198,8 @@ impl fmt::Debug for Calls {
 impl CallError {
     fn of(name: &str, fail: Fail) -> Self {
         let (kind, text) = match fail {
-            Fail::Message(text) => (Kind::Exec, text),
-            Fail::Limit(text) => (Kind::Limit, text),
+            Fail::Message(text) => (ErrorKind::Exec, text),
+            Fail::Limit(text) => (ErrorKind::Limit, text),
             Fail::Nested(error) => (error.kind(), error.to_string()),
         };
         Self { kind, text: format!("error calling {name}: {text}") }
@@ -270,6 +270,6 @@ mod tests {
         assert_ne!(first, second);
         let many = [json!(1_000_000), json!("x")];
         let error = (0..100).find_map(|_| calls.call(find("repeat"), &many, &env, &limits).err()).unwrap();
-        assert_eq!(error.kind, Kind::Limit, "{error}");
+        assert_eq!(error.kind, ErrorKind::Limit, "{error}");
     }
 }

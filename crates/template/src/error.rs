@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What went wrong, for callers that treat the classes differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ErrorKind {
     /// The text is not a template.
     Parse,
     /// The template failed on this data.
@@ -16,7 +16,7 @@ pub enum Kind {
 /// A failed compile or render. `Display` prints Go's text, position included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    kind: Kind,
+    kind: ErrorKind,
     text: String,
     line: usize,
     column: Option<usize>,
@@ -28,14 +28,14 @@ pub struct Error {
 impl Error {
     pub(crate) fn parse(name: &str, line: usize, message: impl fmt::Display) -> Self {
         let text = format!("template: {name}:{line}: {message}");
-        Self { kind: Kind::Parse, text, line, column: None, causes: Vec::new() }
+        Self { kind: ErrorKind::Parse, text, line, column: None, causes: Vec::new() }
     }
 
     pub(crate) fn parse_limit(name: &str, line: usize, message: impl fmt::Display) -> Self {
-        Self { kind: Kind::Limit, ..Self::parse(name, line, message) }
+        Self { kind: ErrorKind::Limit, ..Self::parse(name, line, message) }
     }
 
-    pub(crate) fn exec(kind: Kind, text: String, line: usize, column: usize) -> Self {
+    pub(crate) fn exec(kind: ErrorKind, text: String, line: usize, column: usize) -> Self {
         Self { kind, text, line, column: Some(column), causes: Vec::new() }
     }
 
@@ -58,7 +58,7 @@ impl Error {
     }
 
     /// The class of the failure.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 

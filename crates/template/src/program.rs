@@ -6,7 +6,7 @@ use crate::{
     Data, Env, Error, Limits, Options,
     exec::{Cx, Exec, ProgramList, Ref},
     funcs,
-    syntax::{Arena, Kind, Template, parser},
+    syntax::{Arena, NodeKind, Template, parser},
     text::lossy_owned,
     value::Value,
 };
@@ -38,7 +38,7 @@ impl Program {
         let main = match parsed.templates.get(name) {
             Some(main) => main.clone(),
             None => {
-                let root = parsed.arena.push(0, Kind::List([].into()));
+                let root = parsed.arena.push(0, NodeKind::List([].into()));
                 Template { name: name.into(), root, slots: 1 }
             }
         };

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Data, Env, Error, Kind, Limits, MissingKey, Options, Program, Stage,
+    Data, Env, Error, ErrorKind, Limits, MissingKey, Options, Program, Stage,
     exec::{Cx, Exec, ProgramList, Ref, Scope, without_no_value},
     syntax::Template,
     text::lossy_owned,
@@ -136,7 +136,7 @@ impl TemplateSet {
             written += exec.out.len();
             if written > limits.output_bytes {
                 let text = format!("limit: more than {} bytes of output", limits.output_bytes);
-                return Err((job.name.to_owned(), Error::exec(Kind::Limit, text, 0, 0)));
+                return Err((job.name.to_owned(), Error::exec(ErrorKind::Limit, text, 0, 0)));
             }
             outputs.push(lossy_owned(without_no_value(std::mem::take(&mut exec.out))));
         }

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use sluice_template::{Data, Deadline, Env, Kind, Limits, Options, Program};
+use sluice_template::{Data, Deadline, Env, ErrorKind, Limits, Options, Program};
 
 /// What an attack may take: 100 ms when optimized.
 fn allowed() -> Duration {
@@ -49,7 +49,7 @@ fn stopped(template: &str) -> Duration {
     let shown: String = template.chars().take(120).collect();
     let error = result.map(|out| out.len()).expect_err(&shown);
     assert!(!error.to_string().is_empty() && error.line() >= 1, "{shown}: {error}");
-    if error.kind() == Kind::Limit {
+    if error.kind() == ErrorKind::Limit {
         let text = error.to_string();
         assert!(text.contains("limit:") || text.contains("exceeded maximum template depth"), "{text}");
     }
@@ -182,7 +182,7 @@ fn the_deadline_ends_a_render() {
     };
     let program = Program::compile("t", "{{ range 10000000000 }}{{ end }}", &options()).unwrap();
     let error = program.render(&Data::Null, &Env::default(), &limits).unwrap_err();
-    assert_eq!(error.kind(), Kind::Limit);
+    assert_eq!(error.kind(), ErrorKind::Limit);
     assert!(error.to_string().contains("the deadline has passed"), "{error}");
 }
 

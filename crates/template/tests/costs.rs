@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use sluice_template::{Callable, Data, Env, Error, Kind, Limits, Options, Program, Stage, callables};
+use sluice_template::{Callable, Data, Env, Error, ErrorKind, Limits, Options, Program, Stage, callables};
 
 /// Calls that are dear, or that a loop makes dear.
 const DEAR: &[&str] = &[
@@ -175,7 +175,7 @@ fn dear_calls_are_refused_before_they_are_made_and_named() {
         let (before, begin) = (cpu(Instant::now()), Instant::now());
         let error = program.render(&Data::Null, &Env::default(), &limits).unwrap_err();
         assert!(cpu(begin).saturating_sub(before) < Duration::from_millis(20), "{call}");
-        assert_eq!(error.kind(), Kind::Limit, "{error}");
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
         let named = format!("error calling {name}: limit: more than {} steps", steps - 1);
         assert!(error.to_string().ends_with(&named), "{error}");
         assert_eq!(Limits::default().steps / steps, fit, "{call}");
@@ -198,7 +198,7 @@ fn given_keys_cost_by_their_length() {
                 .map_err(|e| e.kind())
         };
         // Each is a signature of 4 681 steps and a key to read of 4 000.
-        assert_eq!(fits(22_000).unwrap_err(), Kind::Limit, "{call}");
+        assert_eq!(fits(22_000).unwrap_err(), ErrorKind::Limit, "{call}");
         assert_eq!(fits(34_000).unwrap(), "", "{call}");
     }
 }
@@ -214,7 +214,7 @@ fn long_arguments_count_whatever_a_function_does_with_them() {
         let program = Program::compile("dear", &text, &Options::default()).unwrap();
         let limits = Limits { steps: 20_000, ..Limits::default() };
         let error = program.render(&Data::Null, &Env::default(), &limits).unwrap_err();
-        assert_eq!(error.kind(), Kind::Limit, "{call}: {error}");
+        assert_eq!(error.kind(), ErrorKind::Limit, "{call}: {error}");
     }
 }
 

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
-use sluice_template::{Calls, Data, Env, Kind, Limits, Options, Program, Stage, VALUE_DEPTH, callables};
+use sluice_template::{Calls, Data, Env, ErrorKind, Limits, Options, Program, Stage, VALUE_DEPTH, callables};
 
 /// An eighth of what a production thread has; frames of debug builds are several times larger.
 const STACK: usize = if cfg!(debug_assertions) { 512 << 10 } else { 256 << 10 };
@@ -39,7 +39,7 @@ fn render(template: &str) -> Result<String, sluice_template::Error> {
 fn too_deep(template: &str) {
     let error = render(template).expect_err(template);
     let (text, shown) = (error.to_string(), &template[template.len().saturating_sub(120)..]);
-    assert_eq!(error.kind(), Kind::Limit, "{shown}: {text}");
+    assert_eq!(error.kind(), ErrorKind::Limit, "{shown}: {text}");
     assert!(text.contains(&format!("nested deeper than {VALUE_DEPTH}")), "{shown}: {text}");
     assert!(text.contains("value_depth"), "{shown}: {text}");
 }
@@ -195,7 +195,7 @@ fn other_engines_get_no_answers_that_are_too_deep() {
         let deep = nested("", VALUE_DEPTH + 5);
         let call = Calls::default().call(find("list"), &[deep], &Env::default(), &Limits::default());
         let error = call.unwrap_err();
-        assert!(error.kind == Kind::Limit && error.text.contains("value_depth"), "{error}");
+        assert!(error.kind == ErrorKind::Limit && error.text.contains("value_depth"), "{error}");
     });
 }
 

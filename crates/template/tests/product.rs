@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Value as Json, json};
-use sluice_template::{Data, Env, Kind, Limits, MissingKey, Options, Program, Stage, to_json, to_yaml};
+use sluice_template::{Data, Env, ErrorKind, Limits, MissingKey, Options, Program, Stage, to_json, to_yaml};
 
 fn reference<'a>(name: &'a str, namespace: &'a str) -> Data<'a> {
     Data::Struct(
@@ -140,15 +140,15 @@ fn extras_do_not_exist_unless_asked_for() {
 #[test]
 fn errors_have_kinds_and_places() {
     let parse = Program::compile("t", "a\n{{ end }}", &Options::default()).unwrap_err();
-    assert_eq!((parse.kind(), parse.line(), parse.column()), (Kind::Parse, 2, None));
+    assert_eq!((parse.kind(), parse.line(), parse.column()), (ErrorKind::Parse, 2, None));
     let program = Program::compile("t", "a\n  {{ .x }}", &Options::default()).unwrap();
     let data = json!({});
     let exec = program.render(&Data::Json(&data), &Env::default(), &Limits::default()).unwrap_err();
-    assert_eq!((exec.kind(), exec.line(), exec.column()), (Kind::Exec, 2, Some(5)));
+    assert_eq!((exec.kind(), exec.line(), exec.column()), (ErrorKind::Exec, 2, Some(5)));
     let limits = Limits { output_bytes: 3, ..Limits::default() };
     let program = Program::compile("t", "abcd", &Options::default()).unwrap();
     let limit = program.render(&Data::Null, &Env::default(), &limits).unwrap_err();
-    assert_eq!(limit.kind(), Kind::Limit);
+    assert_eq!(limit.kind(), ErrorKind::Limit);
 }
 
 #[test]

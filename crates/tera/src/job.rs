@@ -42,7 +42,7 @@ pub(crate) struct Budgets {
 }
 
 /// What a worker answers.
-pub(crate) type Answer = Result<String, String>;
+pub(crate) type RenderOutcome = Result<String, String>;
 
 /// The frame of a request.
 ///

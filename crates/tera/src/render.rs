@@ -7,7 +7,7 @@ use sluice_template::Stage;
 use tera::{Context, Tera};
 
 use crate::functions::base;
-use crate::job::{Answer, Job};
+use crate::job::{Job, RenderOutcome};
 use crate::session::Session;
 use crate::values::from_json;
 
@@ -40,7 +40,7 @@ impl Renderer {
     ///
     /// # Errors
     /// Tera's report, with its place in the template.
-    pub(crate) fn render(&mut self, mut job: Job) -> Answer {
+    pub(crate) fn render(&mut self, mut job: Job) -> RenderOutcome {
         let mut context = Context::new();
         for (name, value) in std::mem::take(&mut job.dot) {
             context.insert_value(name, from_json(value));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::confine::{allow_cpu, close_inherited, confine};
 use crate::job::Job;
 use crate::render::Renderer;
-use crate::{frames, job::Answer};
+use crate::{frames, job::RenderOutcome};
 
 /// The first argument of a worker; the second is its memory in bytes.
 pub(crate) const ARGUMENT: &str = "__tera-worker";
@@ -57,7 +57,7 @@ fn serve(memory: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-fn answer(renderer: &mut Renderer, frame: &[u8]) -> std::io::Result<Answer> {
+fn answer(renderer: &mut Renderer, frame: &[u8]) -> std::io::Result<RenderOutcome> {
     let job = match Job::decode(frame) {
         Ok(job) => job,
         Err(error) => return Ok(Err(error)),

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use sluice_template::{Engine, Limits, Request};
 
-use crate::job::{Answer, encode};
+use crate::job::{RenderOutcome, encode};
 use crate::serve::can_serve;
 use crate::strikes::Strikes;
 use crate::worker::{Broken, Until, Worker};
@@ -132,7 +132,7 @@ impl Engine for Workers {
         }
         let answer = self.ask(request.text, &frame, limits)?;
         self.state().strikes.ended(request.text);
-        serde_json::from_slice::<Answer>(&answer).map_err(|error| error.to_string())?
+        serde_json::from_slice::<RenderOutcome>(&answer).map_err(|error| error.to_string())?
     }
 }
 

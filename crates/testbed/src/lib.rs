@@ -22,4 +22,4 @@ pub use programs::Programs;
 pub use replica::{Replica, STAGES};
 pub use security::{LONER, Security};
 pub use stack::{Options, Stack};
-pub use web::{Answer, Connection};
+pub use web::{Connection, ServerResponse};

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 
 /// An answer, read completely.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct ServerResponse {
     /// The status code.
     pub code: u16,
     /// As it came, whatever the code is.
@@ -25,9 +25,9 @@ pub struct Connection {
     sender: SendRequest<Full<Bytes>>,
 }
 
-// === impl Answer ===
+// === impl Response ===
 
-impl Answer {
+impl ServerResponse {
     /// The answer, when it is a success.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl Connection {
     ///
     /// # Errors
     /// When the connection is gone.
-    pub async fn get(&mut self, path: &str, token: &str) -> anyhow::Result<Answer> {
+    pub async fn get(&mut self, path: &str, token: &str) -> anyhow::Result<ServerResponse> {
         self.call(Method::GET, path, token, "", Bytes::new()).await
     }
 
@@ -83,11 +83,11 @@ impl Connection {
         token: &str,
         content_type: &str,
         body: Bytes,
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<ServerResponse> {
         let response = self.send(method, path, token, content_type, body).await?;
         let code = response.status().as_u16();
         let body = response.into_body().collect().await?.to_bytes();
-        Ok(Answer { code, body })
+        Ok(ServerResponse { code, body })
     }
 
     /// Sends a request; the body of the answer comes as it is sent.

@@ -13,7 +13,7 @@ use sluice_api::{ObjectKey, ProfileId};
 
 use self::want::is_refused;
 pub(crate) use self::want::{Denied, Proof, Want};
-use crate::request::Owner;
+use crate::request::OwningProfile;
 
 mod want;
 
@@ -280,7 +280,7 @@ impl Claims {
     }
 
     /// The object says that it belongs to another profile: that one may have it, and this one waits.
-    pub(crate) fn yield_to(&mut self, key: &ObjectKey, profile: &ProfileId, owner: &Owner) {
+    pub(crate) fn yield_to(&mut self, key: &ObjectKey, profile: &ProfileId, owner: &OwningProfile) {
         let claim = self.objects.entry(key.clone()).or_default();
         claim.holders.remove(profile);
         claim.named = claim.waiting.keys().find(|other| owner.is(other)).cloned().map(Box::new);
@@ -298,7 +298,7 @@ impl Claims {
     }
 
     /// Whether the owner that an object names is a tenant that may not write it (any more).
-    pub(crate) fn may_not(&self, key: &ObjectKey, owner: &Owner) -> bool {
+    pub(crate) fn may_not(&self, key: &ObjectKey, owner: &OwningProfile) -> bool {
         let Some(claim) = self.objects.get(key) else { return false };
         let holders = claim.holders.0.iter().map(|(name, holder)| (name, holder.wants.as_ref()));
         let mut all = holders.chain(claim.waiting.iter().map(|(name, want)| (name, want.as_ref())));
@@ -306,7 +306,7 @@ impl Claims {
     }
 
     /// Whether the owner that an object names has it together with this profile.
-    pub(crate) fn shares(&self, key: &ObjectKey, profile: &ProfileId, owner: &Owner) -> bool {
+    pub(crate) fn shares(&self, key: &ObjectKey, profile: &ProfileId, owner: &OwningProfile) -> bool {
         let Some(claim) = self.objects.get(key) else { return false };
         let mut holders = claim.holders.others(profile).filter(|(_, holder)| !holder.leaving);
         holders.any(|(name, _)| owner.is(name))
@@ -341,7 +341,7 @@ impl Claims {
     }
 
     /// Whether the owner that an object names lets another one have it.
-    pub(crate) fn is_handed_over(&self, key: &ObjectKey, owner: &Owner) -> bool {
+    pub(crate) fn is_handed_over(&self, key: &ObjectKey, owner: &OwningProfile) -> bool {
         let holders = self.objects.get(key).into_iter().flat_map(|claim| &claim.holders.0);
         holders.into_iter().any(|(name, holder)| holder.hands_over && owner.is(name))
     }
@@ -393,7 +393,7 @@ mod tests {
             assert_eq!(claims.claim(&key(), &id(profile), want(100, "1", true)), Ok(()));
         }
         assert_eq!(claims.claim(&key(), &id("p"), want(100, "2", true)), denied("q"));
-        let owner = Owner {
+        let owner = OwningProfile {
             kind: "ClusterProfile".into(),
             name: "p".into(),
             tier: 100,
@@ -465,7 +465,8 @@ mod tests {
         );
         assert!(claims.let_go(&key(), &id("p")) && asked(&mut claims).is_empty(), "who waits is asked once");
         assert_eq!(claims.claim(&key(), &id("q"), want(100, "2", false)), Ok(()));
-        let owner = Owner { kind: "ClusterProfile".into(), name: "p".into(), ..Owner::default() };
+        let owner =
+            OwningProfile { kind: "ClusterProfile".into(), name: "p".into(), ..OwningProfile::default() };
         assert!(claims.is_handed_over(&key(), &owner));
     }
 

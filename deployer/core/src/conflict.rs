@@ -2,10 +2,10 @@
 
 use sluice_api::{ObjectKey, ProfileId};
 
-use crate::request::Owner;
+use crate::request::OwningProfile;
 
 /// The live object says that it belongs to another profile.
-pub(crate) fn owned_by(key: &ObjectKey, owner: &Owner) -> String {
+pub(crate) fn owned_by(key: &ObjectKey, owner: &OwningProfile) -> String {
     let name = ProfileId::of_path(&owner.name);
     let name = if name.is_role_request() { name.object_name() } else { &owner.name };
     conflict(key, &format!("{} {name}", owner.kind), &owner.reference)

@@ -159,7 +159,7 @@ impl Deployer {
         }
         self.tell(cluster, profile, BTreeMap::new(), step);
         self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), None, step);
-        if job.held.withdrawn.is_some() {
+        if job.inventory_state.withdrawn.is_some() {
             let name = profile.path();
             step.effect(Effect::Journal(JournalEntry::new(
                 STAGE,

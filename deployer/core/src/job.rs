@@ -11,14 +11,14 @@ use crate::budget::{backoff, micros};
 use crate::claims::Claims;
 use crate::inventory::Stored;
 use crate::late_calls::LateCalls;
-use crate::prepare::{DEFINITION, Place, prepare_some};
+use crate::prepare::{DEFINITION, TargetScope, prepare_some};
 use crate::releases;
 use crate::request::{Live, Request};
 
 mod apply;
 mod claims;
 mod handover;
-mod held;
+mod inventory_state;
 mod makers;
 mod proves;
 mod prune;
@@ -29,7 +29,7 @@ mod run;
 mod said;
 mod target;
 
-use held::{Held, Knowledge};
+use inventory_state::{InventoryState, Knowledge};
 pub(crate) use makers::{MakerRow, Makers};
 use proves::Proves;
 use redeploy::Redeploy;
@@ -52,7 +52,7 @@ pub(crate) struct Job {
     pub(crate) origin: u16,
     pub(crate) target: Target,
     pub(crate) makers: Makers,
-    pub(crate) held: Held,
+    pub(crate) inventory_state: InventoryState,
     /// When the cause of the newest row happened, microseconds since 1970.
     pub(crate) time: i64,
     /// When this owner has changed something in the cluster for it, microseconds since 1970; 0 when it has not.
@@ -142,7 +142,7 @@ impl Job {
             origin,
             target: Target::Unknown,
             makers: Makers::default(),
-            held: Held::default(),
+            inventory_state: InventoryState::default(),
             time: 0,
             applied_at: 0,
             settled: None,
@@ -166,25 +166,25 @@ impl Job {
     /// Takes what a list of the cluster's inventories says, unless it has changed it since the list was asked for.
     pub(crate) fn hold(&mut self, found: Option<Stored>, changed: bool, claims: &mut Claims) {
         if changed || self.phase != Phase::Idle {
-            self.held.knowledge = Knowledge::Doubtful;
+            self.inventory_state.knowledge = Knowledge::Doubtful;
             return;
         }
-        self.held.found(found);
+        self.inventory_state.found(found);
         self.list(claims);
     }
 
     /// What was read of its inventory may have changed since; where nothing is under way, a list tells.
     pub(crate) fn doubt_inventory(&mut self) {
-        if self.is_at_work() && self.held.knowledge == Knowledge::Read {
-            self.held.knowledge = Knowledge::Doubtful;
+        if self.is_at_work() && self.inventory_state.knowledge == Knowledge::Read {
+            self.inventory_state.knowledge = Knowledge::Doubtful;
         }
     }
 
     /// It has what its inventory names, until it is known what it wants.
     fn list(&mut self, claims: &mut Claims) {
-        let listed = self.held.stored.iter().flat_map(|held| &held.inventory.objects);
-        let releases = self.held.stored.iter().flat_map(|held| held.inventory.releases.keys());
-        let stay = self.held.stored.iter().flat_map(|held| held.inventory.stay.iter().flatten());
+        let listed = self.inventory_state.stored.iter().flat_map(|held| &held.inventory.objects);
+        let releases = self.inventory_state.stored.iter().flat_map(|held| held.inventory.releases.keys());
+        let stay = self.inventory_state.stored.iter().flat_map(|held| held.inventory.stay.iter().flatten());
         let brought = stay.filter(|key| key.gvk.kind == DEFINITION).map(releases::brought_key);
         let releases = releases.map(|path| self.release_key(path));
         for key in listed.cloned().chain(releases).chain(brought).collect::<Vec<_>>() {
@@ -204,7 +204,7 @@ impl Job {
         *self = Self {
             target: if matches!(target, Target::Gone) { Target::Unknown } else { target },
             makers,
-            held: self.held.forget(),
+            inventory_state: self.inventory_state.forget(),
             time: self.time,
             ..Self::new(&self.profile, self.origin)
         };
@@ -227,7 +227,7 @@ impl Job {
             self.proves.begin();
         }
         self.run.begin(context.late.may_come(context.now));
-        if self.held.knowledge == Knowledge::Doubtful {
+        if self.inventory_state.knowledge == Knowledge::Doubtful {
             self.phase = Phase::Checking;
             self.call(Request::ReadInventory(self.profile.clone()), context);
             return Ended::NotYet;
@@ -248,7 +248,7 @@ impl Job {
         let lost = |policy: &Policy| !untouchable && self.has_lost(policy);
         let only_in = context.is_management.then_some(desired.owner_namespace.as_str());
         let only_in = only_in.filter(|namespace| !namespace.is_empty());
-        let place = Place { is_management: context.is_management, only_in };
+        let place = TargetScope { is_management: context.is_management, only_in };
         let (prepared, errors) = prepare_some(&desired, place, |policy| !lost(policy));
         self.run.is_whole = errors.is_empty();
         for text in errors {

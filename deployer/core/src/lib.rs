@@ -36,5 +36,5 @@ pub use messages::{Effect, ExternalInput};
 pub use own::{is_own, own};
 pub use prepare::{Brought, Prepared, prepare};
 pub use releases::{Helm, ReleaseSummary};
-pub use request::{Class, Failure, Live, Owner, Reply, Request, Version};
+pub use request::{Class, Failure, Live, OwningProfile, Reply, Request, Version};
 pub use summary::{Summary, cluster_summary};

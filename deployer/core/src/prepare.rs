@@ -56,7 +56,7 @@ fn is_cluster_scoped(gvk: &Gvk) -> Option<bool> {
 
 /// Where something is deployed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Place<'a> {
+pub(crate) struct TargetScope<'a> {
     /// Whether it is the management cluster, where no profile deploys what is Sluice's own.
     pub(crate) is_management: bool,
     /// The only namespace that the profile may deploy to.
@@ -65,13 +65,13 @@ pub(crate) struct Place<'a> {
 
 /// Prepares everything of a profile, in the order of application; the second part says what is left out and why.
 pub fn prepare(desired: &Desired) -> (Vec<Prepared>, Vec<String>) {
-    prepare_some(desired, Place::default(), |_| true)
+    prepare_some(desired, TargetScope::default(), |_| true)
 }
 
 /// The same of the policies that are wanted. What may not be deployed there is left out.
 pub(crate) fn prepare_some(
     desired: &Desired,
-    place: Place<'_>,
+    place: TargetScope<'_>,
     wanted: impl Fn(&Policy) -> bool,
 ) -> (Vec<Prepared>, Vec<String>) {
     let (mut prepared, mut index, mut errors) = (Vec::<(i32, Prepared)>::new(), BTreeMap::new(), Vec::new());
@@ -390,7 +390,7 @@ mod tests {
         let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r", "namespace": "team"}});
         let desired = desired(vec![(100, vec![own, config_map("bare", "1"), other, custom, role])]);
         let (prepared, errors) =
-            prepare_some(&desired, Place { is_management: true, only_in: Some("team") }, |_| true);
+            prepare_some(&desired, TargetScope { is_management: true, only_in: Some("team") }, |_| true);
         let places: Vec<_> =
             prepared.iter().map(|one| (one.key.name.as_str(), object::namespace(&one.object))).collect();
         assert_eq!(places, [("own", "team"), ("bare", "team"), ("t", "team")]);
@@ -408,7 +408,7 @@ mod tests {
         let desired = desired(vec![(100, vec![summary, config_map("c", "1")])]);
         let prepared = |is_management| {
             let (prepared, errors) =
-                prepare_some(&desired, Place { is_management, ..Place::default() }, |_| true);
+                prepare_some(&desired, TargetScope { is_management, ..TargetScope::default() }, |_| true);
             (prepared.len(), errors)
         };
         let text = "ClusterSummary default/p-sveltos-c1 is made by Sluice itself in the management cluster; deploy it under another \
@@ -425,7 +425,7 @@ mod tests {
         desired.policies[0].crds = 1;
         let prepared = |is_management| {
             let (prepared, errors) =
-                prepare_some(&desired, Place { is_management, ..Place::default() }, |_| true);
+                prepare_some(&desired, TargetScope { is_management, ..TargetScope::default() }, |_| true);
             (prepared.len(), errors.len())
         };
         assert_eq!((prepared(true), prepared(false)), ((0, 1), (1, 0)));

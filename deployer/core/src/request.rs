@@ -141,7 +141,7 @@ pub struct Live {
     /// What it says of its content: `projectsveltos.io/hash`, and the digest of extra labels and annotations.
     pub hash: Option<String>,
     /// Which profile deployed it.
-    pub owner: Option<Owner>,
+    pub owner: Option<OwningProfile>,
     /// Whether it has been deleted, and stays only until its finalizers are done.
     pub going: bool,
     /// Whether it says that it stays when nobody wants it any more.
@@ -150,7 +150,7 @@ pub struct Live {
 
 /// The profile that an object says it belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Owner {
+pub struct OwningProfile {
     /// `ClusterProfile` or `Profile`.
     pub kind: String,
     /// For a Profile with its namespace: two profiles of one name are two.
@@ -195,7 +195,7 @@ impl Request {
     }
 }
 
-impl Owner {
+impl OwningProfile {
     /// Whether this profile is meant.
     pub fn is(&self, profile: &ProfileId) -> bool {
         self.kind == profile.kind() && self.name == profile.path()
@@ -207,7 +207,7 @@ impl Live {
     pub fn of(object: &Value) -> Self {
         let annotation = |name: &str| object::annotation(object, &format!("projectsveltos.io/{name}"));
         let tier = |name: &str| annotation(name).and_then(|tier| tier.parse().ok()).unwrap_or(100);
-        let owner = annotation("owner-name").map(|name| Owner {
+        let owner = annotation("owner-name").map(|name| OwningProfile {
             kind: annotation("owner-kind").unwrap_or_default().to_owned(),
             name: name.to_owned(),
             tier: tier("owner-tier"),

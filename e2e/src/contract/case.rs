@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::normal::Normalizer;
-use super::{Answer, Server};
+use super::{Response, Server};
 
 /// How long a step may be repeated until it has the wanted code.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -97,7 +97,7 @@ pub async fn play(case: &Case, server: &Server) -> anyhow::Result<Value> {
     if created.code != 201 {
         bail!("cannot create the namespace {namespace}: {}", created.body);
     }
-    let mut answers: Vec<Answer> = Vec::new();
+    let mut answers: Vec<Response> = Vec::new();
     let mut normalizer = Normalizer::new(&namespace);
     let mut transcript = Vec::new();
     for (index, step) in case.steps.iter().enumerate() {
@@ -111,7 +111,12 @@ pub async fn play(case: &Case, server: &Server) -> anyhow::Result<Value> {
     Ok(Value::Array(transcript))
 }
 
-async fn run(step: &Step, server: &Server, namespace: &str, answers: &[Answer]) -> anyhow::Result<Answer> {
+async fn run(
+    step: &Step,
+    server: &Server,
+    namespace: &str,
+    answers: &[Response],
+) -> anyhow::Result<Response> {
     let request = fill(&step.request, namespace, answers)?;
     let (method, path) = request.split_once(' ').context("a request is a method and a path")?;
     let content_type = match step.r#type.as_str() {
@@ -138,7 +143,7 @@ async fn run(step: &Step, server: &Server, namespace: &str, answers: &[Answer]) 
 }
 
 /// Replaces `{..}` by the namespace or parts of former answers.
-fn fill(text: &str, namespace: &str, answers: &[Answer]) -> anyhow::Result<String> {
+fn fill(text: &str, namespace: &str, answers: &[Response]) -> anyhow::Result<String> {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
@@ -154,7 +159,7 @@ fn fill(text: &str, namespace: &str, answers: &[Answer]) -> anyhow::Result<Strin
     Ok(out)
 }
 
-fn lookup(name: &str, namespace: &str, answers: &[Answer]) -> Option<String> {
+fn lookup(name: &str, namespace: &str, answers: &[Response]) -> Option<String> {
     if name == "ns" {
         return Some(namespace.to_owned());
     }
@@ -167,7 +172,7 @@ fn lookup(name: &str, namespace: &str, answers: &[Answer]) -> Option<String> {
     Some(found.as_str().map_or_else(|| found.to_string(), str::to_owned))
 }
 
-fn fill_value(value: &Value, namespace: &str, answers: &[Answer]) -> anyhow::Result<Value> {
+fn fill_value(value: &Value, namespace: &str, answers: &[Response]) -> anyhow::Result<Value> {
     Ok(match value {
         Value::String(text) => Value::from(fill(text, namespace, answers)?),
         Value::Array(items) => Value::Array(

@@ -9,4 +9,4 @@ mod normal;
 mod server;
 
 pub use case::{Case, load_all, play};
-pub use server::{Answer, Server};
+pub use server::{Response, Server};

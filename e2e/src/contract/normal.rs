@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::Answer;
+use super::Response;
 
 /// Names for the uids and versions of one transcript, given in the order of their appearance: equal
 /// values keep equal names, so that an unchanged resourceVersion shows.
@@ -25,7 +25,7 @@ impl Normalizer {
     }
 
     /// What of an answer is compared.
-    pub fn answer(&mut self, answer: &Answer, only: &[String], ignore: &[String]) -> Value {
+    pub fn answer(&mut self, answer: &Response, only: &[String], ignore: &[String]) -> Value {
         let mut body = answer.body.clone();
         if body.get("items").is_some() || body.get("rows").is_some() {
             hide(&mut body, &["metadata", "resourceVersion"]);
@@ -181,7 +181,7 @@ mod tests {
         let mut normalizer = Normalizer::new("contract-x");
         bodies
             .iter()
-            .map(|body| normalizer.answer(&Answer { code: 200, body: body.clone() }, &[], &[]))
+            .map(|body| normalizer.answer(&Response { code: 200, body: body.clone() }, &[], &[]))
             .collect()
     }
 

@@ -15,7 +15,7 @@ pub struct Server {
 
 /// The answer to one request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct Response {
     /// HTTP status code.
     pub code: u16,
     /// The JSON body; of a watch, the list of its events.
@@ -47,7 +47,7 @@ impl Server {
         path: &str,
         headers: &[(&str, &str)],
         body: Option<&Value>,
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<Response> {
         let mut request = Request::builder().method(Method::from_bytes(method.as_bytes())?).uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -57,7 +57,7 @@ impl Server {
         let code = response.status().as_u16();
         let bytes = response.into_body().collect_bytes().await?;
         let text = std::str::from_utf8(&bytes).context("the answer is not UTF-8")?;
-        Ok(Answer { code, body: parse(text) })
+        Ok(Response { code, body: parse(text) })
     }
 }
 

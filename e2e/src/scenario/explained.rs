@@ -79,7 +79,7 @@ enum Known {
 
 /// What `sluice explain -o json` prints.
 #[derive(Debug, Deserialize)]
-struct Answer {
+struct Explanation {
     verdict: String,
     steps: Vec<Step>,
 }
@@ -260,7 +260,8 @@ impl Examiner {
             .output()
             .await?;
         let error = String::from_utf8_lossy(&asked.stderr);
-        let answer: Answer = serde_json::from_slice(&asked.stdout).with_context(|| error.into_owned())?;
+        let answer: Explanation =
+            serde_json::from_slice(&asked.stdout).with_context(|| error.into_owned())?;
         let (verdict, first) = match asked.status.code() {
             Some(0) => ("yes", None),
             Some(1) => ("no", Some("no")),

@@ -6,7 +6,7 @@ use sluice_api::secrets::{is_secret, without_message};
 use sluice_script::cel::{Rule, Unanswered};
 use sluice_script::{Limits, Script};
 
-use crate::program::Answer;
+use crate::program::SelectorOutcome;
 
 /// Rules and script of one selector, compiled.
 ///
@@ -37,39 +37,39 @@ impl Condition {
     }
 
     /// What they say of an object; of a Secret without what a script says, which may repeat what is in it. A rule that has no value for it is not true; one that needed too much says nothing.
-    pub(crate) fn ask(&self, object: &Value, limits: &Limits) -> Answer {
+    pub(crate) fn ask(&self, object: &Value, limits: &Limits) -> SelectorOutcome {
         match (self.say(object, limits), is_secret(object)) {
-            (Answer::Yes(_), true) => Answer::Yes(String::new()),
-            (Answer::No(_), true) => Answer::No("a rule or script says no".to_owned()),
-            (Answer::Failed(error), true) => Answer::Failed(without_message(&error)),
+            (SelectorOutcome::Yes(_), true) => SelectorOutcome::Yes(String::new()),
+            (SelectorOutcome::No(_), true) => SelectorOutcome::No("a rule or script says no".to_owned()),
+            (SelectorOutcome::Failed(error), true) => SelectorOutcome::Failed(without_message(&error)),
             (answer, false) => answer,
         }
     }
 
-    fn say(&self, object: &Value, limits: &Limits) -> Answer {
+    fn say(&self, object: &Value, limits: &Limits) -> SelectorOutcome {
         let (mut reasons, mut failed) = (Vec::new(), None);
         for (name, rule) in &self.rules {
             match rule.holds(object, limits) {
-                Ok(true) => return Answer::Yes(format!("{name} is true")),
+                Ok(true) => return SelectorOutcome::Yes(format!("{name} is true")),
                 Ok(false) => reasons.push(format!("{name} is false")),
                 Err(Unanswered::Undecided(text)) => reasons.push(format!("{name} has no value: {text}")),
                 Err(Unanswered::Limit(text)) => failed = failed.or(Some(format!("{name}: {text}"))),
             }
         }
         let verdict = match &self.script {
-            None if self.rules.is_empty() => return Answer::Yes(String::new()),
+            None if self.rules.is_empty() => return SelectorOutcome::Yes(String::new()),
             None => None,
             Some(script) => match script.evaluate(object, limits) {
-                Err(error) => return Answer::Failed(error.to_string()),
-                Ok(verdict) if verdict.matching => return Answer::Yes(verdict.message),
+                Err(error) => return SelectorOutcome::Failed(error.to_string()),
+                Ok(verdict) if verdict.matching => return SelectorOutcome::Yes(verdict.message),
                 Ok(verdict) => Some(verdict.message),
             },
         };
         if let Some(text) = failed {
-            return Answer::Failed(text);
+            return SelectorOutcome::Failed(text);
         }
         reasons.extend(verdict.filter(|message| !message.is_empty()));
-        Answer::No(reasons.join("; "))
+        SelectorOutcome::No(reasons.join("; "))
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     /// What rules, and a script where one is named, say of an object with a label `x` of this value.
-    fn ask(rules: &[&str], script: Option<&str>, label: Option<&str>) -> Answer {
+    fn ask(rules: &[&str], script: Option<&str>, label: Option<&str>) -> SelectorOutcome {
         let rules: Vec<_> =
             rules.iter().map(|rule| json!({"name": format!("r{}", rule.len()), "rule": rule})).collect();
         let mut selector = json!({"version": "v1", "kind": "Service", "evaluateCEL": rules});
@@ -99,12 +99,12 @@ mod tests {
             .ask(&object, &Limits { steps: 10_000, ..Limits::default() })
     }
 
-    fn no(text: &str) -> Answer {
-        Answer::No(text.to_owned())
+    fn no(text: &str) -> SelectorOutcome {
+        SelectorOutcome::No(text.to_owned())
     }
 
-    fn yes(text: &str) -> Answer {
-        Answer::Yes(text.to_owned())
+    fn yes(text: &str) -> SelectorOutcome {
+        SelectorOutcome::Yes(text.to_owned())
     }
 
     const HAS: &str = "has(resource.metadata.labels.x)";
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(ask(&["true"], Some("error('x')"), None), yes("rule \"r4\" is true"));
         let no_says = "return {matching = false, message = 'lua'}";
         assert_eq!(ask(&["false"], Some(no_says), None), no("rule \"r5\" is false; lua"));
-        assert!(matches!(ask(&["false"], Some("error('x')"), None), Answer::Failed(_)));
+        assert!(matches!(ask(&["false"], Some("error('x')"), None), SelectorOutcome::Failed(_)));
         assert_eq!(ask(&[], None, None), yes(""));
     }
 
@@ -138,8 +138,8 @@ mod tests {
         let ones = vec!["1"; 200].join(",");
         let long = format!("[{ones}].all(x, [{ones}].all(y, true))");
         assert!(
-            matches!(ask(&[&long], None, None), Answer::Failed(text) if text.contains("ran for too long"))
+            matches!(ask(&[&long], None, None), SelectorOutcome::Failed(text) if text.contains("ran for too long"))
         );
-        assert!(matches!(ask(&[&long, "true"], None, None), Answer::Yes(_)));
+        assert!(matches!(ask(&[&long, "true"], None, None), SelectorOutcome::Yes(_)));
     }
 }

@@ -19,4 +19,4 @@ mod reported;
 
 pub use matcher::{Config, Matcher};
 pub use messages::{Effect, ExternalInput};
-pub use program::{Answer, Outcome, Program};
+pub use program::{Outcome, Program, SelectorOutcome};

@@ -30,7 +30,7 @@ pub enum Outcome {
 
 /// What one resource selector, or one of the criteria, says of an object, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum SelectorOutcome {
     /// It is an event; the script's message, or the rule that is true.
     Yes(String),
     /// It is none: the condition that does not hold, or the script's message.
@@ -79,9 +79,9 @@ impl Program {
                 continue;
             }
             match condition.ask(object, limits) {
-                Answer::Yes(_) => selected.push(index),
-                Answer::No(_) => {}
-                Answer::Failed(error) => return Outcome::Failed(error),
+                SelectorOutcome::Yes(_) => selected.push(index),
+                SelectorOutcome::No(_) => {}
+                SelectorOutcome::Failed(error) => return Outcome::Failed(error),
             }
         }
         if selected.is_empty() { Outcome::NoMatch } else { Outcome::Match(selected) }
@@ -96,14 +96,18 @@ impl Program {
     }
 
     /// What every resource selector, or of a CloudEvent all criteria, say of an object, in their order. [`Program::judge`] is what follows from it.
-    pub fn explain(&self, key: &ObjectKey, object: &Value, limits: &Limits) -> Vec<Answer> {
+    pub fn explain(&self, key: &ObjectKey, object: &Value, limits: &Limits) -> Vec<SelectorOutcome> {
         if let Some(event) = EventKey::of(key) {
             let unmet = self.source.criteria.iter().map(|criteria| criteria.unmet(&event));
-            return unmet.map(|unmet| unmet.map_or(Answer::Yes(String::new()), Answer::No)).collect();
+            return unmet
+                .map(|unmet| unmet.map_or(SelectorOutcome::Yes(String::new()), SelectorOutcome::No))
+                .collect();
         }
         let ask = |(selector, condition): (&ResourceSelector, &Condition)| match selector.unmet(key, object) {
-            Some(reason) => Answer::No(reason),
-            None if !selector.deleting && is_deleted(object) => Answer::No("it is being deleted".to_owned()),
+            Some(reason) => SelectorOutcome::No(reason),
+            None if !selector.deleting && is_deleted(object) => {
+                SelectorOutcome::No("it is being deleted".to_owned())
+            }
             None => condition.ask(object, limits),
         };
         self.source.selectors.iter().zip(&self.conditions).map(ask).collect()
@@ -188,11 +192,11 @@ mod tests {
             &Limits::default(),
         );
         let [
-            Answer::No(kind),
-            Answer::Yes(plain),
-            Answer::Yes(good),
-            Answer::No(bad),
-            Answer::Failed(failed),
+            SelectorOutcome::No(kind),
+            SelectorOutcome::Yes(plain),
+            SelectorOutcome::Yes(good),
+            SelectorOutcome::No(bad),
+            SelectorOutcome::Failed(failed),
         ] = &answers[..]
         else {
             panic!("{answers:?}")
@@ -239,7 +243,7 @@ mod tests {
         assert_eq!(program.judge(&key, &object, &Limits::default()), Outcome::Match(vec![0]));
         let answers = program.explain(&event("deleted", "x").object_key(), &json!({}), &Limits::default());
         assert!(
-            matches!(&answers[..], [Answer::No(kind), Answer::No(_), Answer::Yes(_)] if kind.contains("\"deleted\""))
+            matches!(&answers[..], [SelectorOutcome::No(kind), SelectorOutcome::No(_), SelectorOutcome::Yes(_)] if kind.contains("\"deleted\""))
         );
         let objects_only = Program::compile(
             &json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"version": "v1", "kind": "Service"}}),

@@ -55,7 +55,7 @@ pub(crate) struct Authorization {
 
 /// What a server says.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ServerResponse {
     /// The address that it was got from, after all redirections.
     pub(crate) from: String,
     pub(crate) status: StatusCode,
@@ -104,7 +104,7 @@ impl Http {
     ///
     /// # Errors
     /// Why there is no answer. That the server refuses is one.
-    pub(crate) async fn get(&self, url: &str, access: &Access, ask: &Ask) -> Result<Answer, Failure> {
+    pub(crate) async fn get(&self, url: &str, access: &Access, ask: &Ask) -> Result<ServerResponse, Failure> {
         let mut at = url.to_owned();
         let mut ask = ask.clone();
         for _ in 0..REDIRECTIONS {
@@ -122,7 +122,7 @@ impl Http {
         Err(Failure::content(format!("{} redirects too often", shown(url))))
     }
 
-    async fn once(&self, url: &str, access: &Access, ask: &Ask) -> Result<Answer, Failure> {
+    async fn once(&self, url: &str, access: &Access, ask: &Ask) -> Result<ServerResponse, Failure> {
         let uri =
             url.parse::<Uri>().map_err(|_| Failure::content(format!("{} is no address", shown(url))))?;
         let is_public = !self.hosts.allow(&uri, access);
@@ -160,7 +160,7 @@ impl Http {
                 self.rooms.add(&mut bytes, data).await;
             }
         }
-        Ok(Answer { from: url.to_owned(), status: head.status, headers: head.headers, body: bytes })
+        Ok(ServerResponse { from: url.to_owned(), status: head.status, headers: head.headers, body: bytes })
     }
 
     fn client(&self, url: &str, access: &Access, is_public: bool) -> Result<Client, Failure> {
@@ -205,9 +205,9 @@ fn connected(config: &Config, is_public: bool) -> kube::Result<Client> {
     Ok(Arc::new(move |request| client.request(request)))
 }
 
-// === impl Answer ===
+// === impl ServerResponse ===
 
-impl Answer {
+impl ServerResponse {
     fn redirection(&self) -> Option<&str> {
         let is_one = self.status.is_redirection() && self.status != StatusCode::NOT_MODIFIED;
         is_one.then(|| self.header(&LOCATION)).flatten()

@@ -40,9 +40,9 @@ pub(crate) struct Indices {
 type Key = (String, Access);
 
 /// One index, held by who is asking for it.
-type Slot = Arc<tokio::sync::Mutex<Option<Held>>>;
+type Slot = Arc<tokio::sync::Mutex<Option<Cached>>>;
 
-struct Held {
+struct Cached {
     index: Arc<Index>,
     etag: Option<String>,
     at: Instant,
@@ -114,7 +114,7 @@ impl Indices {
         let index = index
             .map_err(|error| Failure::content(format!("{} is no index of charts: {error}", shown(url))))?;
         let index = Arc::new(index);
-        *held = Some(Held { index: index.clone(), etag, at: Instant::now() });
+        *held = Some(Cached { index: index.clone(), etag, at: Instant::now() });
         Ok(index)
     }
 
@@ -223,7 +223,7 @@ mod tests {
         let key = |at: usize| (format!("https://h{at}"), Access::default());
         let put = async |at: usize| {
             let index = Index::read(b"entries: {web: [{version: 1.2.0, urls: [web.tgz]}]}").unwrap();
-            let held = Held { index: Arc::new(index), etag: None, at: Instant::now() };
+            let held = Cached { index: Arc::new(index), etag: None, at: Instant::now() };
             *indices.slot(key(at)).lock().await = Some(held);
         };
         for at in 0..10 {

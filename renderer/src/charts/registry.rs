@@ -9,7 +9,7 @@ use sluice_chart::best_version;
 use sluice_renderer_core::ChartRequest;
 
 use super::failure::Failure;
-use super::http::{Answer, Ask, Authorization, Http, basic, joined, origin, shown};
+use super::http::{Ask, Authorization, Http, ServerResponse, basic, joined, origin, shown};
 use super::is_exact;
 use super::turns::Bytes;
 
@@ -117,7 +117,7 @@ impl<'a> Registry<'a> {
         url: &str,
         accept: Option<&'static str>,
         limit: usize,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ServerResponse, Failure> {
         let access = &self.request.access;
         let ask = |authorization: &Option<Authorization>| Ask {
             accept,

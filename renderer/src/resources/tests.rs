@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-fn place() -> PlaceKey {
+fn place() -> CollectionKey {
     (Gvk::new("example.com", "v1", "Thing"), "n".to_owned())
 }
 
@@ -13,9 +13,9 @@ fn thing(name: &str, size: i64) -> Value {
 }
 
 /// A place where one shard reads these objects, and what it is told.
-fn read_by_one(names: &[&str]) -> (Place, mpsc::UnboundedReceiver<ExternalInput>) {
+fn read_by_one(names: &[&str]) -> (Collection, mpsc::UnboundedReceiver<ExternalInput>) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let mut place = Place::default();
+    let mut place = Collection::default();
     for name in names {
         place.objects.entry((*name).to_owned()).or_default().readers.insert(0, sender.clone());
     }

@@ -13,7 +13,7 @@ use sluice_protocol::{Body, Capabilities, Publish, Row, Subject, Table};
 use sluice_renderer::ChartSettings;
 use sluice_runtime::kit;
 
-use super::{CONFIG, MANAGEMENT, Place, cluster, desired, is, log};
+use super::{CONFIG, MANAGEMENT, Stand, cluster, desired, is, log};
 
 /// The password of the repository, as a Secret has it, with its user as a request has it, and the token that a registry gives for
 /// it; and a key that lies beside it.
@@ -138,7 +138,7 @@ fn of_profile(row: &Row) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chart_is_fetched_with_the_password_of_a_secret_and_rendered_again_with_its_values() {
-    let (place, repository) = (Place::start().await, Repository::start(SAYS, true).await);
+    let (place, repository) = (Stand::start().await, Repository::start(SAYS, true).await);
     let named = |kind: &str, name: &str, content: Value| {
         let mut object =
             json!({"apiVersion": "v1", "kind": kind, "metadata": {"namespace": "default", "name": name}});
@@ -199,7 +199,7 @@ async fn a_chart_is_fetched_with_the_password_of_a_secret_and_rendered_again_wit
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_range_finds_a_new_version_and_loses_one_that_is_withdrawn() {
-    let (place, repository) = (Place::start().await, Repository::start(SAYS, false).await);
+    let (place, repository) = (Stand::start().await, Repository::start(SAYS, false).await);
     place.put(profile(&[chart(&repository.url, "site", json!({"values": "{of: c, mark: x}"}))]));
     let settings = ChartSettings { again: Duration::from_millis(100), ..ChartSettings::default() };
     place
@@ -220,7 +220,7 @@ async fn a_range_finds_a_new_version_and_loses_one_that_is_withdrawn() {
 /// Passwords, keys and certificates of a chart stay what they are: nothing changes in a cluster.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_chart_draws_stays_over_a_take_over_and_a_wiped_bus() {
-    let (place, repository) = (Place::start().await, Repository::start(DRAWS, false).await);
+    let (place, repository) = (Stand::start().await, Repository::start(DRAWS, false).await);
     place.put(profile(&[chart(&repository.url, "site", json!({}))]));
     let mut made = Vec::new();
     for _ in 0..2 {

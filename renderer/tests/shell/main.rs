@@ -27,12 +27,12 @@ fn cluster() -> ClusterRef {
 }
 
 /// A bus, and a management cluster with everything that users write.
-struct Place {
+struct Stand {
     server: Server,
     fleet: SimFleet,
 }
 
-impl Place {
+impl Stand {
     async fn start() -> Self {
         log::watch(charts::SECRETS);
         let fleet = SimFleet::start(FleetConfig::default()).await.unwrap();
@@ -162,7 +162,7 @@ fn is(of: &str, mark: &str) -> impl Fn(&Row) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_event_becomes_a_row_and_is_shown_in_the_management_cluster() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     place
         .render(async |bus| {
             let wanted = interest(bus, |row| row.source("s").is_some()).await;
@@ -184,7 +184,7 @@ async fn an_event_becomes_a_row_and_is_shown_in_the_management_cluster() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_says_that_all_its_rows_are_there_when_it_knows_every_event() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     place
         .render(async |bus| {
             let wanted = interest(bus, |row| row.source("s").is_some()).await;
@@ -202,7 +202,7 @@ async fn it_says_that_all_its_rows_are_there_when_it_knows_every_event() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_wrong_with_a_trigger_is_in_its_status_until_it_is_mended() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     place.put(trigger("missing"));
     place
         .render(async |bus| {
@@ -225,7 +225,7 @@ async fn what_is_wrong_with_a_trigger_is_in_its_status_until_it_is_mended() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_trigger_says_on_which_clusters_it_is_and_what_became_of_it_there() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     place
         .render(async |bus| {
             let wanted = interest(bus, |row| row.source("s").is_some()).await;
@@ -256,7 +256,7 @@ async fn a_trigger_says_on_which_clusters_it_is_and_what_became_of_it_there() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_owner_withdraws_what_lost_its_cause_only_when_the_set_is_complete() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     let mut revision = 0;
     place
         .render(async |bus| {
@@ -281,7 +281,7 @@ async fn a_new_owner_withdraws_what_lost_its_cause_only_when_the_set_is_complete
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_cluster_holds_and_nobody_wants_is_withdrawn() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     place
         .render(async |bus| {
             let id = ProfileId::cluster("old");
@@ -301,7 +301,7 @@ async fn what_a_cluster_holds_and_nobody_wants_is_withdrawn() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_templates_read_is_watched_and_its_changes_arrive() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     let mut reading = trigger("content");
     reading["spec"]["templateResourceRefs"] = json!([{"identifier": "upstream", "resource":
         {"apiVersion": "v1", "kind": "Service", "namespace": "default", "name": "{{ .Resource.metadata.name }}"}}]);
@@ -327,7 +327,7 @@ async fn what_templates_read_is_watched_and_its_changes_arrive() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cluster_set_says_what_it_selects_and_what_is_wrong_with_it() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     let set = |selector: Value| json!({"apiVersion": LIB, "kind": "ClusterSet", "metadata": {"name": "s"}, "spec": {"clusterSelector": selector}});
     let good = json!({"matchLabels": {"env": "fv"}});
     place.put(set(good.clone()));

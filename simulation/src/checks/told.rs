@@ -15,10 +15,10 @@ pub(super) struct Reasons([[i64; CLUSTERS.len()]; Addon::ALL.len()]);
 
 /// The rows of `desired` that were there lately, by the cluster and the profile, and what the reasons were when each was written.
 #[derive(Default)]
-pub(super) struct Told(BTreeMap<Place, Vec<Written>>);
+pub(super) struct Told(BTreeMap<RowName, Vec<Written>>);
 
 /// A cluster, and the kind and the path of a profile there.
-type Place = (String, String, String);
+type RowName = (String, String, String);
 
 struct Written {
     at: i64,

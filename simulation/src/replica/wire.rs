@@ -6,7 +6,7 @@ use sluice_protocol::{Claim, Event, Group, Stop};
 use super::{Out, Process};
 use crate::coverage::Fault;
 use crate::role::Role;
-use crate::store::{Holder, Verdict};
+use crate::store::{Holder, PublishOutcome};
 use crate::world::{STEP, World};
 
 /// Commands that are under way. Those to one stream arrive in their order, but for those that were given up.
@@ -131,10 +131,10 @@ impl<R: Role> Process<R> {
         let verdict = store.claim(fence, holder, claim.former, times, clock);
         world.tell(|| format!("{} claims output {}: {verdict:?}", self.name, claim.output));
         Some(match verdict {
-            Verdict::Stored(sequence) => Event::Claimed { output: claim.output, sequence },
+            PublishOutcome::Stored(sequence) => Event::Claimed { output: claim.output, sequence },
             // The shell asks again, and gives up for a while.
-            Verdict::Held => Event::Unanswered(claim.output),
-            Verdict::Replaced(by) => self.deposed(world, by, life),
+            PublishOutcome::NotStored => Event::Unanswered(claim.output),
+            PublishOutcome::Replaced(by) => self.deposed(world, by, life),
         })
     }
 
@@ -146,9 +146,9 @@ impl<R: Role> Process<R> {
         let clock = (world.now, world.now + world.random.random_range(0..3) * STEP);
         let expires = world.now + world.tombstone_ttl;
         let verdict = world.store.send(fence, group, self.newer, expires, clock);
-        world.coverage.many(Fault::Held, u64::from(verdict == Verdict::Held));
-        world.coverage.many(Fault::Refused, u64::from(matches!(verdict, Verdict::Replaced(_))));
-        if matches!(verdict, Verdict::Stored(_)) {
+        world.coverage.many(Fault::NotStored, u64::from(verdict == PublishOutcome::NotStored));
+        world.coverage.many(Fault::Refused, u64::from(matches!(verdict, PublishOutcome::Replaced(_))));
+        if matches!(verdict, PublishOutcome::Stored(_)) {
             group.rows.iter().for_each(|row| world.history.told(&row.row.subject));
         }
         world.tell(|| {
@@ -161,9 +161,11 @@ impl<R: Role> Process<R> {
             )
         });
         Some(match verdict {
-            Verdict::Stored(sequence) => Event::Stored { output: group.output, sequence: Some(sequence) },
-            Verdict::Held => Event::Held(group.output),
-            Verdict::Replaced(by) => match by {
+            PublishOutcome::Stored(sequence) => {
+                Event::Stored { output: group.output, sequence: Some(sequence) }
+            }
+            PublishOutcome::NotStored => Event::NotStored(group.output),
+            PublishOutcome::Replaced(by) => match by {
                 Some(by) if (by.index, by.life) == (self.seat.index, self.lives) => {
                     Event::Unanswered(group.output)
                 }

@@ -15,14 +15,14 @@ pub struct Ignored {
     /// In objects of these kinds.
     pub kinds: &'static [&'static str],
     /// Where it is.
-    pub at: Place,
+    pub at: FieldLocation,
     /// Why, and what there is instead.
     pub why: &'static str,
 }
 
 /// Where something without effect is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FieldLocation {
     /// A field of the spec.
     Field(&'static str),
     /// A field of the spec with this value alone.
@@ -41,14 +41,14 @@ const SVELTOS_CLUSTERS: &[&str] = &["SveltosCluster"];
 const CLUSTERS: &[&str] = &["SveltosCluster", "Cluster"];
 
 const fn field(kinds: &'static [&'static str], name: &'static str, why: &'static str) -> Ignored {
-    Ignored { kinds, at: Place::Field(name), why }
+    Ignored { kinds, at: FieldLocation::Field(name), why }
 }
 
 /// Everything that is accepted and has no effect.
 pub const IGNORED: [Ignored; 14] = [
     Ignored {
         kinds: PROFILES,
-        at: Place::Value("syncMode", "ContinuousWithDriftDetection"),
+        at: FieldLocation::Value("syncMode", "ContinuousWithDriftDetection"),
         why: "drift is not watched by this version: what somebody else changes stays until the profile changes; it is as Continuous",
     },
     field(PROFILES, "maxUpdate", "has no effect: all clusters are updated at the same time"),
@@ -71,7 +71,7 @@ pub const IGNORED: [Ignored; 14] = [
     ),
     Ignored {
         kinds: SVELTOS_CLUSTERS,
-        at: Place::Number("consecutiveFailureThreshold", 3),
+        at: FieldLocation::Number("consecutiveFailureThreshold", 3),
         why: "has no effect: the cluster is called Down when it cannot be reached",
     },
     field(SVELTOS_CLUSTERS, "readinessChecks", "has no effect: checks are not run by this version"),
@@ -84,17 +84,17 @@ pub const IGNORED: [Ignored; 14] = [
     field(SVELTOS_CLUSTERS, "workloadIdentity", "has no effect: the cluster is reached by its kubeconfig"),
     Ignored {
         kinds: CLUSTERS,
-        at: Place::Annotation("sharding.projectsveltos.io/key"),
+        at: FieldLocation::Annotation("sharding.projectsveltos.io/key"),
         why: "has no effect: shards follow from names",
     },
     Ignored {
         kinds: TENANTS,
-        at: Place::Label("projectsveltos.io/admin-name"),
+        at: FieldLocation::Label("projectsveltos.io/admin-name"),
         why: "has no effect; write projectsveltos.io/serviceaccount-name and projectsveltos.io/serviceaccount-namespace",
     },
 ];
 
-impl Place {
+impl FieldLocation {
     /// The path in an object.
     fn path(self) -> String {
         match self {
@@ -189,11 +189,11 @@ mod tests {
         let mut known: Vec<String> = IGNORED
             .iter()
             .map(|one| match one.at {
-                Place::Field(name)
-                | Place::Number(name, _)
-                | Place::Value(name, _)
-                | Place::Annotation(name)
-                | Place::Label(name) => name.to_owned(),
+                FieldLocation::Field(name)
+                | FieldLocation::Number(name, _)
+                | FieldLocation::Value(name, _)
+                | FieldLocation::Annotation(name)
+                | FieldLocation::Label(name) => name.to_owned(),
             })
             .collect();
         told.sort();

@@ -29,7 +29,7 @@ pub use event_source::{CelRule, EventSource, ResourceSelector};
 pub use feature::Feature;
 pub use fleet::{Fleet, FleetChange, KnownSet, NOTHING_WITHDRAWN, Selection, Selections, not_registered};
 pub use helm::{ChartAccess, ChartOptions, HelmChart, SecretRef};
-pub use ignored::{IGNORED, Ignored, Place, ignored};
+pub use ignored::{FieldLocation, IGNORED, Ignored, ignored};
 pub use pace::{DEBOUNCE, MAX_PER_MINUTE, Pace, SUSPEND, TTL};
 pub use patch::{PatchContent, PatchSpec};
 pub use profile::{Deployment, PolicyRef, Profile, Sharing, SpecCommon};

@@ -6,19 +6,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sluice_api::Digest;
 use sluice_protocol::Subject;
 
-use crate::buckets::contents::{Contents, Place};
+use crate::buckets::contents::{BodyLocation, Contents};
 use crate::error::BusError;
 
 /// Bodies in the `content` bucket, by the subject of the row that names them. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ContentRefs(Arc<Mutex<HashMap<String, Place>>>);
+pub(crate) struct ContentRefs(Arc<Mutex<HashMap<String, BodyLocation>>>);
 
 impl ContentRefs {
     /// A row names a body, or no longer.
     pub(crate) fn note(&self, subject: &Subject, digest: Option<Digest>) {
         let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match digest {
-            Some(digest) => drop(rows.insert(subject.to_string(), Place::of(subject, digest))),
+            Some(digest) => drop(rows.insert(subject.to_string(), BodyLocation::of(subject, digest))),
             None if rows.is_empty() => {}
             None => drop(rows.remove(&subject.to_string())),
         }
@@ -32,7 +32,7 @@ impl ContentRefs {
     ) -> Result<HashSet<Subject>, BusError> {
         let mut missing = HashSet::new();
         for (subject, digest) in named {
-            if contents.mark(&Place::of(&subject, digest)).await? {
+            if contents.mark(&BodyLocation::of(&subject, digest)).await? {
                 self.note(&subject, Some(digest));
             } else {
                 missing.insert(subject);
@@ -45,7 +45,7 @@ impl ContentRefs {
     pub(crate) async fn keep(self, contents: Contents) {
         loop {
             tokio::time::sleep(contents.period()).await;
-            let places: HashSet<Place> =
+            let places: HashSet<BodyLocation> =
                 self.0.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
             for place in places {
                 match contents.mark(&place).await {
@@ -75,7 +75,7 @@ mod tests {
 
     fn named(refs: &ContentRefs) -> Vec<Digest> {
         let rows = refs.0.lock().unwrap_or_else(PoisonError::into_inner);
-        rows.values().map(Place::digest).collect()
+        rows.values().map(BodyLocation::digest).collect()
     }
 
     #[test]

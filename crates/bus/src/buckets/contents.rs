@@ -35,12 +35,12 @@ const LOOK: Duration = Duration::from_millis(50);
 // D-0110: a large body is stored once.
 /// Where a body is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct BodyLocation {
     home: String,
     digest: Digest,
 }
 
-impl Place {
+impl BodyLocation {
     /// The place of the body of a row.
     pub(crate) fn of(row: &Subject, digest: Digest) -> Self {
         let table = row.table().name();
@@ -72,7 +72,7 @@ fn home_of(kind: &str, cluster: String) -> String {
     format!("{kind}.{cluster}")
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for BodyLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {}", self.digest, self.home)
     }
@@ -93,9 +93,9 @@ struct State {
     /// Which life of the bucket `marked` is about.
     life: u64,
     /// When this process last stored a body.
-    marked: HashMap<Place, Instant>,
-    cached: HashMap<Place, Arc<[u8]>>,
-    order: VecDeque<Place>,
+    marked: HashMap<BodyLocation, Instant>,
+    cached: HashMap<BodyLocation, Arc<[u8]>>,
+    order: VecDeque<BodyLocation>,
     bytes: usize,
 }
 
@@ -111,7 +111,7 @@ impl Contents {
     }
 
     /// Stores a body, unless this process did a short while ago.
-    pub(crate) async fn put(&self, place: &Place, body: &[u8]) -> Result<(), BusError> {
+    pub(crate) async fn put(&self, place: &BodyLocation, body: &[u8]) -> Result<(), BusError> {
         if self.is_fresh(place) {
             return Ok(());
         }
@@ -120,7 +120,11 @@ impl Contents {
 
     /// The body, which may not be larger than the limit; `None` where it is not now: it may come late to the replica that is asked,
     /// nobody has marked it for too long, or the bucket is a new one.
-    pub(crate) async fn get(&self, place: &Place, limit: Limit) -> Result<Option<Arc<[u8]>>, BusError> {
+    pub(crate) async fn get(
+        &self,
+        place: &BodyLocation,
+        limit: Limit,
+    ) -> Result<Option<Arc<[u8]>>, BusError> {
         if let Some(body) = self.with(|state| state.cached.get(place).cloned()) {
             return Ok(Some(body));
         }
@@ -130,7 +134,7 @@ impl Contents {
     }
 
     /// Stores a body again where that is due; whether it is there.
-    pub(crate) async fn mark(&self, place: &Place) -> Result<bool, BusError> {
+    pub(crate) async fn mark(&self, place: &BodyLocation) -> Result<bool, BusError> {
         if self.is_fresh(place) {
             return Ok(true);
         }
@@ -146,7 +150,7 @@ impl Contents {
         Ok(false)
     }
 
-    fn is_fresh(&self, place: &Place) -> bool {
+    fn is_fresh(&self, place: &BodyLocation) -> bool {
         let life = self.incarnations.borrow().get(&format!("KV_{CONTENT}"));
         self.with(|state| {
             if state.life != life {
@@ -158,7 +162,7 @@ impl Contents {
         })
     }
 
-    async fn store(&self, place: &Place, message: Bytes) -> Result<(), BusError> {
+    async fn store(&self, place: &BodyLocation, message: Bytes) -> Result<(), BusError> {
         let named = || format!("store content {place}");
         let limit = self.js.client().server_info().max_payload;
         if message.len() > limit {
@@ -180,7 +184,11 @@ impl Contents {
 
     /// A body and the message it is in. Every stage may store bodies: one that is not what its digest says is not there,
     /// so that whoever has the right one stores it again.
-    async fn fetch(&self, place: &Place, limit: Limit) -> Result<Option<(Bytes, Arc<[u8]>)>, BusError> {
+    async fn fetch(
+        &self,
+        place: &BodyLocation,
+        limit: Limit,
+    ) -> Result<Option<(Bytes, Arc<[u8]>)>, BusError> {
         let named = || format!("read content {place}");
         let bucket = self.js.get_stream_no_info(format!("KV_{CONTENT}")).await;
         let bucket = bucket.map_err(BusError::request(named()))?;
@@ -203,7 +211,7 @@ impl Contents {
 }
 
 impl State {
-    fn keep(&mut self, place: &Place, body: Arc<[u8]>) {
+    fn keep(&mut self, place: &BodyLocation, body: Arc<[u8]>) {
         if self.cached.contains_key(place) {
             return;
         }
@@ -223,10 +231,10 @@ mod tests {
 
     use super::*;
 
-    fn place(number: usize) -> Place {
+    fn place(number: usize) -> BodyLocation {
         let cluster = ClusterRef::sveltos("default", "a");
         let row = Subject::Desired { shard: 0, cluster, origin: 0, profile: ProfileId::cluster("p") };
-        Place::of(&row, Digest::of(&[&number.to_le_bytes()]))
+        BodyLocation::of(&row, Digest::of(&[&number.to_le_bytes()]))
     }
 
     fn kept(sizes: &[usize]) -> State {

@@ -19,7 +19,7 @@ use crate::buckets::follow::{Follower, follow};
 use crate::bus::Bus;
 use crate::clock::now_micros;
 use crate::layout::PROBLEMS;
-use crate::shard::answer::Answer;
+use crate::shard::publish_outcome::PublishOutcome;
 use crate::shard::reader::ReadEvent;
 
 /// Problems that wait to be written: a storm of them is one row for each object, and the newest text wins.
@@ -195,7 +195,9 @@ impl Writer {
             let stored = async { sent.await?.await };
             match tokio::time::timeout(PATIENCE, stored).await {
                 Ok(Ok(ack)) => return Some(ack.sequence),
-                Ok(Err(error)) if matches!(Answer::of(&error), Answer::Replaced(_)) => return None,
+                Ok(Err(error)) if matches!(PublishOutcome::of(&error), PublishOutcome::Replaced(_)) => {
+                    return None;
+                }
                 Ok(Err(error)) => tracing::debug!(%error, subject, "a problem is not written yet"),
                 Err(_) => tracing::debug!(subject, "a problem is not written yet"),
             }

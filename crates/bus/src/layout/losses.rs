@@ -51,9 +51,9 @@ pub(crate) async fn believe(js: &Context) -> Result<bool, BusError> {
         let Some(claim) = read_epoch(js, &subject).await? else { continue };
         let known = read_epoch(js, &epoch_subject(stream)).await?;
         match verdict(&claim, known.as_ref(), now_micros()) {
-            Verdict::Old => {}
-            Verdict::Later => later = true,
-            Verdict::Now => {
+            Judgement::Old => {}
+            Judgement::Later => later = true,
+            Judgement::Now => {
                 tracing::warn!(subject, "an agent says that the stream has lost rows");
                 raise(js, &epoch_subject(stream), known.unwrap_or_default().value).await?;
             }
@@ -63,19 +63,19 @@ pub(crate) async fn believe(js: &Context) -> Result<bool, BusError> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum Judgement {
     /// The stream has been another one since.
     Old,
     Now,
     Later,
 }
 
-fn verdict(claim: &Epoch, known: Option<&Epoch>, now: i64) -> Verdict {
+fn verdict(claim: &Epoch, known: Option<&Epoch>, now: i64) -> Judgement {
     let apart = i64::try_from(APART.as_micros()).unwrap_or(i64::MAX);
     match known {
-        Some(known) if known.sequence > claim.sequence => Verdict::Old,
-        Some(known) if now.saturating_sub(known.time) < apart => Verdict::Later,
-        _ => Verdict::Now,
+        Some(known) if known.sequence > claim.sequence => Judgement::Old,
+        Some(known) if now.saturating_sub(known.time) < apart => Judgement::Later,
+        _ => Judgement::Now,
     }
 }
 
@@ -87,24 +87,24 @@ mod tests {
     fn what_agents_say_counts_once_in_a_while() {
         let at = |sequence, time| Epoch { sequence, time, value: 1 };
         let minutes = |minutes: i64| minutes * 60_000_000;
-        assert_eq!(verdict(&at(5, 0), None, 0), Verdict::Now, "the first loss of all");
-        assert_eq!(verdict(&at(5, 0), Some(&at(6, 0)), minutes(60)), Verdict::Old);
-        assert_eq!(verdict(&at(7, minutes(1)), Some(&at(6, 0)), minutes(1)), Verdict::Later);
-        assert_eq!(verdict(&at(7, minutes(1)), Some(&at(6, 0)), minutes(5)), Verdict::Now);
+        assert_eq!(verdict(&at(5, 0), None, 0), Judgement::Now, "the first loss of all");
+        assert_eq!(verdict(&at(5, 0), Some(&at(6, 0)), minutes(60)), Judgement::Old);
+        assert_eq!(verdict(&at(7, minutes(1)), Some(&at(6, 0)), minutes(1)), Judgement::Later);
+        assert_eq!(verdict(&at(7, minutes(1)), Some(&at(6, 0)), minutes(5)), Judgement::Now);
     }
 
     #[test]
     fn an_agent_is_believed_from_five_minutes_after_the_last_loss_on() {
         let at = |sequence, time| Epoch { sequence, time, value: 1 };
         let apart = i64::try_from(APART.as_micros()).unwrap_or(0);
-        assert_eq!(verdict(&at(7, 0), Some(&at(6, 0)), apart - 1), Verdict::Later);
-        assert_eq!(verdict(&at(7, 0), Some(&at(6, 0)), apart), Verdict::Now);
+        assert_eq!(verdict(&at(7, 0), Some(&at(6, 0)), apart - 1), Judgement::Later);
+        assert_eq!(verdict(&at(7, 0), Some(&at(6, 0)), apart), Judgement::Now);
     }
 
     #[test]
     fn a_loss_of_the_future_waits_whatever_the_clock_of_the_server_says() {
         let at = |sequence, time| Epoch { sequence, time, value: 1 };
-        assert_eq!(verdict(&at(7, 0), Some(&at(6, i64::MAX)), i64::MIN), Verdict::Later);
+        assert_eq!(verdict(&at(7, 0), Some(&at(6, i64::MAX)), i64::MIN), Judgement::Later);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use sluice_protocol::{Claim, Stop};
 use crate::bus::{Bus, random};
 use crate::codec::{self, Limit};
 use crate::error::BusError;
-use crate::shard::answer::Answer;
+use crate::shard::publish_outcome::PublishOutcome;
 use crate::shard::writer::{TTL, ttl};
 
 const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
@@ -86,14 +86,16 @@ impl Fence {
                 },
             };
             match self.publish(bus, holder, last).await {
-                Answer::Stored(sequence) if again > 0 => (again, expected) = (again - 1, Some(sequence)),
-                Answer::Stored(sequence) => {
+                PublishOutcome::Stored(sequence) if again > 0 => {
+                    (again, expected) = (again - 1, Some(sequence))
+                }
+                PublishOutcome::Stored(sequence) => {
                     bus.ledger.note(&self.stream, sequence, &self.subject, self.expires);
                     return Claimed::At(sequence);
                 }
-                Answer::Held(_) => tokio::time::sleep(PAUSE).await,
-                Answer::Unanswered(_) => return Claimed::Unanswered,
-                Answer::Replaced(now) => match self.after_refusal(bus, holder, claim, now).await {
+                PublishOutcome::NotStored(_) => tokio::time::sleep(PAUSE).await,
+                PublishOutcome::Unanswered(_) => return Claimed::Unanswered,
+                PublishOutcome::Replaced(now) => match self.after_refusal(bus, holder, claim, now).await {
                     Some(claimed) => return claimed,
                     None => expected = (now > 0).then_some(now),
                 },
@@ -126,7 +128,7 @@ impl Fence {
         Some(Claimed::Unanswered)
     }
 
-    async fn publish(&self, bus: &Bus, holder: &Holder, last: u64) -> Answer {
+    async fn publish(&self, bus: &Bus, holder: &Holder, last: u64) -> PublishOutcome {
         let mut headers = HeaderMap::new();
         headers.insert(EXPECTED, last.to_string());
         if self.expires {
@@ -135,10 +137,10 @@ impl Fence {
         let body = codec::encode(&json::bytes(holder));
         match bus.js.publish_with_headers(self.subject.clone(), headers, body).await {
             Ok(ack) => match tokio::time::timeout(PATIENCE, ack.into_future()).await {
-                Ok(answer) => Answer::from(answer),
-                Err(_) => Answer::Unanswered("no answer in time".to_owned()),
+                Ok(answer) => PublishOutcome::from(answer),
+                Err(_) => PublishOutcome::Unanswered("no answer in time".to_owned()),
             },
-            Err(error) => Answer::of(&error),
+            Err(error) => PublishOutcome::of(&error),
         }
     }
 

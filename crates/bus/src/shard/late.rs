@@ -17,7 +17,7 @@ use sluice_api::Digest;
 use sluice_protocol::{Row, Subject};
 use tokio::time::Instant;
 
-use crate::buckets::contents::{Contents, Place};
+use crate::buckets::contents::{BodyLocation, Contents};
 use crate::codec::Limit;
 use crate::shard::waiting::{Waiter, Waiting};
 
@@ -105,7 +105,7 @@ impl Late {
 }
 
 /// Looks for a body until it is there, or has been missing for too long. While the bucket does not answer that is not known.
-async fn look(contents: &Contents, place: &Place, limit: Limit) -> Option<Arc<[u8]>> {
+async fn look(contents: &Contents, place: &BodyLocation, limit: Limit) -> Option<Arc<[u8]>> {
     let (mut deadline, mut pause) = (Instant::now() + PATIENCE, FIRST_PAUSE);
     loop {
         let asked = Instant::now();

@@ -25,7 +25,7 @@ pub struct Stored {
 
 /// Who may write the rows of a shard, by its newest claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
+pub struct FenceHolder {
     /// The shard, or the cluster of an agent.
     pub key: String,
     /// Name of the replica.
@@ -95,7 +95,7 @@ pub async fn look_until(
 ///
 /// # Errors
 /// As [`look`].
-pub async fn owners(bus: &Bus, table: Table) -> Result<Vec<Owner>, BusError> {
+pub async fn owners(bus: &Bus, table: Table) -> Result<Vec<FenceHolder>, BusError> {
     // An owner has its fence row in every stream of the table: the first one tells of all.
     owners_in(bus, table, Subject::fences(table)).await
 }
@@ -104,18 +104,18 @@ pub async fn owners(bus: &Bus, table: Table) -> Result<Vec<Owner>, BusError> {
 ///
 /// # Errors
 /// As [`look`].
-pub async fn owner(bus: &Bus, table: Table, key: &str) -> Result<Option<Owner>, BusError> {
+pub async fn owner(bus: &Bus, table: Table, key: &str) -> Result<Option<FenceHolder>, BusError> {
     Ok(owners_in(bus, table, Subject::fence(table, 0, key).to_string()).await?.pop())
 }
 
-async fn owners_in(bus: &Bus, table: Table, filter: String) -> Result<Vec<Owner>, BusError> {
+async fn owners_in(bus: &Bus, table: Table, filter: String) -> Result<Vec<FenceHolder>, BusError> {
     let rows = look(bus, &ReadSpec::some(table.stream(0), vec![filter])).await?;
     let owner = |stored: Stored| {
         let Subject::Owner { owner: key, .. } = stored.row.subject else { return None };
         let holder: Holder = serde_json::from_slice(&stored.row.body).ok()?;
-        Some(Owner { key, member: holder.member, since: stored.at })
+        Some(FenceHolder { key, member: holder.member, since: stored.at })
     };
-    let mut owners: Vec<Owner> = rows.into_iter().filter_map(owner).collect();
+    let mut owners: Vec<FenceHolder> = rows.into_iter().filter_map(owner).collect();
     owners.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(owners)
 }

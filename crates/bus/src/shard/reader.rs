@@ -21,7 +21,7 @@ use sluice_protocol::{Head, Row, Subject};
 use tokio::time::Instant;
 
 use crate::buckets::cloud_events::{Message as Sent, headers};
-use crate::buckets::contents::Place;
+use crate::buckets::contents::BodyLocation;
 use crate::bus::Bus;
 use crate::codec::{self, Limit};
 use crate::error::BusError;
@@ -332,7 +332,7 @@ impl Reader {
                 Ok(Arc::from([]))
             }
             Some(digest) => {
-                let place = Place::of(&subject, digest);
+                let place = BodyLocation::of(&subject, digest);
                 let asked = if self.late.is_late(&subject) {
                     None
                 } else {

@@ -7,8 +7,8 @@ use sluice_protocol::{Body, Claim, Event, Group, Stop, Subject};
 
 use crate::bus::Bus;
 use crate::membership::Lease;
-use crate::shard::answer::Answer;
 use crate::shard::fence::{Claimed, Fence, Holder};
+use crate::shard::publish_outcome::PublishOutcome;
 use crate::shard::writer;
 
 /// Who ships, and where to. Cheap to clone.
@@ -69,16 +69,16 @@ impl Shipping {
         let sent = writer::send(&self.bus, &fence, &group).await;
         let event = match sent.answer {
             None => Event::Stored { output, sequence: None },
-            Some(Answer::Stored(sequence)) => Event::Stored { output, sequence: Some(sequence) },
-            Some(Answer::Held(why)) => {
+            Some(PublishOutcome::Stored(sequence)) => Event::Stored { output, sequence: Some(sequence) },
+            Some(PublishOutcome::NotStored(why)) => {
                 tracing::debug!(why, stream = fence.stream, "a group waits");
-                Event::Held(output)
+                Event::NotStored(output)
             }
-            Some(Answer::Unanswered(why)) => {
+            Some(PublishOutcome::Unanswered(why)) => {
                 tracing::debug!(why, stream = fence.stream, "a group was not answered");
                 Event::Unanswered(output)
             }
-            Some(Answer::Replaced(_)) => self.replaced(&fence, output).await,
+            Some(PublishOutcome::Replaced(_)) => self.replaced(&fence, output).await,
         };
         let stored = matches!(event, Event::Stored { .. });
         let delivered = group.rows.iter().zip(sent.rows).map(|(sent, outcome)| Delivered {

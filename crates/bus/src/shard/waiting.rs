@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use bytes::Bytes;
 use sluice_protocol::{Row, Subject};
 
-use crate::buckets::contents::Place;
+use crate::buckets::contents::BodyLocation;
 
 /// Bodies of one cluster that are looked for at a time.
 const OF_ONE: usize = 4;
@@ -17,7 +17,7 @@ pub(super) struct Waiter {
     /// When the server stored it, microseconds since 1970.
     pub(super) stored: i64,
     /// Where its body will be.
-    pub(super) place: Place,
+    pub(super) place: BodyLocation,
     /// What is sealed in its message.
     pub(super) sealed: Option<Bytes>,
 }
@@ -111,7 +111,7 @@ mod tests {
     fn waiter(cluster: &str, name: &str, sequence: u64) -> Waiter {
         let cluster = ClusterRef::sveltos("default", cluster);
         let subject = Subject::Desired { shard: 0, cluster, origin: 0, profile: ProfileId::cluster(name) };
-        let place = Place::of(&subject, Digest::of(&[b"x"]));
+        let place = BodyLocation::of(&subject, Digest::of(&[b"x"]));
         let row = Row { subject, head: Head::default(), body: [].into(), sequence };
         Waiter { row, stored: 0, place, sealed: None }
     }

@@ -13,13 +13,13 @@ use bytes::Bytes;
 use sluice_api::Digest;
 use sluice_protocol::{Body, Group, Outgoing};
 
-use crate::buckets::contents::{LARGE, Place};
+use crate::buckets::contents::{BodyLocation, LARGE};
 use crate::bus::Bus;
 use crate::codec::{self, Limit};
 use crate::error::BusError;
 use crate::seal::SealedRow;
-use crate::shard::answer::Answer;
 use crate::shard::fence::{self, Fence};
+use crate::shard::publish_outcome::PublishOutcome;
 
 pub(crate) const TTL: &str = "Nats-TTL";
 const BATCH_ID: &str = "Nats-Batch-Id";
@@ -35,7 +35,7 @@ const PATIENCE_EACH: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(crate) struct Sent {
     /// Of all rows that a message can hold; `None` without any.
-    pub(crate) answer: Option<Answer>,
+    pub(crate) answer: Option<PublishOutcome>,
     /// For each row: the name of its body, when that is stored apart; or why no message can hold the row.
     pub(crate) rows: Vec<RowSent>,
 }
@@ -71,7 +71,7 @@ async fn messages(bus: &Bus, fence: &Fence, group: &Group) -> Result<(Vec<RowSen
 pub(crate) async fn send(bus: &Bus, fence: &Fence, group: &Group) -> Sent {
     let (rows, messages) = match messages(bus, fence, group).await {
         Ok(made) => made,
-        Err(why) => return Sent { answer: Some(Answer::Held(why)), rows: Vec::new() },
+        Err(why) => return Sent { answer: Some(PublishOutcome::NotStored(why)), rows: Vec::new() },
     };
     let Some(last) = messages.last() else { return Sent { answer: None, rows } };
     let (subject, tombstone) = (last.subject.clone(), last.tombstone);
@@ -89,12 +89,12 @@ pub(crate) async fn send(bus: &Bus, fence: &Fence, group: &Group) -> Sent {
     };
     let answer = tokio::select! {
         answer = tokio::time::timeout(patience, sent) => {
-            answer.unwrap_or_else(|_| Answer::Unanswered("no answer in time".to_owned()))
+            answer.unwrap_or_else(|_| PublishOutcome::Unanswered("no answer in time".to_owned()))
         }
-        () = connection.lost() => Answer::Unanswered("the connection was lost".to_owned()),
+        () = connection.lost() => PublishOutcome::Unanswered("the connection was lost".to_owned()),
     };
     match &answer {
-        Answer::Stored(sequence) => bus.ledger.note(&fence.stream, *sequence, &subject, tombstone),
+        PublishOutcome::Stored(sequence) => bus.ledger.note(&fence.stream, *sequence, &subject, tombstone),
         answer if answer.is_in_process() => bus.note_replicated(&fence.stream),
         _ => {}
     }
@@ -120,7 +120,7 @@ async fn message(
     if let Some(SealedRow { payload, apart, ids }) = sealed {
         headers.insert(codec::SEALED_FOR, ids);
         if let Some((name, bytes)) = apart {
-            bus.contents.put(&Place::of(&row.subject, name), &bytes).await?;
+            bus.contents.put(&BodyLocation::of(&row.subject, name), &bytes).await?;
             headers.insert(codec::CONTENT, name.to_string());
             content = Some(name);
         }
@@ -132,7 +132,7 @@ async fn message(
     let body = match &row.body {
         Body::Value(bytes) if bytes.len() > LARGE => {
             let digest = Digest::of(&[bytes]);
-            bus.contents.put(&Place::of(&row.subject, digest), bytes).await?;
+            bus.contents.put(&BodyLocation::of(&row.subject, digest), bytes).await?;
             headers.insert(codec::CONTENT, digest.to_string());
             content = Some(digest);
             Bytes::new()
@@ -152,7 +152,7 @@ pub(crate) fn ttl(bus: &Bus) -> String {
 }
 
 /// All or nothing, the fence compared once.
-async fn batch(bus: &Bus, fence: &Fence, sequence: u64, messages: Vec<Message>) -> Answer {
+async fn batch(bus: &Bus, fence: &Fence, sequence: u64, messages: Vec<Message>) -> PublishOutcome {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let id = format!("{:x}-{:x}", bus.session, NEXT.fetch_add(1, Ordering::Relaxed));
     let turn = bus.batch_turn(&fence.stream).await;
@@ -167,28 +167,28 @@ async fn batch(bus: &Bus, fence: &Fence, sequence: u64, messages: Vec<Message>) 
         if number < count {
             // Only the last one is answered.
             if let Err(error) = client.publish_with_headers(subject, headers, body).await {
-                return Answer::Held(error.to_string());
+                return PublishOutcome::NotStored(error.to_string());
             }
             continue;
         }
         headers.insert(BATCH_COMMIT, "1");
         let answer = match bus.js.publish_with_headers(subject, headers, body).await {
-            Ok(ack) => Answer::from(ack.await),
-            Err(error) => Answer::of(&error),
+            Ok(ack) => PublishOutcome::from(ack.await),
+            Err(error) => PublishOutcome::of(&error),
         };
         drop(turn);
         return answer;
     }
-    Answer::Held("an empty batch".to_owned())
+    PublishOutcome::NotStored("an empty batch".to_owned())
 }
 
 // D-0303: where no batch can be opened, rows go one after another.
 /// Each once the one before is stored, the fence compared for each: of a replicated stream the server admits one at a time.
-async fn one_by_one(bus: &Bus, fence: &Fence, group: &Group) -> Answer {
-    let mut answer = Answer::Held("no row".to_owned());
+async fn one_by_one(bus: &Bus, fence: &Fence, group: &Group) -> PublishOutcome {
+    let mut answer = PublishOutcome::NotStored("no row".to_owned());
     let messages = match messages(bus, fence, group).await {
         Ok((_, messages)) => messages,
-        Err(why) => return Answer::Held(why),
+        Err(why) => return PublishOutcome::NotStored(why),
     };
     tracing::debug!(
         stream = fence.stream,
@@ -197,7 +197,7 @@ async fn one_by_one(bus: &Bus, fence: &Fence, group: &Group) -> Answer {
     );
     for message in messages {
         answer = pipeline(bus, fence, group.fence, vec![message]).await;
-        if !matches!(answer, Answer::Stored(_)) {
+        if !matches!(answer, PublishOutcome::Stored(_)) {
             break;
         }
     }
@@ -206,32 +206,32 @@ async fn one_by_one(bus: &Bus, fence: &Fence, group: &Group) -> Answer {
 
 // D-0302: a stream with one copy gets its rows pipelined.
 /// Each by itself, in order, the fence compared for each.
-async fn pipeline(bus: &Bus, fence: &Fence, sequence: u64, messages: Vec<Message>) -> Answer {
+async fn pipeline(bus: &Bus, fence: &Fence, sequence: u64, messages: Vec<Message>) -> PublishOutcome {
     let mut acks = Vec::with_capacity(messages.len());
-    let mut answer = Answer::Stored(0);
+    let mut answer = PublishOutcome::Stored(0);
     for Message { subject, mut headers, body, .. } in messages {
         fence::demand(&mut headers, sequence, &fence.subject);
         match bus.js.publish_with_headers(subject, headers, body).await {
             Ok(ack) => acks.push(ack),
             Err(error) => {
-                answer = Answer::of(&error);
+                answer = PublishOutcome::of(&error);
                 break;
             }
         }
     }
     for ack in acks {
-        answer = worse(answer, Answer::from(ack.await));
+        answer = worse(answer, PublishOutcome::from(ack.await));
     }
     answer
 }
 
 /// Of two messages of a group: what is unknown counts most, then what ends the owner, then what is tried again.
-fn worse(one: Answer, other: Answer) -> Answer {
-    let rank = |answer: &Answer| match answer {
-        Answer::Unanswered(_) => 3,
-        Answer::Replaced(_) => 2,
-        Answer::Held(_) => 1,
-        Answer::Stored(_) => 0,
+fn worse(one: PublishOutcome, other: PublishOutcome) -> PublishOutcome {
+    let rank = |answer: &PublishOutcome| match answer {
+        PublishOutcome::Unanswered(_) => 3,
+        PublishOutcome::Replaced(_) => 2,
+        PublishOutcome::NotStored(_) => 1,
+        PublishOutcome::Stored(_) => 0,
     };
     if rank(&one) > rank(&other) { one } else { other }
 }
@@ -242,11 +242,11 @@ mod tests {
 
     #[test]
     fn of_a_group_the_answer_counts_that_has_the_gravest_consequence() {
-        let stored = || Answer::Stored(7);
-        let held = || Answer::Held("no leader".to_owned());
-        let replaced = || Answer::Replaced(9);
-        let unanswered = || Answer::Unanswered("late".to_owned());
-        let order: [fn() -> Answer; 4] = [stored, held, replaced, unanswered];
+        let stored = || PublishOutcome::Stored(7);
+        let held = || PublishOutcome::NotStored("no leader".to_owned());
+        let replaced = || PublishOutcome::Replaced(9);
+        let unanswered = || PublishOutcome::Unanswered("late".to_owned());
+        let order: [fn() -> PublishOutcome; 4] = [stored, held, replaced, unanswered];
         for (place, better) in order.iter().enumerate() {
             for grave in &order[place..] {
                 assert_eq!(worse(better(), grave()), grave());
@@ -254,8 +254,8 @@ mod tests {
             }
         }
         assert_eq!(
-            worse(Answer::Stored(7), Answer::Stored(8)),
-            Answer::Stored(8),
+            worse(PublishOutcome::Stored(7), PublishOutcome::Stored(8)),
+            PublishOutcome::Stored(8),
             "the last sequence is the group's"
         );
     }

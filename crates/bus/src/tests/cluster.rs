@@ -65,7 +65,7 @@ async fn a_replicated_bus_is_laid_out_by_all_at_once_and_takes_groups() {
     let Claimed::At(first) = claim_as(&bus, &fence, "a", 1, None).await else { panic!() };
     let many: Vec<Publish> = (0..1000).map(|row| self::row(&format!("p{row}"), Some("1"))).collect();
     let sent = send(&bus, &many, &fence, first).await;
-    assert_eq!(sent.answer, Some(Answer::Stored(first + 1000)));
+    assert_eq!(sent.answer, Some(PublishOutcome::Stored(first + 1000)));
     let added = rows(&bus).await.into_iter().filter(|(profile, ..)| profile.starts_with('p')).count();
     assert_eq!(added, 1000);
 
@@ -76,8 +76,11 @@ async fn a_replicated_bus_is_laid_out_by_all_at_once_and_takes_groups() {
     for _ in 0..20 {
         let sent = futures::future::join_all((0..50).map(|_| send(&bus, &late, &fence, first))).await;
         for sent in &sent {
-            assert!(matches!(sent.answer, Some(Answer::Stored(_) | Answer::Held(_))), "{sent:?}");
-            held |= sent.answer.as_ref().is_some_and(Answer::is_in_process);
+            assert!(
+                matches!(sent.answer, Some(PublishOutcome::Stored(_) | PublishOutcome::NotStored(_))),
+                "{sent:?}"
+            );
+            held |= sent.answer.as_ref().is_some_and(PublishOutcome::is_in_process);
         }
     }
     assert!(held, "the server takes one conditional message at a time");
@@ -85,7 +88,7 @@ async fn a_replicated_bus_is_laid_out_by_all_at_once_and_takes_groups() {
     // A renewed fence refuses what was sent under the former one, however late it comes.
     let Claimed::At(second) = claim_as(&bus, &fence, "a", 2, Some(first)).await else { panic!() };
     assert_eq!(claim_as(&bus, &fence, "a", 2, Some(first)).await, Claimed::At(second), "the same claim");
-    assert_eq!(send(&bus, &many, &fence, first).await.answer, Some(Answer::Replaced(second)));
+    assert_eq!(send(&bus, &many, &fence, first).await.answer, Some(PublishOutcome::Replaced(second)));
     assert_eq!(put(&bus, &row("p1", Some("2")), &fence, second).await, Some(second + 1));
 
     // Another owner takes the fence from the first, and is known by name.

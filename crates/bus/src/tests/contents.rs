@@ -4,17 +4,17 @@ use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::Capabilities;
 
 use super::*;
-use crate::buckets::contents::{LARGE, Place};
+use crate::buckets::contents::{BodyLocation, LARGE};
 use crate::codec::Limit;
 use crate::kit;
 use crate::shard::look::look;
 use crate::shard::reader::Reader;
 
 /// A body that compresses well, and its place.
-fn body(text: &str) -> (Vec<u8>, Place) {
+fn body(text: &str) -> (Vec<u8>, BodyLocation) {
     let body = text.repeat(LARGE / text.len() + 1).into_bytes();
     let digest = Digest::of(&[&body]);
-    (body, Place::of(&row("x", None).subject, digest))
+    (body, BodyLocation::of(&row("x", None).subject, digest))
 }
 
 /// The last sequence of the bucket: how often something was stored there shows in how it grows.
@@ -155,7 +155,7 @@ fn bodies_of_different_writers_and_readers_are_in_different_places() {
     let digest = Digest::of(&[b"i"]);
     let rows = [change(&one), change(&other), Capabilities::subject(&one), row("x", None).subject];
     let places: std::collections::BTreeSet<String> =
-        rows.iter().map(|row| Place::of(row, digest).subject()).collect();
+        rows.iter().map(|row| BodyLocation::of(row, digest).subject()).collect();
     assert_eq!(places.len(), 4, "{places:?}");
     assert!(same.subject().starts_with("$KV.content.desired."));
 }

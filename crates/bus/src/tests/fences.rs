@@ -64,10 +64,10 @@ async fn a_group_is_stored_as_a_whole_or_not_at_all() {
     let (bus, fence) = (bus(&server).await, fence("00"));
     let first = claim(&bus, &fence).await;
     let pair = |text: &str| [row("x", Some(text)), row("y", Some(text))];
-    assert!(matches!(send(&bus, &pair("1"), &fence, first).await.answer, Some(Answer::Stored(_))));
+    assert!(matches!(send(&bus, &pair("1"), &fence, first).await.answer, Some(PublishOutcome::Stored(_))));
     let second = claim(&bus, &fence).await;
     let refused = send(&bus, &pair("2"), &fence, first).await.answer;
-    assert_eq!(refused, Some(Answer::Replaced(second)));
+    assert_eq!(refused, Some(PublishOutcome::Replaced(second)));
     let bodies: Vec<_> = rows(&bus).await.into_iter().map(|(_, body, _)| body).collect();
     assert_eq!(bodies, ["1", "1"]);
 }
@@ -88,12 +88,12 @@ async fn open_batches_of_others_keep_nobody_from_writing() {
     }
     bus.js.client().flush().await.unwrap();
     let sent = send(&bus, &rows, &fence, sequence).await;
-    assert!(matches!(sent.answer, Some(Answer::Stored(_))), "{sent:?}");
+    assert!(matches!(sent.answer, Some(PublishOutcome::Stored(_))), "{sent:?}");
     assert_eq!(super::rows(&bus).await.len(), 3);
     // And never under another fence than the own.
     let _other = claim_as(&bus, &fence, "other", 1, None).await;
     let sent =
         send(&bus, &rows.map(|row| Publish { body: Body::value(*b"2"), ..row }), &fence, sequence).await;
-    assert!(matches!(sent.answer, Some(Answer::Replaced(_))), "{sent:?}");
+    assert!(matches!(sent.answer, Some(PublishOutcome::Replaced(_))), "{sent:?}");
     assert!(super::rows(&bus).await.iter().all(|(_, body, _)| body == "1"));
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use jsonschema::error::{ValidationError, ValidationErrorKind as Kind};
+use jsonschema::error::{ValidationError, ValidationErrorKind as Rule};
 use serde_json::Value as Json;
 
 use super::words::{NO, quoted, quoted_text, reason};
@@ -171,7 +171,7 @@ fn missing(found: &[&Found<'_>]) -> String {
 
 fn lacking(found: &[&Found<'_>]) -> Vec<String> {
     let name = |found: &&Found<'_>| match found.error.kind() {
-        Kind::Required { property } => Some(quoted_text(property)),
+        Rule::Required { property } => Some(quoted_text(property)),
         _ => None,
     };
     found.iter().filter_map(name).collect()
@@ -190,10 +190,10 @@ impl<'e> Found<'e> {
         let place = error.instance_path().as_str();
         let is_no = || looked.schema.pointer(error.schema_path().as_str()) == Some(&Json::Bool(false));
         let places = match error.kind() {
-            Kind::UnevaluatedProperties { unexpected } if is_no() => {
+            Rule::UnevaluatedProperties { unexpected } if is_no() => {
                 unexpected.iter().map(|name| format!("{place}/{}", escaped(name))).collect()
             }
-            Kind::UnevaluatedItems { unexpected } if is_no() => {
+            Rule::UnevaluatedItems { unexpected } if is_no() => {
                 let end = error.instance().as_array().map_or(0, Vec::len);
                 (end.saturating_sub(unexpected.len())..end).map(|index| format!("{place}/{index}")).collect()
             }
@@ -241,7 +241,7 @@ impl<'e> Found<'e> {
 
     /// The property because of which another one is needed: the library tells only of that one.
     fn needed_by(&self, looked: Looked<'_>) -> Option<String> {
-        let Kind::Required { property } = self.error.kind() else { return None };
+        let Rule::Required { property } = self.error.kind() else { return None };
         let dependencies = looked.schema.pointer(self.error.schema_path().as_str())?.as_object()?;
         let needs = |(by, needed): &(&String, &Json)| {
             self.error.instance().get(by).is_some()
@@ -259,10 +259,10 @@ impl<'e> Found<'e> {
         let is_part = self.place.len() > self.error.instance_path().as_str().len();
         let says = if is_part { NO.to_owned() } else { reason(self.error, looked.values) };
         let below = match self.error.kind() {
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+            Rule::AnyOf { context } | Rule::OneOfNotValid { context } => {
                 context.iter().flat_map(|branch| self.branch(branch, place, looked)).collect()
             }
-            Kind::PropertyNames { error } => {
+            Rule::PropertyNames { error } => {
                 vec![Line::new("", reason(error, looked.values))]
             }
             _ => Vec::new(),

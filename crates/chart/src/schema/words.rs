@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind as Kind};
+use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind as Rule};
 use serde_json::Value as Json;
 use sluice_template::{format_go_float, go_quoted};
 
@@ -26,29 +26,29 @@ pub(super) fn reason(error: &ValidationError<'_>, values: &Json) -> String {
         format!("{word}: got {}, want {}", grouped(&length(found).to_string()), grouped(&limit.to_string()))
     };
     match error.kind() {
-        Kind::Type { kind } => format!("got {}, want {}", type_name(found), wanted(kind)),
-        Kind::AdditionalProperties { unexpected } => not_allowed(unexpected.iter()),
-        Kind::Enum { options } => one_of(options.as_array().map_or(&[], Vec::as_slice)),
-        Kind::Constant { expected_value } if is_collection(expected_value) => "'const' failed".to_owned(),
-        Kind::Constant { expected_value } => format!("value must be {}", shown(expected_value)),
-        Kind::Minimum { limit } => bound("minimum", limit),
-        Kind::Maximum { limit } => bound("maximum", limit),
-        Kind::ExclusiveMinimum { limit } => bound("exclusiveMinimum", limit),
-        Kind::ExclusiveMaximum { limit } => bound("exclusiveMaximum", limit),
-        Kind::MultipleOf { multiple_of } => bound("multipleOf", &Json::from(*multiple_of)),
-        Kind::Pattern { pattern } => {
+        Rule::Type { kind } => format!("got {}, want {}", type_name(found), wanted(kind)),
+        Rule::AdditionalProperties { unexpected } => not_allowed(unexpected.iter()),
+        Rule::Enum { options } => one_of(options.as_array().map_or(&[], Vec::as_slice)),
+        Rule::Constant { expected_value } if is_collection(expected_value) => "'const' failed".to_owned(),
+        Rule::Constant { expected_value } => format!("value must be {}", shown(expected_value)),
+        Rule::Minimum { limit } => bound("minimum", limit),
+        Rule::Maximum { limit } => bound("maximum", limit),
+        Rule::ExclusiveMinimum { limit } => bound("exclusiveMinimum", limit),
+        Rule::ExclusiveMaximum { limit } => bound("exclusiveMaximum", limit),
+        Rule::MultipleOf { multiple_of } => bound("multipleOf", &Json::from(*multiple_of)),
+        Rule::Pattern { pattern } => {
             format!("{} does not match pattern {}", quoted_text(found), quoted(pattern))
         }
-        Kind::MinLength { limit } => count("minLength", *limit),
-        Kind::MaxLength { limit } => count("maxLength", *limit),
-        Kind::MinItems { limit } => count("minItems", *limit),
-        Kind::MaxItems { limit } => count("maxItems", *limit),
-        Kind::MinProperties { limit } => count("minProperties", *limit),
-        Kind::MaxProperties { limit } => count("maxProperties", *limit),
-        Kind::Not { .. } => "'not' failed".to_owned(),
-        Kind::AnyOf { .. } => "'anyOf' failed".to_owned(),
-        Kind::OneOfNotValid { .. } => "'oneOf' failed, none matched".to_owned(),
-        Kind::OneOfMultipleValid { context } => {
+        Rule::MinLength { limit } => count("minLength", *limit),
+        Rule::MaxLength { limit } => count("maxLength", *limit),
+        Rule::MinItems { limit } => count("minItems", *limit),
+        Rule::MaxItems { limit } => count("maxItems", *limit),
+        Rule::MinProperties { limit } => count("minProperties", *limit),
+        Rule::MaxProperties { limit } => count("maxProperties", *limit),
+        Rule::Not { .. } => "'not' failed".to_owned(),
+        Rule::AnyOf { .. } => "'anyOf' failed".to_owned(),
+        Rule::OneOfNotValid { .. } => "'oneOf' failed, none matched".to_owned(),
+        Rule::OneOfMultipleValid { context } => {
             let valid: Vec<String> = context
                 .iter()
                 .enumerate()
@@ -57,22 +57,22 @@ pub(super) fn reason(error: &ValidationError<'_>, values: &Json) -> String {
                 .collect();
             format!("'oneOf' failed, subschemas {} matched", valid[..valid.len().min(2)].join(", "))
         }
-        Kind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
+        Rule::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
             // The library shows one of the properties, and tells where the object is.
             let object = values.pointer(error.instance_path().as_str()).and_then(Json::as_object);
             not_allowed(object.into_iter().flatten().map(|(name, _)| name))
         }
-        Kind::FalseSchema => NO.to_owned(),
-        Kind::AdditionalItems { limit } => {
+        Rule::FalseSchema => NO.to_owned(),
+        Rule::AdditionalItems { limit } => {
             format!("last {} additionalItem(s) not allowed", length(found).saturating_sub(*limit))
         }
-        Kind::Format { format } => {
+        Rule::Format { format } => {
             let why = found.as_str().and_then(|text| formats::reason(format, text)).unwrap_or_default();
             format!("{} is not valid {format}: {why}", quoted_text(found))
         }
-        Kind::UniqueItems => equal_items(found),
-        Kind::Contains => "no items match contains schema".to_owned(),
-        Kind::PropertyNames { error } => format!("invalid propertyName {}", quoted_text(error.instance())),
+        Rule::UniqueItems => equal_items(found),
+        Rule::Contains => "no items match contains schema".to_owned(),
+        Rule::PropertyNames { error } => format!("invalid propertyName {}", quoted_text(error.instance())),
         _ => error.to_string(),
     }
 }

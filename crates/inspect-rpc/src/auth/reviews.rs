@@ -27,7 +27,7 @@ const KEPT: usize = 4_096;
 #[derive(Debug)]
 pub struct Reviews {
     management: Management,
-    kept: Mutex<HashMap<Hash, Answer>>,
+    kept: Mutex<HashMap<Hash, CachedReview>>,
     turns: Turns,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum Unsure {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Answer {
+struct CachedReview {
     known: bool,
     until: Instant,
 }
@@ -104,7 +104,7 @@ impl Reviews {
             let oldest = kept.iter().min_by_key(|(_, answer)| answer.until).map(|(hash, _)| *hash);
             oldest.and_then(|oldest| kept.remove(&oldest));
         }
-        kept.insert(hash, Answer { known, until: now + if known { YES } else { NO } });
+        kept.insert(hash, CachedReview { known, until: now + if known { YES } else { NO } });
     }
 }
 

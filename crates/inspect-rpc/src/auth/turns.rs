@@ -38,12 +38,12 @@ pub(super) struct Turn<'t> {
     // The one of all is given back first.
     _of_all: OwnedSemaphorePermit,
     _of_peer: OwnedSemaphorePermit,
-    _place: Place<'t>,
+    _place: QueueSlot<'t>,
 }
 
 /// A place in the queue of a peer.
 #[derive(Debug)]
-struct Place<'t> {
+struct QueueSlot<'t> {
     turns: &'t Turns,
     peer: Option<IpAddr>,
 }
@@ -64,7 +64,7 @@ impl Turns {
         Some(Turn { _of_all: of_all, _of_peer: of_peer, _place: place })
     }
 
-    fn enter(&self, peer: Option<IpAddr>) -> Option<(Arc<Semaphore>, Place<'_>)> {
+    fn enter(&self, peer: Option<IpAddr>) -> Option<(Arc<Semaphore>, QueueSlot<'_>)> {
         let mut peers = self.lock();
         let queue =
             peers.entry(peer).or_insert_with(|| Peer { turns: Arc::new(Semaphore::new(OF_ONE)), here: 0 });
@@ -72,7 +72,7 @@ impl Turns {
             return None;
         }
         queue.here += 1;
-        Some((queue.turns.clone(), Place { turns: self, peer }))
+        Some((queue.turns.clone(), QueueSlot { turns: self, peer }))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Option<IpAddr>, Peer>> {
@@ -80,7 +80,7 @@ impl Turns {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         let mut peers = self.turns.lock();
         let left = peers.get_mut(&self.peer).map(|queue| {

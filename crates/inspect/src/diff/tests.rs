@@ -99,7 +99,7 @@ fn a_template_that_copies_a_secret_into_something_else_shows_nothing_of_it() {
         repositories: Arc::new(NoRepositories),
         tera: Arc::new(NoEngine),
     };
-    let found = difference(vec![cluster, secret], Held::new(), meant, None);
+    let found = difference(vec![cluster, secret], ObjectsOfClusters::new(), meant, None);
     let text = text(&found);
     assert!(text.contains("name: copy") && text.contains("masked-"), "{found:?}");
     assert!(!text.contains("hunter2") && !text.contains("aHVudGVyMg"), "{text}");
@@ -128,7 +128,7 @@ fn what_an_error_keeps_is_not_shown_as_a_removal() {
             repositories: Arc::new(NoRepositories),
             tera: Arc::new(NoEngine),
         };
-        difference(deployed(good, clusters("a")), Held::new(), meant, None)
+        difference(deployed(good, clusters("a")), ObjectsOfClusters::new(), meant, None)
     };
     // It cannot be read, names what is not there, or is refused by the deployer.
     let of_sveltos = "apiVersion: config.projectsveltos.io/v1beta1\nkind: ClusterSummary\nmetadata: {name: p-sveltos-a, namespace: default}\n";
@@ -149,7 +149,7 @@ fn what_an_error_keeps_is_not_shown_as_a_removal() {
         repositories: Arc::new(NoRepositories),
         tera: Arc::new(NoEngine),
     };
-    let found = difference(deployed(good, local.clone()), Held::new(), meant(of_sveltos), None);
+    let found = difference(deployed(good, local.clone()), ObjectsOfClusters::new(), meant(of_sveltos), None);
     assert!(found.changes.is_empty(), "{found:?}");
     assert!(found.problems[0].error.contains("is made by Sluice itself"), "{found:?}");
     // Without an error it goes.
@@ -182,7 +182,7 @@ fn of_charts(spec: Value, others: Vec<Value>, sources: Sources) -> Difference {
         repositories: Arc::new(NoRepositories),
         tera: Arc::new(NoEngine),
     };
-    difference(deployed("", json!({})), Held::new(), meant, None)
+    difference(deployed("", json!({})), ObjectsOfClusters::new(), meant, None)
 }
 
 fn policy(kind: &str, name: &str) -> Value {
@@ -303,7 +303,7 @@ fn what_an_event_makes_of_a_secret_shows_no_value() {
     let service =
         json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x", "namespace": "default"}});
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .MatchingResource.Name }}', namespace: default}\ndata: {a: hunter2}\n";
-    let held = || Held::from([(("default".to_owned(), "a".to_owned()), vec![service.clone()])]);
+    let held = || ObjectsOfClusters::from([(("default".to_owned(), "a".to_owned()), vec![service.clone()])]);
     for (text, part) in [(text, "name: x"), ("{{ hunter2", "masked-")] {
         let secret = holding("s", json!({"k": text}), json!({"projectsveltos.io/instantiate": "ok"}));
         let meant = Meant {

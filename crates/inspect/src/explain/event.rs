@@ -8,7 +8,7 @@ use sluice_api::cloud_event::{EventKey, is_event};
 use sluice_api::model::EventSource;
 use sluice_api::wire::{EventReport, ObjectReference};
 use sluice_api::{Gvk, ObjectKey, few, kinds, object};
-use sluice_matcher_core::{Answer, Outcome, Program};
+use sluice_matcher_core::{Outcome, Program, SelectorOutcome};
 use sluice_protocol::About;
 use sluice_protocol::interest::Complete;
 use sluice_renderer_core::chosen_among;
@@ -286,8 +286,8 @@ fn judged(
 }
 
 /// What scripts and rules say that choose an object.
-fn because(answers: Vec<Answer>) -> String {
-    let message = |answer| if let Answer::Yes(message) = answer { Some(message) } else { None };
+fn because(answers: Vec<SelectorOutcome>) -> String {
+    let message = |answer| if let SelectorOutcome::Yes(message) = answer { Some(message) } else { None };
     let mut messages: Vec<String> = answers.into_iter().filter_map(message).collect();
     messages.retain(|message| !message.is_empty());
     messages.dedup();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sluice_api::model::{Cluster, EventSource, SpecCommon, Trigger};
 use sluice_api::{ClusterRef, Selector, few, object};
-use sluice_matcher_core::{Answer, Program};
+use sluice_matcher_core::{Program, SelectorOutcome};
 use sluice_protocol::rows::Cause;
 use sluice_renderer_core::listens;
 use sluice_script::Limits;
@@ -274,12 +274,12 @@ fn events(on_bus: &OnBus, sources: &[Source], steps: &mut Steps) {
 }
 
 /// Why a selector does not make an event of an object.
-pub(super) fn reason(answer: Answer) -> Option<String> {
+pub(super) fn reason(answer: SelectorOutcome) -> Option<String> {
     match answer {
-        Answer::Yes(_) => None,
-        Answer::No(reason) if reason.is_empty() => Some("the script says no".to_owned()),
-        Answer::No(reason) => Some(reason),
-        Answer::Failed(error) => Some(format!("the script fails: {error}")),
+        SelectorOutcome::Yes(_) => None,
+        SelectorOutcome::No(reason) if reason.is_empty() => Some("the script says no".to_owned()),
+        SelectorOutcome::No(reason) => Some(reason),
+        SelectorOutcome::Failed(error) => Some(format!("the script fails: {error}")),
     }
 }
 

@@ -39,7 +39,7 @@ pub enum Event<S> {
         sequence: Option<u64>,
     },
     /// The server will not take the group now, and nothing of it is under way.
-    Held(usize),
+    NotStored(usize),
     /// There is no answer to a claim or a group: it may have been stored, and it may still be.
     Unanswered(usize),
     /// It is over, for a reason that the shell has seen.
@@ -67,7 +67,7 @@ pub enum Command<E> {
     Read,
     /// Ask whether the input table has a row after this sequence; answer with [`Event::CaughtUp`] or [`Event::More`].
     FindEnd(u64),
-    /// Store rows in one go under the fence; answer with [`Event::Stored`], [`Event::Held`], [`Event::Unanswered`] or
+    /// Store rows in one go under the fence; answer with [`Event::Stored`], [`Event::NotStored`], [`Event::Unanswered`] or
     /// [`Event::Ended`].
     Send(Group),
     /// Something of the stage's own.

@@ -336,7 +336,7 @@ fn a_group_that_is_held_goes_again_as_it_is_and_ever_later() {
     owner.handle(1, Event::Row(row("a", "2"), true));
     let mut pauses = Vec::new();
     for _ in 0..9 {
-        let again = sent(&owner.handle(1, Event::Held(0)));
+        let again = sent(&owner.handle(1, Event::NotStored(0)));
         assert_eq!((again[0].0, &again[0].2), (42, &first[0].2));
         pauses.push(again[0].1 / 1000);
     }
@@ -355,7 +355,7 @@ fn a_group_without_an_answer_goes_again_under_another_fence() {
     );
     let commands = owner.handle(1, Event::Unanswered(0));
     assert!(matches!(&commands[..], [Command::Claim(Claim { number: 2, former: Some(42), .. })]));
-    assert!(owner.handle(1, Event::Held(0)).is_empty(), "nothing is in flight but a claim");
+    assert!(owner.handle(1, Event::NotStored(0)).is_empty(), "nothing is in flight but a claim");
     let again = sent(&owner.handle(1, Event::Claimed { output: 0, sequence: 50 }));
     assert_eq!(again, [(50, 0, vec![subject("a").to_string()])]);
     assert!(owner.handle(1, stored(51)).is_empty());

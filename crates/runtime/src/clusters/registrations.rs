@@ -16,7 +16,7 @@ use sluice_kube::{Trust, WatchEvent};
 
 /// A kind that says something of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum RegistrationKind {
     Sveltos,
     Capi,
     Secret,
@@ -27,11 +27,11 @@ pub(super) enum Kind {
 pub(super) struct Registrations {
     /// Whether kubeconfigs may name a proxy.
     proxies: bool,
-    clusters: BTreeMap<(Kind, ClusterRef), Registration>,
+    clusters: BTreeMap<(RegistrationKind, ClusterRef), Registration>,
     /// By namespace and name. Data is kept of what may be a kubeconfig, by its text or by its name: other Secrets can be
     /// many and large.
     secrets: BTreeMap<(String, String), Option<Map<String, Value>>>,
-    listed: BTreeSet<Kind>,
+    listed: BTreeSet<RegistrationKind>,
 }
 
 /// What a registration says of a cluster.
@@ -44,14 +44,14 @@ struct Registration {
 /// Whose access may have changed.
 enum Touched {
     All,
-    Cluster(Kind, ClusterRef),
+    Cluster(RegistrationKind, ClusterRef),
     UsersOf(String, String),
     None,
 }
 
-// === impl Kind ===
+// === impl RegistrationKind ===
 
-impl Kind {
+impl RegistrationKind {
     pub(super) const ALL: [Self; 3] = [Self::Sveltos, Self::Capi, Self::Secret];
 
     pub(super) fn gvk(self) -> Gvk {
@@ -72,9 +72,9 @@ impl Registrations {
     }
 
     /// Takes what a watch says; `feed` learns the accesses that are others now.
-    pub(super) fn take(&mut self, kind: Kind, event: WatchEvent, feed: &ClusterFeed) {
+    pub(super) fn take(&mut self, kind: RegistrationKind, event: WatchEvent, feed: &ClusterFeed) {
         let touched = self.note(kind, event);
-        if Kind::ALL.iter().any(|kind| !self.listed.contains(kind)) {
+        if RegistrationKind::ALL.iter().any(|kind| !self.listed.contains(kind)) {
             return;
         }
         match touched {
@@ -97,7 +97,7 @@ impl Registrations {
         }
     }
 
-    fn note(&mut self, kind: Kind, event: WatchEvent) -> Touched {
+    fn note(&mut self, kind: RegistrationKind, event: WatchEvent) -> Touched {
         match event {
             WatchEvent::Version(_) | WatchEvent::Well => Touched::None,
             WatchEvent::Trouble(error) => {
@@ -106,7 +106,7 @@ impl Registrations {
             }
             WatchEvent::Listed(objects) => {
                 match kind {
-                    Kind::Secret => self.secrets.clear(),
+                    RegistrationKind::Secret => self.secrets.clear(),
                     _ => self.clusters.retain(|(of, _), _| *of != kind),
                 }
                 objects.into_iter().for_each(|object| drop(self.put(kind, object)));
@@ -114,7 +114,7 @@ impl Registrations {
                 Touched::All
             }
             WatchEvent::Applied(object) => self.put(kind, object),
-            WatchEvent::Deleted(object) if kind == Kind::Secret => {
+            WatchEvent::Deleted(object) if kind == RegistrationKind::Secret => {
                 let (namespace, name) = place(&object);
                 self.secrets.remove(&(namespace.clone(), name.clone()));
                 Touched::UsersOf(namespace, name)
@@ -129,8 +129,8 @@ impl Registrations {
         }
     }
 
-    fn put(&mut self, kind: Kind, mut object: Value) -> Touched {
-        if kind == Kind::Secret {
+    fn put(&mut self, kind: RegistrationKind, mut object: Value) -> Touched {
+        if kind == RegistrationKind::Secret {
             let (namespace, name) = place(&object);
             let data = match object.get_mut("data").map(Value::take) {
                 Some(Value::Object(data)) => data,
@@ -156,7 +156,7 @@ impl Registrations {
         Touched::Cluster(kind, id)
     }
 
-    fn publish(&self, kind: Kind, id: &ClusterRef, feed: &ClusterFeed) {
+    fn publish(&self, kind: RegistrationKind, id: &ClusterRef, feed: &ClusterFeed) {
         let Some(registered) = self.clusters.get(&(kind, id.clone())) else { return withdraw(id, feed) };
         let named = &registered.kubeconfig;
         let secret = self.secrets.get(&(id.namespace.clone(), named.secret.clone()));
@@ -242,15 +242,15 @@ mod tests {
         fn listed(clusters: Vec<Value>, secrets: Vec<Value>) -> Self {
             let mut fixture = Self { registrations: Registrations::default(), feed: ClusterFeed::new() };
             // Secrets may be listed before anybody knows which of them is named.
-            fixture.take(Kind::Secret, WatchEvent::Listed(secrets));
-            fixture.take(Kind::Sveltos, WatchEvent::Listed(clusters));
+            fixture.take(RegistrationKind::Secret, WatchEvent::Listed(secrets));
+            fixture.take(RegistrationKind::Sveltos, WatchEvent::Listed(clusters));
             assert!(!fixture.feed.is_synced());
-            fixture.take(Kind::Capi, WatchEvent::Listed(Vec::new()));
+            fixture.take(RegistrationKind::Capi, WatchEvent::Listed(Vec::new()));
             assert!(fixture.feed.is_synced());
             fixture
         }
 
-        fn take(&mut self, kind: Kind, event: WatchEvent) {
+        fn take(&mut self, kind: RegistrationKind, event: WatchEvent) {
             self.registrations.take(kind, event, &self.feed);
         }
 
@@ -267,15 +267,16 @@ mod tests {
             Fixture::listed(vec![cluster("a", own.clone())], vec![secret("own", &[("v", KUBECONFIG)])]);
         assert_eq!(fixture.access("a"), Some(Ok(KUBECONFIG.to_owned())));
         // A cluster may name later what is there already.
-        fixture.take(Kind::Sveltos, WatchEvent::Applied(cluster("b", own)));
+        fixture.take(RegistrationKind::Sveltos, WatchEvent::Applied(cluster("b", own)));
         assert_eq!(fixture.access("b"), Some(Ok(KUBECONFIG.to_owned())));
-        fixture.take(Kind::Secret, WatchEvent::Applied(secret("own", &[("v", "clusters: [new]")])));
+        fixture
+            .take(RegistrationKind::Secret, WatchEvent::Applied(secret("own", &[("v", "clusters: [new]")])));
         assert_eq!(fixture.access("a"), Some(Ok("clusters: [new]".to_owned())));
-        fixture.take(Kind::Secret, WatchEvent::Deleted(secret("own", &[])));
+        fixture.take(RegistrationKind::Secret, WatchEvent::Deleted(secret("own", &[])));
         assert!(fixture.access("b").unwrap().unwrap_err().contains("does not exist"));
-        fixture.take(Kind::Sveltos, WatchEvent::Deleted(cluster("a", json!({}))));
+        fixture.take(RegistrationKind::Sveltos, WatchEvent::Deleted(cluster("a", json!({}))));
         assert_eq!(fixture.access("a"), None);
-        fixture.take(Kind::Sveltos, WatchEvent::Listed(Vec::new()));
+        fixture.take(RegistrationKind::Sveltos, WatchEvent::Listed(Vec::new()));
         assert!(fixture.feed.keys().is_empty());
     }
 
@@ -289,9 +290,12 @@ mod tests {
         assert!(told.try_recv().is_ok());
         let mut object = cluster("a", json!({}));
         object["status"] = json!({"ready": true});
-        fixture.take(Kind::Sveltos, WatchEvent::Applied(object));
-        fixture.take(Kind::Secret, WatchEvent::Applied(secret("other", &[("v", "x")])));
-        fixture.take(Kind::Secret, WatchEvent::Applied(secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])));
+        fixture.take(RegistrationKind::Sveltos, WatchEvent::Applied(object));
+        fixture.take(RegistrationKind::Secret, WatchEvent::Applied(secret("other", &[("v", "x")])));
+        fixture.take(
+            RegistrationKind::Secret,
+            WatchEvent::Applied(secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])),
+        );
         assert!(told.try_recv().is_err());
     }
 
@@ -303,11 +307,11 @@ mod tests {
         };
         let kubeconfig = secret("w-kubeconfig", &[("ca", "clusters: [other]"), ("value", KUBECONFIG)]);
         let mut fixture = Fixture::listed(Vec::new(), vec![kubeconfig]);
-        fixture.take(Kind::Capi, WatchEvent::Applied(capi(false)));
+        fixture.take(RegistrationKind::Capi, WatchEvent::Applied(capi(false)));
         assert_eq!(fixture.access("w"), None);
-        fixture.take(Kind::Capi, WatchEvent::Applied(capi(true)));
+        fixture.take(RegistrationKind::Capi, WatchEvent::Applied(capi(true)));
         assert_eq!(fixture.access("w"), Some(Ok(KUBECONFIG.to_owned())));
-        fixture.take(Kind::Capi, WatchEvent::Listed(vec![capi(false)]));
+        fixture.take(RegistrationKind::Capi, WatchEvent::Listed(vec![capi(false)]));
         assert_eq!(fixture.access("w"), None);
     }
 
@@ -319,7 +323,7 @@ mod tests {
         );
         let mut told = fixture.feed.subscribe();
         assert!(told.try_recv().unwrap().paused);
-        fixture.take(Kind::Sveltos, WatchEvent::Applied(cluster("a", json!({"paused": false}))));
+        fixture.take(RegistrationKind::Sveltos, WatchEvent::Applied(cluster("a", json!({"paused": false}))));
         assert!(!told.try_recv().unwrap().paused);
     }
 
@@ -327,11 +331,11 @@ mod tests {
     fn nothing_is_told_before_every_kind_was_listed_and_then_everything() {
         let mut fixture = Fixture { registrations: Registrations::default(), feed: ClusterFeed::new() };
         let named = || vec![secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])];
-        fixture.take(Kind::Sveltos, WatchEvent::Listed(vec![cluster("a", json!({}))]));
-        fixture.take(Kind::Sveltos, WatchEvent::Applied(cluster("b", json!({}))));
-        fixture.take(Kind::Capi, WatchEvent::Listed(Vec::new()));
+        fixture.take(RegistrationKind::Sveltos, WatchEvent::Listed(vec![cluster("a", json!({}))]));
+        fixture.take(RegistrationKind::Sveltos, WatchEvent::Applied(cluster("b", json!({}))));
+        fixture.take(RegistrationKind::Capi, WatchEvent::Listed(Vec::new()));
         assert!(fixture.feed.keys().is_empty(), "it would be told that there is no Secret");
-        fixture.take(Kind::Secret, WatchEvent::Listed(named()));
+        fixture.take(RegistrationKind::Secret, WatchEvent::Listed(named()));
         assert!(fixture.feed.is_synced());
         assert_eq!(fixture.access("a"), Some(Ok(KUBECONFIG.to_owned())));
         assert!(fixture.access("b").unwrap().is_err());
@@ -343,7 +347,7 @@ mod tests {
         let mut fixture = Fixture::listed(vec![cluster("a", json!({}))], kubeconfigs);
         let mut told = fixture.feed.subscribe();
         assert!(told.try_recv().is_ok());
-        for kind in Kind::ALL {
+        for kind in RegistrationKind::ALL {
             for event in [WatchEvent::Trouble("no answer".into()), WatchEvent::Version(7), WatchEvent::Well] {
                 fixture.take(kind, event);
             }
@@ -359,7 +363,7 @@ mod tests {
         let mut fixture = Fixture::listed(vec![cluster("a", json!({}))], vec![elsewhere]);
         assert!(fixture.access("a").unwrap().unwrap_err().contains("does not exist"));
         let own = secret("a-sveltos-kubeconfig", &[("v", "clusters: [own]")]);
-        fixture.take(Kind::Secret, WatchEvent::Applied(own));
+        fixture.take(RegistrationKind::Secret, WatchEvent::Applied(own));
         assert_eq!(fixture.access("a"), Some(Ok("clusters: [own]".to_owned())));
     }
 

@@ -9,10 +9,10 @@ const NOT_FOUND: &str =
     r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}"#;
 const GROUPS: &str = r#"{"kind": "APIGroupList", "apiVersion": "v1", "groups": []}"#;
 
-type Answer = (u16, &'static str);
+type Said = (u16, &'static str);
 
 /// What comes of a deletion when the server gives these answers, and then fails.
-async fn delete(answers: Vec<Answer>) -> Outcome {
+async fn delete(answers: Vec<Said>) -> Outcome {
     let gvk = Gvk::new("config.projectsveltos.io", "v1beta1", "ClusterSummary");
     let key = ObjectKey { gvk, namespace: "default".into(), name: "s".into() };
     drop(crate::install_defaults());

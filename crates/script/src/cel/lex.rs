@@ -5,13 +5,13 @@ use std::fmt;
 /// What a rule is made of, and where it begins.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     /// Bytes before it.
     pub(super) at: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Name(String),
     /// Without its sign: the least one is one more than the greatest.
     Int(u64),
@@ -55,9 +55,9 @@ impl fmt::Display for Wrong {
     }
 }
 
-// === impl Kind ===
+// === impl TokenKind ===
 
-impl fmt::Display for Kind {
+impl fmt::Display for TokenKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => write!(f, "{name:?}"),
@@ -77,7 +77,7 @@ pub(super) fn lex(source: &str) -> Result<Vec<Token>, Wrong> {
         rest = without_space(rest);
         let at = source.len() - rest.len();
         if rest.is_empty() {
-            tokens.push(Token { kind: Kind::End, at });
+            tokens.push(Token { kind: TokenKind::End, at });
             return Ok(tokens);
         }
         let (kind, length) = word(rest).map_err(|reason| Wrong::at(source, at, reason))?;
@@ -98,7 +98,7 @@ fn without_space(mut text: &str) -> &str {
 }
 
 /// The first word and how long it is.
-fn word(text: &str) -> Result<(Kind, usize), String> {
+fn word(text: &str) -> Result<(TokenKind, usize), String> {
     if let Some(literal) = literal(text) {
         return literal;
     }
@@ -107,10 +107,10 @@ fn word(text: &str) -> Result<(Kind, usize), String> {
     }
     let name: &str = text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()).next().unwrap_or_default();
     if !name.is_empty() {
-        return Ok((Kind::Name(name.to_owned()), name.len()));
+        return Ok((TokenKind::Name(name.to_owned()), name.len()));
     }
     match SYMBOLS.iter().find(|symbol| text.starts_with(**symbol)) {
-        Some(symbol) => Ok((Kind::Symbol(symbol), symbol.len())),
+        Some(symbol) => Ok((TokenKind::Symbol(symbol), symbol.len())),
         None => Err(format!("{:?} has no meaning here", text.chars().next().unwrap_or_default())),
     }
 }
@@ -120,7 +120,7 @@ fn is_fraction(text: &str) -> bool {
     text.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-fn number(text: &str) -> Result<(Kind, usize), String> {
+fn number(text: &str) -> Result<(TokenKind, usize), String> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let (value, mut length) = match hex {
         Some(digits) => {
@@ -132,7 +132,7 @@ fn number(text: &str) -> Result<(Kind, usize), String> {
             let digits = &text[..length];
             if digits.contains(['.', 'e', 'E']) {
                 let value = digits.parse().map_err(|_| format!("{digits} is no number"))?;
-                return Ok((Kind::Double(value), length));
+                return Ok((TokenKind::Double(value), length));
             }
             (digits.parse(), length)
         }
@@ -140,9 +140,9 @@ fn number(text: &str) -> Result<(Kind, usize), String> {
     let value = value.map_err(|_| format!("{} is too large, or no number", &text[..length]))?;
     if text[length..].starts_with(['u', 'U']) {
         length += 1;
-        return Ok((Kind::Uint(value), length));
+        return Ok((TokenKind::Uint(value), length));
     }
-    Ok((Kind::Int(value), length))
+    Ok((TokenKind::Int(value), length))
 }
 
 /// How long the decimal number is that the text begins with. A point belongs to it when a digit follows, an exponent too.
@@ -163,7 +163,7 @@ fn decimal(text: &str) -> usize {
 }
 
 /// A text or bytes: `'…'`, `"…"`, either three times, with `r` or `b` or both before it.
-fn literal(text: &str) -> Option<Result<(Kind, usize), String>> {
+fn literal(text: &str) -> Option<Result<(TokenKind, usize), String>> {
     let prefix = text.find(['\'', '"']).filter(|length| *length <= 2)?;
     let letters = text[..prefix].to_ascii_lowercase();
     if !matches!(letters.as_str(), "" | "r" | "b" | "br") {
@@ -176,8 +176,8 @@ fn literal(text: &str) -> Option<Result<(Kind, usize), String>> {
     let read = read(body, quote, raw, bytes);
     Some(read.and_then(|(value, length)| {
         let kind = match bytes {
-            true => Kind::Bytes(value),
-            false => Kind::Text(String::from_utf8(value).map_err(|_| "the text is not UTF-8")?),
+            true => TokenKind::Bytes(value),
+            false => TokenKind::Text(String::from_utf8(value).map_err(|_| "the text is not UTF-8")?),
         };
         Ok((kind, prefix + quote.len() + length + quote.len()))
     }))

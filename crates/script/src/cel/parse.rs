@@ -1,6 +1,6 @@
 //! From words to an expression.
 
-use super::lex::{Kind, Token, Wrong, lex};
+use super::lex::{Token, TokenKind, Wrong, lex};
 use super::syntax::{Expr, Operator};
 
 mod names;
@@ -35,7 +35,7 @@ pub(super) fn parse(source: &str) -> Result<Expr, Wrong> {
     let mut parser = Parser { source, tokens, next: 0, around: 0, locals: Vec::new() };
     let node = parser.expression()?;
     match parser.peek() {
-        Kind::End => Ok(node.expr),
+        TokenKind::End => Ok(node.expr),
         other => Err(parser.wrong(format!("{other} follows where the rule could end"))),
     }
 }
@@ -51,11 +51,11 @@ impl Node {
 // === impl Parser ===
 
 impl Parser<'_> {
-    fn peek(&self) -> &Kind {
-        self.tokens.get(self.next).map_or(&Kind::End, |token| &token.kind)
+    fn peek(&self) -> &TokenKind {
+        self.tokens.get(self.next).map_or(&TokenKind::End, |token| &token.kind)
     }
 
-    fn advance(&mut self) -> Kind {
+    fn advance(&mut self) -> TokenKind {
         let kind = self.peek().clone();
         self.next += 1;
         kind
@@ -72,7 +72,7 @@ impl Parser<'_> {
     }
 
     fn is_next(&self, symbol: &str) -> bool {
-        matches!(self.peek(), Kind::Symbol(next) if *next == symbol)
+        matches!(self.peek(), TokenKind::Symbol(next) if *next == symbol)
     }
 
     /// Takes the symbol if it is next.
@@ -119,20 +119,20 @@ impl Parser<'_> {
     /// The operator that is next, and how tightly it binds.
     fn operator(&self) -> Option<(Option<Operator>, &'static str, u8)> {
         let (operator, symbol, level) = match self.peek() {
-            Kind::Symbol("||") => return Some((None, "||", 0)),
-            Kind::Symbol("&&") => return Some((None, "&&", 1)),
-            Kind::Symbol("==") => (Operator::Equal, "==", 2),
-            Kind::Symbol("!=") => (Operator::Unequal, "!=", 2),
-            Kind::Symbol("<") => (Operator::Less, "<", 2),
-            Kind::Symbol("<=") => (Operator::AtMost, "<=", 2),
-            Kind::Symbol(">") => (Operator::Greater, ">", 2),
-            Kind::Symbol(">=") => (Operator::AtLeast, ">=", 2),
-            Kind::Name(name) if name == "in" => (Operator::In, "in", 2),
-            Kind::Symbol("+") => (Operator::Add, "+", 3),
-            Kind::Symbol("-") => (Operator::Subtract, "-", 3),
-            Kind::Symbol("*") => (Operator::Multiply, "*", 4),
-            Kind::Symbol("/") => (Operator::Divide, "/", 4),
-            Kind::Symbol("%") => (Operator::Modulo, "%", 4),
+            TokenKind::Symbol("||") => return Some((None, "||", 0)),
+            TokenKind::Symbol("&&") => return Some((None, "&&", 1)),
+            TokenKind::Symbol("==") => (Operator::Equal, "==", 2),
+            TokenKind::Symbol("!=") => (Operator::Unequal, "!=", 2),
+            TokenKind::Symbol("<") => (Operator::Less, "<", 2),
+            TokenKind::Symbol("<=") => (Operator::AtMost, "<=", 2),
+            TokenKind::Symbol(">") => (Operator::Greater, ">", 2),
+            TokenKind::Symbol(">=") => (Operator::AtLeast, ">=", 2),
+            TokenKind::Name(name) if name == "in" => (Operator::In, "in", 2),
+            TokenKind::Symbol("+") => (Operator::Add, "+", 3),
+            TokenKind::Symbol("-") => (Operator::Subtract, "-", 3),
+            TokenKind::Symbol("*") => (Operator::Multiply, "*", 4),
+            TokenKind::Symbol("/") => (Operator::Divide, "/", 4),
+            TokenKind::Symbol("%") => (Operator::Modulo, "%", 4),
             _ => return None,
         };
         Some((Some(operator), symbol, level))
@@ -181,8 +181,8 @@ impl Parser<'_> {
         // The sign of a number belongs to it: the least number has no positive counterpart.
         let negative = symbol == "-" && count > 0;
         let literal = match self.peek() {
-            Kind::Int(value) => Some((self.int(*value, negative)?, usize::from(negative))),
-            Kind::Double(value) if negative => Some((Expr::Double(-value), 1)),
+            TokenKind::Int(value) => Some((self.int(*value, negative)?, usize::from(negative))),
+            TokenKind::Double(value) if negative => Some((Expr::Double(-value), 1)),
             _ => None,
         };
         let mut node = match literal {
@@ -220,7 +220,9 @@ impl Parser<'_> {
             } else if self.takes(".") {
                 let at = self.next;
                 let name = match self.advance() {
-                    Kind::Name(name) if !matches!(name.as_str(), "in" | "true" | "false" | "null") => name,
+                    TokenKind::Name(name) if !matches!(name.as_str(), "in" | "true" | "false" | "null") => {
+                        name
+                    }
                     other => {
                         return Err(self.wrong_at(at, format!("{other} stands where a field is expected")));
                     }
@@ -242,25 +244,25 @@ impl Parser<'_> {
     fn primary(&mut self) -> Result<Node, Wrong> {
         let at = self.next;
         let expr = match self.advance() {
-            Kind::Uint(value) => Expr::Uint(value),
-            Kind::Double(value) => Expr::Double(value),
-            Kind::Text(text) => Expr::Text(text.into()),
-            Kind::Bytes(bytes) => Expr::Bytes(bytes.into()),
-            Kind::Symbol("(") => {
+            TokenKind::Uint(value) => Expr::Uint(value),
+            TokenKind::Double(value) => Expr::Double(value),
+            TokenKind::Text(text) => Expr::Text(text.into()),
+            TokenKind::Bytes(bytes) => Expr::Bytes(bytes.into()),
+            TokenKind::Symbol("(") => {
                 let node = self.expression()?;
                 self.expect(")")?;
                 return Ok(node);
             }
-            Kind::Symbol("[") => return self.list(),
-            Kind::Symbol("{") => return self.map(),
+            TokenKind::Symbol("[") => return self.list(),
+            TokenKind::Symbol("{") => return self.map(),
             // A name that begins with a point is looked for from the top, where all names of a rule are.
-            Kind::Symbol(".") => match self.advance() {
-                Kind::Name(name) => return self.named(at, &name),
+            TokenKind::Symbol(".") => match self.advance() {
+                TokenKind::Name(name) => return self.named(at, &name),
                 other => {
                     return Err(self.wrong_at(at + 1, format!("{other} stands where a name is expected")));
                 }
             },
-            Kind::Name(name) => return self.named(at, &name),
+            TokenKind::Name(name) => return self.named(at, &name),
             other => return Err(self.wrong_at(at, format!("{other} stands where an expression is expected"))),
         };
         Ok(Node::leaf(expr))
@@ -291,7 +293,7 @@ impl Parser<'_> {
 
     /// `[,]` and `{,}` are empty.
     fn takes_lonely_comma(&mut self, close: &str) {
-        let closes = matches!(self.tokens.get(self.next + 1), Some(Token { kind: Kind::Symbol(next), .. }) if *next == close);
+        let closes = matches!(self.tokens.get(self.next + 1), Some(Token { kind: TokenKind::Symbol(next), .. }) if *next == close);
         if closes {
             self.takes(",");
         }

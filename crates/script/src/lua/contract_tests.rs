@@ -7,7 +7,7 @@ use sluice_template::Env;
 use super::*;
 
 /// What a script says of an object whose function has this body.
-fn says(body: &str) -> Result<Verdict, String> {
+fn says(body: &str) -> Result<Evaluation, String> {
     let script = Script::compile(&format!("function evaluate(o)\n{body}\nend")).unwrap();
     let object = json!({"kind": "Service", "metadata": {"name": "a"}});
     script.evaluate(&object, &Limits::default()).map_err(|error| error.to_string())
@@ -34,9 +34,9 @@ fn chosen(body: &str) -> Result<Vec<String>, String> {
 
 #[test]
 fn a_verdict_without_an_answer_is_no() {
-    assert_eq!(says("return {}"), Ok(Verdict::default()));
-    assert_eq!(says("return { message = 'x' }"), Ok(Verdict { matching: false, message: "x".into() }));
-    assert_eq!(says("return { matching = nil }"), Ok(Verdict::default()));
+    assert_eq!(says("return {}"), Ok(Evaluation::default()));
+    assert_eq!(says("return { message = 'x' }"), Ok(Evaluation { matching: false, message: "x".into() }));
+    assert_eq!(says("return { matching = nil }"), Ok(Evaluation::default()));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn only_true_and_false_are_answers() {
 fn a_message_that_is_no_text_is_none() {
     for value in ["{}", "true", "print"] {
         let says = says(&format!("return {{ matching = true, message = {value} }}"));
-        assert_eq!(says, Ok(Verdict { matching: true, message: String::new() }), "{value}");
+        assert_eq!(says, Ok(Evaluation { matching: true, message: String::new() }), "{value}");
     }
 }
 

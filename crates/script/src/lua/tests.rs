@@ -8,7 +8,7 @@ use sluice_template::Env;
 
 use super::*;
 
-fn run(source: &str, object: Value) -> Result<Verdict, Error> {
+fn run(source: &str, object: Value) -> Result<Evaluation, Error> {
     Script::compile(source)?.evaluate(&object, &Limits::default())
 }
 
@@ -65,7 +65,7 @@ fn the_classic_scripts_decide() {
 fn the_object_is_also_the_argument_and_lists_are_whole() {
     let source = "function evaluate(o) return { matching = #o.n == 4 and o.n[1] == 1 and o.n[4][1] == 'x', message = tostring(o.n[2]) } end";
     let verdict = run(source, json!({"n": [1, 2.5, true, ["x"]]})).unwrap();
-    assert_eq!(verdict, Verdict { matching: true, message: "2.5".into() });
+    assert_eq!(verdict, Evaluation { matching: true, message: "2.5".into() });
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn no_single_call_outlives_the_limits() {
         local moved = table.move({ 1, 2, 3 }, 2, 3, 1)
         return { matching = first == 2 and last == 2 and moved[1] == 2, message = table.concat(('a,b'):split(','), ' ') .. #('ab'):split('') .. ('x1'):find('%d') }
     end";
-    assert_eq!(run(source, json!({})).unwrap(), Verdict { matching: true, message: "a b22".into() });
+    assert_eq!(run(source, json!({})).unwrap(), Evaluation { matching: true, message: "a b22".into() });
     assert!(
         run("function evaluate() return { message = table.concat(('a,b'):split(), ' ') } end", json!({}))
             .is_ok()

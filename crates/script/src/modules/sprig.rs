@@ -2,7 +2,7 @@
 
 use mlua::{Lua, MultiValue, Value as LuaValue};
 use serde_json::{Map, Value, json};
-use sluice_template::{CallError, Callable, Deadline, Env, Kind, Limits, Stage, callables};
+use sluice_template::{CallError, Callable, Deadline, Env, ErrorKind, Limits, Stage, callables};
 
 use super::base64::Fallible;
 use super::json::into_lua;
@@ -180,7 +180,7 @@ fn bytes_of(value: &Value) -> usize {
 fn refused(function: Callable, error: CallError) -> mlua::Result<Result<Value, String>> {
     let lead = format!("error calling {}: ", function.name());
     match error.kind {
-        Kind::Limit => Err(mlua::Error::runtime(format!("{OVER_BUDGET}: {}", error.text))),
+        ErrorKind::Limit => Err(mlua::Error::runtime(format!("{OVER_BUDGET}: {}", error.text))),
         _ => Ok(Err(error.text.strip_prefix(&lead).unwrap_or(&error.text).to_owned())),
     }
 }

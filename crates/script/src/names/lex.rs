@@ -2,7 +2,7 @@
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// An identifier.
     Name,
     /// A word of the language.
@@ -16,7 +16,7 @@ pub(super) enum Kind {
 /// A piece of a script.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) text: &'a str,
     /// From 1.
     pub(super) line: usize,
@@ -44,24 +44,24 @@ pub(super) fn tokens(source: &str) -> Vec<Token<'_>> {
 }
 
 /// How long the token is that begins here, and what it is; white space and comments are nothing.
-fn next(rest: &str, first: char) -> (usize, Option<Kind>) {
+fn next(rest: &str, first: char) -> (usize, Option<TokenKind>) {
     let starts = |one: char| one.is_ascii_alphabetic() || one == '_';
     match first {
         ' ' | '\t' | '\r' | '\n' => (1, None),
         '-' if rest.starts_with("--") => (comment(rest), None),
-        '"' | '\'' | '`' => (quoted(rest, first), Some(Kind::Text)),
-        '[' if long(rest).is_some() => (long(rest).unwrap_or(rest.len()), Some(Kind::Text)),
+        '"' | '\'' | '`' => (quoted(rest, first), Some(TokenKind::Text)),
+        '[' if long(rest).is_some() => (long(rest).unwrap_or(rest.len()), Some(TokenKind::Text)),
         _ if starts(first) => {
             let end = rest.find(|one: char| !starts(one) && !one.is_ascii_digit()).unwrap_or(rest.len());
-            let kind = if WORDS.contains(&&rest[..end]) { Kind::Word } else { Kind::Name };
+            let kind = if WORDS.contains(&&rest[..end]) { TokenKind::Word } else { TokenKind::Name };
             (end, Some(kind))
         }
         _ if first.is_ascii_digit() => {
             let end = rest.find(|one: char| !one.is_ascii_alphanumeric() && one != '.' && one != '_');
-            (end.unwrap_or(rest.len()), Some(Kind::Sign))
+            (end.unwrap_or(rest.len()), Some(TokenKind::Sign))
         }
-        _ if rest.get(..2).is_some_and(|two| PAIRS.contains(&two)) => (2, Some(Kind::Sign)),
-        _ => (first.len_utf8(), Some(Kind::Sign)),
+        _ if rest.get(..2).is_some_and(|two| PAIRS.contains(&two)) => (2, Some(TokenKind::Sign)),
+        _ => (first.len_utf8(), Some(TokenKind::Sign)),
     }
 }
 

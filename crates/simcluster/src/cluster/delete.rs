@@ -30,7 +30,7 @@ pub enum Deleted {
     /// It is gone; this was its last state.
     Gone(Arc<Object>),
     /// Finalizers hold it back.
-    Held(Arc<Object>),
+    Terminating(Arc<Object>),
 }
 
 // === impl DeleteOptions ===
@@ -85,7 +85,11 @@ impl State {
             return Err(ApiError::forbidden(def, write.name, "this namespace may not be deleted"));
         }
         if options.dry_run {
-            return Ok(if self.is_held(def, &live) { Deleted::Held(live) } else { Deleted::Gone(live) });
+            return Ok(if self.is_held(def, &live) {
+                Deleted::Terminating(live)
+            } else {
+                Deleted::Gone(live)
+            });
         }
         if options.orphan {
             self.orphan_dependents(live.uid());
@@ -120,7 +124,7 @@ impl State {
         let marked = if live.is_terminating() { live } else { self.mark(def, &live) };
         self.clear_contents(def, &marked);
         match self.find(def, marked.namespace(), marked.name()).cloned() {
-            Some(still) if self.is_held(def, &still) => Deleted::Held(still),
+            Some(still) if self.is_held(def, &still) => Deleted::Terminating(still),
             Some(still) => Deleted::Gone(self.finish_removal(def, &still)),
             None => Deleted::Gone(marked),
         }

@@ -63,8 +63,8 @@ fn merge_items(live: &[Value], wanted: &[Value], schema: &Schema) -> Option<Vec<
     let wanted_names = wanted.iter().map(name).collect::<Option<Vec<_>>>()?;
     let item_schema = wanted.first().and_then(|item| element_of(item, schema)).map(|(_, item)| item)?;
     let merged = order(&live_names, &wanted_names).into_iter().map(|place| match place {
-        Place::Live(index) => live[index].clone(),
-        Place::Wanted(index) => {
+        Origin::Live(index) => live[index].clone(),
+        Origin::Wanted(index) => {
             let mut item = match live_names.iter().position(|name| *name == wanted_names[index]) {
                 Some(position) => live[position].clone(),
                 None => return wanted[index].clone(),
@@ -77,14 +77,14 @@ fn merge_items(live: &[Value], wanted: &[Value], schema: &Schema) -> Option<Vec<
 }
 
 /// Where an item of the result comes from.
-enum Place {
+enum Origin {
     Live(usize),
     Wanted(usize),
 }
 
 /// Wanted items come in their order. Items only in `live` keep their place among the common ones,
 /// and come before a wanted one where both would fit.
-fn order(live: &[PathElement], wanted: &[PathElement]) -> Vec<Place> {
+fn order(live: &[PathElement], wanted: &[PathElement]) -> Vec<Origin> {
     let mut shared = wanted.iter().filter(|name| live.contains(name)).peekable();
     let mut places = Vec::with_capacity(live.len() + wanted.len());
     let (mut l, mut w) = (0, 0);
@@ -98,7 +98,7 @@ fn order(live: &[PathElement], wanted: &[PathElement]) -> Vec<Place> {
         }
         match live.get(l) {
             Some(ours) if !wanted.contains(ours) => {
-                places.push(Place::Live(l));
+                places.push(Origin::Live(l));
                 l += 1;
                 continue;
             }
@@ -107,7 +107,7 @@ fn order(live: &[PathElement], wanted: &[PathElement]) -> Vec<Place> {
             _ => {}
         }
         if let Some(theirs) = wanted.get(w) {
-            places.push(Place::Wanted(w));
+            places.push(Origin::Wanted(w));
             shared.next_if(|next| *next == theirs);
             w += 1;
         }

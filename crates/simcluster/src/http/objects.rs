@@ -223,7 +223,7 @@ fn delete(target: &Target, endpoint: &Endpoint, call: &Call) -> Result<Response,
         Deleted::Gone(object) if &*endpoint.def.key != "namespaces" => {
             respond::json(200, &success(&endpoint.def, object.name(), object.uid()))
         }
-        Deleted::Gone(object) | Deleted::Held(object) => show(200, endpoint, &object, call),
+        Deleted::Gone(object) | Deleted::Terminating(object) => show(200, endpoint, &object, call),
     })
 }
 

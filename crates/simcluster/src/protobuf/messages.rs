@@ -2,7 +2,7 @@
 
 /// The type of a field.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum FieldType {
     /// A text; empty means not set.
     Text,
     /// A number; 0 means not set.
@@ -26,9 +26,9 @@ pub enum Kind {
 }
 
 /// `(number, name, type)` of the fields of a message.
-pub type Message = &'static [(u64, &'static str, Kind)];
+pub type Message = &'static [(u64, &'static str, FieldType)];
 
-use Kind::{BytesMap, Flag, IntOrText, Many, Number, One, OptionalNumber, Text, TextMap, Texts};
+use FieldType::{BytesMap, Flag, IntOrText, Many, Number, One, OptionalNumber, Text, TextMap, Texts};
 
 /// The message of a kind.
 pub fn root(kind: &str) -> Option<Message> {

@@ -12,7 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::object::Json;
-use messages::{Kind, Message};
+use messages::{FieldType, Message};
 use wire::{Field, fields};
 
 /// Starts every body.
@@ -59,25 +59,25 @@ fn decode_message(bytes: &[u8], message: Message, depth: usize) -> Option<Json> 
     Some(object)
 }
 
-fn add(object: &mut Json, name: &str, kind: Kind, field: Field<'_>, depth: usize) -> Option<()> {
+fn add(object: &mut Json, name: &str, kind: FieldType, field: Field<'_>, depth: usize) -> Option<()> {
     let value = match (kind, field) {
-        (Kind::Text, Field::Bytes([])) => return Some(()),
-        (Kind::Text, Field::Bytes(text)) => utf8(text)?.into(),
-        (Kind::Number, Field::Number(0)) => return Some(()),
-        (Kind::Number | Kind::OptionalNumber, Field::Number(number)) => json!(number.cast_signed()),
-        (Kind::Flag, Field::Number(number)) => json!(number != 0),
-        (Kind::Texts, Field::Bytes(text)) => return push(object, name, utf8(text)?.into()),
-        (Kind::One(message), Field::Bytes(bytes)) => {
+        (FieldType::Text, Field::Bytes([])) => return Some(()),
+        (FieldType::Text, Field::Bytes(text)) => utf8(text)?.into(),
+        (FieldType::Number, Field::Number(0)) => return Some(()),
+        (FieldType::Number | FieldType::OptionalNumber, Field::Number(number)) => json!(number.cast_signed()),
+        (FieldType::Flag, Field::Number(number)) => json!(number != 0),
+        (FieldType::Texts, Field::Bytes(text)) => return push(object, name, utf8(text)?.into()),
+        (FieldType::One(message), Field::Bytes(bytes)) => {
             Value::Object(decode_message(bytes, message, depth + 1)?)
         }
-        (Kind::Many(message), Field::Bytes(bytes)) => {
+        (FieldType::Many(message), Field::Bytes(bytes)) => {
             let item = Value::Object(decode_message(bytes, message, depth + 1)?);
             return push(object, name, item);
         }
-        (Kind::TextMap | Kind::BytesMap, Field::Bytes(bytes)) => {
+        (FieldType::TextMap | FieldType::BytesMap, Field::Bytes(bytes)) => {
             return insert_entry(object, name, kind, bytes);
         }
-        (Kind::IntOrText, Field::Bytes(bytes)) => int_or_text(bytes)?,
+        (FieldType::IntOrText, Field::Bytes(bytes)) => int_or_text(bytes)?,
         // Another wire type than the kind has: not what it claims to be.
         _ => return None,
     };
@@ -91,12 +91,12 @@ fn push(object: &mut Json, name: &str, item: Value) -> Option<()> {
     Some(())
 }
 
-fn insert_entry(object: &mut Json, name: &str, kind: Kind, bytes: &[u8]) -> Option<()> {
+fn insert_entry(object: &mut Json, name: &str, kind: FieldType, bytes: &[u8]) -> Option<()> {
     let (mut key, mut value) = (String::new(), Value::from(""));
     for field in fields(bytes) {
         match field? {
             (1, Field::Bytes(text)) => key = utf8(text)?,
-            (2, Field::Bytes(bytes)) if matches!(kind, Kind::BytesMap) => {
+            (2, Field::Bytes(bytes)) if matches!(kind, FieldType::BytesMap) => {
                 value = STANDARD.encode(bytes).into()
             }
             (2, Field::Bytes(text)) => value = utf8(text)?.into(),

@@ -2,7 +2,7 @@
 
 use crate::{
     exec::{Cx, Fail},
-    funcs::Answer,
+    funcs::CallResult,
     gofmt::float::format_json,
     sprig::{dates, encoding::base64, semver},
     text::{RUNE_ERROR, runes},
@@ -28,7 +28,7 @@ pub(crate) fn encode<'a>(cx: &mut Cx<'a>, value: &Value<'a>, style: Style) -> Re
 }
 
 /// What functions that swallow errors answer: nothing, unless a budget is used up.
-pub(crate) fn empty_unless_limit<'a>(fail: Fail) -> Answer<'a> {
+pub(crate) fn empty_unless_limit<'a>(fail: Fail) -> CallResult<'a> {
     match fail {
         Fail::Message(_) => Ok(Value::text("")),
         other => Err(other),

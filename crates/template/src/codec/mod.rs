@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 use crate::{
     Env, Limits,
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::{ListTy, Str, Value},
 };
 
@@ -154,24 +154,24 @@ fn as_json<'a>(cx: &mut Cx<'a>, value: Result<Value<'a>, Fail>) -> Result<Json, 
 }
 
 /// A map that holds only an error.
-fn error_map<'a>(cx: &mut Cx<'a>, message: String) -> Answer<'a> {
+fn error_map<'a>(cx: &mut Cx<'a>, message: String) -> CallResult<'a> {
     let text = cx.string(message)?;
     cx.any_map(BTreeMap::from([(Str::from("Error"), text)]))
 }
 
-fn error_list<'a>(cx: &mut Cx<'a>, message: String) -> Answer<'a> {
+fn error_list<'a>(cx: &mut Cx<'a>, message: String) -> CallResult<'a> {
     let text = cx.string(message)?;
     cx.any_list(vec![text])
 }
 
-fn to_yaml_function<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn to_yaml_function<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match yaml::to_sigs(cx, &args[0]) {
         Ok(text) => cx.string(text),
         Err(fail) => json::empty_unless_limit(fail),
     }
 }
 
-fn to_json_function<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn to_json_function<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match json::encode(cx, &args[0], json::Style::Compact) {
         Ok(text) => cx.string(text),
         Err(fail) => json::empty_unless_limit(fail),
@@ -195,7 +195,7 @@ const MAP: &str = "map[string]interface {}";
 const LIST: &str = "[]interface {}";
 
 /// Adds an error to what was read before it.
-fn map_with_error<'a>(cx: &mut Cx<'a>, value: &Value<'a>, message: String) -> Answer<'a> {
+fn map_with_error<'a>(cx: &mut Cx<'a>, value: &Value<'a>, message: String) -> CallResult<'a> {
     let mut entries: BTreeMap<_, _> = match value {
         Value::Map(map) => cx.maps.entries(map).into_iter().collect(),
         _ => BTreeMap::new(),
@@ -204,7 +204,7 @@ fn map_with_error<'a>(cx: &mut Cx<'a>, value: &Value<'a>, message: String) -> An
     cx.any_map(entries)
 }
 
-fn from_json<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn from_json<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let decoded = json_read::decode(cx, args[0].bytes())?;
     match (decoded.value, decoded.error) {
         (value, Some(message)) => map_with_error(cx, &value, message),
@@ -216,7 +216,7 @@ fn from_json<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     }
 }
 
-fn from_json_array<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn from_json_array<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let decoded = json_read::decode(cx, args[0].bytes())?;
     match (decoded.value, decoded.error) {
         (_, Some(message)) => error_list(cx, message),
@@ -228,7 +228,7 @@ fn from_json_array<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     }
 }
 
-fn from_yaml_function<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn from_yaml_function<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match yaml::from_sigs(cx, args[0].bytes()) {
         Ok(map @ Value::Map(_)) => Ok(map),
         Ok(other) => match cannot_unmarshal(&other, MAP) {
@@ -244,7 +244,7 @@ fn decoding(message: &str) -> String {
     format!("error unmarshaling JSON: while decoding JSON: {message}")
 }
 
-fn from_yaml_array<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn from_yaml_array<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match yaml::from_sigs(cx, args[0].bytes()) {
         Ok(list @ Value::List(_)) => Ok(list),
         Ok(other) => match cannot_unmarshal(&other, LIST) {
@@ -256,7 +256,7 @@ fn from_yaml_array<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     }
 }
 
-fn to_toml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn to_toml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     if args[0].is_nil() {
         return Err("reflect: call of reflect.Value.Type on zero Value".into());
     }
@@ -267,7 +267,7 @@ fn to_toml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     }
 }
 
-fn from_toml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn from_toml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let read = toml_read::decode(cx, args[0].bytes());
     match read {
         Ok(value) => Ok(value),

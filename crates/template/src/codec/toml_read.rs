@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     exec::{Cx, Fail},
-    funcs::Answer,
+    funcs::CallResult,
     text::{classes::is_print, decode_rune, lossy, quote::quoted, runes},
 };
 
@@ -24,7 +24,7 @@ pub(super) struct Reader<'c, 't, 'a> {
 pub(super) type Read<T> = Result<T, Fail>;
 
 /// Reads a whole text into a map.
-pub(super) fn decode<'a>(cx: &mut Cx<'a>, text: &[u8]) -> Answer<'a> {
+pub(super) fn decode<'a>(cx: &mut Cx<'a>, text: &[u8]) -> CallResult<'a> {
     let text = text.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(text);
     if text[..text.len().min(6)].contains(&0) {
         let problem = "files cannot contain NULL bytes; probably using UTF-16; TOML files must be UTF-8";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     exec::Cx,
-    funcs::Answer,
+    funcs::CallResult,
     value::{ListTy, Object, Time, Value},
 };
 
@@ -29,7 +29,7 @@ pub(super) struct Table {
     pub(super) implicit: bool,
 }
 
-pub(super) fn table_value<'a>(cx: &mut Cx<'a>, table: Table, depth: usize) -> Answer<'a> {
+pub(super) fn table_value<'a>(cx: &mut Cx<'a>, table: Table, depth: usize) -> CallResult<'a> {
     cx.may_be_deep(depth, "TOML")?;
     let mut entries = BTreeMap::new();
     for (key, item) in table.entries {
@@ -39,7 +39,7 @@ pub(super) fn table_value<'a>(cx: &mut Cx<'a>, table: Table, depth: usize) -> An
     cx.any_map(entries)
 }
 
-fn item_value<'a>(cx: &mut Cx<'a>, item: Item, depth: usize) -> Answer<'a> {
+fn item_value<'a>(cx: &mut Cx<'a>, item: Item, depth: usize) -> CallResult<'a> {
     match item {
         Item::Text(text) => cx.string(text),
         Item::Int(i) => Ok(Value::int64(i)),

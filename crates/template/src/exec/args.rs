@@ -3,7 +3,7 @@
 use super::{Exec, Ref, Stop};
 use crate::{
     funcs::Ty,
-    syntax::{Kind, NodeId, display::node_text},
+    syntax::{NodeId, NodeKind, display::node_text},
     value::{IntTy, Str, UintTy, Value},
 };
 
@@ -15,18 +15,18 @@ impl<'a> Exec<'a> {
         self.node = node;
         let program = self.program;
         let value = match program.arena().kind(node) {
-            Kind::Dot => dot.clone(),
-            Kind::Nil => {
+            NodeKind::Dot => dot.clone(),
+            NodeKind::Nil => {
                 return ty.nil().ok_or_else(|| self.fail(format!("cannot assign nil to {}", ty.name())));
             }
-            Kind::Field(fields) => self.eval_chain(dot, dot.clone(), node, fields, &[], None)?,
-            Kind::Variable { name, slot, fields } => {
+            NodeKind::Field(fields) => self.eval_chain(dot, dot.clone(), node, fields, &[], None)?,
+            NodeKind::Variable { name, slot, fields } => {
                 let value = self.variable(name, *slot)?;
                 self.eval_chain(dot, value, node, fields, &[], None)?
             }
-            Kind::Pipe { .. } => Ref::plain(self.eval_pipeline(dot, node)?),
-            Kind::Function(function) => self.eval_call(dot, function, None, node, &[], None)?,
-            Kind::Chain { node: head, fields } => {
+            NodeKind::Pipe { .. } => Ref::plain(self.eval_pipeline(dot, node)?),
+            NodeKind::Function(function) => self.eval_call(dot, function, None, node, &[], None)?,
+            NodeKind::Chain { node: head, fields } => {
                 let receiver = self.eval_chain_head(dot, node, *head)?;
                 self.eval_chain(dot, receiver, node, fields, &[], None)?
             }
@@ -42,19 +42,21 @@ impl<'a> Exec<'a> {
         let wanted = match ty {
             Ty::Any | Ty::Value => return self.ideal_constant(node),
             Ty::Bool => match kind {
-                Kind::Bool(b) => return Ok(Value::Bool(*b)),
+                NodeKind::Bool(b) => return Ok(Value::Bool(*b)),
                 _ => "bool",
             },
             Ty::Str => match kind {
-                Kind::Str { text, .. } => return Ok(Value::Str(Str::Ref(text))),
+                NodeKind::Str { text, .. } => return Ok(Value::Str(Str::Ref(text))),
                 _ => "string",
             },
             Ty::Float64 => match kind {
-                Kind::Number(n) if n.float.is_some() => return Ok(Value::Float(n.float.unwrap_or_default())),
+                NodeKind::Number(n) if n.float.is_some() => {
+                    return Ok(Value::Float(n.float.unwrap_or_default()));
+                }
                 _ => "float",
             },
             Ty::Int | Ty::Int64 | Ty::Duration => match kind {
-                Kind::Number(n) if n.int.is_some() => {
+                NodeKind::Number(n) if n.int.is_some() => {
                     let int_ty = match ty {
                         Ty::Int => IntTy::Int,
                         Ty::Int64 => IntTy::Int64,
@@ -65,7 +67,7 @@ impl<'a> Exec<'a> {
                 _ => "integer",
             },
             Ty::Uint32 | Ty::Uint64 => match kind {
-                Kind::Number(n) if n.uint.is_some() => {
+                NodeKind::Number(n) if n.uint.is_some() => {
                     let value = n.uint.unwrap_or_default();
                     return Ok(match ty {
                         Ty::Uint32 => Value::Uint(UintTy::Uint32, value & 0xFFFF_FFFF),

@@ -88,7 +88,7 @@ impl<'a> Exec<'a> {
                     Fail::Message(m) => self.fail(format!("error calling {}: {m}", function.name)),
                     Fail::Limit(m) => {
                         let message = format!("error calling {}: {m}", function.name);
-                        self.fail_as(crate::Kind::Limit, message)
+                        self.fail_as(crate::ErrorKind::Limit, message)
                     }
                     Fail::Nested(error) => Stop::Error(error),
                 })

@@ -2,7 +2,7 @@
 
 use super::{Exec, Ref, Stop};
 use crate::{
-    syntax::{Decl, Kind, NodeId, UNSET, display::node_text, number::Ideal},
+    syntax::{Decl, NodeId, NodeKind, UNSET, display::node_text, number::Ideal},
     value::{IntTy, Str, Value},
 };
 
@@ -16,7 +16,7 @@ impl<'a> Exec<'a> {
         self.node = pipe;
         self.descend()?;
         let program = self.program;
-        let Kind::Pipe { decl, assign: _, cmds } = program.arena().kind(pipe) else {
+        let NodeKind::Pipe { decl, assign: _, cmds } = program.arena().kind(pipe) else {
             return Ok(Value::Invalid);
         };
         let mut last: Option<Ref<'a>> = None;
@@ -47,10 +47,10 @@ impl<'a> Exec<'a> {
 
     fn eval_command(&mut self, dot: &Ref<'a>, cmd: NodeId, last: Option<Ref<'a>>) -> Eval<'a> {
         let program = self.program;
-        let Kind::Command(args) = program.arena().kind(cmd) else { return Ok(Ref::default()) };
+        let NodeKind::Command(args) = program.arena().kind(cmd) else { return Ok(Ref::default()) };
         let first = args[0];
         match program.arena().kind(first) {
-            Kind::Field(fields) => {
+            NodeKind::Field(fields) => {
                 self.node = first;
                 if args.len() == 1
                     && last.is_none()
@@ -60,19 +60,19 @@ impl<'a> Exec<'a> {
                 }
                 self.eval_chain(dot, dot.clone(), first, fields, &args[1..], last)
             }
-            Kind::Chain { node, fields } => {
+            NodeKind::Chain { node, fields } => {
                 let receiver = self.eval_chain_head(dot, first, *node)?;
                 self.eval_chain(dot, receiver, first, fields, &args[1..], last)
             }
-            Kind::Function(function) => {
+            NodeKind::Function(function) => {
                 self.node = first;
                 self.eval_call(dot, function, None, cmd, &args[1..], last)
             }
-            Kind::Pipe { .. } => {
+            NodeKind::Pipe { .. } => {
                 self.not_a_function(args, last.is_some())?;
                 self.eval_pipeline(dot, first).map(Ref::plain)
             }
-            Kind::Variable { name, slot, fields } => {
+            NodeKind::Variable { name, slot, fields } => {
                 self.node = first;
                 let value = self.variable(name, *slot)?;
                 if fields.is_empty() {
@@ -91,8 +91,8 @@ impl<'a> Exec<'a> {
 
     fn eval_constant(&mut self, dot: &Ref<'a>, node: NodeId) -> Eval<'a> {
         match self.program.arena().kind(node) {
-            Kind::Dot => Ok(dot.clone()),
-            Kind::Nil => Err(self.fail("nil is not a command")),
+            NodeKind::Dot => Ok(dot.clone()),
+            NodeKind::Nil => Err(self.fail("nil is not a command")),
             _ => self.ideal_constant(node).map(Ref::plain),
         }
     }
@@ -102,9 +102,9 @@ impl<'a> Exec<'a> {
         self.node = node;
         let program = self.program;
         match program.arena().kind(node) {
-            Kind::Bool(b) => Ok(Value::Bool(*b)),
-            Kind::Str { text, .. } => Ok(Value::Str(Str::Ref(text))),
-            Kind::Number(number) => match number.ideal() {
+            NodeKind::Bool(b) => Ok(Value::Bool(*b)),
+            NodeKind::Str { text, .. } => Ok(Value::Str(Str::Ref(text))),
+            NodeKind::Number(number) => match number.ideal() {
                 Ideal::Complex(re, im) => Ok(Value::Complex(re, im)),
                 Ideal::Float(f) => Ok(Value::Float(f)),
                 Ideal::Int(i) => Ok(Value::Int(IntTy::Int, i)),
@@ -137,11 +137,11 @@ impl<'a> Exec<'a> {
         self.node = chain;
         let program = self.program;
         match program.arena().kind(head) {
-            Kind::Pipe { .. } => {
+            NodeKind::Pipe { .. } => {
                 self.node = head;
                 self.eval_pipeline(dot, head).map(Ref::plain)
             }
-            Kind::Function(function) => {
+            NodeKind::Function(function) => {
                 self.node = head;
                 self.eval_call(dot, function, None, head, &[], None)
             }

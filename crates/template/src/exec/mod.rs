@@ -16,7 +16,7 @@ pub(crate) use scope::{Scope, without_no_value};
 
 use crate::{
     Error,
-    error::Kind,
+    error::ErrorKind,
     program::Program,
     syntax::{NodeId, Template, display::node_text},
     text::quote::quoted,
@@ -147,10 +147,10 @@ impl<'a> Exec<'a> {
 
     /// An error at the current node.
     pub(crate) fn fail(&self, message: impl std::fmt::Display) -> Stop {
-        self.fail_as(Kind::Exec, message)
+        self.fail_as(ErrorKind::Exec, message)
     }
 
-    pub(crate) fn fail_as(&self, kind: Kind, message: impl std::fmt::Display) -> Stop {
+    pub(crate) fn fail_as(&self, kind: ErrorKind, message: impl std::fmt::Display) -> Stop {
         let source = self.program.text();
         let pos = self.program.arena().get(self.node).pos as usize;
         let before = &source.as_bytes()[..pos.min(source.len())];
@@ -169,7 +169,7 @@ impl<'a> Exec<'a> {
     pub(crate) fn failed(&self, fail: Fail) -> Stop {
         match fail {
             Fail::Message(message) => self.fail(message),
-            Fail::Limit(message) => self.fail_as(Kind::Limit, message),
+            Fail::Limit(message) => self.fail_as(ErrorKind::Limit, message),
             Fail::Nested(error) => Stop::Error(error),
         }
     }
@@ -190,7 +190,7 @@ impl<'a> Exec<'a> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(
-                self.fail_as(Kind::Limit, format!("limit: evaluation nested deeper than {MAX_DEPTH}"))
+                self.fail_as(ErrorKind::Limit, format!("limit: evaluation nested deeper than {MAX_DEPTH}"))
             );
         }
         self.step()
@@ -200,7 +200,7 @@ impl<'a> Exec<'a> {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         let limit = self.cx.limits.output_bytes;
         if self.out.len() + bytes.len() > limit {
-            return Err(self.fail_as(Kind::Limit, format!("limit: more than {limit} bytes of output")));
+            return Err(self.fail_as(ErrorKind::Limit, format!("limit: more than {limit} bytes of output")));
         }
         self.out.extend_from_slice(bytes);
         Ok(())

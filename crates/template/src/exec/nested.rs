@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use super::{Exec, Fail, Ref, Stop};
 use crate::{
-    funcs::Answer,
+    funcs::CallResult,
     program::Program,
     text::{lossy, quote::quoted},
     value::Value,
@@ -42,7 +42,7 @@ impl Drop for ProgramList {
 
 impl<'a> Exec<'a> {
     /// `include "name" data`: the output of a named template as a string.
-    pub(crate) fn include(&mut self, args: &[Value<'a>]) -> Answer<'a> {
+    pub(crate) fn include(&mut self, args: &[Value<'a>]) -> CallResult<'a> {
         let name = lossy(args[0].bytes());
         let Some(template) = self.program.template(&name) else {
             return Err(Fail::Message(format!("template {} not defined", quoted(&name))));
@@ -52,7 +52,7 @@ impl<'a> Exec<'a> {
     }
 
     /// `tpl "text" data`: the output of a text as a template, with the same functions.
-    pub(crate) fn tpl(&mut self, args: &[Value<'a>]) -> Answer<'a> {
+    pub(crate) fn tpl(&mut self, args: &[Value<'a>]) -> CallResult<'a> {
         let text = lossy(args[0].bytes());
         self.cx.spend(text.len() * 16 + 4096)?;
         let compiled =
@@ -66,7 +66,7 @@ impl<'a> Exec<'a> {
         program: &'a Program,
         template: &'a crate::syntax::Template,
         dot: &Value<'a>,
-    ) -> Answer<'a> {
+    ) -> CallResult<'a> {
         if self.calls_are_exhausted() {
             let limit = self.cx.limits.call_depth;
             return Err(Fail::Limit(format!("exceeded maximum template depth ({limit})")));

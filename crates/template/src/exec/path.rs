@@ -8,28 +8,28 @@ use serde_json::{Map as JsonMap, Value as Json};
 use super::{Exec, Ref};
 use crate::{
     Data,
-    syntax::{Kind, NodeId, UNSET},
+    syntax::{NodeId, NodeKind, UNSET},
     value::{Map, Value},
 };
 
 /// A place in the input.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum InputLocation<'a> {
     Json(&'a Json),
     Data(&'a Data<'a>),
 }
 
-fn in_json<'a>(map: &'a JsonMap<String, Json>, key: &str) -> Option<Place<'a>> {
-    map.get(key).map(Place::Json)
+fn in_json<'a>(map: &'a JsonMap<String, Json>, key: &str) -> Option<InputLocation<'a>> {
+    map.get(key).map(InputLocation::Json)
 }
 
-fn in_data<'a>(map: &'a [(&'a str, Data<'a>)], key: &str) -> Option<Place<'a>> {
-    map.iter().find(|(name, _)| *name == key).map(|(_, data)| Place::Data(data))
+fn in_data<'a>(map: &'a [(&'a str, Data<'a>)], key: &str) -> Option<InputLocation<'a>> {
+    map.iter().find(|(name, _)| *name == key).map(|(_, data)| InputLocation::Data(data))
 }
 
-// === impl Place ===
+// === impl InputLocation ===
 
-impl<'a> Place<'a> {
+impl<'a> InputLocation<'a> {
     fn get(self, key: &str) -> Option<Self> {
         match self {
             Self::Data(data @ Data::Turn(..)) => Self::Data(data.current()?).get(key),
@@ -71,13 +71,13 @@ impl<'a> Exec<'a> {
     /// The value of a pipeline that is only a field or a field of a variable.
     pub(crate) fn short_pipeline(&self, dot: &Ref<'a>, pipe: NodeId) -> Option<Value<'a>> {
         let arena = self.program.arena();
-        let Kind::Pipe { decl, cmds, .. } = arena.kind(pipe) else { return None };
+        let NodeKind::Pipe { decl, cmds, .. } = arena.kind(pipe) else { return None };
         let (true, [cmd]) = (decl.is_empty(), &**cmds) else { return None };
-        let Kind::Command(args) = arena.kind(*cmd) else { return None };
+        let NodeKind::Command(args) = arena.kind(*cmd) else { return None };
         let [only] = &**args else { return None };
         match arena.kind(*only) {
-            Kind::Field(fields) => self.short_path(&dot.value, fields),
-            Kind::Variable { slot, fields, .. } if *slot != UNSET => {
+            NodeKind::Field(fields) => self.short_path(&dot.value, fields),
+            NodeKind::Variable { slot, fields, .. } if *slot != UNSET => {
                 let variable = &self.vars[self.base + *slot as usize].value;
                 if fields.is_empty() { Some(variable.clone()) } else { self.short_path(variable, fields) }
             }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, rc::Rc};
 use super::{Exec, Fail, Ref, Stop};
 use crate::{
     Error,
-    funcs::Answer,
+    funcs::CallResult,
     program::Program,
     set::{SET_NAME, TemplateSet},
     syntax::Template,
@@ -76,7 +76,7 @@ impl<'a> Exec<'a> {
     }
 
     /// Helm's `include`.
-    pub(crate) fn include_in_scope(&mut self, args: &[Value<'a>]) -> Answer<'a> {
+    pub(crate) fn include_in_scope(&mut self, args: &[Value<'a>]) -> CallResult<'a> {
         let name = lossy(args[0].bytes());
         let Some((program, template)) = self.find_template(&name) else {
             let name = quoted(&name);
@@ -94,7 +94,7 @@ impl<'a> Exec<'a> {
     }
 
     /// Helm's `tpl`: the text sees all templates, and what it defines lasts as long as it runs.
-    pub(crate) fn tpl_in_scope(&mut self, args: &[Value<'a>]) -> Answer<'a> {
+    pub(crate) fn tpl_in_scope(&mut self, args: &[Value<'a>]) -> CallResult<'a> {
         let program = self.compiled(args[0].bytes())?;
         if self.calls_are_exhausted() {
             let limit = self.cx.limits.call_depth;
@@ -111,7 +111,9 @@ impl<'a> Exec<'a> {
                 format!("error during tpl function execution for {text}: {error}")
             };
             match fail {
-                Fail::Nested(error) if error.kind() == crate::Kind::Limit => Fail::Limit(wrapped(&error)),
+                Fail::Nested(error) if error.kind() == crate::ErrorKind::Limit => {
+                    Fail::Limit(wrapped(&error))
+                }
                 Fail::Nested(error) => Fail::Message(wrapped(&error)),
                 other => other,
             }
@@ -132,7 +134,7 @@ impl<'a> Exec<'a> {
         let program = self.nested.push(compiled.map_err(|error| {
             let message = format!("cannot parse template {}: {error}", quoted(&source));
             match error.kind() {
-                crate::Kind::Limit => Fail::Limit(message),
+                crate::ErrorKind::Limit => Fail::Limit(message),
                 _ => Fail::Message(message),
             }
         })?);
@@ -170,8 +172,8 @@ impl<'a> Exec<'a> {
     /// The error of a call, which wraps what the function says.
     pub(crate) fn fail_wrapping(&self, name: &str, fail: Fail) -> Stop {
         let (kind, text, causes) = match fail {
-            Fail::Message(text) => (crate::Kind::Exec, text.clone(), vec![text.into()]),
-            Fail::Limit(text) => (crate::Kind::Limit, text.clone(), vec![text.into()]),
+            Fail::Message(text) => (crate::ErrorKind::Exec, text.clone(), vec![text.into()]),
+            Fail::Limit(text) => (crate::ErrorKind::Limit, text.clone(), vec![text.into()]),
             Fail::Nested(error) => (error.kind(), error.to_string(), error.into_causes()),
         };
         match self.fail_as(kind, format!("error calling {name}: {text}")) {

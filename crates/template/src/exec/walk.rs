@@ -4,9 +4,9 @@ use serde_json::Value as Json;
 
 use super::{Exec, Ref, Stop};
 use crate::{
-    error::Kind as ErrorKind,
+    error::ErrorKind,
     gofmt,
-    syntax::{Decl, Kind, NodeId},
+    syntax::{Decl, NodeId, NodeKind},
     text::quote::quoted,
     value::{IntTy, List, Map, Str, Value, truth::is_true},
 };
@@ -28,7 +28,7 @@ impl<'a> Exec<'a> {
         self.node = list;
         let program = self.program;
         let children: &'a [NodeId] = match program.arena().kind(list) {
-            Kind::List(children) => children,
+            NodeKind::List(children) => children,
             _ => &[],
         };
         for child in children {
@@ -43,16 +43,16 @@ impl<'a> Exec<'a> {
         self.step()?;
         let program = self.program;
         match program.arena().kind(node) {
-            Kind::Text { start, end } => {
+            NodeKind::Text { start, end } => {
                 self.write(&program.text().as_bytes()[*start as usize..*end as usize])
             }
-            Kind::Action(pipe) => self.walk_action(dot, node, *pipe),
-            Kind::Break => Err(Stop::Break),
-            Kind::Continue => Err(Stop::Continue),
-            Kind::If { pipe, list, or_else } => self.walk_branch(dot, *pipe, *list, *or_else, false),
-            Kind::With { pipe, list, or_else } => self.walk_branch(dot, *pipe, *list, *or_else, true),
-            Kind::Range { pipe, list, or_else } => self.walk_range(dot, *pipe, *list, *or_else),
-            Kind::Template { name, pipe } => self.walk_template(dot, name, *pipe),
+            NodeKind::Action(pipe) => self.walk_action(dot, node, *pipe),
+            NodeKind::Break => Err(Stop::Break),
+            NodeKind::Continue => Err(Stop::Continue),
+            NodeKind::If { pipe, list, or_else } => self.walk_branch(dot, *pipe, *list, *or_else, false),
+            NodeKind::With { pipe, list, or_else } => self.walk_branch(dot, *pipe, *list, *or_else, true),
+            NodeKind::Range { pipe, list, or_else } => self.walk_range(dot, *pipe, *list, *or_else),
+            NodeKind::Template { name, pipe } => self.walk_template(dot, name, *pipe),
             _ => Ok(()),
         }
     }
@@ -62,7 +62,7 @@ impl<'a> Exec<'a> {
             return self.print(&value);
         }
         let value = self.eval_pipeline(dot, pipe)?;
-        if matches!(self.program.arena().kind(pipe), Kind::Pipe { decl, .. } if !decl.is_empty()) {
+        if matches!(self.program.arena().kind(pipe), NodeKind::Pipe { decl, .. } if !decl.is_empty()) {
             return Ok(());
         }
         self.node = node;
@@ -143,7 +143,7 @@ impl<'a> Exec<'a> {
     fn walk_range(&mut self, dot: &Ref<'a>, pipe: NodeId, list: NodeId, or_else: Option<NodeId>) -> Done {
         let value = self.eval_pipeline(dot, pipe)?;
         let program = self.program;
-        let Kind::Pipe { decl, assign, .. } = program.arena().kind(pipe) else { return Ok(()) };
+        let NodeKind::Pipe { decl, assign, .. } = program.arena().kind(pipe) else { return Ok(()) };
         let looping = Loop { decl, assign: *assign, list };
         let depth = self.depth;
         let ran = match self.iterate(&looping, &value) {

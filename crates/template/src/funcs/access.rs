@@ -1,12 +1,12 @@
 //! `len`, `index` and `slice`.
 
-use super::Answer;
+use super::CallResult;
 use crate::{
     exec::{Cx, Fail},
     value::{Str, Value},
 };
 
-pub(super) fn len<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn len<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::len(match &args[0] {
         Value::Nil => return Err("len of nil pointer".into()),
         Value::Invalid => return Err("reflect: call of reflect.Value.Type on zero Value".into()),
@@ -31,7 +31,7 @@ fn index_arg(index: &Value<'_>, len: usize) -> Result<usize, Fail> {
     }
 }
 
-pub(super) fn index<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn index<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut item = args[0].clone();
     if item.is_nil() {
         return Err("index of untyped nil".into());
@@ -66,7 +66,7 @@ pub(super) fn index<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(item)
 }
 
-pub(super) fn slice<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn slice<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let (item, indexes) = (&args[0], &args[1..]);
     if item.is_nil() {
         return Err("slice of untyped nil".into());

@@ -1,6 +1,6 @@
 //! The built-in functions of `text/template`.
 
-use super::{Answer, Row, access, compare, escape, run_by_executor};
+use super::{CallResult, Row, access, compare, escape, run_by_executor};
 use crate::{
     exec::Cx,
     gofmt,
@@ -74,21 +74,21 @@ pub(crate) const TABLE: &[Row] = &[
     ),
 ];
 
-fn not<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn not<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(!is_true(&args[0], &cx.maps)))
 }
 
-fn print<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn print<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = gofmt::sprint(cx, args)?;
     cx.string(text)
 }
 
-fn println<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn println<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = gofmt::sprintln(cx, args)?;
     cx.string(text)
 }
 
-fn printf<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn printf<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = gofmt::sprintf(cx, args[0].bytes(), &args[1..])?;
     cx.string(text)
 }

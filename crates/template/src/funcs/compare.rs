@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::Answer;
+use super::CallResult;
 use crate::{
     exec::{Cx, Fail},
     gofmt,
@@ -129,7 +129,7 @@ fn less<'a>(cx: &mut Cx<'a>, a: &Value<'a>, b: &Value<'a>) -> Result<bool, Fail>
     })
 }
 
-pub(super) fn eq<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn eq<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     if args.len() < 2 {
         return Err("missing argument for comparison".into());
     }
@@ -141,11 +141,11 @@ pub(super) fn eq<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(Value::Bool(false))
 }
 
-pub(super) fn ne<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn ne<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(!equal(cx, &args[0], &args[1])?))
 }
 
-pub(super) fn lt<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn lt<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(less(cx, &args[0], &args[1])?))
 }
 
@@ -153,15 +153,15 @@ fn at_most<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Result<bool, Fail> {
     Ok(less(cx, &args[0], &args[1])? || equal(cx, &args[0], &args[1])?)
 }
 
-pub(super) fn le<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn le<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(at_most(cx, args)?))
 }
 
-pub(super) fn gt<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn gt<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(!at_most(cx, args)?))
 }
 
-pub(super) fn ge<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn ge<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(!less(cx, &args[0], &args[1])?))
 }
 

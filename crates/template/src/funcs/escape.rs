@@ -1,6 +1,6 @@
 //! `html`, `js` and `urlquery`.
 
-use super::Answer;
+use super::CallResult;
 use crate::{
     exec::{Cx, Fail},
     gofmt,
@@ -25,7 +25,7 @@ fn printable<'a>(value: &Value<'a>) -> Value<'a> {
     if value.is_nil() { Value::text("<no value>") } else { value.clone() }
 }
 
-pub(super) fn html<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn html<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = joined(cx, args)?;
     if !text.bytes().iter().any(|b| b"'\"&<>\0".contains(b)) {
         return Ok(Value::Str(text));
@@ -45,7 +45,7 @@ pub(super) fn html<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(out)
 }
 
-pub(super) fn js<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn js<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = joined(cx, args)?;
     let mut out = Vec::with_capacity(text.bytes().len() * 2);
     for (at, rune, width) in runes(text.bytes()) {
@@ -60,7 +60,7 @@ pub(super) fn js<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(out)
 }
 
-pub(super) fn urlquery<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn urlquery<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = joined(cx, args)?;
     let mut out = Vec::with_capacity(text.bytes().len() * 3);
     for b in text.bytes() {

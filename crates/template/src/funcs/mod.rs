@@ -22,10 +22,10 @@ use crate::{
 };
 
 /// What a function answers.
-pub(crate) type Answer<'a> = Result<Value<'a>, Fail>;
+pub(crate) type CallResult<'a> = Result<Value<'a>, Fail>;
 
 /// A function's code. Arguments have passed the type check of its signature.
-pub(crate) type Run = for<'a> fn(&mut Cx<'a>, &[Value<'a>]) -> Answer<'a>;
+pub(crate) type Run = for<'a> fn(&mut Cx<'a>, &[Value<'a>]) -> CallResult<'a>;
 
 /// A row of a family's table: signature, code, documentation.
 pub(crate) type Row = (&'static str, Run, &'static str);
@@ -133,6 +133,6 @@ impl Function {
 }
 
 /// The code of functions that the executor runs itself.
-pub(crate) fn run_by_executor<'a>(_: &mut Cx<'a>, _: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn run_by_executor<'a>(_: &mut Cx<'a>, _: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Invalid)
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     gofmt::float::format_float,
     sprig::dates::duration,
     text::quote::quoted,
@@ -53,7 +53,7 @@ pub(crate) const TABLE: &[Row] = &[
     ),
 ];
 
-fn must_to_duration<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_to_duration<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Int(IntTy::Duration, of(&args[0]).map_err(Fail::Message)?))
 }
 

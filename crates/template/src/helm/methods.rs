@@ -9,7 +9,7 @@ use super::glob::Glob;
 use crate::{
     codec::yaml,
     exec::{Cx, Fail},
-    funcs::{Answer, Function, Row},
+    funcs::{CallResult, Function, Row},
     sprig::encoding::base64,
     text::lossy,
     value::{List, ListTy, Map, MapTy, Str, Value},
@@ -61,25 +61,25 @@ fn file<'a>(cx: &Cx<'a>, args: &[Value<'a>]) -> Option<List<'a>> {
     }
 }
 
-fn text_of<'a>(cx: &mut Cx<'a>, list: &List<'a>) -> Answer<'a> {
+fn text_of<'a>(cx: &mut Cx<'a>, list: &List<'a>) -> CallResult<'a> {
     match list {
         List::Raw(bytes) => Ok(Value::Str(Str::Ref(bytes))),
         other => cx.string(other.to_bytes()),
     }
 }
 
-fn get<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn get<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match file(cx, args) {
         Some(list) => text_of(cx, &list),
         None => Ok(Value::text("")),
     }
 }
 
-fn get_bytes<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn get_bytes<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::List(file(cx, args).unwrap_or(List::Raw(b""))))
 }
 
-fn lines<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn lines<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let bytes = file(cx, args).map(|list| list.to_bytes()).unwrap_or_default();
     let mut lines = Vec::new();
     if !bytes.is_empty() {
@@ -91,7 +91,7 @@ fn lines<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.list(ListTy::Strings, lines)
 }
 
-fn glob<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn glob<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let pattern = Glob::new(&lossy(args[1].bytes()));
     let mut found = BTreeMap::new();
     for (name, bytes) in cx.maps.entries(&map_of(&args[0])) {
@@ -118,7 +118,7 @@ fn base(path: &[u8]) -> Vec<u8> {
     }
 }
 
-fn as_yaml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], text: fn(&[u8]) -> Vec<u8>) -> Answer<'a> {
+fn as_yaml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], text: fn(&[u8]) -> Vec<u8>) -> CallResult<'a> {
     let mut texts = BTreeMap::new();
     for (name, bytes) in cx.maps.entries(&map_of(&args[0])) {
         let bytes = match bytes {
@@ -132,15 +132,15 @@ fn as_yaml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], text: fn(&[u8]) -> Vec<u8>) 
     cx.string(text)
 }
 
-fn as_config<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn as_config<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     as_yaml(cx, args, <[u8]>::to_vec)
 }
 
-fn as_secrets<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn as_secrets<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     as_yaml(cx, args, base64)
 }
 
-fn has<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn has<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let Value::List(list) = &args[0] else { return Ok(Value::Bool(false)) };
     let wanted = args[1].bytes();
     Ok(Value::Bool((0..list.len()).any(|i| list.get(i).is_some_and(|v| v.bytes() == wanted))))

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::{
     codec::{json, toml_write, yaml},
     exec::{Cx, Fail},
-    funcs::{Answer, Row, run_by_executor},
+    funcs::{CallResult, Row, run_by_executor},
     sprig::casts::to_int64,
     syntax::number::parse_int,
     text::lossy,
@@ -49,12 +49,12 @@ fn message(text: &[u8]) -> Fail {
     Fail::Message(format!("{MESSAGE_START}{}{MESSAGE_END}", lossy(text)))
 }
 
-fn required<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn required<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let absent = args[1].is_nil() || matches!(&args[1], Value::Str(s) if s.bytes().is_empty());
     if absent { Err(message(args[0].bytes())) } else { Ok(args[1].clone()) }
 }
 
-fn fail<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn fail<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Err(message(args[0].bytes()))
 }
 
@@ -69,32 +69,32 @@ fn whole(value: &Value<'_>) -> i64 {
     parse_int(plain).unwrap_or(0)
 }
 
-fn lookup<'a>(cx: &mut Cx<'a>, _: &[Value<'a>]) -> Answer<'a> {
+fn lookup<'a>(cx: &mut Cx<'a>, _: &[Value<'a>]) -> CallResult<'a> {
     cx.any_map(BTreeMap::new())
 }
 
-fn nothing<'a>(_: &mut Cx<'a>, _: &[Value<'a>]) -> Answer<'a> {
+fn nothing<'a>(_: &mut Cx<'a>, _: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::text(""))
 }
 
-fn to_yaml_pretty<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn to_yaml_pretty<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match yaml::to_pretty(cx, &args[0]) {
         Ok(text) => cx.string(text),
         Err(fail) => json::empty_unless_limit(fail),
     }
 }
 
-fn must_to_yaml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_to_yaml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = yaml::to_sigs(cx, &args[0])?;
     cx.string(text)
 }
 
-fn must_to_json<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_to_json<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = json::encode(cx, &args[0], json::Style::Compact)?;
     cx.string(text)
 }
 
-fn must_to_toml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_to_toml<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = toml_write::encode(cx, &args[0])?;
     cx.string(text)
 }

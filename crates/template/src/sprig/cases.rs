@@ -2,7 +2,7 @@
 
 use crate::{
     exec::Cx,
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     text::{
         RUNE_ERROR,
         classes::{is_letter, is_space, to_lower, to_title, to_upper},
@@ -26,19 +26,19 @@ pub(crate) const TABLE: &[Row] = &[
     ("camelcase(text string) string", camelcase, "From snake case to `CamelCase`."),
 ];
 
-fn upper<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn upper<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let out = map_runes(args[0].bytes(), to_upper);
     cx.string(out)
 }
 
-fn lower<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn lower<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let out = map_runes(args[0].bytes(), to_lower);
     cx.string(out)
 }
 
 /// Go's `strings.Title`: letters, digits, underscores and everything non-ASCII that is no
 /// space belong to a word.
-fn title<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn title<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let separates = |c: char| match c {
         '_' | '0'..='9' | 'a'..='z' | 'A'..='Z' => false,
         c if c.is_ascii() => true,
@@ -52,7 +52,7 @@ fn title<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(out)
 }
 
-fn untitle<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn untitle<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let first = std::cell::Cell::new(true);
     let out = map_runes(args[0].bytes(), |c| {
         if is_space(c) {
@@ -64,7 +64,7 @@ fn untitle<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(out)
 }
 
-fn swapcase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn swapcase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let after_space = std::cell::Cell::new(true);
     let out = map_runes(args[0].bytes(), |c| {
         if c.is_uppercase() || matches!(c, 'ǅ' | 'ǈ' | 'ǋ' | 'ǲ') {
@@ -96,7 +96,7 @@ fn is_punct(c: char) -> bool {
 }
 
 /// Go's `strings.ToPascalCase` of xstrings.
-fn camelcase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn camelcase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text: Vec<char> = args[0].str_chars();
     let mut out = String::with_capacity(text.len());
     let lead = text.iter().position(|c| !is_connector(*c));
@@ -133,13 +133,13 @@ fn camelcase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(out)
 }
 
-fn snakecase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn snakecase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.step(args[0].bytes().len() as u64 / 2)?;
     let out = camel_to_lower(args[0].bytes(), '_');
     cx.string(out)
 }
 
-fn kebabcase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn kebabcase<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.step(args[0].bytes().len() as u64 / 2)?;
     let out = camel_to_lower(args[0].bytes(), '-');
     cx.string(out)

@@ -6,7 +6,7 @@ use num_traits::{Pow, Signed, Zero};
 use super::casts::to_float64;
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::Value,
 };
 
@@ -108,7 +108,7 @@ fn fold<'a>(
     first: f64,
     more: &[Value<'a>],
     op: impl Fn(&Decimal, &Decimal) -> Result<Decimal, Fail>,
-) -> Answer<'a> {
+) -> CallResult<'a> {
     let mut result = Decimal::from_float(first)?;
     for value in more {
         let operand = Decimal::from_float(to_float64(value))?;
@@ -117,22 +117,22 @@ fn fold<'a>(
     Ok(Value::Float(result.to_float()))
 }
 
-fn add1f<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn add1f<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     fold(cx, to_float64(&args[0]), &[Value::int(1)], |a, b| Ok(a.sum(b, 1)))
 }
 
-fn addf<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn addf<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     fold(cx, 0.0, args, |a, b| Ok(a.sum(b, 1)))
 }
 
-fn subf<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn subf<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     fold(cx, to_float64(&args[0]), &args[1..], |a, b| Ok(a.sum(b, -1)))
 }
 
-fn mulf<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn mulf<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     fold(cx, to_float64(&args[0]), &args[1..], |a, b| Ok(a.product(b)))
 }
 
-fn divf<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn divf<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     fold(cx, to_float64(&args[0]), &args[1..], Decimal::quotient)
 }

@@ -4,7 +4,7 @@ use super::casts::is_empty;
 use crate::{
     codec::{json, json_read},
     exec::Cx,
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::Value,
 };
 
@@ -27,56 +27,56 @@ pub(crate) const TABLE: &[Row] = &[
     ("mustFromJson(text string) any", must_from_json, "The value in the JSON text; numbers are floats."),
 ];
 
-fn default<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn default<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match args.get(1) {
         Some(given) if !is_empty(cx, given) => Ok(given.clone()),
         _ => Ok(args[0].clone()),
     }
 }
 
-fn empty<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn empty<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(is_empty(cx, &args[0])))
 }
 
-fn coalesce<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn coalesce<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(args.iter().find(|v| !is_empty(cx, v)).cloned().unwrap_or(Value::Nil))
 }
 
-fn all<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn all<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(args.iter().all(|v| !is_empty(cx, v))))
 }
 
-fn any<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn any<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(args.iter().any(|v| !is_empty(cx, v))))
 }
 
-fn ternary<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn ternary<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(args[usize::from(!matches!(args[2], Value::Bool(true)))].clone())
 }
 
-fn pretty<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn pretty<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match json::encode(cx, &args[0], json::Style::Pretty) {
         Ok(text) => cx.string(text),
         Err(fail) => json::empty_unless_limit(fail),
     }
 }
 
-fn must_pretty<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_pretty<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = json::encode(cx, &args[0], json::Style::Pretty)?;
     cx.string(text)
 }
 
-fn raw<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn raw<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = json::encode(cx, &args[0], json::Style::Raw)?;
     cx.string(text)
 }
 
-fn must_json<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_json<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = json::encode(cx, &args[0], json::Style::Compact)?;
     cx.string(text)
 }
 
-fn must_from_json<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_from_json<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let decoded = json_read::decode(cx, args[0].bytes())?;
     match decoded.error {
         Some(message) => Err(message.into()),

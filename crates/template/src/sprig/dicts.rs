@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{casts::to_str, semver::Version};
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     gofmt,
     value::{List, ListTy, Map, MapTy, Object, Str, Value},
 };
@@ -45,7 +45,7 @@ fn key_of<'a>(value: &Value<'a>) -> Str<'a> {
     }
 }
 
-fn dict<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn dict<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut entries = BTreeMap::new();
     for pair in args.chunks(2) {
         let key = match &pair[0] {
@@ -60,30 +60,30 @@ fn dict<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.any_map(entries)
 }
 
-fn get<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn get<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(cx.maps.get(&map_of(&args[0]), args[1].bytes()).unwrap_or(Value::text("")))
 }
 
-fn set<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn set<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.write_entry(&map_of(&args[0]), key_of(&args[1]), args[2].clone())?;
     Ok(args[0].clone())
 }
 
-fn unset<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn unset<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.remove_entry(&map_of(&args[0]), args[1].bytes())?;
     Ok(args[0].clone())
 }
 
-fn has_key<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn has_key<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(cx.maps.get(&map_of(&args[0]), args[1].bytes()).is_some()))
 }
 
-fn pluck<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn pluck<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let found = args[1..].iter().filter_map(|m| cx.maps.get(&map_of(m), args[0].bytes())).collect();
     cx.any_list(found)
 }
 
-fn keys<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn keys<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut all = Vec::new();
     for map in args {
         cx.spend(cx.maps.len(&map_of(map)) * 64)?;
@@ -92,19 +92,19 @@ fn keys<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.list(ListTy::Strings, all)
 }
 
-fn values<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn values<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let all = cx.maps.entries(&map_of(&args[0])).into_iter().map(|(_, v)| v).collect();
     cx.any_list(all)
 }
 
-fn pick<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn pick<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let map = map_of(&args[0]);
     let found = |key: &Value<'a>| cx.maps.get(&map, key.bytes()).map(|v| (key_of(key), v));
     let entries = args[1..].iter().filter_map(found).collect();
     cx.any_map(entries)
 }
 
-fn omit<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn omit<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.spend(cx.maps.len(&map_of(&args[0])) * 64)?;
     let mut entries: BTreeMap<_, _> = cx.maps.entries(&map_of(&args[0])).into_iter().collect();
     for key in &args[1..] {
@@ -120,7 +120,7 @@ fn conversion(value: &Value<'_>, wanted: &str) -> Fail {
     format!("interface conversion: interface {{}} is {}, not {wanted}", value.type_name()).into()
 }
 
-fn dig<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn dig<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let [path @ .., default, root] = args else { return Err("dig needs at least three arguments".into()) };
     if path.is_empty() {
         return Err("dig needs at least three arguments".into());
@@ -143,7 +143,7 @@ fn dig<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(default.clone())
 }
 
-fn deep_copy<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn deep_copy<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     if args[0].is_nil() {
         return Err("reflect: call of reflect.Value.Type on zero Value".into());
     }
@@ -151,7 +151,7 @@ fn deep_copy<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
 }
 
 /// A copy of a value whose maps and lists are its own.
-pub(crate) fn copy_at<'a>(cx: &mut Cx<'a>, value: &Value<'a>, depth: usize) -> Answer<'a> {
+pub(crate) fn copy_at<'a>(cx: &mut Cx<'a>, value: &Value<'a>, depth: usize) -> CallResult<'a> {
     cx.may_be_deep(depth, "a value")?;
     match value {
         Value::List(list) if !matches!(list, List::Nil(_)) => {

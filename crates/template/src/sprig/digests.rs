@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256, Sha512};
 
 use crate::{
     exec::Cx,
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::Value,
 };
 
@@ -20,25 +20,25 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-fn sum<'a, D: Digest>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn sum<'a, D: Digest>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.step(args[0].bytes().len() as u64 / 16)?;
     let digest = D::digest(args[0].bytes());
     cx.string(hex(&digest))
 }
 
-fn sha1sum<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn sha1sum<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     sum::<Sha1>(cx, args)
 }
 
-fn sha256sum<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn sha256sum<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     sum::<Sha256>(cx, args)
 }
 
-fn sha512sum<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn sha512sum<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     sum::<Sha512>(cx, args)
 }
 
-fn adler32sum<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn adler32sum<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.step(args[0].bytes().len() as u64 / 16)?;
     let (mut a, mut b) = (1u32, 0u32);
     for byte in args[0].bytes() {

@@ -2,7 +2,7 @@
 
 use crate::{
     exec::Cx,
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::Value,
 };
 
@@ -144,26 +144,26 @@ fn decode_base32(text: &[u8]) -> Result<Vec<u8>, usize> {
     Ok(out)
 }
 
-fn b64enc<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn b64enc<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.may_be_long(args[0].bytes().len() / 3 * 4)?;
     let out = base64(args[0].bytes());
     cx.string(out)
 }
 
-fn b64dec<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn b64dec<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match decode_base64(args[0].bytes()) {
         Ok(bytes) => cx.string(bytes),
         Err(at) => cx.string(format!("illegal base64 data at input byte {at}")),
     }
 }
 
-fn b32enc<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn b32enc<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.may_be_long(args[0].bytes().len() / 5 * 8)?;
     let out = encode(args[0].bytes(), BASE32, 5, 8);
     cx.string(out)
 }
 
-fn b32dec<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn b32dec<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match decode_base32(args[0].bytes()) {
         Ok(bytes) => cx.string(bytes),
         Err(at) => cx.string(format!("illegal base32 data at input byte {at}")),

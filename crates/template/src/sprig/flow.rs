@@ -2,7 +2,7 @@
 
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::Value,
 };
 
@@ -22,20 +22,20 @@ pub(crate) const TABLE: &[Row] = &[
     ),
 ];
 
-fn fail<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn fail<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Err(Fail::Message(crate::text::lossy(args[0].bytes())))
 }
 
-fn hello<'a>(_: &mut Cx<'a>, _: &[Value<'a>]) -> Answer<'a> {
+fn hello<'a>(_: &mut Cx<'a>, _: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::text("Hello!"))
 }
 
-fn env<'a>(_: &mut Cx<'a>, _: &[Value<'a>]) -> Answer<'a> {
+fn env<'a>(_: &mut Cx<'a>, _: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::text(""))
 }
 
 /// Go's `os.Expand` with an empty environment.
-fn expandenv<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn expandenv<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = args[0].bytes();
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;
@@ -70,6 +70,6 @@ fn variable_width(rest: &[u8]) -> usize {
     }
 }
 
-fn get_host_by_name<'a>(_: &mut Cx<'a>, _: &[Value<'a>]) -> Answer<'a> {
+fn get_host_by_name<'a>(_: &mut Cx<'a>, _: &[Value<'a>]) -> CallResult<'a> {
     Err("host names are not resolved during a render; put the address into the data".into())
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::{List, ListTy, Value},
 };
 
@@ -48,21 +48,21 @@ pub(super) fn items<'a>(cx: &mut Cx<'a>, value: &Value<'a>, complaint: &str) -> 
     Ok(list.to_vec())
 }
 
-fn list<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn list<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.any_list(args.to_vec())
 }
 
-fn first<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn first<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let name = "Cannot find first on type";
     Ok(list_of(&args[0], name)?.get(0).unwrap_or(Value::Nil))
 }
 
-fn last<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn last<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let list = list_of(&args[0], "Cannot find last on type")?;
     Ok(list.len().checked_sub(1).and_then(|at| list.get(at)).unwrap_or(Value::Nil))
 }
 
-fn rest<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn rest<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut all = items(cx, &args[0], "Cannot find rest on type")?;
     if all.is_empty() {
         return Ok(Value::List(List::Nil(ListTy::Any)));
@@ -71,7 +71,7 @@ fn rest<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.any_list(all)
 }
 
-fn initial<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn initial<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut all = items(cx, &args[0], "Cannot find initial on type")?;
     if all.pop().is_none() {
         return Ok(Value::List(List::Nil(ListTy::Any)));
@@ -79,19 +79,19 @@ fn initial<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.any_list(all)
 }
 
-fn push<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn push<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut all = items(cx, &args[0], "Cannot push on type")?;
     all.push(args[1].clone());
     cx.any_list(all)
 }
 
-fn prepend<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn prepend<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut all = items(cx, &args[0], "Cannot prepend on type")?;
     all.insert(0, args[1].clone());
     cx.any_list(all)
 }
 
-fn concat<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn concat<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut all = Vec::new();
     for arg in args {
         let part = match arg {
@@ -107,13 +107,13 @@ fn concat<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.any_list(all)
 }
 
-fn reverse<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn reverse<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut all = items(cx, &args[0], "Cannot find reverse on type")?;
     all.reverse();
     cx.any_list(all)
 }
 
-fn chunk<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn chunk<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let all = items(cx, &args[1], "Cannot chunk type")?;
     let (size, len) = (args[0].as_int(), i64::try_from(all.len()).unwrap_or(i64::MAX));
     let too_long = || Fail::from("runtime error: makeslice: len out of range");

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::Value,
 };
 
@@ -37,7 +37,7 @@ fn contains<'a>(cx: &mut Cx<'a>, list: &[Value<'a>], item: &Value<'a>) -> Result
     Ok(false)
 }
 
-fn uniq<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn uniq<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut kept = Vec::new();
     for item in items(cx, &args[0], "Cannot find uniq on type")? {
         if !contains(cx, &kept, &item)? {
@@ -47,7 +47,7 @@ fn uniq<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.any_list(kept)
 }
 
-fn without<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn without<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut kept = Vec::new();
     for item in items(cx, &args[0], "Cannot find without on type")? {
         if !contains(cx, &args[1..], &item)? {
@@ -57,7 +57,7 @@ fn without<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.any_list(kept)
 }
 
-fn has<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn has<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     if args[1].is_nil() {
         return Ok(Value::Bool(false));
     }
@@ -65,13 +65,13 @@ fn has<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(Value::Bool(contains(cx, &all, &args[0])?))
 }
 
-fn compact<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn compact<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut all = items(cx, &args[0], "Cannot compact on type")?;
     all.retain(|item| !is_empty(cx, item));
     cx.any_list(all)
 }
 
-fn slice<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn slice<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let list = list_of(&args[0], "list should be type of slice or array but")?;
     if list.len() == 0 {
         return Ok(Value::Nil);

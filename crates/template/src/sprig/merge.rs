@@ -3,7 +3,7 @@
 use super::{casts::is_empty, dicts::map_of};
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::{Map, MapTy, Value},
 };
 
@@ -30,15 +30,15 @@ pub(crate) const TABLE: &[Row] = &[
     ),
 ];
 
-fn merge<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn merge<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     merge_all(cx, args, false)
 }
 
-fn overwrite<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn overwrite<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     merge_all(cx, args, true)
 }
 
-fn merge_all<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], overwrite: bool) -> Answer<'a> {
+fn merge_all<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], overwrite: bool) -> CallResult<'a> {
     let mut into = map_of(&args[0]);
     for from in &args[1..] {
         let from = map_of(from);

@@ -5,7 +5,7 @@ use std::{collections::HashMap, rc::Rc, sync::LazyLock};
 use super::{dates::time_methods, semver};
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Function, Row},
+    funcs::{CallResult, Function, Row},
     text::lossy,
     value::{IntTy, Object, UintTy, Value},
 };
@@ -100,11 +100,11 @@ fn version<'v>(value: &'v Value<'_>) -> Result<&'v semver::Version, Fail> {
     }
 }
 
-fn number<'a>(args: &[Value<'a>], of: fn(&semver::Version) -> u64) -> Answer<'a> {
+fn number<'a>(args: &[Value<'a>], of: fn(&semver::Version) -> u64) -> CallResult<'a> {
     Ok(Value::Uint(UintTy::Uint64, of(version(&args[0])?)))
 }
 
-fn text<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], of: fn(&semver::Version) -> String) -> Answer<'a> {
+fn text<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], of: fn(&semver::Version) -> String) -> CallResult<'a> {
     let text = of(version(&args[0])?);
     cx.string(text)
 }
@@ -126,7 +126,7 @@ fn increment<'a>(
     args: &[Value<'a>],
     parts: fn(&semver::Version) -> Parts,
     name: &str,
-) -> Answer<'a> {
+) -> CallResult<'a> {
     let old = version(&args[0])?;
     let (Some(major), Some(minor), Some(patch)) = parts(old) else {
         return Err(format!("{name} version increment would overflow uint64").into());
@@ -136,20 +136,20 @@ fn increment<'a>(
 }
 
 /// The original text of a derived version keeps only the `v`.
-fn with_original<'a>(cx: &mut Cx<'a>, old: &semver::Version, next: semver::Version) -> Answer<'a> {
+fn with_original<'a>(cx: &mut Cx<'a>, old: &semver::Version, next: semver::Version) -> CallResult<'a> {
     let prefix = if old.original.starts_with('v') { "v" } else { "" };
     let original = format!("{prefix}{}", semver::to_string(&next));
     Ok(cx.object(Object::Version(semver::Version { original, ..next })))
 }
 
-fn set_prerelease<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn set_prerelease<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let pre = lossy(args[1].bytes());
     semver::check_pre(&pre)?;
     let old = version(&args[0])?;
     with_original(cx, old, semver::Version { pre, ..old.clone() })
 }
 
-fn set_metadata<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn set_metadata<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let metadata = lossy(args[1].bytes());
     semver::check_metadata(&metadata)?;
     let old = version(&args[0])?;

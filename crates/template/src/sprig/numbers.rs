@@ -3,7 +3,7 @@
 use super::casts::{to_float64, to_int64};
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     gofmt,
     syntax::number::parse_float,
     text::lossy,
@@ -39,20 +39,20 @@ pub(crate) const TABLE: &[Row] = &[
     ("seq(...bounds int) string", seq, "Like the shell's `seq`: the numbers with spaces between them."),
 ];
 
-fn int<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn int<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::int(to_int64(&args[0])))
 }
 
-fn int64<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn int64<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::int64(to_int64(&args[0])))
 }
 
-fn float64<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn float64<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Float(to_float64(&args[0])))
 }
 
 /// Go's `Atoi` gives the nearest bound together with its range error, which sprig ignores.
-fn atoi<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn atoi<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::int(saturating_decimal(args[0].bytes())))
 }
 
@@ -71,24 +71,24 @@ pub(crate) fn saturating_decimal(text: &[u8]) -> i64 {
     i64::try_from(value).unwrap_or(if negative { i64::MIN } else { i64::MAX })
 }
 
-fn to_decimal<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn to_decimal<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = lossy(&gofmt::sprint_one(cx, &args[0])?);
     Ok(Value::int64(i64::from_str_radix(&text, 8).unwrap_or(0)))
 }
 
-pub(crate) fn add1<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn add1<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::int64(to_int64(&args[0]).wrapping_add(1)))
 }
 
-pub(crate) fn add<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn add<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::int64(args.iter().fold(0, |sum, v| to_int64(v).wrapping_add(sum))))
 }
 
-pub(crate) fn sub<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn sub<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::int64(to_int64(&args[0]).wrapping_sub(to_int64(&args[1]))))
 }
 
-pub(crate) fn mul<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn mul<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::int64(args.iter().fold(1, |product: i64, v| product.wrapping_mul(to_int64(v)))))
 }
 
@@ -99,19 +99,19 @@ fn divisor(value: &Value<'_>) -> Result<i64, Fail> {
     }
 }
 
-pub(crate) fn div<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn div<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::int64(to_int64(&args[0]).wrapping_div(divisor(&args[1])?)))
 }
 
-pub(crate) fn rem<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn rem<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::int64(to_int64(&args[0]).wrapping_rem(divisor(&args[1])?)))
 }
 
-pub(crate) fn max<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn max<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::int64(args.iter().map(to_int64).max().unwrap_or(0)))
 }
 
-pub(crate) fn min<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(crate) fn min<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::int64(args.iter().map(to_int64).min().unwrap_or(0)))
 }
 
@@ -133,23 +133,23 @@ fn extreme<'a>(args: &[Value<'a>], winner: f64, better: fn(f64, f64) -> bool) ->
     Value::Float(args.iter().map(to_float64).reduce(pick).unwrap_or(0.0))
 }
 
-fn maxf<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn maxf<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(extreme(args, f64::INFINITY, |a, b| a > b))
 }
 
-fn minf<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn minf<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(extreme(args, f64::NEG_INFINITY, |a, b| a < b))
 }
 
-fn ceil<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn ceil<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Float(to_float64(&args[0]).ceil()))
 }
 
-fn floor<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn floor<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Float(to_float64(&args[0]).floor()))
 }
 
-fn round<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn round<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let on = args.get(2).map_or(0.5, to_float64);
     let power = power_of_ten(args[1].as_int());
     let digit = power * to_float64(&args[0]);
@@ -186,22 +186,22 @@ fn steps(cx: &mut Cx<'_>, start: i64, stop: i64, step: i64) -> Result<Vec<i64>, 
     Ok(out)
 }
 
-fn int_list<'a>(cx: &mut Cx<'a>, numbers: Vec<i64>) -> Answer<'a> {
+fn int_list<'a>(cx: &mut Cx<'a>, numbers: Vec<i64>) -> CallResult<'a> {
     cx.list(ListTy::Ints, numbers.into_iter().map(Value::int).collect())
 }
 
-fn until<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn until<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let count = args[0].as_int();
     let numbers = steps(cx, 0, count, if count < 0 { -1 } else { 1 })?;
     int_list(cx, numbers)
 }
 
-fn until_step<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn until_step<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let numbers = steps(cx, args[0].as_int(), args[1].as_int(), args[2].as_int())?;
     int_list(cx, numbers)
 }
 
-fn seq<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn seq<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let bounds: Vec<i64> = args.iter().map(Value::as_int).collect();
     let (start, end, step) = match bounds[..] {
         [end] => (1, end, if end < 1 { -1 } else { 1 }),

@@ -9,7 +9,7 @@ use sha2::Sha256;
 use super::encoding::{base64, decode_base64};
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     text::lossy,
     value::Value,
 };
@@ -45,12 +45,12 @@ fn bcrypt_hash(cx: &mut Cx<'_>, password: &[u8]) -> Result<Vec<u8>, Fail> {
     })
 }
 
-fn bcrypt<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn bcrypt<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let hash = bcrypt_hash(cx, args[0].bytes())?;
     cx.string(hash)
 }
 
-fn htpasswd<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn htpasswd<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let user = args[0].bytes();
     if user.contains(&b':') {
         return cx.string([b"invalid username: ", user].concat());
@@ -114,7 +114,7 @@ fn with_length(text: &[u8]) -> Vec<u8> {
     [SEED, &length, text].concat()
 }
 
-fn derive_password<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn derive_password<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let (kind, password, user, site) = (args[1].bytes(), args[2].bytes(), args[3].bytes(), args[4].bytes());
     let shapes = shapes(kind);
     if shapes.is_empty() {
@@ -147,7 +147,7 @@ fn aes_key(password: &[u8]) -> [u8; 32] {
     key
 }
 
-fn encrypt<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn encrypt<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = args[1].bytes();
     if text.is_empty() {
         return Ok(Value::text(""));
@@ -165,7 +165,7 @@ fn encrypt<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(out)
 }
 
-fn decrypt<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn decrypt<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = args[1].bytes();
     if text.is_empty() {
         return Ok(Value::text(""));

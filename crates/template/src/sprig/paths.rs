@@ -2,7 +2,7 @@
 
 use crate::{
     exec::Cx,
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::Value,
 };
 
@@ -44,7 +44,7 @@ pub(super) fn cleaned(path: &[u8]) -> Vec<u8> {
     }
 }
 
-fn base<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn base<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let path = args[0].bytes();
     if path.is_empty() {
         return Ok(Value::text("."));
@@ -57,25 +57,25 @@ fn base<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     super::strings::part(cx, &args[0], start, end)
 }
 
-fn dir<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn dir<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let path = args[0].bytes();
     let end = path.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
     let out = cleaned(&path[..end]);
     cx.string(out)
 }
 
-fn clean<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn clean<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let out = cleaned(args[0].bytes());
     cx.string(out)
 }
 
-fn ext<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn ext<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let path = args[0].bytes();
     let name = path.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
     let start = path[name..].iter().rposition(|b| *b == b'.').map_or(path.len(), |at| name + at);
     super::strings::part(cx, &args[0], start, path.len())
 }
 
-fn is_abs<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn is_abs<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(args[0].bytes().first() == Some(&b'/')))
 }

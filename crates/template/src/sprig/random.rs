@@ -6,7 +6,7 @@ use super::encoding;
 use crate::{
     env::Env,
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     text::runes,
     value::Value,
 };
@@ -49,7 +49,7 @@ fn count_of(cx: &mut Cx<'_>, value: &Value<'_>) -> Result<usize, Fail> {
     Ok(count)
 }
 
-fn letters<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], allowed: fn(&u8) -> bool) -> Answer<'a> {
+fn letters<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], allowed: fn(&u8) -> bool) -> CallResult<'a> {
     let count = count_of(cx, &args[0])?;
     let alphabet: Vec<u8> = (0..=127).filter(allowed).collect();
     let random = cx.random.get(cx.env);
@@ -57,7 +57,7 @@ fn letters<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], allowed: fn(&u8) -> bool) ->
     cx.string(out)
 }
 
-fn rand_bytes<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn rand_bytes<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     if args[0].as_int() < 0 {
         return Err("runtime error: makeslice: len out of range".into());
     }
@@ -67,7 +67,7 @@ fn rand_bytes<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(text)
 }
 
-fn rand_int<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn rand_int<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let (min, max) = (args[0].as_int(), args[1].as_int());
     if max.wrapping_sub(min) <= 0 {
         return Err("invalid argument to Intn".into());
@@ -75,7 +75,7 @@ fn rand_int<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(Value::int(cx.random.get(cx.env).random_range(min..max)))
 }
 
-fn shuffle<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn shuffle<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut all: Vec<char> =
         runes(args[0].bytes()).map(|(_, r, _)| char::from_u32(r).unwrap_or('\u{FFFD}')).collect();
     cx.spend(all.len() * 4)?;
@@ -87,7 +87,7 @@ fn shuffle<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(all.into_iter().collect::<String>())
 }
 
-fn uuidv4<'a>(cx: &mut Cx<'a>, _: &[Value<'a>]) -> Answer<'a> {
+fn uuidv4<'a>(cx: &mut Cx<'a>, _: &[Value<'a>]) -> CallResult<'a> {
     let mut b = [0u8; 16];
     cx.random.get(cx.env).fill_bytes(&mut b);
     b[6] = b[6] & 0x0f | 0x40;

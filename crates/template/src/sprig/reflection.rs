@@ -3,7 +3,7 @@
 use super::equal;
 use crate::{
     exec::Cx,
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::Value,
 };
 
@@ -20,28 +20,28 @@ fn type_name(value: &Value<'_>) -> std::borrow::Cow<'static, str> {
     if value.is_nil() { "<nil>".into() } else { value.type_name() }
 }
 
-fn type_of<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn type_of<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.string(type_name(&args[0]).into_owned())
 }
 
-fn type_is<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn type_is<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(type_name(&args[1]).as_bytes() == args[0].bytes()))
 }
 
-fn type_is_like<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn type_is_like<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let name = type_name(&args[1]);
     let same = |name: &str| name.as_bytes() == args[0].bytes();
     Ok(Value::Bool(same(&name) || name.strip_prefix('*').is_some_and(same)))
 }
 
-fn kind_of<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn kind_of<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::text(args[0].kind_name()))
 }
 
-fn kind_is<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn kind_is<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(args[1].kind_name().as_bytes() == args[0].bytes()))
 }
 
-fn deep_equal<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn deep_equal<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(equal::deep_equal(cx, &args[0], &args[1])?))
 }

@@ -9,7 +9,7 @@ use super::pattern::Pattern;
 use super::re2;
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     text::lossy,
     value::{List, ListTy, Value},
 };
@@ -106,14 +106,14 @@ fn must_compile(cx: &mut Cx<'_>, source: &[u8]) -> Result<std::rc::Rc<Pattern>, 
     })
 }
 
-fn is_match<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn is_match<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match must_match(cx, args) {
         Err(Fail::Message(_)) => Ok(Value::Bool(false)),
         other => other,
     }
 }
 
-fn must_match<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_match<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let pattern = compile(cx, args[0].bytes())?;
     Ok(Value::Bool(first(cx, &pattern, args[1].bytes())?.is_some()))
 }
@@ -130,17 +130,17 @@ fn first(cx: &mut Cx<'_>, pattern: &Pattern, text: &[u8]) -> Result<Option<Range
 
 type Compile = fn(&mut Cx<'_>, &[u8]) -> Result<std::rc::Rc<Pattern>, Fail>;
 
-fn find_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile) -> Answer<'a> {
+fn find_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile) -> CallResult<'a> {
     let pattern = compile(cx, args[0].bytes())?;
     let found = first(cx, &pattern, args[1].bytes())?.unwrap_or(0..0);
     super::strings::part(cx, &args[1], found.start, found.end)
 }
 
-fn find<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn find<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     find_with(cx, args, must_compile)
 }
 
-fn must_find<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_find<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     find_with(cx, args, compile)
 }
 
@@ -149,7 +149,7 @@ fn bound(count: &Value<'_>) -> usize {
     usize::try_from(count.as_int()).unwrap_or(usize::MAX)
 }
 
-fn find_all_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile) -> Answer<'a> {
+fn find_all_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile) -> CallResult<'a> {
     let pattern = compile(cx, args[0].bytes())?;
     let (mut items, most) = (Vec::new(), bound(&args[2]));
     if most > 0 {
@@ -165,15 +165,15 @@ fn find_all_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile) -> A
     cx.list(ListTy::Strings, items)
 }
 
-fn find_all<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn find_all<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     find_all_with(cx, args, must_compile)
 }
 
-fn must_find_all<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_find_all<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     find_all_with(cx, args, compile)
 }
 
-fn replace_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile, literal: bool) -> Answer<'a> {
+fn replace_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile, literal: bool) -> CallResult<'a> {
     let pattern = compile(cx, args[0].bytes())?;
     let (text, replacement) = (args[1].bytes(), args[2].bytes());
     let plain = literal || !replacement.contains(&b'$');
@@ -237,23 +237,23 @@ fn reference(rest: &[u8]) -> Option<(&str, &[u8])> {
     if brace { Some((&text[..len], after.strip_prefix(b"}")?)) } else { Some((&text[..len], after)) }
 }
 
-fn replace<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn replace<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     replace_with(cx, args, must_compile, false)
 }
 
-fn must_replace<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_replace<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     replace_with(cx, args, compile, false)
 }
 
-fn replace_literal<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn replace_literal<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     replace_with(cx, args, must_compile, true)
 }
 
-fn must_replace_literal<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_replace_literal<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     replace_with(cx, args, compile, true)
 }
 
-fn split_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile) -> Answer<'a> {
+fn split_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile) -> CallResult<'a> {
     let pattern = compile(cx, args[0].bytes())?;
     let text = args[1].bytes();
     let most = bound(&args[2]);
@@ -282,15 +282,15 @@ fn split_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], compile: Compile) -> Answ
     cx.list(ListTy::Strings, items)
 }
 
-fn split<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn split<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     split_with(cx, args, must_compile)
 }
 
-fn must_split<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_split<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     split_with(cx, args, compile)
 }
 
-fn quote_meta<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn quote_meta<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut out = Vec::with_capacity(args[0].bytes().len() * 2);
     for b in args[0].bytes() {
         if br"\.+*?()|[]{}^$".contains(b) {

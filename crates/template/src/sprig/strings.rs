@@ -2,7 +2,7 @@
 
 use crate::{
     exec::Cx,
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     text::{classes::is_space, decode_rune, find, runes},
     value::{Str, Value},
 };
@@ -40,7 +40,7 @@ pub(crate) const TABLE: &[Row] = &[
 ];
 
 /// A part of a string, still borrowed if the whole is.
-pub(crate) fn part<'a>(cx: &mut Cx<'a>, text: &Value<'a>, from: usize, to: usize) -> Answer<'a> {
+pub(crate) fn part<'a>(cx: &mut Cx<'a>, text: &Value<'a>, from: usize, to: usize) -> CallResult<'a> {
     match text {
         Value::Str(Str::Ref(bytes)) => Ok(Value::Str(Str::Ref(&bytes[from..to]))),
         other => cx.string(&other.bytes()[from..to]),
@@ -55,32 +55,32 @@ fn trimmed(bytes: &[u8], matches: impl Fn(u32) -> bool) -> (usize, usize) {
     (start, ends.last().map_or(first_end, |(_, end)| end))
 }
 
-fn trim<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn trim<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.step(args[0].bytes().len() as u64 / 64)?;
     let (from, to) = trimmed(args[0].bytes(), |r| char::from_u32(r).is_some_and(is_space));
     part(cx, &args[0], from, to)
 }
 
-fn trim_all<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn trim_all<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let set: std::collections::HashSet<u32> = runes(args[0].bytes()).map(|(_, r, _)| r).collect();
     cx.step((args[0].bytes().len() + args[1].bytes().len()) as u64 / 64)?;
     let (from, to) = trimmed(args[1].bytes(), |r| set.contains(&r));
     part(cx, &args[1], from, to)
 }
 
-fn trim_suffix<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn trim_suffix<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = args[1].bytes();
     let to = text.strip_suffix(args[0].bytes()).map_or(text.len(), <[u8]>::len);
     part(cx, &args[1], 0, to)
 }
 
-fn trim_prefix<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn trim_prefix<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = args[1].bytes();
     let from = text.strip_prefix(args[0].bytes()).map_or(0, |rest| text.len() - rest.len());
     part(cx, &args[1], from, text.len())
 }
 
-fn trunc<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn trunc<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let len = args[1].bytes().len();
     let count = usize::try_from(args[0].as_int().unsigned_abs()).unwrap_or(usize::MAX);
     if args[0].as_int() < 0 {
@@ -89,7 +89,7 @@ fn trunc<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     part(cx, &args[1], 0, count.min(len))
 }
 
-fn substr<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn substr<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let (start, end, len) = (args[0].as_int(), args[1].as_int(), args[2].bytes().len());
     let size = i64::try_from(len).unwrap_or(i64::MAX);
     let (from, to) = if start < 0 {
@@ -112,20 +112,20 @@ fn substr<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     part(cx, &args[2], usize::try_from(from).unwrap_or(0), usize::try_from(to).unwrap_or(0))
 }
 
-fn contains<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn contains<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.step(args[1].bytes().len() as u64 / 64)?;
     Ok(Value::Bool(find(args[1].bytes(), args[0].bytes()).is_some()))
 }
 
-fn has_prefix<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn has_prefix<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(args[1].bytes().starts_with(args[0].bytes())))
 }
 
-fn has_suffix<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn has_suffix<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Bool(args[1].bytes().ends_with(args[0].bytes())))
 }
 
-fn replace<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn replace<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let (old, new, text) = (args[0].bytes(), args[1].bytes(), args[2].bytes());
     if old == new {
         return Ok(args[2].clone());
@@ -152,7 +152,7 @@ fn replace<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(out)
 }
 
-fn repeat<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn repeat<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let Ok(count) = usize::try_from(args[0].as_int()) else {
         return Err("strings: negative Repeat count".into());
     };
@@ -164,12 +164,12 @@ fn repeat<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(text.repeat(count))
 }
 
-fn plural<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn plural<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(args[usize::from(args[2].as_int() != 1)].clone())
 }
 
 /// The original looks at bytes as if they were characters, and so does this.
-fn nospace<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn nospace<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let text = args[0].bytes();
     let kept: String = text.iter().map(|b| char::from(*b)).filter(|c| !is_space(*c)).collect();
     if kept.chars().count() == text.len() {
@@ -178,7 +178,7 @@ fn nospace<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(kept)
 }
 
-fn initials<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn initials<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut out = String::new();
     let mut gap = true;
     for c in args[0].bytes().iter().map(|b| char::from(*b)) {
@@ -191,7 +191,7 @@ fn initials<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(out)
 }
 
-fn abbrev<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn abbrev<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     if args[0].as_int() < 4 {
         return Ok(args[1].clone());
     }
@@ -200,7 +200,7 @@ fn abbrev<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(short)
 }
 
-fn abbrevboth<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn abbrevboth<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let (left, right) = (args[0].as_int(), args[1].as_int());
     if right < 4 || (left > 0 && right < 7) {
         return Ok(args[2].clone());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::casts::{self, to_str};
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     gofmt,
     text::{decode_rune, find, quote::quote as go_quote},
     value::{List, ListTy, MapTy, Str, Value},
@@ -30,7 +30,7 @@ pub(crate) const TABLE: &[Row] = &[
     ("toString(value any) string", to_string, "The value as text."),
 ];
 
-fn quote<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn quote<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut out = Vec::new();
     let mut between: &[u8] = b"";
     for arg in args.iter().filter(|a| !a.is_nil()) {
@@ -42,7 +42,7 @@ fn quote<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(out)
 }
 
-fn squote<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn squote<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut out = Vec::new();
     for arg in args.iter().filter(|a| !a.is_nil()) {
         out.extend_from_slice(if out.is_empty() { b"'" } else { b" '" });
@@ -53,7 +53,7 @@ fn squote<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(out)
 }
 
-fn cat<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn cat<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let mut out = Vec::new();
     for (i, arg) in args.iter().filter(|a| !a.is_nil()).enumerate() {
         out.extend_from_slice(if i > 0 { b" " } else { b"" });
@@ -63,7 +63,7 @@ fn cat<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(out)
 }
 
-fn indented<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], head: &[u8]) -> Answer<'a> {
+fn indented<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], head: &[u8]) -> CallResult<'a> {
     let Ok(spaces) = usize::try_from(args[0].as_int()) else {
         return Err("strings: negative Repeat count".into());
     };
@@ -82,11 +82,11 @@ fn indented<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], head: &[u8]) -> Answer<'a> 
     cx.string(out)
 }
 
-fn indent<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn indent<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     indented(cx, args, b"")
 }
 
-fn nindent<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn nindent<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     indented(cx, args, b"\n")
 }
 
@@ -106,11 +106,11 @@ pub(crate) fn strings<'a>(cx: &mut Cx<'a>, value: &Value<'a>) -> Result<Vec<Str<
     }
 }
 
-fn string_list<'a>(cx: &mut Cx<'a>, strings: Vec<Str<'a>>) -> Answer<'a> {
+fn string_list<'a>(cx: &mut Cx<'a>, strings: Vec<Str<'a>>) -> CallResult<'a> {
     cx.list(ListTy::Strings, strings.into_iter().map(Value::Str).collect())
 }
 
-fn join<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn join<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let parts = strings(cx, &args[1])?;
     let separator = args[0].bytes();
     let length = parts.iter().map(|p| p.bytes().len() + separator.len()).sum();
@@ -156,7 +156,7 @@ fn part_of<'a>(text: &Value<'a>, part: &[u8]) -> Str<'a> {
     Str::from(part.to_vec())
 }
 
-fn split_map<'a>(cx: &mut Cx<'a>, separator: &Value<'a>, count: i64, text: &Value<'a>) -> Answer<'a> {
+fn split_map<'a>(cx: &mut Cx<'a>, separator: &Value<'a>, count: i64, text: &Value<'a>) -> CallResult<'a> {
     cx.step(text.bytes().len() as u64 / 16)?;
     let parts = split_n(text.bytes(), separator.bytes(), count);
     cx.spend(parts.len() * 64)?;
@@ -167,15 +167,15 @@ fn split_map<'a>(cx: &mut Cx<'a>, separator: &Value<'a>, count: i64, text: &Valu
     cx.map(MapTy::Strings, entries)
 }
 
-fn split<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn split<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     split_map(cx, &args[0], -1, &args[1])
 }
 
-fn splitn<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn splitn<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     split_map(cx, &args[0], args[1].as_int(), &args[2])
 }
 
-fn split_list<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn split_list<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.step(args[1].bytes().len() as u64 / 16)?;
     let parts = split_n(args[1].bytes(), args[0].bytes(), -1);
     cx.spend(parts.len() * 40)?;
@@ -183,7 +183,7 @@ fn split_list<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.list(ListTy::Strings, items)
 }
 
-fn to_strings<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn to_strings<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     if let Value::List(list) = &args[0]
         && list.ty() == ListTy::Strings
     {
@@ -193,7 +193,7 @@ fn to_strings<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     string_list(cx, all)
 }
 
-fn sort_alpha<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn sort_alpha<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match &args[0] {
         Value::List(List::Own(own)) if own.ty == ListTy::Strings => {
             cx.spend(own.items.borrow().len() * 16)?;
@@ -213,6 +213,6 @@ fn sort_alpha<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     }
 }
 
-fn to_string<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn to_string<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     Ok(Value::Str(casts::to_str(cx, &args[0])?))
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     text::lossy,
     value::{Map, Str, Value},
 };
@@ -22,7 +22,7 @@ pub(crate) const TABLE: &[Row] = &[
     ("urlJoin(parts map) string", url_join, "The URL of the parts that `urlParse` gives."),
 ];
 
-fn url_parse<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn url_parse<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let url = parse(args[0].bytes()).map_err(|m| format!("unable to parse url: {m}"))?;
     let hostname = url.hostname().to_vec();
     let parts = [
@@ -56,7 +56,7 @@ fn part<'a>(cx: &Cx<'a>, map: &Map<'a>, key: &str) -> Result<Vec<u8>, Fail> {
     }
 }
 
-fn url_join<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn url_join<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let map = map_of(&args[0]);
     let mut url = Url {
         scheme: part(cx, &map, "scheme")?,

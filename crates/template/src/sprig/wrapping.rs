@@ -2,7 +2,7 @@
 
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::Value,
 };
 
@@ -15,12 +15,12 @@ pub(crate) const TABLE: &[Row] = &[
     ),
 ];
 
-fn wrap<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn wrap<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let out = wrapped(cx, args[1].bytes(), args[0].as_int(), b"\n", false)?;
     cx.string(out)
 }
 
-fn wrap_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn wrap_with<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let separator: &[u8] = if args[1].bytes().is_empty() { b"\n" } else { args[1].bytes() };
     let out = wrapped(cx, args[2].bytes(), args[0].as_int(), separator, true)?;
     cx.string(out)

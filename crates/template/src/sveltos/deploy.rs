@@ -4,7 +4,7 @@ use super::fields::{chain_remove, chain_set, get, remove, set, strip};
 use crate::{
     codec::yaml,
     exec::Cx,
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::{Map, MapTy, Value},
 };
 
@@ -50,38 +50,38 @@ pub(super) fn find<'a>(cx: &Cx<'a>, identifier: &Value<'a>) -> Option<Map<'a>> {
     }
 }
 
-fn get_resource<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn get_resource<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let Some(map) = find(cx, &args[0]) else { return Ok(Value::Map(Map::Nil(MapTy::Any))) };
     strip(cx, &map)?;
     Ok(Value::Map(map))
 }
 
-fn printed<'a>(cx: &mut Cx<'a>, map: &Map<'a>) -> Answer<'a> {
+fn printed<'a>(cx: &mut Cx<'a>, map: &Map<'a>) -> CallResult<'a> {
     strip(cx, map)?;
     let text = yaml::to_sigs(cx, &Value::Map(map.clone()))?;
     cx.string(text)
 }
 
-fn copy<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn copy<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match find(cx, &args[0]) {
         Some(map) => printed(cx, &map),
         None => Ok(Value::text("")),
     }
 }
 
-fn get_field<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn get_field<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match find(cx, &args[0]) {
         Some(map) => get(cx, &map, &args[1]),
         None => Ok(Value::text("")),
     }
 }
 
-fn set_field<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn set_field<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let Some(map) = find(cx, &args[0]) else { return Ok(Value::text("")) };
     if set(cx, &map, &args[1], &args[2])? { printed(cx, &map) } else { Ok(Value::text("")) }
 }
 
-fn remove_field<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn remove_field<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let Some(map) = find(cx, &args[0]) else { return Ok(Value::text("")) };
     remove(cx, &map, args[1].bytes())?;
     printed(cx, &map)

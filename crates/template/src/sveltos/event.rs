@@ -4,7 +4,7 @@ use super::fields::{chain_remove, chain_set, get, remove, set, strip};
 use crate::{
     codec::yaml,
     exec::Cx,
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     sprig::dicts::map_of,
     value::{Map, Value},
 };
@@ -43,31 +43,31 @@ pub(crate) const TABLE: &[Row] = &[
     ),
 ];
 
-fn get_resource<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn get_resource<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     strip(cx, &map_of(&args[0]))?;
     Ok(args[0].clone())
 }
 
-fn printed<'a>(cx: &mut Cx<'a>, map: &Map<'a>) -> Answer<'a> {
+fn printed<'a>(cx: &mut Cx<'a>, map: &Map<'a>) -> CallResult<'a> {
     strip(cx, map)?;
     let text = yaml::to_v3(cx, &Value::Map(map.clone()))?;
     cx.string(text)
 }
 
-fn copy<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn copy<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     printed(cx, &map_of(&args[0]))
 }
 
-fn get_field<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn get_field<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     get(cx, &map_of(&args[0]), &args[1])
 }
 
-fn set_field<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn set_field<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let map = map_of(&args[0]);
     if set(cx, &map, &args[1], &args[2])? { printed(cx, &map) } else { Ok(Value::text("")) }
 }
 
-fn remove_field<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn remove_field<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let map = map_of(&args[0]);
     remove(cx, &map, args[1].bytes())?;
     printed(cx, &map)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     codec::yaml,
     exec::Cx,
-    funcs::{Answer, Row, run_by_executor},
+    funcs::{CallResult, Row, run_by_executor},
     text::lossy,
     value::{Map, Value},
 };
@@ -26,12 +26,12 @@ pub(crate) const TABLE: &[Row] = &[
     ("fromYamlDocuments(text string) list", from_yaml_documents, "All documents of a YAML text."),
 ];
 
-fn required<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn required<'a>(_: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let absent = args[1].is_nil() || matches!(&args[1], Value::Str(s) if s.bytes().is_empty());
     if absent { Err(lossy(args[0].bytes()).into()) } else { Ok(args[1].clone()) }
 }
 
-fn lookup<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn lookup<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let wanted: Vec<String> = args.iter().map(|a| lossy(a.bytes())).collect();
     let paths = ["/apiVersion", "/kind", "/metadata/namespace", "/metadata/name"];
     let env = cx.env;
@@ -45,7 +45,7 @@ fn lookup<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     }
 }
 
-fn from_yaml_documents<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn from_yaml_documents<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let documents = yaml::documents(cx, args[0].bytes())?;
     cx.any_list(documents)
 }

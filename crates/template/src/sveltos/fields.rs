@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     exec::{Cx, Fail},
-    funcs::Answer,
+    funcs::CallResult,
     value::{IntTy, ListTy, Map, MapTy, Str, Value},
 };
 
@@ -30,7 +30,7 @@ pub(super) fn find<'a>(cx: &Cx<'a>, map: &Map<'a>, path: &[u8]) -> Option<Value<
 }
 
 /// A copy of a JSON value; other Go types are refused.
-pub(super) fn copy_json<'a>(cx: &mut Cx<'a>, value: &Value<'a>, depth: usize) -> Answer<'a> {
+pub(super) fn copy_json<'a>(cx: &mut Cx<'a>, value: &Value<'a>, depth: usize) -> CallResult<'a> {
     cx.step(1)?;
     cx.may_be_deep(depth, "a value")?;
     match value {
@@ -58,7 +58,7 @@ pub(super) fn copy_json<'a>(cx: &mut Cx<'a>, value: &Value<'a>, depth: usize) ->
 }
 
 /// `getField`: a copy of the value at a path, or an empty string.
-pub(super) fn get<'a>(cx: &mut Cx<'a>, map: &Map<'a>, path: &Value<'a>) -> Answer<'a> {
+pub(super) fn get<'a>(cx: &mut Cx<'a>, map: &Map<'a>, path: &Value<'a>) -> CallResult<'a> {
     match find(cx, map, path.bytes()) {
         Some(value) => copy_json(cx, &value, 0),
         None => Ok(Value::text("")),
@@ -116,14 +116,14 @@ pub(super) fn strip<'a>(cx: &mut Cx<'a>, map: &Map<'a>) -> Result<(), Fail> {
 }
 
 /// `chainSetField`: the changed map, nil if it cannot be set.
-pub(super) fn chain_set<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn chain_set<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let map = crate::sprig::dicts::map_of(&args[0]);
     let set = set(cx, &map, &args[1], &args[2])?;
     Ok(Value::Map(if set { map } else { Map::Nil(MapTy::Any) }))
 }
 
 /// `chainRemoveField`: the changed map.
-pub(super) fn chain_remove<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+pub(super) fn chain_remove<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let map = crate::sprig::dicts::map_of(&args[0]);
     remove(cx, &map, args[1].bytes())?;
     Ok(Value::Map(map))

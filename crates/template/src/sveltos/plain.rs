@@ -3,7 +3,7 @@
 use super::deploy::find;
 use crate::{
     exec::Cx,
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     text::lossy,
     value::Value,
 };
@@ -14,7 +14,7 @@ pub(crate) const TABLE: &[Row] = &[(
     "The declared resource; an unknown one is an error.",
 )];
 
-fn get_resource<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn get_resource<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match find(cx, &args[0]) {
         Some(map) => Ok(Value::Map(map)),
         None => Err(format!("identifier {} not found", lossy(args[0].bytes())).into()),

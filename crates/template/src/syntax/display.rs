@@ -1,20 +1,24 @@
 //! The text of a node as Go prints it in `executing "…" at <…>`.
 
-use super::{Arena, Kind, NodeId};
+use super::{Arena, NodeId, NodeKind};
 use crate::text::quote::quoted;
 
 /// Appends the node's text.
 pub(crate) fn write_node(arena: &Arena, source: &str, id: NodeId, out: &mut String) {
     match arena.kind(id) {
-        Kind::List(children) => children.iter().for_each(|c| write_node(arena, source, *c, out)),
-        Kind::Text { start, end } => out.push_str(&source[*start as usize..*end as usize]),
-        Kind::Action(pipe) => wrapped(arena, source, "", *pipe, out),
-        Kind::Break => out.push_str("{{break}}"),
-        Kind::Continue => out.push_str("{{continue}}"),
-        Kind::If { pipe, list, or_else } => branch(arena, source, "if ", (*pipe, *list, *or_else), out),
-        Kind::With { pipe, list, or_else } => branch(arena, source, "with ", (*pipe, *list, *or_else), out),
-        Kind::Range { pipe, list, or_else } => branch(arena, source, "range ", (*pipe, *list, *or_else), out),
-        Kind::Template { name, pipe } => {
+        NodeKind::List(children) => children.iter().for_each(|c| write_node(arena, source, *c, out)),
+        NodeKind::Text { start, end } => out.push_str(&source[*start as usize..*end as usize]),
+        NodeKind::Action(pipe) => wrapped(arena, source, "", *pipe, out),
+        NodeKind::Break => out.push_str("{{break}}"),
+        NodeKind::Continue => out.push_str("{{continue}}"),
+        NodeKind::If { pipe, list, or_else } => branch(arena, source, "if ", (*pipe, *list, *or_else), out),
+        NodeKind::With { pipe, list, or_else } => {
+            branch(arena, source, "with ", (*pipe, *list, *or_else), out)
+        }
+        NodeKind::Range { pipe, list, or_else } => {
+            branch(arena, source, "range ", (*pipe, *list, *or_else), out)
+        }
+        NodeKind::Template { name, pipe } => {
             out.push_str("{{template ");
             out.push_str(&quoted(name));
             if let Some(pipe) = pipe {
@@ -23,7 +27,7 @@ pub(crate) fn write_node(arena: &Arena, source: &str, id: NodeId, out: &mut Stri
             }
             out.push_str("}}");
         }
-        Kind::Pipe { decl, assign, cmds } => {
+        NodeKind::Pipe { decl, assign, cmds } => {
             for (i, d) in decl.iter().enumerate() {
                 out.push_str(if i > 0 { ", " } else { "" });
                 out.push_str(&d.name);
@@ -33,30 +37,30 @@ pub(crate) fn write_node(arena: &Arena, source: &str, id: NodeId, out: &mut Stri
             }
             joined(arena, source, cmds, " | ", out);
         }
-        Kind::Command(args) => joined(arena, source, args, " ", out),
+        NodeKind::Command(args) => joined(arena, source, args, " ", out),
         _ => write_term(arena, source, id, out),
     }
 }
 
 fn write_term(arena: &Arena, source: &str, id: NodeId, out: &mut String) {
     match arena.kind(id) {
-        Kind::Function(function) => out.push_str(function.name),
-        Kind::Variable { name, fields, .. } => {
+        NodeKind::Function(function) => out.push_str(function.name),
+        NodeKind::Variable { name, fields, .. } => {
             out.push_str(name);
             push_fields(fields, out);
         }
-        Kind::Field(fields) => push_fields(fields, out),
-        Kind::Chain { node, fields } => {
+        NodeKind::Field(fields) => push_fields(fields, out),
+        NodeKind::Chain { node, fields } => {
             parenthesized(arena, source, *node, out);
             push_fields(fields, out);
         }
-        Kind::Dot => out.push('.'),
-        Kind::Nil => out.push_str("nil"),
-        Kind::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Kind::Number(number) => out.push_str(&number.text),
-        Kind::Str { quoted, .. } => out.push_str(quoted),
-        Kind::End => out.push_str("{{end}}"),
-        Kind::Else => out.push_str("{{else}}"),
+        NodeKind::Dot => out.push('.'),
+        NodeKind::Nil => out.push_str("nil"),
+        NodeKind::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        NodeKind::Number(number) => out.push_str(&number.text),
+        NodeKind::Str { quoted, .. } => out.push_str(quoted),
+        NodeKind::End => out.push_str("{{end}}"),
+        NodeKind::Else => out.push_str("{{else}}"),
         _ => {}
     }
 }
@@ -83,7 +87,7 @@ fn joined(arena: &Arena, source: &str, ids: &[NodeId], between: &str, out: &mut 
 }
 
 fn parenthesized(arena: &Arena, source: &str, id: NodeId, out: &mut String) {
-    let pipe = matches!(arena.kind(id), Kind::Pipe { .. });
+    let pipe = matches!(arena.kind(id), NodeKind::Pipe { .. });
     out.push_str(if pipe { "(" } else { "" });
     write_node(arena, source, id, out);
     out.push_str(if pipe { ")" } else { "" });

@@ -9,4 +9,4 @@ pub(crate) mod parser;
 pub(crate) mod parser_blocks;
 pub(crate) mod parser_pipes;
 
-pub(crate) use node::{Arena, Decl, Ident, Kind, NodeId, Template, UNSET};
+pub(crate) use node::{Arena, Decl, Ident, NodeId, NodeKind, Template, UNSET};

@@ -16,7 +16,7 @@ pub(crate) type Ident = Box<str>;
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) pos: u32,
-    pub(crate) kind: Kind,
+    pub(crate) kind: NodeKind,
 }
 
 /// A declared or assigned variable of a pipeline.
@@ -28,7 +28,7 @@ pub(crate) struct Decl {
 
 /// What a node is. Functions and variables are resolved while parsing.
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum NodeKind {
     List(Box<[NodeId]>),
     Text {
         start: u32,
@@ -103,7 +103,7 @@ pub(crate) struct Arena {
 // === impl Arena ===
 
 impl Arena {
-    pub(crate) fn push(&mut self, pos: usize, kind: Kind) -> NodeId {
+    pub(crate) fn push(&mut self, pos: usize, kind: NodeKind) -> NodeId {
         let id = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         self.nodes.push(Node { pos: u32::try_from(pos).unwrap_or(u32::MAX), kind });
         id
@@ -117,7 +117,7 @@ impl Arena {
         &self.nodes[id as usize]
     }
 
-    pub(crate) fn kind(&self, id: NodeId) -> &Kind {
+    pub(crate) fn kind(&self, id: NodeId) -> &NodeKind {
         &self.nodes[id as usize].kind
     }
 
@@ -129,8 +129,8 @@ impl Arena {
     /// Whether the tree holds nothing but space. Such a definition does not replace another.
     pub(crate) fn is_empty_tree(&self, id: NodeId, text: &str) -> bool {
         match self.kind(id) {
-            Kind::List(children) => children.iter().all(|child| self.is_empty_tree(*child, text)),
-            Kind::Text { start, end } => text[*start as usize..*end as usize].trim().is_empty(),
+            NodeKind::List(children) => children.iter().all(|child| self.is_empty_tree(*child, text)),
+            NodeKind::Text { start, end } => text[*start as usize..*end as usize].trim().is_empty(),
             _ => false,
         }
     }

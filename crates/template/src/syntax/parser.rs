@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Arena, Kind, NodeId, Template, UNSET,
+    Arena, NodeId, NodeKind, Template, UNSET,
     lexer::{Item, Lexer, Typ},
 };
 use crate::{
@@ -225,12 +225,12 @@ impl Parser<'_> {
             }
             let node = self.text_or_action()?;
             match self.arena.kind(node) {
-                Kind::End => return self.fail("unexpected {{end}}"),
-                Kind::Else => return self.fail("unexpected {{else}}"),
+                NodeKind::End => return self.fail("unexpected {{end}}"),
+                NodeKind::Else => return self.fail("unexpected {{else}}"),
                 _ => children.push(node),
             }
         }
-        let root = self.arena.push(pos, Kind::List(children.into()));
+        let root = self.arena.push(pos, NodeKind::List(children.into()));
         self.add(root)
     }
 
@@ -244,7 +244,7 @@ impl Parser<'_> {
         self.scope.name = lossy_owned(self.unquote(&name.val)?.into_vec());
         self.expect(Typ::RightDelim, "define clause")?;
         let (list, end) = self.item_list()?;
-        if !matches!(self.arena.kind(end), Kind::End) {
+        if !matches!(self.arena.kind(end), NodeKind::End) {
             return self.fail("unexpected {{else}} in define clause");
         }
         self.add(list)?;
@@ -273,7 +273,7 @@ impl Parser<'_> {
             Typ::Text => {
                 let start = u32::try_from(token.pos).unwrap_or(u32::MAX);
                 let end = u32::try_from(token.pos + token.val.len()).unwrap_or(u32::MAX);
-                Ok(self.arena.push(token.pos, Kind::Text { start, end }))
+                Ok(self.arena.push(token.pos, NodeKind::Text { start, end }))
             }
             Typ::LeftDelim => {
                 self.action_line = token.line;

@@ -1,7 +1,7 @@
 //! The parser's control structures: `if`, `range`, `with`, `block`, `template`, …
 
 use super::{
-    Kind, NodeId,
+    NodeId, NodeKind,
     lexer::{Item, Typ},
     parser::{Parse, Parser, Scope},
 };
@@ -20,8 +20,8 @@ impl Parser<'_> {
             let mut children = Vec::new();
             while parser.peek_non_space().typ != Typ::Eof {
                 let node = parser.text_or_action()?;
-                if matches!(parser.arena.kind(node), Kind::End | Kind::Else) {
-                    let list = parser.arena.push(pos, Kind::List(children.into()));
+                if matches!(parser.arena.kind(node), NodeKind::End | NodeKind::Else) {
+                    let list = parser.arena.push(pos, NodeKind::List(children.into()));
                     return Ok((list, node));
                 }
                 children.push(node);
@@ -35,12 +35,12 @@ impl Parser<'_> {
         let token = self.next_non_space();
         match token.typ {
             Typ::Block => self.block_control(),
-            Typ::Break => self.loop_control(&token, "{{break}}", Kind::Break),
-            Typ::Continue => self.loop_control(&token, "{{continue}}", Kind::Continue),
+            Typ::Break => self.loop_control(&token, "{{break}}", NodeKind::Break),
+            Typ::Continue => self.loop_control(&token, "{{continue}}", NodeKind::Continue),
             Typ::Else => self.else_control(),
             Typ::End => {
                 let pos = self.expect(Typ::RightDelim, "end")?.pos;
-                Ok(self.arena.push(pos, Kind::End))
+                Ok(self.arena.push(pos, NodeKind::End))
             }
             Typ::If => self.if_control(),
             Typ::Range => self.range_control(),
@@ -50,12 +50,12 @@ impl Parser<'_> {
                 self.backup();
                 let pos = self.peek().pos;
                 let pipe = self.pipeline("command", Typ::RightDelim)?;
-                Ok(self.arena.push(pos, Kind::Action(pipe)))
+                Ok(self.arena.push(pos, NodeKind::Action(pipe)))
             }
         }
     }
 
-    fn loop_control(&mut self, at: &Item<'_>, keyword: &str, kind: Kind) -> Parse<NodeId> {
+    fn loop_control(&mut self, at: &Item<'_>, keyword: &str, kind: NodeKind) -> Parse<NodeId> {
         let token = self.next_non_space();
         if token.typ != Typ::RightDelim {
             return self.unexpected(&token, keyword);
@@ -69,25 +69,25 @@ impl Parser<'_> {
     fn else_control(&mut self) -> Parse<NodeId> {
         let peek = self.peek_non_space();
         if matches!(peek.typ, Typ::If | Typ::With) {
-            return Ok(self.arena.push(peek.pos, Kind::Else));
+            return Ok(self.arena.push(peek.pos, NodeKind::Else));
         }
         let pos = self.expect(Typ::RightDelim, "else")?.pos;
-        Ok(self.arena.push(pos, Kind::Else))
+        Ok(self.arena.push(pos, NodeKind::Else))
     }
 
     fn if_control(&mut self) -> Parse<NodeId> {
         let (pos, pipe, list, or_else) = self.control("if")?;
-        Ok(self.arena.push(pos, Kind::If { pipe, list, or_else }))
+        Ok(self.arena.push(pos, NodeKind::If { pipe, list, or_else }))
     }
 
     fn with_control(&mut self) -> Parse<NodeId> {
         let (pos, pipe, list, or_else) = self.control("with")?;
-        Ok(self.arena.push(pos, Kind::With { pipe, list, or_else }))
+        Ok(self.arena.push(pos, NodeKind::With { pipe, list, or_else }))
     }
 
     fn range_control(&mut self) -> Parse<NodeId> {
         let (pos, pipe, list, or_else) = self.control("range")?;
-        Ok(self.arena.push(pos, Kind::Range { pipe, list, or_else }))
+        Ok(self.arena.push(pos, NodeKind::Range { pipe, list, or_else }))
     }
 
     fn control(&mut self, context: &str) -> Parse<Control> {
@@ -100,7 +100,7 @@ impl Parser<'_> {
         // The parser knows the list's variables in the `else` list too, but they are not set.
         self.scope.vars[own_vars..].iter_mut().for_each(|v| v.slot = None);
         let mut or_else = None;
-        if matches!(self.arena.kind(next), Kind::Else) {
+        if matches!(self.arena.kind(next), NodeKind::Else) {
             or_else = Some(self.else_list(context, next)?);
         }
         self.scope.vars.truncate(vars);
@@ -112,14 +112,14 @@ impl Parser<'_> {
         let chained = matches!((context, self.peek().typ), ("if", Typ::If) | ("with", Typ::With));
         if !chained {
             let (list, end) = self.item_list()?;
-            if !matches!(self.arena.kind(end), Kind::End) {
+            if !matches!(self.arena.kind(end), NodeKind::End) {
                 return self.fail("expected end; found {{else}}");
             }
             return Ok(list);
         }
         self.next();
         let inner = self.nested(|p| if context == "if" { p.if_control() } else { p.with_control() })?;
-        Ok(self.arena.push(pos, Kind::List([inner].into())))
+        Ok(self.arena.push(pos, NodeKind::List([inner].into())))
     }
 
     fn block_control(&mut self) -> Parse<NodeId> {
@@ -129,12 +129,12 @@ impl Parser<'_> {
         let pipe = self.pipeline(context, Typ::RightDelim)?;
         let outer = std::mem::replace(&mut self.scope, Scope::new(&name));
         let (list, end) = self.item_list()?;
-        if !matches!(self.arena.kind(end), Kind::End) {
+        if !matches!(self.arena.kind(end), NodeKind::End) {
             return self.fail(format!("unexpected {{{{else}}}} in {context}"));
         }
         self.add(list)?;
         self.scope = outer;
-        Ok(self.arena.push(token.pos, Kind::Template { name: name.into(), pipe: Some(pipe) }))
+        Ok(self.arena.push(token.pos, NodeKind::Template { name: name.into(), pipe: Some(pipe) }))
     }
 
     fn template_control(&mut self) -> Parse<NodeId> {
@@ -146,7 +146,7 @@ impl Parser<'_> {
             self.backup();
             pipe = Some(self.pipeline(context, Typ::RightDelim)?);
         }
-        Ok(self.arena.push(token.pos, Kind::Template { name: name.into(), pipe }))
+        Ok(self.arena.push(token.pos, NodeKind::Template { name: name.into(), pipe }))
     }
 
     fn template_name(&mut self, token: &Item<'_>, context: &str) -> Parse<String> {

@@ -1,7 +1,7 @@
 //! The parser's expressions: pipelines, commands, operands, terms.
 
 use super::{
-    Decl, Ident, Kind, NodeId,
+    Decl, Ident, NodeId, NodeKind,
     display::node_text,
     lexer::{Item, Typ},
     number::Number,
@@ -41,7 +41,7 @@ impl<'t> Parser<'t> {
         }
         self.check_pipeline(&cmds, context)?;
         let decl = self.resolve_declarations(names, assign, first_var);
-        Ok(self.arena.push(pos, Kind::Pipe { decl, assign, cmds: cmds.into() }))
+        Ok(self.arena.push(pos, NodeKind::Pipe { decl, assign, cmds: cmds.into() }))
     }
 
     /// The variables before `:=` or `=`, and whether it was `=`.
@@ -107,10 +107,14 @@ impl<'t> Parser<'t> {
             return self.fail(format!("missing value for {context}"));
         }
         for (i, cmd) in cmds.iter().enumerate().skip(1) {
-            let Kind::Command(args) = self.arena.kind(*cmd) else { continue };
+            let NodeKind::Command(args) = self.arena.kind(*cmd) else { continue };
             let constant = matches!(
                 self.arena.kind(args[0]),
-                Kind::Bool(_) | Kind::Dot | Kind::Nil | Kind::Number(_) | Kind::Str { .. }
+                NodeKind::Bool(_)
+                    | NodeKind::Dot
+                    | NodeKind::Nil
+                    | NodeKind::Number(_)
+                    | NodeKind::Str { .. }
             );
             if constant {
                 return self.fail(format!("non executable command in pipeline stage {}", i + 1));
@@ -137,7 +141,7 @@ impl<'t> Parser<'t> {
         if args.is_empty() {
             return self.fail("empty command");
         }
-        Ok(self.arena.push(pos, Kind::Command(args.into())))
+        Ok(self.arena.push(pos, NodeKind::Command(args.into())))
     }
 
     fn operand(&mut self) -> Parse<Option<NodeId>> {
@@ -152,15 +156,19 @@ impl<'t> Parser<'t> {
             fields.push(self.next().val[1..].into());
         }
         let kind = match self.arena.kind(node) {
-            Kind::Field(first) => Kind::Field(first.iter().cloned().chain(fields).collect()),
-            Kind::Variable { name, slot, .. } => {
-                Kind::Variable { name: name.clone(), slot: *slot, fields: fields.into() }
+            NodeKind::Field(first) => NodeKind::Field(first.iter().cloned().chain(fields).collect()),
+            NodeKind::Variable { name, slot, .. } => {
+                NodeKind::Variable { name: name.clone(), slot: *slot, fields: fields.into() }
             }
-            Kind::Bool(_) | Kind::Str { .. } | Kind::Number(_) | Kind::Nil | Kind::Dot => {
+            NodeKind::Bool(_)
+            | NodeKind::Str { .. }
+            | NodeKind::Number(_)
+            | NodeKind::Nil
+            | NodeKind::Dot => {
                 let term = node_text(&self.arena, self.text, node);
                 return self.fail(format!("unexpected . after term {}", quoted(&term)));
             }
-            _ => Kind::Chain { node, fields: fields.into() },
+            _ => NodeKind::Chain { node, fields: fields.into() },
         };
         Ok(Some(self.arena.push(pos, kind)))
     }
@@ -169,26 +177,26 @@ impl<'t> Parser<'t> {
         let token = self.next_non_space();
         let kind = match token.typ {
             Typ::Identifier => match (self.functions)(&token.val) {
-                Some(function) => Kind::Function(function),
+                Some(function) => NodeKind::Function(function),
                 None => return self.fail(format!("function {} not defined", quoted(&token.val))),
             },
-            Typ::Dot => Kind::Dot,
-            Typ::Nil => Kind::Nil,
+            Typ::Dot => NodeKind::Dot,
+            Typ::Nil => NodeKind::Nil,
             Typ::Variable => {
                 let slot = self.variable_slot(&token.val)?;
-                Kind::Variable { name: token.val.as_ref().into(), slot, fields: [].into() }
+                NodeKind::Variable { name: token.val.as_ref().into(), slot, fields: [].into() }
             }
-            Typ::Field => Kind::Field([Ident::from(&token.val[1..])].into()),
-            Typ::Bool => Kind::Bool(token.val == "true"),
+            Typ::Field => NodeKind::Field([Ident::from(&token.val[1..])].into()),
+            Typ::Bool => NodeKind::Bool(token.val == "true"),
             Typ::CharConstant | Typ::Complex | Typ::Number => match Number::parse(&token.val, token.typ) {
-                Ok(number) => Kind::Number(Box::new(number)),
+                Ok(number) => NodeKind::Number(Box::new(number)),
                 Err(message) => return self.fail(message),
             },
             Typ::LeftParen => {
                 return self.nested(|p| p.pipeline("parenthesized pipeline", Typ::RightParen)).map(Some);
             }
             Typ::String | Typ::RawString => {
-                Kind::Str { quoted: token.val.as_ref().into(), text: self.unquote(&token.val)? }
+                NodeKind::Str { quoted: token.val.as_ref().into(), text: self.unquote(&token.val)? }
             }
             _ => {
                 self.backup();

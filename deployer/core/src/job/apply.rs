@@ -8,7 +8,7 @@ use sluice_protocol::rows::Desired;
 use super::{Ended, Job, JobContext, Knowledge, Phase};
 use crate::inventory::Inventory;
 use crate::prepare::Prepared;
-use crate::request::{Live, Owner, Request};
+use crate::request::{Live, OwningProfile, Request};
 
 impl Job {
     /// What will be created is written into the inventory first: a crash must not leave an unknown object. Meanwhile what it had
@@ -33,7 +33,7 @@ impl Job {
         // What said so when it was rendered last, too: until it is there as it is rendered now.
         let stay = former.iter().flat_map(|known| known.stay.iter().flatten().cloned());
         inventory.stay.iter_mut().for_each(|all| all.extend(stay.clone()));
-        if std::mem::take(&mut self.held.renew) {
+        if std::mem::take(&mut self.inventory_state.renew) {
             inventory.renewed += 1;
         }
         if self.inventory() == Some(&inventory) {
@@ -54,7 +54,7 @@ impl Job {
 
     pub(super) fn write(&mut self, inventory: Inventory, context: &mut JobContext<'_>) {
         let inventory = Arc::new(inventory);
-        let against = self.held.write(inventory.clone());
+        let against = self.inventory_state.write(inventory.clone());
         self.call(Request::WriteInventory { inventory, against }, context);
     }
 
@@ -86,10 +86,10 @@ impl Job {
             // read. What somebody else has comes to be this profile's as what is absent does.
             found
                 if found.is_none_or(|live| !self.has(key, live, context))
-                    && self.held.knowledge != Knowledge::Written
+                    && self.inventory_state.knowledge != Knowledge::Written
                     && (self.run.early || context.late.may_come(context.now)) =>
             {
-                (self.held.renew, self.again) = (true, true);
+                (self.inventory_state.renew, self.again) = (true, true);
                 return;
             }
             None => None,
@@ -109,7 +109,7 @@ impl Job {
 
     /// Whether it has the object, alone or together with the profile that is named on it.
     fn has(&self, key: &ObjectKey, live: &Live, context: &JobContext<'_>) -> bool {
-        let shares = |owner: &Owner| context.claims.shares(key, &self.profile, owner);
+        let shares = |owner: &OwningProfile| context.claims.shares(key, &self.profile, owner);
         self.owns(live) || live.owner.as_ref().is_some_and(shares)
     }
 

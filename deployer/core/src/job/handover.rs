@@ -44,7 +44,7 @@ impl Job {
 
     /// Until when its releases that nobody wants wait for an heir; nothing when there are none, or they have waited long enough.
     pub(super) fn patience(&mut self, context: &JobContext<'_>) -> Option<i64> {
-        let owned = self.held.stored.as_ref().map(|held| held.inventory.clone());
+        let owned = self.inventory_state.stored.as_ref().map(|held| held.inventory.clone());
         let left = owned.iter().flat_map(|owned| owned.releases.keys());
         let left: Vec<_> = left.filter(|path| !self.run.releases.contains_key(*path)).collect();
         self.parting.retain(|path, _| left.contains(&path));

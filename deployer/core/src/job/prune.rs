@@ -121,7 +121,7 @@ impl Job {
 
     pub(super) fn record(&mut self, context: &mut JobContext<'_>) -> Ended {
         self.unclaim(context);
-        let Some(held) = &self.held.stored else { return self.settle(context.now) };
+        let Some(held) = &self.inventory_state.stored else { return self.settle(context.now) };
         let gone = matches!(self.target, Target::Gone);
         // What was called before this owner may come yet, and create what is absent, or put this profile's marks on what is
         // another's: both stay in the inventory, and everything is compared once more when that is over.

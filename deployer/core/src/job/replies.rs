@@ -75,17 +75,17 @@ impl Job {
         match reply {
             Reply::Failed(failure) => self.inventory_failed(&failure),
             Reply::Inventory(found) => {
-                self.held.found(found);
+                self.inventory_state.found(found);
                 self.list(context.claims);
             }
-            Reply::Written(version) => self.held.written(version),
-            _ => self.held.deleted(),
+            Reply::Written(version) => self.inventory_state.written(version),
+            _ => self.inventory_state.deleted(),
         }
     }
 
     /// The inventory is read before anything else.
     fn inventory_failed(&mut self, failure: &Failure) {
-        if self.held.failed(failure.class) {
+        if self.inventory_state.failed(failure.class) {
             self.again = true;
             return;
         }

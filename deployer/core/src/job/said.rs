@@ -43,11 +43,11 @@ impl Job {
 
     /// What it owns, to be looked at elsewhere.
     pub(crate) fn owned(&self) -> Option<Arc<Inventory>> {
-        self.held.stored.as_ref().map(|held| held.inventory.clone())
+        self.inventory_state.stored.as_ref().map(|held| held.inventory.clone())
     }
 
     /// The inventory in the cluster, as far as it is known.
     pub(crate) fn inventory(&self) -> Option<&Inventory> {
-        self.held.stored.as_ref().map(|held| &*held.inventory)
+        self.inventory_state.stored.as_ref().map(|held| &*held.inventory)
     }
 }

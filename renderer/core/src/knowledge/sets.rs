@@ -32,13 +32,13 @@ pub(crate) type Set = BTreeMap<ObjectKey, Match>;
 /// All sets of this shard's clusters.
 #[derive(Default)]
 pub(crate) struct Sets {
-    clusters: HashMap<ClusterRef, BTreeMap<String, Held>>,
+    clusters: HashMap<ClusterRef, BTreeMap<String, VersionedSet>>,
     /// Grows with every change.
     clock: u64,
 }
 
 #[derive(Default)]
-struct Held {
+struct VersionedSet {
     set: Set,
     changed: u64,
 }
@@ -92,7 +92,7 @@ impl Sets {
     /// When the item, or without one anything in the set, changed last; 0 for what is not there.
     pub(crate) fn version(&self, cluster: &ClusterRef, source: &str, item: Option<&ObjectKey>) -> u64 {
         let held = self.clusters.get(cluster).and_then(|sources| sources.get(source));
-        let version = |held: &Held| match item {
+        let version = |held: &VersionedSet| match item {
             Some(item) => of_item(&held.set, item).map(|(_, found)| found.version).max().unwrap_or(0),
             None => held.changed,
         };

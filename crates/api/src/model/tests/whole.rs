@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::{must_be_there, refused};
 use crate::error::FieldError;
 use crate::model::{
-    ClusterSet, EventSource, Feature, IGNORED, Place, Profile, Sees, Trigger, ignored, management_kinds,
-    registration, templated_fields, templates, user_object,
+    ClusterSet, EventSource, Feature, FieldLocation, IGNORED, Profile, Sees, Trigger, ignored,
+    management_kinds, registration, templated_fields, templates, user_object,
 };
 use crate::{ClusterKind, ClusterRef};
 
@@ -76,23 +76,23 @@ fn everything_without_effect_is_told_of_in_every_kind_that_has_it() {
         for kind in one.kinds {
             let mut object = json!({"kind": kind, "metadata": {"name": "x"}, "spec": {}});
             let field = match one.at {
-                Place::Field(name) => {
+                FieldLocation::Field(name) => {
                     object["spec"][name] = json!("x");
                     format!("spec.{name}")
                 }
-                Place::Value(name, value) => {
+                FieldLocation::Value(name, value) => {
                     object["spec"][name] = json!(value);
                     format!("spec.{name}")
                 }
-                Place::Number(name, usual) => {
+                FieldLocation::Number(name, usual) => {
                     object["spec"][name] = json!(usual + 1);
                     format!("spec.{name}")
                 }
-                Place::Annotation(name) => {
+                FieldLocation::Annotation(name) => {
                     object["metadata"]["annotations"] = json!({name: ""});
                     format!("metadata.annotations.{name}")
                 }
-                Place::Label(name) => {
+                FieldLocation::Label(name) => {
                     object["metadata"]["labels"] = json!({name: ""});
                     format!("metadata.labels.{name}")
                 }

@@ -181,7 +181,7 @@ fn news_of_a_stream_that_is_not_there_are_nothing() {
     for event in [
         Event::Claimed { output: 9, sequence: 99 },
         Event::Stored { output: 9, sequence: Some(99) },
-        Event::Held(9),
+        Event::NotStored(9),
         Event::Unanswered(9),
     ] {
         assert!(owner.handle(1, event).is_empty());
@@ -192,7 +192,7 @@ fn news_of_a_stream_that_is_not_there_are_nothing() {
 #[test]
 fn what_is_held_or_stored_without_a_group_is_nothing() {
     let mut owner = reading(1, &[]);
-    assert!(owner.handle(1, Event::Held(0)).is_empty());
+    assert!(owner.handle(1, Event::NotStored(0)).is_empty());
     assert!(owner.handle(1, Event::Stored { output: 0, sequence: Some(11) }).is_empty());
 }
 

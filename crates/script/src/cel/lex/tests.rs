@@ -4,20 +4,20 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn kinds(source: &str) -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = lex(source).unwrap().into_iter().map(|token| token.kind).collect();
-    assert_eq!(kinds.pop(), Some(Kind::End));
+fn kinds(source: &str) -> Vec<TokenKind> {
+    let mut kinds: Vec<TokenKind> = lex(source).unwrap().into_iter().map(|token| token.kind).collect();
+    assert_eq!(kinds.pop(), Some(TokenKind::End));
     kinds
 }
 
-fn one(source: &str) -> Kind {
+fn one(source: &str) -> TokenKind {
     let kinds = kinds(source);
     let [kind] = &kinds[..] else { panic!("{source}: {kinds:?}") };
     kind.clone()
 }
 
-fn text(text: &str) -> Kind {
-    Kind::Text(text.to_owned())
+fn text(text: &str) -> TokenKind {
+    TokenKind::Text(text.to_owned())
 }
 
 fn wrong(source: &str) -> String {
@@ -27,7 +27,7 @@ fn wrong(source: &str) -> String {
 #[test]
 fn nothing_is_only_the_end() {
     for source in ["", " \t\r\n\x0c", "// all of it", "//\n  // more\n"] {
-        assert_eq!(lex(source).unwrap(), [Token { kind: Kind::End, at: source.len() }], "{source:?}");
+        assert_eq!(lex(source).unwrap(), [Token { kind: TokenKind::End, at: source.len() }], "{source:?}");
     }
 }
 
@@ -40,7 +40,8 @@ fn a_word_begins_where_it_stands_in_the_source() {
 #[test]
 fn the_longest_symbol_counts() {
     let symbols = |source: &str| -> Vec<&'static str> {
-        let symbol = |kind: Kind| if let Kind::Symbol(symbol) = kind { symbol } else { panic!("{kind:?}") };
+        let symbol =
+            |kind: TokenKind| if let TokenKind::Symbol(symbol) = kind { symbol } else { panic!("{kind:?}") };
         kinds(source).into_iter().map(symbol).collect()
     };
     assert_eq!(symbols("<<=>>=!!==="), ["<", "<=", ">", ">=", "!", "!=", "=="]);
@@ -61,20 +62,23 @@ fn what_begins_no_word_is_named_with_its_place() {
 #[test]
 fn names_are_of_ascii_letters_digits_and_underscores() {
     for name in ["a", "_", "_1", "aB9_", "in", "true", "r", "b", "rb"] {
-        assert_eq!(one(name), Kind::Name(name.to_owned()));
+        assert_eq!(one(name), TokenKind::Name(name.to_owned()));
     }
-    assert_eq!(kinds("a1.b"), [Kind::Name("a1".into()), Kind::Symbol("."), Kind::Name("b".into())]);
+    assert_eq!(
+        kinds("a1.b"),
+        [TokenKind::Name("a1".into()), TokenKind::Symbol("."), TokenKind::Name("b".into())]
+    );
 }
 
 #[test]
 fn whole_numbers_have_all_64_bits_and_no_sign() {
-    assert_eq!(one("0"), Kind::Int(0));
-    assert_eq!(one("007"), Kind::Int(7));
-    assert_eq!(one("9223372036854775808"), Kind::Int(1 << 63));
-    assert_eq!(one("0XfF"), Kind::Int(255));
-    assert_eq!(one("18446744073709551615U"), Kind::Uint(u64::MAX));
-    assert_eq!(one("0xFFFFFFFFFFFFFFFFu"), Kind::Uint(u64::MAX));
-    assert_eq!(kinds("-1"), [Kind::Symbol("-"), Kind::Int(1)]);
+    assert_eq!(one("0"), TokenKind::Int(0));
+    assert_eq!(one("007"), TokenKind::Int(7));
+    assert_eq!(one("9223372036854775808"), TokenKind::Int(1 << 63));
+    assert_eq!(one("0XfF"), TokenKind::Int(255));
+    assert_eq!(one("18446744073709551615U"), TokenKind::Uint(u64::MAX));
+    assert_eq!(one("0xFFFFFFFFFFFFFFFFu"), TokenKind::Uint(u64::MAX));
+    assert_eq!(kinds("-1"), [TokenKind::Symbol("-"), TokenKind::Int(1)]);
 }
 
 #[test]
@@ -94,18 +98,18 @@ fn a_point_belongs_to_a_number_when_a_digit_follows() {
         ("1.5e-3", 0.0015),
         ("1e400", f64::INFINITY),
     ] {
-        assert_eq!(one(source), Kind::Double(value), "{source}");
+        assert_eq!(one(source), TokenKind::Double(value), "{source}");
     }
-    assert_eq!(kinds("1."), [Kind::Int(1), Kind::Symbol(".")]);
-    assert_eq!(kinds("1.a"), [Kind::Int(1), Kind::Symbol("."), Kind::Name("a".into())]);
-    assert_eq!(kinds("1.2.3"), [Kind::Double(1.2), Kind::Double(0.3)]);
+    assert_eq!(kinds("1."), [TokenKind::Int(1), TokenKind::Symbol(".")]);
+    assert_eq!(kinds("1.a"), [TokenKind::Int(1), TokenKind::Symbol("."), TokenKind::Name("a".into())]);
+    assert_eq!(kinds("1.2.3"), [TokenKind::Double(1.2), TokenKind::Double(0.3)]);
 }
 
 #[test]
 fn an_exponent_without_digits_is_a_name() {
-    assert_eq!(kinds("1e"), [Kind::Int(1), Kind::Name("e".into())]);
-    assert_eq!(kinds("1e+"), [Kind::Int(1), Kind::Name("e".into()), Kind::Symbol("+")]);
-    assert_eq!(kinds("1u2"), [Kind::Uint(1), Kind::Int(2)]);
+    assert_eq!(kinds("1e"), [TokenKind::Int(1), TokenKind::Name("e".into())]);
+    assert_eq!(kinds("1e+"), [TokenKind::Int(1), TokenKind::Name("e".into()), TokenKind::Symbol("+")]);
+    assert_eq!(kinds("1u2"), [TokenKind::Uint(1), TokenKind::Int(2)]);
 }
 
 #[test]
@@ -157,8 +161,8 @@ fn what_is_no_escape_is_refused() {
 
 #[test]
 fn bytes_have_escapes_of_bytes_and_none_of_characters() {
-    assert_eq!(one("b'é\\xff\\377'"), Kind::Bytes(vec![0xc3, 0xa9, 0xff, 0xff]));
-    assert_eq!(one("B\"\"\"a\nb\"\"\""), Kind::Bytes(b"a\nb".to_vec()));
+    assert_eq!(one("b'é\\xff\\377'"), TokenKind::Bytes(vec![0xc3, 0xa9, 0xff, 0xff]));
+    assert_eq!(one("B\"\"\"a\nb\"\"\""), TokenKind::Bytes(b"a\nb".to_vec()));
     for source in ["b'\\u0041'", "b'\\U00000041'"] {
         assert!(wrong(source).contains("is no escape sequence"), "{source}");
     }
@@ -167,8 +171,8 @@ fn bytes_have_escapes_of_bytes_and_none_of_characters() {
 #[test]
 fn in_raw_texts_and_bytes_a_backslash_is_itself_and_keeps_its_quote() {
     assert_eq!(one(r"r'\d\''"), text(r"\d\'"));
-    assert_eq!(one(r"br'\xff'"), Kind::Bytes(br"\xff".to_vec()));
-    assert_eq!(kinds(r"rb'\n'"), [Kind::Name("rb".into()), text("\n")], "the other order is no prefix");
+    assert_eq!(one(r"br'\xff'"), TokenKind::Bytes(br"\xff".to_vec()));
+    assert_eq!(kinds(r"rb'\n'"), [TokenKind::Name("rb".into()), text("\n")], "the other order is no prefix");
 }
 
 #[test]
@@ -182,14 +186,14 @@ fn a_text_ends_on_its_line_unless_it_has_three_quotes() {
 #[test]
 fn words_are_named_for_people() {
     let named = [
-        (Kind::Name("a".into()), "\"a\""),
-        (Kind::Symbol("=="), "\"==\""),
-        (Kind::Int(1), "a number"),
-        (Kind::Uint(1), "a number"),
-        (Kind::Double(1.0), "a number"),
+        (TokenKind::Name("a".into()), "\"a\""),
+        (TokenKind::Symbol("=="), "\"==\""),
+        (TokenKind::Int(1), "a number"),
+        (TokenKind::Uint(1), "a number"),
+        (TokenKind::Double(1.0), "a number"),
         (text("a"), "a text"),
-        (Kind::Bytes(vec![1]), "bytes"),
-        (Kind::End, "the end"),
+        (TokenKind::Bytes(vec![1]), "bytes"),
+        (TokenKind::End, "the end"),
     ];
     for (kind, name) in named {
         assert_eq!(kind.to_string(), name);
@@ -201,13 +205,13 @@ proptest! {
     fn a_text_is_read_as_it_is_written(value in any::<String>()) {
         let written: String = value.chars().map(|one| format!("\\U{:08x}", u32::from(one))).collect();
         prop_assert_eq!(one(&format!("'{written}'")), text(&value));
-        prop_assert_eq!(one(&format!("b'{}'", value.bytes().map(|byte| format!("\\x{byte:02X}")).collect::<String>())), Kind::Bytes(value.into_bytes()));
+        prop_assert_eq!(one(&format!("b'{}'", value.bytes().map(|byte| format!("\\x{byte:02X}")).collect::<String>())), TokenKind::Bytes(value.into_bytes()));
     }
 
     #[test]
     fn words_follow_each_other_in_the_source(source in "[a-z0-9.'\"\\\\ u<=&|é\n]{0,30}") {
         if let Ok(tokens) = lex(&source) {
-            prop_assert!(tokens.windows(2).all(|two| two[0].at < two[1].at || two[1].kind == Kind::End));
+            prop_assert!(tokens.windows(2).all(|two| two[0].at < two[1].at || two[1].kind == TokenKind::End));
             prop_assert!(tokens.iter().all(|token| source.is_char_boundary(token.at)));
         }
     }

@@ -4,7 +4,7 @@ use regex::Regex;
 
 use super::{Node, Parser};
 use crate::cel::functions::pattern;
-use crate::cel::lex::{Kind, Wrong};
+use crate::cel::lex::{TokenKind, Wrong};
 use crate::cel::syntax::{Expr, Fold, FoldKind, Function, Signature, TYPES};
 
 /// Names that are kept for later, as in cel-go. They may follow a point.
@@ -73,8 +73,8 @@ impl Parser<'_> {
             words.next() == Some(first)
                 && (self.next..).step_by(2).zip(words).all(|(index, word)| {
                     let kind = |index: usize| self.tokens.get(index).map(|token| &token.kind);
-                    kind(index) == Some(&Kind::Symbol("."))
-                        && matches!(kind(index + 1), Some(Kind::Name(name)) if name == word)
+                    kind(index) == Some(&TokenKind::Symbol("."))
+                        && matches!(kind(index + 1), Some(TokenKind::Name(name)) if name == word)
                 })
         };
         let name = TYPES.into_iter().find(|name| name.contains('.') && words(name))?;
@@ -95,7 +95,7 @@ impl Parser<'_> {
     /// A macro; the opening parenthesis is read.
     pub(super) fn fold(&mut self, at: usize, range: Node, kind: FoldKind) -> Result<Node, Wrong> {
         let variable = match self.advance() {
-            Kind::Name(name) if !is_word(&name) && self.is_next(",") => name,
+            TokenKind::Name(name) if !is_word(&name) && self.is_next(",") => name,
             _ => {
                 return Err(
                     self.wrong_at(at + 2, "the first argument of a macro is the name of its variable")

@@ -6,10 +6,10 @@ use super::*;
 fn shown(source: &str) -> Vec<String> {
     let one = |token: Token<'_>| {
         let kind = match token.kind {
-            Kind::Name => 'n',
-            Kind::Word => 'w',
-            Kind::Text => 't',
-            Kind::Sign => 's',
+            TokenKind::Name => 'n',
+            TokenKind::Word => 'w',
+            TokenKind::Text => 't',
+            TokenKind::Sign => 's',
         };
         format!("{kind} {}", token.text)
     };
@@ -63,8 +63,11 @@ fn comments_are_no_tokens() {
 #[test]
 fn lines_are_counted_through_texts_and_comments() {
     let lines = tokens("a\n'x\\\ny' b --[[\n\n]] c\n[[\n]] d");
-    let lines: Vec<(&str, usize)> =
-        lines.iter().filter(|token| token.kind == Kind::Name).map(|token| (token.text, token.line)).collect();
+    let lines: Vec<(&str, usize)> = lines
+        .iter()
+        .filter(|token| token.kind == TokenKind::Name)
+        .map(|token| (token.text, token.line))
+        .collect();
     assert_eq!(lines, [("a", 1), ("b", 3), ("c", 5), ("d", 7)]);
 }
 

@@ -1,7 +1,7 @@
 //! Scalars: which styles are possible, which is chosen, and how each is written.
 
 use super::{
-    emitter::{Emitter, Place},
+    emitter::{Emitter, NodePosition},
     order::Dialect,
 };
 
@@ -114,9 +114,9 @@ fn is_indicator(at: usize, c: u8, after_white: bool, before_white: bool) -> bool
 
 impl Emitter {
     /// Emits a scalar in the wanted style or in the next that its text allows.
-    pub(super) fn scalar(&mut self, text: &[u8], wanted: Style, place: Place, tag: &[u8]) {
+    pub(super) fn scalar(&mut self, text: &[u8], wanted: Style, place: NodePosition, tag: &[u8]) {
         let analysis = analyze(text, self.dialect);
-        let simple_key = place == Place::Key;
+        let simple_key = place == NodePosition::Key;
         let mut style = wanted;
         if simple_key && analysis.multiline {
             style = Style::Double;

@@ -5,7 +5,7 @@ use crate::exec::{Cx, Fail};
 
 /// Where a node is emitted; scalars and structures indent by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum NodePosition {
     Root,
     Item,
     Value,
@@ -101,7 +101,12 @@ impl Emitter {
     }
 
     /// Enters a structure or a scalar; answers the indentation to go back to.
-    pub(super) fn increase_indent(&mut self, flow: bool, indentless: bool, place: Place) -> Option<usize> {
+    pub(super) fn increase_indent(
+        &mut self,
+        flow: bool,
+        indentless: bool,
+        place: NodePosition,
+    ) -> Option<usize> {
         let outer = self.indent;
         let best = self.best_indent();
         self.indent = Some(match outer {
@@ -114,15 +119,15 @@ impl Emitter {
             }
             Some(indent) if indentless => indent,
             Some(indent) if self.dialect == Dialect::Sigs => indent + best,
-            Some(indent) if place == Place::Item => indent + 2,
+            Some(indent) if place == NodePosition::Item => indent + 2,
             Some(indent) => best * ((indent + best) / best),
         });
         outer
     }
 
     /// Starts a block sequence; answers the indentation to go back to.
-    pub(super) fn start_sequence(&mut self, place: Place) -> Option<usize> {
-        let in_mapping = matches!(place, Place::Value | Place::Key) && !self.indention;
+    pub(super) fn start_sequence(&mut self, place: NodePosition) -> Option<usize> {
+        let in_mapping = matches!(place, NodePosition::Value | NodePosition::Key) && !self.indention;
         self.increase_indent(false, in_mapping && self.dialect == Dialect::Sigs, place)
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     scanner::Scanner,
-    tokens::{Kind, Mark, Text, Token, error},
+    tokens::{Lexeme, Mark, Text, Token, error},
 };
 use crate::exec::{Cx, Fail};
 
@@ -79,14 +79,14 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
         self.anchors.clear();
         self.tags = vec![(b"!".to_vec(), b"!".to_vec()), (b"!!".to_vec(), b"tag:yaml.org,2002:".to_vec())];
         if !implicit {
-            while *self.kind()? == Kind::DocumentEnd {
+            while *self.kind()? == Lexeme::DocumentEnd {
                 self.skip();
             }
         }
         let token = self.peek()?;
         match token.kind {
-            Kind::StreamEnd => return Ok(None),
-            Kind::Directive(_) | Kind::DocumentStart => self.directives()?,
+            Lexeme::StreamEnd => return Ok(None),
+            Lexeme::Directive(_) | Lexeme::DocumentStart => self.directives()?,
             _ if implicit => {
                 let node = self.node(true, false)?;
                 return self.document_end(node).map(Some);
@@ -96,14 +96,14 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
         let token = self.peek()?;
         let empty = matches!(
             token.kind,
-            Kind::Directive(_) | Kind::DocumentStart | Kind::DocumentEnd | Kind::StreamEnd
+            Lexeme::Directive(_) | Lexeme::DocumentStart | Lexeme::DocumentEnd | Lexeme::StreamEnd
         );
         let node = if empty { self.empty() } else { self.node(true, false)? };
         self.document_end(node).map(Some)
     }
 
     fn document_end(&mut self, node: NodeId) -> Parse<NodeId> {
-        if *self.kind()? == Kind::DocumentEnd {
+        if *self.kind()? == Lexeme::DocumentEnd {
             self.skip();
         }
         Ok(node)
@@ -113,12 +113,12 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
         loop {
             let token = self.peek()?;
             match token.kind {
-                Kind::Directive(Some((handle, prefix))) => {
+                Lexeme::Directive(Some((handle, prefix))) => {
                     self.tags.retain(|(known, _)| *known != handle);
                     self.tags.push((handle, prefix));
                 }
-                Kind::Directive(None) => {}
-                Kind::DocumentStart => {
+                Lexeme::Directive(None) => {}
+                Lexeme::DocumentStart => {
                     self.skip();
                     return Ok(());
                 }
@@ -136,7 +136,7 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
     }
 
     /// What the next token is, where nothing else of it is needed.
-    fn kind(&mut self) -> Parse<&Kind<'t>> {
+    fn kind(&mut self) -> Parse<&Lexeme<'t>> {
         self.cx.step(1)?;
         Ok(&self.scanner.peek()?.kind)
     }
@@ -167,11 +167,11 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
     fn properties(&mut self) -> Parse<Properties> {
         let mut found = Properties::default();
         let mut tagged = false;
-        while matches!(self.kind()?, Kind::Anchor(_) | Kind::Tag { .. }) {
+        while matches!(self.kind()?, Lexeme::Anchor(_) | Lexeme::Tag { .. }) {
             let token = self.peek()?;
             match token.kind {
-                Kind::Anchor(name) if found.anchor.is_none() => found.anchor = Some(name),
-                Kind::Tag { handle, suffix } if !tagged => {
+                Lexeme::Anchor(name) if found.anchor.is_none() => found.anchor = Some(name),
+                Lexeme::Tag { handle, suffix } if !tagged => {
                     tagged = true;
                     let start = found.start.unwrap_or(token.start);
                     found.tag = self.resolve_tag(&handle, &suffix, token.start, start)?;
@@ -203,7 +203,7 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
     }
 
     fn node_inside(&mut self, block: bool, indentless: bool) -> Parse<NodeId> {
-        if let Kind::Alias(name) = self.kind()? {
+        if let Lexeme::Alias(name) = self.kind()? {
             let name = name.clone();
             let Some(&target) = self.anchors.get(&name) else {
                 let name = crate::text::lossy(&name);
@@ -220,17 +220,17 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
             self.anchors.insert(anchor.clone(), node);
         }
         let content = match token.kind {
-            Kind::BlockEntry if indentless => Content::Sequence(self.indentless_sequence()?),
-            Kind::Scalar { value, plain } => {
+            Lexeme::BlockEntry if indentless => Content::Sequence(self.indentless_sequence()?),
+            Lexeme::Scalar { value, plain } => {
                 self.skip();
                 self.cx.spend(value.len())?;
                 let implicit = (properties.tag.is_empty() && plain) || properties.tag == b"!";
                 Content::Scalar { value, tag: properties.tag, implicit }
             }
-            Kind::FlowSequenceStart => Content::Sequence(self.flow_sequence(token.start)?),
-            Kind::FlowMappingStart => Content::Mapping(self.flow_mapping(token.start)?),
-            Kind::BlockSequenceStart if block => Content::Sequence(self.block_sequence(token.start)?),
-            Kind::BlockMappingStart if block => Content::Mapping(self.block_mapping(token.start)?),
+            Lexeme::FlowSequenceStart => Content::Sequence(self.flow_sequence(token.start)?),
+            Lexeme::FlowMappingStart => Content::Mapping(self.flow_mapping(token.start)?),
+            Lexeme::BlockSequenceStart if block => Content::Sequence(self.block_sequence(token.start)?),
+            Lexeme::BlockMappingStart if block => Content::Mapping(self.block_mapping(token.start)?),
             _ if properties.anchor.is_some() || !properties.tag.is_empty() => {
                 let implicit = properties.tag.is_empty();
                 Content::Scalar { value: Text::There(&[]), tag: properties.tag, implicit }
@@ -244,10 +244,10 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
 
     fn indentless_sequence(&mut self) -> Parse<Vec<NodeId>> {
         let mut items = Vec::new();
-        while *self.kind()? == Kind::BlockEntry {
+        while *self.kind()? == Lexeme::BlockEntry {
             self.skip();
             let next = self.kind()?;
-            let empty = matches!(next, Kind::BlockEntry | Kind::Key | Kind::Value | Kind::BlockEnd);
+            let empty = matches!(next, Lexeme::BlockEntry | Lexeme::Key | Lexeme::Value | Lexeme::BlockEnd);
             items.push(if empty { self.empty() } else { self.node(true, false)? });
         }
         Ok(items)
@@ -258,13 +258,13 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
         let mut items = Vec::new();
         loop {
             match self.kind()? {
-                Kind::BlockEntry => {
+                Lexeme::BlockEntry => {
                     self.skip();
                     let next = self.kind()?;
-                    let empty = matches!(next, Kind::BlockEntry | Kind::BlockEnd);
+                    let empty = matches!(next, Lexeme::BlockEntry | Lexeme::BlockEnd);
                     items.push(if empty { self.empty() } else { self.node(true, false)? });
                 }
-                Kind::BlockEnd => {
+                Lexeme::BlockEnd => {
                     self.skip();
                     return Ok(items);
                 }
@@ -277,7 +277,7 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
     fn block_part(&mut self) -> Parse<NodeId> {
         self.skip();
         match self.kind()? {
-            Kind::Key | Kind::Value | Kind::BlockEnd => Ok(self.empty()),
+            Lexeme::Key | Lexeme::Value | Lexeme::BlockEnd => Ok(self.empty()),
             _ => self.node(true, true),
         }
     }
@@ -287,15 +287,15 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
         let mut pairs = Vec::new();
         loop {
             let key = match self.kind()? {
-                Kind::Key => self.block_part()?,
-                Kind::BlockEnd => {
+                Lexeme::Key => self.block_part()?,
+                Lexeme::BlockEnd => {
                     self.skip();
                     return Ok(pairs);
                 }
                 _ => return self.unexpected("did not find expected key", context),
             };
             let value = match self.kind()? {
-                Kind::Value => self.block_part()?,
+                Lexeme::Value => self.block_part()?,
                 _ => self.empty(),
             };
             pairs.push((key, value));
@@ -308,8 +308,8 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
         let mut first = true;
         loop {
             let mut token = self.peek()?;
-            if token.kind != Kind::FlowSequenceEnd && !first {
-                if token.kind != Kind::FlowEntry {
+            if token.kind != Lexeme::FlowSequenceEnd && !first {
+                if token.kind != Lexeme::FlowEntry {
                     return self.fail("did not find expected ',' or ']'", token.start, context);
                 }
                 self.skip();
@@ -317,11 +317,11 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
             }
             first = false;
             match token.kind {
-                Kind::FlowSequenceEnd => {
+                Lexeme::FlowSequenceEnd => {
                     self.skip();
                     return Ok(items);
                 }
-                Kind::Key => {
+                Lexeme::Key => {
                     let pair = self.flow_pair()?;
                     items.push(self.add(Content::Mapping(vec![pair])));
                 }
@@ -334,15 +334,15 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
     fn flow_pair(&mut self) -> Parse<(NodeId, NodeId)> {
         self.skip();
         let key = match self.kind()? {
-            Kind::Value | Kind::FlowEntry | Kind::FlowSequenceEnd => self.empty(),
+            Lexeme::Value | Lexeme::FlowEntry | Lexeme::FlowSequenceEnd => self.empty(),
             _ => self.node(false, false)?,
         };
-        if *self.kind()? != Kind::Value {
+        if *self.kind()? != Lexeme::Value {
             return Ok((key, self.empty()));
         }
         self.skip();
         let value = match self.kind()? {
-            Kind::FlowEntry | Kind::FlowSequenceEnd => self.empty(),
+            Lexeme::FlowEntry | Lexeme::FlowSequenceEnd => self.empty(),
             _ => self.node(false, false)?,
         };
         Ok((key, value))
@@ -354,8 +354,8 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
         let mut first = true;
         loop {
             let mut token = self.peek()?;
-            if token.kind != Kind::FlowMappingEnd && !first {
-                if token.kind != Kind::FlowEntry {
+            if token.kind != Lexeme::FlowMappingEnd && !first {
+                if token.kind != Lexeme::FlowEntry {
                     return self.fail("did not find expected ',' or '}'", token.start, context);
                 }
                 self.skip();
@@ -363,14 +363,14 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
             }
             first = false;
             let key = match token.kind {
-                Kind::FlowMappingEnd => {
+                Lexeme::FlowMappingEnd => {
                     self.skip();
                     return Ok(pairs);
                 }
-                Kind::Key => {
+                Lexeme::Key => {
                     self.skip();
                     match self.kind()? {
-                        Kind::Value | Kind::FlowEntry | Kind::FlowMappingEnd => self.empty(),
+                        Lexeme::Value | Lexeme::FlowEntry | Lexeme::FlowMappingEnd => self.empty(),
                         _ => self.node(false, false)?,
                     }
                 }
@@ -386,12 +386,12 @@ impl<'c, 't, 'a> Parser<'c, 't, 'a> {
     }
 
     fn flow_value(&mut self) -> Parse<NodeId> {
-        if *self.kind()? != Kind::Value {
+        if *self.kind()? != Lexeme::Value {
             return Ok(self.empty());
         }
         self.skip();
         match self.kind()? {
-            Kind::FlowEntry | Kind::FlowMappingEnd => Ok(self.empty()),
+            Lexeme::FlowEntry | Lexeme::FlowMappingEnd => Ok(self.empty()),
             _ => self.node(false, false),
         }
     }

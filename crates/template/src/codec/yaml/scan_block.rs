@@ -2,7 +2,7 @@
 
 use super::{
     scanner::{Scan, Scanner},
-    tokens::{Kind, Mark},
+    tokens::{Lexeme, Mark},
 };
 
 /// What becomes of the last line breaks.
@@ -35,7 +35,7 @@ impl Scanner<'_> {
         let parent = usize::try_from(self.indent).unwrap_or(0);
         let mut indent = if increment > 0 { parent + increment } else { 0 };
         let value = self.block_content(literal, chomp, &mut indent, start)?;
-        self.push(Kind::Scalar { value: value.into(), plain: false }, start);
+        self.push(Lexeme::Scalar { value: value.into(), plain: false }, start);
         Ok(())
     }
 

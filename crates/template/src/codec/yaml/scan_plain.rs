@@ -2,7 +2,7 @@
 
 use super::{
     scanner::{Scan, Scanner},
-    tokens::{Kind, Text},
+    tokens::{Lexeme, Text},
 };
 
 /// White space and line breaks between words of a scalar.
@@ -115,7 +115,7 @@ impl Scanner<'_> {
             None => Text::There(self.between(value.start, value.end)),
             Some(made) => made.into(),
         };
-        self.push(Kind::Scalar { value, plain: true }, start);
+        self.push(Lexeme::Scalar { value, plain: true }, start);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use super::{
     scan_plain::Folding,
     scanner::{Scan, Scanner},
-    tokens::{Kind, Mark},
+    tokens::{Lexeme, Mark},
 };
 use crate::text::push_rune;
 
@@ -51,7 +51,7 @@ impl Scanner<'_> {
             folding.join(&mut value);
         }
         self.skip();
-        self.push(Kind::Scalar { value: value.into(), plain: false }, start);
+        self.push(Lexeme::Scalar { value: value.into(), plain: false }, start);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     scanner::{MAX_DEPTH, Scan, Scanner, SimpleKey},
-    tokens::{Kind, Mark},
+    tokens::{Lexeme, Mark},
 };
 
 // === impl Scanner ===
@@ -17,7 +17,7 @@ impl<'t> Scanner<'t> {
         self.remove_key()?;
         self.key_allowed = false;
         self.ended = true;
-        self.push(Kind::StreamEnd, self.mark);
+        self.push(Lexeme::StreamEnd, self.mark);
         Ok(())
     }
 
@@ -26,20 +26,20 @@ impl<'t> Scanner<'t> {
         self.remove_key()?;
         self.key_allowed = false;
         let start = self.mark;
-        let kind = if self.at(0) == b'-' { Kind::DocumentStart } else { Kind::DocumentEnd };
+        let kind = if self.at(0) == b'-' { Lexeme::DocumentStart } else { Lexeme::DocumentEnd };
         (0..3).for_each(|_| self.skip());
         self.push(kind, start);
         Ok(())
     }
 
-    fn single(&mut self, kind: Kind<'t>) -> Scan<()> {
+    fn single(&mut self, kind: Lexeme<'t>) -> Scan<()> {
         let start = self.mark;
         self.skip();
         self.push(kind, start);
         Ok(())
     }
 
-    pub(super) fn flow_start(&mut self, kind: Kind<'t>) -> Scan<()> {
+    pub(super) fn flow_start(&mut self, kind: Lexeme<'t>) -> Scan<()> {
         self.save_key()?;
         let number = self.next_number();
         self.keys.push(SimpleKey { number, mark: self.mark, ..SimpleKey::default() });
@@ -51,7 +51,7 @@ impl<'t> Scanner<'t> {
         self.single(kind)
     }
 
-    pub(super) fn flow_end(&mut self, kind: Kind<'t>) -> Scan<()> {
+    pub(super) fn flow_end(&mut self, kind: Lexeme<'t>) -> Scan<()> {
         self.remove_key()?;
         if self.flow_level > 0 {
             self.flow_level -= 1;
@@ -69,7 +69,7 @@ impl<'t> Scanner<'t> {
     pub(super) fn flow_entry(&mut self) -> Scan<()> {
         self.remove_key()?;
         self.key_allowed = true;
-        self.single(Kind::FlowEntry)
+        self.single(Lexeme::FlowEntry)
     }
 
     pub(super) fn block_entry(&mut self) -> Scan<()> {
@@ -77,11 +77,11 @@ impl<'t> Scanner<'t> {
             if !self.key_allowed {
                 return self.fail("block sequence entries are not allowed in this context", Mark::default());
             }
-            self.roll_indent(self.column(), None, Kind::BlockSequenceStart, self.mark)?;
+            self.roll_indent(self.column(), None, Lexeme::BlockSequenceStart, self.mark)?;
         }
         self.remove_key()?;
         self.key_allowed = true;
-        self.single(Kind::BlockEntry)
+        self.single(Lexeme::BlockEntry)
     }
 
     pub(super) fn key(&mut self) -> Scan<()> {
@@ -89,20 +89,20 @@ impl<'t> Scanner<'t> {
             if !self.key_allowed {
                 return self.fail("mapping keys are not allowed in this context", Mark::default());
             }
-            self.roll_indent(self.column(), None, Kind::BlockMappingStart, self.mark)?;
+            self.roll_indent(self.column(), None, Lexeme::BlockMappingStart, self.mark)?;
         }
         self.remove_key()?;
         self.key_allowed = self.flow_level == 0;
-        self.single(Kind::Key)
+        self.single(Lexeme::Key)
     }
 
     pub(super) fn value(&mut self) -> Scan<()> {
         let last = self.keys.len() - 1;
         if self.key_is_valid(last)? {
             let key = self.keys[last];
-            self.insert(key.number, Kind::Key, key.mark);
+            self.insert(key.number, Lexeme::Key, key.mark);
             let column = isize::try_from(key.mark.column).unwrap_or(isize::MAX);
-            self.roll_indent(column, Some(key.number), Kind::BlockMappingStart, key.mark)?;
+            self.roll_indent(column, Some(key.number), Lexeme::BlockMappingStart, key.mark)?;
             self.keys[last].possible = false;
             self.keys[last].tracked = false;
             self.key_allowed = false;
@@ -111,10 +111,10 @@ impl<'t> Scanner<'t> {
                 if !self.key_allowed {
                     return self.fail("mapping values are not allowed in this context", Mark::default());
                 }
-                self.roll_indent(self.column(), None, Kind::BlockMappingStart, self.mark)?;
+                self.roll_indent(self.column(), None, Lexeme::BlockMappingStart, self.mark)?;
             }
             self.key_allowed = self.flow_level == 0;
         }
-        self.single(Kind::Value)
+        self.single(Lexeme::Value)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     scanner::{Scan, Scanner},
-    tokens::{Kind, Mark},
+    tokens::{Lexeme, Mark},
 };
 
 fn is_alpha(c: u8) -> bool {
@@ -22,7 +22,7 @@ impl Scanner<'_> {
         if name.is_empty() || !(self.is_blankz(0) || b"?:,]}%@`".contains(&self.at(0))) {
             return self.fail("did not find expected alphabetic or numeric character", start);
         }
-        self.push(if anchor { Kind::Anchor(name) } else { Kind::Alias(name) }, start);
+        self.push(if anchor { Lexeme::Anchor(name) } else { Lexeme::Alias(name) }, start);
         Ok(())
     }
 
@@ -50,7 +50,7 @@ impl Scanner<'_> {
         if !self.is_blankz(0) {
             return self.fail("did not find expected whitespace or line break", start);
         }
-        self.push(Kind::Tag { handle, suffix }, start);
+        self.push(Lexeme::Tag { handle, suffix }, start);
         Ok(())
     }
 
@@ -106,9 +106,9 @@ impl Scanner<'_> {
         let kind = match name.as_slice() {
             b"YAML" => {
                 self.version(start)?;
-                Kind::Directive(None)
+                Lexeme::Directive(None)
             }
-            b"TAG" => Kind::Directive(Some(self.tag_directive(start)?)),
+            b"TAG" => Lexeme::Directive(Some(self.tag_directive(start)?)),
             _ => return self.fail("found unknown directive name", start),
         };
         self.blanks();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::tokens::{Kind, Mark, Token, error};
+use super::tokens::{Lexeme, Mark, Token, error};
 use crate::text::decode_rune;
 
 /// A place where a key may have started.
@@ -198,11 +198,11 @@ impl<'t> Scanner<'t> {
         Ok(true)
     }
 
-    pub(super) fn push(&mut self, kind: Kind<'t>, start: Mark) {
+    pub(super) fn push(&mut self, kind: Lexeme<'t>, start: Mark) {
         self.tokens.push_back(Token { kind, start });
     }
 
-    pub(super) fn insert(&mut self, number: usize, kind: Kind<'t>, start: Mark) {
+    pub(super) fn insert(&mut self, number: usize, kind: Lexeme<'t>, start: Mark) {
         match number.checked_sub(self.parsed) {
             Some(at) => self.tokens.insert(at, Token { kind, start }),
             // The key's token has been taken already, as the original allows.
@@ -245,7 +245,7 @@ impl<'t> Scanner<'t> {
         &mut self,
         column: isize,
         number: Option<usize>,
-        kind: Kind<'t>,
+        kind: Lexeme<'t>,
         mark: Mark,
     ) -> Scan<()> {
         if self.flow_level > 0 || self.indent >= column {
@@ -268,7 +268,7 @@ impl<'t> Scanner<'t> {
             return;
         }
         while self.indent > column {
-            self.push(Kind::BlockEnd, self.mark);
+            self.push(Lexeme::BlockEnd, self.mark);
             self.indent = self.indents.pop().unwrap_or(-1);
         }
     }
@@ -315,10 +315,10 @@ impl<'t> Scanner<'t> {
             return self.document_indicator();
         }
         match c {
-            b'[' => self.flow_start(Kind::FlowSequenceStart),
-            b'{' => self.flow_start(Kind::FlowMappingStart),
-            b']' => self.flow_end(Kind::FlowSequenceEnd),
-            b'}' => self.flow_end(Kind::FlowMappingEnd),
+            b'[' => self.flow_start(Lexeme::FlowSequenceStart),
+            b'{' => self.flow_start(Lexeme::FlowMappingStart),
+            b']' => self.flow_end(Lexeme::FlowSequenceEnd),
+            b'}' => self.flow_end(Lexeme::FlowMappingEnd),
             b',' => self.flow_entry(),
             b'-' if self.is_blankz(1) => self.block_entry(),
             b'?' if flow || self.is_blankz(1) => self.key(),

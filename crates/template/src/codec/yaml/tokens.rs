@@ -12,7 +12,7 @@ pub(super) struct Mark {
 
 /// What a token is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind<'t> {
+pub(super) enum Lexeme<'t> {
     StreamEnd,
     /// `%YAML`, or a `%TAG` with its handle and prefix.
     Directive(Option<(Vec<u8>, Vec<u8>)>),
@@ -54,7 +54,7 @@ pub(super) enum Text<'t> {
 /// A token and where it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token<'t> {
-    pub(super) kind: Kind<'t>,
+    pub(super) kind: Lexeme<'t>,
     pub(super) start: Mark,
 }
 

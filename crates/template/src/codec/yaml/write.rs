@@ -2,7 +2,7 @@
 
 use super::{
     emit_scalar::{Style, analyze},
-    emitter::{Emit, Emitter, Place},
+    emitter::{Emit, Emitter, NodePosition},
     json_text,
     order::{Dialect, sort},
     resolve::{Scalar, is_base_60, old_bool, resolve},
@@ -32,7 +32,7 @@ pub(crate) fn to_pretty<'a>(cx: &mut Cx<'a>, value: &Value<'a>) -> Result<Vec<u8
 
 fn document<'a>(cx: &mut Cx<'a>, value: &Value<'a>, dialect: Dialect) -> Result<Vec<u8>, Fail> {
     let mut writer = Writer { cx, emitter: Emitter::new(dialect), dialect };
-    writer.node(value, Place::Root, 0)?;
+    writer.node(value, NodePosition::Root, 0)?;
     let mut out = writer.emitter.out;
     if out.last() == Some(&b'\n') {
         out.pop();
@@ -64,7 +64,7 @@ struct Writer<'c, 'a> {
 // === impl Writer ===
 
 impl<'a> Writer<'_, 'a> {
-    fn node(&mut self, value: &Value<'a>, place: Place, depth: usize) -> Emit {
+    fn node(&mut self, value: &Value<'a>, place: NodePosition, depth: usize) -> Emit {
         self.emitter.check(self.cx)?;
         self.cx.may_be_deep(depth, "a value")?;
         match value {
@@ -86,12 +86,12 @@ impl<'a> Writer<'_, 'a> {
         Ok(())
     }
 
-    fn plain(&mut self, text: &str, place: Place) {
+    fn plain(&mut self, text: &str, place: NodePosition) {
         self.emitter.scalar(text.as_bytes(), Style::Plain, place, b"");
     }
 
     /// In the dialect that goes through JSON, a float is what its JSON text reads as.
-    fn float(&mut self, value: f64, place: Place) -> Emit {
+    fn float(&mut self, value: f64, place: NodePosition) -> Emit {
         if self.dialect == Dialect::Sigs {
             if !value.is_finite() {
                 return Err(unsupported(value));
@@ -114,9 +114,9 @@ impl<'a> Writer<'_, 'a> {
         Ok(())
     }
 
-    fn string(&mut self, bytes: &[u8], place: Place) -> Emit {
+    fn string(&mut self, bytes: &[u8], place: NodePosition) -> Emit {
         if self.dialect == Dialect::Sigs {
-            let text = json_text::through_json(bytes, place == Place::Key)?;
+            let text = json_text::through_json(bytes, place == NodePosition::Key)?;
             self.valid_string(&text, place);
         } else if std::str::from_utf8(bytes).is_ok() {
             self.valid_string(bytes, place);
@@ -128,7 +128,7 @@ impl<'a> Writer<'_, 'a> {
         Ok(())
     }
 
-    fn valid_string(&mut self, bytes: &[u8], place: Place) {
+    fn valid_string(&mut self, bytes: &[u8], place: NodePosition) {
         let can_be_plain = resolve(bytes, self.dialect) == Scalar::Str
             && !is_base_60(bytes)
             && (self.dialect == Dialect::Sigs || old_bool(bytes).is_none());
@@ -142,7 +142,7 @@ impl<'a> Writer<'_, 'a> {
         self.emitter.scalar(bytes, style, place, b"");
     }
 
-    fn list(&mut self, list: &List<'a>, place: Place, depth: usize) -> Emit {
+    fn list(&mut self, list: &List<'a>, place: NodePosition, depth: usize) -> Emit {
         if self.dialect == Dialect::Sigs {
             if matches!(list, List::Nil(_)) {
                 self.plain("null", place);
@@ -161,13 +161,13 @@ impl<'a> Writer<'_, 'a> {
         let outer = self.emitter.start_sequence(place);
         for i in 0..list.len() {
             self.emitter.start_item();
-            self.node(&list.get(i).unwrap_or_default(), Place::Item, depth + 1)?;
+            self.node(&list.get(i).unwrap_or_default(), NodePosition::Item, depth + 1)?;
         }
         self.emitter.indent = outer;
         Ok(())
     }
 
-    fn map(&mut self, map: &Map<'a>, place: Place, depth: usize) -> Emit {
+    fn map(&mut self, map: &Map<'a>, place: NodePosition, depth: usize) -> Emit {
         if matches!(map, Map::Nil(_)) && self.dialect == Dialect::Sigs {
             self.plain("null", place);
             return Ok(());
@@ -177,7 +177,7 @@ impl<'a> Writer<'_, 'a> {
         self.entries(sort(entries, self.dialect), place, depth)
     }
 
-    fn entries(&mut self, entries: Vec<(Str<'a>, Value<'a>)>, place: Place, depth: usize) -> Emit {
+    fn entries(&mut self, entries: Vec<(Str<'a>, Value<'a>)>, place: NodePosition, depth: usize) -> Emit {
         if entries.is_empty() {
             self.emitter.indicator(b"{", true, true, false);
             self.emitter.indicator(b"}", false, false, false);
@@ -188,21 +188,21 @@ impl<'a> Writer<'_, 'a> {
             self.emitter.write_indent();
             let simple = key.bytes().len() <= 128 && !analyze(key.bytes(), self.dialect).multiline;
             if simple {
-                self.string(key.bytes(), Place::Key)?;
+                self.string(key.bytes(), NodePosition::Key)?;
                 self.emitter.indicator(b":", false, false, false);
             } else {
                 self.emitter.indicator(b"?", true, false, true);
-                self.string(key.bytes(), Place::Value)?;
+                self.string(key.bytes(), NodePosition::Value)?;
                 self.emitter.write_indent();
                 self.emitter.indicator(b":", true, false, true);
             }
-            self.node(&value, Place::Value, depth + 1)?;
+            self.node(&value, NodePosition::Value, depth + 1)?;
         }
         self.emitter.indent = outer;
         Ok(())
     }
 
-    fn object(&mut self, object: &Object, place: Place, depth: usize) -> Emit {
+    fn object(&mut self, object: &Object, place: NodePosition, depth: usize) -> Emit {
         match object {
             Object::Time(time) => {
                 let text = dates::layout_format::format(time, b"2006-01-02T15:04:05.999999999Z07:00");

@@ -10,7 +10,7 @@ pub(crate) mod zone;
 
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     text::lossy,
     value::{IntTy, Object, Time, Value},
 };
@@ -95,30 +95,30 @@ fn any_time(cx: &Cx<'_>, value: &Value<'_>) -> Time {
     }
 }
 
-fn now<'a>(cx: &mut Cx<'a>, _: &[Value<'a>]) -> Answer<'a> {
+fn now<'a>(cx: &mut Cx<'a>, _: &[Value<'a>]) -> CallResult<'a> {
     let now = now_of(cx);
     Ok(cx.object(Object::Time(now)))
 }
 
-fn formatted<'a>(cx: &mut Cx<'a>, layout: &[u8], date: &Value<'a>, zone: &str) -> Answer<'a> {
+fn formatted<'a>(cx: &mut Cx<'a>, layout: &[u8], date: &Value<'a>, zone: &str) -> CallResult<'a> {
     let time = zone::in_zone(&any_time(cx, date), zone);
     let out = layout_format::format(&time, layout);
     cx.string(out)
 }
 
-fn date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     formatted(cx, args[0].bytes(), &args[1], "UTC")
 }
 
-fn date_in_zone<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn date_in_zone<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     formatted(cx, args[0].bytes(), &args[1], &lossy(args[2].bytes()))
 }
 
-fn html_date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn html_date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     formatted(cx, b"2006-01-02", &args[0], "UTC")
 }
 
-fn html_date_in_zone<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn html_date_in_zone<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     formatted(cx, b"2006-01-02", &args[0], &lossy(args[1].bytes()))
 }
 
@@ -137,14 +137,14 @@ pub(crate) fn between(from: &Time, to: &Time) -> i64 {
     i64::try_from(span).unwrap_or(if span < 0 { i64::MIN } else { i64::MAX })
 }
 
-fn modify<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn modify<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match duration::parse(&lossy(args[0].bytes())) {
         Ok(nanos) => Ok(cx.object(Object::Time(plus(&time_of(&args[1]), nanos)))),
         Err(_) => Ok(args[1].clone()),
     }
 }
 
-fn must_modify<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_modify<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let nanos = duration::parse(&lossy(args[0].bytes())).map_err(Fail::Message)?;
     Ok(cx.object(Object::Time(plus(&time_of(&args[1]), nanos))))
 }
@@ -154,25 +154,25 @@ fn parsing<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Result<(), Fail> {
     cx.step(args[0].bytes().len() as u64 / 16)
 }
 
-fn to_date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn to_date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     parsing(cx, args)?;
     let time = parse::parse(args[0].bytes(), args[1].bytes()).unwrap_or_else(|_| parse::zero());
     Ok(cx.object(Object::Time(time)))
 }
 
-fn must_to_date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn must_to_date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     parsing(cx, args)?;
     let time = parse::parse(args[0].bytes(), args[1].bytes()).map_err(Fail::Message)?;
     Ok(cx.object(Object::Time(time)))
 }
 
-fn ago<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn ago<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let time = any_time(cx, &args[0]);
     let span = duration::round(between(&time, &now_of(cx)), 1_000_000_000);
     cx.string(duration::format(span))
 }
 
-fn duration_of<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn duration_of<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let seconds = match &args[0] {
         Value::Str(s) => saturating_decimal(s.bytes()),
         Value::Int(IntTy::Int64, i) => *i,
@@ -181,7 +181,7 @@ fn duration_of<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(duration::format(seconds.wrapping_mul(1_000_000_000)))
 }
 
-fn duration_round<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn duration_round<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let nanos = match &args[0] {
         Value::Str(s) => duration::parse(&s.lossy()).unwrap_or(0),
         Value::Int(IntTy::Int64, i) => *i,
@@ -193,6 +193,6 @@ fn duration_round<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     cx.string(duration::in_largest_unit(nanos))
 }
 
-fn unix_epoch<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn unix_epoch<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.string(time_of(&args[0]).unix.to_string())
 }

@@ -3,7 +3,7 @@
 use super::{between, duration, layout, layout_format, plus, time_of, utc, zone};
 use crate::{
     exec::Cx,
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     value::{IntTy, Object, Time, Value},
 };
 
@@ -114,7 +114,7 @@ fn moment(value: &Value<'_>) -> (i64, u32) {
     (time.unix, time.nanos)
 }
 
-fn shown<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], layout: &[u8]) -> Answer<'a> {
+fn shown<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], layout: &[u8]) -> CallResult<'a> {
     let text = layout_format::format(&time_of(&args[0]), layout);
     cx.string(text)
 }
@@ -125,7 +125,7 @@ fn scaled(args: &[Value<'_>], per_second: i64) -> i64 {
     time.unix.wrapping_mul(per_second).wrapping_add(part)
 }
 
-fn field<'a>(args: &[Value<'a>], of: fn(&layout::Civil) -> i64) -> Answer<'a> {
+fn field<'a>(args: &[Value<'a>], of: fn(&layout::Civil) -> i64) -> CallResult<'a> {
     Ok(Value::int(of(&layout::civil(&time_of(&args[0])))))
 }
 
@@ -134,7 +134,7 @@ fn in_units<'a>(args: &[Value<'a>], unit: i64) -> Value<'a> {
     Value::Float((value / unit) as f64 + (value % unit) as f64 / unit as f64)
 }
 
-fn add_date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn add_date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let old = time_of(&args[0]);
     let shown = layout::civil(&old);
     let bounded = |v: &Value<'a>| v.as_int().clamp(-1_000_000, 1_000_000);
@@ -149,7 +149,7 @@ fn add_date<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
     Ok(time(cx, moved))
 }
 
-fn name<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn name<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     match &args[0] {
         Value::Int(IntTy::Month, month) => cx.string(layout::month_name(*month)),
         other => cx.string(layout::weekday_name(other.as_int())),

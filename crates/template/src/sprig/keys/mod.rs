@@ -13,7 +13,7 @@ use rand::{RngCore, rngs::StdRng};
 use super::{casts::to_text, encoding::decode_base64};
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     text::lossy,
     value::{Certificate, List, Object, Value},
 };
@@ -91,7 +91,7 @@ const SMALL_KEY: u64 = 2_000;
 const RSA_2048: u64 = 300_000;
 const LARGE_KEY: u64 = 900_000;
 
-fn gen_private_key<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn gen_private_key<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let kind = args[0].bytes();
     cx.step(match kind {
         b"" | b"rsa" | b"dsa" => LARGE_KEY,
@@ -180,37 +180,37 @@ fn list<'a>(value: Option<&Value<'a>>) -> Vec<Value<'a>> {
     }
 }
 
-fn certificate<'a>(cx: &mut Cx<'a>, cert: String, key: String) -> Answer<'a> {
+fn certificate<'a>(cx: &mut Cx<'a>, cert: String, key: String) -> CallResult<'a> {
     cx.spend(cert.len() + key.len())?;
     Ok(cx.object(Object::Certificate(Certificate { cert: cert.into(), key: key.into() })))
 }
 
-fn self_signed<'a>(cx: &mut Cx<'a>, request: &Request, key: &Key) -> Answer<'a> {
+fn self_signed<'a>(cx: &mut Cx<'a>, request: &Request, key: &Key) -> CallResult<'a> {
     cx.step(key.signing_steps())?;
     let made = cert::create(request, key, None)?;
     let pem = key.to_pem()?;
     certificate(cx, made, pem)
 }
 
-fn gen_ca<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn gen_ca<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let key = new_rsa(cx)?;
     let request = Request { is_ca: true, ..request(cx, &args[0], None, None, &args[1])? };
     self_signed(cx, &request, &key)
 }
 
-fn gen_ca_with_key<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn gen_ca_with_key<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let key = given_key(cx, &args[2])?;
     let request = Request { is_ca: true, ..request(cx, &args[0], None, None, &args[1])? };
     self_signed(cx, &request, &key)
 }
 
-fn gen_self_signed<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn gen_self_signed<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let key = new_rsa(cx)?;
     let request = request(cx, &args[0], Some(&args[1]), Some(&args[2]), &args[3])?;
     self_signed(cx, &request, &key)
 }
 
-fn gen_self_signed_with_key<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn gen_self_signed_with_key<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let key = given_key(cx, &args[4])?;
     let request = request(cx, &args[0], Some(&args[1]), Some(&args[2]), &args[3])?;
     self_signed(cx, &request, &key)
@@ -227,7 +227,7 @@ fn authority(cx: &mut Cx<'_>, value: &Value<'_>) -> Result<Authority, Fail> {
     Ok(Authority { subject: parsed.subject, key_id: parsed.key_id, key })
 }
 
-fn signed<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], key: &Key) -> Answer<'a> {
+fn signed<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], key: &Key) -> CallResult<'a> {
     let authority = authority(cx, &args[4])?;
     cx.step(authority.key.signing_steps())?;
     let request = request(cx, &args[0], Some(&args[1]), Some(&args[2]), &args[3])?;
@@ -236,17 +236,17 @@ fn signed<'a>(cx: &mut Cx<'a>, args: &[Value<'a>], key: &Key) -> Answer<'a> {
     certificate(cx, made, pem)
 }
 
-fn gen_signed<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn gen_signed<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let key = new_rsa(cx)?;
     signed(cx, args, &key)
 }
 
-fn gen_signed_with_key<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn gen_signed_with_key<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let key = given_key(cx, &args[5])?;
     signed(cx, args, &key)
 }
 
-fn build_custom<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn build_custom<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let cert = decode_base64(args[0].bytes()).map_err(|_| "unable to decode base64 certificate")?;
     let key = decode_base64(args[1].bytes()).map_err(|_| "unable to decode base64 private key")?;
     let (cert, key) = (lossy(&cert), lossy(&key));

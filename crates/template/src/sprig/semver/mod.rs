@@ -5,7 +5,7 @@ mod order;
 
 use crate::{
     exec::{Cx, Fail},
-    funcs::{Answer, Row},
+    funcs::{CallResult, Row},
     text::{lossy, quote::quoted},
     value::{Object, Value},
 };
@@ -140,12 +140,12 @@ pub fn version_satisfies(constraint: &str, version: &str) -> bool {
     }
 }
 
-fn semver<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn semver<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     let version = parse(&lossy(args[0].bytes()))?;
     Ok(cx.object(Object::Version(version)))
 }
 
-fn semver_compare<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> Answer<'a> {
+fn semver_compare<'a>(cx: &mut Cx<'a>, args: &[Value<'a>]) -> CallResult<'a> {
     cx.step(16)?;
     let constraints = constraint::parse(&lossy(args[0].bytes()))?;
     let version = parse(&lossy(args[1].bytes()))?;

@@ -11,7 +11,7 @@ use crate::request::{Class, Version};
 const MAX_CONFLICTS: u32 = 8;
 
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct InventoryState {
     /// What was read or written last; `None` when there is none.
     pub(super) stored: Option<Stored>,
     pub(super) knowledge: Knowledge,
@@ -36,7 +36,7 @@ pub(super) enum Knowledge {
     Doubtful,
 }
 
-impl Held {
+impl InventoryState {
     /// All that is left when the cluster's server may be another one: what was there.
     pub(super) fn forget(&mut self) -> Self {
         Self { stored: self.stored.take(), ..Self::default() }

@@ -6,18 +6,18 @@ use async_nats::jetstream::publish::PublishAck;
 
 /// What became of a message, or of an atomic batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum PublishOutcome {
     /// It is stored, with this sequence; of a batch that of the last message.
     Stored(u64),
     /// It is not stored and will not be; why. Later it may be.
-    Held(String),
+    NotStored(String),
     /// It may be stored, and if not, it may still be; why.
     Unanswered(String),
     /// It is not stored since the compared row is another one, with this sequence; 0 when there is none.
     Replaced(u64),
 }
 
-impl Answer {
+impl PublishOutcome {
     /// The meaning of an error.
     pub(crate) fn of(error: &PublishError) -> Self {
         let api = std::error::Error::source(error).and_then(|source| source.downcast_ref::<ApiError>());
@@ -26,12 +26,12 @@ impl Answer {
                 Self::Replaced(api.map_or(0, |api| expected_sequence(&api.to_string())))
             }
             // Nobody listens: the stream has no leader now.
-            PublishErrorKind::StreamNotFound => Self::Held("the stream has no leader".to_owned()),
+            PublishErrorKind::StreamNotFound => Self::NotStored("the stream has no leader".to_owned()),
             PublishErrorKind::MaxAckPending | PublishErrorKind::MaxPayloadExceeded => {
-                Self::Held(error.to_string())
+                Self::NotStored(error.to_string())
             }
             // The server has said why it does not store it.
-            PublishErrorKind::Other if api.is_some() => Self::Held(error.to_string()),
+            PublishErrorKind::Other if api.is_some() => Self::NotStored(error.to_string()),
             _ => Self::Unanswered(error.to_string()),
         }
     }
@@ -50,7 +50,7 @@ impl Answer {
 
     /// Whether the server refused it with this code. Digits alone may be of anything, as of the digest of a body.
     fn is_refused_with(&self, code: u64) -> bool {
-        matches!(self, Self::Held(why) if why.contains(&format!("error code {code})")))
+        matches!(self, Self::NotStored(why) if why.contains(&format!("error code {code})")))
     }
 }
 
@@ -59,7 +59,7 @@ const UNOPENED_BATCH: [u64; 2] = [10210, 10176];
 
 type ApiError = async_nats::jetstream::Error;
 
-impl From<Result<PublishAck, PublishError>> for Answer {
+impl From<Result<PublishAck, PublishError>> for PublishOutcome {
     fn from(answer: Result<PublishAck, PublishError>) -> Self {
         match answer {
             Ok(ack) => Self::Stored(ack.sequence),
@@ -89,8 +89,8 @@ mod tests {
         serde_json::from_value(error).unwrap()
     }
 
-    fn refused(code: u64) -> Answer {
-        Answer::of(&PublishError::with_source(PublishErrorKind::Other, api_error(code, "no")))
+    fn refused(code: u64) -> PublishOutcome {
+        PublishOutcome::of(&PublishError::with_source(PublishErrorKind::Other, api_error(code, "no")))
     }
 
     #[test]
@@ -102,38 +102,45 @@ mod tests {
 
     #[test]
     fn what_was_not_answered_may_still_be_stored() {
-        let unanswered = |kind| matches!(Answer::of(&PublishError::new(kind)), Answer::Unanswered(_));
+        let unanswered =
+            |kind| matches!(PublishOutcome::of(&PublishError::new(kind)), PublishOutcome::Unanswered(_));
         assert!(unanswered(PublishErrorKind::TimedOut) && unanswered(PublishErrorKind::BrokenPipe));
         assert!(!unanswered(PublishErrorKind::StreamNotFound));
         let code = ErrorCode::STREAM_WRONG_LAST_SEQUENCE_CONSTANT.0;
         assert!(refused(code).is_in_process());
-        assert!(!Answer::Held("no leader".to_owned()).is_in_process());
+        assert!(!PublishOutcome::NotStored("no leader".to_owned()).is_in_process());
     }
 
     #[test]
     fn a_row_that_was_replaced_is_told_with_the_sequence_that_took_its_place() {
         let error = api_error(10071, "wrong last sequence: 42");
         let error = PublishError::with_source(PublishErrorKind::WrongLastSequence, error);
-        assert_eq!(Answer::of(&error), Answer::Replaced(42));
+        assert_eq!(PublishOutcome::of(&error), PublishOutcome::Replaced(42));
     }
 
     #[test]
     fn a_row_that_is_not_there_is_replaced_by_none() {
-        assert_eq!(Answer::of(&PublishError::new(PublishErrorKind::WrongLastSequence)), Answer::Replaced(0));
+        assert_eq!(
+            PublishOutcome::of(&PublishError::new(PublishErrorKind::WrongLastSequence)),
+            PublishOutcome::Replaced(0)
+        );
     }
 
     #[test]
     fn what_the_client_does_not_send_is_not_stored() {
         for kind in [PublishErrorKind::MaxAckPending, PublishErrorKind::MaxPayloadExceeded] {
-            assert!(matches!(Answer::of(&PublishError::new(kind)), Answer::Held(_)), "{kind}");
+            assert!(
+                matches!(PublishOutcome::of(&PublishError::new(kind)), PublishOutcome::NotStored(_)),
+                "{kind}"
+            );
         }
     }
 
     #[test]
     fn an_error_counts_as_a_refusal_only_where_the_server_has_said_it() {
-        assert!(matches!(refused(10077), Answer::Held(why) if why.contains("error code 10077")));
+        assert!(matches!(refused(10077), PublishOutcome::NotStored(why) if why.contains("error code 10077")));
         let unexplained = PublishError::with_source(PublishErrorKind::Other, std::io::Error::other("cut"));
-        assert!(matches!(Answer::of(&unexplained), Answer::Unanswered(_)));
+        assert!(matches!(PublishOutcome::of(&unexplained), PublishOutcome::Unanswered(_)));
     }
 
     #[test]
@@ -141,20 +148,20 @@ mod tests {
         assert!(refused(10210).is_unopened_batch() && refused(10176).is_unopened_batch());
         assert!(!refused(10199).is_unopened_batch(), "too large a batch is never opened");
         let text = refused(10210);
-        let Answer::Held(why) = text else { panic!("{text:?}") };
-        assert!(!Answer::Unanswered(why).is_unopened_batch(), "some of it may be stored");
+        let PublishOutcome::NotStored(why) = text else { panic!("{text:?}") };
+        assert!(!PublishOutcome::Unanswered(why).is_unopened_batch(), "some of it may be stored");
     }
 
     #[test]
     fn digits_in_what_is_refused_are_no_code_of_the_server() {
         let why = "read content 0010164fb4 of desired: no answer".to_owned();
-        assert!(!Answer::Held(why).is_in_process());
+        assert!(!PublishOutcome::NotStored(why).is_in_process());
     }
 
     #[test]
     fn of_what_is_stored_the_sequence_counts() {
         let ack = json!({"stream": "DESIRED-00", "seq": 7, "domain": "", "duplicate": false});
-        let answer = Answer::from(Ok(serde_json::from_value::<PublishAck>(ack).unwrap()));
-        assert_eq!(answer, Answer::Stored(7));
+        let answer = PublishOutcome::from(Ok(serde_json::from_value::<PublishAck>(ack).unwrap()));
+        assert_eq!(answer, PublishOutcome::Stored(7));
     }
 }

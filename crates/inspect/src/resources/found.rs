@@ -12,7 +12,7 @@ use super::Resource;
 
 /// An object.
 #[derive(Debug)]
-struct Held {
+struct FoundObject {
     cluster: Arc<str>,
     namespace: Arc<str>,
     name: Box<str>,
@@ -24,7 +24,7 @@ struct Held {
 /// The objects of one shard, as they come.
 #[derive(Debug, Default)]
 pub(super) struct Shard {
-    found: Vec<Held>,
+    found: Vec<FoundObject>,
     texts: BTreeSet<Arc<str>>,
     kinds: BTreeSet<Arc<Gvk>>,
 }
@@ -32,20 +32,20 @@ pub(super) struct Shard {
 /// The objects that were asked for, in order of cluster, namespace, name and kind.
 #[derive(Debug)]
 pub struct Resources {
-    shards: Vec<Peekable<IntoIter<Held>>>,
+    shards: Vec<Peekable<IntoIter<FoundObject>>>,
 }
 
-// === impl Held ===
+// === impl FoundObject ===
 
-impl Held {
+impl FoundObject {
     fn place(&self) -> (&str, &str, &str, &Gvk) {
         (&self.cluster, &self.namespace, &self.name, &self.gvk)
     }
 }
 
-impl From<Held> for Resource {
-    fn from(held: Held) -> Self {
-        let Held { cluster, namespace, name, gvk, said } = held;
+impl From<FoundObject> for Resource {
+    fn from(held: FoundObject) -> Self {
+        let FoundObject { cluster, namespace, name, gvk, said } = held;
         let parts = [&gvk.group, &gvk.version, &gvk.kind].map(String::as_str);
         let gvk = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
         let (message, object) = said.map(|said| *said).unwrap_or_default();
@@ -62,7 +62,7 @@ impl Shard {
         let said = (!message.is_empty() || object.is_some()).then(|| Box::new((message, object)));
         let (cluster, namespace) = (self.text(cluster), self.text(&namespace));
         let gvk = self.kind(gvk);
-        self.found.push(Held { cluster, namespace, name: name.into(), gvk, said });
+        self.found.push(FoundObject { cluster, namespace, name: name.into(), gvk, said });
     }
 
     fn text(&mut self, text: &str) -> Arc<str> {
@@ -84,7 +84,7 @@ impl Shard {
     }
 
     /// In order. Whom a tenant's EventSource shows it, it is the same object: what was added last counts.
-    fn sorted(mut self) -> IntoIter<Held> {
+    fn sorted(mut self) -> IntoIter<FoundObject> {
         self.found.sort_by(|a, b| a.place().cmp(&b.place()));
         self.found.dedup_by(|later, earlier| {
             let same = later.place() == earlier.place();
