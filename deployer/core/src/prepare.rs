@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 use sluice_api::digest::sveltos_hash;
 use sluice_api::marks::{self, EXTRA};
 use sluice_api::{Digest, Gvk, ObjectKey, identity, kinds, names, object};
@@ -156,9 +156,7 @@ fn prepare_one(
         metadata.insert("namespace".into(), key.namespace.clone().into());
     }
     // Sveltos completes the namespace first, and hashes before it adds anything else.
-    let mut json = String::new();
-    write_json(&mut json, &object);
-    let hash = sveltos_hash(json.as_bytes());
+    let hash = sveltos_hash(&sluice_go_json::to_vec(&object));
     let extra = add_extra(desired, &mut object)?;
     let labels = object::metadata_map(&mut object, "labels")?;
     let reason = if policy.kind == CHART { "Helm" } else { "Resources" };
@@ -203,9 +201,7 @@ fn brought(policy: &Policy) -> impl Iterator<Item = Prepared> {
         let mut object = rendered.clone();
         marks::take_all(&mut object);
         object.get_mut("metadata")?.as_object_mut()?.remove("namespace");
-        let mut json = String::new();
-        write_json(&mut json, &object);
-        let hash = sveltos_hash(json.as_bytes());
+        let hash = sveltos_hash(&sluice_go_json::to_vec(&object));
         let annotations = object::metadata_map(&mut object, "annotations")?;
         annotations.insert("projectsveltos.io/hash".into(), hash.clone().into());
         let (object, brought) = (Arc::new(object), Some(Brought { upgrade }));
@@ -236,65 +232,6 @@ fn add_extra(desired: &Desired, object: &mut Value) -> Option<Option<String>> {
     }
     let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
     Some((!parts.is_empty()).then(|| Digest::of(&parts).to_string()))
-}
-
-/// JSON as Go writes it: compact, keys sorted, `<`, `>` and `&` escaped, whole floats without a point.
-fn write_json(out: &mut String, value: &Value) {
-    match value {
-        Value::Object(map) => {
-            out.push('{');
-            for (index, (key, value)) in map.iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_text(out, key);
-                out.push(':');
-                write_json(out, value);
-            }
-            out.push('}');
-        }
-        Value::Array(list) => {
-            out.push('[');
-            for (index, value) in list.iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_json(out, value);
-            }
-            out.push(']');
-        }
-        Value::String(text) => write_text(out, text),
-        Value::Number(number) => write_number(out, number),
-        Value::Null => out.push_str("null"),
-        Value::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
-    }
-}
-
-fn write_text(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
-                out.push_str(&format!("\\u{:04x}", u32::from(c)));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-}
-
-fn write_number(out: &mut String, number: &Number) {
-    match number.as_f64().filter(|_| number.is_f64()) {
-        Some(float) if float.fract() == 0.0 && float.abs() < 1e21 => out.push_str(&format!("{float:.0}")),
-        _ => out.push_str(&number.to_string()),
-    }
 }
 
 #[cfg(test)]
@@ -359,13 +296,6 @@ mod tests {
         let (again, _) = prepare(&desired(vec![(100, vec![(*first[0].object).clone()])]));
         assert_eq!(again[0].hash, first[0].hash);
         assert_eq!(again[0].object, first[0].object);
-    }
-
-    #[test]
-    fn json_is_written_as_go_writes_it() {
-        let mut out = String::new();
-        write_json(&mut out, &json!({"b": [1, 2.0, 2.5, true, null], "a": "<&>\n\u{1}é"}));
-        assert_eq!(out, r#"{"a":"\u003c\u0026\u003e\n\u0001é","b":[1,2,2.5,true,null]}"#);
     }
 
     #[test]

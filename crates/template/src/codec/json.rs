@@ -3,9 +3,7 @@
 use crate::{
     exec::{Cx, Fail},
     funcs::CallResult,
-    gofmt::float::format_json,
     sprig::{dates, encoding::base64, semver},
-    text::{RUNE_ERROR, runes},
     value::{List, ListTy, Map, Object, Record, Value},
 };
 
@@ -41,26 +39,6 @@ struct Encoder<'c, 'a> {
     style: Style,
 }
 
-/// Appends a JSON string.
-pub(crate) fn push_string(out: &mut Vec<u8>, bytes: &[u8], html: bool) {
-    out.push(b'"');
-    for (at, rune, width) in runes(bytes) {
-        match rune {
-            0x22 | 0x5C => out.extend_from_slice(&[b'\\', bytes[at]]),
-            0x08 => out.extend_from_slice(b"\\b"),
-            0x0C => out.extend_from_slice(b"\\f"),
-            0x0A => out.extend_from_slice(b"\\n"),
-            0x0D => out.extend_from_slice(b"\\r"),
-            0x09 => out.extend_from_slice(b"\\t"),
-            0x3C | 0x3E | 0x26 if html => out.extend_from_slice(format!("\\u{rune:04x}").as_bytes()),
-            0..0x20 | 0x2028 | 0x2029 => out.extend_from_slice(format!("\\u{rune:04x}").as_bytes()),
-            RUNE_ERROR if width == 1 => out.extend_from_slice(b"\\ufffd"),
-            _ => out.extend_from_slice(&bytes[at..at + width]),
-        }
-    }
-    out.push(b'"');
-}
-
 // === impl Encoder ===
 
 impl<'a> Encoder<'_, 'a> {
@@ -77,7 +55,7 @@ impl<'a> Encoder<'_, 'a> {
                 let text = crate::gofmt::float::format_float(*f, 'g', None);
                 return Err(format!("json: unsupported value: {text}").into());
             }
-            Value::Float(f) => self.out.extend_from_slice(format_json(*f).as_bytes()),
+            Value::Float(f) => self.out.extend_from_slice(sluice_go_json::float(*f).as_bytes()),
             Value::Complex(..) => return Err("json: unsupported type: complex128".into()),
             Value::Str(s) => self.string(s.bytes()),
             Value::List(list) => return self.list(list, depth),
@@ -89,7 +67,7 @@ impl<'a> Encoder<'_, 'a> {
     }
 
     fn string(&mut self, bytes: &[u8]) {
-        push_string(&mut self.out, bytes, self.style != Style::Raw);
+        sluice_go_json::push_string(&mut self.out, bytes, self.style != Style::Raw);
     }
 
     fn object(&mut self, object: &Object) {

@@ -29,19 +29,6 @@ pub fn format_float(value: f64, verb: char, precision: Option<usize>) -> String 
     format!("{sign}{body}")
 }
 
-/// The shortest text with an exponent from 1e21 on, as JSON and YAML write floats.
-pub(crate) fn format_json(value: f64) -> String {
-    let magnitude = value.abs();
-    if magnitude != 0.0 && !(1e-6..1e21).contains(&magnitude) {
-        let text = format_float(value, 'e', None);
-        return match text.strip_suffix(|c: char| c.is_ascii_digit()).and_then(|t| t.strip_suffix("e-0")) {
-            Some(head) => format!("{head}e-{}", &text[text.len() - 1..]),
-            None => text,
-        };
-    }
-    format_float(value, 'f', None)
-}
-
 fn exponent(magnitude: f64, verb: char, precision: Option<usize>) -> String {
     let text = match precision {
         Some(p) => format!("{magnitude:.p$e}"),
@@ -255,8 +242,5 @@ mod tests {
         assert_eq!(format_float(2.5, 'x', None), "0x1.4p+01");
         assert_eq!(format_float(2.5, 'g', Some(1)), "2");
         assert_eq!(format_float(1e21, 'f', None), "1000000000000000000000");
-        assert_eq!(format_json(1e-7), "1e-7");
-        assert_eq!(format_json(1e21), "1e+21");
-        assert_eq!(format_json(1e20), "100000000000000000000");
     }
 }

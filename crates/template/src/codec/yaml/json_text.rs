@@ -18,7 +18,7 @@ pub(super) fn through_json(bytes: &[u8], key: bool) -> Result<Cow<'_, [u8]>, Fai
     }
     if key {
         let mut json = Vec::new();
-        crate::codec::json::push_string(&mut json, bytes, true);
+        sluice_go_json::push_string(&mut json, bytes, true);
         if rune_count(&json) > MAX_KEY {
             return Err("yaml: did not find expected ',' or '}'".into());
         }

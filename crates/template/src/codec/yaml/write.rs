@@ -10,7 +10,7 @@ use super::{
 use crate::{
     codec::json_read::unsupported,
     exec::{Cx, Fail},
-    gofmt::float::{format_float, format_json},
+    gofmt::float::format_float,
     sprig::{dates, encoding::base64, semver},
     value::{List, ListTy, Map, Object, Record, Str, Value},
 };
@@ -96,7 +96,7 @@ impl<'a> Writer<'_, 'a> {
             if !value.is_finite() {
                 return Err(unsupported(value));
             }
-            let json = format_json(value);
+            let json = sluice_go_json::float(value);
             match resolve(json.as_bytes(), Dialect::Sigs) {
                 Scalar::Int(i) => self.plain(&i.to_string(), place),
                 Scalar::Uint(u) => self.plain(&u.to_string(), place),
