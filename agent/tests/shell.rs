@@ -8,7 +8,7 @@ use sluice_api::{ClusterRef, object};
 use sluice_bus::{Bus, InterestWriter, problem_feed};
 use sluice_kube::Trust;
 use sluice_protocol::interest::{Interest, Source};
-use sluice_protocol::{Capabilities, Role, Row, Subject, Table};
+use sluice_protocol::{Capabilities, Role, Row, Shard, Subject, Table};
 use sluice_runtime::kit::{self, Server};
 use sluice_runtime::{Access, ClusterFeed, Context};
 use sluice_simcluster::{FleetConfig, SimFleet};
@@ -71,7 +71,7 @@ fn config_map(name: &str, label: &str, text: &str) -> Value {
 /// Waits for the row of an object, as it is wanted.
 async fn change(bus: &Bus, of: &str, named: &str, wanted: impl Fn(&Row) -> bool) -> Row {
     let is_it = |row: &Row| matches!(&row.subject, Subject::Change { cluster: at, object, .. } if at.name == of && object.name == named);
-    kit::row(bus, &Table::Changes.stream(0), |row| is_it(row) && wanted(row)).await
+    kit::row(bus, &Table::Changes.stream(Shard::FIRST), |row| is_it(row) && wanted(row)).await
 }
 
 fn text(row: &Row) -> String {
@@ -84,7 +84,7 @@ async fn complete(bus: &Bus, revision: u64) -> Row {
         matches!(row.subject, Subject::Complete { .. })
             && row.head.meta.complete().is_some_and(|complete| complete.revision == revision)
     };
-    kit::row(bus, &Table::Changes.stream(0), is_it).await
+    kit::row(bus, &Table::Changes.stream(Shard::FIRST), is_it).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -100,7 +100,10 @@ async fn what_a_cluster_holds_and_somebody_asks_for_is_on_the_bus() {
         let object: Value = serde_json::from_slice(&row.body).unwrap();
         assert_eq!(object::at(&object, &["metadata", "managedFields"]), None);
         let said = complete(bus, 1).await.head.meta.complete().cloned().unwrap();
-        assert_eq!((said.incarnation, said.lacking.len()), (bus.incarnation(&Table::Changes.stream(0)), 0));
+        assert_eq!(
+            (said.incarnation, said.lacking.len()),
+            (bus.incarnation(&Table::Changes.stream(Shard::FIRST)), 0)
+        );
         fleet.apply("c", "test", config_map("x", "a", "2")).unwrap();
         change(bus, "c", "x", |row| text(row) == "2").await;
         // It no longer has the label that is asked for.

@@ -13,7 +13,7 @@ use sluice_deployer_core::{
 };
 use sluice_kube::definitions;
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{About, Problem, Stop, Table};
+use sluice_protocol::{About, Problem, Shard, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
 use sluice_tasks::{End, Group, Once};
 use tokio::sync::mpsc;
@@ -49,14 +49,14 @@ pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> any
     let tally = Tally::default();
     count_shards(&context, &tally);
     let shards = context.bus.shards();
-    let keys = move || (0..shards).map(own_rows::shard_token).collect();
+    let keys = move || Shard::all(shards).map(own_rows::shard_token).collect();
     let work = move |key: String, lease: Lease| deploy_shard(shared.clone(), lease, key);
     Supervisor::new(&context.tasks, membership, tally).run(keys, work).await;
     Ok(context.tasks.verdict()?)
 }
 
 async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
-    let shard = key.parse::<u16>().ok()?;
+    let shard = key.parse::<Shard>().ok()?;
     let bus = &shared.context.bus;
     shared.feed.synced().await;
     // Unbounded: at most one answer for each call in flight, and those are limited for each cluster.
@@ -104,7 +104,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         stopped = drive(bus, &lease, &spec, core, externals, &mut effects, &observer) => stopped,
         () = lost => Some(Stop::Failed),
     };
-    tracing::info!(shard, ?stopped, "a deployer shard has ended");
+    tracing::info!(shard = shard.get(), ?stopped, "a deployer shard has ended");
     stopped
 }
 
@@ -112,7 +112,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
 /// Tells the core which clusters can be reached, and the shell how.
 async fn follow_access(
     shared: Shared,
-    shard: u16,
+    shard: Shard,
     sender: mpsc::UnboundedSender<ExternalInput>,
     sites: mpsc::UnboundedSender<(ClusterRef, Option<Arc<Site>>)>,
     reporter: Reporter,

@@ -12,7 +12,7 @@ use sluice_bus::{Bus, problem_feed};
 use sluice_kube::{Trust, client_of_kubeconfig};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, State, Status};
-use sluice_protocol::{Body, Meta, Publish, Role, Row, Subject, Table};
+use sluice_protocol::{Body, Meta, Publish, Role, Row, Shard, Subject, Table};
 use sluice_runtime::kit::{self, Server};
 use sluice_runtime::{Access, ClusterFeed, Context};
 use sluice_simcluster::{FleetConfig, SimFleet};
@@ -55,9 +55,9 @@ impl Stand {
         let client = self.management().await;
         let deployer = async |context| sluice_deployer::run(context, client, self.feed.clone()).await;
         let script = async |context: &Context| {
-            let life = context.bus.incarnation(&Table::Desired.stream(0));
+            let life = context.bus.incarnation(&Table::Desired.stream(Shard::FIRST));
             let said = Meta::Complete(Complete::of_all(life, 0));
-            let subject = Subject::AllDesired { shard: 0, origin: 0 };
+            let subject = Subject::AllDesired { shard: Shard::FIRST, origin: Shard::FIRST };
             kit::write(&context.bus, [Publish::new(subject, Body::value([]), 0).meta(said)]).await;
             script(&context.bus).await;
         };
@@ -95,7 +95,12 @@ fn row(profile: &str, body: Body) -> Publish {
 }
 
 fn row_on(cluster: ClusterRef, profile: &str, body: Body) -> Publish {
-    let subject = Subject::Desired { shard: 0, cluster, origin: 0, profile: ProfileId::cluster(profile) };
+    let subject = Subject::Desired {
+        shard: Shard::FIRST,
+        cluster,
+        origin: Shard::FIRST,
+        profile: ProfileId::cluster(profile),
+    };
     Publish::new(subject, body, 1).meta(Meta::of_cause(&Cause::Profile(ProfileId::cluster(profile))))
 }
 
@@ -143,14 +148,14 @@ async fn is(bus: &Bus, named: &str, state: State) -> Status {
         matches!(&row.subject, Subject::Status { profile, .. } if profile.name == named)
             && status(row).is_some_and(|status| status.state == state)
     };
-    status(&kit::row(bus, &Table::Status.stream(0), wanted).await).unwrap()
+    status(&kit::row(bus, &Table::Status.stream(Shard::FIRST), wanted).await).unwrap()
 }
 
 async fn is_gone(bus: &Bus, named: &str) {
     let gone = |row: &Row| {
         matches!(&row.subject, Subject::Status { profile, .. } if profile.name == named) && row.head.tombstone
     };
-    kit::row(bus, &Table::Status.stream(0), gone).await;
+    kit::row(bus, &Table::Status.stream(Shard::FIRST), gone).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

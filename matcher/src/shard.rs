@@ -6,7 +6,7 @@ use sluice_bus::{
 };
 use sluice_matcher_core::{Config, Effect, ExternalInput, Matcher};
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Stop, Table};
+use sluice_protocol::{Shard, Stop, Table};
 use sluice_runtime::{Context, Reporter};
 use sluice_script::Limits;
 use sluice_tasks::{End, Group, Once};
@@ -24,7 +24,7 @@ pub async fn run(context: Context) -> anyhow::Result<()> {
     let tally = Tally::default();
     sluice_runtime::count_shards(&context, &tally);
     let shards = context.bus.shards();
-    let keys = move || (0..shards).map(own_rows::shard_token).collect();
+    let keys = move || Shard::all(shards).map(own_rows::shard_token).collect();
     let shared = context.clone();
     let work = move |key: String, lease: Lease| match_shard(shared.clone(), lease, interests.clone(), key);
     Supervisor::new(&context.tasks, membership, tally).run(keys, work).await;
@@ -32,7 +32,7 @@ pub async fn run(context: Context) -> anyhow::Result<()> {
 }
 
 async fn match_shard(context: Context, lease: Lease, interests: Interests, key: String) -> Option<Stop> {
-    let shard = key.parse::<u16>().ok()?;
+    let shard = key.parse::<Shard>().ok()?;
     interests.synced().await;
     let bus = &context.bus;
     // Unbounded: interest rows are few, and a replay is one cluster's part of one shard.
@@ -77,13 +77,13 @@ async fn match_shard(context: Context, lease: Lease, interests: Interests, key: 
         stopped = drive(bus, &lease, &spec, core, externals, &mut effects, &observer) => stopped,
         () = lost => Some(Stop::Failed),
     };
-    tracing::info!(shard, ?stopped, "a matcher shard has ended");
+    tracing::info!(shard = shard.get(), ?stopped, "a matcher shard has ended");
     stopped
 }
 
 struct Shell {
     bus: Bus,
-    shard: u16,
+    shard: Shard,
     sender: mpsc::UnboundedSender<ExternalInput>,
     reporter: Reporter,
     /// They end with the shard.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sluice_api::{ClusterRef, Gvk, ObjectKey};
 use sluice_bus::{Bus, InterestWriter, problem_feed};
 use sluice_protocol::interest::{Complete, Interest, Source};
-use sluice_protocol::{Body, Meta, Publish, Role, Row, Subject, Table, View};
+use sluice_protocol::{Body, Meta, Publish, Role, Row, Shard, Subject, Table, View};
 use sluice_runtime::Context;
 use sluice_runtime::kit::{self, Server};
 use sluice_tasks::Tasks;
@@ -40,7 +40,7 @@ fn service(name: &str, label: &str) -> Value {
 fn change(name: &str, body: Body) -> Publish {
     let gvk = Gvk::new("", "v1", "Service");
     let object = ObjectKey { gvk, namespace: "n".into(), name: name.into() };
-    let subject = Subject::Change { shard: 0, cluster: cluster(), viewer: String::new(), object };
+    let subject = Subject::Change { shard: Shard::FIRST, cluster: cluster(), viewer: String::new(), object };
     let mut view = View::default();
     view.note(&cluster().to_string(), 1);
     Publish::new(subject, body, 5).view(view)
@@ -56,7 +56,7 @@ async fn report(bus: &Bus, name: &str, by: &str, gone: bool) -> Row {
         matches!(&row.subject, Subject::Report { source, object, .. } if source == by && object.name == name)
             && row.head.tombstone == gone
     };
-    kit::row(bus, &Table::Reports.stream(0), wanted).await
+    kit::row(bus, &Table::Reports.stream(Shard::FIRST), wanted).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -73,12 +73,18 @@ async fn changes_become_reports_and_what_is_complete_is_said_to_be() {
         report(bus, "y", "b", false).await;
         kit::write(bus, [change("x", Body::Tombstone)]).await;
         report(bus, "x", "a", true).await;
-        let subject = Subject::Complete { table: Table::Changes, shard: 0, cluster: cluster(), origin: None };
-        let said = Complete::of_all(bus.incarnation(&Table::Changes.stream(0)), 2);
+        let subject = Subject::Complete {
+            table: Table::Changes,
+            shard: Shard::FIRST,
+            cluster: cluster(),
+            origin: None,
+        };
+        let said = Complete::of_all(bus.incarnation(&Table::Changes.stream(Shard::FIRST)), 2);
         kit::write(bus, [Publish::new(subject, Body::value([]), 0).meta(Meta::Complete(said))]).await;
-        let complete = |row: &Row| matches!(row.subject, Subject::Complete { origin: Some(0), .. });
-        let row = kit::row(bus, &Table::Reports.stream(0), complete).await;
-        let expected = Complete::of_all(bus.incarnation(&Table::Reports.stream(0)), 2);
+        let complete =
+            |row: &Row| matches!(row.subject, Subject::Complete { origin: Some(Shard::FIRST), .. });
+        let row = kit::row(bus, &Table::Reports.stream(Shard::FIRST), complete).await;
+        let expected = Complete::of_all(bus.incarnation(&Table::Reports.stream(Shard::FIRST)), 2);
         assert_eq!(row.head.meta.complete(), Some(&expected));
     })
     .await;

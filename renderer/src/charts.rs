@@ -7,6 +7,7 @@
 //!                                                               Cache (disk) ◄──────┘
 //! ```
 
+use sluice_protocol::Shard;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -68,13 +69,13 @@ pub(crate) struct Charts {
 /// What one shard asks for. It ends when this is dropped.
 pub(crate) struct Asking {
     charts: Charts,
-    shard: u16,
+    shard: Shard,
     sender: Sender,
 }
 
 /// One chart.
 struct Asked {
-    readers: HashMap<u16, Sender>,
+    readers: HashMap<Shard, Sender>,
     known: Option<ChartState>,
     _task: Group,
 }
@@ -115,7 +116,7 @@ impl Charts {
     }
 
     /// What `shard` will ask for; it is told of it through `sender`.
-    pub(crate) fn asking(&self, shard: u16, sender: Sender) -> Asking {
+    pub(crate) fn asking(&self, shard: Shard, sender: Sender) -> Asking {
         Asking { charts: self.clone(), shard, sender }
     }
 

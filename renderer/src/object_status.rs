@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sluice_bus::{Feed, now_micros};
-use sluice_protocol::ProblemRow;
+use sluice_protocol::{ProblemRow, Shard};
 use sluice_renderer_core::Change;
 use sluice_runtime::Projector;
 use sluice_status_core::Statuses;
@@ -26,7 +26,7 @@ pub(crate) async fn keep(
     statuses: status::Statuses,
     capabilities: Known,
     projector: Projector,
-    (shard, shards): (u16, u16),
+    (shard, shards): (Shard, u16),
 ) -> End {
     let mut core = Statuses::new(shard, shards);
     let (mut changes, mut errors, mut rows) =

@@ -1,6 +1,7 @@
 //! Objects of the management cluster that templates read: one watch for each in this process, however many shards and causes read
 //! it, and one for all of a kind and namespace where there would be many.
 
+use sluice_protocol::Shard;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -30,7 +31,7 @@ pub(crate) struct Registry {
 /// What one shard reads. It ends when this is dropped.
 pub(crate) struct Reading {
     registry: Registry,
-    shard: u16,
+    shard: Shard,
     sender: Sender,
 }
 
@@ -54,7 +55,7 @@ struct Together {
 /// One object.
 #[derive(Default)]
 struct Watched {
-    readers: HashMap<u16, Sender>,
+    readers: HashMap<Shard, Sender>,
     known: Option<Resource>,
     watch: Option<Group>,
 }
@@ -67,7 +68,7 @@ impl Registry {
     }
 
     /// What `shard` will read; it is told of it through `sender`.
-    pub(crate) fn reading(&self, shard: u16, sender: Sender) -> Reading {
+    pub(crate) fn reading(&self, shard: Shard, sender: Sender) -> Reading {
         Reading { registry: self.clone(), shard, sender }
     }
 
@@ -168,7 +169,7 @@ impl Collection {
     }
 
     /// This shard reads the object no more; whoever reads it last ends its watch.
-    fn leave(&mut self, name: &str, shard: u16) {
+    fn leave(&mut self, name: &str, shard: Shard) {
         let Some(watched) = self.objects.get_mut(name) else { return };
         watched.readers.remove(&shard);
         if watched.readers.is_empty() {

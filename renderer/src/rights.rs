@@ -2,6 +2,7 @@
 //! when a shard asks anew because something has changed. What is asked while an answer is on its way is one question more, for all.
 //! An answer that cannot be had anew stays, but for whom something has changed.
 
+use sluice_protocol::Shard;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -39,13 +40,13 @@ pub(crate) struct Rights {
 /// What one shard asks. It ends when this is dropped.
 pub(crate) struct Inquirer {
     rights: Rights,
-    shard: u16,
+    shard: Shard,
     sender: Sender,
 }
 
 /// One question.
 struct Asked {
-    readers: HashMap<u16, Reader>,
+    readers: HashMap<Shard, Reader>,
     /// When it is asked next.
     due: Instant,
 }
@@ -78,7 +79,7 @@ impl Rights {
     }
 
     /// What `shard` will ask; it is told through `sender`.
-    pub(crate) fn inquirer(&self, shard: u16, sender: Sender) -> Inquirer {
+    pub(crate) fn inquirer(&self, shard: Shard, sender: Sender) -> Inquirer {
         Inquirer { rights: self.clone(), shard, sender }
     }
 }
@@ -153,18 +154,18 @@ async fn plural(client: &Client, object: &ObjectKey) -> Result<(String, bool), S
 
 impl Asked {
     /// The questions that who is asked now answers, by shard.
-    fn numbers(&self) -> HashMap<u16, u64> {
+    fn numbers(&self) -> HashMap<Shard, u64> {
         self.readers.iter().map(|(shard, reader)| (*shard, reader.asked)).collect()
     }
 
     /// Takes the answer to these questions. What has been asked meanwhile is asked at once.
-    fn set(&mut self, question: &Question, numbers: &HashMap<u16, u64>, right: &Right, now: Instant) {
+    fn set(&mut self, question: &Question, numbers: &HashMap<Shard, u64>, right: &Right, now: Instant) {
         for (shard, reader) in &mut self.readers {
             if let Some(number) = numbers.get(shard) {
                 reader.tell(question, *number, right);
             }
         }
-        let is_answered = |(shard, reader): (&u16, &Reader)| numbers.get(shard) == Some(&reader.asked);
+        let is_answered = |(shard, reader): (&Shard, &Reader)| numbers.get(shard) == Some(&reader.asked);
         let rest = if *right == Right::Granted { AGAIN } else { RETRY };
         self.due = if self.readers.iter().all(is_answered) { now + rest } else { now };
     }

@@ -13,7 +13,7 @@ use sluice_bus::{
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{About, Problem, Stop, Table};
+use sluice_protocol::{About, Problem, Shard, Stop, Table};
 use sluice_renderer_core::{Config, Effect, ExternalInput, Renderer, Salt};
 use sluice_runtime::{Context, Projector, Reporter, count_shards};
 use sluice_tasks::{End, Group, Kept, Once};
@@ -88,14 +88,14 @@ pub async fn run(context: Context, client: Client, charts: ChartSettings) -> any
     let tally = Tally::default();
     count_shards(&context, &tally);
     let shards = context.bus.shards();
-    let keys = move || (0..shards).map(own_rows::shard_token).collect();
+    let keys = move || Shard::all(shards).map(own_rows::shard_token).collect();
     let work = move |key: String, lease: Lease| render_shard(shared.clone(), lease, key);
     Supervisor::new(&context.tasks, membership, tally).run(keys, work).await;
     Ok(context.tasks.verdict()?)
 }
 
 async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
-    let shard = key.parse::<u16>().ok()?;
+    let shard = key.parse::<Shard>().ok()?;
     let bus = &shared.context.bus;
     shared.synced().await;
     // Unbounded: the core only updates its memory and renders, it waits for nothing.
@@ -145,12 +145,12 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         stopped = drive(bus, &lease, &spec, core, externals, &mut effects, &observer) => stopped,
         () = tasks.lost() => Some(Stop::Failed),
     };
-    tracing::info!(shard, ?stopped, "a renderer shard has ended");
+    tracing::info!(shard = shard.get(), ?stopped, "a renderer shard has ended");
     stopped
 }
 
 /// What decides for a shard.
-fn core(shared: &Shared, shard: u16, input: &ReadSpec) -> Renderer {
+fn core(shared: &Shared, shard: Shard, input: &ReadSpec) -> Renderer {
     let bus = &shared.context.bus;
     Renderer::new(Config {
         shard,

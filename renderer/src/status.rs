@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sluice_bus::{Bus, Feed, Follower, ReadEvent};
-use sluice_protocol::{Row, Subject, Table};
+use sluice_protocol::{Row, Shard, Subject, Table};
 use tokio_util::sync::CancellationToken;
 
 /// Rows by subject.
@@ -12,7 +12,7 @@ pub(crate) type Statuses = Feed<String, Status>;
 /// A row, and the shard of the renderer that it is for; `None` for a fence row.
 #[derive(Clone, Debug)]
 pub(crate) struct Status {
-    pub(crate) origin: Option<u16>,
+    pub(crate) origin: Option<Shard>,
     pub(crate) row: Arc<Row>,
 }
 
@@ -20,7 +20,7 @@ struct Rows;
 
 /// Follows the table until `stop`.
 pub(crate) fn follow(bus: &Bus, stop: CancellationToken) -> Statuses {
-    sluice_bus::follow::<Rows>(bus, Table::Status.stream(0), Vec::new(), stop)
+    sluice_bus::follow::<Rows>(bus, Table::Status.stream(Shard::FIRST), Vec::new(), stop)
 }
 
 impl Follower for Rows {

@@ -8,7 +8,7 @@ use sluice_api::{ObjectKey, object};
 use sluice_deployer_core::{Live, OwningProfile};
 use sluice_dryrun::{Input, Options, build_with};
 use sluice_protocol::rows::{State, Status};
-use sluice_protocol::{Subject, Table};
+use sluice_protocol::{Shard, Subject, Table};
 
 use crate::api_server::{ApiServer, SentEvent};
 use crate::departure;
@@ -74,7 +74,7 @@ impl Schedule {
     /// those that have something in a cluster say so, and nobody else.
     fn compare_statuses(&self) -> Result<(), String> {
         let mut said = BTreeSet::new();
-        for (_, stored) in self.world.store.stream(Table::Status, 0).rows() {
+        for (_, stored) in self.world.store.stream(Table::Status, Shard::FIRST).rows() {
             let message = &stored.value;
             let Subject::Status { cluster, origin, profile, .. } = &message.subject else { continue };
             if message.head.tombstone {

@@ -1,6 +1,6 @@
 //! What a replica has to be told about its stage.
 
-use sluice_protocol::{Core, OwnerConfig, Subject, Table};
+use sluice_protocol::{Core, OwnerConfig, Shard, Subject, Table};
 
 use crate::world::{STEP, World};
 
@@ -40,7 +40,7 @@ pub(crate) trait Role {
     fn owns(&self, subject: &Subject) -> bool;
 
     /// The shard it reads.
-    fn input(&self) -> Option<(Table, u16)>;
+    fn input(&self) -> Option<(Table, Shard)>;
 
     /// Forgets everything that came with the former owner; from now on it is of the newer version, or of the older one.
     fn reset(&mut self, world: &mut World, newer: bool);

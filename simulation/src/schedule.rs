@@ -4,6 +4,7 @@
 
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
+use sluice_protocol::Shard;
 use sluice_renderer_core::Caches;
 
 use crate::api_server::{ApiServer, SentEvent};
@@ -87,7 +88,7 @@ fn replicas() -> Vec<Box<dyn Replica>> {
         for cluster in CLUSTERS {
             replicas.push(Box::new(Process::new(AgentRole::new(cluster), seat())));
         }
-        for shard in 0..SHARDS {
+        for shard in Shard::all(SHARDS) {
             replicas.push(Box::new(Process::new(MatcherRole::new(shard), seat())));
             replicas.push(Box::new(Process::new(RendererRole::new(shard), seat())));
             let seat = seat();

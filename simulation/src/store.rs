@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sluice_protocol::memory::{Expect, MemoryStream};
-use sluice_protocol::{Body, Group, Head, Subject, Table};
+use sluice_protocol::{Body, Group, Head, Shard, Subject, Table};
 
 pub(crate) use crate::message::{Holder, Message};
 use crate::world::STEP;
@@ -21,7 +21,7 @@ pub(crate) const NODES: usize = 3;
 /// All streams of a bus, and the bucket.
 pub(crate) struct Store {
     shards: u16,
-    streams: BTreeMap<(Table, u16), Stream>,
+    streams: BTreeMap<(Table, Shard), Stream>,
     interests: interests::Interests,
     /// How often a stream became another one.
     wipes: u64,
@@ -71,8 +71,9 @@ impl Stream {
 impl Store {
     pub(crate) fn new(shards: u16, replicated: bool) -> Self {
         let tables = [Table::Changes, Table::Reports, Table::Desired].into_iter();
-        let all =
-            tables.flat_map(|table| (0..shards).map(move |shard| (table, shard))).chain([(Table::Status, 0)]);
+        let all = tables
+            .flat_map(|table| Shard::all(shards).map(move |shard| (table, shard)))
+            .chain([(Table::Status, Shard::FIRST)]);
         let new = || Stream {
             rows: MemoryStream::new(1),
             away_until: 0,
@@ -93,21 +94,21 @@ impl Store {
     }
 
     /// The stream that holds a shard of a table.
-    pub(crate) fn stream(&self, table: Table, shard: u16) -> &MemoryStream<Message> {
+    pub(crate) fn stream(&self, table: Table, shard: Shard) -> &MemoryStream<Message> {
         &self.streams[&stream_key(table, shard)].rows
     }
 
-    fn stream_mut(&mut self, table: Table, shard: u16) -> Option<&mut Stream> {
+    fn stream_mut(&mut self, table: Table, shard: Shard) -> Option<&mut Stream> {
         self.streams.get_mut(&stream_key(table, shard))
     }
 
     /// Every stream.
-    pub(crate) fn keys(&self) -> Vec<(Table, u16)> {
+    pub(crate) fn keys(&self) -> Vec<(Table, Shard)> {
         self.streams.keys().copied().collect()
     }
 
     /// Deletes a stream and makes it anew.
-    pub(crate) fn wipe(&mut self, table: Table, shard: u16) {
+    pub(crate) fn wipe(&mut self, table: Table, shard: Shard) {
         if let Some(stream) = self.stream_mut(table, shard) {
             stream.rows.wipe();
             stream.replaced.clear();
@@ -123,14 +124,19 @@ impl Store {
     }
 
     /// A stream has no leader until then.
-    pub(crate) fn elect(&mut self, (table, shard): (Table, u16), until: i64) {
+    pub(crate) fn elect(&mut self, (table, shard): (Table, Shard), until: i64) {
         if let Some(stream) = self.stream_mut(table, shard) {
             stream.away_until = until;
         }
     }
 
     /// A stream loses its last rows, which is noticed at some time; how many there were.
-    pub(crate) fn lose_tail(&mut self, (table, shard): (Table, u16), rows: usize, noticed_at: i64) -> usize {
+    pub(crate) fn lose_tail(
+        &mut self,
+        (table, shard): (Table, Shard),
+        rows: usize,
+        noticed_at: i64,
+    ) -> usize {
         let Some(stream) = self.stream_mut(table, shard) else { return 0 };
         let had = stream.newest();
         let lost = stream.rows.lose_tail(rows);
@@ -150,7 +156,7 @@ impl Store {
     }
 
     /// Whether this subject has an older row because the stream lost a newer one.
-    pub(crate) fn is_older(&self, (table, shard): (Table, u16), subject: &str) -> bool {
+    pub(crate) fn is_older(&self, (table, shard): (Table, Shard), subject: &str) -> bool {
         self.streams.get(&(table, shard)).is_some_and(|stream| stream.older.contains_key(subject))
     }
 
@@ -190,7 +196,7 @@ impl Store {
     }
 
     /// Whether a stream has a leader.
-    pub(crate) fn has_leader(&self, table: Table, shard: u16, now: i64) -> bool {
+    pub(crate) fn has_leader(&self, table: Table, shard: Shard, now: i64) -> bool {
         self.streams[&stream_key(table, shard)].away_until <= now
     }
 
@@ -198,7 +204,7 @@ impl Store {
     pub(crate) fn next_on(
         &self,
         node: usize,
-        (table, shard): (Table, u16),
+        (table, shard): (Table, Shard),
         sequence: u64,
     ) -> Option<(u64, &Message)> {
         let stream = &self.streams[&stream_key(table, shard)];
@@ -211,14 +217,14 @@ impl Store {
     }
 
     /// How far a node has come.
-    pub(crate) fn applied(&self, node: usize, table: Table, shard: u16) -> u64 {
+    pub(crate) fn applied(&self, node: usize, table: Table, shard: Shard) -> u64 {
         self.streams[&stream_key(table, shard)].applied[node]
     }
 
     /// Incarnations of a table's streams.
     pub(crate) fn incarnations(&self, table: Table) -> Vec<u64> {
         let count = if table == Table::Status { 1 } else { self.shards };
-        (0..count).map(|shard| self.stream(table, shard).incarnation()).collect()
+        Shard::all(count).map(|shard| self.stream(table, shard).incarnation()).collect()
     }
 
     /// Replaces a fence row, whoever has it or only the one with the sequence `former`.
@@ -322,6 +328,6 @@ impl Store {
     }
 }
 
-fn stream_key(table: Table, shard: u16) -> (Table, u16) {
-    if table == Table::Status { (table, 0) } else { (table, shard) }
+fn stream_key(table: Table, shard: Shard) -> (Table, Shard) {
+    if table == Table::Status { (table, Shard::FIRST) } else { (table, shard) }
 }

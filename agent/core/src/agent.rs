@@ -6,7 +6,7 @@ use sluice_api::cloud_event::is_event;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest, Lacking};
 use sluice_protocol::subject::{Table, change_shard};
-use sluice_protocol::{Body, Capabilities, Core, Head, Meta, Publish, Row, Step, Subject, View};
+use sluice_protocol::{Body, Capabilities, Core, Head, Meta, Publish, Row, Shard, Step, Subject, View};
 
 use crate::events::{Accepted, Events};
 use crate::messages::{Effect, ExternalInput, Seen};
@@ -120,7 +120,7 @@ impl Agent {
         let capabilities = Capabilities::subject(&self.config.cluster);
         step.publish(Publish::new(capabilities, Body::Tombstone, step.now).parting());
         self.completed = None;
-        for shard in 0..self.config.shards {
+        for shard in Shard::all(self.config.shards) {
             // Also where there is no such row: the matcher of the shard may still know of the cluster.
             let row = Publish::new(self.completeness(shard), Body::Tombstone, step.now);
             step.publish(row.after_all().forced().parting());
@@ -231,7 +231,7 @@ impl Agent {
         }
     }
 
-    fn completeness(&self, shard: u16) -> Subject {
+    fn completeness(&self, shard: Shard) -> Subject {
         let cluster = self.config.cluster.clone();
         Subject::Complete { table: Table::Changes, shard, cluster, origin: None }
     }
@@ -263,9 +263,9 @@ impl Agent {
             return;
         }
         let (_, complete) = self.completed.insert(said).clone();
-        for shard in 0..self.config.shards {
+        for shard in Shard::all(self.config.shards) {
             // A row of no incarnation proves nothing.
-            let incarnation = self.config.outputs.get(usize::from(shard)).filter(|_| !is_behind);
+            let incarnation = self.config.outputs.get(shard.index()).filter(|_| !is_behind);
             let incarnation = incarnation.copied().unwrap_or(0);
             let complete = Complete { incarnation, ..complete.clone() };
             step.publish(

@@ -18,7 +18,7 @@ use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use sluice_api::Digest;
 use sluice_protocol::rows::ReportMeta;
-use sluice_protocol::{Head, Meta, Subject, Table, View};
+use sluice_protocol::{Head, Meta, Shard, Subject, Table, View};
 use tokio::task::JoinSet;
 
 use crate::Bus;
@@ -62,7 +62,7 @@ pub async fn bare_loop(bus: &Bus, rows: u64, size: usize, form: BareForm) -> Res
     fill(bus, rows, size, form).await?;
     let started = Instant::now();
     let mut shards = JoinSet::new();
-    for shard in 0..bus.shards {
+    for shard in Shard::all(bus.shards) {
         #[expect(clippy::disallowed_methods, reason = "every result is awaited below")]
         shards.spawn(pass(bus.clone(), shard, form));
     }
@@ -145,9 +145,9 @@ fn head(row: u64) -> Head {
 }
 
 /// The rows of one shard, and where they go.
-struct Shard {
+struct Lane {
     bus: Bus,
-    number: u16,
+    shard: Shard,
     rows: u64,
     messages: pull::Stream,
 }
@@ -159,7 +159,7 @@ struct Fence {
 }
 
 /// Moves one shard; returns how many rows it had.
-async fn pass(bus: Bus, shard: u16, form: BareForm) -> Result<u64, BusError> {
+async fn pass(bus: Bus, shard: Shard, form: BareForm) -> Result<u64, BusError> {
     let config = pull::Config {
         deliver_policy: DeliverPolicy::All,
         ack_policy: AckPolicy::None,
@@ -173,22 +173,22 @@ async fn pass(bus: Bus, shard: u16, form: BareForm) -> Result<u64, BusError> {
     let rows = consumer.cached_info().num_pending;
     let reader = consumer.stream().max_messages_per_batch(BATCH);
     let messages = reader.messages().await.map_err(BusError::request("read the stream"))?;
-    let shard = Shard { bus, number: shard, rows, messages };
+    let lane = Lane { bus, shard, rows, messages };
     match form {
-        BareForm::Bare => shard.pipelined(None).await?,
+        BareForm::Bare => lane.pipelined(None).await?,
         BareForm::Fenced => {
-            let fence = Fence::claim(&shard.bus, shard.number).await?;
-            shard.pipelined(Some(fence)).await?;
+            let fence = Fence::claim(&lane.bus, shard).await?;
+            lane.pipelined(Some(fence)).await?;
         }
         BareForm::Grouped => {
-            let fence = Fence::claim(&shard.bus, shard.number).await?;
-            shard.grouped(&fence).await?;
+            let fence = Fence::claim(&lane.bus, shard).await?;
+            lane.grouped(&fence).await?;
         }
     }
     Ok(rows)
 }
 
-impl Shard {
+impl Lane {
     /// Each row by itself, many in flight.
     async fn pipelined(mut self, fence: Option<Fence>) -> Result<(), BusError> {
         let mut pipe = Pipe::new(IN_FLIGHT / usize::from(self.bus.shards.max(1)));
@@ -243,7 +243,7 @@ impl Shard {
                 fence::demand(&mut headers, fence.sequence, &fence.subject);
             }
             if count > 1 {
-                headers.insert("Nats-Batch-Id", format!("bare-{}-{group}", self.number));
+                headers.insert("Nats-Batch-Id", format!("bare-{}-{group}", self.shard));
                 headers.insert("Nats-Batch-Sequence", number.to_string());
             }
             let body = message.payload.clone();
@@ -264,7 +264,7 @@ impl Shard {
     }
 
     fn subject(&self, row: u64) -> String {
-        format!("{}.{:02}.bare.{row}", Table::Reports.name(), self.number)
+        format!("{}.{:02}.bare.{row}", Table::Reports.name(), self.shard)
     }
 
     async fn next(&mut self) -> Result<Message, BusError> {
@@ -274,7 +274,7 @@ impl Shard {
 
     fn present(&self, message: Option<Result<Message, pull::MessagesError>>) -> Result<Message, BusError> {
         let ended = || {
-            let name = Table::Changes.stream(self.number);
+            let name = Table::Changes.stream(self.shard);
             BusError::Unsuitable(format!("stream {name} ended before its {} rows were read", self.rows))
         };
         message.ok_or_else(ended)?.map_err(BusError::request("read the stream"))
@@ -283,7 +283,7 @@ impl Shard {
 
 impl Fence {
     /// Nothing else works on this bus, so the row is replaced whoever has it.
-    async fn claim(bus: &Bus, shard: u16) -> Result<Self, BusError> {
+    async fn claim(bus: &Bus, shard: Shard) -> Result<Self, BusError> {
         let owner = Subject::Owner { table: Table::Reports, shard, owner: "bare".to_owned() };
         let (subject, failed) = (owner.to_string(), || BusError::request("claim a fence"));
         let sent = bus.js.publish(subject.clone(), Bytes::new()).await.map_err(failed())?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
-use sluice_protocol::{Role, Table};
+use sluice_protocol::{Role, Shard, Table};
 use sluice_tasks::{Kept, Tasks};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
@@ -169,7 +169,7 @@ impl Bus {
 
     /// The present incarnations of all streams of a table.
     pub fn incarnations_of(&self, table: Table) -> Vec<u64> {
-        (0..self.shards).map(|shard| self.incarnation(&table.stream(shard))).collect()
+        Shard::all(self.shards).map(|shard| self.incarnation(&table.stream(shard))).collect()
     }
 }
 

@@ -91,7 +91,7 @@ pub async fn write_as(bus: &Bus, owner: &str, rows: impl IntoIterator<Item = Pub
         });
     }
     for ((stream, table, shard), rows) in streams {
-        let subject = Subject::fence(table, usize::from(shard), owner).to_string();
+        let subject = Subject::fence(table, shard.index(), owner).to_string();
         let fence = Fence { stream, subject, expires: false };
         let holder = Holder { member: "test".into(), life: 1, number: 1 };
         let first = Claim { output: 0, number: 1, former: None, delay: 0 };

@@ -20,7 +20,7 @@ use async_nats::jetstream::context::CreateStreamErrorKind;
 use async_nats::jetstream::stream::{
     Config, DirectGetErrorKind, DiscardPolicy, RetentionPolicy, StorageType,
 };
-use sluice_protocol::{Table, subject};
+use sluice_protocol::{Shard, Table, subject};
 
 use crate::clock::now_micros;
 use crate::connection::Connection;
@@ -70,13 +70,13 @@ impl BusOptions {
     pub(crate) fn configs(&self) -> Vec<Config> {
         let mut configs: Vec<Config> = BUCKETS.iter().map(|bucket| bucket_config(bucket, self)).collect();
         for table in [Table::Changes, Table::Reports, Table::Desired] {
-            for shard in 0..self.shards {
+            for shard in Shard::all(self.shards) {
                 let subjects = vec![format!("{}.{shard:02}.>", table.name())];
                 configs.push(table_config(table.stream(shard), subjects, self));
             }
         }
         let status = vec![format!("{}.>", Table::Status.name())];
-        configs.push(table_config(Table::Status.stream(0), status, self));
+        configs.push(table_config(Table::Status.stream(Shard::FIRST), status, self));
         configs.push(journal_config(self));
         configs.push(cloud_events_config(self));
         configs

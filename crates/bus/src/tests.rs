@@ -7,7 +7,7 @@ use std::time::Duration;
 use sluice_api::{ClusterRef, Digest, ProfileId};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
-use sluice_protocol::{Body, Claim, Group, Outgoing, Publish, Stop, Subject, Table};
+use sluice_protocol::{Body, Claim, Group, Outgoing, Publish, Shard, Stop, Subject, Table};
 use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
@@ -71,9 +71,9 @@ async fn member(bus: &Bus, stop: &CancellationToken) -> Membership {
 
 fn row(profile: &str, body: Option<&str>) -> Publish {
     let subject = Subject::Desired {
-        shard: 0,
+        shard: Shard::FIRST,
         cluster: ClusterRef::sveltos("a", "b"),
-        origin: 0,
+        origin: Shard::FIRST,
         profile: ProfileId::cluster(profile),
     };
     Publish::new(subject, body.map_or(Body::Tombstone, |body| Body::value(body.as_bytes())), 1)
@@ -81,7 +81,7 @@ fn row(profile: &str, body: Option<&str>) -> Publish {
 
 fn fence(owner: &str) -> Fence {
     let subject = Subject::fence(Table::Desired, 0, owner).to_string();
-    Fence { stream: Table::Desired.stream(0), subject, expires: false }
+    Fence { stream: Table::Desired.stream(Shard::FIRST), subject, expires: false }
 }
 
 /// The claim of a replica of this name, as its first one or under a former fence.
@@ -113,7 +113,7 @@ async fn put(bus: &Bus, row: &Publish, fence: &Fence, sequence: u64) -> Option<u
 
 /// What the stream holds: profile, body and sequence, in order.
 async fn rows(bus: &Bus) -> Vec<(String, String, u64)> {
-    let spec = ReadSpec::some(Table::Desired.stream(0), vec!["desired.00.*.*.*".into()]);
+    let spec = ReadSpec::some(Table::Desired.stream(Shard::FIRST), vec!["desired.00.*.*.*".into()]);
     let events = read(bus, &spec).await.unwrap().all().await.unwrap();
     let row = |event: ReadEvent| match event {
         ReadEvent::Row(row, _) => {
@@ -196,7 +196,7 @@ async fn same_as_in_memory(bus: &Bus) {
 async fn tombstones_expire_and_a_wiped_stream_refuses_every_fence() {
     let server = Server::start();
     let bus = bus(&server).await;
-    let stream = Table::Desired.stream(0);
+    let stream = Table::Desired.stream(Shard::FIRST);
     let sequence = claim(&bus, &fence("00")).await;
     put(&bus, &row("x", None), &fence("00"), sequence).await.unwrap();
     assert_eq!(rows(&bus).await.len(), 1);
@@ -292,7 +292,7 @@ async fn another_layout_is_refused_with_the_name_of_the_stream() {
 async fn large_bodies_are_stored_once_and_live_while_a_row_names_them() {
     let server = Server::start();
     let bus = bus(&server).await;
-    let stream = Table::Desired.stream(0);
+    let stream = Table::Desired.stream(Shard::FIRST);
     let fence = fence("00");
     let sequence = claim(&bus, &fence).await;
     let large: String = (0..40_000).map(|number| format!("{number},")).collect();

@@ -14,7 +14,7 @@ use sluice_bus::{
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{About, JournalEntry, Problem, Role, Subject, Table};
+use sluice_protocol::{About, JournalEntry, Problem, Role, Shard, Subject, Table};
 use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
@@ -37,18 +37,25 @@ async fn connected(options: BusOptions) -> Bus {
 
 /// What each role reads, from end to end.
 fn loads(role: &Role) -> Vec<ReadSpec> {
-    let all = |table: Table| ReadSpec::all(table.stream(0));
+    let all = |table: Table| ReadSpec::all(table.stream(Shard::FIRST));
     let own = |table: Table, filters: Vec<String>| {
-        ReadSpec::some(table.stream(0), filters.iter().map(|filter| filter.replace("{}", "00")).collect())
+        ReadSpec::some(
+            table.stream(Shard::FIRST),
+            filters.iter().map(|filter| filter.replace("{}", "00")).collect(),
+        )
     };
     match role {
         Role::Agent(Some(cluster)) => vec![own(Table::Changes, own_rows::agent(cluster))],
         Role::Agent(None) => vec![own(Table::Changes, own_rows::agent(&first()))],
-        Role::Matcher => vec![all(Table::Changes), own(Table::Reports, own_rows::matcher(0))],
+        Role::Matcher => vec![all(Table::Changes), own(Table::Reports, own_rows::matcher(Shard::FIRST))],
         Role::Renderer => {
-            vec![all(Table::Reports), all(Table::Status), own(Table::Desired, own_rows::renderer(0))]
+            vec![
+                all(Table::Reports),
+                all(Table::Status),
+                own(Table::Desired, own_rows::renderer(Shard::FIRST)),
+            ]
         }
-        Role::Deployer => vec![all(Table::Desired), own(Table::Status, own_rows::deployer(0))],
+        Role::Deployer => vec![all(Table::Desired), own(Table::Status, own_rows::deployer(Shard::FIRST))],
         Role::Inspect => [Table::Changes, Table::Reports, Table::Desired, Table::Status].map(all).to_vec(),
         Role::People | Role::Operator => Vec::new(),
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_deployer_core::{Class, Config, Deployer, Effect, ExternalInput, Failure, Live, Reply, Request};
 use sluice_protocol::interest::Complete;
-use sluice_protocol::{Core as _, Head, Meta, Problem, Row, Step, Subject};
+use sluice_protocol::{Core as _, Head, Meta, Problem, Row, Shard, Step, Subject};
 
 use crate::packed::Packed;
 use crate::served::{Definitions, note};
@@ -36,7 +36,7 @@ struct Clusters {
 pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef], begin: Begin) -> Deployed {
     let mut simulated = Clusters { begin, ..Clusters::default() };
     let mut deployer = Deployer::new(Config {
-        shard: 0,
+        shard: Shard::FIRST,
         shards: 1,
         input: 0,
         former_calls: i64::MAX / 4,
@@ -50,7 +50,7 @@ pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef], begin: Begin) -> D
     }
     simulated.answer_calls(&mut deployer, step);
     let all = Meta::Complete(Complete::of_all(0, 0));
-    let subject = Subject::AllDesired { shard: 0, origin: 0 };
+    let subject = Subject::AllDesired { shard: Shard::FIRST, origin: Shard::FIRST };
     let all = Row { subject, head: Head { meta: all, ..Head::default() }, body: [].into(), sequence: 0 };
     for row in rows.into_iter().chain([all]) {
         let mut step = Step::at(0);

@@ -12,7 +12,7 @@ use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_matcher_core as matcher;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::{
-    Core as _, EventIds, Head, Meta, Position, Problem, Publish, Row, Step, Subject, Table,
+    Core as _, EventIds, Head, Meta, Position, Problem, Publish, Row, Shard, Step, Subject, Table,
 };
 use sluice_renderer_core as renderer;
 use sluice_template::{Engine, NoEngine};
@@ -199,7 +199,7 @@ fn begin_rendering(
     rendering: &mut Rendering,
 ) -> (renderer::Renderer, BTreeMap<ClusterRef, Interest>) {
     let config = renderer::Config {
-        shard: 0,
+        shard: Shard::FIRST,
         shards: 1,
         input: INCARNATION,
         outputs: Vec::new(),
@@ -261,7 +261,7 @@ fn reports_of(
     problems: &mut Vec<Problem>,
 ) -> Rows {
     let config = matcher::Config {
-        shard: 0,
+        shard: Shard::FIRST,
         shards: 1,
         input: INCARNATION,
         outputs: vec![INCARNATION],
@@ -296,7 +296,8 @@ fn change(cluster: &ClusterRef, key: ObjectKey, object: &Value, place: u64) -> R
     let is_event = is_event(&key);
     let meta = Meta::Position(Position { order: place, sequence: place, ..Position::default() });
     let meta = if is_event { meta } else { Meta::None };
-    let subject = Subject::Change { shard: 0, cluster: cluster.clone(), viewer: String::new(), object: key };
+    let subject =
+        Subject::Change { shard: Shard::FIRST, cluster: cluster.clone(), viewer: String::new(), object: key };
     let mut object = object.clone();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
         && !is_event
@@ -312,8 +313,12 @@ fn change(cluster: &ClusterRef, key: ObjectKey, object: &Value, place: u64) -> R
 }
 
 fn complete(cluster: &ClusterRef, revision: u64) -> Row {
-    let subject =
-        Subject::Complete { table: Table::Changes, shard: 0, cluster: cluster.clone(), origin: None };
+    let subject = Subject::Complete {
+        table: Table::Changes,
+        shard: Shard::FIRST,
+        cluster: cluster.clone(),
+        origin: None,
+    };
     let meta = Meta::Complete(Complete::of_all(INCARNATION, revision));
     Row { subject, head: Head { meta, ..Head::default() }, body: Arc::from([]), sequence: 0 }
 }

@@ -16,7 +16,7 @@ use sluice_api::{ClusterKind, ClusterRef, Gvk};
 use sluice_bus::{Bus, BusError, ReadSpec, interest_feed, interest_feed_of, look_each};
 use sluice_protocol::interest::{Complete, Interest, Source};
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{Row, Subject, Table};
+use sluice_protocol::{Row, Shard, Subject, Table};
 use sluice_tasks::Tasks;
 
 use crate::error::InspectError;
@@ -53,7 +53,7 @@ pub struct EventsFilter {
 struct Rows {
     interests: BTreeMap<ClusterRef, Interest>,
     matches: BTreeMap<(ClusterRef, String), u64>,
-    complete: BTreeMap<ClusterRef, BTreeMap<u16, Complete>>,
+    complete: BTreeMap<ClusterRef, BTreeMap<Shard, Complete>>,
     shards: u16,
 }
 
@@ -181,7 +181,7 @@ pub(crate) fn lacks<'c>(said: impl Iterator<Item = &'c Complete>, shards: u16, s
 async fn read(bus: &Bus, filter: &EventsFilter) -> Result<Rows, BusError> {
     let interests = interests(bus, filter.cluster.as_ref()).await;
     let mut rows = Rows { shards: bus.shards(), interests, ..Rows::default() };
-    for shard in 0..bus.shards() {
+    for shard in Shard::all(bus.shards()) {
         let cluster = filter.cluster.as_ref();
         if cluster.is_some_and(|cluster| cluster_shard(cluster, bus.shards()) != shard) {
             continue;

@@ -16,7 +16,7 @@ use serde::Serialize;
 use sluice_api::few::NAMED;
 use sluice_api::{ClusterRef, few};
 use sluice_protocol::rows::{Cause, Desired, State, Status};
-use sluice_protocol::{ProblemRow, Severity};
+use sluice_protocol::{ProblemRow, Severity, Shard};
 
 pub use self::facts::{Facts, OfEvent, OnBus, gather};
 use crate::trace::Target;
@@ -149,7 +149,7 @@ impl Steps {
     }
 
     /// What became of a row that says what a profile should have.
-    fn deployed(&mut self, desired: &Desired, on_bus: &OnBus, origin: u16) {
+    fn deployed(&mut self, desired: &Desired, on_bus: &OnBus, origin: Shard) {
         let profile = desired.profile();
         let status = on_bus.statuses.iter().find(|(id, by, _)| *id == profile && *by == origin);
         match status.map(|(_, _, status)| status) {

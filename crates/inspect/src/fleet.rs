@@ -7,7 +7,7 @@ use serde_json::Value;
 use sluice_api::cloud_event::is_event;
 use sluice_api::model::management_kinds;
 use sluice_bus::{Bus, BusError, ReadSpec, look};
-use sluice_protocol::{Capabilities, Subject, Table};
+use sluice_protocol::{Capabilities, Shard, Subject, Table};
 
 /// Objects of managed clusters, by namespace and name of their registration.
 pub type ObjectsOfClusters = BTreeMap<(String, String), Vec<Value>>;
@@ -30,7 +30,7 @@ pub async fn manifests(client: &Client) -> Result<Vec<Value>, kube::Error> {
 /// When the bus does not answer.
 pub async fn held(bus: &Bus) -> Result<ObjectsOfClusters, BusError> {
     let mut held = ObjectsOfClusters::new();
-    for shard in 0..bus.shards() {
+    for shard in Shard::all(bus.shards()) {
         for stored in look(bus, &ReadSpec::all(Table::Changes.stream(shard))).await? {
             let Subject::Change { cluster, viewer, object, .. } = stored.row.subject else { continue };
             let counts = viewer.is_empty() && !is_event(&object) && !Capabilities::is_key(&object);

@@ -7,7 +7,7 @@ use sluice_bus::kit::Server;
 use sluice_bus::{Bus, BusOptions};
 use sluice_kube::fake_api::Request;
 use sluice_protocol::rows::{Cause, EventCause, State};
-use sluice_protocol::{Body, Meta, Publish, Subject};
+use sluice_protocol::{Body, Meta, Publish, Shard, Subject};
 use sluice_tasks::Tasks;
 
 /// A registered cluster of the namespace `default`.
@@ -61,22 +61,38 @@ pub fn rows(item: Option<ObjectKey>) -> Vec<Publish> {
     let status = json!({"state": State::Failed, "errors": ["no room"]});
     vec![
         row(
-            Subject::Change { shard: 0, cluster: a.clone(), viewer: String::new(), object: service() },
+            Subject::Change {
+                shard: Shard::FIRST,
+                cluster: a.clone(),
+                viewer: String::new(),
+                object: service(),
+            },
             &json!({}),
             5,
         ),
         row(
-            Subject::Report { shard: 0, cluster: a, source: "s".into(), origin: 0, object: service() },
+            Subject::Report {
+                shard: Shard::FIRST,
+                cluster: a,
+                source: "s".into(),
+                origin: Shard::FIRST,
+                object: service(),
+            },
             &json!({}),
             5,
         ),
         row(
-            Subject::Desired { shard: 0, cluster: b.clone(), origin: 0, profile: profile.clone() },
+            Subject::Desired {
+                shard: Shard::FIRST,
+                cluster: b.clone(),
+                origin: Shard::FIRST,
+                profile: profile.clone(),
+            },
             &desired,
             5,
         )
         .meta(Meta::of_cause(&cause)),
-        row(Subject::Status { shard: 0, cluster: b, origin: 0, profile }, &status, 5)
+        row(Subject::Status { shard: Shard::FIRST, cluster: b, origin: Shard::FIRST, profile }, &status, 5)
             .meta(Meta::of_cause(&cause)),
     ]
 }

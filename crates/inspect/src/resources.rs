@@ -12,10 +12,10 @@ use sluice_api::cloud_event::is_event;
 use sluice_api::{ClusterRef, Gvk, ObjectKey, kinds, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look_each};
 use sluice_protocol::subject::own_rows::{ObjectsOf, of_objects};
-use sluice_protocol::{Capabilities, Subject, Table};
+use sluice_protocol::{Capabilities, Shard, Subject, Table};
 
 pub use self::found::Resources;
-use self::found::Shard;
+use self::found::ShardObjects;
 use crate::error::InspectError;
 use crate::explain::instead;
 use crate::inspector::{Inspector, LONG_PATIENCE, PATIENCE, in_time_of};
@@ -133,7 +133,8 @@ async fn read(bus: &Bus, filter: &ResourceFilter, clusters: &[&ClusterRef]) -> R
         namespace: filter.namespace.as_deref(),
     };
     // All shards at once: each of them is asked and answers, and nothing of one depends on another.
-    let parts = try_join_all((0..bus.shards()).map(|shard| read_shard(bus, filter, &which, clusters, shard)));
+    let parts =
+        try_join_all(Shard::all(bus.shards()).map(|shard| read_shard(bus, filter, &which, clusters, shard)));
     Ok(Resources::of(parts.await?))
 }
 
@@ -142,14 +143,14 @@ async fn read_shard(
     filter: &ResourceFilter,
     which: &ObjectsOf<'_>,
     clusters: &[&ClusterRef],
-    shard: u16,
-) -> Result<Shard, BusError> {
+    shard: Shard,
+) -> Result<ShardObjects, BusError> {
     let filters = if clusters.is_empty() {
         vec![of_objects(None, which, shard)]
     } else {
         clusters.iter().map(|cluster| of_objects(Some(cluster), which, shard)).collect()
     };
-    let mut found = Shard::default();
+    let mut found = ShardObjects::default();
     let each = |Stored { row, .. }: Stored| {
         let Subject::Change { cluster, object, .. } = row.subject else { return };
         if !row.head.tombstone
@@ -178,7 +179,7 @@ fn resource_body(body: Value, full: bool) -> (String, Option<Value>) {
 /// The kinds of which there is an object.
 async fn kinds_of(bus: &Bus) -> Result<Vec<Gvk>, BusError> {
     let mut found = BTreeSet::new();
-    for shard in 0..bus.shards() {
+    for shard in Shard::all(bus.shards()) {
         let filters = vec![of_objects(None, &ObjectsOf::default(), shard)];
         let spec = ReadSpec { heads_only: true, ..ReadSpec::some(Table::Changes.stream(shard), filters) };
         let each = |Stored { row, .. }: Stored| {

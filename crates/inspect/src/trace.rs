@@ -7,7 +7,7 @@ use sluice_api::{ClusterRef, Gvk, ObjectKey, few, kinds, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, owner};
 use sluice_protocol::rows::{Cause, Desired, EventCause, NoContent, Policy, Status};
 use sluice_protocol::subject::{change_shard, cluster_shard, own_rows};
-use sluice_protocol::{Subject, Table};
+use sluice_protocol::{Shard, Subject, Table};
 
 use crate::shards::writer;
 
@@ -109,7 +109,7 @@ async fn of_row(
     hops.push(hop(bus, Table::Desired, &key, Some(stored), says).await?);
     let shard = cluster_shard(cluster, bus.shards());
     let subject = Subject::Status { shard, cluster: cluster.clone(), origin, profile: profile.clone() };
-    let status = newest(bus, Table::Status, 0, subject.to_string()).await?;
+    let status = newest(bus, Table::Status, Shard::FIRST, subject.to_string()).await?;
     let says = status.as_ref().map_or_else(|| "nothing yet".to_owned(), said);
     hops.push(hop(bus, Table::Status, &own_rows::shard_token(shard), status.as_ref(), says).await?);
     Ok(Trace { profile: profile.to_string(), hops })
@@ -166,7 +166,7 @@ async fn hop(
 }
 
 /// The row of these subjects that was stored last.
-async fn newest(bus: &Bus, table: Table, shard: u16, filter: String) -> Result<Option<Stored>, BusError> {
+async fn newest(bus: &Bus, table: Table, shard: Shard, filter: String) -> Result<Option<Stored>, BusError> {
     let rows = look(bus, &ReadSpec::some(table.stream(shard), vec![filter])).await?;
     Ok(rows.into_iter().max_by_key(|stored| stored.row.sequence))
 }

@@ -9,7 +9,7 @@ use sluice_api::model::{CONFIG_GROUP, LIB_GROUP};
 use sluice_api::{Gvk, object};
 use sluice_bus::{Bus, BusError, ReadSpec, look_each};
 use sluice_protocol::rows::{Desired, Policy};
-use sluice_protocol::{Row, Subject, Table};
+use sluice_protocol::{Row, Shard, Subject, Table};
 
 use crate::error::InspectError;
 use crate::explain::instead;
@@ -232,7 +232,7 @@ async fn written(client: &Client) -> Result<Uses, String> {
 /// What renderers have put together.
 async fn rendered(bus: &Bus) -> Result<Uses, BusError> {
     let mut uses = Uses::default();
-    for shard in 0..bus.shards() {
+    for shard in Shard::all(bus.shards()) {
         let spec = ReadSpec::all(Table::Desired.stream(shard));
         look_each(bus, &spec, |stored| uses.add_row(&stored.row)).await?;
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look_each};
 use sluice_protocol::rows::Cause;
-use sluice_protocol::{Row, Subject, Table};
+use sluice_protocol::{Row, Shard, Subject, Table};
 
 use crate::error::InspectError;
 use crate::inspector::{Inspector, LONG_PATIENCE, Listed, in_time, in_time_of};
@@ -61,7 +61,7 @@ impl Inspector {
 /// What the heads of all wanted rows tell of, in order.
 async fn wanted(bus: &Bus, told: Told) -> Result<Vec<Line>, BusError> {
     let mut found: BTreeMap<Line, BTreeSet<String>> = BTreeMap::new();
-    for shard in 0..bus.shards() {
+    for shard in Shard::all(bus.shards()) {
         let spec = ReadSpec { heads_only: true, ..ReadSpec::all(Table::Desired.stream(shard)) };
         let each = |Stored { row, .. }: Stored| {
             if let Some((line, cluster)) = told(&row).filter(|_| !row.head.tombstone) {

@@ -6,12 +6,12 @@
 use serde::{Deserialize, Serialize};
 use sluice_api::{ClusterRef, Gvk, ObjectKey};
 
-use crate::{Subject, Table};
+use crate::{Shard, Subject, Table};
 
 /// Group of the kind.
 const GROUP: &str = "capabilities.sluice.dev";
 /// The shard that these rows are in.
-const SHARD: u16 = 0;
+const SHARD: Shard = Shard::FIRST;
 
 /// The body of the row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

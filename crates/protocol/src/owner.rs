@@ -385,7 +385,7 @@ impl<C: Core> Owner<C> {
 
     /// Index of the output stream of `subject`: outputs are one stream for each shard, or a single one.
     fn output_of(&self, subject: &Subject) -> usize {
-        if self.config.outputs == 1 { 0 } else { usize::from(subject.shard()) }
+        if self.config.outputs == 1 { 0 } else { subject.shard().index() }
     }
 }
 

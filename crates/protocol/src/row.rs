@@ -185,6 +185,7 @@ mod tests {
     use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId};
 
     use super::*;
+    use crate::Shard;
 
     fn object(group: &str, kind: &str) -> ObjectKey {
         ObjectKey { gvk: Gvk::new(group, "v1", kind), namespace: "n".into(), name: "x".into() }
@@ -192,7 +193,7 @@ mod tests {
 
     fn change(group: &str, kind: &str) -> Publish {
         let (cluster, object) = (ClusterRef::sveltos("a", "b"), object(group, kind));
-        let subject = Subject::Change { shard: 0, cluster, viewer: String::new(), object };
+        let subject = Subject::Change { shard: Shard::FIRST, cluster, viewer: String::new(), object };
         Publish::new(subject, Body::value(*b"{}"), 1)
     }
 
@@ -201,10 +202,20 @@ mod tests {
         assert!(change("", "Secret").secret);
         assert!(!change("", "ConfigMap").secret && !change("example.com", "Secret").secret);
         let (cluster, object) = (ClusterRef::sveltos("a", "b"), object("", "Secret"));
-        let report =
-            Subject::Report { shard: 0, cluster: cluster.clone(), source: "s".into(), origin: 0, object };
+        let report = Subject::Report {
+            shard: Shard::FIRST,
+            cluster: cluster.clone(),
+            source: "s".into(),
+            origin: Shard::FIRST,
+            object,
+        };
         assert!(Publish::new(report, Body::value([]), 1).secret);
-        let desired = Subject::Desired { shard: 0, cluster, origin: 0, profile: ProfileId::cluster("p") };
+        let desired = Subject::Desired {
+            shard: Shard::FIRST,
+            cluster,
+            origin: Shard::FIRST,
+            profile: ProfileId::cluster("p"),
+        };
         let row = Publish::new(desired, Body::value([]), 1);
         assert!(!row.secret && row.clone().secret(true).secret);
         assert!(row.secret(true).secret(false).secret, "nobody takes it back");

@@ -10,7 +10,7 @@ use sluice_api::model::Feature;
 use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId, ServiceAccount, TriggerId};
 
 use crate::subject::{cluster_shard, hash_shard};
-use crate::{About, ProblemKey, Row};
+use crate::{About, ProblemKey, Row, Shard};
 
 /// Meta of a `reports` row. Its body is the object, or empty when the EventSource does not collect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -290,7 +290,7 @@ impl Cause {
     }
 
     /// The shard of the renderer whose cause it is, with that many shards: nobody else makes or withdraws its rows.
-    pub fn origin(&self, shards: u16) -> u16 {
+    pub fn origin(&self, shards: u16) -> Shard {
         match self {
             Self::Event(event) => cluster_shard(&event.cluster, shards),
             Self::Profile(id) => hash_shard(&[&id.to_string()], shards),

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 
+use crate::Shard;
 use crate::token;
 
 pub mod own_rows;
@@ -30,7 +31,7 @@ pub enum Subject {
     /// An object of a managed cluster.
     Change {
         /// Shard of the row, from [`change_shard`].
-        shard: u16,
+        shard: Shard,
         /// Where the object is.
         cluster: ClusterRef,
         /// The tenant ServiceAccount whose watch saw it; empty for the agent's own.
@@ -41,35 +42,35 @@ pub enum Subject {
     /// An object that is an event of one EventSource.
     Report {
         /// Shard of the row, from [`cluster_shard`].
-        shard: u16,
+        shard: Shard,
         /// Where the object is.
         cluster: ClusterRef,
         /// Name of the EventSource.
         source: String,
         /// Shard of the change it was made from: who owns that, owns this row.
-        origin: u16,
+        origin: Shard,
         /// Which object.
         object: ObjectKey,
     },
     /// One profile on one cluster.
     Desired {
         /// Shard of the row, from [`cluster_shard`].
-        shard: u16,
+        shard: Shard,
         /// Where it goes.
         cluster: ClusterRef,
         /// Shard of the renderer that made it: who owns that, owns this row.
-        origin: u16,
+        origin: Shard,
         /// Which profile.
         profile: ProfileId,
     },
     /// What came of one profile on one cluster.
     Status {
         /// Shard of the deployer that wrote it, from [`cluster_shard`].
-        shard: u16,
+        shard: Shard,
         /// Where it is.
         cluster: ClusterRef,
         /// Shard of the renderer that made it, for which the row is.
-        origin: u16,
+        origin: Shard,
         /// Which profile.
         profile: ProfileId,
     },
@@ -78,7 +79,7 @@ pub enum Subject {
         /// The table that is written.
         table: Table,
         /// The shard that is written.
-        shard: u16,
+        shard: Shard,
         /// The owner's shard or cluster.
         owner: String,
     },
@@ -87,35 +88,35 @@ pub enum Subject {
         /// The table that is complete.
         table: Table,
         /// The shard that is complete.
-        shard: u16,
+        shard: Shard,
         /// The cluster that is complete.
         cluster: ClusterRef,
         /// The writer's shard; `None` when the writer is an agent.
-        origin: Option<u16>,
+        origin: Option<Shard>,
     },
     /// All rows of one renderer are in this shard of `desired`.
     AllDesired {
         /// Shard of the rows.
-        shard: u16,
+        shard: Shard,
         /// Shard of the renderer.
-        origin: u16,
+        origin: Shard,
     },
 }
 
 /// Shard of an object's change: a hot cluster spreads over all of them.
-pub fn change_shard(cluster: &ClusterRef, object: &ObjectKey, shards: u16) -> u16 {
+pub fn change_shard(cluster: &ClusterRef, object: &ObjectKey, shards: u16) -> Shard {
     hash_shard(&[&cluster.to_string(), &object.gvk.kind, &object.namespace, &object.name], shards)
 }
 
 /// Shard of everything that belongs to one cluster.
-pub fn cluster_shard(cluster: &ClusterRef, shards: u16) -> u16 {
+pub fn cluster_shard(cluster: &ClusterRef, shards: u16) -> Shard {
     hash_shard(&[&cluster.to_string()], shards)
 }
 
 /// Shard of a thing by its name, for example a user-written profile.
-pub fn hash_shard(parts: &[&str], shards: u16) -> u16 {
+pub fn hash_shard(parts: &[&str], shards: u16) -> Shard {
     let hash = crate::members::fnv(parts);
-    (hash % u64::from(shards.max(1))) as u16
+    Shard::new((hash % u64::from(shards.max(1))) as u16)
 }
 
 /// Where a member of a group says that it lives; without a name, the filter for all of them.
@@ -203,7 +204,7 @@ impl Table {
     }
 
     /// Name of the stream of one shard.
-    pub fn stream(self, shard: u16) -> String {
+    pub fn stream(self, shard: Shard) -> String {
         match self {
             Self::Status => "STATUS".to_owned(),
             table => format!("{}-{shard:02}", table.name().to_uppercase()),
@@ -253,8 +254,8 @@ impl Subject {
     /// owner's own shard, as its rows are.
     pub fn fence(table: Table, output: usize, owner: &str) -> Self {
         let shard = match table {
-            Table::Status => owner.parse().unwrap_or(0),
-            _ => u16::try_from(output).unwrap_or(0),
+            Table::Status => owner.parse().unwrap_or(Shard::FIRST),
+            _ => Shard::of_output(output),
         };
         Self::Owner { table, shard, owner: owner.to_owned() }
     }
@@ -269,7 +270,7 @@ impl Subject {
     }
 
     /// The shard it is in.
-    pub fn shard(&self) -> u16 {
+    pub fn shard(&self) -> Shard {
         match self {
             Self::Change { shard, .. }
             | Self::Report { shard, .. }
@@ -282,11 +283,12 @@ impl Subject {
     }
 }
 
-fn push_shard(out: &mut String, shard: u16) {
-    if shard < 10 {
+fn push_shard(out: &mut String, shard: Shard) {
+    let number = shard.get();
+    if number < 10 {
         out.push('0');
     }
-    push_number(out, shard);
+    push_number(out, number);
 }
 
 fn push_number(out: &mut String, number: u16) {

@@ -1,5 +1,6 @@
 //! Which rows of `desired` something is about, in a few characters.
 
+use crate::Shard;
 use std::collections::BTreeMap;
 
 use sluice_api::{Digest, ProfileId};
@@ -7,11 +8,11 @@ use sluice_api::{Digest, ProfileId};
 /// What renderers want of one cluster, row by row. Who writes down what came of it writes the digest beside it; who reads that can
 /// tell from the rows' heads whether it is still about what is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WantedSet(BTreeMap<(ProfileId, u16), Digest>);
+pub struct WantedSet(BTreeMap<(ProfileId, Shard), Digest>);
 
 impl WantedSet {
     /// The row of a profile, by the renderer of this shard. That of a RoleRequest does not count: it deploys no add-on.
-    pub fn add(&mut self, profile: &ProfileId, origin: u16, row: Digest) {
+    pub fn add(&mut self, profile: &ProfileId, origin: Shard, row: Digest) {
         if !profile.is_role_request() {
             self.0.insert((profile.clone(), origin), row);
         }
@@ -33,8 +34,9 @@ mod tests {
         let row = |text: &str| Digest::of(&[text.as_bytes()]);
         let of = |rows: &[(&str, u16, &str)]| {
             let mut set = WantedSet::default();
-            rows.iter()
-                .for_each(|(name, origin, text)| set.add(&ProfileId::cluster(*name), *origin, row(text)));
+            rows.iter().for_each(|(name, origin, text)| {
+                set.add(&ProfileId::cluster(*name), Shard::new(*origin), row(text))
+            });
             set.digest()
         };
         let two = of(&[("p", 0, "x"), ("q", 3, "y")]);
@@ -50,9 +52,9 @@ mod tests {
     fn the_rights_of_a_tenant_are_no_add_on() {
         let row = Digest::of(&[b"x"]);
         let mut set = WantedSet::default();
-        set.add(&ProfileId::role_request("r"), 0, row);
+        set.add(&ProfileId::role_request("r"), Shard::FIRST, row);
         assert_eq!(set, WantedSet::default());
-        set.add(&ProfileId::cluster("r"), 0, row);
+        set.add(&ProfileId::cluster("r"), Shard::FIRST, row);
         assert_ne!(set.digest(), WantedSet::default().digest());
     }
 
@@ -60,7 +62,7 @@ mod tests {
     fn a_profile_of_a_namespace_is_another_than_one_without() {
         let of = |profile: ProfileId| {
             let mut set = WantedSet::default();
-            set.add(&profile, 0, Digest::of(&[b"x"]));
+            set.add(&profile, Shard::FIRST, Digest::of(&[b"x"]));
             set.digest()
         };
         assert_ne!(of(ProfileId::new("n", "p")), of(ProfileId::cluster("p")));

@@ -1,5 +1,6 @@
 //! One destination cluster: its jobs, its budget, what is known of its objects.
 
+use sluice_protocol::Shard;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sluice_api::{ObjectKey, ProfileId};
@@ -99,7 +100,7 @@ impl Cluster {
     pub(crate) fn retarget(
         &mut self,
         profile: &ProfileId,
-        origin: u16,
+        origin: Shard,
         row: Result<MakerRow, String>,
         now: i64,
         next_id: &mut u64,

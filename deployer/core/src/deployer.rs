@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{Cause, State};
 use sluice_protocol::{
-    About, Core, Fault, Head, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Step, Subject, View,
+    About, Core, Fault, Head, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Shard, Step, Subject, View,
 };
 
 use crate::budget::BREAK_AFTER;
@@ -39,7 +39,7 @@ const SPOILED_ATTEMPTS: u32 = BREAK_AFTER;
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Its shard of `desired`.
-    pub shard: u16,
+    pub shard: Shard,
     /// Number of shards of every table.
     pub shards: u16,
     /// Incarnation of its shard of `desired`.
@@ -56,7 +56,7 @@ pub struct Deployer {
     config: Config,
     clusters: BTreeMap<ClusterRef, Cluster>,
     /// Status rows of a former owner, by the profile and the shard of the renderer that they are for.
-    found: BTreeMap<ClusterRef, BTreeSet<(ProfileId, u16)>>,
+    found: BTreeMap<ClusterRef, BTreeSet<(ProfileId, Shard)>>,
     problems: ProblemSet,
     /// Where makers that wait for the name of a profile on a cluster were told so.
     told: BTreeMap<(ClusterRef, ProfileId), BTreeSet<ProblemKey>>,
@@ -67,7 +67,7 @@ pub struct Deployer {
     /// former owner has applied: nothing is asked of any cluster.
     caught_up: bool,
     /// Renderers that have said that all their rows are in this life of the stream.
-    said: BTreeSet<u16>,
+    said: BTreeSet<Shard>,
     deferred: Deferred,
     left_behind: LeftBehind,
     slow: Slow,

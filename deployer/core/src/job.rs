@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_api::{Digest, ObjectKey, ProfileId, ServiceAccount};
+use sluice_protocol::Shard;
 use sluice_protocol::rows::{Policy, State};
 
 use crate::budget::{backoff, micros};
@@ -49,7 +50,7 @@ pub(crate) const HANDED_OVER: &str = " is handed over";
 pub(crate) struct Job {
     pub(crate) profile: ProfileId,
     /// Shard of the renderer whose row it follows.
-    pub(crate) origin: u16,
+    pub(crate) origin: Shard,
     pub(crate) target: Target,
     pub(crate) makers: Makers,
     pub(crate) inventory_state: InventoryState,
@@ -136,7 +137,7 @@ pub(crate) enum Ended {
 }
 
 impl Job {
-    pub(crate) fn new(profile: &ProfileId, origin: u16) -> Self {
+    pub(crate) fn new(profile: &ProfileId, origin: Shard) -> Self {
         Self {
             profile: profile.clone(),
             origin,

@@ -8,7 +8,7 @@ use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
 use sluice_protocol::{
-    About, Body, Core, Fault, Head, Line, Meta, ProblemKey, ProblemSet, Row, Step, Subject, View,
+    About, Body, Core, Fault, Head, Line, Meta, ProblemKey, ProblemSet, Row, Shard, Step, Subject, View,
 };
 use sluice_script::Limits;
 
@@ -33,7 +33,7 @@ pub(crate) const STAGE: &str = "matcher";
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Its shard of `changes`.
-    pub shard: u16,
+    pub shard: Shard,
     /// Number of shards of every table.
     pub shards: u16,
     /// Incarnation of its `changes` stream.
@@ -272,7 +272,7 @@ impl Core for Matcher {
                 self.reported.note(cluster, object, source, false);
             }
             Subject::Complete { cluster, shard, .. } => {
-                let life = self.config.outputs.get(usize::from(*shard)).copied().unwrap_or(0);
+                let life = self.config.outputs.get(shard.index()).copied().unwrap_or(0);
                 let told = head.meta.complete().cloned();
                 // A predecessor may have begun in another life of the stream: nobody believes what it says.
                 let told = told.filter(|told| told.incarnation == life);

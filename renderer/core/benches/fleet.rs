@@ -9,7 +9,7 @@ use divan::Bencher;
 use serde_json::{Value, json};
 use sluice_api::{ClusterRef, Gvk, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{Core, Head, Meta, Row, Step, Subject, Table};
+use sluice_protocol::{Core, Head, Meta, Row, Shard, Step, Subject, Table};
 use sluice_renderer_core::{Change, Config, Effect, ExternalInput, Renderer, Salt};
 use sluice_template::Limits;
 
@@ -54,7 +54,7 @@ impl Fleet {
     /// So many clusters, and these objects.
     fn new(clusters: usize, objects: impl IntoIterator<Item = Value>) -> Self {
         let config = Config {
-            shard: 0,
+            shard: Shard::FIRST,
             shards: 1,
             input: INCARNATION,
             outputs: vec![9],
@@ -106,8 +106,13 @@ impl Fleet {
         let name = format!("s{number}");
         let key =
             ObjectKey { gvk: Gvk::new("", "v1", "Service"), namespace: "default".into(), name: name.clone() };
-        let subject =
-            Subject::Report { shard: 0, cluster: cluster(0), source: source.into(), origin: 0, object: key };
+        let subject = Subject::Report {
+            shard: Shard::FIRST,
+            cluster: cluster(0),
+            source: source.into(),
+            origin: Shard::FIRST,
+            object: key,
+        };
         let object = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "default", "name": name}, "spec": {"port": port}});
         let head = Head { time: self.now, meta: Meta::parse(r#"{"selectors":[0]}"#), ..Head::default() };
         let row = Row { subject, head, body: object.to_string().into_bytes().into(), sequence: 1 };
@@ -116,8 +121,12 @@ impl Fleet {
 
     /// The sets of the first cluster are complete.
     fn complete(&mut self) {
-        let subject =
-            Subject::Complete { table: Table::Reports, shard: 0, cluster: cluster(0), origin: Some(0) };
+        let subject = Subject::Complete {
+            table: Table::Reports,
+            shard: Shard::FIRST,
+            cluster: cluster(0),
+            origin: Some(Shard::FIRST),
+        };
         let meta = Meta::Complete(Complete::of_all(INCARNATION, u64::MAX / 2));
         let row = Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 2 };
         self.run(|renderer, step| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_api::ClusterRef;
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, hash_shard};
-use sluice_protocol::{Core, Head, Row, Step, Subject, View};
+use sluice_protocol::{Core, Head, Row, Shard, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
 use self::outgoing::{Outgoing, Progress};
@@ -35,7 +35,7 @@ mod words;
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Its shard of `reports`.
-    pub shard: u16,
+    pub shard: Shard,
     /// Number of shards of every table.
     pub shards: u16,
     /// Incarnation of its `reports` stream.

@@ -352,7 +352,7 @@ async fn a_chart_is_fetched_once_for_all_who_ask_until_nobody_does() {
     let charts = Charts::new(ChartSettings::default(), Tasks::default());
     let (first, mut told) = mpsc::unbounded_channel();
     let (second, mut told_too) = mpsc::unbounded_channel();
-    let (one, two) = (charts.asking(1, first), charts.asking(2, second));
+    let (one, two) = (charts.asking(Shard::new(1), first), charts.asking(Shard::new(2), second));
     one.fetch(fake.request(""));
     two.fetch(fake.request(""));
     for told in [&mut told, &mut told_too] {

@@ -17,7 +17,7 @@ fn read_by_one(names: &[&str]) -> (Collection, mpsc::UnboundedReceiver<ExternalI
     let (sender, receiver) = mpsc::unbounded_channel();
     let mut place = Collection::default();
     for name in names {
-        place.objects.entry((*name).to_owned()).or_default().readers.insert(0, sender.clone());
+        place.objects.entry((*name).to_owned()).or_default().readers.insert(Shard::FIRST, sender.clone());
     }
     (place, receiver)
 }
@@ -78,7 +78,8 @@ async fn many_objects_are_watched_together_and_nothing_is_left_when_the_readers_
     let config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
     let registry = Registry::new(Client::try_from(config).unwrap(), Tasks::default());
     let (sender, _receiver) = mpsc::unbounded_channel();
-    let (one, two) = (registry.reading(1, sender.clone()), registry.reading(2, sender));
+    let (one, two) =
+        (registry.reading(Shard::new(1), sender.clone()), registry.reading(Shard::new(2), sender));
     let keys: Vec<ObjectKey> = (0..=MANY).map(|number| key(&place(), &format!("t{number}"))).collect();
     keys[1..].iter().for_each(|key| one.watch(key));
     assert!(registry.lock()[&place()].together.is_none());

@@ -28,7 +28,7 @@ async fn one_review_answers_all_shards_and_says_whose_right_it_is() {
     let tasks = Tasks::default();
     let rights = Rights::start(server.client(), &tasks);
     let ((first, mut one), (second, mut two)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
-    let (first, second) = (rights.inquirer(0, first), rights.inquirer(1, second));
+    let (first, second) = (rights.inquirer(Shard::FIRST, first), rights.inquirer(Shard::new(1), second));
     first.ask(question("Secret", "s"), 3);
     second.ask(question("Secret", "s"), 4);
     assert_eq!(told(&mut one).await, (question("Secret", "s"), Right::Denied, 3));
@@ -52,7 +52,7 @@ async fn what_is_asked_anew_is_answered_anew() {
     let tasks = Tasks::default();
     let rights = Rights::start(server.client(), &tasks);
     let (sender, mut receiver) = mpsc::unbounded_channel();
-    let shard = rights.inquirer(0, sender);
+    let shard = rights.inquirer(Shard::FIRST, sender);
     for number in [1, 2, 3] {
         shard.ask(question("Secret", "s"), number);
         assert_eq!(told(&mut receiver).await, (question("Secret", "s"), Right::Granted, number));
@@ -76,7 +76,7 @@ fn heard(receiver: &mut mpsc::UnboundedReceiver<ExternalInput>) -> Option<(Right
 fn it_is_asked_again_and_an_answer_that_cannot_be_had_anew_stays() {
     let (asked, now) = (question("ConfigMap", "c"), Instant::now());
     let (reader, mut receiver) = reader(1);
-    let mut one = Asked { readers: HashMap::from([(0, reader)]), due: now };
+    let mut one = Asked { readers: HashMap::from([(Shard::FIRST, reader)]), due: now };
     let away = || Right::Unavailable("503".into());
     let mut told = |right: Right| {
         let numbers = one.numbers();
@@ -95,12 +95,12 @@ fn it_is_asked_again_and_an_answer_that_cannot_be_had_anew_stays() {
 fn questions_that_come_while_an_answer_is_on_its_way_are_one_more() {
     let (asked, now) = (question("ConfigMap", "c"), Instant::now());
     let ((first, mut one), (second, mut two)) = (reader(1), reader(1));
-    let mut all = Asked { readers: HashMap::from([(0, first)]), due: now };
+    let mut all = Asked { readers: HashMap::from([(Shard::FIRST, first)]), due: now };
     let numbers = all.numbers();
     // Another shard begins, and the first asks anew, again and again.
-    all.readers.insert(1, second);
+    all.readers.insert(Shard::new(1), second);
     for number in 2..100 {
-        all.readers.get_mut(&0).unwrap().asked = number;
+        all.readers.get_mut(&Shard::FIRST).unwrap().asked = number;
     }
     all.set(&asked, &numbers, &Right::Granted, now);
     assert_eq!(

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 use sluice_api::object;
 use sluice_bus::{Bus, Connection, ReadSpec, look};
-use sluice_protocol::{Body, Capabilities, Publish, Row, Subject, Table};
+use sluice_protocol::{Body, Capabilities, Publish, Row, Shard, Subject, Table};
 use sluice_renderer::ChartSettings;
 use sluice_runtime::kit;
 
@@ -238,7 +238,7 @@ async fn what_a_chart_draws_stays_over_a_take_over_and_a_wiped_bus() {
                 let is_it = |row: &Row| matches!(&row.subject, Subject::Desired { profile, .. } if profile.name == name);
                 desired(bus, is_it).await;
             }
-            let rows = look(bus, &ReadSpec::all(Table::Desired.stream(0))).await.unwrap();
+            let rows = look(bus, &ReadSpec::all(Table::Desired.stream(Shard::FIRST))).await.unwrap();
             let row = rows.iter().find(|stored| of_profile(&stored.row));
             assert_eq!(row.map(|stored| stored.row.sequence), made.last().map(|row| row.sequence));
         };

@@ -8,7 +8,7 @@ use sluice_bus::{Bus, ReadSpec, interest_feed, look, problem_feed};
 use sluice_kube::client_of_kubeconfig;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::{Cause, Desired, ReportMeta, State, Status};
-use sluice_protocol::{Body, Meta, Publish, Role, Row, Subject, Table, View};
+use sluice_protocol::{Body, Meta, Publish, Role, Row, Shard, Subject, Table, View};
 use sluice_renderer::ChartSettings;
 use sluice_runtime::Context;
 use sluice_runtime::kit::{self, Server};
@@ -60,7 +60,7 @@ impl Stand {
     async fn everything_but(&self, bus: &Bus, secret: &str) -> String {
         let mut seen = String::new();
         for table in [Table::Changes, Table::Desired] {
-            for stored in look(bus, &ReadSpec::all(table.stream(0))).await.unwrap() {
+            for stored in look(bus, &ReadSpec::all(table.stream(Shard::FIRST))).await.unwrap() {
                 let row = stored.row;
                 seen += &format!("{} {:?} {}\n", row.subject, row.head, String::from_utf8_lossy(&row.body));
             }
@@ -125,8 +125,13 @@ async fn interest(bus: &Bus, wanted: impl Fn(&Interest) -> bool) -> Interest {
 async fn report(bus: &Bus, name: &str, revision: u64, gone: bool) {
     let gvk = Gvk::new("", "v1", "Service");
     let key = ObjectKey { gvk, namespace: "default".into(), name: name.into() };
-    let subject =
-        Subject::Report { shard: 0, cluster: cluster(), source: "s".into(), origin: 0, object: key };
+    let subject = Subject::Report {
+        shard: Shard::FIRST,
+        cluster: cluster(),
+        source: "s".into(),
+        origin: Shard::FIRST,
+        object: key,
+    };
     let service =
         json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "default", "name": name}});
     let body = if gone { Body::Tombstone } else { Body::value(service.to_string().into_bytes()) };
@@ -138,15 +143,20 @@ async fn report(bus: &Bus, name: &str, revision: u64, gone: bool) {
 
 /// The matcher says that it has reported everything.
 async fn complete(bus: &Bus, revision: u64) {
-    let subject = Subject::Complete { table: Table::Reports, shard: 0, cluster: cluster(), origin: Some(0) };
-    let said = Complete::of_all(bus.incarnation(&Table::Reports.stream(0)), revision);
+    let subject = Subject::Complete {
+        table: Table::Reports,
+        shard: Shard::FIRST,
+        cluster: cluster(),
+        origin: Some(Shard::FIRST),
+    };
+    let said = Complete::of_all(bus.incarnation(&Table::Reports.stream(Shard::FIRST)), revision);
     kit::write(bus, [Publish::new(subject, Body::value([]), 0).meta(Meta::Complete(said))]).await;
 }
 
 /// Waits for a row for the cluster.
 async fn desired(bus: &Bus, wanted: impl Fn(&Row) -> bool) -> Row {
     let is_it = |row: &Row| matches!(row.subject, Subject::Desired { .. }) && wanted(row);
-    kit::row(bus, &Table::Desired.stream(0), is_it).await
+    kit::row(bus, &Table::Desired.stream(Shard::FIRST), is_it).await
 }
 
 /// What the row deploys: of which Service, and the mark of its template.
@@ -169,7 +179,7 @@ async fn an_event_becomes_a_row_and_is_shown_in_the_management_cluster() {
             report(bus, "web", wanted.revision, false).await;
             let row = desired(bus, is("web", "1")).await;
             let Subject::Desired { profile, origin, .. } = &row.subject else { panic!("{row:?}") };
-            assert_eq!((*origin, row.head.time), (0, 5));
+            assert_eq!((*origin, row.head.time), (Shard::FIRST, 5));
             assert!(matches!(row.head.meta.cause(), Some(Cause::Event(event)) if event.cluster == cluster()));
             kit::until(|| place.get(CONFIG, "ClusterProfile", &profile.name).is_some()).await;
             // An edited template reaches what was made of it.
@@ -190,11 +200,11 @@ async fn it_says_that_all_its_rows_are_there_when_it_knows_every_event() {
             let wanted = interest(bus, |row| row.source("s").is_some()).await;
             report(bus, "web", wanted.revision, false).await;
             complete(bus, wanted.revision).await;
-            let said = |row: &Row| matches!(row.subject, Subject::AllDesired { origin: 0, .. });
-            let said = kit::row(bus, &Table::Desired.stream(0), said).await;
+            let said = |row: &Row| matches!(row.subject, Subject::AllDesired { origin: Shard::FIRST, .. });
+            let said = kit::row(bus, &Table::Desired.stream(Shard::FIRST), said).await;
             let made = desired(bus, is("web", "1")).await;
             assert!(made.sequence < said.sequence, "its rows come before that");
-            let life = bus.incarnation(&Table::Desired.stream(0));
+            let life = bus.incarnation(&Table::Desired.stream(Shard::FIRST));
             assert_eq!(said.head.meta.complete().map(|complete| complete.incarnation), Some(life));
         })
         .await;
@@ -240,7 +250,12 @@ async fn a_trigger_says_on_which_clusters_it_is_and_what_became_of_it_there() {
             let meta = row.head.meta;
             let told = async |state: State, errors: Vec<String>| {
                 let profile = profile.clone();
-                let subject = Subject::Status { shard: 0, cluster: cluster(), origin: 0, profile };
+                let subject = Subject::Status {
+                    shard: Shard::FIRST,
+                    cluster: cluster(),
+                    origin: Shard::FIRST,
+                    profile,
+                };
                 let body = serde_json::to_vec(&Status::new(state, errors)).unwrap();
                 kit::write(bus, [Publish::new(subject, Body::value(body), 1).meta(meta.clone())]).await;
             };
@@ -286,7 +301,12 @@ async fn what_a_cluster_holds_and_nobody_wants_is_withdrawn() {
         .render(async |bus| {
             let id = ProfileId::cluster("old");
             let cause = Cause::Profile(id.clone());
-            let subject = Subject::Status { shard: 0, cluster: cluster(), origin: 0, profile: id };
+            let subject = Subject::Status {
+                shard: Shard::FIRST,
+                cluster: cluster(),
+                origin: Shard::FIRST,
+                profile: id,
+            };
             let held = Status::new(State::Held, Vec::new());
             let body = Body::value(serde_json::to_vec(&held).unwrap());
             kit::write(bus, [Publish::new(subject, body, 1).meta(Meta::of_cause(&cause))]).await;
@@ -294,7 +314,7 @@ async fn what_a_cluster_holds_and_nobody_wants_is_withdrawn() {
                 matches!(&row.subject, Subject::Desired { profile, .. } if profile.name == "old")
                     && row.head.tombstone
             };
-            kit::row(bus, &Table::Desired.stream(0), gone).await;
+            kit::row(bus, &Table::Desired.stream(Shard::FIRST), gone).await;
         })
         .await;
 }

@@ -1,7 +1,7 @@
 //! Commands between a replica and the bus: late, overtaken by others, without an answer, and more than once.
 
 use rand::Rng as _;
-use sluice_protocol::{Claim, Event, Group, Stop};
+use sluice_protocol::{Claim, Event, Group, Shard, Stop};
 
 use super::{Out, Process};
 use crate::coverage::Fault;
@@ -84,7 +84,7 @@ impl<R: Role> Process<R> {
             Out::Claim(claim) => answers.extend(self.claim(world, claim, life)),
             Out::Send(group) => answers.extend(self.store(world, group)),
             Out::Load { output, fence } => {
-                let (table, shard) = (self.role.output(), u16::try_from(*output).unwrap_or(0));
+                let (table, shard) = (self.role.output(), Shard::of_output(*output));
                 if life != self.lives {
                     return;
                 }

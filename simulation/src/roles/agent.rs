@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rand::Rng as _;
 use sluice_agent_core as agent;
 use sluice_api::ClusterRef;
-use sluice_protocol::{Subject, Table};
+use sluice_protocol::{Shard, Subject, Table};
 
 use super::{Interests, SHARDS};
 use crate::coverage::Fault;
@@ -140,7 +140,7 @@ impl Role for AgentRole {
         }
     }
 
-    fn input(&self) -> Option<(Table, u16)> {
+    fn input(&self) -> Option<(Table, Shard)> {
         None
     }
 

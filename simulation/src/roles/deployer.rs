@@ -6,7 +6,7 @@ use sluice_deployer_core as deployer;
 use sluice_deployer_core::{Class, Failure, Reply, Request};
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{Subject, Table};
+use sluice_protocol::{Shard, Subject, Table};
 
 use super::{FORGET_AFTER, SHARDS};
 use crate::api_server::{ApiServer, Written};
@@ -20,7 +20,7 @@ use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
 
 /// The deployer of one shard.
 pub(crate) struct DeployerRole {
-    shard: u16,
+    shard: Shard,
     seat: Seat,
     /// The clusters of the shard, and what the core was told of them.
     clusters: Vec<(&'static str, Standing)>,
@@ -59,7 +59,7 @@ struct Call {
 }
 
 impl DeployerRole {
-    pub(crate) fn new(shard: u16, seat: Seat) -> Self {
+    pub(crate) fn new(shard: Shard, seat: Seat) -> Self {
         let own = SERVERS.into_iter().filter(|name| cluster_shard(&cluster_ref(name), SHARDS) == shard);
         Self {
             shard,
@@ -260,7 +260,7 @@ impl Role for DeployerRole {
         matches!(subject, Subject::Status { shard, .. } if *shard == self.shard)
     }
 
-    fn input(&self) -> Option<(Table, u16)> {
+    fn input(&self) -> Option<(Table, Shard)> {
         Some((Table::Desired, self.shard))
     }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rand::Rng as _;
 use sluice_matcher_core as matcher;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Row, Subject, Table};
+use sluice_protocol::{Row, Shard, Subject, Table};
 
 use super::{Interests, SHARDS};
 use crate::role::{Link, Role};
@@ -13,7 +13,7 @@ use crate::world::World;
 
 /// The matcher of one shard.
 pub(crate) struct MatcherRole {
-    shard: u16,
+    shard: Shard,
     interests: Interests,
     replays: VecDeque<matcher::ExternalInput>,
     /// How many interest rows there were when it began, until all of them have been told.
@@ -21,7 +21,7 @@ pub(crate) struct MatcherRole {
 }
 
 impl MatcherRole {
-    pub(crate) fn new(shard: u16) -> Self {
+    pub(crate) fn new(shard: Shard) -> Self {
         Self { shard, interests: Interests::default(), replays: VecDeque::new(), untold: None }
     }
 }
@@ -60,7 +60,7 @@ impl Role for MatcherRole {
         }
     }
 
-    fn input(&self) -> Option<(Table, u16)> {
+    fn input(&self) -> Option<(Table, Shard)> {
         Some((Table::Changes, self.shard))
     }
 

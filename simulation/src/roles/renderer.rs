@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand::Rng as _;
 use sluice_api::ObjectKey;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Row, Step, Subject, Table};
+use sluice_protocol::{Row, Shard, Step, Subject, Table};
 use sluice_renderer_core as renderer;
 
 use super::{FORGET_AFTER, Interests, SHARDS};
@@ -22,7 +22,7 @@ const STALE: i64 = 150 * STEP;
 
 /// The renderer of one shard.
 pub(crate) struct RendererRole {
-    shard: u16,
+    shard: Shard,
     interests: Interests,
     /// Position in the log of the management cluster: also a replica that owns nothing follows it.
     management: usize,
@@ -35,7 +35,7 @@ pub(crate) struct RendererRole {
 }
 
 impl RendererRole {
-    pub(crate) fn new(shard: u16) -> Self {
+    pub(crate) fn new(shard: Shard) -> Self {
         Self {
             shard,
             interests: Interests::default(),
@@ -48,7 +48,7 @@ impl RendererRole {
     }
 
     fn status(&mut self, world: &mut World) -> Option<renderer::ExternalInput> {
-        let stream = world.store.stream(Table::Status, 0);
+        let stream = world.store.stream(Table::Status, Shard::FIRST);
         if stream.incarnation() != self.status_incarnation {
             (self.status, self.status_incarnation) = (0, stream.incarnation());
         }
@@ -142,7 +142,7 @@ impl Role for RendererRole {
         matches!(subject, Subject::Desired { origin, .. } | Subject::AllDesired { origin, .. } if *origin == self.shard)
     }
 
-    fn input(&self) -> Option<(Table, u16)> {
+    fn input(&self) -> Option<(Table, Shard)> {
         Some((Table::Reports, self.shard))
     }
 
@@ -171,7 +171,7 @@ impl Role for RendererRole {
     }
 
     fn has_news(&self, world: &World) -> bool {
-        let stream = world.store.stream(Table::Status, 0);
+        let stream = world.store.stream(Table::Status, Shard::FIRST);
         let unread = stream.incarnation() != self.status_incarnation || stream.next(self.status).is_some();
         (self.management < world.management.log.len() && self.late_until <= world.now)
             || self.interests.has_news(world)

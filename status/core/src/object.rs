@@ -8,12 +8,12 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 use sluice_protocol::rows::{Cause, State, Status, spec_digest};
-use sluice_protocol::{ProblemRow, Row};
+use sluice_protocol::{ProblemRow, Row, Shard};
 
 use crate::condition;
 
 /// A profile on a cluster, and the shard of the renderer that it is for.
-pub(crate) type RowKey = (ClusterRef, u16, ProfileId);
+pub(crate) type RowKey = (ClusterRef, Shard, ProfileId);
 
 /// What is known of one object.
 #[derive(Default)]

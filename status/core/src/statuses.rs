@@ -16,10 +16,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use sluice_api::model::{Fleet, FleetChange, Profile, Trigger, registration, user_object};
 use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object};
-use sluice_protocol::ProblemRow;
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::hash_shard;
-use sluice_protocol::{Row, Subject};
+use sluice_protocol::{ProblemRow, Row, Shard, Subject};
 
 use crate::object::{GeneratedProfile, KnownObject, RowKey, StatusRow, hash};
 use crate::rollout::Rollout;
@@ -34,7 +33,7 @@ const PERIOD: i64 = 2_000_000;
 // D-0604: the status of an object has one writer.
 /// What triggers and profiles say of themselves, for one shard.
 pub struct Statuses {
-    shard: u16,
+    shard: Shard,
     shards: u16,
     /// Clusters and cluster sets.
     fleet: Fleet,
@@ -64,7 +63,7 @@ pub struct Writes {
 
 impl Statuses {
     /// Nothing is known yet. Of the objects, those are this one's whose names are of this shard.
-    pub fn new(shard: u16, shards: u16) -> Self {
+    pub fn new(shard: Shard, shards: u16) -> Self {
         Self {
             shard,
             shards,

@@ -280,7 +280,7 @@ fn of_a_cluster_that_is_no_longer_registered_every_row_goes_and_then_the_interes
     let gone: Vec<_> = rows.iter().map(|row| (row.subject.clone(), row.barrier)).collect();
     let objects = ["shown", "unknown"].map(|name| (agent.subject(key("Service", name)), false));
     let capabilities = (Capabilities::subject(&agent.config.cluster), false);
-    let complete = [0, 1].map(|shard| (agent.completeness(shard), true));
+    let complete = [0, 1].map(|shard| (agent.completeness(Shard::new(shard)), true));
     assert_eq!(gone, objects.into_iter().chain([capabilities]).chain(complete).collect::<Vec<_>>());
     assert_eq!(effects, [Effect::Unwatch(1), Effect::Unwatch(2), Effect::Left(9)]);
     // What is still under way says nothing more.

@@ -67,10 +67,16 @@ mod tests {
     use sluice_api::{ClusterRef, ProfileId};
 
     use super::*;
+    use sluice_protocol::Shard;
 
     fn subject(profile: &str) -> Subject {
         let cluster = ClusterRef::sveltos("default", "a");
-        Subject::Desired { shard: 0, cluster, origin: 0, profile: ProfileId::cluster(profile) }
+        Subject::Desired {
+            shard: Shard::FIRST,
+            cluster,
+            origin: Shard::FIRST,
+            profile: ProfileId::cluster(profile),
+        }
     }
 
     fn named(refs: &ContentRefs) -> Vec<Digest> {

@@ -230,10 +230,16 @@ mod tests {
     use sluice_api::{ClusterRef, ProfileId};
 
     use super::*;
+    use sluice_protocol::Shard;
 
     fn place(number: usize) -> BodyLocation {
         let cluster = ClusterRef::sveltos("default", "a");
-        let row = Subject::Desired { shard: 0, cluster, origin: 0, profile: ProfileId::cluster("p") };
+        let row = Subject::Desired {
+            shard: Shard::FIRST,
+            cluster,
+            origin: Shard::FIRST,
+            profile: ProfileId::cluster("p"),
+        };
         BodyLocation::of(&row, Digest::of(&[&number.to_le_bytes()]))
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sluice_api::ClusterRef;
-use sluice_protocol::{Role, Table, subject};
+use sluice_protocol::{Role, Shard, Table, subject};
 
 use crate::buckets::interest;
 use crate::connection::users::Rights;
@@ -57,9 +57,9 @@ fn nobody_is_given_a_right_twice() {
 #[test]
 fn a_table_is_read_by_who_writes_it_and_by_the_stage_after_it() {
     let readers = TABLES.map(|table| {
-        let reads = may(&format!("$JS.API.CONSUMER.CREATE.{}.any", table.stream(0)));
+        let reads = may(&format!("$JS.API.CONSUMER.CREATE.{}.any", table.stream(Shard::FIRST)));
         assert_eq!(
-            may(&format!("$JS.API.STREAM.MSG.GET.{}", table.stream(0))),
+            may(&format!("$JS.API.STREAM.MSG.GET.{}", table.stream(Shard::FIRST))),
             reads,
             "and asked for its end"
         );
@@ -91,8 +91,10 @@ fn a_renderer_reads_the_large_bodies_of_what_clusters_can_do_and_of_no_other_cha
 #[test]
 fn rights_end_with_the_shards_that_there_are() {
     for table in &TABLES[..3] {
-        assert!(may(&format!("$JS.API.CONSUMER.CREATE.{}.any", table.stream(SHARDS))).is_empty());
-        assert!(!may(&format!("$JS.API.CONSUMER.CREATE.{}.any", table.stream(SHARDS - 1))).is_empty());
+        assert!(may(&format!("$JS.API.CONSUMER.CREATE.{}.any", table.stream(Shard::new(SHARDS)))).is_empty());
+        assert!(
+            !may(&format!("$JS.API.CONSUMER.CREATE.{}.any", table.stream(Shard::new(SHARDS - 1)))).is_empty()
+        );
     }
 }
 

@@ -16,7 +16,7 @@
 // D-1201: whoever is not trusted with the whole bus has an account of its own.
 
 use sluice_api::ClusterRef;
-use sluice_protocol::{Capabilities, Role, Table, subject};
+use sluice_protocol::{Capabilities, Role, Shard, Table, subject};
 
 use crate::buckets::contents::CAPABILITIES;
 use crate::buckets::interest;
@@ -68,7 +68,7 @@ impl Rights {
             Role::Renderer => {
                 rights.stage(role, Table::Desired, shards);
                 rights.reads(&streams(Table::Reports, shards));
-                rights.reads(&[Table::Status.stream(0), bucket(INTEREST), bucket(PROBLEMS)]);
+                rights.reads(&[Table::Status.stream(Shard::FIRST), bucket(INTEREST), bucket(PROBLEMS)]);
                 rights.bodies(Table::Reports.name(), false);
                 rights.bodies(Table::Status.name(), false);
                 rights.bodies(CAPABILITIES, false);
@@ -228,8 +228,8 @@ fn entries(bucket: &str) -> String {
 
 fn streams(table: Table, shards: u16) -> Vec<String> {
     match table {
-        Table::Status => vec![table.stream(0)],
-        _ => (0..shards).map(|shard| table.stream(shard)).collect(),
+        Table::Status => vec![table.stream(Shard::FIRST)],
+        _ => Shard::all(shards).map(|shard| table.stream(shard)).collect(),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use sluice_protocol::Table;
+use sluice_protocol::{Shard, Table};
 
 use crate::bus::Bus;
 use crate::clock::now_micros;
@@ -139,7 +139,7 @@ async fn change(bus: &Bus, stage: &str, how: impl Fn(&mut Entries)) -> Result<()
 async fn sealed_with(bus: &Bus, stage: &str, keys: &[(u32, KeyId)]) -> Result<usize, BusError> {
     let mut count = 0;
     for table in tables_of(stage) {
-        for stream in (0..bus.shards()).map(|shard| Table::stream(table, shard)) {
+        for stream in Shard::all(bus.shards()).map(|shard| Table::stream(table, shard)) {
             let spec = ReadSpec { heads_only: true, ..ReadSpec::all(stream.clone()) };
             let mut reader = read_rows(bus, &spec).await?;
             if reader.all().await.is_none() {

@@ -8,6 +8,7 @@ use super::*;
 use crate::seal::envelope::Identity;
 use crate::seal::keys::name;
 use crate::seal::recipients::missing;
+use sluice_protocol::Shard;
 
 const STREAM: &str = "DESIRED-00";
 const FENCE: &str = "desired.00.owner.00";
@@ -48,7 +49,7 @@ fn pair(numbers: &[u32]) -> (Sealing, Sealing) {
 fn row(profile: &str, body: &[u8]) -> (Subject, Head) {
     let (cluster, profile) = (ClusterRef::sveltos("a", "b"), ProfileId::cluster(profile));
     let head = Head { digest: Digest::of(&[body]), time: 1, ..Head::default() };
-    (Subject::Desired { shard: 0, cluster, origin: 0, profile }, head)
+    (Subject::Desired { shard: Shard::FIRST, cluster, origin: Shard::FIRST, profile }, head)
 }
 
 fn sealed(writer: &Sealing, profile: &str, body: &[u8]) -> SealedRow {

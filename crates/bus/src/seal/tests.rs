@@ -7,7 +7,7 @@ use std::path::Path;
 
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Body, Core, JournalEntry, Publish, Row, Step, View};
+use sluice_protocol::{Body, Core, JournalEntry, Publish, Row, Shard, Step, View};
 use sluice_tasks::Tasks;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -50,7 +50,12 @@ async fn known(bus: &Bus, stage: &str) {
 
 fn desired(profile: &str, body: &str) -> Publish {
     let profile = ProfileId::cluster(profile);
-    let subject = Subject::Desired { shard: 0, cluster: ClusterRef::sveltos("a", "b"), origin: 0, profile };
+    let subject = Subject::Desired {
+        shard: Shard::FIRST,
+        cluster: ClusterRef::sveltos("a", "b"),
+        origin: Shard::FIRST,
+        profile,
+    };
     Publish::new(subject, Body::value(body.as_bytes()), 1)
 }
 
@@ -218,7 +223,7 @@ async fn own(
     let stop = CancellationToken::new();
     let _ends = stop.clone().drop_guard();
     let membership = Membership::join(bus, "stage", "a", stop).unwrap();
-    let (owner, filter) = (own_rows::shard_token(0), "desired.{}.*.*.*".to_owned());
+    let (owner, filter) = (own_rows::shard_token(Shard::FIRST), "desired.{}.*.*.*".to_owned());
     let outputs = Outputs { table: Table::Desired, owner, own_rows: vec![filter], leaves: false };
     let (spec, mut wanted) = (ShardSpec { outputs, input: None }, rows);
     loop {

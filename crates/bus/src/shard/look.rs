@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use sluice_protocol::{Row, Subject, Table};
+use sluice_protocol::{Row, Shard, Subject, Table};
 
 use crate::bus::Bus;
 use crate::error::BusError;
@@ -109,7 +109,7 @@ pub async fn owner(bus: &Bus, table: Table, key: &str) -> Result<Option<FenceHol
 }
 
 async fn owners_in(bus: &Bus, table: Table, filter: String) -> Result<Vec<FenceHolder>, BusError> {
-    let rows = look(bus, &ReadSpec::some(table.stream(0), vec![filter])).await?;
+    let rows = look(bus, &ReadSpec::some(table.stream(Shard::FIRST), vec![filter])).await?;
     let owner = |stored: Stored| {
         let Subject::Owner { owner: key, .. } = stored.row.subject else { return None };
         let holder: Holder = serde_json::from_slice(&stored.row.body).ok()?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use sluice_protocol::{Command, Core, Event, Group, Owner, OwnerConfig, Row, Stop, Subject};
+use sluice_protocol::{Command, Core, Event, Group, Owner, OwnerConfig, Row, Shard, Stop, Subject};
 use sluice_tasks::{Group as TaskGroup, Once};
 use tokio::sync::mpsc;
 
@@ -345,7 +345,7 @@ fn micros(duration: Duration) -> i64 {
 fn fence(spec: &ShardSpec, output: usize) -> Fence {
     let Outputs { table, owner, leaves, .. } = &spec.outputs;
     let subject = Subject::fence(*table, output, owner).to_string();
-    Fence { stream: table.stream(u16::try_from(output).unwrap_or(0)), subject, expires: *leaves }
+    Fence { stream: table.stream(Shard::of_output(output)), subject, expires: *leaves }
 }
 
 /// Whether a filter of own rows selects a subject, too.

@@ -1,6 +1,6 @@
 //! What one shard of one stage reads and writes.
 
-use sluice_protocol::Table;
+use sluice_protocol::{Shard, Table};
 
 use crate::shard::read_spec::ReadSpec;
 
@@ -31,7 +31,7 @@ impl ShardSpec {
     pub(crate) fn output_streams(&self, shards: u16) -> Vec<String> {
         let table = self.outputs.table;
         let count = if table == Table::Status { 1 } else { shards };
-        (0..count).map(|shard| table.stream(shard)).collect()
+        Shard::all(count).map(|shard| table.stream(shard)).collect()
     }
 }
 

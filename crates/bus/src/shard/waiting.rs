@@ -104,13 +104,18 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use sluice_api::{ClusterRef, Digest, ProfileId};
-    use sluice_protocol::Head;
+    use sluice_protocol::{Head, Shard};
 
     use super::*;
 
     fn waiter(cluster: &str, name: &str, sequence: u64) -> Waiter {
         let cluster = ClusterRef::sveltos("default", cluster);
-        let subject = Subject::Desired { shard: 0, cluster, origin: 0, profile: ProfileId::cluster(name) };
+        let subject = Subject::Desired {
+            shard: Shard::FIRST,
+            cluster,
+            origin: Shard::FIRST,
+            profile: ProfileId::cluster(name),
+        };
         let place = BodyLocation::of(&subject, Digest::of(&[b"x"]));
         let row = Row { subject, head: Head::default(), body: [].into(), sequence };
         Waiter { row, stored: 0, place, sealed: None }

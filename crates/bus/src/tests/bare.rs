@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bare::{BareForm, bare_loop};
+use sluice_protocol::Shard;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_row_is_read_and_published_once_in_each_form() {
@@ -11,7 +12,7 @@ async fn every_row_is_read_and_published_once_in_each_form() {
         let run = bare_loop(&bus, 300, 100, form).await.unwrap();
         assert_eq!(run.rows, 300, "{form:?}");
         let mut stored = 0;
-        for shard in 0..bus.shards() {
+        for shard in Shard::all(bus.shards()) {
             let stream = bus.js.get_stream(Table::Reports.stream(shard)).await.unwrap();
             let filter = format!("reports.{shard:02}.>");
             let mut subjects = stream.info_with_subjects(filter).await.unwrap();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::layout::admin::{check, scale};
+use sluice_protocol::Shard;
 
 /// Three servers that know each other.
 struct Cluster {
@@ -58,7 +59,7 @@ async fn a_replicated_bus_is_laid_out_by_all_at_once_and_takes_groups() {
     let mut buses: Vec<Bus> =
         futures::future::join_all(connecting).await.into_iter().map(Result::unwrap).collect();
     let bus = buses.pop().unwrap();
-    assert!(bus.is_replicated(&Table::Desired.stream(0)));
+    assert!(bus.is_replicated(&Table::Desired.stream(Shard::FIRST)));
     same_as_in_memory(&bus).await;
 
     let fence = fence("00");
@@ -104,7 +105,7 @@ async fn a_reader_goes_on_where_it_was_when_its_consumer_is_gone() {
     let bus = Bus::connect(&cluster.options(), &Tasks::default()).await.unwrap();
     let fence = fence("00");
     let Claimed::At(sequence) = claim_as(&bus, &fence, "a", 1, None).await else { panic!() };
-    let spec = ReadSpec::some(Table::Desired.stream(0), vec!["desired.00.*.*.*".into()]);
+    let spec = ReadSpec::some(Table::Desired.stream(Shard::FIRST), vec!["desired.00.*.*.*".into()]);
     let mut reader = read(&bus, &spec).await.unwrap();
     let (mut seen, mut rows) = (BTreeSet::new(), 0);
     for round in 0..4 {
@@ -198,7 +199,7 @@ async fn more_replicas_than_servers_are_refused_with_the_remedy() {
     let bus = bus(&server).await;
     let error = scale(&options(&server).connection, 3, |_| {}).await.unwrap_err().to_string();
     assert!(error.contains("as many servers"), "{error}");
-    assert!(!bus.is_replicated(&Table::Desired.stream(0)));
+    assert!(!bus.is_replicated(&Table::Desired.stream(Shard::FIRST)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

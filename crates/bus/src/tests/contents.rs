@@ -1,7 +1,7 @@
 //! The bucket of large bodies: what is stored there, and what counts as being there.
 
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::Capabilities;
+use sluice_protocol::{Capabilities, Shard};
 
 use super::*;
 use crate::buckets::contents::{BodyLocation, LARGE};
@@ -103,7 +103,7 @@ async fn a_row_whose_body_is_not_there_keeps_nobody_waiting_and_comes_again_with
     kit::write(&bus, rows).await;
     crate::layout::wipe::wipe(&Connection::plain(server.url()), "KV_content").await.unwrap();
     let other = self::bus(&server).await;
-    let mut reader = read(&other, &ReadSpec::all(Table::Desired.stream(0))).await.unwrap();
+    let mut reader = read(&other, &ReadSpec::all(Table::Desired.stream(Shard::FIRST))).await.unwrap();
     let first = [next(&mut reader).await, next(&mut reader).await, next(&mut reader).await];
     let [(x, false, at), (y, false, _), (z, true, _)] = &first else { panic!("{first:?}") };
     assert_eq!([x, y, z], ["x", "y", "z"]);
@@ -128,7 +128,7 @@ async fn who_only_looks_waits_a_little_for_bodies_that_are_late() {
     kit::write(&bus, [row("x", Some(std::str::from_utf8(&large).unwrap()))]).await;
     crate::layout::wipe::wipe(&Connection::plain(server.url()), "KV_content").await.unwrap();
     let other = self::bus(&server).await;
-    let spec = ReadSpec::all(Table::Desired.stream(0));
+    let spec = ReadSpec::all(Table::Desired.stream(Shard::FIRST));
     let later = async {
         // Once the row has come without its body.
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -143,7 +143,7 @@ async fn who_only_looks_waits_a_little_for_bodies_that_are_late() {
 fn bodies_of_different_writers_and_readers_are_in_different_places() {
     let (one, other) = (ClusterRef::sveltos("default", "a"), ClusterRef::sveltos("default", "b"));
     let change = |cluster: &ClusterRef| Subject::Change {
-        shard: 0,
+        shard: Shard::FIRST,
         cluster: cluster.clone(),
         viewer: String::new(),
         object: ObjectKey::of(

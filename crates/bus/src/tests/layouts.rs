@@ -8,6 +8,7 @@ use crate::layout::admin::{check, scale};
 use crate::layout::audit::{Teller, read_epochs, tell};
 use crate::layout::setting;
 use crate::layout::wipe::wipe;
+use sluice_protocol::Shard;
 
 async fn connect(options: &BusOptions) -> Result<Bus, String> {
     Bus::connect(options, &Tasks::default()).await.map_err(|error| error.to_string())
@@ -128,7 +129,7 @@ async fn a_wipe_takes_what_begins_so_and_nothing_else() {
 async fn a_loss_that_two_tell_of_makes_one_epoch_and_the_next_loss_another() {
     let server = Server::start();
     let bus = bus(&server).await;
-    let stream = Table::Desired.stream(0);
+    let stream = Table::Desired.stream(Shard::FIRST);
     for (known, epoch) in [(0, 1), (0, 1), (1, 2)] {
         let told = tell(bus.js.clone(), stream.clone(), known, Teller::Stage).await;
         assert_eq!(told, End::Done);
@@ -141,7 +142,7 @@ async fn a_loss_that_two_tell_of_makes_one_epoch_and_the_next_loss_another() {
 async fn whatever_somebody_writes_as_an_epoch_the_next_loss_makes_another_one() {
     let server = Server::start();
     let bus = bus(&server).await;
-    let stream = Table::Desired.stream(0);
+    let stream = Table::Desired.stream(Shard::FIRST);
     let epoch = async || {
         let epochs = read_epochs(&bus.js, std::slice::from_ref(&stream)).await.unwrap();
         epochs[&stream]

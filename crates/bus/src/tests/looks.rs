@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 use super::*;
 use crate::kit;
 use crate::shard::look::{look, look_until, owner, owners};
+use sluice_protocol::Shard;
 
 fn desired() -> ReadSpec {
-    ReadSpec::some(Table::Desired.stream(0), vec!["desired.00.*.*.*".into()])
+    ReadSpec::some(Table::Desired.stream(Shard::FIRST), vec!["desired.00.*.*.*".into()])
 }
 
 #[tokio::test]
@@ -66,7 +67,7 @@ async fn owners_are_told_in_the_order_of_their_shards_by_their_newest_claim() {
 async fn a_reader_that_has_ended_is_not_kept_by_the_server() {
     let server = Server::start();
     let bus = bus(&server).await;
-    let mut stream = bus.js.get_stream(Table::Desired.stream(0)).await.unwrap();
+    let mut stream = bus.js.get_stream(Table::Desired.stream(Shard::FIRST)).await.unwrap();
     let mut kept = async || stream.info().await.unwrap().state.consumer_count;
     let before = (bus.consumers(), kept().await);
     let reader = read(&bus, &desired()).await.unwrap();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sluice_api::ClusterRef;
-use sluice_protocol::Role;
+use sluice_protocol::{Role, Shard};
 
 use super::*;
 
@@ -34,7 +34,7 @@ impl Server {
 }
 
 async fn incarnation_after(bus: &Bus, before: u64, patience: Duration) -> u64 {
-    let stream = Table::Desired.stream(0);
+    let stream = Table::Desired.stream(Shard::FIRST);
     let changed = async {
         let mut incarnations = bus.incarnations.clone();
         while bus.incarnation(&stream) == before {
@@ -51,7 +51,7 @@ async fn incarnation_after(bus: &Bus, before: u64, patience: Duration) -> u64 {
 async fn a_bus_that_is_put_back_to_a_backup_is_noticed_and_a_restart_is_not() {
     let mut server = Server::start();
     let bus = bus(&server).await;
-    let stream = Table::Desired.stream(0);
+    let stream = Table::Desired.stream(Shard::FIRST);
     let fence = fence("00");
     let first = claim(&bus, &fence).await;
     let sequence = claim(&bus, &fence).await;
@@ -102,7 +102,7 @@ async fn what_an_agent_says_of_losses_makes_a_stream_another_one_once_in_a_while
     };
     let agent = of(Role::Agent(Some(ClusterRef::sveltos("default", "a")))).await;
     let renderer = of(Role::Renderer).await;
-    let stream = Table::Desired.stream(0);
+    let stream = Table::Desired.stream(Shard::FIRST);
     let before = renderer.incarnation(&stream);
     crate::layout::losses::claim(&agent.js, &stream, "a").await.unwrap();
     let after = incarnation_after(&renderer, before, Duration::from_secs(20)).await;

@@ -1,6 +1,6 @@
 //! What readers and followers deliver of a stream.
 
-use sluice_protocol::Row;
+use sluice_protocol::{Row, Shard};
 
 use super::*;
 use crate::buckets::interest::interest_feed_of;
@@ -9,7 +9,7 @@ use crate::shard::reader::Reader;
 
 async fn open(bus: &Bus, filters: &[&str]) -> Reader {
     let filters = filters.iter().map(|filter| (*filter).to_owned()).collect();
-    read(bus, &ReadSpec::some(Table::Desired.stream(0), filters)).await.unwrap()
+    read(bus, &ReadSpec::some(Table::Desired.stream(Shard::FIRST), filters)).await.unwrap()
 }
 
 /// What comes, in words, up to the end of what was there.
@@ -61,7 +61,7 @@ async fn a_reader_of_some_rows_delivers_no_others_and_an_empty_table_has_an_end(
     assert_eq!(words(&mut open(&bus, &["desired.00.*.*.*"]).await).await, ["+x"]);
     let spec = ReadSpec {
         heads_only: true,
-        ..ReadSpec::some(Table::Desired.stream(0), vec!["desired.00.*.*.*".into()])
+        ..ReadSpec::some(Table::Desired.stream(Shard::FIRST), vec!["desired.00.*.*.*".into()])
     };
     let events = read(&bus, &spec).await.unwrap().all().await.unwrap();
     let [ReadEvent::Row(row, _)] = &events[..] else { panic!("{events:?}") };
@@ -89,7 +89,7 @@ async fn a_reader_whose_consumer_is_gone_goes_on_after_its_last_row() {
     let mut reader = open(&bus, &["desired.00.*.*.*"]).await;
     assert_eq!(words(&mut reader).await, ["+x"]);
     // As when the node that it was on goes.
-    let stream = bus.js.get_stream(Table::Desired.stream(0)).await.unwrap();
+    let stream = bus.js.get_stream(Table::Desired.stream(Shard::FIRST)).await.unwrap();
     let mut names = stream.consumer_names();
     while let Some(name) = futures::StreamExt::next(&mut names).await {
         stream.delete_consumer(&name.unwrap()).await.unwrap();

@@ -1,6 +1,6 @@
 //! Reading present rows once more, for a shard that works meanwhile.
 
-use sluice_protocol::Row;
+use sluice_protocol::{Row, Shard};
 use tokio::sync::mpsc;
 
 use super::*;
@@ -18,7 +18,7 @@ fn input(row: Row) -> Input {
 }
 
 fn of(filter: &str) -> ReadSpec {
-    ReadSpec::some(Table::Desired.stream(0), vec![filter.to_owned()])
+    ReadSpec::some(Table::Desired.stream(Shard::FIRST), vec![filter.to_owned()])
 }
 
 #[tokio::test]

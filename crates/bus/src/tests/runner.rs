@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Core, Head, JournalEntry, Row, Step, View};
+use sluice_protocol::{Core, Head, JournalEntry, Row, Shard, Step, View};
 use tokio::sync::mpsc;
 
 use super::*;
@@ -79,7 +79,7 @@ async fn one_step_may_publish_more_than_may_be_in_flight() {
     let membership = member(&bus, &stop).await;
     let outputs = Outputs {
         table: Table::Desired,
-        owner: own_rows::shard_token(0),
+        owner: own_rows::shard_token(Shard::FIRST),
         own_rows: vec!["desired.{}.*.*.*".into()],
         leaves: false,
     };

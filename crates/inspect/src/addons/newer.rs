@@ -7,7 +7,7 @@ use sluice_api::{ClusterRef, ProfileId};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look_each};
 use sluice_protocol::rows::{Desired, State, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{Subject, Table, WantedSet};
+use sluice_protocol::{Shard, Subject, Table, WantedSet};
 use sluice_status_core::timestamp;
 
 use super::on_bus::{MOST, of_desired};
@@ -107,7 +107,7 @@ async fn said(bus: &Bus, clusters: &BTreeSet<ClusterRef>) -> Result<BTreeMap<Pai
             provisioned.insert((cluster, origin, profile));
         }
     };
-    look_each(bus, &ReadSpec::some(Table::Status.stream(0), filters), each).await?;
+    look_each(bus, &ReadSpec::some(Table::Status.stream(Shard::FIRST), filters), each).await?;
     for (shard, filters) in reads(Table::Desired, Some(clusters), bus.shards()) {
         let each = |Stored { row, at }: Stored| {
             let Subject::Desired { cluster, origin, profile, .. } = row.subject.clone() else { return };
@@ -128,12 +128,12 @@ async fn said(bus: &Bus, clusters: &BTreeSet<ClusterRef>) -> Result<BTreeMap<Pai
 }
 
 /// Which filters in which shards the rows of these clusters need, or those of all.
-fn reads(table: Table, clusters: Option<&BTreeSet<ClusterRef>>, shards: u16) -> BTreeMap<u16, Vec<String>> {
+fn reads(table: Table, clusters: Option<&BTreeSet<ClusterRef>>, shards: u16) -> BTreeMap<Shard, Vec<String>> {
     let of_all = |shard| vec![own_rows::of_profiles(table, None, None, Some(shard))];
     let Some(clusters) = clusters.filter(|clusters| clusters.len() <= MOST) else {
-        return (0..shards).map(|shard| (shard, of_all(shard))).collect();
+        return Shard::all(shards).map(|shard| (shard, of_all(shard))).collect();
     };
-    let mut reads: BTreeMap<u16, Vec<String>> = BTreeMap::new();
+    let mut reads: BTreeMap<Shard, Vec<String>> = BTreeMap::new();
     for cluster in clusters {
         let shard = cluster_shard(cluster, shards);
         let filter = own_rows::of_profiles(table, Some(cluster), None, Some(shard));

@@ -7,7 +7,7 @@ use sluice_api::{ClusterKind, ClusterRef, ProfileId};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look_each};
 use sluice_protocol::rows::{Desired, Policy, State, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{Subject, Table};
+use sluice_protocol::{Shard, Subject, Table};
 use sluice_status_core::timestamp;
 
 use super::{Addon, AddonFilter, CHART, merged};
@@ -18,7 +18,7 @@ const OF_CHART: &str = "HelmChart";
 pub(super) const MOST: usize = 64;
 
 /// In which cluster, for which renderer shard, which profile.
-type Place = (ClusterRef, u16, ProfileId);
+type Place = (ClusterRef, Shard, ProfileId);
 
 /// What is asked for. When something was applied is not in these rows: the time is that of what was wanted. Of a cluster that is
 /// named only its rows are read, and of a profile that is named only those of the profile: others that deploy the same are not
@@ -26,7 +26,7 @@ type Place = (ClusterRef, u16, ProfileId);
 pub(crate) async fn addons_on_bus(bus: &Bus, filter: &AddonFilter) -> Result<Vec<Addon>, BusError> {
     let provisioned = provisioned(bus, filter).await?;
     let mut found = Vec::new();
-    for shard in 0..bus.shards() {
+    for shard in Shard::all(bus.shards()) {
         let Some(filters) = wanted(filter, &provisioned, shard, bus.shards()) else { continue };
         let each = |stored: Stored| add_row(&mut found, &stored, &provisioned);
         look_each(bus, &ReadSpec::some(Table::Desired.stream(shard), filters), each).await?;
@@ -36,7 +36,7 @@ pub(crate) async fn addons_on_bus(bus: &Bus, filter: &AddonFilter) -> Result<Vec
 }
 
 /// What to read in a shard of what renderers want, empty for everything; `None` when nothing of it is deployed there.
-fn wanted(filter: &AddonFilter, places: &BTreeSet<Place>, shard: u16, shards: u16) -> Option<Vec<String>> {
+fn wanted(filter: &AddonFilter, places: &BTreeSet<Place>, shard: Shard, shards: u16) -> Option<Vec<String>> {
     let is_here = |(cluster, ..): &&Place| cluster_shard(cluster, shards) == shard;
     let here: Vec<&Place> = places.iter().filter(is_here).collect();
     if here.is_empty() {
@@ -92,7 +92,8 @@ async fn provisioned(bus: &Bus, filter: &AddonFilter) -> Result<BTreeSet<Place>,
             found.insert((cluster.clone(), *origin, profile.clone()));
         }
     };
-    look_each(bus, &ReadSpec::some(Table::Status.stream(0), said(filter, bus.shards())), each).await?;
+    look_each(bus, &ReadSpec::some(Table::Status.stream(Shard::FIRST), said(filter, bus.shards())), each)
+        .await?;
     Ok(found)
 }
 
@@ -202,10 +203,11 @@ mod tests {
     #[test]
     fn of_what_renderers_want_only_that_is_read_which_is_deployed_and_asked_for() {
         let place = |cluster: &str, profile: &str| {
-            (ClusterRef::sveltos("n", cluster), 3, ProfileId::cluster(profile))
+            (ClusterRef::sveltos("n", cluster), Shard::new(3), ProfileId::cluster(profile))
         };
-        let read =
-            |filter: &AddonFilter, places: &[Place]| wanted(filter, &places.iter().cloned().collect(), 0, 1);
+        let read = |filter: &AddonFilter, places: &[Place]| {
+            wanted(filter, &places.iter().cloned().collect(), Shard::FIRST, 1)
+        };
         let two = [place("b", "p"), place("b", "q")];
         let all = vec!["desired.00.*.*.*".to_owned()];
         assert_eq!(read(&of("", "", ""), &two), Some(all));

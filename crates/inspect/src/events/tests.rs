@@ -5,7 +5,7 @@ use sluice_bus::InterestWriter;
 use sluice_bus::kit::{Server, write};
 use sluice_kube::fake_api::FakeApi;
 use sluice_protocol::interest::Lacking;
-use sluice_protocol::{Body, Meta, Publish};
+use sluice_protocol::{Body, Meta, Publish, Shard};
 
 use super::*;
 use crate::kit::{answer, cluster, connect, rows, service};
@@ -16,7 +16,8 @@ fn row(sources: &[&str]) -> Interest {
 }
 
 fn said(cluster: ClusterRef, complete: Complete) -> Publish {
-    let subject = Subject::Complete { table: Table::Reports, shard: 0, cluster, origin: Some(0) };
+    let subject =
+        Subject::Complete { table: Table::Reports, shard: Shard::FIRST, cluster, origin: Some(Shard::FIRST) };
     Publish::new(subject, Body::Value(Vec::new().into()), 5).meta(Meta::Complete(complete))
 }
 
@@ -35,7 +36,7 @@ async fn events_are_counted_and_it_is_said_whether_these_are_all() {
     let writer = InterestWriter::new(&bus);
     writer.write(&cluster("a"), &row(&["s", "t"])).await.unwrap();
     writer.write(&cluster("b"), &row(&["s"])).await.unwrap();
-    let complete = Complete::of_all(bus.incarnation(&Table::Reports.stream(0)), 7);
+    let complete = Complete::of_all(bus.incarnation(&Table::Reports.stream(Shard::FIRST)), 7);
     let rows = rows(Some(service())).into_iter().take(2);
     write(
         &bus,
@@ -76,20 +77,23 @@ async fn of_an_event_source_that_nobody_uses_it_is_said_what_is_used() {
 fn a_set_is_complete_when_every_matcher_says_so_of_the_source_as_it_is_now() {
     let at = cluster("a");
     let interest = row(&["s"]);
-    let lacks = |said: &[(u16, Complete)]| {
+    let lacks = |said: &[(Shard, Complete)]| {
         let complete = [(at.clone(), said.iter().cloned().collect())].into();
         Rows { complete, shards: 2, ..Rows::default() }.of_source(&at, &interest.sources[0]).message
     };
     let complete = |revision| Complete::of_all(1, revision);
     let lacking = |what: Lacking| Complete { lacking: vec![what], ..complete(7) };
-    assert_eq!(lacks(&[(0, complete(7)), (1, complete(8))]), "");
-    assert!(lacks(&[(0, complete(7))]).starts_with("1 of 2 shards"));
-    assert!(lacks(&[(0, complete(7)), (1, complete(6))]).starts_with("1 of 2 shards"));
+    assert_eq!(lacks(&[(Shard::FIRST, complete(7)), (Shard::new(1), complete(8))]), "");
+    assert!(lacks(&[(Shard::FIRST, complete(7))]).starts_with("1 of 2 shards"));
+    assert!(lacks(&[(Shard::FIRST, complete(7)), (Shard::new(1), complete(6))]).starts_with("1 of 2 shards"));
     assert!(
-        lacks(&[(0, complete(7)), (1, lacking(Lacking::Objects("s".into())))])
+        lacks(&[(Shard::FIRST, complete(7)), (Shard::new(1), lacking(Lacking::Objects("s".into())))])
             .starts_with("a kind that it selects")
     );
-    assert!(lacks(&[(0, complete(7)), (1, lacking(Lacking::Events("s".into())))]).starts_with("CloudEvents"));
+    assert!(
+        lacks(&[(Shard::FIRST, complete(7)), (Shard::new(1), lacking(Lacking::Events("s".into())))])
+            .starts_with("CloudEvents")
+    );
 }
 
 #[tokio::test]

@@ -10,10 +10,9 @@ use serde_json::Value;
 use sluice_api::model::{Cluster, EventSource, LIB_GROUP, Trigger, management_kinds};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, look_each, look_until};
-use sluice_protocol::ProblemRow;
 use sluice_protocol::rows::{Desired, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{Subject, Table};
+use sluice_protocol::{ProblemRow, Shard, Subject, Table};
 
 use super::{NAMED, Question, trigger};
 use crate::problems::problems;
@@ -53,7 +52,7 @@ pub struct OnBus {
     /// What the cluster should hold.
     pub desired: Vec<Desired>,
     /// What deployers say of it: of which profile, for which renderer shard.
-    pub statuses: Vec<(ProfileId, u16, Status)>,
+    pub statuses: Vec<(ProfileId, Shard, Status)>,
     /// What cannot be done, of this cluster, or of all.
     pub problems: Vec<ProblemRow>,
     /// Of a question about an event: the object, and what matchers say of it.
@@ -206,7 +205,7 @@ async fn read_deployed(bus: &Bus, cluster: &ClusterRef, found: &mut OnBus) -> Re
         found.desired.extend(Desired::of_row(&stored.row));
     }
     let filter = own_rows::of_cluster(Table::Status, cluster, shard);
-    for stored in look(bus, &ReadSpec::some(Table::Status.stream(0), vec![filter])).await? {
+    for stored in look(bus, &ReadSpec::some(Table::Status.stream(Shard::FIRST), vec![filter])).await? {
         let Subject::Status { origin, profile, .. } = &stored.row.subject else { continue };
         let status = Status::of_row(&stored.row).ok();
         found.statuses.extend(status.map(|status| (profile.clone(), *origin, status)));
@@ -216,7 +215,7 @@ async fn read_deployed(bus: &Bus, cluster: &ClusterRef, found: &mut OnBus) -> Re
 
 /// What matchers say.
 async fn read_reports(bus: &Bus, events: &Events, found: &mut OnBus) -> Result<(), BusError> {
-    for shard in 0..bus.shards() {
+    for shard in Shard::all(bus.shards()) {
         let filters = events.filters(|cluster| match cluster {
             Some(cluster) => vec![own_rows::of_source(cluster, &events.source.name, shard)],
             None => vec![own_rows::of_source_anywhere(&events.source.name, shard)],
@@ -239,7 +238,7 @@ async fn read_reports(bus: &Bus, events: &Events, found: &mut OnBus) -> Result<(
 async fn read_objects(bus: &Bus, events: &Events, found: &mut OnBus) -> Result<(), BusError> {
     // Several selectors may be of one kind, and a consumer refuses filters that overlap.
     let kinds: BTreeSet<&Gvk> = events.source.selectors.iter().map(|selector| &selector.gvk).collect();
-    for shard in 0..bus.shards() {
+    for shard in Shard::all(bus.shards()) {
         let filters = events
             .filters(|cluster| kinds.iter().map(|gvk| own_rows::of_kind(cluster, gvk, shard)).collect());
         let each = |Stored { row, .. }: Stored| {

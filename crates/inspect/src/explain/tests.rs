@@ -66,7 +66,7 @@ pub(super) fn well() -> Facts {
         objects: vec![(cluster("a"), service("front"), Arc::new(object))],
         reports: vec![(cluster("a"), service("front"))],
         desired: vec![desired("p", of_trigger())],
-        statuses: vec![(ProfileId::cluster("p"), 0, Status::new(State::Provisioned, Vec::new()))],
+        statuses: vec![(ProfileId::cluster("p"), Shard::FIRST, Status::new(State::Provisioned, Vec::new()))],
         ..OnBus::default()
     };
     Facts {

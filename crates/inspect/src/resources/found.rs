@@ -23,7 +23,7 @@ struct FoundObject {
 
 /// The objects of one shard, as they come.
 #[derive(Debug, Default)]
-pub(super) struct Shard {
+pub(super) struct ShardObjects {
     found: Vec<FoundObject>,
     texts: BTreeSet<Arc<str>>,
     kinds: BTreeSet<Arc<Gvk>>,
@@ -54,9 +54,9 @@ impl From<FoundObject> for Resource {
     }
 }
 
-// === impl Shard ===
+// === impl ShardObjects ===
 
-impl Shard {
+impl ShardObjects {
     pub(super) fn add(&mut self, cluster: &str, key: ObjectKey, message: String, object: Option<Value>) {
         let ObjectKey { gvk, namespace, name } = key;
         let said = (!message.is_empty() || object.is_some()).then(|| Box::new((message, object)));
@@ -102,7 +102,7 @@ impl Shard {
 
 impl Resources {
     /// Of all shards: none of them has an object of another.
-    pub(super) fn of(shards: Vec<Shard>) -> Self {
+    pub(super) fn of(shards: Vec<ShardObjects>) -> Self {
         Self { shards: shards.into_iter().map(|shard| shard.sorted().peekable()).collect() }
     }
 
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn objects_of_all_shards_come_in_order_and_once() {
-        let (mut one, mut other) = (Shard::default(), Shard::default());
+        let (mut one, mut other) = (ShardObjects::default(), ShardObjects::default());
         one.add("n/b", key("Service", "web"), String::new(), None);
         one.add("n/a", key("Service", "web"), "old".into(), None);
         one.add("n/a", key("Service", "web"), "new".into(), Some(Value::Null));
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn what_objects_have_in_common_is_held_once() {
-        let mut shard = Shard::default();
+        let mut shard = ShardObjects::default();
         for name in ["web", "api", "db"] {
             shard.add("n/a", key("Service", name), String::new(), None);
         }

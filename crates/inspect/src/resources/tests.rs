@@ -3,14 +3,15 @@
 use sluice_api::Gvk;
 use sluice_api::cloud_event::EventKey;
 use sluice_bus::kit::{Server, write, write_as};
-use sluice_protocol::{Body, Publish};
+use sluice_protocol::{Body, Publish, Shard};
 
 use super::*;
 use crate::kit::{cluster, connect};
 
 fn change(at: &str, gvk: Gvk, name: &str, body: &Value) -> Publish {
     let object = ObjectKey { gvk, namespace: "shop".into(), name: name.into() };
-    let subject = Subject::Change { shard: 0, cluster: cluster(at), viewer: String::new(), object };
+    let subject =
+        Subject::Change { shard: Shard::FIRST, cluster: cluster(at), viewer: String::new(), object };
     Publish::new(subject, Body::Value(body.to_string().into_bytes().into()), 5)
 }
 
@@ -31,7 +32,8 @@ async fn fixture(server: &Server) -> (Inspector, sluice_tasks::Tasks) {
     }
     let [source, subject, kind, channel] = ["s", "u", "t", "c"].map(str::to_owned);
     let event = EventKey { source, subject, kind, channel }.object_key();
-    let subject = Subject::Change { shard: 0, cluster: cluster("a"), viewer: String::new(), object: event };
+    let subject =
+        Subject::Change { shard: Shard::FIRST, cluster: cluster("a"), viewer: String::new(), object: event };
     write(&bus, [Publish::new(subject, Body::Value(b"{}".to_vec().into()), 5)]).await;
     (Inspector::new(Ok(bus), Err("of a test".to_owned())), tasks)
 }

@@ -47,9 +47,10 @@ mod tests {
     use sluice_api::ClusterRef;
 
     use super::*;
+    use crate::Shard;
     use crate::subject::Table;
 
-    fn publish(shard: u16, body: Body) -> Publish {
+    fn publish(shard: Shard, body: Body) -> Publish {
         let cluster = ClusterRef::sveltos("a", "b");
         Publish::new(Subject::Complete { table: Table::Changes, shard, cluster, origin: None }, body, 1)
     }
@@ -57,15 +58,15 @@ mod tests {
     #[test]
     fn of_each_subject_the_last_counts_and_what_goes_comes_after_what_is_there() {
         let mut early = Early::default();
-        early.hold(publish(1, Body::Tombstone), false);
-        early.hold(publish(0, Body::value(*b"speaks of all")).after_all(), false);
-        early.hold(publish(2, Body::value(*b"old")).forced(), false);
-        early.hold(publish(2, Body::value(*b"new")), false);
+        early.hold(publish(Shard::new(1), Body::Tombstone), false);
+        early.hold(publish(Shard::FIRST, Body::value(*b"speaks of all")).after_all(), false);
+        early.hold(publish(Shard::new(2), Body::value(*b"old")).forced(), false);
+        early.hold(publish(Shard::new(2), Body::value(*b"new")), false);
         let rows = early.release();
         let expected = [
-            publish(2, Body::value(*b"new")).forced(),
-            publish(1, Body::Tombstone),
-            publish(0, Body::value(*b"speaks of all")).after_all(),
+            publish(Shard::new(2), Body::value(*b"new")).forced(),
+            publish(Shard::new(1), Body::Tombstone),
+            publish(Shard::FIRST, Body::value(*b"speaks of all")).after_all(),
         ];
         assert_eq!(rows, expected);
         assert!(early.release().is_empty());
@@ -74,8 +75,8 @@ mod tests {
     #[test]
     fn what_the_table_says_again_is_not_written() {
         let mut early = Early::default();
-        early.hold(publish(0, Body::value(*b"old")), false);
-        early.hold(publish(0, Body::value(*b"stored")), true);
+        early.hold(publish(Shard::FIRST, Body::value(*b"old")), false);
+        early.hold(publish(Shard::FIRST, Body::value(*b"stored")), true);
         assert!(early.release().is_empty());
     }
 }

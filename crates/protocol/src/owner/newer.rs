@@ -117,10 +117,11 @@ mod tests {
     use sluice_api::ProfileId;
 
     use super::*;
+    use crate::Shard;
 
     fn publish(view: &str) -> Publish {
         let (cluster, profile) = (ClusterRef::sveltos("a", "b"), ProfileId::cluster("p"));
-        let subject = Subject::Status { shard: 0, cluster, origin: 0, profile };
+        let subject = Subject::Status { shard: Shard::FIRST, cluster, origin: Shard::FIRST, profile };
         Publish::new(subject, Body::value(view.as_bytes()), 1).view(View::parse(view))
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use sluice_api::{ClusterRef, DigestKey, ProfileId};
 
 use super::*;
-use crate::JournalEntry;
 use crate::row::{Body, Line, Row};
 use crate::subject::Table;
+use crate::{JournalEntry, Shard};
 
 mod steps;
 
@@ -114,13 +114,13 @@ impl Copier {
 
 fn subject(name: &str) -> Subject {
     let (cluster, profile) = (ClusterRef::sveltos("a", "b"), ProfileId::cluster(name));
-    Subject::Status { shard: 0, cluster, origin: 0, profile }
+    Subject::Status { shard: Shard::FIRST, cluster, origin: Shard::FIRST, profile }
 }
 
 fn complete() -> Subject {
     Subject::Complete {
         table: Table::Changes,
-        shard: 0,
+        shard: Shard::FIRST,
         cluster: ClusterRef::sveltos("a", "b"),
         origin: None,
     }

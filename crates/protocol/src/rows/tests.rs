@@ -37,7 +37,7 @@ fn user_written(spec: Value) -> Desired {
 
 fn row(body: &[u8], tombstone: bool) -> Row {
     let (cluster, profile) = (ClusterRef::sveltos("a", "b"), ProfileId::new("team", "p"));
-    let subject = Subject::Desired { shard: 0, cluster, origin: 0, profile };
+    let subject = Subject::Desired { shard: Shard::FIRST, cluster, origin: Shard::FIRST, profile };
     Row { subject, head: Head { tombstone, ..Head::default() }, body: body.into(), sequence: 1 }
 }
 
@@ -154,7 +154,7 @@ fn all_that_events_of_a_cluster_lead_to_has_one_maker() {
     let shards = 64;
     assert_eq!(event(None).origin(shards), event(Some(service())).origin(shards));
     assert_eq!(event(None).origin(shards), cluster_shard(&ClusterRef::sveltos("a", "b"), shards));
-    assert!(Cause::Profile(ProfileId::cluster("p")).origin(shards) < shards);
+    assert!(Cause::Profile(ProfileId::cluster("p")).origin(shards).get() < shards);
 }
 
 #[test]

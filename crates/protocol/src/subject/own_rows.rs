@@ -3,6 +3,7 @@
 use sluice_api::{Gvk, ObjectKey, ProfileId};
 
 use super::{ClusterRef, Table, cluster_token, push_object, push_shard};
+use crate::Shard;
 
 /// The rows of an agent.
 pub fn agent(cluster: &ClusterRef) -> Vec<String> {
@@ -10,29 +11,29 @@ pub fn agent(cluster: &ClusterRef) -> Vec<String> {
 }
 
 /// The rows of the matcher of one shard.
-pub fn matcher(shard: u16) -> Vec<String> {
+pub fn matcher(shard: Shard) -> Vec<String> {
     let (table, shard) = (Table::Reports.name(), shard_token(shard));
     vec![format!("{table}.{{}}.*.*.{shard}.>"), format!("{table}.{{}}.*.~complete.{shard}")]
 }
 
 /// The rows of the renderer of one shard.
-pub fn renderer(shard: u16) -> Vec<String> {
+pub fn renderer(shard: Shard) -> Vec<String> {
     let (table, shard) = (Table::Desired.name(), shard_token(shard));
     vec![format!("{table}.{{}}.*.{shard}.*"), format!("{table}.{{}}.~complete.{shard}")]
 }
 
 /// The rows of the deployer of one shard.
-pub fn deployer(shard: u16) -> Vec<String> {
+pub fn deployer(shard: Shard) -> Vec<String> {
     vec![format!("{}.{}.>", Table::Status.name(), shard_token(shard))]
 }
 
 /// The changes of one cluster in one shard.
-pub fn changes_of(cluster: &ClusterRef, shard: u16) -> Vec<String> {
+pub fn changes_of(cluster: &ClusterRef, shard: Shard) -> Vec<String> {
     vec![of_cluster(Table::Changes, cluster, shard)]
 }
 
 /// The rows of one cluster in one shard of a table, but for those that its writers keep for themselves.
-pub fn of_cluster(table: Table, cluster: &ClusterRef, shard: u16) -> String {
+pub fn of_cluster(table: Table, cluster: &ClusterRef, shard: Shard) -> String {
     format!("{}.{}.{}.>", table.name(), shard_token(shard), cluster_token(cluster))
 }
 
@@ -41,7 +42,7 @@ pub fn of_profiles(
     table: Table,
     cluster: Option<&ClusterRef>,
     profile: Option<&ProfileId>,
-    shard: Option<u16>,
+    shard: Option<Shard>,
 ) -> String {
     let tokens =
         [shard.map(shard_token), cluster.map(cluster_token), profile.map(|it| super::token(&it.path()))];
@@ -50,18 +51,18 @@ pub fn of_profiles(
 }
 
 /// The reports of one source of one cluster.
-pub fn of_source(cluster: &ClusterRef, source: &str, shard: u16) -> String {
+pub fn of_source(cluster: &ClusterRef, source: &str, shard: Shard) -> String {
     let (table, shard) = (Table::Reports.name(), shard_token(shard));
     format!("{table}.{shard}.{}.{}.>", cluster_token(cluster), super::token(source))
 }
 
 /// The reports of one source of all clusters.
-pub fn of_source_anywhere(source: &str, shard: u16) -> String {
+pub fn of_source_anywhere(source: &str, shard: Shard) -> String {
     format!("{}.{}.*.{}.>", Table::Reports.name(), shard_token(shard), super::token(source))
 }
 
 /// The reports of one object of one cluster, whatever source they are of; its changes are in shard `origin`.
-pub fn of_object(cluster: &ClusterRef, object: &ObjectKey, origin: u16, shard: u16) -> String {
+pub fn of_object(cluster: &ClusterRef, object: &ObjectKey, origin: Shard, shard: Shard) -> String {
     let mut filter =
         format!("{}.{}.{}.*.", Table::Reports.name(), shard_token(shard), cluster_token(cluster));
     push_shard(&mut filter, origin);
@@ -70,13 +71,13 @@ pub fn of_object(cluster: &ClusterRef, object: &ObjectKey, origin: u16, shard: u
 }
 
 /// What matchers say of the sets of one cluster, or of all, being complete.
-pub fn complete(cluster: Option<&ClusterRef>, shard: u16) -> String {
+pub fn complete(cluster: Option<&ClusterRef>, shard: Shard) -> String {
     let cluster = cluster.map_or_else(|| "*".to_owned(), cluster_token);
     format!("{}.{}.{cluster}.~complete.*", Table::Reports.name(), shard_token(shard))
 }
 
 /// The objects of one kind in one cluster or in all, as agents see them for themselves.
-pub fn of_kind(cluster: Option<&ClusterRef>, gvk: &Gvk, shard: u16) -> String {
+pub fn of_kind(cluster: Option<&ClusterRef>, gvk: &Gvk, shard: Shard) -> String {
     let [group, version, kind] = [&gvk.group, &gvk.version, &gvk.kind].map(|text| super::token(text));
     let cluster = cluster.map_or_else(|| "*".to_owned(), cluster_token);
     format!(
@@ -88,7 +89,7 @@ pub fn of_kind(cluster: Option<&ClusterRef>, gvk: &Gvk, shard: u16) -> String {
 }
 
 /// The objects of all kinds, or of some, as anybody sees them: of one cluster or of all.
-pub fn of_objects(cluster: Option<&ClusterRef>, kinds: &ObjectsOf<'_>, shard: u16) -> String {
+pub fn of_objects(cluster: Option<&ClusterRef>, kinds: &ObjectsOf<'_>, shard: Shard) -> String {
     let ObjectsOf { group, kind, namespace } = kinds;
     let [group, kind, namespace] = [group, kind, namespace].map(|text| text.map(super::token));
     let cluster = cluster.map(cluster_token);
@@ -109,7 +110,7 @@ pub struct ObjectsOf<'t> {
 }
 
 /// The token of a shard, which is also the name of its owner in fence rows.
-pub fn shard_token(shard: u16) -> String {
+pub fn shard_token(shard: Shard) -> String {
     let mut out = String::new();
     push_shard(&mut out, shard);
     out

@@ -3,6 +3,7 @@
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId};
 
 use super::{Subject, Table};
+use crate::Shard;
 use crate::token;
 
 pub(super) fn subject(tokens: &[&str]) -> Option<Subject> {
@@ -53,7 +54,7 @@ pub(super) fn subject(tokens: &[&str]) -> Option<Subject> {
 }
 
 /// Only what [`push_shard`] writes: two digits, more where they are needed.
-fn parse_shard(token: &str) -> Option<u16> {
+fn parse_shard(token: &str) -> Option<Shard> {
     let digits = token.bytes().all(|c| c.is_ascii_digit());
     let canonical = token.len() == 2 || token.len() > 2 && !token.starts_with('0');
     (digits && canonical).then(|| token.parse().ok())?

@@ -10,21 +10,33 @@ fn object(name: &str) -> ObjectKey {
 #[test]
 fn subjects_look_as_documented() {
     let cluster = ClusterRef::sveltos("default", "c.1");
-    let change =
-        Subject::Change { shard: 7, cluster: cluster.clone(), viewer: String::new(), object: object("a.b") };
+    let change = Subject::Change {
+        shard: Shard::new(7),
+        cluster: cluster.clone(),
+        viewer: String::new(),
+        object: object("a.b"),
+    };
     assert_eq!(change.to_string(), "changes.07.sveltos:default/c%2E1.-.apps.v1.Deployment.-.a%2Eb");
-    let fence = Subject::Owner { table: Table::Reports, shard: 1, owner: "03".into() };
+    let fence = Subject::Owner { table: Table::Reports, shard: Shard::new(1), owner: "03".into() };
     assert_eq!(fence.to_string(), "reports.01.~owner.03");
     let of_agent = Subject::fence(Table::Changes, 2, &cluster.to_string());
     assert_eq!(of_agent.to_string(), "changes.02.sveltos:default/c%2E1.~owner");
     assert_eq!(Subject::fence(Table::Status, 0, "03").to_string(), "status.03.~owner.03");
-    let complete = Subject::Complete { table: Table::Reports, shard: 1, cluster, origin: Some(12) };
+    let complete = Subject::Complete {
+        table: Table::Reports,
+        shard: Shard::new(1),
+        cluster,
+        origin: Some(Shard::new(12)),
+    };
     assert_eq!(complete.to_string(), "reports.01.sveltos:default/c%2E1.~complete.12");
-    assert_eq!(Subject::AllDesired { shard: 3, origin: 4 }.to_string(), "desired.03.~complete.04");
+    assert_eq!(
+        Subject::AllDesired { shard: Shard::new(3), origin: Shard::new(4) }.to_string(),
+        "desired.03.~complete.04"
+    );
     let here = Subject::Desired {
-        shard: 2,
+        shard: Shard::new(2),
         cluster: ClusterRef::management(),
-        origin: 1,
+        origin: Shard::new(1),
         profile: ProfileId::cluster("p"),
     };
     assert_eq!(here.to_string(), "desired.02.management.01.p");
@@ -33,11 +45,16 @@ fn subjects_look_as_documented() {
 #[test]
 fn rows_of_profiles_are_chosen_by_cluster_profile_or_both() {
     let (cluster, profile) = (ClusterRef::sveltos("default", "c.1"), ProfileId::new("n", "p.1"));
-    let row = Subject::Desired { shard: 2, cluster: cluster.clone(), origin: 1, profile: profile.clone() };
+    let row = Subject::Desired {
+        shard: Shard::new(2),
+        cluster: cluster.clone(),
+        origin: Shard::new(1),
+        profile: profile.clone(),
+    };
     let filter = |cluster, profile, shard| own_rows::of_profiles(Table::Desired, cluster, profile, shard);
-    let both = filter(Some(&cluster), Some(&profile), Some(2));
+    let both = filter(Some(&cluster), Some(&profile), Some(Shard::new(2)));
     assert_eq!(both, row.to_string().replace(".01.", ".*."));
-    assert_eq!(filter(Some(&cluster), None, Some(2)), "desired.02.sveltos:default/c%2E1.*.*");
+    assert_eq!(filter(Some(&cluster), None, Some(Shard::new(2))), "desired.02.sveltos:default/c%2E1.*.*");
     assert_eq!(filter(None, Some(&profile), None), "desired.*.*.*.n/p%2E1");
 }
 
@@ -45,13 +62,13 @@ fn rows_of_profiles_are_chosen_by_cluster_profile_or_both() {
 fn reports_of_an_object_are_chosen_whatever_source_they_are_of() {
     let cluster = ClusterRef::sveltos("default", "c.1");
     let report = Subject::Report {
-        shard: 2,
+        shard: Shard::new(2),
         cluster: cluster.clone(),
         source: "s".into(),
-        origin: 7,
+        origin: Shard::new(7),
         object: object("a.b"),
     };
-    let filter = own_rows::of_object(&cluster, &object("a.b"), 7, 2);
+    let filter = own_rows::of_object(&cluster, &object("a.b"), Shard::new(7), Shard::new(2));
     assert_eq!(filter, report.to_string().replace(".s.", ".*."));
 }
 
@@ -73,6 +90,7 @@ fn any_subject() -> impl Strategy<Value = Subject> {
     (0..120_u16, 0..120_u16, name, text, name, 0..8_usize).prop_map(|(shard, origin, a, b, c, form)| {
         let registered = ClusterRef::sveltos(a.clone(), c.clone());
         let cluster = if origin % 5 == 0 { ClusterRef::management() } else { registered };
+        let [shard, origin] = [shard, origin].map(Shard::new);
         let object = ObjectKey {
             gvk: Gvk::new(b.clone(), a.clone(), c.clone()),
             namespace: b.clone(),
@@ -139,7 +157,7 @@ fn shards_are_stable_and_spread() {
     let cluster = ClusterRef::sveltos("default", "c");
     let mut counts = [0; 16];
     for index in 0..1600 {
-        counts[usize::from(change_shard(&cluster, &object(&format!("o{index}")), 16))] += 1;
+        counts[change_shard(&cluster, &object(&format!("o{index}")), 16).index()] += 1;
     }
     assert!(counts.iter().all(|&count| (50..160).contains(&count)), "{counts:?}");
     assert_eq!(cluster_shard(&cluster, 16), cluster_shard(&cluster, 16));
@@ -151,55 +169,84 @@ fn forms() -> Vec<(Subject, Table, bool)> {
     let profile = || ProfileId::new("team", "p");
     vec![
         (
-            Subject::Change { shard: 1, cluster: cluster(), viewer: "a/b".into(), object: object("x") },
+            Subject::Change {
+                shard: Shard::new(1),
+                cluster: cluster(),
+                viewer: "a/b".into(),
+                object: object("x"),
+            },
             Table::Changes,
             true,
         ),
         (
             Subject::Report {
-                shard: 1,
+                shard: Shard::new(1),
                 cluster: cluster(),
                 source: "s".into(),
-                origin: 2,
+                origin: Shard::new(2),
                 object: object("x"),
             },
             Table::Reports,
             true,
         ),
         (
-            Subject::Desired { shard: 1, cluster: cluster(), origin: 2, profile: profile() },
+            Subject::Desired {
+                shard: Shard::new(1),
+                cluster: cluster(),
+                origin: Shard::new(2),
+                profile: profile(),
+            },
             Table::Desired,
             true,
         ),
         (
-            Subject::Status { shard: 1, cluster: cluster(), origin: 2, profile: profile() },
+            Subject::Status {
+                shard: Shard::new(1),
+                cluster: cluster(),
+                origin: Shard::new(2),
+                profile: profile(),
+            },
             Table::Status,
             true,
         ),
         (
-            Subject::Complete { table: Table::Changes, shard: 1, cluster: cluster(), origin: None },
+            Subject::Complete {
+                table: Table::Changes,
+                shard: Shard::new(1),
+                cluster: cluster(),
+                origin: None,
+            },
             Table::Changes,
             true,
         ),
         (
-            Subject::Complete { table: Table::Reports, shard: 1, cluster: cluster(), origin: Some(2) },
+            Subject::Complete {
+                table: Table::Reports,
+                shard: Shard::new(1),
+                cluster: cluster(),
+                origin: Some(Shard::new(2)),
+            },
             Table::Reports,
             true,
         ),
-        (Subject::AllDesired { shard: 1, origin: 2 }, Table::Desired, false),
+        (Subject::AllDesired { shard: Shard::new(1), origin: Shard::new(2) }, Table::Desired, false),
         (
-            Subject::Owner { table: Table::Changes, shard: 1, owner: "sveltos:a/b".into() },
+            Subject::Owner { table: Table::Changes, shard: Shard::new(1), owner: "sveltos:a/b".into() },
             Table::Changes,
             false,
         ),
-        (Subject::Owner { table: Table::Status, shard: 1, owner: "01".into() }, Table::Status, false),
+        (
+            Subject::Owner { table: Table::Status, shard: Shard::new(1), owner: "01".into() },
+            Table::Status,
+            false,
+        ),
     ]
 }
 
 #[test]
 fn every_form_is_in_a_table_and_a_shard_and_may_be_of_a_cluster() {
     for (subject, table, of_cluster) in forms() {
-        assert_eq!((subject.table(), subject.shard()), (table, 1), "{subject}");
+        assert_eq!((subject.table(), subject.shard()), (table, Shard::new(1)), "{subject}");
         assert_eq!(subject.cluster().is_some(), of_cluster, "{subject}");
         assert!(subject.to_string().starts_with(&format!("{}.01.", table.name())), "{subject}");
         assert_eq!(subject.to_string().parse(), Ok(subject));
@@ -260,7 +307,12 @@ fn a_subject_is_of_a_table_a_shard_and_a_cluster_that_there_can_be() {
 fn only_objects_of_the_core_kind_are_secrets() {
     let secret = |group: &str, kind: &str| {
         let object = ObjectKey { gvk: Gvk::new(group, "v1", kind), namespace: "n".into(), name: "x".into() };
-        Subject::Change { shard: 0, cluster: ClusterRef::management(), viewer: String::new(), object }
+        Subject::Change {
+            shard: Shard::FIRST,
+            cluster: ClusterRef::management(),
+            viewer: String::new(),
+            object,
+        }
     };
     assert!(secret("", "Secret").is_of_secret());
     assert!(!secret("", "ConfigMap").is_of_secret() && !secret("x.io", "Secret").is_of_secret());
@@ -270,10 +322,10 @@ fn only_objects_of_the_core_kind_are_secrets() {
 #[test]
 fn status_is_one_stream_and_other_tables_have_one_for_each_shard() {
     assert_eq!(
-        [0, 7, 100].map(|shard| Table::Changes.stream(shard)),
+        [0, 7, 100].map(|shard| Table::Changes.stream(Shard::new(shard))),
         ["CHANGES-00", "CHANGES-07", "CHANGES-100"]
     );
-    assert_eq!([0, 7].map(|shard| Table::Status.stream(shard)), ["STATUS", "STATUS"]);
+    assert_eq!([0, 7].map(|shard| Table::Status.stream(Shard::new(shard))), ["STATUS", "STATUS"]);
 }
 
 #[test]
@@ -309,10 +361,11 @@ fn shards_are_less_than_their_number_and_without_any_there_is_the_first() {
     let cluster = ClusterRef::sveltos("default", "c");
     for shards in [1, 2, 7, 64] {
         assert!(
-            cluster_shard(&cluster, shards) < shards && change_shard(&cluster, &object("x"), shards) < shards
+            cluster_shard(&cluster, shards).get() < shards
+                && change_shard(&cluster, &object("x"), shards).get() < shards
         );
     }
-    assert_eq!((cluster_shard(&cluster, 0), hash_shard(&[], 0)), (0, 0));
+    assert_eq!((cluster_shard(&cluster, 0), hash_shard(&[], 0)), (Shard::FIRST, Shard::FIRST));
 }
 
 #[test]

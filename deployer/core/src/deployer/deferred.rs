@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use sluice_api::ClusterRef;
-use sluice_protocol::{About, Fault, ProblemKey, Step, Table};
+use sluice_protocol::{About, Fault, ProblemKey, Shard, Step, Table};
 
 use super::Deployer;
 use crate::messages::Effect;
@@ -65,7 +65,8 @@ impl Deployer {
 
     /// Who has not spoken, and what to do.
     fn missing_words(&self) -> String {
-        let missing: Vec<_> = (0..self.config.shards).filter(|shard| !self.said.contains(shard)).collect();
+        let missing: Vec<_> =
+            Shard::all(self.config.shards).filter(|shard| !self.said.contains(shard)).collect();
         let mut names: Vec<_> = missing.iter().take(MOST).map(|shard| format!("{shard:02}")).collect();
         if let more @ 1.. = missing.len() - names.len() {
             names.push(format!("{more} more"));

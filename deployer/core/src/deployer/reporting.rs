@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{Cause, Desired, State, Status};
-use sluice_protocol::{About, Body, Fault, Meta, ProblemKey, Publish, Step, Subject, json};
+use sluice_protocol::{About, Body, Fault, Meta, ProblemKey, Publish, Shard, Step, Subject, json};
 
 use super::Deployer;
 use crate::messages::Effect;
@@ -23,7 +23,7 @@ impl Deployer {
         }
     }
 
-    pub(super) fn status_subject(&self, cluster: &ClusterRef, profile: &ProfileId, origin: u16) -> Subject {
+    pub(super) fn status_subject(&self, cluster: &ClusterRef, profile: &ProfileId, origin: Shard) -> Subject {
         Subject::Status {
             shard: self.config.shard,
             cluster: cluster.clone(),
@@ -32,7 +32,7 @@ impl Deployer {
         }
     }
 
-    pub(super) fn no_status(&self, cluster: &ClusterRef, profile: &ProfileId, origin: u16) -> Publish {
+    pub(super) fn no_status(&self, cluster: &ClusterRef, profile: &ProfileId, origin: Shard) -> Publish {
         Publish::new(self.status_subject(cluster, profile, origin), Body::Tombstone, 0)
     }
 
@@ -42,7 +42,7 @@ impl Deployer {
         cluster: &ClusterRef,
         profile: &ProfileId,
         holder: &Cause,
-        waiting: Vec<(u16, Arc<Desired>)>,
+        waiting: Vec<(Shard, Arc<Desired>)>,
         step: &mut Step<Effect>,
     ) {
         let mut texts = BTreeMap::new();

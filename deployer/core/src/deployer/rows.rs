@@ -3,7 +3,7 @@
 // D-0408: an old tombstone is asked for once more.
 
 use sluice_protocol::rows::UNRENDERED;
-use sluice_protocol::{About, ProblemKey, Row, Step, Subject};
+use sluice_protocol::{About, ProblemKey, Row, Shard, Step, Subject};
 
 use super::Deployer;
 use crate::job::{Goal, MakerRow, Target};
@@ -49,7 +49,7 @@ impl Deployer {
 
     /// A renderer says that all its rows are there. Once all have said so nobody is missed who may want what another one
     /// withdraws.
-    pub(super) fn all_desired(&mut self, origin: u16, row: &Row, step: &mut Step<Effect>) {
+    pub(super) fn all_desired(&mut self, origin: Shard, row: &Row, step: &mut Step<Effect>) {
         let of_this_life =
             row.head.meta.complete().is_some_and(|complete| complete.incarnation == self.config.input);
         if of_this_life && !self.is_all_said() {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use sluice_api::{Digest, ObjectKey, ProfileId, object};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, Status};
-use sluice_protocol::{Body, Problem};
+use sluice_protocol::{Body, Problem, Shard};
 
 use super::*;
 use crate::configuration::Configuration;
@@ -29,7 +29,7 @@ struct Fixture {
     inventories: BTreeMap<String, Stored>,
     statuses: BTreeMap<String, Option<Status>>,
     /// The same for each maker of a profile.
-    by_maker: BTreeMap<(String, u16), Option<Status>>,
+    by_maker: BTreeMap<(String, Shard), Option<Status>>,
     calls: Vec<String>,
     reads: usize,
     follows: usize,
@@ -79,7 +79,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
 
 fn row_of(profile: &str, desired: Option<Desired>) -> Row {
     let profile = ProfileId::cluster(profile);
-    let subject = Subject::Desired { shard: 0, cluster: cluster(), origin: 0, profile };
+    let subject = Subject::Desired { shard: Shard::FIRST, cluster: cluster(), origin: Shard::FIRST, profile };
     let tombstone = desired.is_none();
     let body = desired.map(|desired| serde_json::to_vec(&desired).unwrap()).unwrap_or_default();
     let head = Head { digest: Digest::of(&[&body]), tombstone, time: 1, ..Head::default() };
@@ -90,7 +90,7 @@ impl Fixture {
     fn new() -> Self {
         let mut fixture = Self {
             deployer: Deployer::new(Config {
-                shard: 0,
+                shard: Shard::FIRST,
                 shards: 1,
                 input: LIFE,
                 former_calls: 10_000_000,
@@ -126,7 +126,7 @@ impl Fixture {
     /// A new owner has the shard, and has read nothing yet.
     fn replace(&mut self, shards: u16) {
         self.deployer = Deployer::new(Config {
-            shard: 0,
+            shard: Shard::FIRST,
             shards,
             input: LIFE,
             former_calls: 10_000_000,
@@ -137,14 +137,14 @@ impl Fixture {
 
     /// All rows that were there at the beginning have come, and every renderer has said that its are there.
     fn read_all(&mut self) {
-        (0..self.deployer.config.shards).for_each(|origin| self.said(origin, LIFE));
+        Shard::all(self.deployer.config.shards).for_each(|origin| self.said(origin, LIFE));
         self.read_some();
     }
 
     /// A renderer has said in this life of the stream that all its rows are there.
-    fn said(&mut self, origin: u16, life: u64) {
+    fn said(&mut self, origin: Shard, life: u64) {
         let meta = Meta::Complete(Complete::of_all(life, 0));
-        let subject = Subject::AllDesired { shard: 0, origin };
+        let subject = Subject::AllDesired { shard: Shard::FIRST, origin };
         let row = Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 1 };
         self.run(|deployer, step| deployer.row(&row, step));
     }

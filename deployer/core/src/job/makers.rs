@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_api::Digest;
 
 use super::{Job, Target};
+use sluice_protocol::Shard;
 
 /// What a maker's newest row says.
 #[derive(Debug)]
@@ -20,12 +21,12 @@ pub(crate) struct MakerRow {
 #[derive(Debug, Default)]
 pub(crate) struct Makers {
     /// They want it. The one whose inventory is there may be among them, although it has let it go.
-    pub(crate) waiting: BTreeMap<u16, MakerRow>,
+    pub(crate) waiting: BTreeMap<Shard, MakerRow>,
     /// They do not want it any more; their status rows are still to be withdrawn.
-    pub(crate) left: BTreeSet<u16>,
+    pub(crate) left: BTreeSet<Shard>,
     /// Makers whose newest row cannot be read, as that of a newer version, and why not. They want the name; what they
     /// wanted before stays, and nothing goes for their sake.
-    pub(crate) unreadable: BTreeMap<u16, String>,
+    pub(crate) unreadable: BTreeMap<Shard, String>,
 }
 
 /// Who comes before whom.
@@ -43,13 +44,13 @@ enum Rank {
 
 impl Job {
     /// The shards of the renderers that a status may have been written for.
-    pub(crate) fn origins(&self) -> impl Iterator<Item = u16> {
+    pub(crate) fn origins(&self) -> impl Iterator<Item = Shard> {
         let others = self.makers.waiting.keys().chain(&self.makers.left).copied();
         others.chain([self.origin])
     }
 
     /// The newest rows of all makers, when what it has done is about the one that it follows.
-    pub(crate) fn rows(&self) -> Option<impl Iterator<Item = (u16, Digest)>> {
+    pub(crate) fn rows(&self) -> Option<impl Iterator<Item = (Shard, Digest)>> {
         let own = self.target.digest().filter(|row| self.settled == Some(*row))?;
         let waiting = self.makers.waiting.iter();
         Some(
@@ -68,7 +69,7 @@ impl Job {
     }
 
     /// A maker's row came, or one that cannot be read for this reason; whether the work must begin (again).
-    pub(crate) fn retarget(&mut self, origin: u16, row: Result<MakerRow, String>) -> bool {
+    pub(crate) fn retarget(&mut self, origin: Shard, row: Result<MakerRow, String>) -> bool {
         self.attempts = 0;
         self.unable.clear();
         let row = match row {
@@ -92,7 +93,7 @@ impl Job {
     }
 
     /// A maker wants something that cannot be read.
-    fn doubt(&mut self, origin: u16, text: String) {
+    fn doubt(&mut self, origin: Shard, text: String) {
         self.makers.unreadable.insert(origin, text);
         let unknown = || MakerRow { target: Target::Unknown, time: 0 };
         let target = match origin == self.origin {
@@ -119,7 +120,7 @@ impl Job {
         if let Some(origin) = incumbent {
             rows.entry(origin).or_insert(MakerRow { target: Target::Unknown, time: 0 });
         }
-        let rank = |origin: u16, row: &MakerRow| match row.target {
+        let rank = |origin: Shard, row: &MakerRow| match row.target {
             Target::Value(_) | Target::Unknown if incumbent == Some(origin) => Rank::Incumbent,
             Target::Value(_) => Rank::Candidate,
             Target::Unknown if self.makers.unreadable.contains_key(&origin) => Rank::Unreadable,
@@ -132,7 +133,7 @@ impl Job {
         {
             (self.origin, self.target, self.time) = (origin, row.target, row.time);
         }
-        let wants = |origin: &u16, row: &MakerRow| {
+        let wants = |origin: &Shard, row: &MakerRow| {
             matches!(row.target, Target::Value(_)) || self.makers.unreadable.contains_key(origin)
         };
         self.makers

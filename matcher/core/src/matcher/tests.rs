@@ -19,7 +19,13 @@ fn cluster() -> ClusterRef {
 }
 
 fn matcher() -> Matcher {
-    Matcher::new(Config { shard: 0, shards: 1, input: INPUT, outputs: vec![9], limits: Limits::default() })
+    Matcher::new(Config {
+        shard: Shard::FIRST,
+        shards: 1,
+        input: INPUT,
+        outputs: vec![9],
+        limits: Limits::default(),
+    })
 }
 
 fn source(label: &str, changed: u64) -> sluice_protocol::interest::Source {
@@ -42,7 +48,8 @@ fn key(name: &str) -> ObjectKey {
 }
 
 fn change(name: &str, label: Option<&str>, sequence: u64) -> Row {
-    let subject = Subject::Change { shard: 0, cluster: cluster(), viewer: String::new(), object: key(name) };
+    let subject =
+        Subject::Change { shard: Shard::FIRST, cluster: cluster(), viewer: String::new(), object: key(name) };
     let object = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "default",
         "labels": label.map(|label| json!({label: ""}))}});
     Row {
@@ -59,7 +66,8 @@ fn tombstone(name: &str, sequence: u64) -> Row {
 }
 
 fn complete(revision: u64) -> Row {
-    let subject = Subject::Complete { table: Table::Changes, shard: 0, cluster: cluster(), origin: None };
+    let subject =
+        Subject::Complete { table: Table::Changes, shard: Shard::FIRST, cluster: cluster(), origin: None };
     let meta = Meta::Complete(Complete::of_all(INPUT, revision));
     Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 99 }
 }
@@ -329,7 +337,7 @@ fn with_a_report_of_x() -> Matcher {
         shard: cluster_shard(&cluster(), 1),
         cluster: cluster(),
         source: "a".into(),
-        origin: 0,
+        origin: Shard::FIRST,
         object: key("x"),
     };
     matcher.found(&found, &Head::default());

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use sluice_api::ClusterRef;
+use sluice_protocol::Shard;
 use sluice_protocol::interest::{Complete, Interest};
 
 /// Interest rows and completeness rows of this shard's clusters.
@@ -18,9 +19,9 @@ pub(crate) struct Completeness {
     floor: u64,
     /// The row that was written last.
     written: HashMap<ClusterRef, Interest>,
-    rows: HashMap<ClusterRef, HashMap<u16, Complete>>,
+    rows: HashMap<ClusterRef, HashMap<Shard, Complete>>,
     /// Matchers that have a completeness row of the cluster, whatever it says.
-    speakers: HashMap<ClusterRef, BTreeSet<u16>>,
+    speakers: HashMap<ClusterRef, BTreeSet<Shard>>,
     /// Read, but rows that were replaced since they were written may still follow.
     announced: Vec<Announced>,
 }
@@ -28,7 +29,7 @@ pub(crate) struct Completeness {
 /// A completeness row, and its sequence.
 struct Announced {
     cluster: ClusterRef,
-    origin: u16,
+    origin: Shard,
     complete: Complete,
     after: u64,
 }
@@ -112,7 +113,7 @@ impl Completeness {
     }
 
     /// A matcher has taken back what it said of its shard of a cluster.
-    pub(crate) fn withdraw(&mut self, cluster: &ClusterRef, origin: u16) {
+    pub(crate) fn withdraw(&mut self, cluster: &ClusterRef, origin: Shard) {
         self.announced.retain(|announced| announced.cluster != *cluster || announced.origin != origin);
         if let Some(rows) = self.rows.get_mut(cluster) {
             rows.remove(&origin);
@@ -140,7 +141,7 @@ impl Completeness {
 
     /// A matcher says in the row `after` that its shard of a cluster is complete. It counts from the end of the
     /// table on.
-    pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: u16, complete: &Complete, after: u64) {
+    pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: Shard, complete: &Complete, after: u64) {
         self.speakers.entry(cluster.clone()).or_default().insert(origin);
         if complete.incarnation == self.incarnation {
             let (cluster, complete) = (cluster.clone(), complete.clone());
@@ -190,7 +191,7 @@ impl Completeness {
         let Some(rows) = self.rows.get(cluster) else { return false };
         let says =
             |complete: &Complete| complete.revision >= source.changed && covers(complete, &source.name);
-        (0..self.shards).all(|shard| rows.get(&shard).is_some_and(says))
+        Shard::all(self.shards).all(|shard| rows.get(&shard).is_some_and(says))
     }
 }
 
@@ -214,12 +215,12 @@ mod tests {
         };
         let complete = Complete::of_all;
         let mut known = Completeness::new(2, 7);
-        known.announce(&cluster, 0, &complete(7, 5), 1);
-        known.announce(&cluster, 1, &complete(8, 5), 2);
+        known.announce(&cluster, Shard::FIRST, &complete(7, 5), 1);
+        known.announce(&cluster, Shard::new(1), &complete(8, 5), 2);
         known.set_interest(&cluster, row(5, 5));
         assert_eq!(known.caught_up(2).len(), 1);
         assert!(!known.is_complete(&cluster, "s"), "one of them is of another life");
-        known.announce(&cluster, 1, &complete(7, 5), 3);
+        known.announce(&cluster, Shard::new(1), &complete(7, 5), 3);
         assert!(known.awaits_end());
         known.caught_up(2);
         assert!(!known.is_complete(&cluster, "s"), "the end of the table was not seen");
@@ -239,7 +240,7 @@ mod tests {
         /// before what is known to be the end.
         #[test]
         fn nothing_is_complete_that_nobody_said(
-            said in proptest::collection::vec((0..3u16, 0..4u64, 7..9u64, 0..2usize), 0..20),
+            said in proptest::collection::vec(((0..3u16).prop_map(Shard::new), 0..4u64, 7..9u64, 0..2usize), 0..20),
             end in 0..25u64, changed in 0..4u64,
         ) {
             let cluster = ClusterRef::sveltos("a", "b");
@@ -252,11 +253,11 @@ mod tests {
                 known.announce(&cluster, *origin, &complete, after);
             }
             known.caught_up(end);
-            let counts = |origin: u16| {
+            let counts = |origin: Shard| {
                 let of_this_life = (1..).zip(&said).filter(|(after, row)| *after <= end && row.0 == origin && row.2 == 7);
                 of_this_life.last().is_some_and(|(_, row)| row.1 >= changed && row.3 == 0)
             };
-            prop_assert_eq!(known.is_complete(&cluster, "s"), (0..3).all(counts));
+            prop_assert_eq!(known.is_complete(&cluster, "s"), Shard::all(3).all(counts));
             prop_assert_eq!(known.awaits_end(), (1..).zip(&said).any(|(after, row)| after > end && row.2 == 7));
         }
     }

@@ -4,7 +4,7 @@
 // D-0409: nothing is deleted before every renderer has announced its rows.
 
 use sluice_protocol::interest::Complete;
-use sluice_protocol::{Body, Meta, Publish, Step, Subject};
+use sluice_protocol::{Body, Meta, Publish, Shard, Step, Subject};
 
 use super::outgoing::AllPublished;
 use super::{Effect, Renderer};
@@ -36,7 +36,7 @@ impl Renderer {
             return step.wake_at_steady(next);
         }
         self.outgoing.all_published = AllPublished::Said;
-        for (shard, incarnation) in (0..).zip(&self.config.outputs) {
+        for (shard, incarnation) in Shard::all(self.config.shards).zip(&self.config.outputs) {
             let subject = Subject::AllDesired { shard, origin: self.config.shard };
             let said = Meta::Complete(Complete::of_all(*incarnation, 0));
             step.publish(Publish::new(subject, Body::value([]), 0).meta(said).after_all());

@@ -99,8 +99,13 @@ fn key(name: &str) -> ObjectKey {
 }
 
 fn report(name: &str, gone: bool) -> Row {
-    let subject =
-        Subject::Report { shard: 0, cluster: cluster("a"), source: "s".into(), origin: 0, object: key(name) };
+    let subject = Subject::Report {
+        shard: Shard::FIRST,
+        cluster: cluster("a"),
+        source: "s".into(),
+        origin: Shard::FIRST,
+        object: key(name),
+    };
     let head =
         Head { tombstone: gone, time: 5, meta: Meta::parse(r#"{"selectors":[0]}"#), ..Head::default() };
     let body = if gone {
@@ -114,8 +119,12 @@ fn report(name: &str, gone: bool) -> Row {
 }
 
 fn complete(revision: u64) -> Row {
-    let subject =
-        Subject::Complete { table: Table::Reports, shard: 0, cluster: cluster("a"), origin: Some(0) };
+    let subject = Subject::Complete {
+        table: Table::Reports,
+        shard: Shard::FIRST,
+        cluster: cluster("a"),
+        origin: Some(Shard::FIRST),
+    };
     let meta = Meta::Complete(Complete::of_all(INCARNATION, revision));
     Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 2 }
 }
@@ -168,7 +177,7 @@ impl Fixture {
     /// Knows these objects alone.
     fn begin_with(objects: Vec<Value>, found: impl FnOnce(&mut Renderer)) -> Self {
         let config = Config {
-            shard: 0,
+            shard: Shard::FIRST,
             shards: 1,
             input: INCARNATION,
             outputs: vec![9],
@@ -503,8 +512,12 @@ fn a_trigger_that_names_a_source_that_is_not_there_withdraws_nothing_until_it_is
 
 /// The status row that says that a cluster holds a profile.
 fn held_by(name: &str, profile: &str, cause: &Cause) -> Row {
-    let subject =
-        Subject::Status { shard: 0, cluster: cluster(name), origin: 0, profile: ProfileId::cluster(profile) };
+    let subject = Subject::Status {
+        shard: Shard::FIRST,
+        cluster: cluster(name),
+        origin: Shard::FIRST,
+        profile: ProfileId::cluster(profile),
+    };
     Row {
         subject,
         head: Head { meta: Meta::of_cause(cause), ..Head::default() },
@@ -809,7 +822,7 @@ fn a_new_renderer_does_not_believe_a_tombstone_of_a_former_form_of_the_source() 
 #[test]
 fn two_renderers_that_follow_one_revision_make_different_ones() {
     let config = |mark| Config {
-        shard: 0,
+        shard: Shard::FIRST,
         shards: 1,
         input: INCARNATION,
         outputs: Vec::new(),
@@ -839,7 +852,7 @@ fn it_says_that_all_its_rows_are_there_once_it_knows_what_they_are() {
     fixture.now += 1_000_000;
     fixture.run(|renderer, step| renderer.tick(step));
     let [said] = &fixture.said[..] else { panic!("{:?}", fixture.said) };
-    assert_eq!(said.subject, Subject::AllDesired { shard: 0, origin: 0 });
+    assert_eq!(said.subject, Subject::AllDesired { shard: Shard::FIRST, origin: Shard::FIRST });
     assert!(said.barrier && said.meta.complete().is_some_and(|complete| complete.incarnation == 9));
     fixture.wait();
     assert_eq!(fixture.said.len(), 1, "it says so once");

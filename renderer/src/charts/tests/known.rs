@@ -13,7 +13,7 @@ fn mk_charts(folder: &std::path::Path) -> Charts {
 async fn told_after_a_restart(folder: &std::path::Path, request: &ChartRequest) -> ChartState {
     let charts = mk_charts(folder);
     let (sender, mut told) = mpsc::unbounded_channel();
-    let asking = charts.asking(1, sender);
+    let asking = charts.asking(Shard::new(1), sender);
     asking.fetch(request.clone());
     let Some(ExternalInput::Chart(_, state)) = told.recv().await else { panic!("not told of a chart") };
     drop(asking);
@@ -57,7 +57,7 @@ async fn a_chart_that_is_on_disk_is_there_while_its_repository_is_away() {
     drop(fake);
     let charts = mk_charts(dir.path());
     let (sender, mut told) = mpsc::unbounded_channel();
-    let asking = charts.asking(1, sender);
+    let asking = charts.asking(Shard::new(1), sender);
     asking.fetch(request);
     let mut troubles = Vec::new();
     while let Some(ExternalInput::Chart(_, state)) = told.recv().await {

@@ -43,7 +43,8 @@ fn event(source: &ClusterRef) -> Cause {
 
 fn row(cluster: &ClusterRef, cause: &Cause, state: Option<State>, errors: &[&str]) -> Row {
     let profile = ProfileId::cluster("made");
-    let subject = Subject::Status { shard: 0, cluster: cluster.clone(), origin: 0, profile };
+    let subject =
+        Subject::Status { shard: Shard::FIRST, cluster: cluster.clone(), origin: Shard::FIRST, profile };
     let errors = errors.iter().map(|error| (*error).to_owned()).collect();
     let body = state.map(|state| serde_json::to_vec(&Status::new(state, errors)).unwrap());
     let (body, tombstone) = body.map_or((Vec::new(), true), |body| (body, false));
@@ -75,7 +76,7 @@ fn event_of(service: &str) -> About {
 
 /// One shard that knows two selected clusters and another one.
 fn statuses(objects: impl IntoIterator<Item = Value>) -> Statuses {
-    let mut statuses = Statuses::new(0, 1);
+    let mut statuses = Statuses::new(Shard::FIRST, 1);
     for (name, env) in [("a", "fv"), ("b", "fv"), ("c", "prod")] {
         statuses.change(&registered(name, env), false, T0);
     }
@@ -129,8 +130,12 @@ fn what_is_only_to_be_known_is_nothing_against_an_object() {
     let cause = Cause::Profile(ProfileId::cluster("p"));
     for name in ["a", "b"] {
         let place = cluster(name);
-        let subject =
-            Subject::Status { shard: 0, cluster: place.clone(), origin: 0, profile: ProfileId::cluster("p") };
+        let subject = Subject::Status {
+            shard: Shard::FIRST,
+            cluster: place.clone(),
+            origin: Shard::FIRST,
+            profile: ProfileId::cluster("p"),
+        };
         let done = row(&place, &cause, Some(State::Provisioned), &[]);
         statuses.row(&Row { subject, ..done }, T0);
     }
@@ -331,7 +336,7 @@ fn a_new_owner_writes_nothing_that_is_there_and_keeps_since_when_it_is_so() {
     let mut there = trigger(json!({}));
     there["status"] = status.clone();
     there["status"]["conditions"].as_array_mut().unwrap().push(json!({"type": "Synced", "status": "True"}));
-    let mut second = Statuses::new(0, 1);
+    let mut second = Statuses::new(Shard::FIRST, 1);
     for name in ["a", "b"] {
         second.change(&registered(name, "fv"), false, T0 + 1_000_000_000);
     }
@@ -366,7 +371,7 @@ fn an_object_is_the_business_of_one_shard_and_one_that_nobody_wrote_of_none() {
     let owners = |name: &str| {
         let mut object = trigger(json!({}));
         object["metadata"]["name"] = name.into();
-        (0..8)
+        Shard::all(8)
             .filter(|shard| {
                 let mut statuses = Statuses::new(*shard, 8);
                 statuses.change(&upsert(object.clone()), false, T0);

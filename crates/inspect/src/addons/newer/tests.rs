@@ -73,7 +73,7 @@ fn other_clusters_stay_as_they_are_written_down() {
 fn a_configuration_is_older_where_it_is_of_other_rows() {
     let wanted = |row: &str| {
         let mut wanted = WantedSet::default();
-        wanted.add(&ProfileId::cluster("p"), 0, Digest::of(&[row.as_bytes()]));
+        wanted.add(&ProfileId::cluster("p"), Shard::FIRST, Digest::of(&[row.as_bytes()]));
         wanted
     };
     let of = |written: Option<Option<&WantedSet>>, wanted: Option<WantedSet>| {

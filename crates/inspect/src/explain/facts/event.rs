@@ -11,7 +11,7 @@ use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, look_each};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::subject::own_rows::{self, ObjectsOf};
 use sluice_protocol::subject::{change_shard, cluster_shard};
-use sluice_protocol::{Capabilities, Meta, Subject, Table};
+use sluice_protocol::{Capabilities, Meta, Shard, Subject, Table};
 
 use super::NAMED;
 use crate::events::interests;
@@ -50,7 +50,7 @@ pub(super) async fn read(
     let interest = interests(bus, Some(cluster)).await.remove(cluster);
     let mut found = OfEvent { interest, ..OfEvent::default() };
     let mut called = Vec::new();
-    for shard in 0..bus.shards() {
+    for shard in Shard::all(bus.shards()) {
         read_names(bus, target, shard, &mut called, &mut found).await?;
     }
     called.sort();
@@ -81,7 +81,7 @@ fn chooses(manifest: &Value) -> bool {
 async fn read_names(
     bus: &Bus,
     target: &Target,
-    shard: u16,
+    shard: Shard,
     called: &mut Vec<ObjectKey>,
     found: &mut OfEvent,
 ) -> Result<(), BusError> {

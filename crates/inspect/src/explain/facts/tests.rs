@@ -6,7 +6,7 @@ use sluice_bus::kit::{Server, write};
 use sluice_kube::fake_api::{FakeApi, Request};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::{ReportMeta, State};
-use sluice_protocol::{Body, Meta, Publish};
+use sluice_protocol::{Body, Meta, Publish, Shard};
 
 use super::*;
 use crate::kit::{cluster, connect, rows, service};
@@ -52,7 +52,7 @@ async fn what_bus_and_management_cluster_know_of_a_trigger_is_gathered() {
     assert!(on_bus.objects.is_empty(), "there is an event");
     assert_eq!(on_bus.desired[0].profile(), ProfileId::cluster("p"));
     let status = Status::new(State::Failed, vec!["no room".into()]);
-    assert_eq!(on_bus.statuses, [(ProfileId::cluster("p"), 0, status)]);
+    assert_eq!(on_bus.statuses, [(ProfileId::cluster("p"), Shard::FIRST, status)]);
 }
 
 #[tokio::test]
@@ -75,7 +75,8 @@ async fn where_there_is_no_event_some_of_the_objects_that_may_be_one_are_read() 
     let (bus, _tasks) = connect(&server).await;
     let named = |at: &str, name: String| {
         let object = ObjectKey { name: name.as_str().into(), ..service() };
-        let subject = Subject::Change { shard: 0, cluster: cluster(at), viewer: String::new(), object };
+        let subject =
+            Subject::Change { shard: Shard::FIRST, cluster: cluster(at), viewer: String::new(), object };
         sluice_protocol::Publish::new(subject, sluice_protocol::Body::Value(b"{}".to_vec().into()), 5)
     };
     let elsewhere = named("c", "web".to_owned());
@@ -105,21 +106,27 @@ async fn what_the_bus_knows_of_an_event_is_gathered() {
     let (bus, _tasks) = connect(&server).await;
     let interest = Interest::next(None, vec![("s".to_owned(), choosing().into())], 7).unwrap();
     InterestWriter::new(&bus).write(&cluster("a"), &interest).await.unwrap();
-    let incarnation = |table: Table| bus.incarnation(&table.stream(0));
-    let complete = |table: Table, origin: Option<u16>| {
-        let subject = Subject::Complete { table, shard: 0, cluster: cluster("a"), origin };
+    let incarnation = |table: Table| bus.incarnation(&table.stream(Shard::FIRST));
+    let complete = |table: Table, origin: Option<Shard>| {
+        let subject = Subject::Complete { table, shard: Shard::FIRST, cluster: cluster("a"), origin };
         let meta = Meta::Complete(Complete::of_all(incarnation(table), 7));
         Publish::new(subject, Body::Value(Vec::new().into()), 5).meta(meta)
     };
     let changed = |object: ObjectKey, viewer: &str| {
-        let subject = Subject::Change { shard: 0, cluster: cluster("a"), viewer: viewer.into(), object };
+        let subject =
+            Subject::Change { shard: Shard::FIRST, cluster: cluster("a"), viewer: viewer.into(), object };
         Publish::new(subject, Body::Value(b"{}".to_vec().into()), 5)
     };
     let object =
         |kind: &str, name: &str| ObjectKey { gvk: Gvk::new("", "v1", kind), name: name.into(), ..service() };
     let report = |object: ObjectKey| {
-        let subject =
-            Subject::Report { shard: 0, cluster: cluster("a"), source: "s".into(), origin: 0, object };
+        let subject = Subject::Report {
+            shard: Shard::FIRST,
+            cluster: cluster("a"),
+            source: "s".into(),
+            origin: Shard::FIRST,
+            object,
+        };
         let meta = Meta::Report(ReportMeta { selectors: vec![3], ..ReportMeta::default() });
         Publish::new(subject, Body::Value(b"{}".to_vec().into()), 5).meta(meta)
     };
@@ -131,7 +138,7 @@ async fn what_the_bus_knows_of_an_event_is_gathered() {
         report(service()),
         report(object("Service", "other")),
         complete(Table::Changes, None),
-        complete(Table::Reports, Some(0)),
+        complete(Table::Reports, Some(Shard::FIRST)),
     ];
     write(&bus, written).await;
     let event = gather(Ok(&bus), Err("it is away".into()), &of_web("svc")).await.on_bus.unwrap().event;

@@ -1,6 +1,7 @@
 //! What an owner makes of each thing that a core may ask for, over several output streams.
 
 use super::*;
+use crate::Shard;
 
 type Told = Box<dyn FnOnce(&mut Step<&'static str>)>;
 
@@ -37,9 +38,9 @@ impl Core for Puppet {
     }
 }
 
-fn in_shard(shard: u16, name: &str) -> Subject {
+fn in_shard(shard: Shard, name: &str) -> Subject {
     let (cluster, profile) = (ClusterRef::sveltos("a", "b"), ProfileId::cluster(name));
-    Subject::Desired { shard, cluster, origin: 0, profile }
+    Subject::Desired { shard, cluster, origin: Shard::FIRST, profile }
 }
 
 fn value(subject: Subject, body: &str) -> Publish {
@@ -143,35 +144,41 @@ fn a_row_goes_to_the_stream_of_its_shard_under_the_fence_there() {
     let commands = owner.handle(
         1,
         told(|step| {
-            step.publish(value(in_shard(2, "x"), "1"));
-            step.publish(value(in_shard(0, "y"), "1"));
+            step.publish(value(in_shard(Shard::new(2), "x"), "1"));
+            step.publish(value(in_shard(Shard::FIRST, "y"), "1"));
         }),
     );
-    let expected = [(0, 10, vec![in_shard(0, "y").to_string()]), (2, 30, vec![in_shard(2, "x").to_string()])];
+    let expected = [
+        (0, 10, vec![in_shard(Shard::FIRST, "y").to_string()]),
+        (2, 30, vec![in_shard(Shard::new(2), "x").to_string()]),
+    ];
     assert_eq!(groups(&commands), expected);
 }
 
 #[test]
 fn a_group_in_flight_holds_up_no_other_stream() {
     let mut owner = reading(2, &[]);
-    owner.handle(1, publish(value(in_shard(0, "x"), "1")));
-    assert_eq!(groups(&owner.handle(1, publish(value(in_shard(0, "y"), "1")))), []);
-    assert_eq!(groups(&owner.handle(1, publish(value(in_shard(1, "z"), "1")))).len(), 1);
+    owner.handle(1, publish(value(in_shard(Shard::FIRST, "x"), "1")));
+    assert_eq!(groups(&owner.handle(1, publish(value(in_shard(Shard::FIRST, "y"), "1")))), []);
+    assert_eq!(groups(&owner.handle(1, publish(value(in_shard(Shard::new(1), "z"), "1")))).len(), 1);
 }
 
 #[test]
 fn what_waits_for_all_waits_for_those_of_other_streams() {
     let mut owner = reading(2, &[]);
-    owner.handle(1, publish(value(in_shard(0, "x"), "1")));
-    assert_eq!(groups(&owner.handle(1, publish(value(in_shard(1, "speaks"), "1").after_all()))), []);
+    owner.handle(1, publish(value(in_shard(Shard::FIRST, "x"), "1")));
+    assert_eq!(
+        groups(&owner.handle(1, publish(value(in_shard(Shard::new(1), "speaks"), "1").after_all()))),
+        []
+    );
     let commands = owner.handle(1, Event::Stored { output: 0, sequence: Some(11) });
-    assert_eq!(groups(&commands), [(1, 20, vec![in_shard(1, "speaks").to_string()])]);
+    assert_eq!(groups(&commands), [(1, 20, vec![in_shard(Shard::new(1), "speaks").to_string()])]);
 }
 
 #[test]
 fn a_row_for_a_stream_that_is_not_there_goes_nowhere() {
     let mut owner = reading(2, &[]);
-    assert_eq!(groups(&owner.handle(1, publish(value(in_shard(7, "x"), "1")))), []);
+    assert_eq!(groups(&owner.handle(1, publish(value(in_shard(Shard::new(7), "x"), "1")))), []);
     assert_eq!(owner.outstanding(), 0);
 }
 
@@ -186,7 +193,11 @@ fn news_of_a_stream_that_is_not_there_are_nothing() {
     ] {
         assert!(owner.handle(1, event).is_empty());
     }
-    assert_eq!(groups(&owner.handle(1, publish(value(in_shard(0, "x"), "1")))).len(), 1, "it goes on");
+    assert_eq!(
+        groups(&owner.handle(1, publish(value(in_shard(Shard::FIRST, "x"), "1")))).len(),
+        1,
+        "it goes on"
+    );
 }
 
 #[test]
@@ -200,23 +211,23 @@ fn what_is_held_or_stored_without_a_group_is_nothing() {
 fn a_claim_that_nobody_made_changes_no_fence() {
     let mut owner = reading(1, &[]);
     assert!(owner.handle(1, Event::Claimed { output: 0, sequence: 99 }).is_empty());
-    assert_eq!(groups(&owner.handle(1, publish(value(in_shard(0, "x"), "1"))))[0].1, 10);
+    assert_eq!(groups(&owner.handle(1, publish(value(in_shard(Shard::FIRST, "x"), "1"))))[0].1, 10);
 }
 
 #[test]
 fn rows_that_no_message_can_hold_are_done_with() {
     let mut owner = reading(1, &[]);
-    owner.handle(1, publish(value(in_shard(0, "x"), "1")));
+    owner.handle(1, publish(value(in_shard(Shard::FIRST, "x"), "1")));
     assert_eq!(owner.outstanding(), 1);
     assert!(owner.handle(1, Event::Stored { output: 0, sequence: None }).is_empty());
     assert_eq!(owner.outstanding(), 0);
-    owner.handle(1, publish(value(in_shard(0, "y"), "1")));
+    owner.handle(1, publish(value(in_shard(Shard::FIRST, "y"), "1")));
     assert!(owner.handle(1, Event::Stored { output: 0, sequence: Some(11) }).is_empty(), "sequences go on");
 }
 
 #[test]
 fn what_the_table_says_is_sent_when_it_is_forced() {
-    let there = value(in_shard(0, "x"), "1");
+    let there = value(in_shard(Shard::FIRST, "x"), "1");
     let mut owner = reading(1, std::slice::from_ref(&there));
     assert_eq!(groups(&owner.handle(1, publish(there.clone()))), []);
     assert_eq!(groups(&owner.handle(1, publish(there.forced()))).len(), 1);
@@ -224,20 +235,23 @@ fn what_the_table_says_is_sent_when_it_is_forced() {
 
 #[test]
 fn what_is_not_there_is_not_taken_away() {
-    let gone = Publish::new(in_shard(0, "x"), Body::Tombstone, 1);
+    let gone = Publish::new(in_shard(Shard::FIRST, "x"), Body::Tombstone, 1);
     let mut owner = reading(1, std::slice::from_ref(&gone));
     assert_eq!(groups(&owner.handle(1, publish(gone))), [], "a tombstone was found");
-    assert_eq!(groups(&owner.handle(1, publish(Publish::new(in_shard(0, "y"), Body::Tombstone, 1)))), []);
-    assert_eq!(groups(&owner.handle(1, publish(value(in_shard(0, "x"), "1")))).len(), 1);
+    assert_eq!(
+        groups(&owner.handle(1, publish(Publish::new(in_shard(Shard::FIRST, "y"), Body::Tombstone, 1)))),
+        []
+    );
+    assert_eq!(groups(&owner.handle(1, publish(value(in_shard(Shard::FIRST, "x"), "1")))).len(), 1);
 }
 
 #[test]
 fn rows_that_a_former_owner_made_of_a_cluster_that_has_gone_go_too() {
-    let newer = value(in_shard(0, "x"), "1").view(View::parse("k=9"));
+    let newer = value(in_shard(Shard::FIRST, "x"), "1").view(View::parse("k=9"));
     let mut owner = reading(1, std::slice::from_ref(&newer));
     owner.handle(100, Event::Tick);
     assert_eq!(
-        groups(&owner.handle(101, publish(value(in_shard(0, "x"), "2")))),
+        groups(&owner.handle(101, publish(value(in_shard(Shard::FIRST, "x"), "2")))),
         [],
         "it is newer than what is known"
     );
@@ -302,7 +316,7 @@ fn for_every_reason_an_owner_ends_and_does_nothing_more() {
             Event::Tick,
             Event::Loaded,
             Event::Unanswered(0),
-            publish(value(in_shard(0, "x"), "1")),
+            publish(value(in_shard(Shard::FIRST, "x"), "1")),
             Event::Ended(reason),
         ] {
             assert!(owner.handle(2, event).is_empty());
@@ -314,7 +328,7 @@ fn for_every_reason_an_owner_ends_and_does_nothing_more() {
 fn a_step_that_is_taken_apart_has_all_of_it() {
     let mut step = Step::at(7);
     assert_eq!((step.now, step.steady), (7, 7));
-    step.publish(value(in_shard(0, "x"), "1"));
+    step.publish(value(in_shard(Shard::FIRST, "x"), "1"));
     step.effect_after_all("after");
     step.effect("now");
     step.wake_at(9);

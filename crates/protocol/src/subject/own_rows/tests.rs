@@ -1,4 +1,5 @@
 use super::*;
+use crate::Shard;
 use crate::subject::{Subject, change_shard, cluster_shard};
 
 /// Whether the bus takes a subject for one that a filter selects.
@@ -36,17 +37,17 @@ fn change(cluster: &ClusterRef, viewer: &str, object: ObjectKey) -> Subject {
     }
 }
 
-fn report(cluster: &ClusterRef, source: &str, origin: u16) -> Subject {
+fn report(cluster: &ClusterRef, source: &str, origin: Shard) -> Subject {
     let (cluster, source, object) = (cluster.clone(), source.to_owned(), object("Deployment", "web"));
     Subject::Report { shard: cluster_shard(&cluster, 4), cluster, source, origin, object }
 }
 
-fn desired(cluster: &ClusterRef, origin: u16, profile: ProfileId) -> Subject {
-    Subject::Desired { shard: 1, cluster: cluster.clone(), origin, profile }
+fn desired(cluster: &ClusterRef, origin: Shard, profile: ProfileId) -> Subject {
+    Subject::Desired { shard: Shard::new(1), cluster: cluster.clone(), origin, profile }
 }
 
-fn complete(table: Table, cluster: &ClusterRef, origin: Option<u16>) -> Subject {
-    Subject::Complete { table, shard: 3, cluster: cluster.clone(), origin }
+fn complete(table: Table, cluster: &ClusterRef, origin: Option<Shard>) -> Subject {
+    Subject::Complete { table, shard: Shard::new(3), cluster: cluster.clone(), origin }
 }
 
 #[test]
@@ -65,7 +66,7 @@ fn an_agent_owns_everything_of_its_cluster_and_nothing_of_others() {
         change(&other, "", object("Deployment", "web")),
         complete(Table::Changes, &other, None),
         Subject::fence(Table::Changes, 3, &other.to_string()),
-        report(&mine, "s", 1),
+        report(&mine, "s", Shard::new(1)),
     ] {
         assert!(!any_selects(&filters, &subject), "{subject}");
     }
@@ -74,29 +75,47 @@ fn an_agent_owns_everything_of_its_cluster_and_nothing_of_others() {
 #[test]
 fn a_matcher_owns_what_came_of_the_changes_of_its_shard() {
     let (one, two) = (cluster("a"), cluster("b"));
-    for subject in [report(&one, "s", 7), report(&two, "t", 7), complete(Table::Reports, &one, Some(7))] {
-        assert!(any_selects(&matcher(7), &subject), "{subject}");
-        assert!(!any_selects(&matcher(0), &subject), "{subject}");
+    for subject in [
+        report(&one, "s", Shard::new(7)),
+        report(&two, "t", Shard::new(7)),
+        complete(Table::Reports, &one, Some(Shard::new(7))),
+    ] {
+        assert!(any_selects(&matcher(Shard::new(7)), &subject), "{subject}");
+        assert!(!any_selects(&matcher(Shard::FIRST), &subject), "{subject}");
     }
-    assert!(!any_selects(&matcher(7), &Subject::fence(Table::Reports, 1, "07")), "nobody reads it as a row");
+    assert!(
+        !any_selects(&matcher(Shard::new(7)), &Subject::fence(Table::Reports, 1, "07")),
+        "nobody reads it as a row"
+    );
 }
 
 #[test]
 fn a_renderer_owns_what_it_has_made_in_every_shard() {
     let profile = ProfileId::new("team", "p");
-    for subject in [desired(&cluster("a"), 12, profile.clone()), Subject::AllDesired { shard: 2, origin: 12 }]
-    {
-        assert!(any_selects(&renderer(12), &subject), "{subject}");
-        assert!(!any_selects(&renderer(1), &subject), "{subject}");
+    for subject in [
+        desired(&cluster("a"), Shard::new(12), profile.clone()),
+        Subject::AllDesired { shard: Shard::new(2), origin: Shard::new(12) },
+    ] {
+        assert!(any_selects(&renderer(Shard::new(12)), &subject), "{subject}");
+        assert!(!any_selects(&renderer(Shard::new(1)), &subject), "{subject}");
     }
-    assert!(any_selects(&renderer(12), &desired(&ClusterRef::management(), 12, profile)));
+    assert!(any_selects(
+        &renderer(Shard::new(12)),
+        &desired(&ClusterRef::management(), Shard::new(12), profile)
+    ));
 }
 
 #[test]
 fn a_deployer_owns_all_of_its_shard() {
-    let status =
-        Subject::Status { shard: 5, cluster: cluster("a"), origin: 1, profile: ProfileId::cluster("p") };
-    assert!(any_selects(&deployer(5), &status) && !any_selects(&deployer(1), &status));
+    let status = Subject::Status {
+        shard: Shard::new(5),
+        cluster: cluster("a"),
+        origin: Shard::new(1),
+        profile: ProfileId::cluster("p"),
+    };
+    assert!(
+        any_selects(&deployer(Shard::new(5)), &status) && !any_selects(&deployer(Shard::new(1)), &status)
+    );
 }
 
 #[test]
@@ -106,14 +125,18 @@ fn the_changes_of_a_cluster_are_those_of_all_viewers() {
         let change = change(&mine, viewer, object("Deployment", "web"));
         assert!(any_selects(&changes_of(&mine, change.shard()), &change));
         assert!(!any_selects(&changes_of(&cluster("b"), change.shard()), &change));
-        assert!(!any_selects(&changes_of(&mine, change.shard() + 1), &change));
+        assert!(!any_selects(&changes_of(&mine, Shard::new(change.shard().get() + 1)), &change));
     }
 }
 
 #[test]
 fn the_reports_of_a_source_are_those_of_one_cluster_or_of_all() {
     let (mine, other) = (cluster("a"), cluster("b"));
-    let (here, there, another) = (report(&mine, "s.1", 0), report(&other, "s.1", 0), report(&mine, "s", 0));
+    let (here, there, another) = (
+        report(&mine, "s.1", Shard::FIRST),
+        report(&other, "s.1", Shard::FIRST),
+        report(&mine, "s", Shard::FIRST),
+    );
     assert!(selects(&of_source(&mine, "s.1", here.shard()), &here));
     assert!(!selects(&of_source(&mine, "s.1", there.shard()), &there));
     assert!(!selects(&of_source(&mine, "s.1", another.shard()), &another));
@@ -155,13 +178,20 @@ fn objects_are_chosen_by_group_kind_and_namespace_and_what_is_not_given_does_not
 fn the_rows_of_a_cluster_are_not_those_that_writers_keep_for_themselves() {
     let mine = cluster("a");
     let of = |subject: &Subject| selects(&of_cluster(subject.table(), &mine, subject.shard()), subject);
-    assert!(of(&desired(&mine, 0, ProfileId::cluster("p"))) && of(&complete(Table::Reports, &mine, Some(1))));
     assert!(
-        !of(&Subject::AllDesired { shard: 1, origin: 0 }) && !of(&Subject::fence(Table::Desired, 1, "00"))
+        of(&desired(&mine, Shard::FIRST, ProfileId::cluster("p")))
+            && of(&complete(Table::Reports, &mine, Some(Shard::new(1))))
+    );
+    assert!(
+        !of(&Subject::AllDesired { shard: Shard::new(1), origin: Shard::FIRST })
+            && !of(&Subject::fence(Table::Desired, 1, "00"))
     );
 }
 
 #[test]
 fn the_token_of_a_shard_has_two_digits_and_more_where_they_are_needed() {
-    assert_eq!([0, 9, 10, 99, 100, u16::MAX].map(shard_token), ["00", "09", "10", "99", "100", "65535"]);
+    assert_eq!(
+        [0, 9, 10, 99, 100, u16::MAX].map(|shard| shard_token(Shard::new(shard))),
+        ["00", "09", "10", "99", "100", "65535"]
+    );
 }

@@ -21,8 +21,12 @@ impl Fixture {
     fn withdraw(&mut self, shards: u16) {
         let mut row = row_of("p", None);
         let origin = Cause::Profile(ProfileId::cluster("p")).origin(shards);
-        row.subject =
-            Subject::Desired { shard: 0, cluster: cluster(), origin, profile: ProfileId::cluster("p") };
+        row.subject = Subject::Desired {
+            shard: Shard::FIRST,
+            cluster: cluster(),
+            origin,
+            profile: ProfileId::cluster("p"),
+        };
         self.run(|deployer, step| deployer.row(&row, step));
     }
 
@@ -39,10 +43,10 @@ fn nothing_is_withdrawn_before_every_renderer_has_said_what_it_wants() {
     assert_eq!(fixture.state("p"), Some(State::Held));
     fixture.withdraw(2);
     assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["a", "b"], 1));
-    fixture.said(0, LIFE);
-    fixture.said(1, LIFE - 1);
+    fixture.said(Shard::FIRST, LIFE);
+    fixture.said(Shard::new(1), LIFE - 1);
     assert_eq!(fixture.names(), ["a", "b"], "one of them spoke of another life of the stream");
-    fixture.said(1, LIFE);
+    fixture.said(Shard::new(1), LIFE);
     assert!(fixture.names().is_empty() && fixture.inventories.is_empty());
 }
 
@@ -51,7 +55,7 @@ fn what_left_a_profile_stays_until_everybody_has_said_what_it_wants() {
     let mut fixture = wiped(1);
     fixture.row("p", Some(desired("p", 100, vec![config_map("a", "2")])));
     assert_eq!((fixture.names(), fixture.state("p")), (vec!["a", "b"], Some(State::Provisioned)));
-    fixture.said(0, LIFE);
+    fixture.said(Shard::FIRST, LIFE);
     assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Provisioned)));
 }
 
@@ -62,7 +66,7 @@ fn an_object_that_another_profile_wants_is_there_all_the_time() {
     let uid = Live::of(&fixture.objects[&key]).uid;
     fixture.row("p", None);
     fixture.row("q", Some(desired("q", 100, vec![config_map("a", "1")])));
-    fixture.said(0, LIFE);
+    fixture.said(Shard::FIRST, LIFE);
     fixture.wait();
     assert_eq!((fixture.names(), Live::of(&fixture.objects[&key]).uid), (vec!["a"], uid));
     assert_eq!(fixture.inventories.keys().collect::<Vec<_>>(), ["q"]);
@@ -71,7 +75,7 @@ fn an_object_that_another_profile_wants_is_there_all_the_time() {
 #[test]
 fn deletions_that_wait_for_renderers_for_more_than_a_minute_are_one_problem() {
     let mut fixture = wiped(3);
-    fixture.said(2, LIFE);
+    fixture.said(Shard::new(2), LIFE);
     fixture.now += 3_600_000_000;
     fixture.run(|deployer, step| deployer.tick(step));
     assert!(fixture.take_news().is_empty(), "nothing waits");
@@ -84,11 +88,11 @@ fn deletions_that_wait_for_renderers_for_more_than_a_minute_are_one_problem() {
     assert!(text.contains("sluice bus check"), "{text}");
     fixture.withdraw(3);
     assert!(fixture.take_news().is_empty(), "it was told");
-    fixture.said(0, LIFE);
+    fixture.said(Shard::FIRST, LIFE);
     let news = fixture.take_news();
     let [Some(text)] = &news[..] else { panic!("{news:?}") };
     assert!(text.contains("renderer shards 01 have not said"), "{text}");
-    fixture.said(1, LIFE);
+    fixture.said(Shard::new(1), LIFE);
     assert_eq!((fixture.take_news(), fixture.names().len()), (vec![None], 0));
     fixture.now += 3_600_000_000;
     fixture.run(|deployer, step| deployer.tick(step));
@@ -153,6 +157,6 @@ fn a_list_from_before_its_last_write_does_not_make_a_profile_that_waits_forget_i
     }
     assert_eq!(fixture.inventories.len(), 1, "its deletion waits for renderers");
     fixture.run(|deployer, step| deployer.external(ExternalInput::Reply(cluster(), list, listed), step));
-    fixture.said(0, LIFE);
+    fixture.said(Shard::FIRST, LIFE);
     assert!(fixture.inventories.is_empty(), "nobody would ever delete it");
 }

@@ -66,7 +66,7 @@ fn neither_a_pause_nor_a_registration_that_is_back_in_time_is_an_end() {
 #[test]
 fn a_new_owner_ends_what_was_said_of_a_cluster_that_was_unregistered_meanwhile() {
     let mut fixture = mk_fixture();
-    let status = fixture.deployer.status_subject(&cluster(), &ProfileId::cluster("p"), 0);
+    let status = fixture.deployer.status_subject(&cluster(), &ProfileId::cluster("p"), Shard::FIRST);
     fixture.replace(1);
     fixture.deployer.found(&status, &Head::default());
     fixture.tell(ExternalInput::Listed);
@@ -81,7 +81,7 @@ fn rows_of_a_former_owner_may_be_found_after_all_registrations_were_told_and_the
 {
     for late in [false, true] {
         let mut fixture = mk_fixture();
-        let status = fixture.deployer.status_subject(&cluster(), &ProfileId::cluster("p"), 0);
+        let status = fixture.deployer.status_subject(&cluster(), &ProfileId::cluster("p"), Shard::FIRST);
         fixture.deployer = Deployer::new(fixture.deployer.config.clone());
         fixture.tell(ExternalInput::Listed);
         fixture.deployer.found(&status, &Head::default());
@@ -101,7 +101,7 @@ fn rows_of_a_former_owner_may_be_found_after_all_registrations_were_told_and_the
 #[test]
 fn before_all_registrations_are_told_nothing_is_concluded() {
     let mut fixture = mk_fixture();
-    let status = fixture.deployer.status_subject(&cluster(), &ProfileId::cluster("p"), 0);
+    let status = fixture.deployer.status_subject(&cluster(), &ProfileId::cluster("p"), Shard::FIRST);
     fixture.replace(1);
     fixture.deployer.found(&status, &Head::default());
     fixture.read_all();

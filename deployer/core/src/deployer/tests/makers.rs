@@ -1,6 +1,7 @@
 //! Several makers of one profile, and profiles of one name that are not the same.
 
 use sluice_api::TriggerId;
+use sluice_protocol::Shard;
 use sluice_protocol::rows::{EventCause, UNRENDERED};
 
 use super::*;
@@ -43,25 +44,26 @@ impl Fixture {
         self.read_all();
     }
 
-    fn made(&mut self, id: &ProfileId, origin: u16, time: i64, desired: Option<Desired>) {
+    fn made(&mut self, id: &ProfileId, origin: Shard, time: i64, desired: Option<Desired>) {
         let body = desired.map(|desired| serde_json::to_vec(&desired).unwrap());
         self.written(id, origin, time, body);
     }
 
     /// A row of a version that this one does not know.
-    fn unreadable(&mut self, id: &ProfileId, origin: u16, time: i64) {
+    fn unreadable(&mut self, id: &ProfileId, origin: Shard, time: i64) {
         self.written(id, origin, time, Some(b"{\"content\":[]}".to_vec()));
     }
 
-    fn written(&mut self, id: &ProfileId, origin: u16, time: i64, body: Option<Vec<u8>>) {
-        let subject = Subject::Desired { shard: 0, cluster: cluster(), origin, profile: id.clone() };
+    fn written(&mut self, id: &ProfileId, origin: Shard, time: i64, body: Option<Vec<u8>>) {
+        let subject =
+            Subject::Desired { shard: Shard::FIRST, cluster: cluster(), origin, profile: id.clone() };
         let head = Head { tombstone: body.is_none(), time, ..Head::default() };
         let body = body.unwrap_or_default();
         let row = Row { subject, head, body: body.into(), sequence: 1 };
         self.run(|deployer, step| deployer.row(&row, step));
     }
 
-    fn status_of(&self, path: &str, origin: u16) -> Option<&Status> {
+    fn status_of(&self, path: &str, origin: Shard) -> Option<&Status> {
         self.by_maker.get(&(path.to_owned(), origin))?.as_ref()
     }
 }
@@ -262,13 +264,13 @@ fn a_profile_and_a_cluster_profile_of_one_name_are_two() {
     let (wide, own) = (ProfileId::cluster("front"), ProfileId::new("team", "front"));
     let (of_wide, of_own) = (Cause::Profile(wide.clone()), Cause::Profile(own.clone()));
     let mut fixture = Fixture::with_shards(1);
-    fixture.made(&wide, 0, 1, Some(made("", &of_wide, vec![config_map("x", "1")])));
-    fixture.made(&own, 0, 1, Some(made("team", &of_own, vec![config_map("y", "1")])));
+    fixture.made(&wide, Shard::FIRST, 1, Some(made("", &of_wide, vec![config_map("x", "1")])));
+    fixture.made(&own, Shard::FIRST, 1, Some(made("team", &of_own, vec![config_map("y", "1")])));
     assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["x", "y"], 2));
-    fixture.made(&own, 0, 2, None);
+    fixture.made(&own, Shard::FIRST, 2, None);
     assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["x"], 1));
     // A row that says that it is about another profile is not acted upon.
-    fixture.made(&own, 0, 3, Some(made("", &of_wide, vec![config_map("z", "1")])));
+    fixture.made(&own, Shard::FIRST, 3, Some(made("", &of_wide, vec![config_map("z", "1")])));
     assert_eq!(fixture.names(), ["x"]);
     assert!(fixture.problems.last().unwrap().error().unwrap().contains("it is about ClusterProfile front"));
 }

@@ -74,7 +74,7 @@ fn nothing_is_deleted_for_it_before_every_renderer_has_spoken() {
     fixture.read_some();
     assert_eq!(fixture.names(), ["a"]);
     assert!(!fixture.take_calls().contains(&"delete a".to_owned()));
-    fixture.said(0, LIFE);
+    fixture.said(Shard::FIRST, LIFE);
     fixture.pass_former_calls();
     assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "2");
 }

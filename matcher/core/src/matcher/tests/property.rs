@@ -173,7 +173,7 @@ impl Bus {
         }
         let subject = Subject::Complete {
             table: sluice_protocol::Table::Changes,
-            shard: 0,
+            shard: Shard::FIRST,
             cluster: cluster(),
             origin: None,
         };

@@ -190,7 +190,7 @@ fn event(kind: &str, order: u64) -> Row {
     let [source, subject, channel] = ["/shop", "o", "orders"].map(str::to_owned);
     let object =
         sluice_api::cloud_event::EventKey { source, subject, kind: kind.into(), channel }.object_key();
-    let subject = Subject::Change { shard: 0, cluster: cluster(), viewer: String::new(), object };
+    let subject = Subject::Change { shard: Shard::FIRST, cluster: cluster(), viewer: String::new(), object };
     let meta = Meta::Position(sluice_protocol::Position {
         order,
         sequence: order,

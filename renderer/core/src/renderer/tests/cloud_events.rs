@@ -16,7 +16,13 @@ fn event(subject: &str, kind: &str, order: u64) -> Row {
     let object = event_key(subject, kind);
     let body = json!({"id": order.to_string(), "type": kind, "subject": subject}).to_string();
     let meta = Meta::Report(ReportMeta { selectors: vec![0], order, ..ReportMeta::default() });
-    let subject = Subject::Report { shard: 0, cluster: cluster("a"), source: "s".into(), origin: 0, object };
+    let subject = Subject::Report {
+        shard: Shard::FIRST,
+        cluster: cluster("a"),
+        source: "s".into(),
+        origin: Shard::FIRST,
+        object,
+    };
     let head = Head { time: 5, meta, ..Head::default() };
     Row { subject, head, body: body.into_bytes().into(), sequence: 1 }
 }
@@ -135,7 +141,8 @@ fn absence_takes_no_event_away_and_a_tombstone_of_its_present_source_does() {
     // Somebody else made it, and no report says so any more.
     let found = |renderer: &mut Renderer| {
         let profile = ProfileId::cluster("made-before");
-        let subject = Subject::Desired { shard: 0, cluster: cluster("a"), origin: 0, profile };
+        let subject =
+            Subject::Desired { shard: Shard::FIRST, cluster: cluster("a"), origin: Shard::FIRST, profile };
         let mut item = cause(None);
         if let Cause::Event(event) = &mut item {
             event.item = Some(item_of(&event_key("o", "created")));
@@ -196,7 +203,8 @@ fn one_template_sees_all_events_in_their_order_beside_the_objects() {
 fn an_empty_set_of_events_is_no_reason_to_withdraw_what_was_made_of_them() {
     let found = |renderer: &mut Renderer| {
         let profile = ProfileId::cluster("made-before");
-        let subject = Subject::Desired { shard: 0, cluster: cluster("a"), origin: 0, profile };
+        let subject =
+            Subject::Desired { shard: Shard::FIRST, cluster: cluster("a"), origin: Shard::FIRST, profile };
         renderer.found(&subject, &Head { meta: Meta::of_cause(&cause(None)), ..Head::default() });
     };
     let all = content_of("{{ len .CloudEvents }}");

@@ -173,8 +173,12 @@ fn what_the_management_cluster_holds_and_nobody_wants_is_withdrawn() {
     let mut fixture = mk_fixture(json!([local("shared")]), vec![shared("1")]);
     fixture.take_log();
     let gone = ProfileId::cluster("gone");
-    let subject =
-        Subject::Status { shard: 0, cluster: ClusterRef::management(), origin: 0, profile: gone.clone() };
+    let subject = Subject::Status {
+        shard: Shard::FIRST,
+        cluster: ClusterRef::management(),
+        origin: Shard::FIRST,
+        profile: gone.clone(),
+    };
     let meta = Meta::of_cause(&Cause::Profile(gone));
     let body = serde_json::to_vec(&Status::new(State::Held, Vec::new())).unwrap();
     let row = Row { subject, head: Head { meta, ..Head::default() }, body: body.into(), sequence: 1 };

@@ -184,7 +184,8 @@ fn a_new_owner_does_not_act_on_what_is_there_already() {
     first.ready(&["x"]);
     let profile = ProfileId::of_path(first.rows.keys().next().unwrap().split_once('/').unwrap().1);
     let found = |renderer: &mut Renderer| {
-        let subject = Subject::Desired { shard: 0, cluster: cluster("a"), origin: 0, profile };
+        let subject =
+            Subject::Desired { shard: Shard::FIRST, cluster: cluster("a"), origin: Shard::FIRST, profile };
         renderer.found(&subject, &Head { meta: Meta::of_cause(&cause(Some("x"))), ..Head::default() });
     };
     let mut second = Fixture::with(vec![trigger, content(true, "1")], found);

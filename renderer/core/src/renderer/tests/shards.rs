@@ -1,12 +1,13 @@
 //! Several renderers: what belongs to which of them.
 
 use super::*;
+use sluice_protocol::Shard;
 
 const SHARDS: u16 = 2;
 
 /// All renderers of a bus of two shards, each of which knows `objects`.
 fn renderers(objects: &[Value]) -> Vec<Fixture> {
-    let one = |shard: u16| {
+    let one = |shard: Shard| {
         Fixture::with(objects.to_vec(), |renderer| {
             renderer.config.shards = SHARDS;
             renderer.config.shard = shard;
@@ -15,7 +16,7 @@ fn renderers(objects: &[Value]) -> Vec<Fixture> {
                 crate::knowledge::completeness::Completeness::new(SHARDS, INCARNATION);
         })
     };
-    (0..SHARDS).map(one).collect()
+    Shard::all(SHARDS).map(one).collect()
 }
 
 fn profile(name: &str) -> Value {
@@ -36,7 +37,7 @@ fn every_interest_row_has_one_writer() {
     let written: Vec<_> = all.iter().flat_map(|renderer| renderer.interests.keys()).collect();
     let distinct: BTreeSet<_> = written.iter().collect();
     assert_eq!((written.len(), distinct.len()), (22, 22));
-    for (shard, renderer) in (0..).zip(&all) {
+    for (shard, renderer) in Shard::all(SHARDS).zip(&all) {
         assert!(renderer.interests.keys().all(|cluster| cluster_shard(cluster, SHARDS) == shard));
     }
 }
@@ -78,8 +79,9 @@ fn what_another_renderer_made_is_left_to_it() {
     for mut fixture in renderers(&[]) {
         fixture.caught_up();
         let own = fixture.renderer.config.shard;
-        for origin in 0..SHARDS {
-            let subject = Subject::Status { shard: 0, cluster: cluster("a"), origin, profile: id.clone() };
+        for origin in Shard::all(SHARDS) {
+            let subject =
+                Subject::Status { shard: Shard::FIRST, cluster: cluster("a"), origin, profile: id.clone() };
             let head = Head { meta: Meta::of_cause(&cause), ..Head::default() };
             let row = Arc::new(Row { subject, head, body: [].into(), sequence: 1 });
             fixture.run(|renderer, step| renderer.external(ExternalInput::Status(row), step));
@@ -103,7 +105,8 @@ fn all_rows_are_said_to_be_there_in_every_stream() {
         fixture.caught_up();
         let subjects: Vec<_> = fixture.said.iter().map(|row| row.subject.clone()).collect();
         let origin = fixture.renderer.config.shard;
-        let expected: Vec<_> = (0..SHARDS).map(|shard| Subject::AllDesired { shard, origin }).collect();
+        let expected: Vec<_> =
+            Shard::all(SHARDS).map(|shard| Subject::AllDesired { shard, origin }).collect();
         assert_eq!(subjects, expected);
     }
 }

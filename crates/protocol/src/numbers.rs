@@ -1,0 +1,89 @@
+//! Numbers that mean something: each is a type of its own, so that none is taken for another, and only what makes sense of it
+//! can be done with it. Where they come from and go to (the wire, the command line) they are converted in so many words.
+
+use std::fmt;
+use std::num::ParseIntError;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// What all of these types have: the number goes in and out by name, and is written as it is.
+macro_rules! number {
+    ($name:ident, $inner:ty) => {
+        impl $name {
+            /// That of this number.
+            pub const fn new(number: $inner) -> Self {
+                Self(number)
+            }
+
+            /// The number itself.
+            pub const fn get(self) -> $inner {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+/// Which shard of a table, or of the stage that owns one: shards count from 0, and how many there are is said when the bus is
+/// laid out. Their order means nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Shard(u16);
+
+number!(Shard, u16);
+
+// === impl Shard ===
+
+impl Shard {
+    /// The one that is always there.
+    pub const FIRST: Self = Self(0);
+
+    /// All of them, where there are so many.
+    pub fn all(count: u16) -> impl DoubleEndedIterator<Item = Self> + Clone {
+        (0..count).map(Self)
+    }
+
+    /// That of the stream with this index among the outputs of a stage.
+    pub fn of_output(index: usize) -> Self {
+        u16::try_from(index).map_or(Self::FIRST, Self)
+    }
+
+    /// Its index among all of them.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        text.parse().map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_is_written_as_its_number() {
+        let shard = Shard::new(7);
+        assert_eq!((shard.to_string(), format!("{shard:02}"), shard.index()), ("7".into(), "07".into(), 7));
+        assert_eq!(serde_json::to_string(&shard).unwrap(), "7");
+        assert_eq!(serde_json::from_str::<Shard>("7").unwrap(), shard);
+        assert_eq!(("07".parse(), "x".parse::<Shard>().is_err()), (Ok(shard), true));
+    }
+
+    #[test]
+    fn all_shards_are_as_many_as_there_are() {
+        assert_eq!(Shard::all(3).map(Shard::get).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!((Shard::of_output(2), Shard::of_output(1 << 20)), (Shard::new(2), Shard::FIRST));
+    }
+}
