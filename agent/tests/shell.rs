@@ -8,7 +8,7 @@ use sluice_api::{ClusterRef, object};
 use sluice_bus::{Bus, InterestWriter, problem_feed};
 use sluice_kube::Trust;
 use sluice_protocol::interest::{Interest, Source};
-use sluice_protocol::{Capabilities, Role, Row, Shard, Subject, Table};
+use sluice_protocol::{Capabilities, Role, Row, Sequence, Shard, Subject, Table};
 use sluice_runtime::kit::{self, Server};
 use sluice_runtime::{Access, ClusterFeed, Context};
 use sluice_simcluster::{FleetConfig, SimFleet};
@@ -151,7 +151,7 @@ async fn a_restart_publishes_what_differs_and_tombstones_for_what_went() {
         fleet.apply("c", "test", config_map(name, "a", "1")).unwrap();
     }
     let feed = registered(&fleet, &["c"]);
-    let mut before = 0;
+    let mut before = Sequence::NONE;
     with_agent(&server, &feed, async |bus| {
         listen(bus, "c", 1, &["ConfigMap"]).await;
         for name in ["changed", "gone"] {
@@ -275,7 +275,7 @@ async fn a_cloud_event_becomes_a_row_and_what_is_none_a_problem() {
         let row = change(bus, "c", "o created orders", |_| true).await;
         assert_eq!(serde_json::from_slice::<Value>(&row.body).unwrap(), event);
         let sluice_protocol::Meta::Position(position) = row.head.meta else { panic!("{row:?}") };
-        assert!(position.time > 0 && position.order == position.sequence);
+        assert!(position.time > 0 && position.order == position.sequence.get());
         complete(bus, 1).await;
         let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();
         send("orders.eu", "2", &json!({"specversion": "1.0"})).await;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rand::Rng as _;
-use sluice_protocol::{Claim, Command, Core, Event, Group, Now, Owner, Row, Stop, Subject, Table};
+use sluice_protocol::{Claim, Command, Core, Event, Group, Now, Owner, Row, Sequence, Stop, Subject, Table};
 
 use crate::coverage::Fault;
 use crate::membership::Membership;
@@ -23,8 +23,8 @@ use wire::Wire;
 /// A command to a server.
 enum Out {
     Claim(Claim),
-    Load { output: usize, fence: u64 },
-    FindEnd(u64),
+    Load { output: usize, fence: Sequence },
+    FindEnd(Sequence),
     Send(Group),
 }
 
@@ -65,7 +65,7 @@ struct Running<C: Core> {
     /// In the order in which they were given, for each output stream; not before a time.
     outbox: Vec<VecDeque<(i64, Out)>>,
     answers: VecDeque<Event<C::External>>,
-    cursor: Option<u64>,
+    cursor: Option<Sequence>,
     /// Rows that came without their bodies, and when these come.
     late: Vec<(i64, Row)>,
     /// When it last looked at its input: a shell whose reader is silent for long begins again.
@@ -147,7 +147,7 @@ impl<R: Role> Process<R> {
                 Command::Load { output, fence } => {
                     running.outbox[output].push_back((world.now, Out::Load { output, fence }));
                 }
-                Command::Read => running.cursor = Some(0),
+                Command::Read => running.cursor = Some(Sequence::NONE),
                 Command::FindEnd(after) => running.outbox[0].push_front((world.now, Out::FindEnd(after))),
                 Command::Send(group) => {
                     running.outbox[group.output].push_back((world.now + group.delay, Out::Send(group)));

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sluice_protocol::memory::{Expect, MemoryStream};
-use sluice_protocol::{Body, Group, Head, Shard, Subject, Table};
+use sluice_protocol::{Body, Group, Head, Sequence, Shard, Subject, Table};
 
 pub(crate) use crate::message::{Holder, Message};
 use crate::world::STEP;
@@ -36,23 +36,23 @@ struct Stream {
     /// No leader until then.
     away_until: i64,
     /// How far each node has come.
-    applied: [u64; NODES],
+    applied: [Sequence; NODES],
     /// Rows that nodes still have that have not come to what replaced them: by sequence, with the sequence of that.
-    replaced: BTreeMap<u64, (Message, u64)>,
+    replaced: BTreeMap<Sequence, (Message, Sequence)>,
     /// Fence rows that are compared with a message in process, and until when.
     in_process: BTreeMap<String, i64>,
     /// When somebody will have noticed that acknowledged rows are lost.
     noticed_at: Option<i64>,
     /// Subjects that have an older row again since their newest one was lost, with its sequence, and whether it says something of
     /// the clusters.
-    older: BTreeMap<String, (u64, bool)>,
+    older: BTreeMap<String, (Sequence, bool)>,
 }
 
 /// What the server says to a conditional message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PublishOutcome {
     /// Stored, with this sequence.
-    Stored(u64),
+    Stored(Sequence),
     /// Another one is in process, or there is no leader.
     NotStored,
     /// The fence row is another one, whose this is; or there is none.
@@ -61,7 +61,7 @@ pub(crate) enum PublishOutcome {
 
 impl Stream {
     /// The sequence of each row, and whether it says something of the clusters: not only whose the stream is, or what is complete.
-    fn newest(&self) -> BTreeMap<String, (u64, bool)> {
+    fn newest(&self) -> BTreeMap<String, (Sequence, bool)> {
         let says = |subject: &Subject| !matches!(subject, Subject::Owner { .. } | Subject::Complete { .. });
         let rows = self.rows.rows();
         rows.map(|(sequence, row)| (row.subject.clone(), (sequence, says(&row.value.subject)))).collect()
@@ -77,7 +77,7 @@ impl Store {
         let new = || Stream {
             rows: MemoryStream::new(1),
             away_until: 0,
-            applied: [0; NODES],
+            applied: [Sequence::NONE; NODES],
             replaced: BTreeMap::new(),
             in_process: BTreeMap::new(),
             noticed_at: None,
@@ -205,19 +205,19 @@ impl Store {
         &self,
         node: usize,
         (table, shard): (Table, Shard),
-        sequence: u64,
-    ) -> Option<(u64, &Message)> {
+        sequence: Sequence,
+    ) -> Option<(Sequence, &Message)> {
         let stream = &self.streams[&stream_key(table, shard)];
         let applied = stream.applied[node];
         let present = stream.rows.next(sequence).map(|(found, stored)| (found, &stored.value));
-        let mut former = stream.replaced.range(sequence + 1..).filter(|(_, (_, by))| *by > applied);
+        let mut former = stream.replaced.range(sequence.next()..).filter(|(_, (_, by))| *by > applied);
         let former = former.next().map(|(found, (message, _))| (*found, message));
         let first = present.into_iter().chain(former).min_by_key(|(found, _)| *found);
         first.filter(|(found, _)| *found <= applied)
     }
 
     /// How far a node has come.
-    pub(crate) fn applied(&self, node: usize, table: Table, shard: Shard) -> u64 {
+    pub(crate) fn applied(&self, node: usize, table: Table, shard: Shard) -> Sequence {
         self.streams[&stream_key(table, shard)].applied[node]
     }
 
@@ -232,7 +232,7 @@ impl Store {
         &mut self,
         fence: &Subject,
         holder: Holder,
-        former: Option<u64>,
+        former: Option<Sequence>,
         times: impl FnOnce() -> u64,
         clock: (i64, i64),
     ) -> PublishOutcome {
@@ -293,7 +293,7 @@ impl Store {
         &mut self,
         of: &str,
         messages: &[(Message, Option<i64>)],
-        (fence, sequence): (&str, u64),
+        (fence, sequence): (&str, Sequence),
         (now, until): (i64, i64),
     ) -> PublishOutcome {
         let replicated = self.replicated;
@@ -309,7 +309,7 @@ impl Store {
             return PublishOutcome::Replaced(stream.rows.get(fence).and_then(|stored| stored.value.holder));
         }
         stream.in_process.insert(of.to_owned(), until);
-        let mut stored = 0;
+        let mut stored = Sequence::NONE;
         for (message, expires) in messages {
             let expect = Expect { subject: fence, sequence };
             let subject = message.subject.to_string();

@@ -6,7 +6,9 @@ use sluice_api::cloud_event::is_event;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest, Lacking};
 use sluice_protocol::subject::{Table, change_shard};
-use sluice_protocol::{Body, Capabilities, Core, Head, Meta, Publish, Row, Shard, Step, Subject, View};
+use sluice_protocol::{
+    Body, Capabilities, Core, Head, Meta, Publish, Row, Sequence, Shard, Step, Subject, View,
+};
 
 use crate::events::{Accepted, Events};
 use crate::messages::{Effect, ExternalInput, Seen};
@@ -351,7 +353,7 @@ impl Core for Agent {
 
     fn row(&mut self, _: &Row, _: &mut Step<Effect>) {}
 
-    fn caught_up(&mut self, _: u64, _: &mut Step<Effect>) {}
+    fn caught_up(&mut self, _: Sequence, _: &mut Step<Effect>) {}
 
     fn tick(&mut self, _: &mut Step<Effect>) {}
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sluice_api::cloud_event::{CloudEvent, item_of};
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::{About, EventIds, Head, Meta, Position, Problem, Step};
+use sluice_protocol::{About, EventIds, Head, Meta, Position, Problem, Sequence, Step};
 
 use crate::messages::Effect;
 
@@ -26,7 +26,7 @@ pub struct Sent {
     /// What it says.
     pub body: Vec<u8>,
     /// Its place in the stream.
-    pub sequence: u64,
+    pub sequence: Sequence,
     /// When the bus took it, microseconds since 1970.
     pub time: i64,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Accepted {
 /// An event whose place among others is not decided.
 struct Early {
     body: Arc<[u8]>,
-    sequence: u64,
+    sequence: Sequence,
     time: i64,
     /// Its own, after those that it took the place of.
     ids: EventIds,
@@ -72,7 +72,7 @@ impl Events {
         let position = match &head.meta {
             Meta::Position(position) => position.clone(),
             // A newer version wrote it: only what was sent later is surely newer.
-            _ => Position { sequence: u64::MAX, time: head.time, ..Position::default() },
+            _ => Position { sequence: Sequence::END, time: head.time, ..Position::default() },
         };
         self.put(key.clone(), position);
     }

@@ -18,7 +18,7 @@ use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use sluice_api::Digest;
 use sluice_protocol::rows::ReportMeta;
-use sluice_protocol::{Head, Meta, Shard, Subject, Table, View};
+use sluice_protocol::{Head, Meta, Sequence, Shard, Subject, Table, View};
 use tokio::task::JoinSet;
 
 use crate::Bus;
@@ -155,7 +155,7 @@ struct Lane {
 /// The fence that this loop holds in the stream that it writes to.
 struct Fence {
     subject: String,
-    sequence: u64,
+    sequence: Sequence,
 }
 
 /// Moves one shard; returns how many rows it had.
@@ -287,6 +287,6 @@ impl Fence {
         let owner = Subject::Owner { table: Table::Reports, shard, owner: "bare".to_owned() };
         let (subject, failed) = (owner.to_string(), || BusError::request("claim a fence"));
         let sent = bus.js.publish(subject.clone(), Bytes::new()).await.map_err(failed())?;
-        Ok(Self { subject, sequence: sent.await.map_err(failed())?.sequence })
+        Ok(Self { subject, sequence: Sequence::new(sent.await.map_err(failed())?.sequence) })
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sluice_api::{ClusterRef, Digest, ProfileId};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
-use sluice_protocol::{Body, Claim, Group, Outgoing, Publish, Shard, Stop, Subject, Table};
+use sluice_protocol::{Body, Claim, Group, Outgoing, Publish, Sequence, Shard, Stop, Subject, Table};
 use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
@@ -85,12 +85,12 @@ fn fence(owner: &str) -> Fence {
 }
 
 /// The claim of a replica of this name, as its first one or under a former fence.
-async fn claim_as(bus: &Bus, fence: &Fence, member: &str, number: u32, former: Option<u64>) -> Claimed {
+async fn claim_as(bus: &Bus, fence: &Fence, member: &str, number: u32, former: Option<Sequence>) -> Claimed {
     let holder = Holder { member: member.into(), life: member.len() as u64, number };
     fence.claim(bus, &holder, &Claim { output: 0, number, former, delay: 0 }).await
 }
 
-async fn claim(bus: &Bus, fence: &Fence) -> u64 {
+async fn claim(bus: &Bus, fence: &Fence) -> Sequence {
     match claim_as(bus, fence, "test", 1, None).await {
         Claimed::At(sequence) => sequence,
         other => panic!("{other:?}"),
@@ -98,13 +98,13 @@ async fn claim(bus: &Bus, fence: &Fence) -> u64 {
 }
 
 /// Stores rows in one group.
-async fn send(bus: &Bus, rows: &[Publish], fence: &Fence, sequence: u64) -> writer::Sent {
+async fn send(bus: &Bus, rows: &[Publish], fence: &Fence, sequence: Sequence) -> writer::Sent {
     let outgoing = |row: &Publish| Outgoing { id: 0, head: row.head(), row: row.clone() };
     let rows = rows.iter().map(outgoing).collect();
     writer::send(bus, fence, &Group { output: 0, fence: sequence, rows, delay: 0 }).await
 }
 
-async fn put(bus: &Bus, row: &Publish, fence: &Fence, sequence: u64) -> Option<u64> {
+async fn put(bus: &Bus, row: &Publish, fence: &Fence, sequence: Sequence) -> Option<Sequence> {
     match send(bus, std::slice::from_ref(row), fence, sequence).await.answer {
         Some(PublishOutcome::Stored(sequence)) => Some(sequence),
         _ => None,
@@ -119,7 +119,7 @@ async fn rows(bus: &Bus) -> Vec<(String, String, u64)> {
         ReadEvent::Row(row, _) => {
             let Subject::Desired { profile, .. } = row.subject else { panic!("{:?}", row.subject) };
             let body = String::from_utf8(row.body.to_vec()).unwrap();
-            (profile.name, if row.head.tombstone { "gone".into() } else { body }, row.sequence)
+            (profile.name, if row.head.tombstone { "gone".into() } else { body }, row.sequence.get())
         }
         other => panic!("{other:?}"),
     };
@@ -137,9 +137,15 @@ async fn same_as_in_memory(bus: &Bus) {
     let (fence, other) = (fence("00"), fence("01"));
     let name = fence.subject.clone();
     let first = claim(bus, &fence).await;
-    assert!(first > 1_700_000_000_000_000, "sequences begin with the time the stream is made: {first}");
-    let mut memory = MemoryStream::after(1, first - 1);
-    assert_eq!(Ok(first), memory.put(&name, None, Some(Expect { subject: &name, sequence: 0 }), None));
+    assert!(
+        first > Sequence::new(1_700_000_000_000_000),
+        "sequences begin with the time the stream is made: {first}"
+    );
+    let mut memory = MemoryStream::after(1, first.before());
+    assert_eq!(
+        Ok(first),
+        memory.put(&name, None, Some(Expect { subject: &name, sequence: Sequence::NONE }), None)
+    );
 
     let mut script = Vec::new();
     for (profile, body, sequence) in [
@@ -147,7 +153,7 @@ async fn same_as_in_memory(bus: &Bus) {
         ("y", Some("1"), first),
         ("x", Some("2"), first),
         ("y", None, first),
-        ("z", Some("1"), first + 7),
+        ("z", Some("1"), first.after_more(7)),
         ("z", Some("1"), first),
     ] {
         let publish = row(profile, body);

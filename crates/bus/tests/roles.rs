@@ -14,7 +14,7 @@ use sluice_bus::{
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{About, JournalEntry, Problem, Role, Shard, Subject, Table};
+use sluice_protocol::{About, JournalEntry, Problem, Role, Sequence, Shard, Subject, Table};
 use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
@@ -131,7 +131,7 @@ async fn every_role_finds_what_it_needs() {
             let fence = Subject::fence(Table::Changes, 0, &first().to_string()).to_string();
             let sent = js.publish(fence.clone(), "".into()).await.unwrap();
             let sequence = within(&format!("{role}: fence"), sent.into_future()).await.unwrap().sequence;
-            loads[0].until = Some((fence, sequence));
+            loads[0].until = Some((fence, Sequence::new(sequence)));
         }
         for load in loads {
             let what = format!("{role} reads {}", load.stream);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_deployer_core::{Class, Config, Deployer, Effect, ExternalInput, Failure, Live, Reply, Request};
 use sluice_protocol::interest::Complete;
-use sluice_protocol::{Core as _, Head, Meta, Problem, Row, Shard, Step, Subject};
+use sluice_protocol::{Core as _, Head, Meta, Problem, Row, Sequence, Shard, Step, Subject};
 
 use crate::packed::Packed;
 use crate::served::{Definitions, note};
@@ -44,14 +44,19 @@ pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef], begin: Begin) -> D
     });
     let mut step = Step::at(0);
     deployer.start(&mut step);
-    deployer.caught_up(0, &mut step);
+    deployer.caught_up(Sequence::NONE, &mut step);
     for cluster in clusters.iter().chain([&ClusterRef::management()]) {
         deployer.external(ExternalInput::Reachable(cluster.clone()), &mut step);
     }
     simulated.answer_calls(&mut deployer, step);
     let all = Meta::Complete(Complete::of_all(0, 0));
     let subject = Subject::AllDesired { shard: Shard::FIRST, origin: Shard::FIRST };
-    let all = Row { subject, head: Head { meta: all, ..Head::default() }, body: [].into(), sequence: 0 };
+    let all = Row {
+        subject,
+        head: Head { meta: all, ..Head::default() },
+        body: [].into(),
+        sequence: Sequence::NONE,
+    };
     for row in rows.into_iter().chain([all]) {
         let mut step = Step::at(0);
         deployer.row(&row, &mut step);

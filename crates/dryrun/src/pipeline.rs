@@ -12,7 +12,7 @@ use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_matcher_core as matcher;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::{
-    Core as _, EventIds, Head, Meta, Position, Problem, Publish, Row, Shard, Step, Subject, Table,
+    Core as _, EventIds, Head, Meta, Position, Problem, Publish, Row, Sequence, Shard, Step, Subject, Table,
 };
 use sluice_renderer_core as renderer;
 use sluice_template::{Engine, NoEngine};
@@ -278,7 +278,7 @@ fn reports_of(
         }
     }
     matcher.row(&complete(cluster, interest.revision), &mut step);
-    matcher.caught_up(u64::MAX, &mut step);
+    matcher.caught_up(Sequence::END, &mut step);
     let (publishes, effects, _) = step.into_parts();
     problems.extend(effects.into_iter().filter_map(|effect| {
         if let matcher::Effect::Problem(problem) = effect { Some(problem) } else { None }
@@ -294,7 +294,8 @@ fn is_repeated(sent: &mut BTreeMap<ObjectKey, EventIds>, key: &ObjectKey, object
 /// The row of an object, or of a CloudEvent that was sent as the so-manieth.
 fn change(cluster: &ClusterRef, key: ObjectKey, object: &Value, place: u64) -> Row {
     let is_event = is_event(&key);
-    let meta = Meta::Position(Position { order: place, sequence: place, ..Position::default() });
+    let meta =
+        Meta::Position(Position { order: place, sequence: Sequence::new(place), ..Position::default() });
     let meta = if is_event { meta } else { Meta::None };
     let subject =
         Subject::Change { shard: Shard::FIRST, cluster: cluster.clone(), viewer: String::new(), object: key };
@@ -308,7 +309,7 @@ fn change(cluster: &ClusterRef, key: ObjectKey, object: &Value, place: u64) -> R
         subject,
         head: Head { time: 0, meta, ..Head::default() },
         body: object.to_string().into_bytes().into(),
-        sequence: 0,
+        sequence: Sequence::NONE,
     }
 }
 
@@ -320,7 +321,7 @@ fn complete(cluster: &ClusterRef, revision: u64) -> Row {
         origin: None,
     };
     let meta = Meta::Complete(Complete::of_all(INCARNATION, revision));
-    Row { subject, head: Head { meta, ..Head::default() }, body: Arc::from([]), sequence: 0 }
+    Row { subject, head: Head { meta, ..Head::default() }, body: Arc::from([]), sequence: Sequence::NONE }
 }
 
 /// What a stream would hold after these publishes.

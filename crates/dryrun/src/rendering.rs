@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::Interest;
-use sluice_protocol::{Body, Core as _, Problem, Publish, Row, Step, Subject};
+use sluice_protocol::{Body, Core as _, Problem, Publish, Row, Sequence, Step, Subject};
 use sluice_renderer_core as renderer;
 
 use crate::packed::Packed;
@@ -26,7 +26,7 @@ pub(crate) fn store(rows: &mut Rows, publishes: Vec<Publish>) {
         let (key, head) = (publish.subject.to_string(), publish.head());
         match publish.body {
             Body::Value(body) => {
-                drop(rows.insert(key, Row { subject: publish.subject, head, body, sequence: 0 }))
+                drop(rows.insert(key, Row { subject: publish.subject, head, body, sequence: Sequence::NONE }))
             }
             Body::Tombstone => drop(rows.remove(&key)),
         }
@@ -50,7 +50,7 @@ pub(crate) fn render(
         rendering.take(renderer, step, known);
     }
     let mut step = Step::at(now);
-    renderer.caught_up(u64::MAX, &mut step);
+    renderer.caught_up(Sequence::END, &mut step);
     rendering.take(renderer, step, known);
     // Late enough for everything that waits for more to come.
     let mut step = Step::at(now + 10_000_000);

@@ -2,6 +2,7 @@
 //! the fence check, tombstones that expire, and being wiped. The simulation runs on it, and its suite runs
 //! against a real server too.
 
+use crate::Sequence;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 // D-1304: one small suite defines the store.
@@ -10,17 +11,17 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 pub struct MemoryStream<T> {
     incarnation: u64,
     has_lost: bool,
-    last: u64,
-    by_sequence: BTreeMap<u64, Stored<T>>,
-    by_subject: HashMap<String, u64>,
+    last: Sequence,
+    by_sequence: BTreeMap<Sequence, Stored<T>>,
+    by_subject: HashMap<String, Sequence>,
     /// No row expires before this time.
     next_expiry: i64,
     /// The last rows that were stored, and what each replaced: what a stream may lose, and has again then.
-    tail: VecDeque<(u64, Replaced<T>)>,
+    tail: VecDeque<(Sequence, Replaced<T>)>,
 }
 
 /// The former row of a subject.
-type Replaced<T> = Option<(u64, Stored<T>)>;
+type Replaced<T> = Option<(Sequence, Stored<T>)>;
 
 /// How many rows a stream can lose at most.
 const TAIL: usize = 8;
@@ -38,7 +39,7 @@ pub struct Stored<T> {
 /// The last sequence of the named subject is not the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("wrong last sequence: {0}")]
-pub struct WrongLastSequence(pub u64);
+pub struct WrongLastSequence(pub Sequence);
 
 /// Publish only while `subject`'s newest row has this sequence (0: while it has none).
 #[derive(Clone, Copy, Debug)]
@@ -46,17 +47,17 @@ pub struct Expect<'a> {
     /// The subject that is looked at.
     pub subject: &'a str,
     /// Its required sequence.
-    pub sequence: u64,
+    pub sequence: Sequence,
 }
 
 impl<T: Clone> MemoryStream<T> {
     /// An empty stream.
     pub fn new(incarnation: u64) -> Self {
-        Self::after(incarnation, 0)
+        Self::after(incarnation, Sequence::NONE)
     }
 
     /// An empty stream whose sequences follow `last`.
-    pub fn after(incarnation: u64, last: u64) -> Self {
+    pub fn after(incarnation: u64, last: Sequence) -> Self {
         Self {
             incarnation,
             has_lost: false,
@@ -80,8 +81,8 @@ impl<T: Clone> MemoryStream<T> {
     }
 
     /// Sequence of the newest row of `subject`, 0 without one.
-    pub fn last_sequence(&self, subject: &str) -> u64 {
-        self.by_subject.get(subject).copied().unwrap_or(0)
+    pub fn last_sequence(&self, subject: &str) -> Sequence {
+        self.by_subject.get(subject).copied().unwrap_or(Sequence::NONE)
     }
 
     /// Stores a row in place of the subject's former one; returns its sequence.
@@ -94,14 +95,14 @@ impl<T: Clone> MemoryStream<T> {
         value: T,
         expect: Option<Expect<'_>>,
         expires: Option<i64>,
-    ) -> Result<u64, WrongLastSequence> {
+    ) -> Result<Sequence, WrongLastSequence> {
         if let Some(expect) = expect {
             let last = self.last_sequence(expect.subject);
             if last != expect.sequence {
                 return Err(WrongLastSequence(last));
             }
         }
-        self.last += 1;
+        self.last = self.last.next();
         self.next_expiry = self.next_expiry.min(expires.unwrap_or(i64::MAX));
         let replaced = match self.by_subject.get_mut(subject) {
             Some(sequence) => {
@@ -134,14 +135,14 @@ impl<T: Clone> MemoryStream<T> {
                 self.by_subject.insert(stored.subject.clone(), former);
                 self.by_sequence.insert(former, stored);
             }
-            self.last = sequence - 1;
+            self.last = sequence.before();
         }
         rows
     }
 
     /// Sequences are left out.
     pub fn skip(&mut self, sequences: u64) {
-        self.last += sequences;
+        self.last = self.last.after_more(sequences);
     }
 
     /// Whether it is taken for another stream because it has lost rows: sequences are given again.
@@ -157,17 +158,17 @@ impl<T: Clone> MemoryStream<T> {
     }
 
     /// The highest sequence that was given.
-    pub fn last(&self) -> u64 {
+    pub fn last(&self) -> Sequence {
         self.last
     }
 
     /// The first row after `sequence`.
-    pub fn next(&self, sequence: u64) -> Option<(u64, &Stored<T>)> {
-        self.by_sequence.range(sequence + 1..).next().map(|(sequence, row)| (*sequence, row))
+    pub fn next(&self, sequence: Sequence) -> Option<(Sequence, &Stored<T>)> {
+        self.by_sequence.range(sequence.next()..).next().map(|(sequence, row)| (*sequence, row))
     }
 
     /// All rows, in order.
-    pub fn rows(&self) -> impl Iterator<Item = (u64, &Stored<T>)> {
+    pub fn rows(&self) -> impl Iterator<Item = (Sequence, &Stored<T>)> {
         self.by_sequence.iter().map(|(sequence, row)| (*sequence, row))
     }
 
@@ -204,26 +205,28 @@ mod tests {
     #[test]
     fn the_newest_row_of_a_subject_replaces_the_former() {
         let mut stream = MemoryStream::new(1);
-        assert_eq!(stream.put("a", 1, None, None), Ok(1));
-        assert_eq!(stream.put("b", 2, None, None), Ok(2));
-        assert_eq!(stream.put("a", 3, None, None), Ok(3));
+        assert_eq!(stream.put("a", 1, None, None), Ok(Sequence::new(1)));
+        assert_eq!(stream.put("b", 2, None, None), Ok(Sequence::new(2)));
+        assert_eq!(stream.put("a", 3, None, None), Ok(Sequence::new(3)));
         let rows: Vec<_> = stream.rows().map(|(sequence, row)| (sequence, row.value)).collect();
-        assert_eq!(rows, [(2, 2), (3, 3)]);
-        assert_eq!(stream.next(2).map(|(sequence, _)| sequence), Some(3));
+        assert_eq!(rows, [(Sequence::new(2), 2), (Sequence::new(3), 3)]);
+        assert_eq!(stream.next(Sequence::new(2)).map(|(sequence, _)| sequence), Some(Sequence::new(3)));
     }
 
     #[test]
     fn the_fence_holds_until_it_is_replaced_expired_or_wiped() {
         let mut stream = MemoryStream::new(1);
-        let fence = stream.put("~owner", 0, Some(Expect { subject: "~owner", sequence: 0 }), None).unwrap();
+        let fence = stream
+            .put("~owner", 0, Some(Expect { subject: "~owner", sequence: Sequence::NONE }), None)
+            .unwrap();
         let under = |sequence| Some(Expect { subject: "~owner", sequence });
         assert!(stream.put("a", 1, under(fence), None).is_ok());
         let newer = stream.put("~owner", 0, under(fence), None).unwrap();
         assert_eq!(stream.put("a", 2, under(fence), None), Err(WrongLastSequence(newer)));
         stream.wipe();
-        assert_eq!(stream.put("a", 2, under(newer), None), Err(WrongLastSequence(0)));
+        assert_eq!(stream.put("a", 2, under(newer), None), Err(WrongLastSequence(Sequence::NONE)));
         assert!(
-            stream.put("~owner", 0, under(0), None).unwrap() > newer,
+            stream.put("~owner", 0, under(Sequence::NONE), None).unwrap() > newer,
             "no fence is the same in two lives"
         );
     }
@@ -236,15 +239,21 @@ mod tests {
         }
         assert_eq!(stream.lose_tail(2), 2);
         let rows: Vec<_> = stream.rows().map(|(sequence, row)| (sequence, row.value)).collect();
-        assert_eq!((rows, stream.last()), (vec![(1, 1), (2, 2)], 2));
-        assert_eq!((stream.last_sequence("a"), stream.last_sequence("c")), (1, 0));
-        assert_eq!(stream.put("d", 5, None, None), Ok(3), "the sequence is given again");
+        assert_eq!(
+            (rows, stream.last()),
+            (vec![(Sequence::new(1), 1), (Sequence::new(2), 2)], Sequence::new(2))
+        );
+        assert_eq!(
+            (stream.last_sequence("a"), stream.last_sequence("c")),
+            (Sequence::new(1), Sequence::NONE)
+        );
+        assert_eq!(stream.put("d", 5, None, None), Ok(Sequence::new(3)), "the sequence is given again");
         assert!(!stream.has_lost());
         stream.raise_epoch();
         assert_eq!((stream.incarnation(), stream.rows().count(), stream.lose_tail(9)), (2, 3, 0));
         assert!(stream.has_lost());
         stream.skip(5);
-        assert_eq!(stream.put("e", 6, None, None), Ok(9));
+        assert_eq!(stream.put("e", 6, None, None), Ok(Sequence::new(9)));
         stream.wipe();
         assert!(!stream.has_lost());
     }
@@ -255,7 +264,7 @@ mod tests {
         stream.put("a", 1, None, Some(10)).unwrap();
         stream.put("b", 2, None, Some(12)).unwrap();
         assert_eq!((stream.expire(9), stream.rows().count()), (0, 2));
-        assert_eq!((stream.expire(10), stream.last_sequence("a")), (1, 0));
+        assert_eq!((stream.expire(10), stream.last_sequence("a")), (1, Sequence::NONE));
         stream.put("c", 3, None, Some(11)).unwrap();
         assert_eq!((stream.expire(11), stream.get("b").is_some()), (1, true));
         assert_eq!((stream.expire(12), stream.rows().count()), (1, 0));
@@ -265,20 +274,29 @@ mod tests {
     fn nothing_is_stored_when_what_is_expected_does_not_hold() {
         let mut stream = MemoryStream::new(1);
         let sequence = stream.put("a", 1, None, None).unwrap();
-        let expect = Some(Expect { subject: "a", sequence: sequence + 1 });
+        let expect = Some(Expect { subject: "a", sequence: sequence.next() });
         let error = stream.put("b", 2, expect, None).unwrap_err();
-        assert_eq!((error, error.to_string().as_str()), (WrongLastSequence(1), "wrong last sequence: 1"));
-        assert_eq!((stream.last(), stream.rows().count(), stream.last_sequence("b")), (1, 1, 0));
+        assert_eq!(
+            (error, error.to_string().as_str()),
+            (WrongLastSequence(Sequence::new(1)), "wrong last sequence: 1")
+        );
+        assert_eq!(
+            (stream.last(), stream.rows().count(), stream.last_sequence("b")),
+            (Sequence::new(1), 1, Sequence::NONE)
+        );
     }
 
     #[test]
     fn a_subject_that_was_never_there_has_sequence_0() {
         let mut stream = MemoryStream::<u8>::new(1);
         assert_eq!(
-            (stream.last_sequence("a"), stream.get("a").is_none(), stream.next(0).is_none()),
-            (0, true, true)
+            (stream.last_sequence("a"), stream.get("a").is_none(), stream.next(Sequence::NONE).is_none()),
+            (Sequence::NONE, true, true)
         );
-        assert_eq!(stream.put("a", 1, Some(Expect { subject: "a", sequence: 0 }), None), Ok(1));
+        assert_eq!(
+            stream.put("a", 1, Some(Expect { subject: "a", sequence: Sequence::NONE }), None),
+            Ok(Sequence::new(1))
+        );
     }
 
     #[test]
@@ -295,7 +313,10 @@ mod tests {
         stream.put("a", 1, None, None).unwrap();
         stream.skip(10);
         stream.put("b", 2, None, None).unwrap();
-        let next = |sequence| stream.next(sequence).map(|(sequence, row)| (sequence, row.subject.as_str()));
+        let next = |sequence| {
+            let next = stream.next(Sequence::new(sequence));
+            next.map(|(sequence, row)| (sequence.get(), row.subject.as_str()))
+        };
         assert_eq!(
             (next(0), next(1), next(11), next(12)),
             (Some((1, "a")), Some((12, "b")), Some((12, "b")), None)
@@ -308,15 +329,18 @@ mod tests {
         for number in 0..20 {
             stream.put(&number.to_string(), number, None, None).unwrap();
         }
-        assert_eq!((stream.lose_tail(100), stream.last(), stream.rows().count()), (TAIL, 12, 12));
+        assert_eq!(
+            (stream.lose_tail(100), stream.last(), stream.rows().count()),
+            (TAIL, Sequence::new(12), 12)
+        );
     }
 
     #[test]
     fn a_stream_that_is_made_anew_is_empty_and_goes_on() {
-        let mut stream = MemoryStream::after(3, 40);
-        assert_eq!(stream.put("a", 1, None, None), Ok(41));
+        let mut stream = MemoryStream::after(3, Sequence::new(40));
+        assert_eq!(stream.put("a", 1, None, None), Ok(Sequence::new(41)));
         stream.wipe();
-        assert_eq!((stream.incarnation(), stream.rows().count(), stream.last()), (4, 0, 41));
+        assert_eq!((stream.incarnation(), stream.rows().count(), stream.last()), (4, 0, Sequence::new(41)));
         assert_eq!(stream.lose_tail(1), 0);
     }
 }

@@ -80,6 +80,7 @@ mod tests {
     use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, TriggerId};
 
     use super::*;
+    use crate::Sequence;
     use crate::interest::Lacking;
     use crate::position::EventIds;
     use crate::rows::EventCause;
@@ -98,7 +99,7 @@ mod tests {
         let none = ReportMeta::default;
         let lacking = vec![Lacking::Objects("s".into()), Lacking::Events("t".into())];
         let lacking = Complete { lacking, ..Complete::of_all(7, 5) };
-        let position = Position { order: 4, sequence: 3, time: 2, ..Position::default() };
+        let position = Position { order: 4, sequence: Sequence::new(3), time: 2, ..Position::default() };
         let mut ids = EventIds::default();
         ids.remember("a");
         let texts = [

@@ -68,6 +68,50 @@ impl FromStr for Shard {
     }
 }
 
+/// The place of a message in a stream: the server counts from 1 on, or from the time at which the stream was made. A later message
+/// of one life of a stream has a higher one; those of two streams, or of two lives, say nothing of each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Sequence(u64);
+
+number!(Sequence, u64);
+
+// === impl Sequence ===
+
+impl Sequence {
+    /// That of no message: before every one.
+    pub const NONE: Self = Self(0);
+
+    /// After every message that there can be.
+    pub const END: Self = Self(u64::MAX);
+
+    /// The one after it.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
+    /// The one before it.
+    #[must_use]
+    pub const fn before(self) -> Self {
+        Self(self.0.saturating_sub(1))
+    }
+
+    /// So many after it.
+    #[must_use]
+    pub const fn after_more(self, count: u64) -> Self {
+        Self(self.0.saturating_add(count))
+    }
+}
+
+impl FromStr for Sequence {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        text.parse().map(Self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,5 +129,17 @@ mod tests {
     fn all_shards_are_as_many_as_there_are() {
         assert_eq!(Shard::all(3).map(Shard::get).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!((Shard::of_output(2), Shard::of_output(1 << 20)), (Shard::new(2), Shard::FIRST));
+    }
+
+    #[test]
+    fn sequences_follow_each_other_from_none_to_the_end() {
+        let first = Sequence::NONE.next();
+        assert_eq!(
+            (first, first.before(), first.after_more(4)),
+            (Sequence::new(1), Sequence::NONE, Sequence::new(5))
+        );
+        assert_eq!((Sequence::NONE.before(), Sequence::END.next()), (Sequence::NONE, Sequence::END));
+        assert_eq!((serde_json::to_string(&first).unwrap(), first.to_string()), ("1".into(), "1".into()));
+        assert_eq!("12".parse(), Ok(Sequence::new(12)));
     }
 }

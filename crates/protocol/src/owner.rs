@@ -19,6 +19,7 @@ use self::early::Early;
 use self::newer::{Covered, Newer};
 use self::outlet::Outlet;
 use self::table::OwnTable;
+use crate::Sequence;
 use crate::row::{Head, Publish};
 use crate::subject::Subject;
 use crate::view::View;
@@ -67,7 +68,7 @@ pub struct Owner<C: Core> {
     caught_up: bool,
     lagging_since: Option<i64>,
     /// Sequence of the row of the input that came last.
-    newest: u64,
+    newest: Sequence,
     /// Whether the end of the input is being looked for.
     finding: bool,
     find_at: Option<i64>,
@@ -93,7 +94,7 @@ impl<C: Core> Owner<C> {
             next_id: 0,
             caught_up: false,
             lagging_since: None,
-            newest: 0,
+            newest: Sequence::NONE,
             finding: false,
             find_at: None,
             core,
@@ -164,7 +165,7 @@ impl<C: Core> Owner<C> {
         commands.push(Command::Stop(reason));
     }
 
-    fn claimed(&mut self, output: usize, sequence: u64, commands: &mut Vec<Command<C::Effect>>) {
+    fn claimed(&mut self, output: usize, sequence: Sequence, commands: &mut Vec<Command<C::Effect>>) {
         let Some(outlet) = self.outlets.get_mut(output) else { return };
         match outlet.claimed(sequence) {
             Ok(again) => commands.extend(again),
@@ -181,7 +182,7 @@ impl<C: Core> Owner<C> {
         }
     }
 
-    fn stored(&mut self, output: usize, sequence: Option<u64>, commands: &mut Vec<Command<C::Effect>>) {
+    fn stored(&mut self, output: usize, sequence: Option<Sequence>, commands: &mut Vec<Command<C::Effect>>) {
         let Some(outlet) = self.outlets.get_mut(output) else { return };
         match outlet.stored(sequence) {
             Ok(rows) => rows.iter().for_each(|row| {
@@ -232,11 +233,11 @@ impl<C: Core> Owner<C> {
             self.lagging_since = Some(now.wall);
             commands.push(Command::Read);
         } else {
-            self.catch_up(now, 0, commands);
+            self.catch_up(now, Sequence::NONE, commands);
         }
     }
 
-    fn catch_up(&mut self, now: Now, sequence: u64, commands: &mut Vec<Command<C::Effect>>) {
+    fn catch_up(&mut self, now: Now, sequence: Sequence, commands: &mut Vec<Command<C::Effect>>) {
         if self.phase != Phase::Reading {
             return;
         }

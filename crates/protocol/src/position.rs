@@ -1,5 +1,6 @@
 //! Where a CloudEvent stands among the others of its cluster.
 
+use crate::Sequence;
 use serde::{Deserialize, Serialize};
 use sluice_api::Digest;
 
@@ -16,7 +17,7 @@ pub struct Position {
     /// Greater than that of every older event of the same source and subject.
     pub order: u64,
     /// Sequence of the message in the stream that it was sent to.
-    pub sequence: u64,
+    pub sequence: Sequence,
     /// When the bus took it, microseconds since 1970.
     pub time: i64,
     /// What was accepted last under this key.
@@ -98,13 +99,15 @@ impl Position {
     ///
     /// Sequences decide. Only where the stream lost what it had acknowledged, or was restored, they are given once more; then
     /// the time does, of which the bus has several clocks.
-    pub fn next(sequence: u64, time: i64, same: Option<&Self>, newest: Option<&Self>) -> Option<Self> {
+    pub fn next(sequence: Sequence, time: i64, same: Option<&Self>, newest: Option<&Self>) -> Option<Self> {
         if same.is_some_and(|same| sequence <= same.sequence && time <= same.time) {
             return None;
         }
         let order = match newest {
-            Some(newest) if sequence <= newest.order && time > newest.time => newest.order.saturating_add(1),
-            _ => sequence,
+            Some(newest) if sequence.get() <= newest.order && time > newest.time => {
+                newest.order.saturating_add(1)
+            }
+            _ => sequence.get(),
         };
         Some(Self { order, sequence, time, ids: EventIds::default() })
     }
@@ -117,32 +120,37 @@ mod tests {
     use super::*;
 
     fn at(order: u64, sequence: u64, time: i64) -> Position {
-        Position { order, sequence, time, ..Position::default() }
+        Position { order, sequence: Sequence::new(sequence), time, ..Position::default() }
+    }
+
+    fn next(
+        sequence: u64,
+        time: i64,
+        same: Option<&Position>,
+        newest: Option<&Position>,
+    ) -> Option<Position> {
+        Position::next(Sequence::new(sequence), time, same, newest)
     }
 
     #[test]
     fn what_is_read_again_is_not_newer() {
         let known = at(12, 12, 120);
-        assert_eq!(Position::next(12, 120, Some(&known), Some(&known)), None);
-        assert_eq!(Position::next(11, 110, Some(&known), Some(&known)), None);
-        assert_eq!(Position::next(13, 130, Some(&known), Some(&known)), Some(at(13, 13, 130)));
-        assert_eq!(
-            Position::next(13, 90, Some(&known), Some(&known)),
-            Some(at(13, 13, 90)),
-            "a clock was set back"
-        );
+        assert_eq!(next(12, 120, Some(&known), Some(&known)), None);
+        assert_eq!(next(11, 110, Some(&known), Some(&known)), None);
+        assert_eq!(next(13, 130, Some(&known), Some(&known)), Some(at(13, 13, 130)));
+        assert_eq!(next(13, 90, Some(&known), Some(&known)), Some(at(13, 13, 90)), "a clock was set back");
     }
 
     #[test]
     fn an_older_event_of_another_type_stays_the_older_one() {
-        assert_eq!(Position::next(11, 110, None, Some(&at(12, 12, 120))), Some(at(11, 11, 110)));
+        assert_eq!(next(11, 110, None, Some(&at(12, 12, 120))), Some(at(11, 11, 110)));
     }
 
     #[test]
     fn what_comes_after_a_loss_is_newer_under_a_sequence_that_was_given_before() {
         let lost = at(15, 15, 150);
-        assert_eq!(Position::next(10, 200, Some(&lost), Some(&lost)), Some(at(16, 10, 200)));
-        assert_eq!(Position::next(11, 210, None, Some(&at(16, 10, 200))), Some(at(17, 11, 210)));
+        assert_eq!(next(10, 200, Some(&lost), Some(&lost)), Some(at(16, 10, 200)));
+        assert_eq!(next(11, 210, None, Some(&at(16, 10, 200))), Some(at(17, 11, 210)));
     }
 
     #[test]
@@ -178,12 +186,12 @@ mod tests {
             let first = &log[..known.min(log.len())];
             for (key, sequence) in first.iter().chain(std::iter::repeat_n(&log, again).flatten()) {
                 let newest = rows.iter().flatten().max_by_key(|position| position.order);
-                let next = Position::next(*sequence, *sequence as i64, rows[*key].as_ref(), newest);
+                let next = self::next(*sequence, *sequence as i64, rows[*key].as_ref(), newest);
                 rows[*key] = next.or(rows[*key].take());
             }
             for (key, row) in rows.iter().enumerate() {
                 let last: Option<u64> = log.iter().rfind(|(of, _)| *of == key).map(|(_, sequence)| *sequence);
-                prop_assert_eq!(row.as_ref().map(|row| (row.order, row.sequence)), last.map(|last| (last, last)));
+                prop_assert_eq!(row.as_ref().map(|row| (row.order, row.sequence.get())), last.map(|last| (last, last)));
             }
         }
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use sluice_api::{Digest, DigestKey};
 
-use crate::JournalEntry;
 use crate::meta::Meta;
 use crate::subject::Subject;
 use crate::view::View;
+use crate::{JournalEntry, Sequence};
 
 /// What is known of a row without its body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Row {
     /// Its content, empty for tombstones.
     pub body: Arc<[u8]>,
     /// Its position in the stream.
-    pub sequence: u64,
+    pub sequence: Sequence,
 }
 
 /// A row that a core wants to exist.

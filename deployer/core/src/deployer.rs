@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{Cause, State};
 use sluice_protocol::{
-    About, Core, Fault, Head, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Shard, Step, Subject, View,
+    About, Core, Fault, Head, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Sequence, Shard, Step,
+    Subject, View,
 };
 
 use crate::budget::BREAK_AFTER;
@@ -318,7 +319,7 @@ impl Core for Deployer {
         }
     }
 
-    fn caught_up(&mut self, _: u64, step: &mut Step<Effect>) {
+    fn caught_up(&mut self, _: Sequence, step: &mut Step<Effect>) {
         self.caught_up = true;
         let now = step.steady;
         for cluster in std::mem::take(&mut self.waiting) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use sluice_api::cloud_event::is_event;
 use sluice_api::{Digest, ObjectKey};
-use sluice_protocol::View;
 use sluice_protocol::interest::{Complete, Interest, Lacking};
+use sluice_protocol::{Sequence, View};
 
 use crate::program::Program;
 
@@ -56,7 +56,7 @@ pub(crate) struct Live {
 pub(crate) struct Replay {
     pub(crate) id: u64,
     /// Rows of the tail that came during the replay: the replay must not bring older ones back.
-    pub(crate) newer: HashMap<ObjectKey, u64>,
+    pub(crate) newer: HashMap<ObjectKey, Sequence>,
 }
 
 /// How an interest row differs from the one before.

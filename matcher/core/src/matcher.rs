@@ -8,7 +8,8 @@ use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
 use sluice_protocol::{
-    About, Body, Core, Fault, Head, Line, Meta, ProblemKey, ProblemSet, Row, Shard, Step, Subject, View,
+    About, Body, Core, Fault, Head, Line, Meta, ProblemKey, ProblemSet, Row, Sequence, Shard, Step, Subject,
+    View,
 };
 use sluice_script::Limits;
 
@@ -56,7 +57,7 @@ pub struct Matcher {
     caught_up: bool,
     replays: u64,
     /// What agents have announced and after which sequence: it counts when the table has been read to its end since.
-    announced: BTreeMap<ClusterRef, (u64, Complete)>,
+    announced: BTreeMap<ClusterRef, (Sequence, Complete)>,
     /// Clusters whose agents have left without an interest row that says so, and until when that may still come.
     departed: BTreeMap<ClusterRef, i64>,
 }
@@ -356,7 +357,7 @@ impl Core for Matcher {
         }
     }
 
-    fn caught_up(&mut self, sequence: u64, step: &mut Step<Effect>) {
+    fn caught_up(&mut self, sequence: Sequence, step: &mut Step<Effect>) {
         self.reported.settle();
         let mut clusters = BTreeSet::new();
         for (cluster, (_, complete)) in self.announced.extract_if(.., |_, (after, _)| *after <= sequence) {

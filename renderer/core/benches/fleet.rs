@@ -9,7 +9,7 @@ use divan::Bencher;
 use serde_json::{Value, json};
 use sluice_api::{ClusterRef, Gvk, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{Core, Head, Meta, Row, Shard, Step, Subject, Table};
+use sluice_protocol::{Core, Head, Meta, Row, Sequence, Shard, Step, Subject, Table};
 use sluice_renderer_core::{Change, Config, Effect, ExternalInput, Renderer, Salt};
 use sluice_template::Limits;
 
@@ -77,7 +77,7 @@ impl Fleet {
         for (cluster, row) in std::mem::take(&mut fleet.interests) {
             fleet.run(|renderer, step| renderer.external(ExternalInput::Interest(cluster, row), step));
         }
-        fleet.run(|renderer, step| renderer.caught_up(u64::MAX, step));
+        fleet.run(|renderer, step| renderer.caught_up(Sequence::END, step));
         fleet
     }
 
@@ -115,7 +115,8 @@ impl Fleet {
         };
         let object = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "default", "name": name}, "spec": {"port": port}});
         let head = Head { time: self.now, meta: Meta::parse(r#"{"selectors":[0]}"#), ..Head::default() };
-        let row = Row { subject, head, body: object.to_string().into_bytes().into(), sequence: 1 };
+        let row =
+            Row { subject, head, body: object.to_string().into_bytes().into(), sequence: Sequence::new(1) };
         self.run(|renderer, step| renderer.row(&row, step))
     }
 
@@ -128,10 +129,15 @@ impl Fleet {
             origin: Some(Shard::FIRST),
         };
         let meta = Meta::Complete(Complete::of_all(INCARNATION, u64::MAX / 2));
-        let row = Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 2 };
+        let row = Row {
+            subject,
+            head: Head { meta, ..Head::default() },
+            body: [].into(),
+            sequence: Sequence::new(2),
+        };
         self.run(|renderer, step| {
             renderer.row(&row, step);
-            renderer.caught_up(u64::MAX, step);
+            renderer.caught_up(Sequence::END, step);
         });
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_api::ClusterRef;
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, hash_shard};
-use sluice_protocol::{Core, Head, Row, Shard, Step, Subject, View};
+use sluice_protocol::{Core, Head, Row, Sequence, Shard, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
 use self::outgoing::{Outgoing, Progress};
@@ -261,7 +261,7 @@ impl Core for Renderer {
         }
     }
 
-    fn caught_up(&mut self, sequence: u64, step: &mut Step<Effect>) {
+    fn caught_up(&mut self, sequence: Sequence, step: &mut Step<Effect>) {
         let news = self.knowledge.completeness.caught_up(sequence);
         let first = !self.outgoing.is_caught_up();
         self.outgoing.reach(Progress::CaughtUp);

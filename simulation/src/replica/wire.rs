@@ -1,7 +1,7 @@
 //! Commands between a replica and the bus: late, overtaken by others, without an answer, and more than once.
 
 use rand::Rng as _;
-use sluice_protocol::{Claim, Event, Group, Shard, Stop};
+use sluice_protocol::{Claim, Event, Group, Sequence, Shard, Stop};
 
 use super::{Out, Process};
 use crate::coverage::Fault;
@@ -94,7 +94,8 @@ impl<R: Role> Process<R> {
                     return self.wire.0.push(Parcel { at: world.now + STEP, ..parcel });
                 }
                 let after = |at| world.store.next_on(self.node, (table, shard), at);
-                let rows = std::iter::successors(after(0), |(at, _)| after(*at)).map(|(_, message)| message);
+                let rows = std::iter::successors(after(Sequence::NONE), |(at, _)| after(*at))
+                    .map(|(_, message)| message);
                 let own = rows.filter(|message| message.holder.is_none() && self.role.owns(&message.subject));
                 answers.extend(own.map(|message| {
                     let (subject, head, _) = message.read_by(self.newer);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rand::Rng as _;
 use sluice_agent_core as agent;
 use sluice_api::ClusterRef;
-use sluice_protocol::{Shard, Subject, Table};
+use sluice_protocol::{Sequence, Shard, Subject, Table};
 
 use super::{Interests, SHARDS};
 use crate::coverage::Fault;
@@ -66,7 +66,7 @@ impl AgentRole {
             channel: "events".to_owned(),
             headers: BTreeMap::new(),
             body: event.object().to_string().into_bytes(),
-            sequence: *at as u64 + 1,
+            sequence: Sequence::new(*at as u64 + 1),
             time: event.time,
         };
         // A reader that has lost its consumer may begin anew.

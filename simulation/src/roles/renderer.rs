@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand::Rng as _;
 use sluice_api::ObjectKey;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Row, Shard, Step, Subject, Table};
+use sluice_protocol::{Row, Sequence, Shard, Step, Subject, Table};
 use sluice_renderer_core as renderer;
 
 use super::{FORGET_AFTER, Interests, SHARDS};
@@ -28,7 +28,7 @@ pub(crate) struct RendererRole {
     management: usize,
     /// It learns nothing new of it before.
     late_until: i64,
-    status: u64,
+    status: Sequence,
     status_incarnation: u64,
     /// What it watches because templates read it, and what it was told of it last.
     watched: BTreeMap<ObjectKey, Option<Option<u64>>>,
@@ -41,7 +41,7 @@ impl RendererRole {
             interests: Interests::default(),
             management: 0,
             late_until: 0,
-            status: 0,
+            status: Sequence::NONE,
             status_incarnation: 0,
             watched: BTreeMap::new(),
         }
@@ -50,7 +50,7 @@ impl RendererRole {
     fn status(&mut self, world: &mut World) -> Option<renderer::ExternalInput> {
         let stream = world.store.stream(Table::Status, Shard::FIRST);
         if stream.incarnation() != self.status_incarnation {
-            (self.status, self.status_incarnation) = (0, stream.incarnation());
+            (self.status, self.status_incarnation) = (Sequence::NONE, stream.incarnation());
         }
         let (sequence, stored) = stream.next(self.status)?;
         let (subject, head, body) = stored.value.read_by(self.interests.newer);
@@ -176,7 +176,7 @@ impl Role for RendererRole {
         (self.management < world.management.log.len() && self.late_until <= world.now)
             || self.interests.has_news(world)
             || self.watched.values().any(|told| *told != Some(world.management.thing()))
-            || (unread && stream.next(0).is_some())
+            || (unread && stream.next(Sequence::NONE).is_some())
     }
 
     fn effect(&mut self, world: &mut World, effect: renderer::Effect) {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_nats::HeaderMap;
 use sluice_api::ClusterRef;
+use sluice_protocol::Sequence;
 use sluice_protocol::subject;
 
 use crate::bus::Bus;
@@ -26,7 +27,7 @@ pub struct Message {
     /// What it says.
     pub body: Vec<u8>,
     /// Its place in the stream.
-    pub sequence: u64,
+    pub sequence: Sequence,
     /// When the bus took it, microseconds since 1970.
     pub time: i64,
 }

@@ -4,7 +4,7 @@ use async_nats::jetstream::message::StreamMessage;
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use sluice_api::{ClusterKind, ClusterRef};
 use sluice_protocol::interest::Interest;
-use sluice_protocol::{Head, json};
+use sluice_protocol::{Head, Sequence, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::buckets::feed::Feed;
@@ -111,7 +111,10 @@ impl InterestWriter {
         };
         let mut headers = async_nats::HeaderMap::new();
         headers.insert(REVISION, row.revision.to_string());
-        headers.insert(EXPECTED, known.map_or(0, |known| known.sequence).to_string());
+        headers.insert(
+            EXPECTED,
+            known.map_or(Sequence::NONE, |known| Sequence::new(known.sequence)).to_string(),
+        );
         let body = codec::encode(&json::bytes(&row));
         let limit = self.bus.js.client().server_info().max_payload;
         if body.len() > limit {
@@ -229,7 +232,12 @@ mod tests {
         let row = Interest { revision: 7, ..Interest::default() };
         feed.put(a.clone(), (a.clone(), row));
         let mut news = feed.subscribe();
-        let gone = ReadEvent::Entry(subject(&a), Head { tombstone: true, ..Head::default() }, Vec::new(), 2);
+        let gone = ReadEvent::Entry(
+            subject(&a),
+            Head { tombstone: true, ..Head::default() },
+            Vec::new(),
+            Sequence::new(2),
+        );
         assert_eq!(Rows::take(&feed, gone), None);
         let told: Vec<u64> =
             std::iter::from_fn(|| news.try_recv().ok()).map(|(_, row)| row.revision).collect();

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use sluice_api::Digest;
-use sluice_protocol::{About, Problem, ProblemRow, json, subject};
+use sluice_protocol::{About, Problem, ProblemRow, Sequence, json, subject};
 use sluice_tasks::{End, Once};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -100,7 +100,7 @@ struct Known {
     /// When it was noticed that its source has ended.
     ended: Option<Instant>,
     /// Sequence under which it was stored last, when that is known.
-    sequence: Option<u64>,
+    sequence: Option<Sequence>,
 }
 
 /// What is written under a key.
@@ -108,7 +108,7 @@ enum Entry<'a> {
     Row(&'a ProblemRow),
     Resolved,
     /// The row that has this sequence is nobody's any more. Another one stays.
-    TakenBack(u64),
+    TakenBack(Sequence),
 }
 
 struct Writer {
@@ -188,16 +188,14 @@ impl Writer {
     }
 
     /// Writes it until it is stored, with this sequence, or another row has come in between.
-    async fn publish(&self, subject: &str, entry: &Entry<'_>) -> Option<u64> {
+    async fn publish(&self, subject: &str, entry: &Entry<'_>) -> Option<Sequence> {
         let (headers, body) = message(entry);
         for _ in 0..ATTEMPTS {
             let sent = self.bus.js.publish_with_headers(subject.to_owned(), headers.clone(), body.clone());
             let stored = async { sent.await?.await };
             match tokio::time::timeout(PATIENCE, stored).await {
-                Ok(Ok(ack)) => return Some(ack.sequence),
-                Ok(Err(error)) if matches!(PublishOutcome::of(&error), PublishOutcome::Replaced(_)) => {
-                    return None;
-                }
+                Ok(Ok(ack)) => return Some(Sequence::new(ack.sequence)),
+                Ok(Err(error)) if matches!(Answer::of(&error), Answer::Replaced(_)) => return None,
                 Ok(Err(error)) => tracing::debug!(%error, subject, "a problem is not written yet"),
                 Err(_) => tracing::debug!(subject, "a problem is not written yet"),
             }
@@ -352,9 +350,9 @@ mod tests {
     #[test]
     fn what_is_taken_back_is_taken_back_only_while_it_is_the_last_one() {
         let expected = "Nats-Expected-Last-Subject-Sequence";
-        assert_eq!(header(&Entry::TakenBack(7), expected).as_deref(), Some("7"));
+        assert_eq!(header(&Entry::TakenBack(Sequence::new(7)), expected).as_deref(), Some("7"));
         assert_eq!(header(&Entry::Resolved, expected), None, "who resolves it knows that it is");
-        for end in [Entry::Resolved, Entry::TakenBack(7)] {
+        for end in [Entry::Resolved, Entry::TakenBack(Sequence::new(7))] {
             assert_eq!(header(&end, "KV-Operation").as_deref(), Some("DEL"));
             assert!(message(&end).1.is_empty());
         }
@@ -365,7 +363,7 @@ mod tests {
         let row = next_row(None, &Problem::open("agent", "c", About::Kubeconfig, "x")).unwrap();
         let at = key("agent", "c", &row.object);
         let (feed, gone) = (Feed::new(), sluice_protocol::Head { tombstone: true, ..Default::default() });
-        let entry = |head, body| ReadEvent::Entry(at.clone(), head, body, 1);
+        let entry = |head, body| ReadEvent::Entry(at.clone(), head, body, Sequence::new(1));
         assert_eq!(
             Rows::take(&feed, entry(Default::default(), json::bytes(&row).to_vec())),
             Some(at.clone())
@@ -385,7 +383,10 @@ mod tests {
         let feed = Feed::new();
         feed.put(at.clone(), row.clone());
         assert_eq!(
-            Rows::take(&feed, ReadEvent::Entry(at.clone(), Default::default(), b"?".to_vec(), 2)),
+            Rows::take(
+                &feed,
+                ReadEvent::Entry(at.clone(), Default::default(), b"?".to_vec(), Sequence::new(2))
+            ),
             None
         );
         assert_eq!(feed.get(&at), Some(row));

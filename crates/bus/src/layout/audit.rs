@@ -7,8 +7,8 @@ use async_nats::HeaderMap;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::stream::{ClusterInfo, DirectGetErrorKind, Info};
 use futures::future::try_join_all;
-use sluice_protocol::Role;
 use sluice_protocol::subject::cluster_token;
+use sluice_protocol::{Role, Sequence};
 use sluice_tasks::End;
 
 use crate::error::BusError;
@@ -69,7 +69,7 @@ async fn is_missing(js: &Context, stream: &str, entries: &[Entry]) -> Result<Mis
     let from = js.get_stream_no_info(stream).await.map_err(BusError::request(named()))?;
     for entry in entries {
         let last = match from.direct_get_last_for_subject(&entry.subject).await {
-            Ok(message) => Some(message.sequence),
+            Ok(message) => Some(Sequence::new(message.sequence)),
             Err(error) if error.kind() == DirectGetErrorKind::NotFound => None,
             Err(error) => return Err(BusError::Request { what: named(), source: error.into() }),
         };
@@ -153,7 +153,7 @@ pub(crate) async fn read_epochs(js: &Context, streams: &[String]) -> Result<BTre
 /// An epoch as it is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Epoch {
-    pub(super) sequence: u64,
+    pub(super) sequence: Sequence,
     /// When, by the server's clock, microseconds since 1970.
     pub(super) time: i64,
     pub(super) value: u64,
@@ -169,7 +169,7 @@ pub(super) async fn read_epoch(js: &Context, subject: &str) -> Result<Option<Epo
             let value = String::from_utf8_lossy(&message.payload).parse().ok();
             let value = value.filter(|&value: &u64| value <= LAST_EPOCH).unwrap_or(0);
             let time = i64::try_from(message.time.unix_timestamp_nanos() / 1000).unwrap_or_default();
-            Ok(Some(Epoch { sequence: message.sequence, time, value }))
+            Ok(Some(Epoch { sequence: Sequence::new(message.sequence), time, value }))
         }
         Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok(None),
         Err(error) => Err(BusError::Request { what: named(), source: error.into() }),

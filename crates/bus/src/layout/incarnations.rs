@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::stream::Info;
 use futures::{FutureExt as _, StreamExt as _};
-use sluice_protocol::Role;
+use sluice_protocol::{Role, Sequence};
 use sluice_tasks::{End, Once, Tasks};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -74,10 +74,10 @@ pub(crate) struct Follower {
     tasks: Tasks,
     sender: watch::Sender<Incarnations>,
     /// Number of the newest row of the bucket with the epochs, when they were read.
-    epochs_at: Option<u64>,
+    epochs_at: Option<Sequence>,
     epochs: BTreeMap<String, u64>,
     /// The highest last sequence that was seen of each stream, and whether it is lower.
-    highest: BTreeMap<String, (u64, Doubt)>,
+    highest: BTreeMap<String, (Sequence, Doubt)>,
     /// Whether streams are missing.
     missing: Doubt,
 }
@@ -175,7 +175,7 @@ impl Follower {
             } else if former.is_some_and(|former| former.leader != known.leader) {
                 self.audit(name, known.epoch);
             }
-            self.compare(name, info.state.last_sequence, known.epoch);
+            self.compare(name, Sequence::new(info.state.last_sequence), known.epoch);
             now.0.insert(name.clone(), known);
         }
         self.sender.send_if_modified(|known| std::mem::replace(known, now.clone()) != now);
@@ -205,14 +205,19 @@ impl Follower {
     }
 
     /// A stream that is shorter than it was has lost rows.
-    fn compare(&mut self, name: &str, last: u64, epoch: u64) {
+    fn compare(&mut self, name: &str, last: Sequence, epoch: u64) {
         let (highest, lower) = self.highest.entry(name.to_owned()).or_default();
         let is_lower = last < *highest;
         *highest = last.max(*highest);
         if !lower.see(is_lower, Instant::now()) {
             return;
         }
-        tracing::warn!(stream = name, was = *highest, is = last, "the stream is shorter than it was");
+        tracing::warn!(
+            stream = name,
+            was = highest.get(),
+            is = last.get(),
+            "the stream is shorter than it was"
+        );
         // Who writes to it says so; others may not have the right to.
         if !self.ledger.entries(name).is_empty() {
             self.tasks
@@ -222,13 +227,14 @@ impl Follower {
 
     async fn read_epochs(&mut self, streams: &Streams) {
         let Some(bucket) = streams.found.get(&format!("KV_{CONFIG}")) else { return };
-        if self.epochs_at == Some(bucket.state.last_sequence) {
+        let newest = Sequence::new(bucket.state.last_sequence);
+        if self.epochs_at == Some(newest) {
             return;
         }
         match self.believed_epochs(&streams.names).await {
             // What is to be believed later is looked at again.
             Ok((epochs, true)) => self.epochs = epochs,
-            Ok((epochs, false)) => (self.epochs, self.epochs_at) = (epochs, Some(bucket.state.last_sequence)),
+            Ok((epochs, false)) => (self.epochs, self.epochs_at) = (epochs, Some(newest)),
             Err(error) => tracing::debug!(%error, "the epochs of streams cannot be read"),
         }
     }

@@ -82,29 +82,45 @@ fn verdict(claim: &Epoch, known: Option<&Epoch>, now: i64) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sluice_protocol::Sequence;
 
     #[test]
     fn what_agents_say_counts_once_in_a_while() {
         let at = |sequence, time| Epoch { sequence, time, value: 1 };
         let minutes = |minutes: i64| minutes * 60_000_000;
-        assert_eq!(verdict(&at(5, 0), None, 0), Judgement::Now, "the first loss of all");
-        assert_eq!(verdict(&at(5, 0), Some(&at(6, 0)), minutes(60)), Judgement::Old);
-        assert_eq!(verdict(&at(7, minutes(1)), Some(&at(6, 0)), minutes(1)), Judgement::Later);
-        assert_eq!(verdict(&at(7, minutes(1)), Some(&at(6, 0)), minutes(5)), Judgement::Now);
+        assert_eq!(verdict(&at(Sequence::new(5), 0), None, 0), Verdict::Now, "the first loss of all");
+        assert_eq!(
+            verdict(&at(Sequence::new(5), 0), Some(&at(Sequence::new(6), 0)), minutes(60)),
+            Verdict::Old
+        );
+        assert_eq!(
+            verdict(&at(Sequence::new(7), minutes(1)), Some(&at(Sequence::new(6), 0)), minutes(1)),
+            Verdict::Later
+        );
+        assert_eq!(
+            verdict(&at(Sequence::new(7), minutes(1)), Some(&at(Sequence::new(6), 0)), minutes(5)),
+            Verdict::Now
+        );
     }
 
     #[test]
     fn an_agent_is_believed_from_five_minutes_after_the_last_loss_on() {
         let at = |sequence, time| Epoch { sequence, time, value: 1 };
         let apart = i64::try_from(APART.as_micros()).unwrap_or(0);
-        assert_eq!(verdict(&at(7, 0), Some(&at(6, 0)), apart - 1), Judgement::Later);
-        assert_eq!(verdict(&at(7, 0), Some(&at(6, 0)), apart), Judgement::Now);
+        assert_eq!(
+            verdict(&at(Sequence::new(7), 0), Some(&at(Sequence::new(6), 0)), apart - 1),
+            Verdict::Later
+        );
+        assert_eq!(verdict(&at(Sequence::new(7), 0), Some(&at(Sequence::new(6), 0)), apart), Verdict::Now);
     }
 
     #[test]
     fn a_loss_of_the_future_waits_whatever_the_clock_of_the_server_says() {
         let at = |sequence, time| Epoch { sequence, time, value: 1 };
-        assert_eq!(verdict(&at(7, 0), Some(&at(6, i64::MAX)), i64::MIN), Judgement::Later);
+        assert_eq!(
+            verdict(&at(Sequence::new(7), 0), Some(&at(Sequence::new(6), i64::MAX)), i64::MIN),
+            Verdict::Later
+        );
     }
 
     #[test]

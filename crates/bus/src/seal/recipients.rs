@@ -4,7 +4,7 @@
 use async_nats::HeaderMap;
 use async_nats::jetstream::stream::DirectGetErrorKind;
 use serde::{Deserialize, Serialize};
-use sluice_protocol::Table;
+use sluice_protocol::{Sequence, Table};
 
 use crate::buckets::feed::Feed;
 use crate::buckets::follow::Follower;
@@ -95,19 +95,27 @@ pub(crate) fn newest(entries: &Entries) -> Option<Recipient> {
 }
 
 /// An entry as it is, and its sequence; 0 where there is none.
-pub(crate) async fn read(bus: &Bus, stage: &str) -> Result<(Entries, u64), BusError> {
+pub(crate) async fn read(bus: &Bus, stage: &str) -> Result<(Entries, Sequence), BusError> {
     let named = || format!("read who rows are sealed for of {stage}");
     let bucket =
         bus.js.get_stream_no_info(format!("KV_{CONFIG}")).await.map_err(BusError::request(named()))?;
     match bucket.direct_get_last_for_subject(subject(stage)).await {
-        Ok(message) => Ok((serde_json::from_slice(&message.payload).unwrap_or_default(), message.sequence)),
-        Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok((Entries::new(), 0)),
+        Ok(message) => Ok((
+            serde_json::from_slice(&message.payload).unwrap_or_default(),
+            Sequence::new(message.sequence),
+        )),
+        Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok((Entries::new(), Sequence::NONE)),
         Err(error) => Err(BusError::Request { what: named(), source: error.into() }),
     }
 }
 
 /// Replaces an entry that has this sequence.
-pub(crate) async fn write(bus: &Bus, stage: &str, entries: &Entries, sequence: u64) -> Result<(), BusError> {
+pub(crate) async fn write(
+    bus: &Bus,
+    stage: &str,
+    entries: &Entries,
+    sequence: Sequence,
+) -> Result<(), BusError> {
     let named = || format!("write who rows are sealed for of {stage}");
     let mut headers = HeaderMap::new();
     headers.insert(EXPECTED, sequence.to_string());
@@ -216,7 +224,7 @@ mod tests {
 
     fn entry(stage: &str, body: &[u8], tombstone: bool) -> ReadEvent {
         let head = Head { tombstone, ..Head::default() };
-        ReadEvent::Entry(subject(stage), head, body.into(), 1)
+        ReadEvent::Entry(subject(stage), head, body.into(), Sequence::new(1))
     }
 
     #[test]

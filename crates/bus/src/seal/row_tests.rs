@@ -8,7 +8,7 @@ use super::*;
 use crate::seal::envelope::Identity;
 use crate::seal::keys::name;
 use crate::seal::recipients::missing;
-use sluice_protocol::Shard;
+use sluice_protocol::{Sequence, Shard};
 
 const STREAM: &str = "DESIRED-00";
 const FENCE: &str = "desired.00.owner.00";
@@ -60,7 +60,7 @@ fn sealed(writer: &Sealing, profile: &str, body: &[u8]) -> SealedRow {
 /// What a reader makes of it as the row of a profile with the digest of a body.
 fn opened(reader: &Sealing, sealed: &SealedRow, profile: &str, body: &[u8]) -> Result<Arc<[u8]>, String> {
     let (subject, head) = row(profile, body);
-    let row = Row { subject, head, body: [].into(), sequence: 1 };
+    let row = Row { subject, head, body: [].into(), sequence: Sequence::new(1) };
     let (name, content) = match &sealed.apart {
         Some((name, content)) => (Some(*name), &content[..]),
         None => (None, &[][..]),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Body, Core, JournalEntry, Publish, Row, Shard, Step, View};
+use sluice_protocol::{Body, Core, JournalEntry, Publish, Row, Sequence, Shard, Step, View};
 use sluice_tasks::Tasks;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -191,7 +191,7 @@ impl Core for Wants {
 
     fn row(&mut self, _: &Row, _: &mut Step<()>) {}
 
-    fn caught_up(&mut self, _: u64, _: &mut Step<()>) {}
+    fn caught_up(&mut self, _: Sequence, _: &mut Step<()>) {}
 
     fn tick(&mut self, _: &mut Step<()>) {}
 }
@@ -382,7 +382,11 @@ async fn equal_secrets_are_not_published_twice_by_a_successor() {
         let spec = ReadSpec::some("DESIRED-00".into(), vec!["desired.00.*.*.*".into()]);
         let events = read(bus, &spec).await.unwrap().all().await.unwrap();
         let sequence = |event| {
-            if let ReadEvent::Row(row, _) | ReadEvent::Unreadable(row, ..) = event { row.sequence } else { 0 }
+            if let ReadEvent::Row(row, _) | ReadEvent::Unreadable(row, ..) = event {
+                row.sequence
+            } else {
+                Sequence::NONE
+            }
         };
         events.into_iter().map(sequence).collect::<Vec<_>>()
     };

@@ -6,6 +6,7 @@
 
 // D-0312: the end of a table is asked of the leader.
 
+use sluice_protocol::Sequence;
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
@@ -68,7 +69,7 @@ impl End {
     ///
     /// # Errors
     /// When the server does not answer, or the stream has been made anew.
-    pub(crate) async fn is_at(&self, sequence: u64) -> Result<bool, BusError> {
+    pub(crate) async fn is_at(&self, sequence: Sequence) -> Result<bool, BusError> {
         // While there is no leader nobody answers.
         let asked = tokio::time::timeout(ANSWER, self.ask(sequence)).await;
         asked.unwrap_or_else(|_| {
@@ -77,7 +78,7 @@ impl End {
         })
     }
 
-    async fn ask(&self, sequence: u64) -> Result<bool, BusError> {
+    async fn ask(&self, sequence: Sequence) -> Result<bool, BusError> {
         let named = || format!("look for the end of stream {}", self.name);
         for filter in &self.filters {
             if self
@@ -95,15 +96,15 @@ impl End {
     }
 
     /// Asks the leader; for a single subject any replica, which a user may be allowed who may not read all of the stream.
-    async fn has_after(&self, filter: &str, sequence: u64) -> Result<bool, async_nats::Error> {
+    async fn has_after(&self, filter: &str, sequence: Sequence) -> Result<bool, async_nats::Error> {
         if !filter.contains(['*', '>']) {
             return match self.stream.direct_get_last_for_subject(filter).await {
-                Ok(message) => Ok(message.sequence > sequence),
+                Ok(message) => Ok(message.sequence > sequence.get()),
                 Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok(false),
                 Err(error) => Err(error.into()),
             };
         }
-        match self.stream.get_first_raw_message_by_subject(filter, sequence + 1).await {
+        match self.stream.get_first_raw_message_by_subject(filter, sequence.next().get()).await {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => Ok(false),
             Err(error) => Err(error.into()),

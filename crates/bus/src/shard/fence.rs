@@ -9,7 +9,7 @@ use async_nats::HeaderMap;
 use async_nats::jetstream::stream::DirectGetErrorKind;
 use serde::{Deserialize, Serialize};
 use sluice_protocol::json::{self, Wire};
-use sluice_protocol::{Claim, Stop};
+use sluice_protocol::{Claim, Sequence, Stop};
 
 use crate::bus::{Bus, random};
 use crate::codec::{self, Limit};
@@ -58,7 +58,7 @@ pub(crate) struct Fence {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Claimed {
     /// The fence row is the claimer's, with this sequence.
-    At(u64),
+    At(Sequence),
     /// It may be, or may become so.
     Unanswered,
     /// Somebody else's, with the name of the replica where it is known.
@@ -67,7 +67,7 @@ pub(crate) enum Claimed {
 
 // D-0206: the server decides between two owners.
 /// Demands that `sequence` is still the last one of the fence row.
-pub(crate) fn demand(headers: &mut HeaderMap, sequence: u64, subject: &str) {
+pub(crate) fn demand(headers: &mut HeaderMap, sequence: Sequence, subject: &str) {
     headers.insert(EXPECTED, sequence.to_string());
     headers.insert(EXPECTED_SUBJECT, subject);
 }
@@ -81,7 +81,7 @@ impl Fence {
             let last = match expected {
                 Some(sequence) => sequence,
                 None => match self.last(bus).await {
-                    Ok(found) => found.map_or(0, |(sequence, _)| sequence),
+                    Ok(found) => found.map_or(Sequence::NONE, |(sequence, _)| sequence),
                     Err(_) => return Claimed::Unanswered,
                 },
             };
@@ -97,7 +97,7 @@ impl Fence {
                 PublishOutcome::Unanswered(_) => return Claimed::Unanswered,
                 PublishOutcome::Replaced(now) => match self.after_refusal(bus, holder, claim, now).await {
                     Some(claimed) => return claimed,
-                    None => expected = (now > 0).then_some(now),
+                    None => expected = (now > Sequence::NONE).then_some(now),
                 },
             }
         }
@@ -106,7 +106,13 @@ impl Fence {
 
     /// The row is another one than expected, `now` by the server's word: whether it is a former try of this same claim, or
     /// somebody else's who may not be replaced. `None` when it may.
-    async fn after_refusal(&self, bus: &Bus, holder: &Holder, claim: &Claim, now: u64) -> Option<Claimed> {
+    async fn after_refusal(
+        &self,
+        bus: &Bus,
+        holder: &Holder,
+        claim: &Claim,
+        now: Sequence,
+    ) -> Option<Claimed> {
         for _ in 0..ATTEMPTS {
             match self.last(bus).await {
                 Ok(Some((sequence, found))) if sequence >= now => {
@@ -116,7 +122,7 @@ impl Fence {
                     claim.former?;
                     return Some(Claimed::Refused(Stop::Deposed, found.map(|found| found.member)));
                 }
-                Ok(None) if now == 0 => {
+                Ok(None) if now == Sequence::NONE => {
                     claim.former?;
                     return Some(Claimed::Refused(Stop::Lost, None));
                 }
@@ -128,7 +134,7 @@ impl Fence {
         Some(Claimed::Unanswered)
     }
 
-    async fn publish(&self, bus: &Bus, holder: &Holder, last: u64) -> PublishOutcome {
+    async fn publish(&self, bus: &Bus, holder: &Holder, last: Sequence) -> PublishOutcome {
         let mut headers = HeaderMap::new();
         headers.insert(EXPECTED, last.to_string());
         if self.expires {
@@ -145,14 +151,14 @@ impl Fence {
     }
 
     /// Sequence of the row and who has it; `None` without a row.
-    pub(crate) async fn last(&self, bus: &Bus) -> Result<Option<(u64, Option<Holder>)>, BusError> {
+    pub(crate) async fn last(&self, bus: &Bus) -> Result<Option<(Sequence, Option<Holder>)>, BusError> {
         let named = || format!("read fence row {}", self.subject);
         let stream = bus.js.get_stream_no_info(&self.stream).await.map_err(BusError::request(named()))?;
         match stream.direct_get_last_for_subject(&self.subject).await {
             Ok(message) => {
                 let body = codec::decode(&message.payload, Limit::LARGEST).ok();
                 let holder = body.and_then(|body| serde_json::from_slice(&body).ok());
-                Ok(Some((message.sequence, holder)))
+                Ok(Some((Sequence::new(message.sequence), holder)))
             }
             Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok(None),
             Err(error) => Err(BusError::Request { what: named(), source: error.into() }),
@@ -169,7 +175,7 @@ mod tests {
     #[test]
     fn a_write_names_the_fence_row_and_its_sequence() {
         let mut headers = HeaderMap::new();
-        demand(&mut headers, 17, "desired.00.owner.03");
+        demand(&mut headers, Sequence::new(17), "desired.00.owner.03");
         let of = |name: &str| headers.get(name).unwrap().as_str().to_owned();
         assert_eq!((of(EXPECTED), of(EXPECTED_SUBJECT)), ("17".to_owned(), "desired.00.owner.03".to_owned()));
     }
@@ -177,8 +183,8 @@ mod tests {
     #[test]
     fn a_later_demand_takes_the_place_of_the_one_before() {
         let mut headers = HeaderMap::new();
-        demand(&mut headers, 17, "desired.00.owner.03");
-        demand(&mut headers, 18, "desired.00.owner.03");
+        demand(&mut headers, Sequence::new(17), "desired.00.owner.03");
+        demand(&mut headers, Sequence::new(18), "desired.00.owner.03");
         let all: Vec<_> = headers.get_all(EXPECTED).map(|value| value.as_str().to_owned()).collect();
         assert_eq!(all, ["18"], "the server would compare the first");
     }

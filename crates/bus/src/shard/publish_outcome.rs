@@ -3,18 +3,19 @@
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::{PublishError, PublishErrorKind};
 use async_nats::jetstream::publish::PublishAck;
+use sluice_protocol::Sequence;
 
 /// What became of a message, or of an atomic batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PublishOutcome {
     /// It is stored, with this sequence; of a batch that of the last message.
-    Stored(u64),
+    Stored(Sequence),
     /// It is not stored and will not be; why. Later it may be.
     NotStored(String),
     /// It may be stored, and if not, it may still be; why.
     Unanswered(String),
     /// It is not stored since the compared row is another one, with this sequence; 0 when there is none.
-    Replaced(u64),
+    Replaced(Sequence),
 }
 
 impl PublishOutcome {
@@ -23,7 +24,7 @@ impl PublishOutcome {
         let api = std::error::Error::source(error).and_then(|source| source.downcast_ref::<ApiError>());
         match error.kind() {
             PublishErrorKind::WrongLastSequence => {
-                Self::Replaced(api.map_or(0, |api| expected_sequence(&api.to_string())))
+                Self::Replaced(api.map_or(Sequence::NONE, |api| expected_sequence(&api.to_string())))
             }
             // Nobody listens: the stream has no leader now.
             PublishErrorKind::StreamNotFound => Self::NotStored("the stream has no leader".to_owned()),
@@ -62,17 +63,17 @@ type ApiError = async_nats::jetstream::Error;
 impl From<Result<PublishAck, PublishError>> for PublishOutcome {
     fn from(answer: Result<PublishAck, PublishError>) -> Self {
         match answer {
-            Ok(ack) => Self::Stored(ack.sequence),
+            Ok(ack) => Self::Stored(Sequence::new(ack.sequence)),
             Err(error) => Self::of(&error),
         }
     }
 }
 
 /// The number in `wrong last sequence: 12`, 0 without one.
-pub(crate) fn expected_sequence(text: &str) -> u64 {
+pub(crate) fn expected_sequence(text: &str) -> Sequence {
     let after = text.split("wrong last sequence: ").nth(1).unwrap_or_default();
     let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or(0)
+    digits.parse().unwrap_or(Sequence::NONE)
 }
 
 #[cfg(test)]
@@ -95,9 +96,9 @@ mod tests {
 
     #[test]
     fn the_server_says_which_row_is_the_last() {
-        assert_eq!(expected_sequence("wrong last sequence: 1234 (error code 10071)"), 1234);
-        assert_eq!(expected_sequence("wrong last sequence"), 0);
-        assert_eq!(expected_sequence("nothing of the kind: 7"), 0);
+        assert_eq!(expected_sequence("wrong last sequence: 1234 (error code 10071)"), Sequence::new(1234));
+        assert_eq!(expected_sequence("wrong last sequence"), Sequence::NONE);
+        assert_eq!(expected_sequence("nothing of the kind: 7"), Sequence::NONE);
     }
 
     #[test]
@@ -115,14 +116,14 @@ mod tests {
     fn a_row_that_was_replaced_is_told_with_the_sequence_that_took_its_place() {
         let error = api_error(10071, "wrong last sequence: 42");
         let error = PublishError::with_source(PublishErrorKind::WrongLastSequence, error);
-        assert_eq!(PublishOutcome::of(&error), PublishOutcome::Replaced(42));
+        assert_eq!(PublishOutcome::of(&error), PublishOutcome::Replaced(Sequence::new(42)));
     }
 
     #[test]
     fn a_row_that_is_not_there_is_replaced_by_none() {
         assert_eq!(
             PublishOutcome::of(&PublishError::new(PublishErrorKind::WrongLastSequence)),
-            PublishOutcome::Replaced(0)
+            PublishOutcome::Replaced(Sequence::NONE)
         );
     }
 
@@ -162,6 +163,6 @@ mod tests {
     fn of_what_is_stored_the_sequence_counts() {
         let ack = json!({"stream": "DESIRED-00", "seq": 7, "domain": "", "duplicate": false});
         let answer = PublishOutcome::from(Ok(serde_json::from_value::<PublishAck>(ack).unwrap()));
-        assert_eq!(answer, PublishOutcome::Stored(7));
+        assert_eq!(answer, PublishOutcome::Stored(Sequence::new(7)));
     }
 }

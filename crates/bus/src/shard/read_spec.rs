@@ -1,5 +1,7 @@
 //! Which rows of a stream are read, and up to where.
 
+use sluice_protocol::Sequence;
+
 /// What to read.
 #[derive(Clone, Debug)]
 pub struct ReadSpec {
@@ -11,7 +13,7 @@ pub struct ReadSpec {
     pub heads_only: bool,
     /// Subject and sequence of a row at which the reading is at its end, on any node: the reader's own fence row, whose
     /// claim came after everything that there is to read.
-    pub until: Option<(String, u64)>,
+    pub until: Option<(String, Sequence)>,
     /// Whether the end is where the server estimates it, for who concludes nothing from absence: only who may read every row of
     /// a stream can ask it where its end is.
     pub estimated: bool,

@@ -17,7 +17,7 @@ use async_nats::jetstream::consumer::pull::{self, Stream as Messages};
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
 use futures::StreamExt as _;
 use sluice_api::Digest;
-use sluice_protocol::{Head, Row, Subject};
+use sluice_protocol::{Head, Row, Sequence, Subject};
 use tokio::time::Instant;
 
 use crate::buckets::cloud_events::{Message as Sent, headers};
@@ -62,13 +62,13 @@ pub enum ReadEvent {
     /// A row whose body cannot be read: as [`ReadEvent::Row`], with a body that nobody can take for a value, and why.
     Unreadable(Row, u64, String),
     /// A row of a bucket: its subject, head, body and sequence.
-    Entry(String, Head, Vec<u8>, u64),
+    Entry(String, Head, Vec<u8>, Sequence),
     /// A message that somebody sent where there are no rows.
     Sent(Sent),
     /// A message that is no row; why.
     Malformed(String, String),
     /// Everything that was there at a time since this sequence has been delivered. Comes once.
-    CaughtUp(u64),
+    CaughtUp(Sequence),
 }
 
 /// An open reader: knows the last row that it has delivered, whichever consumer that came from.
@@ -87,7 +87,7 @@ pub struct Reader {
     /// How many follow, as the server estimates.
     pending: u64,
     /// Sequence of the message that came last.
-    sequence: u64,
+    sequence: Sequence,
     /// When the server stored it, microseconds since 1970.
     stored: i64,
     caught_up: bool,
@@ -117,7 +117,7 @@ pub async fn read(bus: &Bus, spec: &ReadSpec) -> Result<Reader, BusError> {
         heard: Instant::now(),
         tries: 0,
         pending: 0,
-        sequence: 0,
+        sequence: Sequence::NONE,
         stored: 0,
         caught_up: false,
     };
@@ -243,8 +243,8 @@ impl Reader {
         let config = pull::Config {
             name: Some(name.clone()),
             deliver_policy: match self.sequence {
-                0 => DeliverPolicy::All,
-                last => DeliverPolicy::ByStartSequence { start_sequence: last + 1 },
+                Sequence::NONE => DeliverPolicy::All,
+                last => DeliverPolicy::ByStartSequence { start_sequence: last.next().get() },
             },
             ack_policy: AckPolicy::None,
             filter_subject,
@@ -282,7 +282,7 @@ impl Reader {
             self.lose(&"a message is missing");
             return None;
         }
-        let (sequence, pending) = (info.stream_sequence, info.pending);
+        let (sequence, pending) = (Sequence::new(info.stream_sequence), info.pending);
         (self.heard, self.tries) = (Instant::now(), 0);
         let head = codec::head(message.headers.as_ref());
         if let Some((fence, end)) = &self.spec.until
@@ -309,7 +309,7 @@ impl Reader {
         Some(self.row(&message, head, sequence, pending).await)
     }
 
-    async fn row(&mut self, message: &Message, head: Head, sequence: u64, pending: u64) -> ReadEvent {
+    async fn row(&mut self, message: &Message, head: Head, sequence: Sequence, pending: u64) -> ReadEvent {
         if message.subject.starts_with('$') {
             let (subject, body) = (message.subject.to_string(), message.payload.to_vec());
             return ReadEvent::Entry(subject, head, body, sequence);

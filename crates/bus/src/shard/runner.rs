@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use sluice_protocol::{Command, Core, Event, Group, Owner, OwnerConfig, Row, Shard, Stop, Subject};
+use sluice_protocol::{Command, Core, Event, Group, Owner, OwnerConfig, Row, Sequence, Shard, Stop, Subject};
 use sluice_tasks::{Group as TaskGroup, Once};
 use tokio::sync::mpsc;
 
@@ -274,7 +274,7 @@ where
         event
     }
 
-    fn load(&mut self, output: usize, fence: u64) {
+    fn load(&mut self, output: usize, fence: Sequence) {
         let (bus, sender, content_refs) = (self.bus.clone(), self.sender.clone(), self.content_refs.clone());
         let Some(Fence { stream, subject, .. }) = self.fences.get(output).cloned() else { return };
         let shard = format!("{output:02}");
@@ -310,7 +310,7 @@ where
         self.tasks.spawn(Once::Input, input::deliver(bus, input, sender));
     }
 
-    fn find_end(&mut self, after: u64) {
+    fn find_end(&mut self, after: Sequence) {
         let Some(end) = self.end.clone() else { return };
         let sender = self.sender.clone();
         self.tasks.spawn(Once::InputEnd, async move {

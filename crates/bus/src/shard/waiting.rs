@@ -104,7 +104,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use sluice_api::{ClusterRef, Digest, ProfileId};
-    use sluice_protocol::{Head, Shard};
+    use sluice_protocol::{Head, Sequence, Shard};
 
     use super::*;
 
@@ -117,7 +117,7 @@ mod tests {
             profile: ProfileId::cluster(name),
         };
         let place = BodyLocation::of(&subject, Digest::of(&[b"x"]));
-        let row = Row { subject, head: Head::default(), body: [].into(), sequence };
+        let row = Row { subject, head: Head::default(), body: [].into(), sequence: Sequence::new(sequence) };
         Waiter { row, stored: 0, place, sealed: None }
     }
 
@@ -128,10 +128,10 @@ mod tests {
         waiting.wait(waiter("b", "x", 20));
         let (a, b) = (waiter("a", "0", 0).row.subject, waiter("b", "x", 20).row.subject);
         let begun: Vec<Waiter> = std::iter::from_fn(|| waiting.begin(&a)).collect();
-        assert_eq!(begun.iter().map(|waiter| waiter.row.sequence).collect::<Vec<_>>(), [0, 1, 2, 3]);
-        assert_eq!(waiting.begin(&b).unwrap().row.sequence, 20);
+        assert_eq!(begun.iter().map(|waiter| waiter.row.sequence.get()).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert_eq!(waiting.begin(&b).unwrap().row.sequence.get(), 20);
         assert!(waiting.end(&begun[2]));
-        assert_eq!(waiting.begin(&a).unwrap().row.sequence, 4);
+        assert_eq!(waiting.begin(&a).unwrap().row.sequence.get(), 4);
         assert!(waiting.begin(&a).is_none());
     }
 
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!((cluster.next.len(), cluster.queued.len(), waiting.rows.len()), (1, 1, 1));
         assert!(!waiting.end(&first), "a later one has come");
         let last = waiting.begin(&subject).unwrap();
-        assert_eq!(last.row.sequence, 999);
+        assert_eq!(last.row.sequence.get(), 999);
         assert!(waiting.end(&last) && waiting.begin(&subject).is_none());
         assert!(waiting.rows.is_empty() && !waiting.has_cluster_of(&subject), "nothing is left");
     }
@@ -160,7 +160,7 @@ mod tests {
         let mut waiting = Waiting::default();
         (0..3).for_each(|number| waiting.wait(waiter("a", &number.to_string(), number)));
         waiting.replace(&waiter("a", "0", 0).row.subject);
-        assert_eq!(waiting.begin(&waiter("a", "0", 0).row.subject).unwrap().row.sequence, 1);
+        assert_eq!(waiting.begin(&waiter("a", "0", 0).row.subject).unwrap().row.sequence.get(), 1);
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
         let begun: Vec<Waiter> = std::iter::from_fn(|| waiting.begin(&subject)).collect();
         waiting.replace(&subject);
         assert!(!waiting.end(&begun[0]), "the row has come with all that it has");
-        assert_eq!(waiting.begin(&subject).unwrap().row.sequence, 4);
+        assert_eq!(waiting.begin(&subject).unwrap().row.sequence.get(), 4);
     }
 
     #[test]

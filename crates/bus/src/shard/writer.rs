@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_nats::HeaderMap;
 use bytes::Bytes;
 use sluice_api::Digest;
-use sluice_protocol::{Body, Group, Outgoing};
+use sluice_protocol::{Body, Group, Outgoing, Sequence};
 
 use crate::buckets::contents::{BodyLocation, LARGE};
 use crate::bus::Bus;
@@ -152,7 +152,7 @@ pub(crate) fn ttl(bus: &Bus) -> String {
 }
 
 /// All or nothing, the fence compared once.
-async fn batch(bus: &Bus, fence: &Fence, sequence: u64, messages: Vec<Message>) -> PublishOutcome {
+async fn batch(bus: &Bus, fence: &Fence, sequence: Sequence, messages: Vec<Message>) -> PublishOutcome {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let id = format!("{:x}-{:x}", bus.session, NEXT.fetch_add(1, Ordering::Relaxed));
     let turn = bus.batch_turn(&fence.stream).await;
@@ -206,9 +206,9 @@ async fn one_by_one(bus: &Bus, fence: &Fence, group: &Group) -> PublishOutcome {
 
 // D-0302: a stream with one copy gets its rows pipelined.
 /// Each by itself, in order, the fence compared for each.
-async fn pipeline(bus: &Bus, fence: &Fence, sequence: u64, messages: Vec<Message>) -> PublishOutcome {
+async fn pipeline(bus: &Bus, fence: &Fence, sequence: Sequence, messages: Vec<Message>) -> PublishOutcome {
     let mut acks = Vec::with_capacity(messages.len());
-    let mut answer = PublishOutcome::Stored(0);
+    let mut answer = PublishOutcome::Stored(Sequence::NONE);
     for Message { subject, mut headers, body, .. } in messages {
         fence::demand(&mut headers, sequence, &fence.subject);
         match bus.js.publish_with_headers(subject, headers, body).await {
@@ -242,9 +242,9 @@ mod tests {
 
     #[test]
     fn of_a_group_the_answer_counts_that_has_the_gravest_consequence() {
-        let stored = || PublishOutcome::Stored(7);
+        let stored = || PublishOutcome::Stored(Sequence::new(7));
         let held = || PublishOutcome::NotStored("no leader".to_owned());
-        let replaced = || PublishOutcome::Replaced(9);
+        let replaced = || PublishOutcome::Replaced(Sequence::new(9));
         let unanswered = || PublishOutcome::Unanswered("late".to_owned());
         let order: [fn() -> PublishOutcome; 4] = [stored, held, replaced, unanswered];
         for (place, better) in order.iter().enumerate() {
@@ -254,8 +254,8 @@ mod tests {
             }
         }
         assert_eq!(
-            worse(PublishOutcome::Stored(7), PublishOutcome::Stored(8)),
-            PublishOutcome::Stored(8),
+            worse(PublishOutcome::Stored(Sequence::new(7)), PublishOutcome::Stored(Sequence::new(8))),
+            PublishOutcome::Stored(Sequence::new(8)),
             "the last sequence is the group's"
         );
     }

@@ -66,7 +66,7 @@ async fn a_replicated_bus_is_laid_out_by_all_at_once_and_takes_groups() {
     let Claimed::At(first) = claim_as(&bus, &fence, "a", 1, None).await else { panic!() };
     let many: Vec<Publish> = (0..1000).map(|row| self::row(&format!("p{row}"), Some("1"))).collect();
     let sent = send(&bus, &many, &fence, first).await;
-    assert_eq!(sent.answer, Some(PublishOutcome::Stored(first + 1000)));
+    assert_eq!(sent.answer, Some(PublishOutcome::Stored(first.after_more(1000))));
     let added = rows(&bus).await.into_iter().filter(|(profile, ..)| profile.starts_with('p')).count();
     assert_eq!(added, 1000);
 
@@ -90,7 +90,7 @@ async fn a_replicated_bus_is_laid_out_by_all_at_once_and_takes_groups() {
     let Claimed::At(second) = claim_as(&bus, &fence, "a", 2, Some(first)).await else { panic!() };
     assert_eq!(claim_as(&bus, &fence, "a", 2, Some(first)).await, Claimed::At(second), "the same claim");
     assert_eq!(send(&bus, &many, &fence, first).await.answer, Some(PublishOutcome::Replaced(second)));
-    assert_eq!(put(&bus, &row("p1", Some("2")), &fence, second).await, Some(second + 1));
+    assert_eq!(put(&bus, &row("p1", Some("2")), &fence, second).await, Some(second.next()));
 
     // Another owner takes the fence from the first, and is known by name.
     let Claimed::At(third) = claim_as(&bus, &fence, "bb", 1, None).await else { panic!() };

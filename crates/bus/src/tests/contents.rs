@@ -89,7 +89,7 @@ async fn next(reader: &mut Reader) -> (String, bool, u64) {
             _ => continue,
         };
         if let Subject::Desired { profile, .. } = row.subject {
-            return (profile.name, readable, row.sequence);
+            return (profile.name, readable, row.sequence.get());
         }
     }
 }

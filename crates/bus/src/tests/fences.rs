@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::codec;
+use sluice_protocol::Sequence;
 
 fn holder(member: &str, number: u32) -> Holder {
     Holder { member: member.into(), life: member.len() as u64, number }
 }
 
-async fn claim_after(bus: &Bus, fence: &Fence, holder: &Holder, former: Option<u64>) -> Claimed {
+async fn claim_after(bus: &Bus, fence: &Fence, holder: &Holder, former: Option<Sequence>) -> Claimed {
     fence.claim(bus, holder, &Claim { output: 0, number: holder.number, former, delay: 0 }).await
 }
 
@@ -45,12 +46,12 @@ async fn a_fence_that_is_gone_is_a_loss_and_one_that_cannot_be_read_is_somebody_
     let server = Server::start();
     let (bus, fence) = (bus(&server).await, fence("00"));
     assert_eq!(fence.last(&bus).await.unwrap(), None);
-    let lost = claim_after(&bus, &fence, &holder("a", 2), Some(7)).await;
+    let lost = claim_after(&bus, &fence, &holder("a", 2), Some(Sequence::new(7))).await;
     assert_eq!(lost, Claimed::Refused(Stop::Lost, None));
     // Of a newer version, for example.
     let body = codec::encode(b"{\"who\": 1}");
     bus.js.publish(fence.subject.clone(), body).await.unwrap().await.unwrap();
-    let refused = claim_after(&bus, &fence, &holder("a", 2), Some(7)).await;
+    let refused = claim_after(&bus, &fence, &holder("a", 2), Some(Sequence::new(7))).await;
     assert_eq!(refused, Claimed::Refused(Stop::Deposed, None));
     assert!(
         matches!(claim_after(&bus, &fence, &holder("a", 3), None).await, Claimed::At(_)),

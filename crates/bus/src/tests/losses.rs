@@ -55,7 +55,7 @@ async fn a_bus_that_is_put_back_to_a_backup_is_noticed_and_a_restart_is_not() {
     let fence = fence("00");
     let first = claim(&bus, &fence).await;
     let sequence = claim(&bus, &fence).await;
-    assert_eq!(sequence, first + 1);
+    assert_eq!(sequence, first.next());
     put(&bus, &row("x", Some("1")), &fence, sequence).await.unwrap();
     let before = bus.incarnation(&stream);
 
@@ -84,11 +84,11 @@ async fn a_bus_that_is_put_back_to_a_backup_is_noticed_and_a_restart_is_not() {
     assert_eq!(fresh.incarnation(&stream), other, "for everybody");
 
     // Its sequences are given again: no new fence has by chance the one of a fence that was lost.
-    let (begin, mut last) = (claim(&fresh, &fence).await, 0);
+    let (begin, mut last) = (claim(&fresh, &fence).await, Sequence::NONE);
     for _ in 0..4 {
         last = claim(&fresh, &fence).await;
     }
-    assert!(last > begin + 4, "{begin} and {last}: some are left out");
+    assert!(last > begin.after_more(4), "{begin} and {last}: some are left out");
     put(&fresh, &row("x", Some("3")), &fence, last).await.unwrap();
 }
 

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Core, Head, JournalEntry, Row, Shard, Step, View};
+use sluice_protocol::{Core, Head, JournalEntry, Row, Sequence, Shard, Step, View};
 use tokio::sync::mpsc;
 
 use super::*;
@@ -38,7 +38,7 @@ impl Core for AllAtOnce {
 
     fn row(&mut self, _: &Row, _: &mut Step<()>) {}
 
-    fn caught_up(&mut self, _: u64, _: &mut Step<()>) {}
+    fn caught_up(&mut self, _: Sequence, _: &mut Step<()>) {}
 
     fn tick(&mut self, _: &mut Step<()>) {}
 }

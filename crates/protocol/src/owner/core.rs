@@ -1,6 +1,7 @@
 //! What a stage gives to its owner: its decision.
 
 use super::step::Step;
+use crate::Sequence;
 use crate::row::{Head, Row};
 use crate::subject::Subject;
 use crate::view::View;
@@ -39,7 +40,7 @@ pub trait Core {
     /// absence can be seen: a row that was replaced comes after those that were written later than its first form.
     /// Said once at the beginning, and again when [`Core::awaits_end`]. Before the first time a row may be an older one than
     /// a former owner has seen: what is published is held until then, and what else changes anything must wait too.
-    fn caught_up(&mut self, sequence: u64, step: &mut Step<Self::Effect>);
+    fn caught_up(&mut self, sequence: Sequence, step: &mut Step<Self::Effect>);
 
     /// These rows of this shard's output, which a former owner made from newer knowledge than this core had, are not newer
     /// than what it knows any more. When it returns true, all that it has wanted of them is forgotten; it decides anew, from

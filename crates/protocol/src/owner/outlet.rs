@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::shell::{Claim, Command, Group, Outgoing, Stop};
+use crate::Sequence;
 use crate::row::Body;
 
 // D-0301: rows go in groups, one in flight.
@@ -38,7 +39,7 @@ const LAST_PAUSE: i64 = 320_000;
 #[derive(Debug)]
 pub(super) struct Outlet {
     output: usize,
-    fence: u64,
+    fence: Sequence,
     /// How many claims there were.
     claims: u32,
     /// Tries of what is in flight, a group or a claim.
@@ -48,7 +49,7 @@ pub(super) struct Outlet {
     /// Whether the fence row is being replaced.
     claiming: bool,
     /// The highest sequence that the server has acknowledged.
-    acknowledged: u64,
+    acknowledged: Sequence,
 }
 
 // === impl Outlet ===
@@ -58,13 +59,13 @@ impl Outlet {
     pub(super) fn new(output: usize) -> (Self, Claim) {
         let mut outlet = Self {
             output,
-            fence: 0,
+            fence: Sequence::NONE,
             claims: 0,
             tries: 0,
             waiting: VecDeque::new(),
             in_flight: None,
             claiming: false,
-            acknowledged: 0,
+            acknowledged: Sequence::NONE,
         };
         outlet.claims += 1;
         let claim = outlet.claim();
@@ -72,7 +73,7 @@ impl Outlet {
     }
 
     /// Sequence of its fence row.
-    pub(super) fn fence(&self) -> u64 {
+    pub(super) fn fence(&self) -> Sequence {
         self.fence
     }
 
@@ -111,7 +112,7 @@ impl Outlet {
 
     fn claim(&mut self) -> Claim {
         self.claiming = true;
-        let former = (self.fence > 0).then_some(self.fence);
+        let former = (self.fence > Sequence::NONE).then_some(self.fence);
         Claim { output: self.output, number: self.claims, former, delay: self.pause() }
     }
 
@@ -126,7 +127,7 @@ impl Outlet {
     }
 
     /// The fence row is this owner's; what was in flight goes again.
-    pub(super) fn claimed<E>(&mut self, sequence: u64) -> Result<Option<Command<E>>, Stop> {
+    pub(super) fn claimed<E>(&mut self, sequence: Sequence) -> Result<Option<Command<E>>, Stop> {
         if !self.claiming {
             return Ok(None);
         }
@@ -138,7 +139,7 @@ impl Outlet {
     }
 
     /// The group in flight is stored; the rows it had.
-    pub(super) fn stored(&mut self, sequence: Option<u64>) -> Result<Arc<[Outgoing]>, Stop> {
+    pub(super) fn stored(&mut self, sequence: Option<Sequence>) -> Result<Arc<[Outgoing]>, Stop> {
         if let Some(sequence) = sequence {
             self.acknowledge(sequence)?;
         }
@@ -146,7 +147,7 @@ impl Outlet {
     }
 
     /// Sequences of one stream grow, unless it has lost some.
-    fn acknowledge(&mut self, sequence: u64) -> Result<(), Stop> {
+    fn acknowledge(&mut self, sequence: Sequence) -> Result<(), Stop> {
         if sequence <= self.acknowledged {
             return Err(Stop::Lost);
         }

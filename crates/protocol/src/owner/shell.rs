@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use sluice_api::DigestKey;
 
-use crate::JournalEntry;
 use crate::row::{Head, Publish, Row};
 use crate::subject::Subject;
+use crate::{JournalEntry, Sequence};
 
 /// What happened, told by the shell.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub enum Event<S> {
         /// Index of the output stream.
         output: usize,
         /// Sequence of the fence row.
-        sequence: u64,
+        sequence: Sequence,
     },
     /// A row of this shard's own output.
     Found(Subject, Head),
@@ -26,7 +26,7 @@ pub enum Event<S> {
     /// A row of the input table; `pending` when more are known to follow at once.
     Row(Row, bool),
     /// The input table had nothing after this sequence, and every row up to it has been delivered.
-    CaughtUp(u64),
+    CaughtUp(Sequence),
     /// It has more than was known when [`Command::FindEnd`] was given, or nobody could say.
     More,
     /// News for the core.
@@ -36,7 +36,7 @@ pub enum Event<S> {
         /// Index of the output stream.
         output: usize,
         /// Sequence of its last row; `None` when no message can hold any of its rows.
-        sequence: Option<u64>,
+        sequence: Option<Sequence>,
     },
     /// The server will not take the group now, and nothing of it is under way.
     NotStored(usize),
@@ -61,12 +61,12 @@ pub enum Command<E> {
         /// Index of the output stream.
         output: usize,
         /// Sequence of the fence row: a reader that has delivered it has delivered everything before it.
-        fence: u64,
+        fence: Sequence,
     },
     /// Read the input table from its first row.
     Read,
     /// Ask whether the input table has a row after this sequence; answer with [`Event::CaughtUp`] or [`Event::More`].
-    FindEnd(u64),
+    FindEnd(Sequence),
     /// Store rows in one go under the fence; answer with [`Event::Stored`], [`Event::NotStored`], [`Event::Unanswered`] or
     /// [`Event::Ended`].
     Send(Group),
@@ -90,7 +90,7 @@ pub struct Claim {
     /// Which claim of this owner it is: the row says so, and a claim without an answer is recognised by it.
     pub number: u32,
     /// The owner's own fence row that must be there still; `None` takes the place of whoever has it.
-    pub former: Option<u64>,
+    pub former: Option<Sequence>,
     /// How long to wait first, microseconds; around it, so that not all come at once.
     pub delay: i64,
 }
@@ -101,7 +101,7 @@ pub struct Group {
     /// Index of the output stream.
     pub output: usize,
     /// Required last sequence of the fence row.
-    pub fence: u64,
+    pub fence: Sequence,
     /// The rows, in order.
     pub rows: Arc<[Outgoing]>,
     /// How long to wait first, microseconds; around it, so that not all come at once.

@@ -7,7 +7,7 @@ use sluice_api::{ClusterRef, DigestKey, ProfileId};
 use super::*;
 use crate::row::{Body, Line, Row};
 use crate::subject::Table;
-use crate::{JournalEntry, Shard};
+use crate::{JournalEntry, Sequence, Shard};
 
 mod steps;
 
@@ -82,12 +82,12 @@ impl Core for Copier {
         self.awaits_end
     }
 
-    fn caught_up(&mut self, sequence: u64, step: &mut Step<&'static str>) {
+    fn caught_up(&mut self, sequence: Sequence, step: &mut Step<&'static str>) {
         self.caught_up = true;
         self.awaits_end = false;
-        self.ends.push(sequence);
+        self.ends.push(sequence.get());
         // An empty table is nothing to speak of.
-        if sequence > 0 {
+        if sequence > Sequence::NONE {
             match self.says {
                 Some(_) => self.say(step),
                 None => step.publish(Publish::new(complete(), Body::value(&b"c"[..]), 1).after_all()),
@@ -127,7 +127,12 @@ fn complete() -> Subject {
 }
 
 fn row(name: &str, body: &str) -> Row {
-    Row { subject: subject(name), head: Head::default(), body: body.as_bytes().into(), sequence: 1 }
+    Row {
+        subject: subject(name),
+        head: Head::default(),
+        body: body.as_bytes().into(),
+        sequence: Sequence::new(1),
+    }
 }
 
 fn config() -> OwnerConfig {
@@ -137,15 +142,17 @@ fn config() -> OwnerConfig {
 /// An owner that has claimed and loaded, and whose input was empty then; `needed` is what the predecessor saw.
 fn loaded(needed: &str) -> (Owner<Copier>, Vec<Command<&'static str>>) {
     let (mut owner, commands) = loaded_as(config(), needed);
-    owner.handle(0, Event::CaughtUp(0));
+    owner.handle(0, Event::CaughtUp(Sequence::NONE));
     (owner, commands)
 }
 
 fn loaded_as(config: OwnerConfig, needed: &str) -> (Owner<Copier>, Vec<Command<&'static str>>) {
     let (mut owner, first) = Owner::begin(Copier::default(), config);
     assert!(matches!(&first[..], [Command::Claim(Claim { output: 0, number: 1, former: None, delay: 0 })]));
-    let commands = owner.handle(0, Event::Claimed { output: 0, sequence: 42 });
-    assert!(matches!(commands[..], [Command::Claimed, Command::Load { output: 0, fence: 42 }]));
+    let commands = owner.handle(0, Event::Claimed { output: 0, sequence: Sequence::new(42) });
+    assert!(
+        matches!(commands[..], [Command::Claimed, Command::Load { output: 0, fence }] if fence.get() == 42)
+    );
     let body = Publish::new(subject("old"), Body::value(&b"same"[..]), 1).view(View::parse(needed));
     owner.handle(0, Event::Found(body.subject.clone(), body.head()));
     let commands = owner.handle(0, Event::Loaded);
@@ -162,10 +169,10 @@ fn an_equal_secret_is_found_to_be_equal_by_its_key_and_by_no_other() {
             Copier { secret: true, ..Copier::default() },
             OwnerConfig { digest_key: digest_key.clone(), ..config() },
         );
-        owner.handle(0, Event::Claimed { output: 0, sequence: 42 });
+        owner.handle(0, Event::Claimed { output: 0, sequence: Sequence::new(42) });
         owner.handle(0, Event::Found(subject("old"), found));
         owner.handle(0, Event::Loaded);
-        owner.handle(0, Event::CaughtUp(0));
+        owner.handle(0, Event::CaughtUp(Sequence::NONE));
         let commands = owner.handle(1, Event::Row(row("old", "same"), false));
         assert_eq!(!sent(&commands).is_empty(), sent_again);
     }
@@ -178,14 +185,14 @@ fn what_is_done_after_all_waits_for_rows_that_are_held_and_for_those_that_wait_t
     };
     let core = Copier { follows: true, ..Copier::default() };
     let (mut owner, _) = Owner::begin(core, config());
-    owner.handle(0, Event::Claimed { output: 0, sequence: 42 });
+    owner.handle(0, Event::Claimed { output: 0, sequence: Sequence::new(42) });
     assert!(!followed(&owner.handle(0, Event::Loaded)), "rows of the beginning are held");
-    let commands = owner.handle(0, Event::CaughtUp(0));
+    let commands = owner.handle(0, Event::CaughtUp(Sequence::NONE));
     assert_eq!((sent(&commands).len(), followed(&commands)), (1, false));
-    let commands = owner.handle(0, Event::Stored { output: 0, sequence: Some(43) });
+    let commands = owner.handle(0, Event::Stored { output: 0, sequence: Some(Sequence::new(43)) });
     assert_eq!(sent(&commands)[0].2, [complete().to_string()]);
     assert!(!followed(&commands), "the last row is on its way");
-    assert!(followed(&owner.handle(0, Event::Stored { output: 0, sequence: Some(44) })));
+    assert!(followed(&owner.handle(0, Event::Stored { output: 0, sequence: Some(Sequence::new(44)) })));
 }
 
 #[test]
@@ -194,7 +201,7 @@ fn what_followed_from_a_row_that_was_replaced_by_one_that_nobody_understands_is_
     for (name, body) in [("x", "replaced long ago"), ("y", "1"), ("x", "?")] {
         assert!(sent(&owner.handle(0, Event::Row(row(name, body), false))).is_empty());
     }
-    assert_eq!(sent(&owner.handle(0, Event::CaughtUp(9)))[0].2, [subject("y").to_string()]);
+    assert_eq!(sent(&owner.handle(0, Event::CaughtUp(Sequence::new(9))))[0].2, [subject("y").to_string()]);
 }
 
 /// The groups that are sent: fence, delay, and the subjects of the rows.
@@ -202,7 +209,7 @@ fn sent(commands: &[Command<&'static str>]) -> Vec<(u64, i64, Vec<String>)> {
     let group = |command: &Command<_>| match command {
         Command::Send(group) => {
             let subjects = group.rows.iter().map(|row| row.row.subject.to_string()).collect();
-            Some((group.fence, group.delay, subjects))
+            Some((group.fence.get(), group.delay, subjects))
         }
         _ => None,
     };
@@ -223,7 +230,7 @@ fn told(commands: &[Command<&'static str>]) -> Vec<String> {
 }
 
 fn stored(sequence: u64) -> Event<View> {
-    Event::Stored { output: 0, sequence: Some(sequence) }
+    Event::Stored { output: 0, sequence: Some(Sequence::new(sequence)) }
 }
 
 #[test]
@@ -248,12 +255,16 @@ fn nothing_is_published_before_the_end_of_the_table() {
     for (sequence, name, body) in
         [(2, "old", "replaced"), (3, "other", "1"), (5, "old", "same"), (7, "last", "1")]
     {
-        let row = Row { sequence, ..row(name, body) };
+        let row = Row { sequence: Sequence::new(sequence), ..row(name, body) };
         assert!(published(&owner.handle(1, Event::Row(row, false))).is_empty());
     }
     assert!(published(&owner.handle(1, Event::Tick)).is_empty());
     let both = ["last", "other"].map(|name| subject(name).to_string());
-    assert_eq!(published(&owner.handle(1, Event::CaughtUp(7))), both, "the table says the same of old");
+    assert_eq!(
+        published(&owner.handle(1, Event::CaughtUp(Sequence::new(7)))),
+        both,
+        "the table says the same of old"
+    );
 }
 
 #[test]
@@ -273,14 +284,14 @@ fn of_rows_that_are_held_people_are_told_what_goes_out_in_the_end() {
     {
         assert!(told(&owner.handle(1, Event::Row(row(name, body), false))).is_empty());
     }
-    assert_eq!(told(&owner.handle(1, Event::CaughtUp(7))), ["3"]);
+    assert_eq!(told(&owner.handle(1, Event::CaughtUp(Sequence::new(7)))), ["3"]);
 }
 
 #[test]
 fn of_a_row_that_is_newer_than_the_view_people_are_told_when_it_goes_out() {
     let (mut owner, _) = loaded("ConfigMap=9");
     owner.handle(30, Event::Tick);
-    owner.handle(30, Event::CaughtUp(0));
+    owner.handle(30, Event::CaughtUp(Sequence::NONE));
     assert!(told(&owner.handle(31, Event::Row(row("old", "mine"), false))).is_empty());
     assert_eq!(told(&owner.handle(32, Event::External(View::parse("ConfigMap=9")))), ["mine"]);
 }
@@ -293,7 +304,7 @@ fn that_something_begins_is_told_when_the_table_has_nothing_of_it() {
         owner.handle(1, Event::Row(row(name, body), false));
     }
     assert_eq!(
-        told(&owner.handle(1, Event::CaughtUp(7))),
+        told(&owner.handle(1, Event::CaughtUp(Sequence::new(7)))),
         ["second"],
         "the other one has been there all the time"
     );
@@ -350,13 +361,15 @@ fn a_group_without_an_answer_goes_again_under_another_fence() {
     owner.handle(1, Event::Row(row("a", "1"), true));
     let commands = owner.handle(1, Event::Unanswered(0));
     assert!(
-        matches!(&commands[..], [Command::Claim(Claim { output: 0, number: 2, former: Some(42), .. })]),
+        matches!(&commands[..], [Command::Claim(Claim { output: 0, number: 2, former: Some(former), .. })] if former.get() == 42),
         "{commands:?}"
     );
     let commands = owner.handle(1, Event::Unanswered(0));
-    assert!(matches!(&commands[..], [Command::Claim(Claim { number: 2, former: Some(42), .. })]));
+    assert!(
+        matches!(&commands[..], [Command::Claim(Claim { number: 2, former: Some(former), .. })] if former.get() == 42)
+    );
     assert!(owner.handle(1, Event::NotStored(0)).is_empty(), "nothing is in flight but a claim");
-    let again = sent(&owner.handle(1, Event::Claimed { output: 0, sequence: 50 }));
+    let again = sent(&owner.handle(1, Event::Claimed { output: 0, sequence: Sequence::new(50) }));
     assert_eq!(again, [(50, 0, vec![subject("a").to_string()])]);
     assert!(owner.handle(1, stored(51)).is_empty());
 }
@@ -372,7 +385,7 @@ fn sequences_that_do_not_grow_mean_that_rows_are_lost() {
     owner.handle(1, Event::Row(row("b", "1"), true));
     owner.handle(1, Event::Unanswered(0));
     assert!(matches!(
-        owner.handle(1, Event::Claimed { output: 0, sequence: 55 })[..],
+        owner.handle(1, Event::Claimed { output: 0, sequence: Sequence::new(55) })[..],
         [Command::Stop(Stop::Lost)]
     ));
 }
@@ -407,7 +420,7 @@ fn rows_that_are_newer_than_the_view_stay_until_it_covers_them() {
     let (mut owner, _) = loaded("x=5 y=1");
     owner.handle(1, Event::External(View::parse("x=4 y=1")));
     let told = behind(&owner.handle(30, Event::Tick));
-    owner.handle(30, Event::CaughtUp(0));
+    owner.handle(30, Event::CaughtUp(Sequence::NONE));
     assert!(
         matches!(&told[..], [Some(text)] if text.starts_with("1 rows") && text.contains("(x 5)")),
         "{told:?}"
@@ -435,13 +448,13 @@ fn what_a_core_wanted_from_an_older_view_is_forgotten_when_it_decides_anew() {
         owner.handle(1, Event::External(View::parse("x=4")));
         owner.handle(30, Event::Tick);
         if read {
-            owner.handle(30, Event::CaughtUp(0));
+            owner.handle(30, Event::CaughtUp(Sequence::NONE));
         }
         assert!(published(&owner.handle(31, Event::Row(row("old", "older"), true))).is_empty());
         let commands = owner.handle(33, Event::External(View::parse("x=5")));
         assert!(published(&commands).is_empty(), "it cannot tell");
         assert_eq!(owner.core().reconsidered, [subject("old").to_string()], "once");
-        assert!(published(&owner.handle(33, Event::CaughtUp(0))).is_empty());
+        assert!(published(&owner.handle(33, Event::CaughtUp(Sequence::NONE))).is_empty());
         let commands = owner.handle(34, Event::Row(row("old", "newest"), true));
         assert_eq!(published(&commands), [subject("old").to_string()], "now it can");
     }
@@ -452,11 +465,14 @@ fn what_a_core_wanted_from_an_older_view_is_forgotten_when_it_decides_anew() {
 fn what_speaks_of_other_rows_is_not_followed_by_what_it_said_before() {
     let newer = Publish::new(complete(), Body::value(&b"newer"[..]), 1).view(View::parse("x=5"));
     let (mut owner, _) = Owner::begin(Copier { says: Some("first"), ..Copier::default() }, config());
-    owner.handle(0, Event::Claimed { output: 0, sequence: 42 });
+    owner.handle(0, Event::Claimed { output: 0, sequence: Sequence::new(42) });
     owner.handle(0, Event::Found(newer.subject.clone(), newer.head()));
     owner.handle(0, Event::Loaded);
     owner.handle(30, Event::Tick);
-    assert!(published(&owner.handle(30, Event::CaughtUp(1))).is_empty(), "a newer row is there");
+    assert!(
+        published(&owner.handle(30, Event::CaughtUp(Sequence::new(1)))).is_empty(),
+        "a newer row is there"
+    );
     assert_eq!(published(&owner.handle(31, Event::Row(row("a", "1"), true))).len(), 1);
     owner.core.says = Some("second");
     assert!(published(&owner.handle(32, Event::External(View::parse("x=5")))).is_empty(), "a is on its way");
@@ -474,7 +490,7 @@ fn a_core_that_is_not_ready_does_not_begin_however_long_it_takes() {
     assert!(owner.core().started);
     let begun = Owner::begin(Copier { not_ready: true, ..Copier::default() }, config());
     owner = begun.0;
-    owner.handle(0, Event::Claimed { output: 0, sequence: 42 });
+    owner.handle(0, Event::Claimed { output: 0, sequence: Sequence::new(42) });
     owner.handle(0, Event::Loaded);
     owner.handle(1000, Event::Tick);
     assert!(!owner.core().started);
@@ -487,7 +503,7 @@ fn completeness_waits_until_everything_before_it_is_stored() {
     let (mut owner, _) = loaded("");
     owner.handle(1, Event::Row(row("a", "1"), true));
     owner.handle(1, Event::Row(row("b", "1"), true));
-    assert!(published(&owner.handle(1, Event::CaughtUp(u64::MAX))).is_empty());
+    assert!(published(&owner.handle(1, Event::CaughtUp(Sequence::END))).is_empty());
     assert_eq!(published(&owner.handle(1, stored(43))), [subject("b").to_string()]);
     owner.handle(1, Event::Row(row("c", "1"), false));
     assert_eq!(
@@ -508,7 +524,7 @@ fn a_refusal_ends_it_at_once() {
 #[test]
 fn who_lags_for_too_long_begins_again() {
     let (mut owner, _) = loaded("");
-    owner.handle(10, Event::CaughtUp(u64::MAX));
+    owner.handle(10, Event::CaughtUp(Sequence::END));
     owner.handle(20, Event::Row(row("a", "1"), true));
     assert!(!stops(&owner.handle(100, Event::Tick)));
     assert!(matches!(owner.handle(121, Event::Tick)[..], [Command::Stop(Stop::Lagging)]));
@@ -517,7 +533,7 @@ fn who_lags_for_too_long_begins_again() {
 #[test]
 fn a_short_lag_is_forgotten_when_it_ends() {
     let (mut owner, _) = loaded("");
-    owner.handle(10, Event::CaughtUp(u64::MAX));
+    owner.handle(10, Event::CaughtUp(Sequence::END));
     owner.handle(20, Event::Row(row("a", "1"), true));
     owner.handle(30, Event::Row(row("b", "1"), false));
     assert!(!stops(&owner.handle(121, Event::Tick)));
@@ -530,7 +546,7 @@ fn stops(commands: &[Command<&'static str>]) -> bool {
 /// What it asks for besides publishing: after which sequence the end is, and when it wants to be woken.
 fn asked(commands: &[Command<&'static str>]) -> (Option<u64>, Option<i64>) {
     let end = commands.iter().find_map(|command| match command {
-        Command::FindEnd(after) => Some(*after),
+        Command::FindEnd(after) => Some(after.get()),
         _ => None,
     });
     let wake = commands.iter().find_map(|command| match command {
@@ -541,7 +557,7 @@ fn asked(commands: &[Command<&'static str>]) -> (Option<u64>, Option<i64>) {
 }
 
 fn numbered(name: &str, sequence: u64) -> Row {
-    Row { sequence, ..row(name, "1") }
+    Row { sequence: Sequence::new(sequence), ..row(name, "1") }
 }
 
 #[test]
@@ -553,7 +569,7 @@ fn the_end_is_asked_for_when_something_depends_on_it() {
     let (end, wake) = asked(&owner.handle(21, Event::More));
     assert_eq!((end, wake), (None, Some(21 + FIND_AGAIN)), "a row that follows may be the last one");
     assert_eq!(asked(&owner.handle(22, Event::Row(numbered("c", 8), false))).0, Some(8));
-    owner.handle(23, Event::CaughtUp(8));
+    owner.handle(23, Event::CaughtUp(Sequence::new(8)));
     assert_eq!(owner.core().ends, [0, 8]);
     assert_eq!(asked(&owner.handle(24, Event::Row(numbered("d", 9), false))), (None, None));
 }
@@ -561,7 +577,7 @@ fn the_end_is_asked_for_when_something_depends_on_it() {
 #[test]
 fn the_end_is_found_also_when_the_server_always_says_that_more_follows() {
     let (mut owner, _) = loaded_as(OwnerConfig { max_lag: 2 * FIND_AGAIN, ..config() }, "");
-    owner.handle(10, Event::CaughtUp(0));
+    owner.handle(10, Event::CaughtUp(Sequence::NONE));
     let at = asked(&owner.handle(20, Event::Row(numbered("await", 5), true))).1.unwrap();
     assert_eq!(asked(&owner.handle(at - 1, Event::Tick)), (None, Some(at)), "a tick for something else");
     assert_eq!(asked(&owner.handle(at, Event::Tick)).0, Some(5));

@@ -15,7 +15,7 @@ fn rows_of_former_versions_are_read_and_those_of_profiles_without_options_are_th
 use sluice_api::Gvk;
 
 use crate::row::{Head, Row};
-use crate::{Meta, Subject};
+use crate::{Meta, Sequence, Subject};
 
 fn event(item: Option<ObjectKey>) -> Cause {
     let (trigger, cluster) = (TriggerId::new("EventTrigger", "t"), ClusterRef::sveltos("a", "b"));
@@ -38,7 +38,12 @@ fn user_written(spec: Value) -> Desired {
 fn row(body: &[u8], tombstone: bool) -> Row {
     let (cluster, profile) = (ClusterRef::sveltos("a", "b"), ProfileId::new("team", "p"));
     let subject = Subject::Desired { shard: Shard::FIRST, cluster, origin: Shard::FIRST, profile };
-    Row { subject, head: Head { tombstone, ..Head::default() }, body: body.into(), sequence: 1 }
+    Row {
+        subject,
+        head: Head { tombstone, ..Head::default() },
+        body: body.into(),
+        sequence: Sequence::new(1),
+    }
 }
 
 #[test]

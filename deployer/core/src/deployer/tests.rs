@@ -83,7 +83,7 @@ fn row_of(profile: &str, desired: Option<Desired>) -> Row {
     let tombstone = desired.is_none();
     let body = desired.map(|desired| serde_json::to_vec(&desired).unwrap()).unwrap_or_default();
     let head = Head { digest: Digest::of(&[&body]), tombstone, time: 1, ..Head::default() };
-    Row { subject, head, body: body.into(), sequence: 1 }
+    Row { subject, head, body: body.into(), sequence: Sequence::new(1) }
 }
 
 impl Fixture {
@@ -145,13 +145,18 @@ impl Fixture {
     fn said(&mut self, origin: Shard, life: u64) {
         let meta = Meta::Complete(Complete::of_all(life, 0));
         let subject = Subject::AllDesired { shard: Shard::FIRST, origin };
-        let row = Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 1 };
+        let row = Row {
+            subject,
+            head: Head { meta, ..Head::default() },
+            body: [].into(),
+            sequence: Sequence::new(1),
+        };
         self.run(|deployer, step| deployer.row(&row, step));
     }
 
     /// All rows that were there at the beginning have come.
     fn read_some(&mut self) {
-        self.run(|deployer, step| deployer.caught_up(0, step));
+        self.run(|deployer, step| deployer.caught_up(Sequence::NONE, step));
     }
 
     fn reach(&mut self) {

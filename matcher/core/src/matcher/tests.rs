@@ -4,7 +4,7 @@ use serde_json::json;
 
 use sluice_protocol::interest::Lacking;
 use sluice_protocol::subject::cluster_shard;
-use sluice_protocol::{Publish, Table};
+use sluice_protocol::{Publish, Sequence, Table};
 
 use super::*;
 
@@ -56,7 +56,7 @@ fn change(name: &str, label: Option<&str>, sequence: u64) -> Row {
         subject,
         head: Head { time: 5, ..Head::default() },
         body: object.to_string().into_bytes().into(),
-        sequence,
+        sequence: Sequence::new(sequence),
     }
 }
 
@@ -69,7 +69,7 @@ fn complete(revision: u64) -> Row {
     let subject =
         Subject::Complete { table: Table::Changes, shard: Shard::FIRST, cluster: cluster(), origin: None };
     let meta = Meta::Complete(Complete::of_all(INPUT, revision));
-    Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 99 }
+    Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: Sequence::new(99) }
 }
 
 /// Runs `f` and returns what it published, as `+source/name`, `-source/name` or `complete`.
@@ -102,7 +102,7 @@ fn rows(matcher: &mut Matcher, row: Row) -> Vec<String> {
     step(matcher, |m, s| {
         m.row(&row, s);
         if last {
-            m.caught_up(u64::MAX, s);
+            m.caught_up(Sequence::END, s);
         }
     })
     .0
@@ -120,7 +120,7 @@ fn matching_objects_are_reported_and_withdrawn() {
 #[test]
 fn a_source_is_not_complete_while_nobody_can_tell_whether_an_object_is_its_event() {
     let mut matcher = started(&[("a", 1), ("b", 1)]);
-    step(&mut matcher, |m, s| m.caught_up(0, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::NONE, s));
     let unreadable = Row { body: b"{".as_slice().into(), ..change("x", None, 1) };
     rows(&mut matcher, unreadable.clone());
     assert_eq!(rows(&mut matcher, complete(1)), ["complete"]);
@@ -129,7 +129,7 @@ fn a_source_is_not_complete_while_nobody_can_tell_whether_an_object_is_its_event
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 2)), ["+a/x", "complete", "complete"]);
     assert!(lacking(&matcher).is_empty());
     // What was said stands: the object was no event of b then.
-    assert!(rows(&mut matcher, Row { sequence: 3, ..unreadable }).is_empty());
+    assert!(rows(&mut matcher, Row { sequence: Sequence::new(3), ..unreadable }).is_empty());
     assert_eq!(rows(&mut matcher, tombstone("x", 4)), ["-a/x"]);
 }
 
@@ -141,7 +141,7 @@ fn without_an_interest_row_nothing_is_known_and_nothing_is_withdrawn() {
     step(&mut matcher, |m, s| m.start(s));
     assert!(rows(&mut matcher, change("x", None, 1)).is_empty());
     assert!(rows(&mut matcher, complete(1)).is_empty());
-    assert!(step(&mut matcher, |m, s| m.caught_up(u64::MAX, s)).0.is_empty());
+    assert!(step(&mut matcher, |m, s| m.caught_up(Sequence::END, s)).0.is_empty());
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_found_report_without_a_cause_goes_when_the_cluster_is_complete() {
     step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1)]), s));
     assert!(step(&mut matcher, |m, s| m.start(s)).0.is_empty());
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 1)), ["+a/x"]);
-    assert!(step(&mut matcher, |m, s| m.caught_up(u64::MAX, s)).0.is_empty(), "absence is no proof");
+    assert!(step(&mut matcher, |m, s| m.caught_up(Sequence::END, s)).0.is_empty(), "absence is no proof");
     assert_eq!(rows(&mut matcher, complete(1)), ["-a/y", "complete"]);
     assert!(rows(&mut matcher, complete(1)).is_empty(), "told once");
 }
@@ -168,7 +168,7 @@ fn what_a_completeness_row_does_not_cover_stays_and_is_passed_on() {
     }
     step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1), ("b", 1)]), s));
     step(&mut matcher, |m, s| m.start(s));
-    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::END, s));
     let mut row = complete(1);
     let lacking = Complete { lacking: vec![Lacking::Objects("b".to_owned())], ..Complete::of_all(INPUT, 1) };
     row.head.meta = Meta::Complete(lacking.clone());
@@ -185,10 +185,10 @@ fn completeness_counts_when_everything_in_the_table_has_been_read() {
     matcher.found(&subject, &Head::default());
     step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1)]), s));
     step(&mut matcher, |m, s| m.start(s));
-    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::END, s));
     assert!(step(&mut matcher, |m, s| m.row(&complete(1), s)).0.is_empty(), "a replaced row may follow");
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 100)), ["+a/x"]);
-    assert_eq!(step(&mut matcher, |m, s| m.caught_up(u64::MAX, s)).0, ["complete"]);
+    assert_eq!(step(&mut matcher, |m, s| m.caught_up(Sequence::END, s)).0, ["complete"]);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn what_a_predecessor_told_counts_in_the_life_of_the_stream_it_was_told_in() {
         matcher.found(&subject, &Head { meta, ..Head::default() });
         step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1)]), s));
         step(&mut matcher, |m, s| m.start(s));
-        step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
+        step(&mut matcher, |m, s| m.caught_up(Sequence::END, s));
         assert_eq!(!rows(&mut matcher, complete(1)).is_empty(), again, "told in life {life}");
     }
 }
@@ -208,7 +208,7 @@ fn what_a_predecessor_told_counts_in_the_life_of_the_stream_it_was_told_in() {
 #[test]
 fn a_completeness_row_of_a_former_life_proves_nothing() {
     let mut matcher = started(&[("a", 1)]);
-    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::END, s));
     let mut row = complete(1);
     row.head.meta = Meta::Complete(Complete::of_all(INPUT + 1, 1));
     assert!(rows(&mut matcher, row).is_empty());
@@ -226,7 +226,7 @@ fn a_removed_source_takes_its_reports_along() {
 #[test]
 fn a_new_source_replays_and_is_complete_after_it() {
     let mut matcher = started(&[]);
-    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::END, s));
     assert!(rows(&mut matcher, change("x", Some("a"), 1)).is_empty());
     let (_, effects) = step(&mut matcher, |m, s| m.external(interest(2, &[("a", 2)]), s));
     assert!(effects.contains(&Effect::Replay(cluster(), 1)));
@@ -268,7 +268,7 @@ fn a_second_replay_remembers_what_was_newer_than_the_first() {
 #[test]
 fn a_changed_source_withdraws_what_it_no_longer_selects() {
     let mut matcher = started(&[("a", 1)]);
-    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::END, s));
     rows(&mut matcher, change("x", Some("a"), 1));
     let mut changed = source("b", 2);
     changed.name = "a".into();
@@ -350,7 +350,7 @@ fn an_unreadable_row_withdraws_nothing_after_a_takeover() {
     let mut matcher = with_a_report_of_x();
     let row = Row { body: b"{".as_slice().into(), ..change("x", Some("a"), 1) };
     assert!(rows(&mut matcher, row).is_empty());
-    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::END, s));
     assert_eq!(rows(&mut matcher, complete(1)), ["complete"]);
 }
 
@@ -362,7 +362,7 @@ fn what_was_taken_back_before_an_unreadable_row_is_still_reported_after_a_takeov
     // The owner publishes none of this yet, and the last row says that what there is stays.
     rows(&mut matcher, gone.clone());
     assert!(rows(&mut matcher, Row { body: b"{".as_slice().into(), ..object }).is_empty());
-    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::END, s));
     assert_eq!(rows(&mut matcher, gone), ["-a/x"]);
 }
 
@@ -395,7 +395,7 @@ fn a_row_that_holds_another_object_than_it_says_is_no_event() {
 #[test]
 fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
     let mut matcher = started(&[("a", 1)]);
-    step(&mut matcher, |m, s| m.caught_up(0, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::NONE, s));
     assert_eq!(rows(&mut matcher, complete(1)), ["complete"]);
     assert!(rows(&mut matcher, complete(5)).is_empty());
     let tick = |matcher: &mut Matcher, now: i64| {
@@ -426,7 +426,7 @@ fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
 #[test]
 fn a_revision_after_which_there_is_none_is_not_believed() {
     let mut matcher = started(&[("a", 1)]);
-    step(&mut matcher, |m, s| m.caught_up(0, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::NONE, s));
     let mut row = change("x", Some("a"), 100);
     row.head.view.note(&cluster().to_string(), u64::MAX);
     rows(&mut matcher, row);
@@ -462,7 +462,7 @@ fn the_renderer_is_told_of_what_a_predecessors_tombstone_was_made_from() {
 #[test]
 fn what_a_former_owner_knew_better_is_judged_again() {
     let mut matcher = started(&[("a", 1)]);
-    step(&mut matcher, |m, s| m.caught_up(u64::MAX, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::END, s));
     rows(&mut matcher, change("x", Some("a"), 1));
     let subject = |name: &str| matcher.report(&cluster(), &key(name), "a", Body::Tombstone, 0).subject;
     let found = [(subject("x"), Head::default()), (subject("y"), Head::default())];

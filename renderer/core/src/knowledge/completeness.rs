@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use sluice_api::ClusterRef;
-use sluice_protocol::Shard;
 use sluice_protocol::interest::{Complete, Interest};
+use sluice_protocol::{Sequence, Shard};
 
 /// Interest rows and completeness rows of this shard's clusters.
 pub(crate) struct Completeness {
@@ -31,7 +31,7 @@ struct Announced {
     cluster: ClusterRef,
     origin: Shard,
     complete: Complete,
-    after: u64,
+    after: Sequence,
 }
 
 impl Completeness {
@@ -141,7 +141,13 @@ impl Completeness {
 
     /// A matcher says in the row `after` that its shard of a cluster is complete. It counts from the end of the
     /// table on.
-    pub(crate) fn announce(&mut self, cluster: &ClusterRef, origin: Shard, complete: &Complete, after: u64) {
+    pub(crate) fn announce(
+        &mut self,
+        cluster: &ClusterRef,
+        origin: Shard,
+        complete: &Complete,
+        after: Sequence,
+    ) {
         self.speakers.entry(cluster.clone()).or_default().insert(origin);
         if complete.incarnation == self.incarnation {
             let (cluster, complete) = (cluster.clone(), complete.clone());
@@ -155,7 +161,7 @@ impl Completeness {
     }
 
     /// Everything that was in the table has been read, up to `sequence`; the clusters of which more is known now.
-    pub(crate) fn caught_up(&mut self, sequence: u64) -> BTreeSet<ClusterRef> {
+    pub(crate) fn caught_up(&mut self, sequence: Sequence) -> BTreeSet<ClusterRef> {
         let mut news = BTreeSet::new();
         let due = self.announced.extract_if(.., |announced| announced.after <= sequence);
         for Announced { cluster, origin, complete, .. } in due {
@@ -215,16 +221,16 @@ mod tests {
         };
         let complete = Complete::of_all;
         let mut known = Completeness::new(2, 7);
-        known.announce(&cluster, Shard::FIRST, &complete(7, 5), 1);
-        known.announce(&cluster, Shard::new(1), &complete(8, 5), 2);
+        known.announce(&cluster, Shard::FIRST, &complete(7, 5), Sequence::new(1));
+        known.announce(&cluster, Shard::new(1), &complete(8, 5), Sequence::new(2));
         known.set_interest(&cluster, row(5, 5));
-        assert_eq!(known.caught_up(2).len(), 1);
+        assert_eq!(known.caught_up(Sequence::new(2)).len(), 1);
         assert!(!known.is_complete(&cluster, "s"), "one of them is of another life");
-        known.announce(&cluster, Shard::new(1), &complete(7, 5), 3);
+        known.announce(&cluster, Shard::new(1), &complete(7, 5), Sequence::new(3));
         assert!(known.awaits_end());
-        known.caught_up(2);
+        known.caught_up(Sequence::new(2));
         assert!(!known.is_complete(&cluster, "s"), "the end of the table was not seen");
-        known.caught_up(3);
+        known.caught_up(Sequence::new(3));
         assert!(!known.awaits_end());
         assert!(known.is_complete(&cluster, "s"));
         known.set_interest(&cluster, row(6, 5));
@@ -250,9 +256,9 @@ mod tests {
             for (after, (origin, revision, incarnation, lacking)) in (1..).zip(&said) {
                 let lacking = ["other", "s"][..=*lacking].iter().map(|name| (*name).to_owned().into()).collect();
                 let complete = Complete { lacking, ..Complete::of_all(*incarnation, *revision) };
-                known.announce(&cluster, *origin, &complete, after);
+                known.announce(&cluster, *origin, &complete, Sequence::new(after));
             }
-            known.caught_up(end);
+            known.caught_up(Sequence::new(end));
             let counts = |origin: Shard| {
                 let of_this_life = (1..).zip(&said).filter(|(after, row)| *after <= end && row.0 == origin && row.2 == 7);
                 of_this_life.last().is_some_and(|(_, row)| row.1 >= changed && row.3 == 0)

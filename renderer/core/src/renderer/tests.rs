@@ -7,7 +7,7 @@ use sluice_api::{Gvk, ObjectKey, ProfileId, TriggerId};
 use sluice_protocol::interest::{Complete, Interest, Source};
 use sluice_protocol::rows::{Cause, Desired, EventCause, UNRENDERED};
 use sluice_protocol::subject::Table;
-use sluice_protocol::{Body, Meta, Publish};
+use sluice_protocol::{Body, Meta, Publish, Sequence};
 
 use super::*;
 use crate::knowledge::capabilities::ClusterCapabilities;
@@ -115,7 +115,7 @@ fn report(name: &str, gone: bool) -> Row {
             .to_string()
             .into_bytes()
     };
-    Row { subject, head, body: body.into(), sequence: 1 }
+    Row { subject, head, body: body.into(), sequence: Sequence::new(1) }
 }
 
 fn complete(revision: u64) -> Row {
@@ -126,7 +126,7 @@ fn complete(revision: u64) -> Row {
         origin: Some(Shard::FIRST),
     };
     let meta = Meta::Complete(Complete::of_all(INCARNATION, revision));
-    Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: 2 }
+    Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: Sequence::new(2) }
 }
 
 fn cause(item: Option<&str>) -> Cause {
@@ -233,13 +233,13 @@ impl Fixture {
         self.run(|renderer, step| {
             renderer.row(&row, step);
             if matches!(row.subject, Subject::Complete { .. }) && renderer.outgoing.is_caught_up() {
-                renderer.caught_up(u64::MAX, step);
+                renderer.caught_up(Sequence::END, step);
             }
         });
     }
 
     fn caught_up(&mut self) {
-        self.run(|renderer, step| renderer.caught_up(u64::MAX, step));
+        self.run(|renderer, step| renderer.caught_up(Sequence::END, step));
     }
 
     /// The revision of cluster `a`'s interest row.
@@ -522,7 +522,7 @@ fn held_by(name: &str, profile: &str, cause: &Cause) -> Row {
         subject,
         head: Head { meta: Meta::of_cause(cause), ..Head::default() },
         body: [].into(),
-        sequence: 1,
+        sequence: Sequence::new(1),
     }
 }
 

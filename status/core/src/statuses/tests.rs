@@ -3,7 +3,7 @@
 use serde_json::json;
 use sluice_api::Gvk;
 use sluice_protocol::rows::{EventCause, State, Status, spec_digest};
-use sluice_protocol::{About, Body, Fault, Head, Meta, Publish};
+use sluice_protocol::{About, Body, Fault, Head, Meta, Publish, Sequence};
 
 use super::*;
 
@@ -49,7 +49,7 @@ fn row(cluster: &ClusterRef, cause: &Cause, state: Option<State>, errors: &[&str
     let body = state.map(|state| serde_json::to_vec(&Status::new(state, errors)).unwrap());
     let (body, tombstone) = body.map_or((Vec::new(), true), |body| (body, false));
     let publish = Publish::new(subject.clone(), Body::value(body.clone()), 1).meta(Meta::of_cause(cause));
-    Row { subject, head: Head { tombstone, ..publish.head() }, body: body.into(), sequence: 0 }
+    Row { subject, head: Head { tombstone, ..publish.head() }, body: body.into(), sequence: Sequence::NONE }
 }
 
 fn problem(cluster: &str, about: About, fault: impl Into<Fault>) -> ProblemRow {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_protocol::{EventIds, Position};
+use sluice_protocol::{EventIds, Position, Sequence};
 
 use super::*;
 use crate::events::Sent;
@@ -30,9 +30,9 @@ fn sent_as(event: &str, id: u64, kind: &str, sequence: u64) -> ExternalInput {
 }
 
 fn message(id: u64, body: &str, sequence: u64) -> ExternalInput {
-    let (channel, headers) = ("orders".to_owned(), BTreeMap::new());
+    let (channel, headers, body) = ("orders".to_owned(), BTreeMap::new(), body.as_bytes().to_vec());
     let time = i64::try_from(sequence).unwrap() * 10;
-    ExternalInput::Sent(id, Sent { channel, headers, body: body.as_bytes().to_vec(), sequence, time })
+    ExternalInput::Sent(id, Sent { channel, headers, body, sequence: Sequence::new(sequence), time })
 }
 
 /// An agent that reads what is sent, and effects and rows of the beginning.
@@ -67,7 +67,7 @@ fn published(agent: &mut Agent, input: ExternalInput) -> Vec<(String, Meta)> {
 fn at(order: u64, sequence: u64) -> Meta {
     Meta::Position(Position {
         order,
-        sequence,
+        sequence: Sequence::new(sequence),
         time: i64::try_from(sequence).unwrap() * 10,
         ..Position::default()
     })

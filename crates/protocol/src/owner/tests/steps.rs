@@ -1,7 +1,7 @@
 //! What an owner makes of each thing that a core may ask for, over several output streams.
 
 use super::*;
-use crate::Shard;
+use crate::{Sequence, Shard};
 
 type Told = Box<dyn FnOnce(&mut Step<&'static str>)>;
 
@@ -29,7 +29,7 @@ impl Core for Puppet {
 
     fn row(&mut self, _: &Row, _: &mut Step<&'static str>) {}
 
-    fn caught_up(&mut self, _: u64, step: &mut Step<&'static str>) {
+    fn caught_up(&mut self, _: Sequence, step: &mut Step<&'static str>) {
         step.effect("caught up");
     }
 
@@ -60,7 +60,7 @@ fn reading(outputs: usize, found: &[Publish]) -> Owner<Puppet> {
     let config = OwnerConfig { outputs, reads: false, ..config() };
     let (mut owner, _) = Owner::begin(Puppet::default(), config);
     for output in 0..outputs {
-        owner.handle(0, Event::Claimed { output, sequence: 10 * (output as u64 + 1) });
+        owner.handle(0, Event::Claimed { output, sequence: Sequence::new(10 * (output as u64 + 1)) });
     }
     for row in found {
         owner.handle(0, Event::Found(row.subject.clone(), row.head()));
@@ -74,7 +74,7 @@ fn groups(commands: &[Command<&'static str>]) -> Vec<(usize, u64, Vec<String>)> 
     let group = |command: &Command<_>| match command {
         Command::Send(group) => {
             let subjects = group.rows.iter().map(|row| row.row.subject.to_string()).collect();
-            Some((group.output, group.fence, subjects))
+            Some((group.output, group.fence.get(), subjects))
         }
         _ => None,
     };
@@ -95,18 +95,15 @@ fn every_output_is_claimed_before_any_is_loaded() {
         .filter_map(|command| if let Command::Claim(claim) = command { Some(claim.output) } else { None })
         .collect();
     assert_eq!(outputs, [0, 1, 2]);
-    assert!(owner.handle(0, Event::Claimed { output: 2, sequence: 30 }).is_empty());
-    assert!(owner.handle(0, Event::Claimed { output: 0, sequence: 10 }).is_empty());
-    let commands = owner.handle(0, Event::Claimed { output: 1, sequence: 20 });
-    assert!(matches!(
-        commands[..],
-        [
-            Command::Claimed,
-            Command::Load { output: 0, fence: 10 },
-            Command::Load { output: 1, fence: 20 },
-            Command::Load { output: 2, fence: 30 },
-        ]
-    ));
+    assert!(owner.handle(0, Event::Claimed { output: 2, sequence: Sequence::new(30) }).is_empty());
+    assert!(owner.handle(0, Event::Claimed { output: 0, sequence: Sequence::new(10) }).is_empty());
+    let commands = owner.handle(0, Event::Claimed { output: 1, sequence: Sequence::new(20) });
+    let [Command::Claimed, loads @ ..] = &commands[..] else { panic!("{commands:?}") };
+    let load = |command: &Command<_>| match command {
+        Command::Load { output, fence } => (*output, fence.get()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(loads.iter().map(load).collect::<Vec<_>>(), [(0, 10), (1, 20), (2, 30)]);
 }
 
 #[test]
@@ -122,8 +119,8 @@ fn a_claim_without_an_answer_is_made_again_as_it_was() {
 #[test]
 fn it_begins_when_all_outputs_are_loaded() {
     let (mut owner, _) = Owner::begin(Puppet::default(), OwnerConfig { outputs: 2, ..config() });
-    owner.handle(0, Event::Claimed { output: 0, sequence: 10 });
-    owner.handle(0, Event::Claimed { output: 1, sequence: 20 });
+    owner.handle(0, Event::Claimed { output: 0, sequence: Sequence::new(10) });
+    owner.handle(0, Event::Claimed { output: 1, sequence: Sequence::new(20) });
     assert!(owner.handle(0, Event::Loaded).is_empty());
     assert!(owner.handle(0, Event::Loaded).iter().any(|command| matches!(command, Command::Read)));
 }
@@ -131,7 +128,7 @@ fn it_begins_when_all_outputs_are_loaded() {
 #[test]
 fn who_has_nothing_to_read_is_caught_up_at_once() {
     let (mut owner, _) = Owner::begin(Puppet::default(), OwnerConfig { reads: false, ..config() });
-    owner.handle(0, Event::Claimed { output: 0, sequence: 10 });
+    owner.handle(0, Event::Claimed { output: 0, sequence: Sequence::new(10) });
     assert!(!owner.is_caught_up());
     let commands = owner.handle(0, Event::Loaded);
     assert_eq!(effects(&commands), ["caught up"]);
@@ -171,7 +168,7 @@ fn what_waits_for_all_waits_for_those_of_other_streams() {
         groups(&owner.handle(1, publish(value(in_shard(Shard::new(1), "speaks"), "1").after_all()))),
         []
     );
-    let commands = owner.handle(1, Event::Stored { output: 0, sequence: Some(11) });
+    let commands = owner.handle(1, Event::Stored { output: 0, sequence: Some(Sequence::new(11)) });
     assert_eq!(groups(&commands), [(1, 20, vec![in_shard(Shard::new(1), "speaks").to_string()])]);
 }
 
@@ -186,8 +183,8 @@ fn a_row_for_a_stream_that_is_not_there_goes_nowhere() {
 fn news_of_a_stream_that_is_not_there_are_nothing() {
     let mut owner = reading(1, &[]);
     for event in [
-        Event::Claimed { output: 9, sequence: 99 },
-        Event::Stored { output: 9, sequence: Some(99) },
+        Event::Claimed { output: 9, sequence: Sequence::new(99) },
+        Event::Stored { output: 9, sequence: Some(Sequence::new(99)) },
         Event::NotStored(9),
         Event::Unanswered(9),
     ] {
@@ -204,13 +201,13 @@ fn news_of_a_stream_that_is_not_there_are_nothing() {
 fn what_is_held_or_stored_without_a_group_is_nothing() {
     let mut owner = reading(1, &[]);
     assert!(owner.handle(1, Event::NotStored(0)).is_empty());
-    assert!(owner.handle(1, Event::Stored { output: 0, sequence: Some(11) }).is_empty());
+    assert!(owner.handle(1, Event::Stored { output: 0, sequence: Some(Sequence::new(11)) }).is_empty());
 }
 
 #[test]
 fn a_claim_that_nobody_made_changes_no_fence() {
     let mut owner = reading(1, &[]);
-    assert!(owner.handle(1, Event::Claimed { output: 0, sequence: 99 }).is_empty());
+    assert!(owner.handle(1, Event::Claimed { output: 0, sequence: Sequence::new(99) }).is_empty());
     assert_eq!(groups(&owner.handle(1, publish(value(in_shard(Shard::FIRST, "x"), "1"))))[0].1, 10);
 }
 
@@ -222,7 +219,10 @@ fn rows_that_no_message_can_hold_are_done_with() {
     assert!(owner.handle(1, Event::Stored { output: 0, sequence: None }).is_empty());
     assert_eq!(owner.outstanding(), 0);
     owner.handle(1, publish(value(in_shard(Shard::FIRST, "y"), "1")));
-    assert!(owner.handle(1, Event::Stored { output: 0, sequence: Some(11) }).is_empty(), "sequences go on");
+    assert!(
+        owner.handle(1, Event::Stored { output: 0, sequence: Some(Sequence::new(11)) }).is_empty(),
+        "sequences go on"
+    );
 }
 
 #[test]

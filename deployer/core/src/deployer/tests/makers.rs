@@ -59,7 +59,7 @@ impl Fixture {
             Subject::Desired { shard: Shard::FIRST, cluster: cluster(), origin, profile: id.clone() };
         let head = Head { tombstone: body.is_none(), time, ..Head::default() };
         let body = body.unwrap_or_default();
-        let row = Row { subject, head, body: body.into(), sequence: 1 };
+        let row = Row { subject, head, body: body.into(), sequence: Sequence::new(1) };
         self.run(|deployer, step| deployer.row(&row, step));
     }
 

@@ -32,7 +32,7 @@ fn taken_back(matcher: &mut Matcher, f: impl FnOnce(&mut Matcher, &mut Step<Effe
 fn what_was_reported_goes_and_the_cluster_is_forgotten_once_its_agent_has_left() {
     let mut matcher = started(&[("a", 1)]);
     rows(&mut matcher, change("x", Some("a"), 1));
-    step(&mut matcher, |m, s| m.caught_up(1, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::new(1), s));
     assert_eq!(rows(&mut matcher, complete(1)), ["complete"]);
     assert_eq!(taken_back(&mut matcher, |m, s| m.external(gone(2), s)), ["x", "complete"]);
     assert!(taken_back(&mut matcher, |m, s| m.row(&tombstone("x", 3), s)).is_empty());
@@ -79,20 +79,20 @@ fn who_comes_after_everything_is_over_takes_back_what_its_predecessor_said() {
     matcher.found(&row.subject, &row.head());
     step(&mut matcher, |m, s| m.start(s));
     assert!(taken_back(&mut matcher, |m, s| m.row(&left(), s)).is_empty(), "an older row may be shown first");
-    assert_eq!(taken_back(&mut matcher, |m, s| m.caught_up(99, s)), ["complete"]);
+    assert_eq!(taken_back(&mut matcher, |m, s| m.caught_up(Sequence::new(99), s)), ["complete"]);
     assert!(matcher.clusters.is_empty());
 }
 
 #[test]
 fn a_cluster_that_is_registered_again_under_an_older_revision_is_told_of_while_its_agent_is_there() {
     let mut matcher = started(&[("a", 1)]);
-    step(&mut matcher, |m, s| m.caught_up(0, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::NONE, s));
     step(&mut matcher, |m, s| m.external(gone(5), s));
     step(&mut matcher, |m, s| m.external(ExternalInput::Interest(cluster(), Interest::default()), s));
     // The bucket was lost, and the clock of who writes the row is behind.
     step(&mut matcher, |m, s| m.external(interest(3, &[("a", 3)]), s));
     step(&mut matcher, |m, s| m.row(&complete(3), s));
-    step(&mut matcher, |m, s| m.caught_up(99, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::new(99), s));
     let mut late = Step::at(10_000_000);
     matcher.tick(&mut late);
     let (rows, ..) = late.into_parts();
@@ -104,7 +104,7 @@ fn a_cluster_that_is_registered_again_under_an_older_revision_is_told_of_while_i
 fn an_interest_row_that_comes_after_its_agent_has_left_is_not_missed_when_it_goes() {
     let mut matcher = matcher();
     step(&mut matcher, |m, s| m.start(s));
-    step(&mut matcher, |m, s| m.caught_up(0, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::NONE, s));
     assert_eq!(taken_back(&mut matcher, |m, s| m.row(&left(), s)), ["complete"]);
     assert_eq!(taken_back(&mut matcher, |m, s| m.external(gone(2), s)), ["complete"]);
     assert!(matcher.clusters.is_empty());
@@ -120,7 +120,7 @@ fn an_interest_row_that_comes_after_its_agent_has_left_is_not_missed_when_it_goe
 #[test]
 fn a_cluster_that_is_registered_again_before_its_agent_left_keeps_what_is_told_of_it() {
     let mut matcher = started(&[("a", 1)]);
-    step(&mut matcher, |m, s| m.caught_up(0, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::NONE, s));
     step(&mut matcher, |m, s| m.external(gone(2), s));
     step(&mut matcher, |m, s| m.external(interest(3, &[("a", 3)]), s));
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 4)), ["+a/x"]);
@@ -131,7 +131,7 @@ fn a_cluster_that_is_registered_again_before_its_agent_left_keeps_what_is_told_o
 #[test]
 fn a_newer_row_that_says_that_the_cluster_is_gone_and_comes_after_its_agent_has_left_is_not_missed_either() {
     let mut matcher = started(&[("a", 1)]);
-    step(&mut matcher, |m, s| m.caught_up(0, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::NONE, s));
     step(&mut matcher, |m, s| m.external(gone(2), s));
     // The renderer has written the row again, and the agent, which knows it already, has left for that one.
     step(&mut matcher, |m, s| m.row(&left(), s));

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use sluice_protocol::Publish;
+use sluice_protocol::{Publish, Sequence};
 
 use super::*;
 
@@ -101,7 +101,11 @@ impl Bus {
 
     /// The last row of each object after what has been read.
     fn next(&self) -> Option<Row> {
-        self.rows.values().filter(|row| row.sequence > self.read).min_by_key(|row| row.sequence).cloned()
+        self.rows
+            .values()
+            .filter(|row| row.sequence.get() > self.read)
+            .min_by_key(|row| row.sequence)
+            .cloned()
     }
 
     fn write(&mut self, name: usize, row: impl FnOnce(&str, u64) -> Row) {
@@ -117,10 +121,10 @@ impl Bus {
             Op::Tombstone(name) => self.write(name, tombstone),
             Op::Read => {
                 let Some(row) = self.next() else { return };
-                self.read = row.sequence;
+                self.read = row.sequence.get();
                 self.run(|matcher, step| matcher.row(&row, step));
                 if self.next().is_none() {
-                    let read = self.read;
+                    let read = Sequence::new(self.read);
                     self.run(|matcher, step| matcher.caught_up(read, step));
                 }
             }
@@ -178,7 +182,7 @@ impl Bus {
             origin: None,
         };
         let meta = sluice_protocol::Meta::Complete(Complete::of_all(INPUT, self.revision));
-        let end = self.sequence + 1;
+        let end = Sequence::new(self.sequence + 1);
         let row = Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: end };
         self.run(|matcher, step| matcher.row(&row, step));
         self.run(|matcher, step| matcher.caught_up(end, step));

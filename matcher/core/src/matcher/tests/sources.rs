@@ -1,6 +1,7 @@
 //! What becomes of reports and problems when sources change, and what goes along with a report.
 
 use super::*;
+use sluice_protocol::Sequence;
 
 /// A source of this form, selecting Services.
 fn custom(name: &str, changed: u64, spec: serde_json::Value) -> sluice_protocol::interest::Source {
@@ -124,7 +125,7 @@ fn what_was_complete_is_said_again_when_the_newest_interest_row_was_only_late() 
     let mut matcher = matcher();
     step(&mut matcher, |m, s| m.external(interest(5, &[("a", 5)]), s));
     step(&mut matcher, |m, s| m.start(s));
-    step(&mut matcher, |m, s| m.caught_up(0, s));
+    step(&mut matcher, |m, s| m.caught_up(Sequence::NONE, s));
     assert_eq!(rows(&mut matcher, complete(5)), ["complete"]);
     // It is read on over a node that lags: an older row comes, and for longer than the newest can be on its way.
     let (said, _) = step(&mut matcher, |m, s| m.external(interest(4, &[]), s));
@@ -193,12 +194,12 @@ fn event(kind: &str, order: u64) -> Row {
     let subject = Subject::Change { shard: Shard::FIRST, cluster: cluster(), viewer: String::new(), object };
     let meta = Meta::Position(sluice_protocol::Position {
         order,
-        sequence: order,
+        sequence: Sequence::new(order),
         time: 5,
         ..sluice_protocol::Position::default()
     });
     let body = json!({"type": kind}).to_string().into_bytes().into();
-    Row { subject, head: Head { time: 5, meta, ..Head::default() }, body, sequence: order }
+    Row { subject, head: Head { time: 5, meta, ..Head::default() }, body, sequence: Sequence::new(order) }
 }
 
 fn of_events(changed: u64, kind: &str) -> sluice_protocol::interest::Source {
@@ -232,7 +233,7 @@ fn what_was_reported_of_a_cloud_event_stays_unless_its_source_changes() {
     step(&mut matcher, |m, s| m.external(interest_of(1, vec![of_events(1, "created")]), s));
     step(&mut matcher, |m, s| m.start(s));
     step(&mut matcher, |m, s| m.row(&complete(1), s));
-    let (said, _) = step(&mut matcher, |m, s| m.caught_up(99, s));
+    let (said, _) = step(&mut matcher, |m, s| m.caught_up(Sequence::new(99), s));
     assert_eq!(said, ["complete"], "the agent knows only those that were sent lately");
     let (said, _) = step(&mut matcher, |m, s| m.row(&event("created", 3), s));
     assert_eq!(said, ["+s/o created orders"]);

@@ -24,7 +24,7 @@ fn event(subject: &str, kind: &str, order: u64) -> Row {
         object,
     };
     let head = Head { time: 5, meta, ..Head::default() };
-    Row { subject, head, body: body.into_bytes().into(), sequence: 1 }
+    Row { subject, head, body: body.into_bytes().into(), sequence: Sequence::new(1) }
 }
 
 fn gone(row: Row) -> Row {

@@ -181,7 +181,12 @@ fn what_the_management_cluster_holds_and_nobody_wants_is_withdrawn() {
     };
     let meta = Meta::of_cause(&Cause::Profile(gone));
     let body = serde_json::to_vec(&Status::new(State::Held, Vec::new())).unwrap();
-    let row = Row { subject, head: Head { meta, ..Head::default() }, body: body.into(), sequence: 1 };
+    let row = Row {
+        subject,
+        head: Head { meta, ..Head::default() },
+        body: body.into(),
+        sequence: Sequence::new(1),
+    };
     fixture.run(|renderer, step| renderer.external(ExternalInput::Status(Arc::new(row)), step));
     assert_eq!(fixture.take_log(), ["-management"]);
 }

@@ -83,7 +83,7 @@ fn what_another_renderer_made_is_left_to_it() {
             let subject =
                 Subject::Status { shard: Shard::FIRST, cluster: cluster("a"), origin, profile: id.clone() };
             let head = Head { meta: Meta::of_cause(&cause), ..Head::default() };
-            let row = Arc::new(Row { subject, head, body: [].into(), sequence: 1 });
+            let row = Arc::new(Row { subject, head, body: [].into(), sequence: Sequence::new(1) });
             fixture.run(|renderer, step| renderer.external(ExternalInput::Status(row), step));
         }
         let said = fixture.take_log();

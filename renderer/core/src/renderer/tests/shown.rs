@@ -1,7 +1,7 @@
 //! What people see of it in the management cluster, and what happens to rows besides their content.
 
-use sluice_protocol::Line;
 use sluice_protocol::rows::{State, Status};
+use sluice_protocol::{Line, Sequence};
 
 use super::*;
 
@@ -75,12 +75,12 @@ fn what_an_event_leads_to_is_shown_with_its_cause_and_goes_with_it() {
 fn leftovers_may_go_only_when_everything_of_a_cluster_is_known() {
     let mut fixture = one_for_event();
     let projected = |effects: &[Effect]| effects.contains(&Effect::Projected(cluster("a")));
-    let (_, effects) = step(&mut fixture, |renderer, step| renderer.caught_up(u64::MAX, step));
+    let (_, effects) = step(&mut fixture, |renderer, step| renderer.caught_up(Sequence::END, step));
     assert!(!projected(&effects) && effects.contains(&Effect::Projected(cluster("b"))), "b has no events");
     let row = complete(fixture.revision());
     let (_, effects) = step(&mut fixture, |renderer, step| {
         renderer.row(&row, step);
-        renderer.caught_up(u64::MAX, step);
+        renderer.caught_up(Sequence::END, step);
     });
     assert!(projected(&effects));
 }
