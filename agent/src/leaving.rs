@@ -1,5 +1,6 @@
 //! The end of a cluster that is no longer registered: its rows go, and last of all the interest row that said so.
 
+use sluice_protocol::Revision;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ pub(crate) struct Leaving {
     remover: InterestRemover,
     cluster: ClusterRef,
     /// The revision of the row.
-    left: Arc<watch::Sender<Option<u64>>>,
+    left: Arc<watch::Sender<Option<Revision>>>,
 }
 
 /// The agent of a cluster that nobody can reach and of which nothing is wanted.
@@ -36,7 +37,7 @@ impl Leaving {
     }
 
     /// Nothing is left but the interest row of this revision.
-    pub(crate) fn left(&self, revision: u64) {
+    pub(crate) fn left(&self, revision: Revision) {
         self.left.send_replace(Some(revision));
     }
 

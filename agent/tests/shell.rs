@@ -8,7 +8,7 @@ use sluice_api::{ClusterRef, object};
 use sluice_bus::{Bus, InterestWriter, problem_feed};
 use sluice_kube::Trust;
 use sluice_protocol::interest::{Interest, Source};
-use sluice_protocol::{Capabilities, Role, Row, Sequence, Shard, Subject, Table};
+use sluice_protocol::{Capabilities, Revision, Role, Row, Sequence, Shard, Subject, Table};
 use sluice_runtime::kit::{self, Server};
 use sluice_runtime::{Access, ClusterFeed, Context};
 use sluice_simcluster::{FleetConfig, SimFleet};
@@ -57,9 +57,13 @@ async fn listen(bus: &Bus, name: &str, revision: u64, kinds: &[&str]) {
         let group = if *kind == "Widget" { "example.com" } else { "" };
         let manifest = json!({"kind": "EventSource", "metadata": {"name": kind}, "spec": {
             "resourceSelectors": [{"group": group, "version": "v1", "kind": kind, "labelFilters": [{"key": "a", "operation": "Has"}]}]}});
-        Source { name: (*kind).to_owned(), changed: revision, manifest: manifest.into() }
+        Source { name: (*kind).to_owned(), changed: Revision::new(revision), manifest: manifest.into() }
     };
-    let row = Interest { revision, sources: kinds.iter().map(source).collect(), ..Interest::default() };
+    let row = Interest {
+        revision: Revision::new(revision),
+        sources: kinds.iter().map(source).collect(),
+        ..Interest::default()
+    };
     InterestWriter::new(bus).write(&cluster(name), &row).await.unwrap();
 }
 
@@ -82,7 +86,7 @@ fn text(row: &Row) -> String {
 async fn complete(bus: &Bus, revision: u64) -> Row {
     let is_it = |row: &Row| {
         matches!(row.subject, Subject::Complete { .. })
-            && row.head.meta.complete().is_some_and(|complete| complete.revision == revision)
+            && row.head.meta.complete().is_some_and(|complete| complete.revision.get() == revision)
     };
     kit::row(bus, &Table::Changes.stream(Shard::FIRST), is_it).await
 }
@@ -96,7 +100,10 @@ async fn what_a_cluster_holds_and_somebody_asks_for_is_on_the_bus() {
     with_agent(&server, &feed, async |bus| {
         listen(bus, "c", 1, &["ConfigMap"]).await;
         let row = change(bus, "c", "x", |row| !row.head.tombstone).await;
-        assert_eq!((text(&row), row.head.view.version(&cluster("c").to_string())), ("1".to_owned(), 1));
+        assert_eq!(
+            (text(&row), row.head.view.version(&cluster("c").to_string())),
+            ("1".to_owned(), Revision::new(1))
+        );
         let object: Value = serde_json::from_slice(&row.body).unwrap();
         assert_eq!(object::at(&object, &["metadata", "managedFields"]), None);
         let said = complete(bus, 1).await.head.meta.complete().cloned().unwrap();
@@ -129,9 +136,9 @@ async fn an_object_that_goes_from_one_source_to_another_stays() {
         let source = |label: &str| {
             let manifest = json!({"kind": "EventSource", "metadata": {"name": label}, "spec": {"resourceSelectors": [
                 {"version": "v1", "kind": "ConfigMap", "labelFilters": [{"key": label, "operation": "Has"}]}]}});
-            Source { name: label.to_owned(), changed: 1, manifest: manifest.into() }
+            Source { name: label.to_owned(), changed: Revision::new(1), manifest: manifest.into() }
         };
-        let row = Interest { revision: 1, sources: vec![source("a"), source("b")], ..Interest::default() };
+        let row = Interest { revision: Revision::new(1), sources: vec![source("a"), source("b")], ..Interest::default() };
         InterestWriter::new(bus).write(&cluster("c"), &row).await.unwrap();
         complete(bus, 1).await;
         let first = change(bus, "c", "x", |_| true).await.sequence;
@@ -259,7 +266,7 @@ async fn a_cloud_event_becomes_a_row_and_what_is_none_a_problem() {
     let registered = registered(&fleet, &["c"]);
     let agent = with_agent(&server, &registered, async |bus| {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"messagingMatchCriteria": [{"subject": "orders"}]}});
-        let sources = vec![Source { name: "s".into(), changed: 1, manifest: manifest.into() }];
+        let sources = vec![Source { name: "s".into(), changed: Revision::new(1), manifest: manifest.into() }];
         let event =
             json!({"specversion": "1.0", "id": "1", "source": "/shop", "subject": "o", "type": "created"});
         let send = async |channel: &str, id: &str, event: &Value| {
@@ -269,7 +276,7 @@ async fn a_cloud_event_becomes_a_row_and_what_is_none_a_problem() {
         // Before anybody asks for it.
         send("orders", "1", &event).await;
         InterestWriter::new(bus)
-            .write(&cluster("c"), &Interest { revision: 1, sources, ..Interest::default() })
+            .write(&cluster("c"), &Interest { revision: Revision::new(1), sources, ..Interest::default() })
             .await
             .unwrap();
         let row = change(bus, "c", "o created orders", |_| true).await;

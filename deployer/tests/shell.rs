@@ -12,7 +12,7 @@ use sluice_bus::{Bus, problem_feed};
 use sluice_kube::{Trust, client_of_kubeconfig};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, State, Status};
-use sluice_protocol::{Body, Meta, Publish, Role, Row, Shard, Subject, Table};
+use sluice_protocol::{Body, Meta, Publish, Revision, Role, Row, Shard, Subject, Table};
 use sluice_runtime::kit::{self, Server};
 use sluice_runtime::{Access, ClusterFeed, Context};
 use sluice_simcluster::{FleetConfig, SimFleet};
@@ -56,7 +56,7 @@ impl Stand {
         let deployer = async |context| sluice_deployer::run(context, client, self.feed.clone()).await;
         let script = async |context: &Context| {
             let life = context.bus.incarnation(&Table::Desired.stream(Shard::FIRST));
-            let said = Meta::Complete(Complete::of_all(life, 0));
+            let said = Meta::Complete(Complete::of_all(life, Revision::NONE));
             let subject = Subject::AllDesired { shard: Shard::FIRST, origin: Shard::FIRST };
             kit::write(&context.bus, [Publish::new(subject, Body::value([]), 0).meta(said)]).await;
             script(&context.bus).await;

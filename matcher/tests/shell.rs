@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sluice_api::{ClusterRef, Gvk, ObjectKey};
 use sluice_bus::{Bus, InterestWriter, problem_feed};
 use sluice_protocol::interest::{Complete, Interest, Source};
-use sluice_protocol::{Body, Meta, Publish, Role, Row, Shard, Subject, Table, View};
+use sluice_protocol::{Body, Meta, Publish, Revision, Role, Row, Shard, Subject, Table, View};
 use sluice_runtime::Context;
 use sluice_runtime::kit::{self, Server};
 use sluice_tasks::Tasks;
@@ -26,9 +26,13 @@ async fn listen(bus: &Bus, revision: u64, labels: &[&str]) {
     let source = |label: &&str| {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": label}, "spec": {"collectResources": true,
             "resourceSelectors": [{"version": "v1", "kind": "Service", "labelFilters": [{"key": label, "operation": "Has"}]}]}});
-        Source { name: (*label).to_owned(), changed: revision, manifest: manifest.into() }
+        Source { name: (*label).to_owned(), changed: Revision::new(revision), manifest: manifest.into() }
     };
-    let row = Interest { revision, sources: labels.iter().map(source).collect(), ..Interest::default() };
+    let row = Interest {
+        revision: Revision::new(revision),
+        sources: labels.iter().map(source).collect(),
+        ..Interest::default()
+    };
     InterestWriter::new(bus).write(&cluster(), &row).await.unwrap();
 }
 
@@ -42,7 +46,7 @@ fn change(name: &str, body: Body) -> Publish {
     let object = ObjectKey { gvk, namespace: "n".into(), name: name.into() };
     let subject = Subject::Change { shard: Shard::FIRST, cluster: cluster(), viewer: String::new(), object };
     let mut view = View::default();
-    view.note(&cluster().to_string(), 1);
+    view.note(&cluster().to_string(), Revision::new(1));
     Publish::new(subject, body, 5).view(view)
 }
 
@@ -67,7 +71,7 @@ async fn changes_become_reports_and_what_is_complete_is_said_to_be() {
         kit::write(bus, [there("x", "a"), there("y", "b")]).await;
         let row = report(bus, "x", "a", false).await;
         assert_eq!(serde_json::from_slice::<Value>(&row.body).unwrap(), service("x", "a"));
-        assert_eq!((row.head.time, row.head.view.version(&cluster().to_string())), (5, 1));
+        assert_eq!((row.head.time, row.head.view.version(&cluster().to_string())), (5, Revision::new(1)));
         // Of what is there already another source is told without its agent.
         listen(bus, 2, &["a", "b"]).await;
         report(bus, "y", "b", false).await;
@@ -79,12 +83,13 @@ async fn changes_become_reports_and_what_is_complete_is_said_to_be() {
             cluster: cluster(),
             origin: None,
         };
-        let said = Complete::of_all(bus.incarnation(&Table::Changes.stream(Shard::FIRST)), 2);
+        let said = Complete::of_all(bus.incarnation(&Table::Changes.stream(Shard::FIRST)), Revision::new(2));
         kit::write(bus, [Publish::new(subject, Body::value([]), 0).meta(Meta::Complete(said))]).await;
         let complete =
             |row: &Row| matches!(row.subject, Subject::Complete { origin: Some(Shard::FIRST), .. });
         let row = kit::row(bus, &Table::Reports.stream(Shard::FIRST), complete).await;
-        let expected = Complete::of_all(bus.incarnation(&Table::Reports.stream(Shard::FIRST)), 2);
+        let expected =
+            Complete::of_all(bus.incarnation(&Table::Reports.stream(Shard::FIRST)), Revision::new(2));
         assert_eq!(row.head.meta.complete(), Some(&expected));
     })
     .await;

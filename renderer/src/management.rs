@@ -10,7 +10,7 @@ use sluice_api::model::{INVENTORY, management_kinds};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_bus::Feed;
 use sluice_kube::{WatchEvent, watch_versioned};
-use sluice_protocol::{About, Problem};
+use sluice_protocol::{About, Problem, Revision};
 use sluice_renderer_core::{Change, generated_for, is_generator_output};
 use sluice_runtime::{Context, Reporter};
 use sluice_status_core::GeneratedProfile;
@@ -102,7 +102,7 @@ fn take(written: &Management, generated: &Generated, kind: &Gvk, event: WatchEve
         WatchEvent::Trouble(_) | WatchEvent::Well => {}
         WatchEvent::Version(version) => {
             let none = ObjectKey { gvk: kind.clone(), namespace: String::new(), name: String::new() };
-            written.put(none, Change::Listed(kind.kind.clone(), version));
+            written.put(none, Change::Listed(kind.kind.clone(), Revision::new(version)));
         }
         WatchEvent::Listed(objects) => {
             let present: BTreeSet<ObjectKey> = objects.iter().filter_map(ObjectKey::of).collect();

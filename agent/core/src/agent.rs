@@ -7,7 +7,7 @@ use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest, Lacking};
 use sluice_protocol::subject::{Table, change_shard};
 use sluice_protocol::{
-    Body, Capabilities, Core, Head, Meta, Publish, Row, Sequence, Shard, Step, Subject, View,
+    Body, Capabilities, Core, Head, Meta, Publish, Revision, Row, Sequence, Shard, Step, Subject, View,
 };
 
 use crate::events::{Accepted, Events};
@@ -30,7 +30,7 @@ pub struct Agent {
     config: Config,
     started: bool,
     waiting: Option<Interest>,
-    revision: Option<u64>,
+    revision: Option<Revision>,
     wishes: Wishes,
     watches: BTreeMap<WatchSpec, Running>,
     /// The watch that shows each object; no other one can.
@@ -39,7 +39,7 @@ pub struct Agent {
     unconfirmed: BTreeSet<ObjectKey>,
     events: Events,
     /// The newest revision of the interest that anything on the bus was made from.
-    found: u64,
+    found: Revision,
     /// What it has said to be there completely, apart from the streams' incarnations, and whether it was behind and proved nothing.
     completed: Option<(bool, Complete)>,
     next_watch: u64,
@@ -69,7 +69,7 @@ impl Agent {
             shown: BTreeMap::new(),
             unconfirmed: BTreeSet::new(),
             events: Events::default(),
-            found: 0,
+            found: Revision::NONE,
             completed: None,
             next_watch: 0,
             capabilities: None,
@@ -112,7 +112,7 @@ impl Agent {
     // D-0504: the interest row is the list of what is left to do.
     /// The cluster is no longer registered: whatever the bus has of it goes. Tombstones are made from no view, so that nobody waits
     /// for an interest row that will not come, and replace what a former owner made from any.
-    fn leave(&mut self, revision: u64, step: &mut Step<Effect>) {
+    fn leave(&mut self, revision: Revision, step: &mut Step<Effect>) {
         step.part_with(&self.config.cluster);
         let shown = std::mem::take(&mut self.shown).into_keys();
         let objects = shown.chain(std::mem::take(&mut self.unconfirmed)).chain(self.events.take_rows());

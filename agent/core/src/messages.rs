@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluice_api::ObjectKey;
 use sluice_protocol::interest::Interest;
-use sluice_protocol::{Capabilities, Problem};
+use sluice_protocol::{Capabilities, Problem, Revision};
 
 use crate::events::Sent;
 use crate::watches::WatchSpec;
@@ -54,7 +54,7 @@ pub enum Effect {
     Unlisten,
     /// Nothing is left on the bus of a cluster that is no longer registered: the interest row of this revision, which said so, can
     /// be taken away, and the agent ends.
-    Left(u64),
+    Left(Revision),
     /// A message is no CloudEvent.
     Refused,
     /// Something is wrong, or no longer.

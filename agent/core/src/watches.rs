@@ -142,6 +142,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use sluice_protocol::Revision;
 
     fn interest(selectors: Value) -> Wishes {
         after(selectors, &Wishes::new())
@@ -149,8 +150,8 @@ mod tests {
 
     fn after(selectors: Value, before: &Wishes) -> Wishes {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": selectors}});
-        let sources = vec![Source { name: "s".into(), changed: 1, manifest: manifest.into() }];
-        by_source(&Interest { revision: 1, sources, ..Interest::default() }, before)
+        let sources = vec![Source { name: "s".into(), changed: Revision::new(1), manifest: manifest.into() }];
+        by_source(&Interest { revision: Revision::new(1), sources, ..Interest::default() }, before)
     }
 
     /// The scopes of what is wanted, as `namespace/name labels`.

@@ -7,7 +7,9 @@ use std::time::Duration;
 use sluice_api::{ClusterRef, Digest, ProfileId};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
-use sluice_protocol::{Body, Claim, Group, Outgoing, Publish, Sequence, Shard, Stop, Subject, Table};
+use sluice_protocol::{
+    Body, Claim, Group, Outgoing, Publish, Revision, Sequence, Shard, Stop, Subject, Table,
+};
 use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
@@ -363,12 +365,12 @@ async fn interest_that_is_lost_with_its_bucket_is_told_and_can_be_written_again(
     let stop = CancellationToken::new();
     let feed = interest_feed(&bus, stop.clone());
     let mut news = feed.subscribe();
-    InterestWriter::new(&bus).write(&cluster, &row(5)).await.unwrap();
-    assert_eq!(news.recv().await.unwrap().1.revision, 5);
+    InterestWriter::new(&bus).write(&cluster, &row(Revision::new(5))).await.unwrap();
+    assert_eq!(news.recv().await.unwrap().1.revision, Revision::new(5));
     crate::layout::wipe::wipe(&Connection::plain(server.url()), "KV_interest").await.unwrap();
     assert!(news.recv().await.unwrap().1.is_lost());
-    InterestWriter::new(&bus).write(&cluster, &row(6)).await.unwrap();
-    assert_eq!(news.recv().await.unwrap().1.revision, 6);
+    InterestWriter::new(&bus).write(&cluster, &row(Revision::new(6))).await.unwrap();
+    assert_eq!(news.recv().await.unwrap().1.revision, Revision::new(6));
     stop.cancel();
 }
 
@@ -384,8 +386,8 @@ async fn an_interest_row_of_a_newer_version_is_followed_by_a_later_one() {
     headers.insert("Sluice-Revision", "7");
     let subject = crate::buckets::interest::subject(&cluster);
     bus.js.publish_with_headers(subject, headers, "?".into()).await.unwrap().await.unwrap();
-    let row = Interest { revision: 5, sources: Vec::new(), ..Interest::default() };
+    let row = Interest { revision: Revision::new(5), sources: Vec::new(), ..Interest::default() };
     InterestWriter::new(&bus).write(&cluster, &row).await.unwrap();
-    assert_eq!(news.recv().await.unwrap().1.revision, 8);
+    assert_eq!(news.recv().await.unwrap().1.revision, Revision::new(8));
     stop.cancel();
 }

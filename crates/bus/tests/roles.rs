@@ -14,7 +14,7 @@ use sluice_bus::{
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{About, JournalEntry, Problem, Role, Sequence, Shard, Subject, Table};
+use sluice_protocol::{About, JournalEntry, Problem, Revision, Role, Sequence, Shard, Subject, Table};
 use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
@@ -87,8 +87,10 @@ async fn every_role_finds_what_it_needs() {
     let renderer = connected(options(Role::Renderer)).await;
     within(
         "interest",
-        InterestWriter::new(&renderer)
-            .write(&first(), &Interest { revision: 7, sources: vec![], ..Interest::default() }),
+        InterestWriter::new(&renderer).write(
+            &first(),
+            &Interest { revision: Revision::new(7), sources: vec![], ..Interest::default() },
+        ),
     )
     .await
     .unwrap();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_deployer_core::{Class, Config, Deployer, Effect, ExternalInput, Failure, Live, Reply, Request};
 use sluice_protocol::interest::Complete;
-use sluice_protocol::{Core as _, Head, Meta, Problem, Row, Sequence, Shard, Step, Subject};
+use sluice_protocol::{Core as _, Head, Meta, Problem, Revision, Row, Sequence, Shard, Step, Subject};
 
 use crate::packed::Packed;
 use crate::served::{Definitions, note};
@@ -49,7 +49,7 @@ pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef], begin: Begin) -> D
         deployer.external(ExternalInput::Reachable(cluster.clone()), &mut step);
     }
     simulated.answer_calls(&mut deployer, step);
-    let all = Meta::Complete(Complete::of_all(0, 0));
+    let all = Meta::Complete(Complete::of_all(0, Revision::NONE));
     let subject = Subject::AllDesired { shard: Shard::FIRST, origin: Shard::FIRST };
     let all = Row {
         subject,

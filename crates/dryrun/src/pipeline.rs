@@ -12,7 +12,8 @@ use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_matcher_core as matcher;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::{
-    Core as _, EventIds, Head, Meta, Position, Problem, Publish, Row, Sequence, Shard, Step, Subject, Table,
+    Core as _, EventIds, Head, Meta, Position, Problem, Publish, Revision, Row, Sequence, Shard, Step,
+    Subject, Table,
 };
 use sluice_renderer_core as renderer;
 use sluice_template::{Engine, NoEngine};
@@ -313,7 +314,7 @@ fn change(cluster: &ClusterRef, key: ObjectKey, object: &Value, place: u64) -> R
     }
 }
 
-fn complete(cluster: &ClusterRef, revision: u64) -> Row {
+fn complete(cluster: &ClusterRef, revision: Revision) -> Row {
     let subject = Subject::Complete {
         table: Table::Changes,
         shard: Shard::FIRST,

@@ -10,7 +10,7 @@ use sluice_inspect::{
 };
 use sluice_proto::inspect::v1 as proto;
 use sluice_protocol::interest::Interest;
-use sluice_protocol::{About, JournalEntry, Problem};
+use sluice_protocol::{About, JournalEntry, Problem, Revision};
 use tonic::Code;
 
 mod common;
@@ -153,7 +153,8 @@ async fn add_ons_clusters_triggers_profiles_and_shards_are_listed() {
 async fn events_usage_and_objects_are_listed() {
     let fixture = start(settings()).await;
     let client = client(fixture.address).await;
-    let interest = Interest::next(None, vec![("s".to_owned(), serde_json::json!({}).into())], 7).unwrap();
+    let interest =
+        Interest::next(None, vec![("s".to_owned(), serde_json::json!({}).into())], Revision::new(7)).unwrap();
     InterestWriter::new(&fixture.bus).write(&cluster("a"), &interest).await.unwrap();
     let of_a = EventsFilter { cluster: Some(cluster("a")), event_source: Some("s".into()) };
     let events = client.events(&of_a).await.unwrap().found;

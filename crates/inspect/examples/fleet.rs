@@ -19,7 +19,7 @@ use sluice_kube::fake_api::{FakeApi, Request};
 use sluice_protocol::interest::{Interest, Source};
 use sluice_protocol::rows::{Cause, EventCause};
 use sluice_protocol::subject::{change_shard, cluster_shard};
-use sluice_protocol::{Body, Meta, Publish, Subject};
+use sluice_protocol::{Body, Meta, Publish, Revision, Subject};
 use sluice_tasks::Tasks;
 
 const SHARDS: u16 = 16;
@@ -69,9 +69,12 @@ async fn fill(bus: &Bus, number: usize, rows: usize) {
     write_as(bus, "0", others).await;
     let manifest = json!({"kind": "EventSource", "metadata": {"name": "services"}, "spec": {"resourceSelectors": [
         {"version": "v1", "kind": "Service"}]}});
-    let source = Source { name: "services".into(), changed: 1, manifest: Arc::new(manifest) };
+    let source = Source { name: "services".into(), changed: Revision::new(1), manifest: Arc::new(manifest) };
     InterestWriter::new(bus)
-        .write(&cluster, &Interest { revision: 1, sources: vec![source], ..Interest::default() })
+        .write(
+            &cluster,
+            &Interest { revision: Revision::new(1), sources: vec![source], ..Interest::default() },
+        )
         .await
         .unwrap();
 }

@@ -11,7 +11,7 @@ use sluice_proto::Message;
 use sluice_proto::bus::v1 as proto;
 use sluice_protocol::interest::{Interest, Source};
 use sluice_protocol::rows::{State, Status};
-use sluice_protocol::{About, JournalEntry, ProblemRow};
+use sluice_protocol::{About, JournalEntry, ProblemRow, Revision};
 
 fn main() {
     println!("bytes        JSON   protobuf");
@@ -52,9 +52,13 @@ fn interest() -> Interest {
         let selector = json!({"group": "", "version": "v1", "kind": "Service", "labelFilters": [filter]});
         let manifest: Value = json!({"kind": "EventSource", "metadata": {"name": name},
             "spec": {"collectResources": true, "resourceSelectors": [selector]}});
-        Source { name, changed: 1_700_000_000_000 + number, manifest: Arc::new(manifest) }
+        Source { name, changed: Revision::new(1_700_000_000_000 + number), manifest: Arc::new(manifest) }
     };
-    Interest { revision: 1_700_000_000_100, sources: (0..10).map(source).collect(), gone: false }
+    Interest {
+        revision: Revision::new(1_700_000_000_100),
+        sources: (0..10).map(source).collect(),
+        gone: false,
+    }
 }
 
 // === The same as messages ===
@@ -104,20 +108,23 @@ fn line_row(message: proto::JournalLine) -> JournalEntry {
 fn interest_message(interest: &Interest) -> proto::Interest {
     let source = |source: &Source| proto::Source {
         name: source.name.clone(),
-        changed: source.changed,
+        changed: source.changed.get(),
         manifest: serde_json::to_vec(&source.manifest).unwrap(),
     };
-    proto::Interest { revision: interest.revision, sources: interest.sources.iter().map(source).collect() }
+    proto::Interest {
+        revision: interest.revision.get(),
+        sources: interest.sources.iter().map(source).collect(),
+    }
 }
 
 fn interest_row(message: proto::Interest) -> Interest {
     let source = |source: proto::Source| Source {
         name: source.name,
-        changed: source.changed,
+        changed: Revision::new(source.changed),
         manifest: serde_json::from_slice(&source.manifest).unwrap(),
     };
     Interest {
-        revision: message.revision,
+        revision: Revision::new(message.revision),
         sources: message.sources.into_iter().map(source).collect(),
         ..Interest::default()
     }

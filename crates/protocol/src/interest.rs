@@ -3,6 +3,7 @@
 
 // D-0508: a cluster that comes back begins as a new one.
 
+use crate::Revision;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use serde_json::Value;
 pub struct Interest {
     // D-0509: revisions of an interest row never go back.
     /// Grows with every change, also across a wiped bucket.
-    pub revision: u64,
+    pub revision: Revision,
     /// The EventSources, by name.
     pub sources: Vec<Source>,
     /// Whether the cluster is no longer registered, and has not been for a while: everything of it goes. Its agent takes this row
@@ -28,7 +29,7 @@ pub struct Source {
     /// What triggers call it.
     pub name: String,
     /// The revision in which its spec changed last.
-    pub changed: u64,
+    pub changed: Revision,
     /// Its manifest: `kind`, `metadata.name` and `spec`, as written. Every shard knows every cluster's sources.
     pub manifest: Arc<Value>,
 }
@@ -40,7 +41,7 @@ pub struct Complete {
     /// Incarnation of the stream that the row is in.
     pub incarnation: u64,
     /// The interest revision that is complete.
-    pub revision: u64,
+    pub revision: Revision,
     /// What it says nothing of, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<Lacking>,
@@ -78,7 +79,7 @@ impl From<Lacking> for String {
 
 impl Complete {
     /// Of every source.
-    pub fn of_all(incarnation: u64, revision: u64) -> Self {
+    pub fn of_all(incarnation: u64, revision: Revision) -> Self {
         Self { incarnation, revision, lacking: Vec::new() }
     }
 
@@ -95,9 +96,9 @@ impl Complete {
 
 impl Interest {
     /// The row that should follow this one for `wanted` (name and manifest, sorted by name); `None` when it
-    /// would say the same. `now` is in milliseconds since 1970. No row has revision 0.
-    pub fn next(previous: Option<&Self>, wanted: Vec<(String, Arc<Value>)>, now: u64) -> Option<Self> {
-        let revision = previous.map_or(1, |row| row.revision.saturating_add(1)).max(now);
+    /// would say the same. `now` is the least revision of this time. No row has [`Revision::NONE`].
+    pub fn next(previous: Option<&Self>, wanted: Vec<(String, Arc<Value>)>, now: Revision) -> Option<Self> {
+        let revision = previous.map_or(Revision::NONE, |row| row.revision).next().max(now);
         // Both are sorted: one walk over them finds each.
         let mut known = previous.into_iter().flat_map(|row| &row.sources).peekable();
         let source = |(name, manifest): (String, Arc<Value>)| {
@@ -111,16 +112,16 @@ impl Interest {
     }
 
     /// The row of a cluster that is no longer registered.
-    pub fn of_gone(revision: u64) -> Self {
+    pub fn of_gone(revision: Revision) -> Self {
         Self { revision, sources: Vec::new(), gone: true }
     }
 
     /// The same sources under a later revision than `there`, which is that of a row that cannot be read: what changed since
     /// then is not known, so everything did.
     #[must_use]
-    pub fn later_than(mut self, there: u64) -> Self {
+    pub fn later_than(mut self, there: Revision) -> Self {
         if self.revision <= there {
-            self.revision = there.saturating_add(1);
+            self.revision = there.next();
             self.sources.iter_mut().for_each(|source| source.changed = self.revision);
         }
         self
@@ -129,7 +130,7 @@ impl Interest {
     /// Whether it stands for a row that is lost with its bucket: what was known of it may be written again, and says
     /// nothing new to who reads it.
     pub fn is_lost(&self) -> bool {
-        self.revision == 0
+        self.revision == Revision::NONE
     }
 
     /// The source called `name`.
@@ -146,35 +147,41 @@ mod tests {
 
     #[test]
     fn only_what_changes_gets_the_new_revision() {
-        let first =
-            Interest::next(None, vec![("a".into(), json!(1).into()), ("b".into(), json!(1).into())], 100)
-                .unwrap();
+        let first = Interest::next(
+            None,
+            vec![("a".into(), json!(1).into()), ("b".into(), json!(1).into())],
+            Revision::new(100),
+        )
+        .unwrap();
         assert_eq!(
             Interest::next(
                 Some(&first),
                 vec![("a".into(), json!(1).into()), ("b".into(), json!(1).into())],
-                200
+                Revision::new(200)
             ),
             None
         );
         let second = Interest::next(
             Some(&first),
             vec![("a".into(), json!(1).into()), ("b".into(), json!(2).into())],
-            50,
+            Revision::new(50),
         )
         .unwrap();
-        assert_eq!(second.revision, 101);
-        assert_eq!((second.source("a").unwrap().changed, second.source("b").unwrap().changed), (100, 101));
-        let third = Interest::next(Some(&second), vec![], 50).unwrap();
-        assert_eq!((third.revision, third.sources.len()), (102, 0));
-        assert!(!Interest::next(None, vec![], 0).unwrap().is_lost());
+        assert_eq!(second.revision, Revision::new(101));
+        assert_eq!(
+            (second.source("a").unwrap().changed, second.source("b").unwrap().changed),
+            (Revision::new(100), Revision::new(101))
+        );
+        let third = Interest::next(Some(&second), vec![], Revision::new(50)).unwrap();
+        assert_eq!((third.revision, third.sources.len()), (Revision::new(102), 0));
+        assert!(!Interest::next(None, vec![], Revision::NONE).unwrap().is_lost());
     }
 
     #[test]
     fn a_cluster_that_is_registered_again_has_another_row_also_without_sources() {
-        let gone = Interest::of_gone(7);
-        let again = Interest::next(Some(&gone), vec![], 0).unwrap();
-        assert_eq!((again.revision, again.gone), (8, false));
+        let gone = Interest::of_gone(Revision::new(7));
+        let again = Interest::next(Some(&gone), vec![], Revision::NONE).unwrap();
+        assert_eq!((again.revision, again.gone), (Revision::new(8), false));
         let text = serde_json::to_string(&again).unwrap();
         assert!(!text.contains("gone"), "{text}");
         assert_eq!(serde_json::from_str::<Interest>(&serde_json::to_string(&gone).unwrap()).unwrap(), gone);
@@ -182,10 +189,13 @@ mod tests {
 
     #[test]
     fn a_row_that_cannot_be_read_is_followed_by_a_later_one() {
-        let row = Interest::next(None, vec![("a".into(), json!(1).into())], 100).unwrap();
-        assert_eq!(row.clone().later_than(99), row);
-        let later = row.later_than(100);
-        assert_eq!((later.revision, later.source("a").unwrap().changed), (101, 101));
+        let row = Interest::next(None, vec![("a".into(), json!(1).into())], Revision::new(100)).unwrap();
+        assert_eq!(row.clone().later_than(Revision::new(99)), row);
+        let later = row.later_than(Revision::new(100));
+        assert_eq!(
+            (later.revision, later.source("a").unwrap().changed),
+            (Revision::new(101), Revision::new(101))
+        );
     }
 
     fn wanted(names: &[(&str, i32)]) -> Vec<(String, Arc<Value>)> {
@@ -193,39 +203,48 @@ mod tests {
     }
 
     fn changed(row: &Interest) -> Vec<(&str, u64)> {
-        row.sources.iter().map(|source| (source.name.as_str(), source.changed)).collect()
+        row.sources.iter().map(|source| (source.name.as_str(), source.changed.get())).collect()
     }
 
     #[test]
     fn sources_that_come_and_go_leave_the_others_as_they_are() {
-        let first = Interest::next(None, wanted(&[("b", 1), ("d", 1)]), 10).unwrap();
-        let more =
-            Interest::next(Some(&first), wanted(&[("a", 1), ("b", 1), ("c", 1), ("d", 1), ("e", 1)]), 20)
-                .unwrap();
+        let first = Interest::next(None, wanted(&[("b", 1), ("d", 1)]), Revision::new(10)).unwrap();
+        let more = Interest::next(
+            Some(&first),
+            wanted(&[("a", 1), ("b", 1), ("c", 1), ("d", 1), ("e", 1)]),
+            Revision::new(20),
+        )
+        .unwrap();
         assert_eq!(changed(&more), [("a", 20), ("b", 10), ("c", 20), ("d", 10), ("e", 20)]);
-        let less = Interest::next(Some(&more), wanted(&[("b", 1), ("e", 2)]), 30).unwrap();
+        let less = Interest::next(Some(&more), wanted(&[("b", 1), ("e", 2)]), Revision::new(30)).unwrap();
         assert_eq!(changed(&less), [("b", 10), ("e", 30)]);
     }
 
     #[test]
     fn a_source_that_comes_back_is_a_new_one() {
-        let first = Interest::next(None, wanted(&[("a", 1)]), 10).unwrap();
-        let none = Interest::next(Some(&first), wanted(&[]), 20).unwrap();
-        assert_eq!(changed(&Interest::next(Some(&none), wanted(&[("a", 1)]), 30).unwrap()), [("a", 30)]);
+        let first = Interest::next(None, wanted(&[("a", 1)]), Revision::new(10)).unwrap();
+        let none = Interest::next(Some(&first), wanted(&[]), Revision::new(20)).unwrap();
+        assert_eq!(
+            changed(&Interest::next(Some(&none), wanted(&[("a", 1)]), Revision::new(30)).unwrap()),
+            [("a", 30)]
+        );
     }
 
     #[test]
     fn that_nothing_is_wanted_is_said_once() {
-        let none = Interest::next(None, vec![], 10).unwrap();
-        assert_eq!(Interest::next(Some(&none), vec![], 20), None);
+        let none = Interest::next(None, vec![], Revision::new(10)).unwrap();
+        assert_eq!(Interest::next(Some(&none), vec![], Revision::new(20)), None);
     }
 
     #[test]
     fn revisions_grow_also_when_the_clock_does_not() {
-        let first = Interest::next(None, wanted(&[("a", 1)]), u64::MAX).unwrap();
-        assert_eq!(Interest::next(Some(&first), vec![], 5).unwrap().revision, u64::MAX);
+        let first = Interest::next(None, wanted(&[("a", 1)]), Revision::new(u64::MAX)).unwrap();
         assert_eq!(
-            Interest::next(Some(&Interest::default()), vec![], 5),
+            Interest::next(Some(&first), vec![], Revision::new(5)).unwrap().revision,
+            Revision::new(u64::MAX)
+        );
+        assert_eq!(
+            Interest::next(Some(&Interest::default()), vec![], Revision::new(5)),
             None,
             "a lost row says the same of nothing"
         );
@@ -235,10 +254,13 @@ mod tests {
     #[test]
     fn what_a_completeness_row_lacks_is_of_objects_or_of_events() {
         let lacking = vec![Lacking::Objects("a".into()), Lacking::Events("b".into())];
-        let complete = Complete { lacking, ..Complete::of_all(1, 2) };
+        let complete = Complete { lacking, ..Complete::of_all(1, Revision::new(2)) };
         assert!(!complete.covers("a") && complete.covers("b") && complete.covers("c"));
         assert!(complete.covers_events("a") && !complete.covers_events("b"));
-        assert!(Complete::of_all(1, 2).covers("a") && Complete::of_all(1, 2).covers_events("b"));
+        assert!(
+            Complete::of_all(1, Revision::new(2)).covers("a")
+                && Complete::of_all(1, Revision::new(2)).covers_events("b")
+        );
     }
 
     #[test]
@@ -251,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_source_is_found_by_its_name() {
-        let row = Interest::next(None, wanted(&[("a", 1), ("b", 2)]), 10).unwrap();
+        let row = Interest::next(None, wanted(&[("a", 1), ("b", 2)]), Revision::new(10)).unwrap();
         assert_eq!(row.source("b").map(|source| &*source.manifest), Some(&json!(2)));
         assert_eq!(row.source("c"), None);
     }

@@ -112,6 +112,48 @@ impl FromStr for Sequence {
     }
 }
 
+/// How new something is that is known and changes: the interest row of a cluster, or the objects of a kind in the management cluster,
+/// which have it from their server. That of an interest row grows with every change, also where its bucket was lost in between, since
+/// it follows the clock: milliseconds since 1970, or the one before and more. Of two revisions of one thing the higher is the later;
+/// those of two things say nothing of each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Revision(u64);
+
+number!(Revision, u64);
+
+// === impl Revision ===
+
+impl Revision {
+    /// That of what is not known: before every one.
+    pub const NONE: Self = Self(0);
+
+    /// The least that is given at a time, microseconds since 1970.
+    pub fn of_time(micros: i64) -> Self {
+        Self(u64::try_from(micros / 1000).unwrap_or(0))
+    }
+
+    /// The first one after it.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        self.after_more(1)
+    }
+
+    /// So many after it.
+    #[must_use]
+    pub const fn after_more(self, count: u64) -> Self {
+        Self(self.0.saturating_add(count))
+    }
+}
+
+impl FromStr for Revision {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        text.parse().map(Self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,5 +183,19 @@ mod tests {
         assert_eq!((Sequence::NONE.before(), Sequence::END.next()), (Sequence::NONE, Sequence::END));
         assert_eq!((serde_json::to_string(&first).unwrap(), first.to_string()), ("1".into(), "1".into()));
         assert_eq!("12".parse(), Ok(Sequence::new(12)));
+    }
+
+    #[test]
+    fn revisions_follow_the_clock_and_each_other() {
+        let at = Revision::of_time(1_700_000_000_000_999);
+        assert_eq!((at, at.next().get()), (Revision::new(1_700_000_000_000), 1_700_000_000_001));
+        assert_eq!(
+            (Revision::of_time(-5_000), Revision::new(u64::MAX).next().get()),
+            (Revision::NONE, u64::MAX)
+        );
+        assert_eq!(
+            (serde_json::to_string(&at.next()).unwrap(), "7".parse()),
+            (at.next().to_string(), Ok(Revision::new(7)))
+        );
     }
 }

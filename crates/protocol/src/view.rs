@@ -1,5 +1,6 @@
 //! How new the knowledge is that a row was made from.
 
+use crate::Revision;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -7,11 +8,11 @@ use std::sync::Arc;
 /// For each source of knowledge (an interest row, a kind of the management cluster) its version. Every row has one and
 /// few of them differ: cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct View(Arc<BTreeMap<String, u64>>);
+pub struct View(Arc<BTreeMap<String, Revision>>);
 
 impl View {
     /// Notes that `source` has been seen at `version`; older versions change nothing.
-    pub fn note(&mut self, source: &str, version: u64) {
+    pub fn note(&mut self, source: &str, version: Revision) {
         if self.0.get(source).is_none_or(|&known| known < version) {
             Arc::make_mut(&mut self.0).insert(source.to_owned(), version);
         }
@@ -34,13 +35,13 @@ impl View {
 
     /// The sources of which `needed` has a newer version, with that version.
     pub fn lacks(&self, needed: &Self) -> Vec<String> {
-        let newer = |(source, version): &(&String, &u64)| self.version(source) < **version;
+        let newer = |(source, version): &(&String, &Revision)| self.version(source) < **version;
         needed.0.iter().filter(newer).map(|(source, version)| format!("{source} {version}")).collect()
     }
 
-    /// The version of `source`, 0 when unknown.
-    pub fn version(&self, source: &str) -> u64 {
-        self.0.get(source).copied().unwrap_or(0)
+    /// The version of `source`, none when unknown.
+    pub fn version(&self, source: &str) -> Revision {
+        self.0.get(source).copied().unwrap_or(Revision::NONE)
     }
 
     /// Reads the text form; parts that cannot be read are left out.
@@ -88,31 +89,31 @@ mod tests {
     #[test]
     fn sources_are_written_in_their_order_whatever_came_first() {
         let mut view = View::default();
-        ["b", "a", "c"].iter().for_each(|source| view.note(source, 1));
+        ["b", "a", "c"].iter().for_each(|source| view.note(source, Revision::new(1)));
         assert_eq!(view.to_string(), "a=1 b=1 c=1");
     }
 
     #[test]
     fn what_cannot_be_read_of_a_view_is_left_out() {
         assert_eq!(View::parse("a b=x =1 c=-1 d=2  e=3"), View::parse("=1 d=2 e=3"));
-        assert_eq!(View::parse("a=b=4").version("a=b"), 4, "the last sign counts");
+        assert_eq!(View::parse("a=b=4").version("a=b"), Revision::new(4), "the last sign counts");
     }
 
     #[test]
     fn an_older_version_changes_nothing() {
         let mut view = View::parse("a=5");
-        view.note("a", 4);
-        assert_eq!(view.version("a"), 5);
-        view.note("a", 6);
-        assert_eq!((view.version("a"), view.version("b")), (6, 0));
+        view.note("a", Revision::new(4));
+        assert_eq!(view.version("a"), Revision::new(5));
+        view.note("a", Revision::new(6));
+        assert_eq!((view.version("a"), view.version("b")), (Revision::new(6), Revision::NONE));
     }
 
     #[test]
     fn a_copy_does_not_follow_what_is_noted_later() {
         let mut view = View::parse("a=1");
         let copy = view.clone();
-        view.note("a", 2);
-        assert_eq!((copy.version("a"), view.version("a")), (1, 2));
+        view.note("a", Revision::new(2));
+        assert_eq!((copy.version("a"), view.version("a")), (Revision::new(1), Revision::new(2)));
     }
 
     #[test]
@@ -144,6 +145,7 @@ mod tests {
     fn any_view() -> impl proptest::strategy::Strategy<Value = View> {
         use proptest::strategy::Strategy;
 
-        proptest::collection::btree_map("[abc]", 1..4_u64, 0..4).prop_map(|map| View(Arc::new(map)))
+        proptest::collection::btree_map("[abc]", (1..4_u64).prop_map(Revision::new), 0..4)
+            .prop_map(|map| View(Arc::new(map)))
     }
 }

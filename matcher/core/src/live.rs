@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_api::cloud_event::is_event;
 use sluice_api::{Digest, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest, Lacking};
-use sluice_protocol::{Sequence, View};
+use sluice_protocol::{Revision, Sequence, View};
 
 use crate::program::Program;
 
@@ -17,7 +17,7 @@ pub(crate) struct Programs(HashMap<Digest, Arc<Result<Program, String>>>);
 /// One source on one cluster.
 pub(crate) struct LiveSource {
     pub(crate) name: String,
-    pub(crate) changed: u64,
+    pub(crate) changed: Revision,
     /// The last form that could be read, while the newest cannot.
     pub(crate) program: Arc<Result<Program, String>>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct LiveSource {
 #[derive(Default)]
 pub(crate) struct Live {
     /// Revision of the interest row; `None` while there is no row: unknown, not empty.
-    pub(crate) revision: Option<u64>,
+    pub(crate) revision: Option<Revision>,
     pub(crate) sources: Vec<LiveSource>,
     /// The newest completeness row of the agent in this incarnation of the input, once everything that was in the
     /// table with it has been read.
@@ -35,12 +35,12 @@ pub(crate) struct Live {
     pub(crate) told: Option<Complete>,
     pub(crate) replay: Option<Replay>,
     /// The revision of the interest row that was told last; it is older than what is worked with where that is lost.
-    pub(crate) present: u64,
+    pub(crate) present: Revision,
     /// The newest revision that rows were made from which were there at the beginning.
-    pub(crate) found: u64,
+    pub(crate) found: Revision,
     /// A newer revision that its agent, or this matcher, has worked with, and when the renderer is told if its row has not
     /// come.
-    pub(crate) ahead: Option<(u64, i64)>,
+    pub(crate) ahead: Option<(Revision, i64)>,
     /// The view of the agent's row that was looked at last: few rows have another one than the row before.
     pub(crate) view: View,
     /// Whether the interest row says that the cluster is no longer registered.
@@ -116,8 +116,9 @@ impl Live {
         if row.is_lost() || self.revision.is_some_and(|known| known >= row.revision) {
             return None;
         }
-        let known =
-            |name: &str, changed: u64| self.sources.iter().any(|s| s.name == name && s.changed == changed);
+        let known = |name: &str, changed: Revision| {
+            self.sources.iter().any(|s| s.name == name && s.changed == changed)
+        };
         let changed = row.sources.iter().filter(|source| !known(&source.name, source.changed));
         let removed = self.sources.iter().filter(|source| row.source(&source.name).is_none());
         let difference = Difference {

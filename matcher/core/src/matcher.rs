@@ -8,8 +8,8 @@ use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
 use sluice_protocol::{
-    About, Body, Core, Fault, Head, Line, Meta, ProblemKey, ProblemSet, Row, Sequence, Shard, Step, Subject,
-    View,
+    About, Body, Core, Fault, Head, Line, Meta, ProblemKey, ProblemSet, Revision, Row, Sequence, Shard, Step,
+    Subject, View,
 };
 use sluice_script::Limits;
 
@@ -194,7 +194,7 @@ impl Matcher {
         &mut self,
         cluster: &ClusterRef,
         key: &ObjectKey,
-        (time, known): (i64, Option<u64>),
+        (time, known): (i64, Option<Revision>),
         step: &mut Step<Effect>,
     ) {
         for source in self.reported.sources(cluster, key) {
@@ -287,7 +287,7 @@ impl Core for Matcher {
     fn view(&self) -> View {
         let mut view = View::default();
         for (cluster, live) in &self.clusters {
-            view.note(&cluster.to_string(), live.revision.unwrap_or(0));
+            view.note(&cluster.to_string(), live.revision.unwrap_or(Revision::NONE));
         }
         view
     }

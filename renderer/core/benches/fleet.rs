@@ -9,7 +9,7 @@ use divan::Bencher;
 use serde_json::{Value, json};
 use sluice_api::{ClusterRef, Gvk, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{Core, Head, Meta, Row, Sequence, Shard, Step, Subject, Table};
+use sluice_protocol::{Core, Head, Meta, Revision, Row, Sequence, Shard, Step, Subject, Table};
 use sluice_renderer_core::{Change, Config, Effect, ExternalInput, Renderer, Salt};
 use sluice_template::Limits;
 
@@ -128,7 +128,7 @@ impl Fleet {
             cluster: cluster(0),
             origin: Some(Shard::FIRST),
         };
-        let meta = Meta::Complete(Complete::of_all(INCARNATION, u64::MAX / 2));
+        let meta = Meta::Complete(Complete::of_all(INCARNATION, Revision::new(u64::MAX / 2)));
         let row = Row {
             subject,
             head: Head { meta, ..Head::default() },

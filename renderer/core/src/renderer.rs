@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_api::ClusterRef;
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, hash_shard};
-use sluice_protocol::{Core, Head, Row, Sequence, Shard, Step, Subject, View};
+use sluice_protocol::{Core, Head, Revision, Row, Sequence, Shard, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
 use self::outgoing::{Outgoing, Progress};
@@ -61,9 +61,9 @@ const MARKS: u64 = 1024;
 impl Config {
     /// The first revision from `least` on that another renderer hardly makes: when the bucket is lost, and clocks are behind,
     /// two may follow the same one, and whoever works with the first would take the second for it.
-    pub(crate) fn revision(&self, least: u64) -> u64 {
-        let (mark, rest) = (self.mark % MARKS, least % MARKS);
-        least.saturating_add((mark + MARKS - rest) % MARKS)
+    pub(crate) fn revision(&self, least: Revision) -> Revision {
+        let (mark, rest) = (self.mark % MARKS, least.get() % MARKS);
+        least.after_more((mark + MARKS - rest) % MARKS)
     }
 }
 

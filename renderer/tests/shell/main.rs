@@ -8,7 +8,7 @@ use sluice_bus::{Bus, ReadSpec, interest_feed, look, problem_feed};
 use sluice_kube::client_of_kubeconfig;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::{Cause, Desired, ReportMeta, State, Status};
-use sluice_protocol::{Body, Meta, Publish, Role, Row, Shard, Subject, Table, View};
+use sluice_protocol::{Body, Meta, Publish, Revision, Role, Row, Shard, Subject, Table, View};
 use sluice_renderer::ChartSettings;
 use sluice_runtime::Context;
 use sluice_runtime::kit::{self, Server};
@@ -122,7 +122,7 @@ async fn interest(bus: &Bus, wanted: impl Fn(&Interest) -> bool) -> Interest {
 }
 
 /// The matcher reports a Service, or its end.
-async fn report(bus: &Bus, name: &str, revision: u64, gone: bool) {
+async fn report(bus: &Bus, name: &str, revision: Revision, gone: bool) {
     let gvk = Gvk::new("", "v1", "Service");
     let key = ObjectKey { gvk, namespace: "default".into(), name: name.into() };
     let subject = Subject::Report {
@@ -142,7 +142,7 @@ async fn report(bus: &Bus, name: &str, revision: u64, gone: bool) {
 }
 
 /// The matcher says that it has reported everything.
-async fn complete(bus: &Bus, revision: u64) {
+async fn complete(bus: &Bus, revision: Revision) {
     let subject = Subject::Complete {
         table: Table::Reports,
         shard: Shard::FIRST,
@@ -271,8 +271,8 @@ async fn a_trigger_says_on_which_clusters_it_is_and_what_became_of_it_there() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_owner_withdraws_what_lost_its_cause_only_when_the_set_is_complete() {
-    let place = Stand::start().await;
-    let mut revision = 0;
+    let place = Place::start().await;
+    let mut revision = Revision::NONE;
     place
         .render(async |bus| {
             revision = interest(bus, |row| row.source("s").is_some()).await.revision;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand::Rng as _;
 use sluice_api::ObjectKey;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Row, Sequence, Shard, Step, Subject, Table};
+use sluice_protocol::{Revision, Row, Sequence, Shard, Step, Subject, Table};
 use sluice_renderer_core as renderer;
 
 use super::{FORGET_AFTER, Interests, SHARDS};
@@ -115,7 +115,7 @@ impl Role for RendererRole {
             );
         }
         for (kind, version) in world.management.versions_at(self.management) {
-            let change = renderer::Change::Listed(kind, version);
+            let change = renderer::Change::Listed(kind, Revision::new(version));
             sluice_protocol::Core::external(
                 &mut core,
                 renderer::ExternalInput::Management(change),

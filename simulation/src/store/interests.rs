@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::ClusterRef;
+use sluice_protocol::Revision;
 use sluice_protocol::interest::Interest;
 
 use super::Store;
@@ -16,7 +17,7 @@ pub(super) struct Interests {
     newer: BTreeSet<usize>,
     newest: BTreeMap<ClusterRef, usize>,
     /// Rows that were taken away, by their revision: their tombstones.
-    removed: BTreeMap<ClusterRef, u64>,
+    removed: BTreeMap<ClusterRef, Revision>,
     /// How many rows there were when the bucket was last made anew.
     made: usize,
 }
@@ -46,7 +47,7 @@ impl Store {
     }
 
     /// Takes the row of a cluster away that is gone, when it is the one of this revision.
-    pub(crate) fn remove_interest(&mut self, cluster: &ClusterRef, revision: u64) {
+    pub(crate) fn remove_interest(&mut self, cluster: &ClusterRef, revision: Revision) {
         let Interests { rows, newest, removed, .. } = &mut self.interests;
         let Some(index) = newest.get_mut(cluster) else { return };
         if rows[*index].1.gone && rows[*index].1.revision == revision {

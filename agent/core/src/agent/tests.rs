@@ -16,10 +16,10 @@ fn agent() -> Agent {
 fn interest(revision: u64, kinds: &[&str]) -> ExternalInput {
     let source = |kind: &&str| {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": kind}, "spec": {"resourceSelectors": [{"version": "v1", "kind": kind}]}});
-        Source { name: (*kind).into(), changed: revision, manifest: manifest.into() }
+        Source { name: (*kind).into(), changed: Revision::new(revision), manifest: manifest.into() }
     };
     ExternalInput::Interest(Interest {
-        revision,
+        revision: Revision::new(revision),
         sources: kinds.iter().map(source).collect(),
         ..Interest::default()
     })
@@ -64,8 +64,16 @@ fn a_kind_that_may_not_be_listed_holds_only_its_own_sources_back() {
 fn a_source_that_cannot_be_read_withdraws_nothing() {
     let broken = |revision| {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [{"version": "v1"}]}});
-        let sources = vec![Source { name: "Service".into(), changed: revision, manifest: manifest.into() }];
-        ExternalInput::Interest(Interest { revision, sources, ..Interest::default() })
+        let sources = vec![Source {
+            name: "Service".into(),
+            changed: Revision::new(revision),
+            manifest: manifest.into(),
+        }];
+        ExternalInput::Interest(Interest {
+            revision: Revision::new(revision),
+            sources,
+            ..Interest::default()
+        })
     };
     let mut agent = started(&[], &["Service"]);
     side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "a")]));
@@ -171,8 +179,8 @@ fn a_changed_interest_withdraws_nothing_before_its_lists_are_done() {
     side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "a"), seen("Service", "b")]));
     let narrowed = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [{"version": "v1", "kind": "Service", "namespace": "n"}]}});
     let row = Interest {
-        revision: 2,
-        sources: vec![Source { name: "s".into(), changed: 2, manifest: narrowed.into() }],
+        revision: Revision::new(2),
+        sources: vec![Source { name: "s".into(), changed: Revision::new(2), manifest: narrowed.into() }],
         ..Interest::default()
     };
     assert_eq!(side(&mut agent, ExternalInput::Interest(row)), ["unwatch 1", "watch 2 Service"]);
@@ -191,10 +199,10 @@ fn labelled(revision: u64, labels: &[&str]) -> ExternalInput {
     let source = |label: &&str| {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": label}, "spec": {"resourceSelectors": [
             {"version": "v1", "kind": "Service", "labelFilters": [{"key": label, "operation": "Has"}]}]}});
-        Source { name: (*label).into(), changed: revision, manifest: manifest.into() }
+        Source { name: (*label).into(), changed: Revision::new(revision), manifest: manifest.into() }
     };
     ExternalInput::Interest(Interest {
-        revision,
+        revision: Revision::new(revision),
         sources: labels.iter().map(source).collect(),
         ..Interest::default()
     })
@@ -224,7 +232,8 @@ fn nothing_is_complete_while_a_row_was_made_from_a_newer_interest_and_that_one_i
     let said = |agent: &mut Agent, f: &dyn Fn(&mut Agent, &mut Step<Effect>)| -> Vec<(u64, u64)> {
         let mut step = Step::at(10);
         f(agent, &mut step);
-        let complete = |row: &Publish| row.meta.complete().map(|said| (said.incarnation, said.revision));
+        let complete =
+            |row: &Publish| row.meta.complete().map(|said| (said.incarnation, said.revision.get()));
         step.into_parts().0.iter().filter_map(complete).collect()
     };
     assert_eq!(said(&mut agent, &|agent, step| agent.start(step)), [(0, 7), (0, 7)]);
@@ -254,7 +263,11 @@ fn what_a_cluster_can_do_is_one_row_which_no_list_withdraws() {
     let mut step = Step::at(1);
     agent.start(&mut step);
     agent.external(
-        ExternalInput::Interest(Interest { revision: 1, sources: Vec::new(), ..Interest::default() }),
+        ExternalInput::Interest(Interest {
+            revision: Revision::new(1),
+            sources: Vec::new(),
+            ..Interest::default()
+        }),
         &mut step,
     );
     let (rows, _, _) = step.into_parts();
@@ -270,7 +283,7 @@ fn of_a_cluster_that_is_no_longer_registered_every_row_goes_and_then_the_interes
     side(&mut agent, ExternalInput::Listed(2, vec![seen("Service", "shown")]));
     agent.external(ExternalInput::Capabilities(Capabilities::default()), &mut Step::at(3));
     let mut step = Step::at(5);
-    agent.external(ExternalInput::Interest(Interest::of_gone(9)), &mut step);
+    agent.external(ExternalInput::Interest(Interest::of_gone(Revision::new(9))), &mut step);
     let (rows, effects, _) = step.into_parts();
     assert!(rows.iter().all(|row| row.body == Body::Tombstone && row.parting && row.view == View::default()));
     assert!(
@@ -282,7 +295,7 @@ fn of_a_cluster_that_is_no_longer_registered_every_row_goes_and_then_the_interes
     let capabilities = (Capabilities::subject(&agent.config.cluster), false);
     let complete = [0, 1].map(|shard| (agent.completeness(Shard::new(shard)), true));
     assert_eq!(gone, objects.into_iter().chain([capabilities]).chain(complete).collect::<Vec<_>>());
-    assert_eq!(effects, [Effect::Unwatch(1), Effect::Unwatch(2), Effect::Left(9)]);
+    assert_eq!(effects, [Effect::Unwatch(1), Effect::Unwatch(2), Effect::Left(Revision::new(9))]);
     // What is still under way says nothing more.
     let mut step = Step::at(6);
     agent.external(ExternalInput::Listed(2, vec![seen("Service", "late")]), &mut step);

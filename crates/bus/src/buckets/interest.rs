@@ -4,7 +4,7 @@ use async_nats::jetstream::message::StreamMessage;
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use sluice_api::{ClusterKind, ClusterRef};
 use sluice_protocol::interest::Interest;
-use sluice_protocol::{Head, Sequence, json};
+use sluice_protocol::{Head, Revision, Sequence, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::buckets::feed::Feed;
@@ -47,7 +47,7 @@ fn decode(body: &[u8]) -> Option<Interest> {
     }
 }
 
-fn revision(headers: &async_nats::HeaderMap) -> Option<u64> {
+fn revision(headers: &async_nats::HeaderMap) -> Option<Revision> {
     headers.get(REVISION)?.as_str().parse().ok()
 }
 
@@ -149,7 +149,7 @@ impl InterestRemover {
     ///
     /// # Errors
     /// When the server does not answer, or somebody else wrote at the same time.
-    pub async fn remove(&self, cluster: &ClusterRef, revision: u64) -> Result<(), BusError> {
+    pub async fn remove(&self, cluster: &ClusterRef, revision: Revision) -> Result<(), BusError> {
         let subject = subject(cluster);
         let named = || format!("remove interest of {cluster}");
         let Some(known) = last(&self.bus, &subject, &named).await? else { return Ok(()) };
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_row_is_read_with_and_without_a_format_byte() {
-        let row = Interest { revision: 7, ..Interest::default() };
+        let row = Interest { revision: Revision::new(7), ..Interest::default() };
         let text = json::bytes(&row);
         for body in [text.to_vec(), codec::encode(&text).to_vec()] {
             assert_eq!(decode(&body), Some(row.clone()));
@@ -222,14 +222,14 @@ mod tests {
             headers.insert(REVISION, text);
             revision(&headers)
         };
-        assert_eq!((of("12"), of("-1"), of("new")), (Some(12), None, None));
+        assert_eq!((of("12"), of("-1"), of("new")), (Some(Revision::new(12)), None, None));
         assert_eq!(revision(&async_nats::HeaderMap::new()), None);
     }
 
     #[test]
     fn the_row_of_a_cluster_that_has_gone_is_told_as_one_that_is_older_than_any() {
         let (a, feed) = (ClusterRef::sveltos("default", "a"), InterestFeed::new());
-        let row = Interest { revision: 7, ..Interest::default() };
+        let row = Interest { revision: Revision::new(7), ..Interest::default() };
         feed.put(a.clone(), (a.clone(), row));
         let mut news = feed.subscribe();
         let gone = ReadEvent::Entry(
@@ -240,7 +240,7 @@ mod tests {
         );
         assert_eq!(Rows::take(&feed, gone), None);
         let told: Vec<u64> =
-            std::iter::from_fn(|| news.try_recv().ok()).map(|(_, row)| row.revision).collect();
+            std::iter::from_fn(|| news.try_recv().ok()).map(|(_, row)| row.revision.get()).collect();
         assert_eq!((told, feed.get(&a)), (vec![7, 0], None));
     }
 }

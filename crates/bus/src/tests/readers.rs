@@ -1,6 +1,6 @@
 //! What readers and followers deliver of a stream.
 
-use sluice_protocol::{Row, Shard};
+use sluice_protocol::{Revision, Row, Shard};
 
 use super::*;
 use crate::buckets::interest::interest_feed_of;
@@ -107,15 +107,15 @@ async fn who_follows_one_cluster_hears_of_no_other() {
     let (own, other) = (ClusterRef::sveltos("a", "b"), ClusterRef::sveltos("a", "c"));
     let writer = InterestWriter::new(&bus);
     let interest = |revision| Interest { revision, sources: Vec::new(), ..Interest::default() };
-    writer.write(&other, &interest(3)).await.unwrap();
+    writer.write(&other, &interest(Revision::new(3))).await.unwrap();
     let feed = interest_feed_of(&bus, &own, CancellationToken::new());
     feed.synced().await;
     assert!(feed.keys().is_empty());
     let mut news = feed.subscribe();
-    writer.write(&other, &interest(4)).await.unwrap();
-    writer.write(&own, &interest(5)).await.unwrap();
+    writer.write(&other, &interest(Revision::new(4))).await.unwrap();
+    writer.write(&own, &interest(Revision::new(5))).await.unwrap();
     let (cluster, row) = kit::told(&mut news, |_| true).await;
-    assert_eq!((cluster, row.revision), (own, 5));
+    assert_eq!((cluster, row.revision), (own, Revision::new(5)));
 }
 
 #[tokio::test]
@@ -126,7 +126,7 @@ async fn an_older_interest_row_does_not_take_the_place_of_a_newer_one() {
     let writer = InterestWriter::new(&bus);
     let feed = interest_feed(&bus, CancellationToken::new());
     let mut news = feed.subscribe();
-    for revision in [7, 5, 8] {
+    for revision in [7, 5, 8].map(Revision::new) {
         writer
             .write(&cluster, &Interest { revision, sources: Vec::new(), ..Interest::default() })
             .await
@@ -134,7 +134,7 @@ async fn an_older_interest_row_does_not_take_the_place_of_a_newer_one() {
     }
     let mut seen = Vec::new();
     while seen.last() != Some(&8) {
-        seen.push(kit::told(&mut news, |_| true).await.1.revision);
+        seen.push(kit::told(&mut news, |_| true).await.1.revision.get());
     }
     assert!(seen.is_sorted(), "{seen:?}");
 }

@@ -5,14 +5,14 @@ use sluice_bus::InterestWriter;
 use sluice_bus::kit::{Server, write};
 use sluice_kube::fake_api::FakeApi;
 use sluice_protocol::interest::Lacking;
-use sluice_protocol::{Body, Meta, Publish, Shard};
+use sluice_protocol::{Body, Meta, Publish, Revision, Shard};
 
 use super::*;
 use crate::kit::{answer, cluster, connect, rows, service};
 
 fn row(sources: &[&str]) -> Interest {
     let wanted = sources.iter().map(|name| ((*name).to_owned(), json!({"kind": "EventSource"}).into()));
-    Interest::next(None, wanted.collect(), 7).unwrap()
+    Interest::next(None, wanted.collect(), Revision::new(7)).unwrap()
 }
 
 fn said(cluster: ClusterRef, complete: Complete) -> Publish {
@@ -36,7 +36,7 @@ async fn events_are_counted_and_it_is_said_whether_these_are_all() {
     let writer = InterestWriter::new(&bus);
     writer.write(&cluster("a"), &row(&["s", "t"])).await.unwrap();
     writer.write(&cluster("b"), &row(&["s"])).await.unwrap();
-    let complete = Complete::of_all(bus.incarnation(&Table::Reports.stream(Shard::FIRST)), 7);
+    let complete = Complete::of_all(bus.incarnation(&Table::Reports.stream(Shard::FIRST)), Revision::new(7));
     let rows = rows(Some(service())).into_iter().take(2);
     write(
         &bus,
@@ -82,17 +82,29 @@ fn a_set_is_complete_when_every_matcher_says_so_of_the_source_as_it_is_now() {
         Rows { complete, shards: 2, ..Rows::default() }.of_source(&at, &interest.sources[0]).message
     };
     let complete = |revision| Complete::of_all(1, revision);
-    let lacking = |what: Lacking| Complete { lacking: vec![what], ..complete(7) };
-    assert_eq!(lacks(&[(Shard::FIRST, complete(7)), (Shard::new(1), complete(8))]), "");
-    assert!(lacks(&[(Shard::FIRST, complete(7))]).starts_with("1 of 2 shards"));
-    assert!(lacks(&[(Shard::FIRST, complete(7)), (Shard::new(1), complete(6))]).starts_with("1 of 2 shards"));
+    let lacking = |what: Lacking| Complete { lacking: vec![what], ..complete(Revision::new(7)) };
+    assert_eq!(
+        lacks(&[(Shard::FIRST, complete(Revision::new(7))), (Shard::new(1), complete(Revision::new(8)))]),
+        ""
+    );
+    assert!(lacks(&[(Shard::FIRST, complete(Revision::new(7)))]).starts_with("1 of 2 shards"));
     assert!(
-        lacks(&[(Shard::FIRST, complete(7)), (Shard::new(1), lacking(Lacking::Objects("s".into())))])
-            .starts_with("a kind that it selects")
+        lacks(&[(Shard::FIRST, complete(Revision::new(7))), (Shard::new(1), complete(Revision::new(6)))])
+            .starts_with("1 of 2 shards")
     );
     assert!(
-        lacks(&[(Shard::FIRST, complete(7)), (Shard::new(1), lacking(Lacking::Events("s".into())))])
-            .starts_with("CloudEvents")
+        lacks(&[
+            (Shard::FIRST, complete(Revision::new(7))),
+            (Shard::new(1), lacking(Lacking::Objects("s".into())))
+        ])
+        .starts_with("a kind that it selects")
+    );
+    assert!(
+        lacks(&[
+            (Shard::FIRST, complete(Revision::new(7))),
+            (Shard::new(1), lacking(Lacking::Events("s".into())))
+        ])
+        .starts_with("CloudEvents")
     );
 }
 

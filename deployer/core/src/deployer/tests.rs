@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use sluice_api::{Digest, ObjectKey, ProfileId, object};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, Status};
-use sluice_protocol::{Body, Problem, Shard};
+use sluice_protocol::{Body, Problem, Revision, Shard};
 
 use super::*;
 use crate::configuration::Configuration;
@@ -143,7 +143,7 @@ impl Fixture {
 
     /// A renderer has said in this life of the stream that all its rows are there.
     fn said(&mut self, origin: Shard, life: u64) {
-        let meta = Meta::Complete(Complete::of_all(life, 0));
+        let meta = Meta::Complete(Complete::of_all(life, Revision::NONE));
         let subject = Subject::AllDesired { shard: Shard::FIRST, origin };
         let row = Row {
             subject,

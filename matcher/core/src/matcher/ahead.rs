@@ -4,7 +4,7 @@
 
 use sluice_api::ClusterRef;
 use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{Head, Row, Step, Subject};
+use sluice_protocol::{Head, Revision, Row, Step, Subject};
 
 use super::{Effect, Matcher};
 use crate::live::Live;
@@ -12,14 +12,17 @@ use crate::live::Live;
 // D-0511: a matcher reports a newer interest row that does not come.
 /// How long the newer row may be on its way, microseconds.
 pub(super) const ON_ITS_WAY: i64 = 5_000_000;
-/// So far ahead of this clock a revision may be, milliseconds: clocks differ. An agent may claim any, and the interest row must follow
+/// So far ahead of this clock a revision may be, microseconds: clocks differ. An agent may claim any, and the interest row must follow
 /// what is believed: after the highest there is there would be none.
-const FURTHEST: u64 = 366 * 24 * 3600 * 1000;
+const FURTHEST: i64 = 366 * 24 * 3600 * 1_000_000;
 
 impl Live {
     /// Somebody has worked with this revision.
-    fn hear(&mut self, revision: u64, step: &mut Step<Effect>) {
-        let known = self.revision.unwrap_or(0).max(self.ahead.map_or(0, |(revision, _)| revision));
+    fn hear(&mut self, revision: Revision, step: &mut Step<Effect>) {
+        let known = self
+            .revision
+            .unwrap_or(Revision::NONE)
+            .max(self.ahead.map_or(Revision::NONE, |(revision, _)| revision));
         if known < revision {
             let due = step.now + ON_ITS_WAY;
             self.ahead = Some((revision, due));
@@ -31,7 +34,7 @@ impl Live {
     /// row was lost, and must be written again: also of a cluster that is not registered any more and was not said to be gone yet.
     fn miss_agent(&mut self, step: &mut Step<Effect>) {
         if let Some(revision) = self.revision.filter(|_| !self.left) {
-            self.present = 0;
+            self.present = Revision::NONE;
             let (_, due) = *self.ahead.get_or_insert((revision, step.now + ON_ITS_WAY));
             step.wake_at(due);
         }
@@ -56,7 +59,7 @@ impl Live {
 impl Matcher {
     /// A row of the agent came, of an object or about completeness.
     pub(super) fn hear(&mut self, cluster: &ClusterRef, row: &Row, step: &mut Step<Effect>) {
-        if row.head.tombstone && row.head.view.version(&cluster.to_string()) == 0 {
+        if row.head.tombstone && row.head.view.version(&cluster.to_string()) == Revision::NONE {
             // Of a cluster that has gone, or from a former version.
             return;
         }
@@ -69,11 +72,11 @@ impl Matcher {
             return;
         }
         live.view = row.head.view.clone();
-        let about = row.head.meta.complete().map_or(0, |complete| complete.revision);
-        let now = u64::try_from(step.now / 1_000).unwrap_or(0);
-        let believed = |revision: &u64| *revision <= now.saturating_add(FURTHEST);
+        let about = row.head.meta.complete().map_or(Revision::NONE, |complete| complete.revision);
+        let furthest = Revision::of_time(step.now.saturating_add(FURTHEST));
+        let believed = |revision: &Revision| *revision <= furthest;
         let heard = [about, row.head.view.version(&cluster.to_string())];
-        live.hear(heard.into_iter().filter(believed).max().unwrap_or(0), step);
+        live.hear(heard.into_iter().filter(believed).max().unwrap_or(Revision::NONE), step);
     }
 
     /// A row of a predecessor is there, or its tombstone, which may be gone from the stream before anybody else reads it.

@@ -3,7 +3,7 @@
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::subject::{Table, cluster_shard};
-use sluice_protocol::{Body, JournalEntry, Line, Meta, Publish, Step, Subject, View};
+use sluice_protocol::{Body, JournalEntry, Line, Meta, Publish, Revision, Step, Subject, View};
 
 use super::{Effect, Matcher, STAGE};
 
@@ -55,7 +55,7 @@ impl Matcher {
         cluster: &ClusterRef,
         key: &ObjectKey,
         source: &str,
-        (time, known): (i64, Option<u64>),
+        (time, known): (i64, Option<Revision>),
         step: &mut Step<Effect>,
     ) {
         let was = match self.caught_up {
@@ -68,7 +68,9 @@ impl Matcher {
         let line = line("unmatched", cluster, key, source, (step.now, time));
         let mut row = self.report(cluster, key, source, Body::Tombstone, time).line(Line::Change(line));
         let place = cluster.to_string();
-        if let Some(known) = known.filter(|known| *known > 0 && row.view.version(&place) > 0) {
+        if let Some(known) =
+            known.filter(|known| *known > Revision::NONE && row.view.version(&place) > Revision::NONE)
+        {
             row.view = View::default();
             row.view.note(&place, known);
         }

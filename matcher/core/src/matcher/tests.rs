@@ -31,12 +31,19 @@ fn matcher() -> Matcher {
 fn source(label: &str, changed: u64) -> sluice_protocol::interest::Source {
     let manifest = json!({"kind": "EventSource", "metadata": {"name": label}, "spec": {"collectResources": true,
         "resourceSelectors": [{"version": "v1", "kind": "Service", "labelFilters": [{"key": label, "operation": "Has"}]}]}});
-    sluice_protocol::interest::Source { name: label.into(), changed, manifest: manifest.into() }
+    sluice_protocol::interest::Source {
+        name: label.into(),
+        changed: Revision::new(changed),
+        manifest: manifest.into(),
+    }
 }
 
 fn interest(revision: u64, labels: &[(&str, u64)]) -> ExternalInput {
     let sources = labels.iter().map(|(label, changed)| source(label, *changed)).collect();
-    ExternalInput::Interest(cluster(), Interest { revision, sources, ..Interest::default() })
+    ExternalInput::Interest(
+        cluster(),
+        Interest { revision: Revision::new(revision), sources, ..Interest::default() },
+    )
 }
 
 fn key(name: &str) -> ObjectKey {
@@ -68,7 +75,7 @@ fn tombstone(name: &str, sequence: u64) -> Row {
 fn complete(revision: u64) -> Row {
     let subject =
         Subject::Complete { table: Table::Changes, shard: Shard::FIRST, cluster: cluster(), origin: None };
-    let meta = Meta::Complete(Complete::of_all(INPUT, revision));
+    let meta = Meta::Complete(Complete::of_all(INPUT, Revision::new(revision)));
     Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: Sequence::new(99) }
 }
 
@@ -170,7 +177,10 @@ fn what_a_completeness_row_does_not_cover_stays_and_is_passed_on() {
     step(&mut matcher, |m, s| m.start(s));
     step(&mut matcher, |m, s| m.caught_up(Sequence::END, s));
     let mut row = complete(1);
-    let lacking = Complete { lacking: vec![Lacking::Objects("b".to_owned())], ..Complete::of_all(INPUT, 1) };
+    let lacking = Complete {
+        lacking: vec![Lacking::Objects("b".to_owned())],
+        ..Complete::of_all(INPUT, Revision::new(1))
+    };
     row.head.meta = Meta::Complete(lacking.clone());
     assert_eq!(rows(&mut matcher, row), ["-a/x", "complete"]);
     let said = matcher.complete_row(&cluster(), &lacking).meta;
@@ -195,8 +205,8 @@ fn completeness_counts_when_everything_in_the_table_has_been_read() {
 fn what_a_predecessor_told_counts_in_the_life_of_the_stream_it_was_told_in() {
     for (life, again) in [(9, false), (8, true)] {
         let mut matcher = matcher();
-        let subject = matcher.complete_row(&cluster(), &Complete::of_all(0, 1)).subject;
-        let meta = Meta::Complete(Complete::of_all(life, 1));
+        let subject = matcher.complete_row(&cluster(), &Complete::of_all(0, Revision::new(1))).subject;
+        let meta = Meta::Complete(Complete::of_all(life, Revision::new(1)));
         matcher.found(&subject, &Head { meta, ..Head::default() });
         step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1)]), s));
         step(&mut matcher, |m, s| m.start(s));
@@ -210,7 +220,7 @@ fn a_completeness_row_of_a_former_life_proves_nothing() {
     let mut matcher = started(&[("a", 1)]);
     step(&mut matcher, |m, s| m.caught_up(Sequence::END, s));
     let mut row = complete(1);
-    row.head.meta = Meta::Complete(Complete::of_all(INPUT + 1, 1));
+    row.head.meta = Meta::Complete(Complete::of_all(INPUT + 1, Revision::new(1)));
     assert!(rows(&mut matcher, row).is_empty());
 }
 
@@ -272,7 +282,7 @@ fn a_changed_source_withdraws_what_it_no_longer_selects() {
     rows(&mut matcher, change("x", Some("a"), 1));
     let mut changed = source("b", 2);
     changed.name = "a".into();
-    let row = Interest { revision: 2, sources: vec![changed], ..Interest::default() };
+    let row = Interest { revision: Revision::new(2), sources: vec![changed], ..Interest::default() };
     step(&mut matcher, |m, s| m.external(ExternalInput::Interest(cluster(), row), s));
     assert_eq!(
         step(&mut matcher, |m, s| m.external(ExternalInput::Replayed(change("x", Some("a"), 1)), s)).0,
@@ -286,10 +296,10 @@ fn a_failing_script_keeps_the_last_verdict_and_heals() {
     let manifest = json!({"kind": "EventSource", "metadata": {"name": "a"}, "spec": {"resourceSelectors":
         [{"version": "v1", "kind": "Service", "evaluate": "function evaluate() return { matching = obj.metadata.labels.a ~= nil } end"}]}});
     let row = Interest {
-        revision: 1,
+        revision: Revision::new(1),
         sources: vec![sluice_protocol::interest::Source {
             name: "a".into(),
-            changed: 1,
+            changed: Revision::new(1),
             manifest: manifest.into(),
         }],
         ..Interest::default()
@@ -314,11 +324,17 @@ fn a_removed_source_takes_its_problems_along() {
     let mut matcher = matcher();
     let manifest = json!({"kind": "EventSource", "metadata": {"name": "a"}, "spec": {"resourceSelectors":
         [{"version": "v1", "kind": "Service", "evaluate": "function evaluate() return nil + 1 end"}]}});
-    let sources =
-        vec![sluice_protocol::interest::Source { name: "a".into(), changed: 1, manifest: manifest.into() }];
+    let sources = vec![sluice_protocol::interest::Source {
+        name: "a".into(),
+        changed: Revision::new(1),
+        manifest: manifest.into(),
+    }];
     step(&mut matcher, |m, s| {
         m.external(
-            ExternalInput::Interest(cluster(), Interest { revision: 1, sources, ..Interest::default() }),
+            ExternalInput::Interest(
+                cluster(),
+                Interest { revision: Revision::new(1), sources, ..Interest::default() },
+            ),
             s,
         )
     });
@@ -406,10 +422,10 @@ fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
     assert!(tick(&mut matcher, 1_000_000).is_empty(), "it may be on its way");
     let said = tick(&mut matcher, 6_000_000);
     let [said] = &said[..] else { panic!("{said:?}") };
-    assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, 5)));
+    assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, Revision::new(5))));
     assert!(tick(&mut matcher, 20_000_000).is_empty(), "said once");
     let mut row = change("x", Some("a"), 100);
-    row.head.view.note(&cluster().to_string(), 6);
+    row.head.view.note(&cluster().to_string(), Revision::new(6));
     rows(&mut matcher, row);
     assert_eq!(tick(&mut matcher, 26_000_000).len(), 1, "a row that is newer than what was complete");
     // Once it is there, it is complete.
@@ -420,7 +436,7 @@ fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
     step(&mut matcher, |m, s| m.external(interest(3, &[("a", 1)]), s));
     let said = tick(&mut matcher, 46_000_000);
     let [said] = &said[..] else { panic!("{said:?}") };
-    assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, 5)));
+    assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, Revision::new(5))));
 }
 
 #[test]
@@ -428,7 +444,7 @@ fn a_revision_after_which_there_is_none_is_not_believed() {
     let mut matcher = started(&[("a", 1)]);
     step(&mut matcher, |m, s| m.caught_up(Sequence::NONE, s));
     let mut row = change("x", Some("a"), 100);
-    row.head.view.note(&cluster().to_string(), u64::MAX);
+    row.head.view.note(&cluster().to_string(), Revision::new(u64::MAX));
     rows(&mut matcher, row);
     rows(&mut matcher, complete(u64::MAX - 1));
     let mut step = Step::at(20_000_000);
@@ -443,7 +459,7 @@ fn the_renderer_is_told_of_what_a_predecessors_tombstone_was_made_from() {
     let mut matcher = matcher();
     step(&mut matcher, |m, s| m.external(interest(3, &[("a", 1)]), s));
     let mut gone = Head { tombstone: true, ..Head::default() };
-    gone.view.note(&cluster().to_string(), 5);
+    gone.view.note(&cluster().to_string(), Revision::new(5));
     let subject = matcher.report(&cluster(), &key("x"), "a", Body::Tombstone, 0).subject;
     matcher.found(&subject, &gone);
     step(&mut matcher, |m, s| m.start(s));
@@ -455,7 +471,7 @@ fn the_renderer_is_told_of_what_a_predecessors_tombstone_was_made_from() {
     assert!(tick(&mut matcher, 1_000_000).is_empty(), "the row may be on its way");
     let said = tick(&mut matcher, 6_000_000);
     let [said] = &said[..] else { panic!("{said:?}") };
-    assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, 5)));
+    assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, Revision::new(5))));
 }
 
 /// Rows of a former owner that knew more are judged once as much is known, whatever was wanted before.

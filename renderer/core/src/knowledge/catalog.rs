@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_api::model::{Attention, ClusterSetId, Fleet, FleetChange, Profile, Trigger};
 use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object};
-use sluice_protocol::View;
 use sluice_protocol::rows::Cause;
+use sluice_protocol::{Revision, View};
 
 use crate::knowledge::capabilities::ClusterCapabilities;
 use crate::knowledge::chart_request::{ChartRequest, ChartState};
@@ -52,7 +52,7 @@ pub enum Change {
     /// It is gone; the last state that was seen, with the resourceVersion of its deletion.
     Delete(Arc<Value>),
     /// All that there was of a kind at this version has been told: the newest of its objects may be gone.
-    Listed(String, u64),
+    Listed(String, Revision),
 }
 
 /// What a change is about.
@@ -124,7 +124,7 @@ impl Catalog {
             }
         };
         let kind = object::text(object, &["kind"]);
-        self.view.note(kind, object::resource_version(object));
+        self.view.note(kind, Revision::new(object::resource_version(object)));
         let gone = gone || !object::text(object, &["metadata", "deletionTimestamp"]).is_empty();
         let name = object::name(object).to_owned();
         match kind {
@@ -206,13 +206,20 @@ fn replace<K: Ord + Clone, V: PartialEq>(map: &mut BTreeMap<K, V>, key: &K, valu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sluice_protocol::Revision;
 
     #[test]
     fn a_list_makes_knowledge_newer_and_not_what_rows_are_made_from() {
         let mut catalog = Catalog::default();
         let object = json!({"kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "5"}});
         catalog.apply(&Change::Upsert(Arc::new(object)));
-        assert_eq!(catalog.apply(&Change::Listed("ConfigMap".to_owned(), 90)), Touched::Nothing);
-        assert_eq!((catalog.view().version("ConfigMap"), catalog.knowledge().version("ConfigMap")), (5, 90));
+        assert_eq!(
+            catalog.apply(&Change::Listed("ConfigMap".to_owned(), Revision::new(90))),
+            Touched::Nothing
+        );
+        assert_eq!(
+            (catalog.view().version("ConfigMap"), catalog.knowledge().version("ConfigMap")),
+            (Revision::new(5), Revision::new(90))
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use sluice_api::ClusterRef;
 use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{Sequence, Shard};
+use sluice_protocol::{Revision, Sequence, Shard};
 
 /// Interest rows and completeness rows of this shard's clusters.
 pub(crate) struct Completeness {
@@ -13,10 +13,10 @@ pub(crate) struct Completeness {
     interests: HashMap<ClusterRef, Interest>,
     /// The newest revision of each cluster's interest that anybody has worked with: its row may be lost with the bucket, and
     /// whoever writes it again may have a clock that is behind.
-    newest: HashMap<ClusterRef, u64>,
+    newest: HashMap<ClusterRef, Revision>,
     /// The last revision of any forgotten cluster: its row may be lost with the bucket, and others may have worked with it. One that
     /// comes again under the name has a later one.
-    floor: u64,
+    floor: Revision,
     /// The row that was written last.
     written: HashMap<ClusterRef, Interest>,
     rows: HashMap<ClusterRef, HashMap<Shard, Complete>>,
@@ -42,7 +42,7 @@ impl Completeness {
             incarnation,
             interests: HashMap::new(),
             newest: HashMap::new(),
-            floor: 0,
+            floor: Revision::NONE,
             written: HashMap::new(),
             rows: HashMap::new(),
             speakers: HashMap::new(),
@@ -69,7 +69,7 @@ impl Completeness {
     }
 
     /// Somebody works with this revision; whether it is newer than any that was known or written here.
-    pub(crate) fn hear(&mut self, cluster: &ClusterRef, revision: u64) -> bool {
+    pub(crate) fn hear(&mut self, cluster: &ClusterRef, revision: Revision) -> bool {
         let before = self.newest(cluster);
         if before < revision {
             self.newest.insert(cluster.clone(), revision);
@@ -99,12 +99,14 @@ impl Completeness {
     }
 
     /// The revision that the next one must follow.
-    pub(crate) fn last_revision(&self, cluster: &ClusterRef) -> u64 {
-        self.newest(cluster).max(self.written.get(cluster).map_or(0, |row| row.revision)).max(self.floor)
+    pub(crate) fn last_revision(&self, cluster: &ClusterRef) -> Revision {
+        self.newest(cluster)
+            .max(self.written.get(cluster).map_or(Revision::NONE, |row| row.revision))
+            .max(self.floor)
     }
 
-    fn newest(&self, cluster: &ClusterRef) -> u64 {
-        self.newest.get(cluster).copied().unwrap_or(0)
+    fn newest(&self, cluster: &ClusterRef) -> Revision {
+        self.newest.get(cluster).copied().unwrap_or(Revision::NONE)
     }
 
     /// Every cluster with an interest row.
@@ -175,7 +177,7 @@ impl Completeness {
 
     // D-0404: a tombstone proves only what its writer knew.
     /// Whether who works with this revision of a cluster's interest knows `source` as it is now.
-    pub(crate) fn knows(&self, cluster: &ClusterRef, source: &str, revision: u64) -> bool {
+    pub(crate) fn knows(&self, cluster: &ClusterRef, source: &str, revision: Revision) -> bool {
         let source = self.present(cluster).and_then(|row| row.source(source));
         source.is_some_and(|source| revision >= source.changed)
     }
@@ -215,18 +217,22 @@ mod tests {
     fn a_set_is_complete_when_all_matchers_say_so_for_its_present_form() {
         let cluster = ClusterRef::sveltos("a", "b");
         let row = |revision, changed| Interest {
-            revision,
-            sources: vec![Source { name: "s".into(), changed, manifest: json!({}).into() }],
+            revision: Revision::new(revision),
+            sources: vec![Source {
+                name: "s".into(),
+                changed: Revision::new(changed),
+                manifest: json!({}).into(),
+            }],
             ..Interest::default()
         };
         let complete = Complete::of_all;
         let mut known = Completeness::new(2, 7);
-        known.announce(&cluster, Shard::FIRST, &complete(7, 5), Sequence::new(1));
-        known.announce(&cluster, Shard::new(1), &complete(8, 5), Sequence::new(2));
+        known.announce(&cluster, Shard::FIRST, &complete(7, Revision::new(5)), Sequence::new(1));
+        known.announce(&cluster, Shard::new(1), &complete(8, Revision::new(5)), Sequence::new(2));
         known.set_interest(&cluster, row(5, 5));
         assert_eq!(known.caught_up(Sequence::new(2)).len(), 1);
         assert!(!known.is_complete(&cluster, "s"), "one of them is of another life");
-        known.announce(&cluster, Shard::new(1), &complete(7, 5), Sequence::new(3));
+        known.announce(&cluster, Shard::new(1), &complete(7, Revision::new(5)), Sequence::new(3));
         assert!(known.awaits_end());
         known.caught_up(Sequence::new(2));
         assert!(!known.is_complete(&cluster, "s"), "the end of the table was not seen");
@@ -251,11 +257,11 @@ mod tests {
         ) {
             let cluster = ClusterRef::sveltos("a", "b");
             let mut known = Completeness::new(3, 7);
-            let source = Source { name: "s".into(), changed, manifest: json!({}).into() };
-            known.set_interest(&cluster, Interest { revision: 4, sources: vec![source], ..Interest::default() });
+            let source = Source { name: "s".into(), changed: Revision::new(changed), manifest: json!({}).into() };
+            known.set_interest(&cluster, Interest { revision: Revision::new(4), sources: vec![source], ..Interest::default() });
             for (after, (origin, revision, incarnation, lacking)) in (1..).zip(&said) {
                 let lacking = ["other", "s"][..=*lacking].iter().map(|name| (*name).to_owned().into()).collect();
-                let complete = Complete { lacking, ..Complete::of_all(*incarnation, *revision) };
+                let complete = Complete { lacking, ..Complete::of_all(*incarnation, Revision::new(*revision)) };
                 known.announce(&cluster, *origin, &complete, Sequence::new(after));
             }
             known.caught_up(Sequence::new(end));

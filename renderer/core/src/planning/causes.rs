@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use sluice_api::{ClusterRef, ObjectKey, TriggerId};
+use sluice_protocol::Revision;
 use sluice_protocol::rows::{Cause, EventCause};
 
 use crate::knowledge::Knowledge;
@@ -81,7 +82,7 @@ impl Planning {
     /// Such a tombstone is a proof by itself: no complete set is needed. One of a former form of the source is none, as the object
     /// may match the present one. It is kept until it has been acted upon, which may be later. Of a whole set the tombstone of
     /// the last match is kept.
-    pub(crate) fn note_gone(&mut self, cause: &Cause, gone: Option<u64>) {
+    pub(crate) fn note_gone(&mut self, cause: &Cause, gone: Option<Revision>) {
         match (cause, gone) {
             (Cause::Event(_), Some(revision)) => drop(self.gone.insert(cause.clone(), revision)),
             _ => drop(self.gone.remove(cause)),

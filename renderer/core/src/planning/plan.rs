@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::{ClusterRef, ObjectKey};
+use sluice_protocol::Revision;
 use sluice_protocol::rows::Cause;
 
 use crate::planning::agenda::Agenda;
@@ -27,10 +28,10 @@ pub(crate) struct Planning {
     /// What the input of a cause that leads to itself comes from.
     pub(crate) loops: BTreeMap<Cause, String>,
     /// Events that have gone, until that has been acted upon, and the revision of interest that their tombstones are of.
-    pub(crate) gone: BTreeMap<Cause, u64>,
+    pub(crate) gone: BTreeMap<Cause, Revision>,
     /// Matches whose tombstones came before the whole table had been read, and the revision of interest that each of these
     /// is of.
-    pub(crate) gone_early: Vec<(ClusterRef, String, ObjectKey, u64)>,
+    pub(crate) gone_early: Vec<(ClusterRef, String, ObjectKey, Revision)>,
     /// Causes that read something that has changed.
     pub(crate) touched: BTreeSet<Cause>,
     /// Whether those are being looked at.

@@ -4,7 +4,7 @@
 // D-0409: nothing is deleted before every renderer has announced its rows.
 
 use sluice_protocol::interest::Complete;
-use sluice_protocol::{Body, Meta, Publish, Shard, Step, Subject};
+use sluice_protocol::{Body, Meta, Publish, Revision, Shard, Step, Subject};
 
 use super::outgoing::AllPublished;
 use super::{Effect, Renderer};
@@ -38,7 +38,7 @@ impl Renderer {
         self.outgoing.all_published = AllPublished::Said;
         for (shard, incarnation) in Shard::all(self.config.shards).zip(&self.config.outputs) {
             let subject = Subject::AllDesired { shard, origin: self.config.shard };
-            let said = Meta::Complete(Complete::of_all(*incarnation, 0));
+            let said = Meta::Complete(Complete::of_all(*incarnation, Revision::NONE));
             step.publish(Publish::new(subject, Body::value([]), 0).meta(said).after_all());
         }
     }

@@ -11,10 +11,9 @@
 // D-0507: a lost interest row is written again.
 
 use sluice_api::ClusterRef;
-use sluice_protocol::Step;
 use sluice_protocol::interest::Interest;
+use sluice_protocol::{Revision, Step};
 
-use super::words::now_millis;
 use super::{Effect, Renderer};
 
 impl Renderer {
@@ -57,7 +56,7 @@ impl Renderer {
         for (cluster, _) in self.outgoing.departures.extract_if(.., |_, due| *due <= now).collect::<Vec<_>>()
         {
             let last = self.knowledge.completeness.last_revision(&cluster);
-            let revision = self.config.revision(now_millis(step.now).max(last.saturating_add(1)));
+            let revision = self.config.revision(Revision::of_time(step.now).max(last.next()));
             let row = Interest::of_gone(revision);
             self.knowledge.completeness.write(&cluster, &row);
             step.effect(Effect::WriteInterest(cluster.clone(), row));

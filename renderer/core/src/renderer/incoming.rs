@@ -7,7 +7,7 @@ use sluice_api::cloud_event::item_of;
 use sluice_api::model::OWNER_NAME;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId, object};
 use sluice_protocol::rows::{ReportMeta, State, Status};
-use sluice_protocol::{About, Fault, Meta, ProblemKey, Row, Step, Subject};
+use sluice_protocol::{About, Fault, Meta, ProblemKey, Revision, Row, Step, Subject};
 
 use super::{Effect, Renderer};
 use crate::knowledge::sets::Match;
@@ -18,7 +18,7 @@ use crate::rendering::project;
 /// What became of a match.
 pub(super) struct SetChange<'a> {
     /// It went by a tombstone of the source as it is now, whose matcher worked with this revision of the cluster's interest.
-    pub(super) gone: Option<u64>,
+    pub(super) gone: Option<Revision>,
     /// When, microseconds since 1970.
     pub(super) time: i64,
     /// The profile that deploys the object, or did.
@@ -27,7 +27,7 @@ pub(super) struct SetChange<'a> {
 
 impl Renderer {
     /// Takes a row of `reports`; its matcher worked with this revision of the cluster's interest.
-    pub(super) fn reported(&mut self, row: &Row, revision: u64, step: &mut Step<Effect>) {
+    pub(super) fn reported(&mut self, row: &Row, revision: Revision, step: &mut Step<Effect>) {
         let Subject::Report { cluster, source, object: key, .. } = &row.subject else { return };
         let time = row.head.time;
         let former = self.knowledge.sets.get(cluster, source).and_then(|set| set.get(key));

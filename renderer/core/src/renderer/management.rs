@@ -5,9 +5,9 @@ use std::sync::Arc;
 use sluice_api::model::{NOTHING_WITHDRAWN, ignored};
 use sluice_api::{ClusterRef, TriggerId};
 use sluice_protocol::interest::Interest;
-use sluice_protocol::{About, Fault, ProblemKey, Step};
+use sluice_protocol::{About, Fault, ProblemKey, Revision, Step};
 
-use super::words::{now_millis, unsupported, without_effect};
+use super::words::{unsupported, without_effect};
 use super::{Effect, Renderer};
 use crate::knowledge::catalog::{Change, Touched};
 use crate::planning::bindings::{Bound, ClusterBindings};
@@ -143,7 +143,7 @@ impl Renderer {
         let unseen = !registered && known.is_none_or(|known| known.gone);
         let former = self.knowledge.completeness.former(cluster);
         let last = self.knowledge.completeness.last_revision(cluster);
-        let revision = self.config.revision(now_millis(step.now).max(last.saturating_add(1)));
+        let revision = self.config.revision(Revision::of_time(step.now).max(last.next()));
         let next = Interest::next(former, bindings.interest(&self.knowledge.catalog), revision);
         match next.filter(|_| !unseen) {
             Some(row) if self.outgoing.is_asking() => {
@@ -210,7 +210,7 @@ impl Renderer {
     /// A matcher has worked with this revision of a cluster's interest. Where the row is older than that, its bucket was lost
     /// and is written again by a clock that is behind: agents and matchers would wait for a row as new as what they
     /// have published.
-    pub(super) fn hear(&mut self, cluster: &ClusterRef, revision: u64, step: &mut Step<Effect>) {
+    pub(super) fn hear(&mut self, cluster: &ClusterRef, revision: Revision, step: &mut Step<Effect>) {
         if self.knowledge.completeness.hear(cluster, revision) && self.is_mine(cluster) {
             self.rebind(cluster, step);
         }

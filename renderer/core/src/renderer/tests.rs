@@ -118,7 +118,7 @@ fn report(name: &str, gone: bool) -> Row {
     Row { subject, head, body: body.into(), sequence: Sequence::new(1) }
 }
 
-fn complete(revision: u64) -> Row {
+fn complete(revision: Revision) -> Row {
     let subject = Subject::Complete {
         table: Table::Reports,
         shard: Shard::FIRST,
@@ -227,7 +227,9 @@ impl Fixture {
     /// table when the table has been read before.
     fn row(&mut self, mut row: Row) {
         let place = cluster("a").to_string();
-        if let (0, Some(interest)) = (row.head.view.version(&place), self.interests.get(&cluster("a"))) {
+        if let (Revision::NONE, Some(interest)) =
+            (row.head.view.version(&place), self.interests.get(&cluster("a")))
+        {
             row.head.view.note(&place, interest.revision);
         }
         self.run(|renderer, step| {
@@ -243,7 +245,7 @@ impl Fixture {
     }
 
     /// The revision of cluster `a`'s interest row.
-    fn revision(&self) -> u64 {
+    fn revision(&self) -> Revision {
         self.interests[&cluster("a")].revision
     }
 
@@ -545,7 +547,7 @@ fn nothing_is_rendered_twice_from_the_same() {
     fixture.ready(&["x"]);
     fixture.take_log();
     let mut newer = fixture.interests[&cluster("a")].clone();
-    newer.revision += 1;
+    newer.revision = newer.revision.next();
     fixture
         .run(|renderer, step| renderer.external(ExternalInput::Interest(cluster("a"), newer.clone()), step));
     fixture.row(complete(newer.revision));
@@ -654,7 +656,7 @@ fn completeness_of_another_incarnation_or_an_older_interest_proves_nothing() {
     let mut other = complete(fixture.revision());
     other.head.meta = Meta::Complete(Complete::of_all(INCARNATION + 1, fixture.revision()));
     fixture.row(other);
-    fixture.row(complete(fixture.revision() - 1));
+    fixture.row(complete(Revision::new(fixture.revision().get() - 1)));
     assert!(fixture.take_log().is_empty());
 }
 
@@ -740,7 +742,7 @@ fn an_interest_row_that_is_older_than_what_others_work_with_is_written_anew() {
     let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1")]);
     fixture.ready(&["x"]);
     // The bucket was lost, and who wrote the row again had a clock that is behind.
-    let newest = fixture.revision() + 100;
+    let newest = fixture.revision().after_more(100);
     let mut row = report("x", false);
     row.head.view.note(&cluster("a").to_string(), newest);
     fixture.row(row.clone());
@@ -807,15 +809,15 @@ fn a_new_renderer_does_not_believe_a_tombstone_of_a_former_form_of_the_source() 
         renderer.planning.ledger.found((cluster("a"), ProfileId::cluster(&name)), cause);
     });
     let mut present = interests[&cluster("a")].clone();
-    present.revision = former + 100;
-    present.sources[0].changed = former + 100;
+    present.revision = former.after_more(100);
+    present.sources[0].changed = former.after_more(100);
     fixture.run(|renderer, step| renderer.external(ExternalInput::Interest(cluster("a"), present), step));
     let mut gone = report("x", true);
     gone.head.view.note(&cluster("a").to_string(), former);
     fixture.row(gone);
     fixture.caught_up();
     assert!(fixture.take_log().is_empty(), "the object may be there, and its matcher on its way");
-    fixture.row(complete(former + 100));
+    fixture.row(complete(former.after_more(100)));
     assert_eq!(fixture.take_log(), ["-a"]);
 }
 
@@ -834,7 +836,7 @@ fn two_renderers_that_follow_one_revision_make_different_ones() {
     };
     for mark in [0, 1, 1023, 1024, u64::MAX] {
         for least in [0, 1, 500, 1023, 1024, 1_700_000_000_000, u64::MAX] {
-            let revision = config(mark).revision(least);
+            let revision = config(mark).revision(Revision::new(least)).get();
             assert!(revision >= least && revision - least < MARKS);
             assert!(revision % MARKS == mark % MARKS || revision == u64::MAX);
         }

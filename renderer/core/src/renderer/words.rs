@@ -1,10 +1,6 @@
-//! What is said of fields, and the time in the unit of revisions.
+//! What is said of fields.
 
 use sluice_protocol::Fault;
-
-pub(super) fn now_millis(now: i64) -> u64 {
-    u64::try_from(now / 1000).unwrap_or(0)
-}
 
 /// What is said of fields that have no effect; it is no problem.
 pub(super) fn without_effect(fields: &[sluice_api::FieldError]) -> Option<Fault> {

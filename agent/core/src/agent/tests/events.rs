@@ -10,10 +10,10 @@ use crate::events::Sent;
 fn sources(revision: u64, criteria: &[&str]) -> ExternalInput {
     let source = |name: &&str| {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": name}, "spec": {"messagingMatchCriteria": [{"cloudEventType": name}]}});
-        Source { name: (*name).into(), changed: revision, manifest: manifest.into() }
+        Source { name: (*name).into(), changed: Revision::new(revision), manifest: manifest.into() }
     };
     ExternalInput::Interest(Interest {
-        revision,
+        revision: Revision::new(revision),
         sources: criteria.iter().map(source).collect(),
         ..Interest::default()
     })
@@ -135,9 +135,12 @@ fn a_source_of_events_is_not_complete_before_all_have_come() {
 fn a_kind_that_may_not_be_listed_says_nothing_against_events() {
     let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {
         "resourceSelectors": [{"version": "v1", "kind": "Pod"}], "messagingMatchCriteria": [{}]}});
-    let sources = vec![Source { name: "s".into(), changed: 1, manifest: manifest.into() }];
+    let sources = vec![Source { name: "s".into(), changed: Revision::new(1), manifest: manifest.into() }];
     let mut agent = agent();
-    side(&mut agent, ExternalInput::Interest(Interest { revision: 1, sources, ..Interest::default() }));
+    side(
+        &mut agent,
+        ExternalInput::Interest(Interest { revision: Revision::new(1), sources, ..Interest::default() }),
+    );
     step(&mut agent, |agent, step| agent.start(step));
     side(&mut agent, ExternalInput::SentAll(2));
     assert_eq!(lacking(&mut agent, ExternalInput::Troubled(1)), Some(vec!["s".to_owned()]));

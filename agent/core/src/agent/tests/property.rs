@@ -52,7 +52,7 @@ fn selectors(sources: u8) -> Vec<Value> {
 struct Cluster {
     agent: Agent,
     version: u64,
-    revision: u64,
+    revision: Revision,
     sources: u8,
     objects: BTreeMap<ObjectKey, (u64, bool)>,
     /// What each watch has to show, after its list.
@@ -99,7 +99,7 @@ impl Cluster {
         let mut cluster = Self {
             agent: Agent::new(config),
             version: 0,
-            revision: 0,
+            revision: Revision::NONE,
             sources: 0,
             objects: BTreeMap::new(),
             watches: BTreeMap::new(),
@@ -178,7 +178,7 @@ impl Cluster {
             }
             Op::Remove(pod, name) => self.change(&key(pod, name), None),
             Op::Interest(sources) => {
-                self.revision += 1;
+                self.revision = self.revision.next();
                 self.sources = sources;
                 self.note_unasked();
                 let source = |(index, selector): (usize, Value)| {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use sluice_protocol::interest::{Interest, Lacking};
-use sluice_protocol::{About, ProblemRow};
+use sluice_protocol::{About, ProblemRow, Revision};
 
 use super::super::tests::{
     cluster, event_source, labelled, registration, remove, replace, service, trigger, well,
@@ -26,11 +26,11 @@ fn script(body: &str) -> Value {
 fn told(facts: &mut Facts) {
     let kinds = ["EventSource"];
     let wanted = facts.of_kind(&kinds).map(|source| (object::name(source).to_owned(), source.clone()));
-    let interest = Interest::next(None, wanted.collect(), 7).unwrap();
+    let interest = Interest::next(None, wanted.collect(), Revision::new(7)).unwrap();
     let of = &mut facts.on_bus.as_mut().unwrap().event;
     of.interest = Some(interest);
-    of.told = vec![Complete::of_all(1, 7)];
-    of.matched = vec![Complete::of_all(2, 7)];
+    of.told = vec![Complete::of_all(1, Revision::new(7))];
+    of.matched = vec![Complete::of_all(2, Revision::new(7))];
 }
 
 /// Service `shop/front` of cluster `a` is an event of EventSource `s`, and trigger `t` follows.
@@ -220,7 +220,7 @@ fn while_the_agent_has_not_told_of_all_nobody_knows_whether_it_is_there() {
     });
     changed(Verdict::Unknown, "object", says, |facts| {
         gone(facts);
-        of(facts).told[0].revision = 6;
+        of(facts).told[0].revision = Revision::new(6);
     });
     changed(Verdict::Unknown, "object", says, |facts| {
         gone(facts);

@@ -6,7 +6,7 @@ use sluice_bus::kit::{Server, write};
 use sluice_kube::fake_api::{FakeApi, Request};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::{ReportMeta, State};
-use sluice_protocol::{Body, Meta, Publish, Shard};
+use sluice_protocol::{Body, Meta, Publish, Revision, Shard};
 
 use super::*;
 use crate::kit::{cluster, connect, rows, service};
@@ -104,12 +104,12 @@ fn choosing() -> Value {
 async fn what_the_bus_knows_of_an_event_is_gathered() {
     let server = Server::start();
     let (bus, _tasks) = connect(&server).await;
-    let interest = Interest::next(None, vec![("s".to_owned(), choosing().into())], 7).unwrap();
+    let interest = Interest::next(None, vec![("s".to_owned(), choosing().into())], Revision::new(7)).unwrap();
     InterestWriter::new(&bus).write(&cluster("a"), &interest).await.unwrap();
     let incarnation = |table: Table| bus.incarnation(&table.stream(Shard::FIRST));
     let complete = |table: Table, origin: Option<Shard>| {
         let subject = Subject::Complete { table, shard: Shard::FIRST, cluster: cluster("a"), origin };
-        let meta = Meta::Complete(Complete::of_all(incarnation(table), 7));
+        let meta = Meta::Complete(Complete::of_all(incarnation(table), Revision::new(7)));
         Publish::new(subject, Body::Value(Vec::new().into()), 5).meta(meta)
     };
     let changed = |object: ObjectKey, viewer: &str| {
@@ -149,8 +149,10 @@ async fn what_the_bus_knows_of_an_event_is_gathered() {
     let set: Vec<_> =
         event.sets["s"].iter().map(|(key, selectors, _)| (&*key.name, &selectors[..])).collect();
     assert_eq!(set, [("web", &[3][..]), ("other", &[3][..])]);
-    let told =
-        (Complete::of_all(incarnation(Table::Changes), 7), Complete::of_all(incarnation(Table::Reports), 7));
+    let told = (
+        Complete::of_all(incarnation(Table::Changes), Revision::new(7)),
+        Complete::of_all(incarnation(Table::Reports), Revision::new(7)),
+    );
     assert_eq!((event.told, event.matched), (vec![told.0], vec![told.1]));
     let event = gather(Ok(&bus), Err("it is away".into()), &of_web("pods")).await.on_bus.unwrap().event;
     assert_eq!((event.objects.len(), event.others.len(), event.reports.len()), (1, 0, 0));

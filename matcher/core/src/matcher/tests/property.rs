@@ -181,7 +181,7 @@ impl Bus {
             cluster: cluster(),
             origin: None,
         };
-        let meta = sluice_protocol::Meta::Complete(Complete::of_all(INPUT, self.revision));
+        let meta = sluice_protocol::Meta::Complete(Complete::of_all(INPUT, Revision::new(self.revision)));
         let end = Sequence::new(self.sequence + 1);
         let row = Row { subject, head: Head { meta, ..Head::default() }, body: [].into(), sequence: end };
         self.run(|matcher, step| matcher.row(&row, step));

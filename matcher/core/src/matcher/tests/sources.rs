@@ -6,11 +6,18 @@ use sluice_protocol::Sequence;
 /// A source of this form, selecting Services.
 fn custom(name: &str, changed: u64, spec: serde_json::Value) -> sluice_protocol::interest::Source {
     let manifest = json!({"kind": "EventSource", "metadata": {"name": name}, "spec": spec});
-    sluice_protocol::interest::Source { name: name.into(), changed, manifest: manifest.into() }
+    sluice_protocol::interest::Source {
+        name: name.into(),
+        changed: Revision::new(changed),
+        manifest: manifest.into(),
+    }
 }
 
 fn interest_of(revision: u64, sources: Vec<sluice_protocol::interest::Source>) -> ExternalInput {
-    ExternalInput::Interest(cluster(), Interest { revision, sources, ..Interest::default() })
+    ExternalInput::Interest(
+        cluster(),
+        Interest { revision: Revision::new(revision), sources, ..Interest::default() },
+    )
 }
 
 /// What the matcher publishes, as it is.
@@ -41,7 +48,10 @@ fn a_report_carries_the_object_only_where_its_source_collects_it() {
     let bodies: Vec<_> = reports.iter().map(|report| report.body.clone()).collect();
     assert_eq!(bodies, [Body::value([]), Body::Value(row.body.clone())]);
     for report in &reports {
-        assert_eq!((report.time, report.view.version(&cluster().to_string())), (row.head.time, 1));
+        assert_eq!(
+            (report.time, report.view.version(&cluster().to_string())),
+            (row.head.time, Revision::new(1))
+        );
         let Meta::Report(meta) = &report.meta else { panic!("{report:?}") };
         assert_eq!(meta.selectors, [1], "the second one selected it");
     }
@@ -90,10 +100,10 @@ fn what_an_agent_withdraws_because_it_watched_no_longer_is_no_proof_for_who_asks
         step(&mut matcher, |m, s| m.external(interest(3, &[("a", 3)]), s));
         rows(&mut matcher, change("x", Some("a"), sequence));
         let mut gone = tombstone("x", sequence + 1);
-        gone.head.view.note(&place, revision);
+        gone.head.view.note(&place, Revision::new(revision));
         let reports = published(&mut matcher, &gone);
         assert_eq!(reports[0].body, Body::Tombstone);
-        reports[0].view.version(&place)
+        reports[0].view.version(&place).get()
     };
     assert_eq!([known_from(2, 1), known_from(3, 3), known_from(4, 5)], [2, 3, 4]);
 }
@@ -116,7 +126,7 @@ fn an_older_interest_row_changes_nothing() {
     step(&mut matcher, |m, s| m.start(s));
     let (said, effects) = step(&mut matcher, |m, s| m.external(interest(4, &[]), s));
     assert!(said.is_empty() && effects.is_empty());
-    assert_eq!(matcher.view().version(&cluster().to_string()), 5);
+    assert_eq!(matcher.view().version(&cluster().to_string()), Revision::new(5));
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 1)), ["+a/x"]);
 }
 
@@ -134,7 +144,7 @@ fn what_was_complete_is_said_again_when_the_newest_interest_row_was_only_late() 
     matcher.tick(&mut late);
     let (told, ..) = late.into_parts();
     let told: Vec<_> = told.iter().filter_map(|row| row.meta.complete()).collect();
-    assert_eq!(told, [&Complete::of_all(0, 5)], "a row that proves nothing");
+    assert_eq!(told, [&Complete::of_all(0, Revision::new(5))], "a row that proves nothing");
     let (said, _) = step(&mut matcher, |m, s| m.external(interest(4, &[]), s));
     assert!(said.is_empty(), "it is as old as before");
     let (said, _) = step(&mut matcher, |m, s| m.external(interest(5, &[("a", 5)]), s));
@@ -178,7 +188,10 @@ fn clusters_do_not_know_of_each_other() {
     *cluster = other.clone();
     assert!(rows(&mut matcher, row.clone()).is_empty(), "nothing is asked of it");
     let sources = vec![source("a", 1)];
-    let wanted = ExternalInput::Interest(other, Interest { revision: 1, sources, ..Interest::default() });
+    let wanted = ExternalInput::Interest(
+        other,
+        Interest { revision: Revision::new(1), sources, ..Interest::default() },
+    );
     step(&mut matcher, |m, s| m.external(wanted, s));
     assert_eq!(rows(&mut matcher, change("x", Some("a"), 2)), ["+a/x"]);
     assert_eq!(rows(&mut matcher, row), ["+a/x"]);

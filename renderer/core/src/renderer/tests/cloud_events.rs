@@ -160,7 +160,7 @@ fn absence_takes_no_event_away_and_a_tombstone_of_its_present_source_does() {
 fn an_event_waits_for_the_newer_ones_that_may_be_missing_and_for_nothing_else() {
     let deletes = trigger(true, json!({"cloudEventAction": ACTION}));
     let mut fixture = Fixture::new(vec![mixed(), deletes, each()]);
-    let says = |revision: u64, lacking: &[&str]| {
+    let says = |revision: Revision, lacking: &[&str]| {
         let lacking = lacking.iter().map(|name| (*name).to_owned().into()).collect();
         let mut row = complete(revision);
         row.head.meta = Meta::Complete(Complete { lacking, ..Complete::of_all(INCARNATION, revision) });

@@ -42,7 +42,7 @@ fn a_cluster_is_gone_a_while_after_its_registration_and_forgotten_with_its_inter
     assert!(!fixture.interests[&cluster("b")].gone);
     // Its matcher takes back what it said, its agent the interest row.
     fixture.hear("a", fixture.interests[&cluster("a")].clone());
-    let taken_back = Row { head: Head { tombstone: true, ..Head::default() }, ..complete(0) };
+    let taken_back = Row { head: Head { tombstone: true, ..Head::default() }, ..complete(Revision::NONE) };
     fixture.row(Row { head: Head { tombstone: true, ..Head::default() }, ..report("x", true) });
     fixture.run(|renderer, step| renderer.row(&taken_back, step));
     fixture.hear("a", Interest::default());
@@ -102,11 +102,11 @@ fn a_cluster_is_said_to_be_gone_although_its_row_is_lost_as_long_as_a_matcher_sp
     fixture.delete(registration("a", json!({"env": "fv"})));
     fixture.caught_up();
     fixture.interests.clear();
-    fixture.row(complete(77_000));
+    fixture.row(complete(Revision::new(77_000)));
     fixture.elapse(FORGET_AFTER);
-    assert!(fixture.interests[&cluster("a")].gone && fixture.revision() > 77_000);
+    assert!(fixture.interests[&cluster("a")].gone && fixture.revision() > Revision::new(77_000));
     fixture.hear("a", fixture.interests[&cluster("a")].clone());
-    let taken_back = Row { head: Head { tombstone: true, ..Head::default() }, ..complete(0) };
+    let taken_back = Row { head: Head { tombstone: true, ..Head::default() }, ..complete(Revision::NONE) };
     fixture.run(|renderer, step| renderer.row(&taken_back, step));
     fixture.hear("a", Interest::default());
     assert!(
@@ -122,7 +122,7 @@ fn a_farewell_by_a_clock_that_is_behind_is_said_again_to_who_waits_for_a_later_o
     fixture.elapse(FORGET_AFTER);
     fixture.hear("a", fixture.interests[&cluster("a")].clone());
     // A matcher has worked with a later row, which was lost with the bucket.
-    let later = fixture.revision() + 1_000_000;
+    let later = fixture.revision().after_more(1_000_000);
     fixture.row(complete(later));
     fixture.elapse(FORGET_AFTER);
     assert!(fixture.interests[&cluster("a")].gone && fixture.revision() > later);
@@ -132,7 +132,7 @@ fn a_farewell_by_a_clock_that_is_behind_is_said_again_to_who_waits_for_a_later_o
 
 #[test]
 fn a_farewell_that_is_due_before_the_end_of_the_input_is_said_then() {
-    let row = Interest { revision: 77_000, ..Interest::default() };
+    let row = Interest { revision: Revision::new(77_000), ..Interest::default() };
     let mut fixture = Fixture::begin(vec![], |renderer| {
         renderer.external(ExternalInput::Interest(cluster("old"), row), &mut Step::at(0));
     });
@@ -144,14 +144,14 @@ fn a_farewell_that_is_due_before_the_end_of_the_input_is_said_then() {
 
 #[test]
 fn who_comes_later_says_farewell_to_clusters_that_were_unregistered_meanwhile() {
-    let row = Interest { revision: 77_000, ..Interest::default() };
+    let row = Interest { revision: Revision::new(77_000), ..Interest::default() };
     let mut fixture = Fixture::with(vec![], |renderer| {
         renderer.external(ExternalInput::Interest(cluster("old"), row), &mut Step::at(0));
     });
     fixture.ready(&[]);
     fixture.elapse(FORGET_AFTER);
     let old = &fixture.interests[&cluster("old")];
-    assert!(old.gone && old.revision > 77_000);
+    assert!(old.gone && old.revision > Revision::new(77_000));
 }
 
 #[test]

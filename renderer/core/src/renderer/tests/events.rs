@@ -76,7 +76,7 @@ fn a_match_of_an_unknown_form_is_there_and_nothing_is_made_of_it() {
     let mut fixture = ready(trigger(true, json!({})), content(true, "1"), &["x"]);
     fixture.take_log();
     let mut strange = report("x", false);
-    strange.head.meta = Meta::Complete(Complete::of_all(1, 1));
+    strange.head.meta = Meta::Complete(Complete::of_all(1, Revision::new(1)));
     fixture.row(strange);
     assert!(fixture.take_log().is_empty());
     assert!(fixture.problems.values().any(|error| error.contains("its meta data are")));
@@ -210,8 +210,8 @@ fn what_went_while_another_of_the_set_could_not_be_read_goes_once_it_can() {
     fixture.row(Row { body: b"?".as_slice().into(), ..report("x", false) });
     // Of an older interest: it proves nothing by itself.
     let mut gone = report("y", true);
-    gone.head.view.note(&cluster("a").to_string(), 1);
-    assert!(fixture.revision() > 1);
+    gone.head.view.note(&cluster("a").to_string(), Revision::new(1));
+    assert!(fixture.revision() > Revision::new(1));
     fixture.row(gone);
     assert_eq!(fixture.wanted(), ["a x 1", "a y 1"], "not everything of the set is known");
     fixture.row(report("x", false));

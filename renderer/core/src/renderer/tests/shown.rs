@@ -110,7 +110,7 @@ fn rows_say_from_which_state_of_the_management_cluster_they_were_made() {
     let (gone, _) = step(&mut fixture, |renderer, step| renderer.row(&row, step));
     assert_eq!((made.len(), gone.len()), (1, 1));
     for row in made.iter().chain(&gone) {
-        assert_eq!(row.view.version("ConfigMap"), 41, "{row:?}");
+        assert_eq!(row.view.version("ConfigMap"), Revision::new(41), "{row:?}");
     }
     assert!(matches!(gone[0].body, Body::Tombstone));
     assert_eq!(made[0].meta.cause(), Some(&cause(Some("x"))), "its maker is found in it");
